@@ -65,6 +65,37 @@ void strided_copy(Executor& on, const StridedLoop<2>& loop, const Tensor& x, con
                                             static_cast<Whole*>(y.raw_data())});
 }
 
+/// A word of y's rows from x's, or zeros.
+template <int bytes>
+struct FittedWords {
+  const Word<bytes>* x;
+  Word<bytes>* y;
+  Index rows;                ///< of x
+  Index x_columns, columns;  ///< in words; of x and y
+
+  LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
+    const Index row = i / columns;
+    const Index column = i - row * columns;
+    Word<bytes> word{};
+    if (row < rows && column < x_columns) word = x[row * x_columns + column];
+    y[i] = word;
+  }
+};
+
+/// FitMatrix in words of `bytes` bytes or, where rows do not consist of such words, in narrower ones.
+template <int bytes, class Executor>
+void fit_words(Executor& on, const Tensor& x, const Tensor& y) {
+  const auto element = static_cast<Index>(size_of(x.dtype()));
+  const Index x_bytes = x.dim(1) * element;
+  const Index y_bytes = y.dim(1) * element;
+  const auto* const from = static_cast<const Word<bytes>*>(x.raw_data());
+  auto* const to = static_cast<Word<bytes>*>(y.raw_data());
+  if constexpr (bytes > size_of(DType::bf16))
+    if (x_bytes % bytes != 0 || y_bytes % bytes != 0 || !in_packs<1, Word<bytes>>({from, to}))
+      return fit_words<bytes / 2>(on, x, y);
+  on.for_each(y.dim(0) * (y_bytes / bytes), FittedWords<bytes>{from, to, x.dim(0), x_bytes / bytes, y_bytes / bytes});
+}
+
 struct Same {
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x; }
 };
@@ -85,6 +116,12 @@ void Convert::run(Executor& on) const {
   });
 }
 
+template <class Executor>
+void FitMatrix::run(Executor& on) const {
+  detail::fit_words<widest_access>(on, x, y);
+}
+
 LOCKSTEP_SHARED_KERNEL(Convert)
+LOCKSTEP_SHARED_KERNEL(FitMatrix)
 
 }  // namespace lockstep::kernels

@@ -72,6 +72,19 @@ struct Convert {
   void on_gpu() const;
 };
 
+/// y = x where both matrices, real and of one dtype, have elements; 0 elsewhere.
+struct FitMatrix {
+  Tensor x;
+  Tensor y;
+
+  static constexpr const char* name = "fit_matrix";
+  auto operands() const { return kernels::operands(x, y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_gpu() const;
+};
+
 /// Sets every element of x, real, to value.
 struct Fill {
   Tensor x;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -25,7 +26,7 @@ std::vector<UnaryFunction> unary_functions() {
 /// A dense copy at an address where packs cannot be read.
 Tensor off_by_one(const Tensor& x) {
   const Tensor wide = Tensor::zeros({x.elements() + 1}, x.dtype());
-  const Tensor part = wide.slice_view(0, 1, x.elements() + 1);
+  const Tensor part = wide.slice_view(0, 1, x.elements() + 1).view(x.shape());
   copy(x, part);
   return part;
 }
@@ -137,6 +138,26 @@ TEST(GridElementwise, ConvertsAllTypesAtAnyStrides) {
         run(kernels::Convert{source, out[0].slice_view(1, 2, 7)});
       });
     }
+}
+
+TEST_P(GridElementwiseOf, FitMatrixCutsOrAddsZeros) {
+  for (const std::int64_t columns : {1, 3, 6, 12, 16, 24})
+    for (const std::int64_t fitted : {1, 2, 7, 12, 16, 32})
+      for (const std::int64_t rows : {3, 5}) {
+        SCOPED_TRACE(fmt::format("(5, {}) to ({}, {})", columns, rows, fitted));
+        const Tensor x = numbers({5, columns}, 1);
+        const std::int64_t common = std::min(columns, fitted);
+        const Tensor expected = Tensor::zeros({rows, fitted}, dtype_);
+        copy(x.slice_view(0, 0, rows).slice_view(1, 0, common), expected.slice_view(1, 0, common));
+        for (const Tensor& source : {x, off_by_one(x)}) {
+          const Tensor y = unwritten({{rows, fitted}}, dtype_)[0];
+          Runner(Source::shared)(kernels::FitMatrix{source, y});
+          expect_same_bits(y, expected);
+        }
+        const Tensor taller = unwritten({{7, fitted}}, dtype_)[0];
+        Runner(Source::shared)(kernels::FitMatrix{x, taller});
+        expect_same_bits(taller.slice_view(0, 5, 7), Tensor::zeros({2, fitted}, dtype_));
+      }
 }
 
 TEST(GridElementwise, ConvertsAllTypesWhereAllIsDense) {
