@@ -34,7 +34,8 @@ bool channels_in_packs(Index channels, std::initializer_list<Rows<T>> tensors) {
 
 namespace lockstep::kernels {
 
-/// Calls run.operator()<pack>() with `most` if all tensors can be accessed in packs of so many channels, else with 1.
+/// Calls run.operator()<pack>() with `most` if all tensors can be accessed in packs of that many channels, else
+/// with 1.
 template <class T, int most = pack_of<T>, class Run>
 void visit_packs(Index channels, std::initializer_list<detail::Rows<T>> tensors, const Run& run) {
   if (detail::channels_in_packs<most>(channels, tensors))
