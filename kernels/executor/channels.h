@@ -22,9 +22,10 @@ struct Rows {
 
 inline Index row_count(const Tensor& x) { return x.dim(-1) == 0 ? 0 : x.elements() / x.dim(-1); }
 
-/// Whether all tensors allow access to packs of `pack` neighboring channels.
-template <int pack, class T>
+/// Whether all tensors allow access to packs of pack_of<T> neighboring channels.
+template <class T>
 bool channels_in_packs(Index channels, std::initializer_list<Rows<T>> tensors) {
+  constexpr int pack = pack_of<T>;
   bool all = channels % pack == 0;
   for (const Rows<T>& rows : tensors) all = all && rows.stride % pack == 0 && in_packs<pack, T>({rows.first});
   return all;
@@ -34,12 +35,11 @@ bool channels_in_packs(Index channels, std::initializer_list<Rows<T>> tensors) {
 
 namespace lockstep::kernels {
 
-/// Calls run.operator()<pack>() with `most` if all tensors can be accessed in packs of that many channels, else
-/// with 1.
-template <class T, int most = pack_of<T>, class Run>
+/// Calls run.operator()<pack>() with pack_of<T> if all tensors can be accessed in packs, else with 1.
+template <class T, class Run>
 void visit_packs(Index channels, std::initializer_list<detail::Rows<T>> tensors, const Run& run) {
-  if (detail::channels_in_packs<most>(channels, tensors))
-    run.template operator()<most>();
+  if (detail::channels_in_packs<T>(channels, tensors))
+    run.template operator()<pack_of<T>>();
   else
     run.template operator()<1>();
 }

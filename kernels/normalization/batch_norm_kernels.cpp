@@ -189,9 +189,6 @@ struct GradientX {
   }
 };
 
-/// Channels per thread where a thread reads two tensors: more would leave registers for fewer threads.
-constexpr int narrow_pack = 4;
-
 /// Calls run.operator()<T, relu>() for the type of x's elements.
 template <class Run>
 void visit_activated(const Tensor& x, bool relu, const Run& run) {
@@ -211,7 +208,7 @@ void BatchNorm::run(Executor& on) const {
     const detail::Rows<T> to(y);
     const Index rows = detail::row_count(x);
     if (residual.defined())
-      visit_packs<T, detail::narrow_pack>(channels, {from, added, to}, [&]<int pack>() {
+      visit_packs<T>(channels, {from, added, to}, [&]<int pack>() {
         on.rows(rows, channels / pack, detail::NormalizeAndAdd<T, with_relu, pack>{statistics, from, added, to});
       });
     else
@@ -259,7 +256,7 @@ void BatchNormGradientX::run(Executor& on) const {
     const detail::Rows<T> from(x);
     const detail::Rows<T> upper(dy);
     const detail::Rows<T> to(dx);
-    visit_packs<T, detail::narrow_pack>(channels, {from, upper, to}, [&]<int pack>() {
+    visit_packs<T>(channels, {from, upper, to}, [&]<int pack>() {
       const float* const of_gamma = count > 0 ? dgamma.data<float>() : nullptr;
       const float* const of_beta = count > 0 ? dbeta.data<float>() : nullptr;
       const detail::GradientX<T, with_relu, pack> f{

@@ -22,7 +22,7 @@ class Reference {
  public:
   Reference(const RecurrentLayer& layer, const cudnn::LinearLayers& places) : layer_(layer), places_(places) {}
 
-  /// Computes y (n, time, units) from x (n, time, features).
+  /// Computes y (time, n, units) from x (time, n, features).
   std::vector<double> forward(const std::vector<double>& x, const std::vector<double>& weights) const {
     std::vector<double> y(static_cast<std::size_t>(layer_.n * layer_.time * layer_.units));
     for (std::int64_t row = 0; row < layer_.n; ++row) {
@@ -30,9 +30,10 @@ class Reference {
       std::vector<double> h(units);
       std::vector<double> c(units);
       for (std::int64_t time = 0; time < layer_.time; ++time) {
-        const double* const input = x.data() + (row * layer_.time + time) * layer_.features;
+        const std::int64_t at = time * layer_.n + row;
+        const double* const input = x.data() + at * layer_.features;
         h = layer_.cell == RecurrentCell::lstm ? lstm_step(input, weights, h, c) : gru_step(input, weights, h);
-        std::ranges::copy(h, y.begin() + (row * layer_.time + time) * layer_.units);
+        std::ranges::copy(h, y.begin() + at * layer_.units);
       }
     }
     return y;
