@@ -42,7 +42,11 @@ double best_ms(LayerImpl& layer, const Tensor& x, bool needs_input_gradient) {
     const Tensor y = layer.call(std::span(&x, 1), {.mode = Mode::train});
     if (!dy.defined()) dy = Tensor::full(y.shape(), 1, y.dtype());
     // With a gradient of y that is there already: filling one would take longer than a GPU's kernels.
-    record("given", {y}, target, [&](BackwardContext& context) { context.set(0, dy, false); });
+    // Biases get gradients of 0, as before a batch normalization: their sums are not products.
+    record("given", {y}, target, [&](BackwardContext& context) {
+      context.set(0, dy, false);
+      context.set_rows_sum_to_zero(0);
+    });
     tape.gradient(target, sources);
     synchronize(current_context().device);
     best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
