@@ -141,6 +141,7 @@ TEST(GridElementwise, ConvertsAllTypesAtAnyStrides) {
 }
 
 TEST_P(GridElementwiseOf, FitMatrixCutsOrAddsZeros) {
+  const Runner shared(Source::shared);
   for (const std::int64_t columns : {1, 3, 6, 12, 16, 24})
     for (const std::int64_t fitted : {1, 2, 7, 12, 16, 32})
       for (const std::int64_t rows : {3, 5}) {
@@ -152,11 +153,11 @@ TEST_P(GridElementwiseOf, FitMatrixCutsOrAddsZeros) {
             kernels::Convert{x.slice_view(0, 0, rows).slice_view(1, 0, common), expected.slice_view(1, 0, common)});
         for (const Tensor& source : {x, off_by_one(x)}) {
           const Tensor y = unwritten({{rows, fitted}}, dtype_)[0];
-          Runner(Source::shared)(kernels::FitMatrix{source, y});
+          shared(kernels::FitMatrix{source, y});
           expect_same_bits(y, expected);
         }
         const Tensor taller = unwritten({{7, fitted}}, dtype_)[0];
-        Runner(Source::shared)(kernels::FitMatrix{x, taller});
+        shared(kernels::FitMatrix{x, taller});
         expect_same_bits(taller.slice_view(0, 5, 7), Tensor::zeros({2, fitted}, dtype_));
       }
 }
