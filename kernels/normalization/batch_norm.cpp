@@ -49,8 +49,8 @@ struct Saved {
     const Tensor dy = make_rows(c.gradient(0));
     // With respect to the sum of the residual and the normalized x; written by the kernel of the sums.
     const Tensor dsum = y.defined() ? Tensor::empty(x.shape(), x.dtype()) : Tensor();
-    const Tensor dgamma = c.needs(1) ? memory_for(c, 1, gamma.shape()) : Tensor::empty(gamma.shape());
-    const Tensor dbeta = c.needs(2) ? memory_for(c, 2, beta.shape()) : Tensor::empty(beta.shape());
+    const Tensor dgamma = memory_of_sums(c, 1);
+    const Tensor dbeta = memory_of_sums(c, 2);
     if (count > 0 || c.needs(1) || c.needs(2) || dsum.defined())
       launch(kernels::BatchNormGradientSums{x, gamma, beta, mean, variance, epsilon, relu, dy, dgamma, dbeta, y, dsum});
     if (c.needs(0)) {
@@ -67,6 +67,13 @@ struct Saved {
   }
 
  private:
+  /// For the gradient of gamma or beta. The gradients of one tensor that is several inputs cannot share its
+  /// destination.
+  Tensor memory_of_sums(BackwardContext& c, int input) const {
+    const bool shared = gamma.id() == beta.id() || x.id() == gamma.id() || x.id() == beta.id();
+    return c.needs(input) && !shared ? memory_for(c, input, gamma.shape()) : Tensor::empty(gamma.shape());
+  }
+
   struct Sums {
     Tensor dgamma, dbeta;
   };

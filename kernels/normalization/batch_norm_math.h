@@ -38,8 +38,8 @@ LOCKSTEP_HOST_DEVICE float rectified(float z) {
   return relu && z <= 0 ? 0 : z;
 }
 
-/// dy where the result y of a ReLU shows that it was active, else 0.
-LOCKSTEP_HOST_DEVICE inline float active_by_result(float y, float dy) { return y <= 0 ? 0 : dy; }
+/// The gradient of a ReLU with the result y: 0 for NaN, too, as that of the op relu.
+LOCKSTEP_HOST_DEVICE inline float active_by_result(float y, float dy) { return y > 0 ? dy : 0; }
 
 template <bool relu>
 LOCKSTEP_HOST_DEVICE float normalized(float deviation, float scale, float beta) {

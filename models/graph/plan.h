@@ -58,9 +58,8 @@ struct Plan {
 
 /// Plans the execution of `calls` in the order `order`, a list of their indices; `outputs` are the indices of the calls
 /// that give the network's outputs. Optimizations:
-/// - an Add of two terms is fused into the layer that computes one of them, if that supports it, is called once, and
-/// has
-///   no other reader; on the same device and in the same dtype;
+/// - an Add of two terms is fused into a layer that computes one of them, is called once, has no other reader and
+///   supports it, on the same device and in the same dtype;
 /// - a ReLU that is the only reader of a layer's result is fused into a layer that supports it, on the same device and
 ///   in the same dtype;
 /// - the inputs of a concatenation are written in place if all of them come from layers that can write into a slice, on

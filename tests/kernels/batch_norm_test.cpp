@@ -54,6 +54,28 @@ TEST(BatchNorm, StatisticsSurviveALargeMean) {
   }
 }
 
+TEST(BatchNorm, ATensorThatIsSeveralInputsHasTheSumOfTheirGradients) {
+  const Tensor both = random_tensor({4}, 1, 0.5, 1.5);
+  const Tensor x = random_tensor({6, 4}, 2);
+  const auto gradients = [&](const Tensor& gamma, const Tensor& beta, std::vector<GradientTape::Slot> slots) {
+    GradientTape tape;
+    for (const GradientTape::Slot& slot : slots) tape.watch(slot.source);
+    const Tensor y = sum(square(batch_norm(x, gamma, beta).y));
+    std::vector<Tensor> result(slots.size());
+    tape.backward(y, slots, [&](int slot, const DenseOrSparse& gradient) {
+      result[static_cast<std::size_t>(slot)] = std::get<Tensor>(gradient);
+    });
+    return result;
+  };
+  const Tensor gamma = dense_copy(both) + 0.0;
+  const Tensor beta = dense_copy(both) + 0.0;
+  const std::vector<Tensor> apart = gradients(gamma, beta, {{.source = gamma}, {.source = beta}, {.source = x}});
+  const std::vector<Tensor> joint =
+      gradients(both, both, {{.source = both, .destination = Tensor::empty({4})}, {.source = x}});
+  expect_close(joint[0], (apart[0] + apart[1]).to_vector<double>(), 6);
+  expect_close(joint[1], apart[2].to_vector<double>(), 6);
+}
+
 struct Results {
   Tensor y, mean, variance, dx, dgamma, dbeta;
 };
