@@ -39,18 +39,25 @@ std::optional<int> tasks_of_machine(const char* list, int machine) {
 
 }  // namespace
 
-// In this order, the variables of Open MPI's mpirun, of srun (MPI asks its PMIx or PMI plug-in for the rest), and of
-// MPICH's and Intel's launchers.
+// The variables of Open MPI's mpirun, of MPICH's and Intel's launchers, and of srun (MPI asks its PMIx or PMI plug-in
+// for the rest).
 
 bool launched_with_others() {
   return number_of({"OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "PMI_SIZE"}).value_or(1) > 1;
 }
 
 LocalProcesses local_processes() {
-  const auto rank = number_of({"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "MPI_LOCALRANKID"});
-  auto count = number_of({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"});
-  if (const char* const tasks = std::getenv("SLURM_STEP_TASKS_PER_NODE"); tasks && !count)
+  auto rank = number_of({"OMPI_COMM_WORLD_LOCAL_RANK"});
+  auto count = number_of({"OMPI_COMM_WORLD_LOCAL_SIZE"});
+  if (!rank || !count) {
+    rank = number_of({"MPI_LOCALRANKID"});
+    count = number_of({"MPI_LOCALNRANKS"});
+  }
+  const char* const tasks = std::getenv("SLURM_STEP_TASKS_PER_NODE");
+  if ((!rank || !count) && tasks) {  // last: others may start their processes within a step of Slurm's
+    rank = number_of({"SLURM_LOCALID"});
     count = tasks_of_machine(tasks, number_of({"SLURM_NODEID"}).value_or(0));
+  }
   if (!rank || !count || *rank < 0 || *rank >= *count) return {};
   return {.rank = *rank, .count = *count};
 }

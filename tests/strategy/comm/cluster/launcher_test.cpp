@@ -16,7 +16,7 @@ class Launched : public testing::Test {
  protected:
   ~Launched() override {
     for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_LOCALID",
-                                 "SLURM_STEP_TASKS_PER_NODE", "SLURM_NODEID"})
+                                 "SLURM_STEP_TASKS_PER_NODE", "SLURM_NODEID", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"})
       ::unsetenv(variable);
   }
   /// By Slurm, with these numbers of tasks on the machines.
@@ -47,6 +47,14 @@ TEST_F(Launched, ReadsItsMachinesTasksFromSlurmsList) {
   EXPECT_EQ(tasks_of_slurm("4(x2),3", "2"), 3);
   EXPECT_EQ(tasks_of_slurm("2,5(x3)", "3"), 5);
   for (const char* invalid : {"", "x", "4(x2", "4;3"}) EXPECT_EQ(tasks_of_slurm(invalid, "2"), 1) << invalid;
+}
+
+TEST_F(Launched, ByMpichWithinAStepOfSlurmIsAsMpichSays) {
+  EXPECT_EQ(tasks_of_slurm("1", "0"), 1);
+  ::setenv("MPI_LOCALRANKID", "2", 1);
+  ::setenv("MPI_LOCALNRANKS", "4", 1);
+  EXPECT_EQ(local_processes().rank, 2);
+  EXPECT_EQ(local_processes().count, 4);
 }
 
 TEST_F(Launched, SharesTheMachinesCores) {
