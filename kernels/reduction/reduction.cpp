@@ -51,9 +51,8 @@ Tensor reduce(const char* op, const Tensor& operand, const std::vector<int>* cho
   const Tensor x = to_current_device(operand);
   const std::int64_t count = summed_count(x.shape(), axes);
   // A bf16 sum would be rounded before the division, and the count with it.
-  const Tensor terms = mean ? in_dtype(DType::f32, x) : x;
-  const Tensor total = Tensor::empty(reduced_shape(x.shape(), axes, keepdims), terms.dtype());
-  sum_axes(terms, axes, total);
+  const Tensor total = Tensor::empty(reduced_shape(x.shape(), axes, keepdims), mean ? DType::f32 : x.dtype());
+  sum_axes(x, axes, total);
   if (mean) divide(total, count, total);
   const Tensor y = in_dtype(x.dtype(), total);
   if (recording({x})) {
