@@ -32,8 +32,8 @@ using cudnn::Convolution;
 using cudnn::ConvolutionPass;
 using cudnn::ConvolutionPlan;
 
-/// Whether the fastest algorithm is taken instead of the one that cuDNN's heuristics put first. Not unless asked for:
-/// another measurement may choose another algorithm, which rounds differently, where no file has the first choice.
+/// Whether the fastest algorithm is taken instead of the one that cuDNN's heuristics put first. Off by default: unless
+/// the plan cache holds the earlier choice, a new timing run may choose an algorithm that rounds differently.
 bool autotunes() {
   if (is_op_determinism_enabled()) return false;
   const char* const setting = std::getenv("LOCKSTEP_CUDNN_AUTOTUNE");
@@ -49,7 +49,7 @@ std::string text_of(const Gpu& gpu) {
 ConvolutionPlan make_plan(const Convolution& convolution, const Gpu& gpu, cudnnHandle_t handle) {
   // With a ReLU, the fastest of the plans that cuDNN notes as strict about NaN gave 0 for NaN (cuDNN 9.19, H200).
   if (!autotunes() || convolution.relu) return {convolution, handle};
-  // One replica at a time: what others time on the same GPU would disturb it, and all are to have the same plan.
+  // Serializes the replicas: concurrent timings on one GPU disturb each other, and all replicas must get one plan.
   static std::mutex turn;
   static cudnn::PlanCache cache(cudnn::cache_folder());
   const std::lock_guard lock(turn);
@@ -59,7 +59,7 @@ ConvolutionPlan make_plan(const Convolution& convolution, const Gpu& gpu, cudnnH
       timed = true;
       return cudnn::PlanTimer(convolution, gpu, handle);
     });
-    if (timed) allocator(gpu.device()).release_cache();  // scratch memory of all sizes, which nobody asks for again
+    if (timed) allocator(gpu.device()).release_cache();  // the workspaces of the timed algorithms
     return plan;
   } catch (const OutOfMemory& error) {
     log_warning("the algorithms of the {} are not timed: {}", convolution.text(), error.what());
@@ -81,7 +81,7 @@ void run(const Convolution& convolution, const ConvolutionPlan::Operands& operan
   plan.run(handle, operands, workspace.raw_data());
 }
 
-/// Whether the convolution is the product of rows of pixels with the kernel.
+/// Whether the convolution is a plain matrix product: a 1 x 1 kernel, strides of 1, no padding, one group.
 bool is_matrix_product(const Window2d& window, const Tensor& kernel, std::int64_t channels) {
   const std::array one{window.height, window.width, window.stride_h, window.stride_w};
   const std::array none{window.pad_top, window.pad_bottom, window.pad_left, window.pad_right};
@@ -109,7 +109,7 @@ void kernels::Conv2d::on_gpu() const {
 
 void kernels::Conv2dGradientX::on_gpu() const {
   if (dx.elements() == 0) return;
-  // cuBLASLt adds in the same pass. Not in f32, whose bits shall not depend on whether there is a gradient to add to.
+  // In bf16, cuBLASLt adds in the same pass. f32 results must have the same bits with and without a gradient to add to.
   if (write == Write::add && dx.dtype() == DType::bf16 && is_matrix_product(window, kernel, dx.dim(3))) {
     const std::int64_t channels = dx.dim(3);
     const std::int64_t filters = dy.dim(3);

@@ -45,8 +45,8 @@ class ConvolutionPlan {
   ConvolutionPlan(const Convolution& convolution, const PlannedFor& gpu);
   /// Time of a plan in any unit; infinity if the plan does not work.
   using TimeOf = std::function<double(const ConvolutionPlan&)>;
-  /// Chooses the algorithm with the smallest `time_of`, which is called for every algorithm that cuDNN offers in the
-  /// order of its heuristics; the first one if none works. Throws as the other constructor.
+  /// Chooses the algorithm with the smallest `time_of`, which is called for every algorithm whose plan can be
+  /// built, in the order of cuDNN's heuristics; the first of these if none works. Throws as the other constructor.
   ConvolutionPlan(const Convolution& convolution, const PlannedFor& gpu, const TimeOf& time_of);
   /// The plan from the bytes that `serialized` returned for the same convolution and kind of GPU; nothing if this cuDNN
   /// rejects them.

@@ -14,8 +14,8 @@
 namespace lockstep {
 namespace {
 
-/// How much the calling replica's statistics count in the mean of all replicas': 1 where each has as many rows; none
-/// where no replica has any.
+/// The weight of the calling replica's statistics in the mean over replicas: 1 if all replicas have the same number of
+/// rows; nullopt if no replica has rows.
 std::optional<double> weight_of(const BatchNormResult& result, bool synchronized) try {
   const int replicas = current_context().replicas_in_sync;
   if (synchronized || replicas == 1) return result.rows > 0 ? std::optional(1.0) : std::nullopt;
@@ -24,7 +24,7 @@ std::optional<double> weight_of(const BatchNormResult& result, bool synchronized
   if (const std::optional<BatchRows>& batch = current_batch_rows()) {
     own = result.rows > 0 ? static_cast<double>(batch->own) : 0;
     all = static_cast<double>(batch->all);
-  } else {  // the replicas exchange them
+  } else {  // no distributed batch: the replicas add up their numbers of rows
     own = static_cast<double>(result.rows);
     all = get_replica_context().all_reduce(ReduceOp::sum, own).item<double>();
   }
@@ -33,8 +33,8 @@ std::optional<double> weight_of(const BatchNormResult& result, bool synchronized
   rethrow_from("batch_norm", error);
 }
 
-/// Moves the calling replica's copy of a statistic towards that of its rows so that the copies' weighted mean is the
-/// moving average of the batches' weighted means.
+/// Updates the calling replica's copy of a moving statistic by `of_rows`, the statistic of its rows. The weighted mean
+/// of all copies then equals the moving average of the batches' weighted statistics.
 void move_own_copy(const Variable& statistic, const Tensor& of_rows, double weight, double momentum) {
   VariableState& state = statistic.state();
   const int copy = state.copies().size() == 1 ? 0 : current_context().replica;
@@ -45,8 +45,8 @@ void move_own_copy(const Variable& statistic, const Tensor& of_rows, double weig
   if (weight > 0) update_moving_average(state.copies()[copy], of_rows, static_cast<float>(kept));
 }
 
-/// Moves a statistic towards that of a batch. One copy for several replicas is assigned by all of them, which combines
-/// their values.
+/// Updates a moving statistic by that of a batch. If the replicas share one copy, each assigns its value, and the
+/// assignment averages the values.
 void update_statistic(const Variable& statistic, const Tensor& of_rows, double weight, double momentum) {
   const std::vector<Tensor>& copies = statistic.state().copies();
   const ExecutionContext& context = current_context();
@@ -59,7 +59,7 @@ void update_statistic(const Variable& statistic, const Tensor& of_rows, double w
   }
   const auto move = [=] { move_own_copy(statistic, of_rows, weight, momentum); };
   if (context.replicas_in_sync > 1)
-    GpuCapture::each_time(move);  // with other replicas' rows, weights change from step to step
+    GpuCapture::each_time(move);  // replicas' weights depend on their rows in each step
   else
     move();
 }
@@ -73,7 +73,7 @@ void list(LayerConfig& config, BatchNormalizationOptions& options) {
   config.option("beta_constraint", options.beta_constraint);
   config.option("gamma_constraint", options.gamma_constraint);
   config.option("synchronized", options.synchronized);
-  // What comes before the first weights that are read, and the momentum of a renorm that is off.
+  // Ignored: initializers, since the weights come from the file, and the momentum of renorm, which is not supported.
   for (const char* key : {"beta_initializer", "gamma_initializer", "moving_mean_initializer",
                           "moving_variance_initializer", "renorm_momentum"})
     config.passed_over(key);

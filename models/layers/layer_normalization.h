@@ -23,7 +23,7 @@ struct LayerNormalizationOptions {
   ///@}
 };
 
-/// Normalizes each example by the mean and variance of its last axis (Ba, Kiros and Hinton 2016). Weights, each
+/// Normalizes each vector along the last axis by its mean and variance (Ba, Kiros and Hinton 2016). Weights, each
 /// (features): gamma, beta.
 struct LayerNormalization : Layer {
   /// Throws InvalidArgument unless epsilon > 0.

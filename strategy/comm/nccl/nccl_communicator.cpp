@@ -17,9 +17,9 @@
 namespace lockstep {
 namespace {
 
-/// The operation that NCCL does for `op`. For max and min, it gathers all parts, which are combined here: NCCL's own
-/// max and min are not NaN if a part is. NCCL's mean divides before it adds; the result has the bits of a divided sum,
-/// the definition of mean, only if division by the number of replicas is exact.
+/// The operation that NCCL does for `op`. Max and min are gathered by NCCL and computed by the library's kernel, since
+/// NCCL's max and min do not propagate NaN. NCCL's mean divides each value before it adds, which equals the divided sum
+/// bit for bit only if the division by the number of replicas is exact.
 GpuPart::Kind kind_of(ReduceOp op, int replicas) {
   switch (op) {
     case ReduceOp::max:

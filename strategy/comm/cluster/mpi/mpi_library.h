@@ -18,7 +18,8 @@ class MpiLibrary {
   MpiLibrary& operator=(const MpiLibrary&) = delete;
 
   /// A new communicator of all processes, which all of them must request. Ranks are in the order of `key`; only the key
-  /// of the first call counts. Throws Timeout when not all processes call it.
+  /// of the first call counts, which blocks until all processes make it. Later calls throw Timeout if not all processes
+  /// make them within `timeout`.
   MPI_Comm communicator(int key, std::chrono::milliseconds timeout);
   ///@{
   /// Number of processes, and the rank of this one, in MPI_COMM_WORLD.
