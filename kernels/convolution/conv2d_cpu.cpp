@@ -11,6 +11,7 @@
 #include <lockstep/kernels/array/fused_activation.h>
 #include <lockstep/kernels/convolution/amx_convolution.h>
 #include <lockstep/kernels/convolution/convolution_kernels.h>
+#include <lockstep/kernels/convolution/pixel_products.h>
 #include <lockstep/kernels/convolution/winograd.h>
 #include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/kernels/cpu/wide.h>
@@ -125,21 +126,6 @@ bool by_winograd(const Tensor& x, const Shape& kernel, const Window2d& window) {
   const bool by_tiles = x.dtype() == DType::bf16 && onednn::has_tiles();
   return !by_tiles && winograd::pays(x, kernel, window);
 }
-
-/// Whether the convolution multiplies pixels of x with one matrix.
-bool is_product(const Tensor& x, const Shape& kernel, const Window2d& w) {
-  return w.height == 1 && w.width == 1 && w.pad_top == 0 && w.pad_left == 0 && w.pad_bottom == 0 && w.pad_right == 0 &&
-         kernel[2] == x.dim(3);
-}
-
-/// All pixels of an image as the rows of a matrix.
-Tensor pixels(const Tensor& image) { return image.view({image.elements() / image.dim(3), image.dim(3)}); }
-
-/// A kernel of one pixel as a matrix.
-Tensor as_matrix(const Tensor& kernel) { return kernel.view({kernel.dim(2), kernel.dim(3)}); }
-
-/// Whether windows of one pixel see all of x.
-bool sees_all(const Window2d& w) { return w.stride_h == 1 && w.stride_w == 1; }
 
 /// body(pixel of x, row) for all pixels of y: where the channels begin of the pixel that its window sees, and of the
 /// row of a matrix of x's channels that belongs to it.

@@ -2,8 +2,6 @@
 // cuDNN's algorithms for NHWC take, and have the images' dtype. Channels are not padded to multiples of 8: algorithms
 // on tensor cores take any number, and pad in their workspace (README.md of kernels/).
 
-#include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
@@ -11,6 +9,7 @@
 #include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/convolution/convolution_kernels.h>
 #include <lockstep/kernels/convolution/filters_first.h>
+#include <lockstep/kernels/convolution/pixel_products.h>
 #include <lockstep/kernels/cuda/convolution_plan.h>
 #include <lockstep/kernels/cuda/cudnn_handle.h>
 #include <lockstep/kernels/cuda/known_plans.h>
@@ -81,14 +80,6 @@ void run(const Convolution& convolution, const ConvolutionPlan::Operands& operan
   plan.run(handle, operands, workspace.raw_data());
 }
 
-/// Whether the convolution is a plain matrix product: a 1 x 1 kernel, strides of 1, no padding, one group.
-bool is_matrix_product(const Window2d& window, const Tensor& kernel, std::int64_t channels) {
-  const std::array one{window.height, window.width, window.stride_h, window.stride_w};
-  const std::array none{window.pad_top, window.pad_bottom, window.pad_left, window.pad_right};
-  const auto is = [](std::int64_t wanted) { return [wanted](std::int64_t value) { return value == wanted; }; };
-  return kernel.dim(2) == channels && std::ranges::all_of(one, is(1)) && std::ranges::all_of(none, is(0));
-}
-
 }  // namespace
 
 void kernels::Conv2d::on_gpu() const {
@@ -110,11 +101,9 @@ void kernels::Conv2d::on_gpu() const {
 void kernels::Conv2dGradientX::on_gpu() const {
   if (dx.elements() == 0) return;
   // In bf16, cuBLASLt adds in the same pass. f32 results must have the same bits with and without a gradient to add to.
-  if (write == Write::add && dx.dtype() == DType::bf16 && is_matrix_product(window, kernel, dx.dim(3))) {
-    const std::int64_t channels = dx.dim(3);
-    const std::int64_t filters = dy.dim(3);
-    const Tensor weights = in_dtype(dx.dtype(), kernel).view({channels, filters});
-    return kernels::DenseGradientX{dy.view({-1, filters}), weights, write, dx.view({-1, channels})}.on_gpu();
+  if (write == Write::add && dx.dtype() == DType::bf16 && is_product(dx, kernel.shape(), window) && sees_all(window)) {
+    const Tensor weights = as_matrix(in_dtype(dx.dtype(), kernel));
+    return kernels::DenseGradientX{pixels(dy), weights, write, pixels(dx)}.on_gpu();
   }
   if (write == Write::add) {
     const Tensor apart = Tensor::empty(dx.shape(), dx.dtype());

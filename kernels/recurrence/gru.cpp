@@ -116,7 +116,7 @@ Tensor gru(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel
       y.defined())
     return y;
   const Saved saved = run(input, weights, recurrent, shift);
-  const Tensor y = recurrence::result_of(saved.h, return_sequences);
+  const Tensor y = recurrence::result_of(saved.h.slice_view(0, 1, saved.time() + 1), return_sequences);
   if (recording({input, weights, recurrent, shift}))
     record("gru", {input, weights, recurrent, shift}, y,
            [saved](BackwardContext& c) { contribute_gradients(c, saved); });

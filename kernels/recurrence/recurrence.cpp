@@ -33,15 +33,15 @@ Tensor states(std::int64_t steps, std::int64_t n, std::int64_t units) {
   return result;
 }
 
-Tensor result_of(const Tensor& states, bool return_sequences) {
-  const std::int64_t time = states.dim(0) - 1;
-  const std::int64_t n = states.dim(1);
-  const std::int64_t units = states.dim(2);
+Tensor result_of(const Tensor& steps, bool return_sequences) {
+  const std::int64_t time = steps.dim(0);
+  const std::int64_t n = steps.dim(1);
+  const std::int64_t units = steps.dim(2);
   const Tensor y = Tensor::empty(return_sequences ? Shape{n, time, units} : Shape{n, units});
   if (return_sequences)
-    write_rows_first(states.slice_view(0, 1, time + 1), y);
+    write_rows_first(steps, y);
   else
-    copy(step_of(states, time), y);
+    copy(step_of(steps, time - 1), y);
   return y;
 }
 

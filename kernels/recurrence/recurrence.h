@@ -24,9 +24,9 @@ Tensor time_first(const Tensor& x);
 void write_rows_first(const Tensor& x, const Tensor& out);
 /// (steps, n, units), f32: the first step is 0, the others are uninitialized.
 Tensor states(std::int64_t steps, std::int64_t n, std::int64_t units);
-/// The op's result from the states (time + 1, n, units), the first of which is the initial state: all others as
-/// (n, time, units) with `return_sequences`, else the last one (n, units).
-Tensor result_of(const Tensor& states, bool return_sequences);
+/// The op's result from h after each step, (time, n, units): all as (n, time, units) with `return_sequences`, else the
+/// last one (n, units).
+Tensor result_of(const Tensor& steps, bool return_sequences);
 /// Adds to dh (n, units) the part of the result's gradient dy that belongs to step `s` of `time`.
 void add_gradient_of_result(const Tensor& dy, std::int64_t s, std::int64_t time, const Tensor& dh);
 /// dbias (k) = sum of the rows of dsums (m, k).

@@ -10,17 +10,6 @@ namespace {
 
 using ForwardRecord = WholeRecurrence::ForwardRecord;
 
-/// The op's result from y (time, n, units).
-Tensor result_of_steps(const Tensor& y, bool return_sequences) {
-  const Tensor result =
-      Tensor::empty(return_sequences ? Shape{y.dim(1), y.dim(0), y.dim(2)} : Shape{y.dim(1), y.dim(2)});
-  if (return_sequences)
-    write_rows_first(y, result);
-  else
-    copy(step_of(y, y.dim(0) - 1), result);
-  return result;
-}
-
 /// The gradient (time, n, units) of every step's h, from the result's gradient (n, time, units), or (n, units) if the
 /// result is the last step.
 Tensor gradient_of_steps(const Tensor& of_result, const Tensor& y) {
@@ -59,7 +48,7 @@ Tensor run_whole(const char* op, RecurrentCell cell, const Tensor& x, const Recu
   const Tensor steps = time_first(x);
   const Tensor y = Tensor::empty({layer.time, layer.n, layer.units});
   const Tensor kept = device->run(layer, steps, weights, keep, y);
-  const Tensor result = result_of_steps(y, return_sequences);
+  const Tensor result = result_of(y, return_sequences);
   if (keep)
     record(op, inputs, result, [forward = ForwardRecord{layer, steps, weights, y, kept}](BackwardContext& c) {
       contribute_gradients(c, forward);
