@@ -59,14 +59,14 @@ TEST_F(Safetensors, NamesWhatDoesNotFit) {
   const auto kernel = [](const char* dtype, const char* shape, int end) {
     return fmt::format(R"({{"dense/kernel":{{"dtype":"{}","shape":{},"data_offsets":[0,{}]}}}})", dtype, shape, end);
   };
-  EXPECT_EQ(load_failure(network, file_text(kernel("BF16", "[3,2]", 12), 12)),
-            file_ + ": weight \"dense/kernel\" is BF16, F32 is known");
+  EXPECT_EQ(load_failure(network, file_text(kernel("F16", "[3,2]", 12), 12)),
+            file_ + ": weight \"dense/kernel\" is F16; F32, BF16, I32, I64 and U8 can be read");
   EXPECT_EQ(load_failure(network, file_text(kernel("F32", "[3,2]", 24), 20)),
             file_ + ": weight \"dense/kernel\" lies outside the file");
   EXPECT_EQ(load_failure(network, file_text(kernel("F32", "[3,2]", 20), 20)),
             file_ + ": weight \"dense/kernel\" is of shape (3, 2), which 20 bytes do not hold");
   EXPECT_EQ(load_failure(network, file_text(kernel("F32", "[2,3]", 24), 24)),
-            file_ + ": weight 'dense/kernel' has shape (3, 2), the file has (2, 3)");
+            file_ + ": weight 'dense/kernel' is f32 (3, 2), the file has f32 (2, 3)");
 }
 
 // Sizes and offsets are checked before memory is allocated for them.

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+
+/// A tensor and its name in a file.
+struct NamedTensor {
+  std::string name;  ///< any text
+  Tensor value;      ///< on any device
+};
+
+/// The contents of a safetensors file: the length of the header (8 bytes, little-endian), a JSON header with the dtype,
+/// shape and byte range of each tensor, and the tensors' bytes.
+std::vector<std::byte> safetensors_contents(const std::vector<NamedTensor>& tensors);
+
+/// Reads a safetensors file. All functions throw InputError naming the file and what is wrong.
+class SafetensorsFile {
+ public:
+  /// The header's entry of a tensor.
+  struct Entry {
+    DType dtype = DType::f32;  ///< of the elements
+    Shape shape{};             ///< size of each axis
+    std::size_t begin = 0;  ///< first byte, in the data after the header
+  };
+
+  /// Opens the file and reads its header. Refuses dtypes other than F32, BF16, I32, I64 and U8.
+  explicit SafetensorsFile(std::string path);
+  /// All tensors, by name.
+  const std::map<std::string, Entry>& entries() const { return entries_; }
+  /// A host tensor with the values of an entry of this file.
+  Tensor read(const Entry& entry);
+  /// A tensor that a file should have.
+  struct Expected {
+    std::string name;  ///< as in the file
+    DType dtype;       ///< of the elements
+    Shape shape;       ///< size of each axis
+  };
+  /// The values of these tensors, in their order. Refuses a file that lacks one, has another one, or one of another
+  /// dtype or shape.
+  std::vector<Tensor> read_exactly(const std::vector<Expected>& expected);
+
+ private:
+  std::vector<std::uint64_t> whole_numbers(const nlohmann::json& list, const std::string& name) const;
+  void add_entries(const nlohmann::json& header, std::size_t data_size);
+
+  std::string path_;
+  std::ifstream in_;
+  std::size_t data_begin_ = 0;
+  std::map<std::string, Entry> entries_;
+};
+
+}  // namespace lockstep
