@@ -10,7 +10,13 @@ foreach(folder ${LOCKSTEP_FOLDERS})
   install(TARGETS lockstep_${folder} EXPORT lockstepTargets)
 endforeach()
 install(TARGETS lockstep EXPORT lockstepTargets)
+if(LOCKSTEP_HAVE_LIBTORCH)  # a component of its own: find_package(lockstep COMPONENTS libtorch)
+  install(TARGETS lockstep_libtorch EXPORT lockstepLibtorchTargets)
+endif()
 
+if(NOT LOCKSTEP_HAVE_LIBTORCH)
+  list(FILTER LOCKSTEP_HEADERS EXCLUDE REGEX ^models/libtorch/)
+endif()
 # One by one: installing whole folders would also create those without headers.
 foreach(header ${LOCKSTEP_HEADERS})
   cmake_path(GET header PARENT_PATH folder)
@@ -26,6 +32,10 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/lockstepConfig.cmake.in 
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/lockstepConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/lockstepConfig.cmake ${PROJECT_BINARY_DIR}/lockstepConfigVersion.cmake
   DESTINATION ${package_dir})
+if(LOCKSTEP_HAVE_LIBTORCH)
+  install(EXPORT lockstepLibtorchTargets NAMESPACE lockstep:: DESTINATION ${package_dir})
+  install(FILES ${CMAKE_CURRENT_LIST_DIR}/FindLibtorch.cmake DESTINATION ${package_dir})
+endif()
 if(LOCKSTEP_HAVE_CUDA)
   install(FILES ${CMAKE_CURRENT_LIST_DIR}/FindCUDNN.cmake ${CMAKE_CURRENT_LIST_DIR}/FindNCCL.cmake
     DESTINATION ${package_dir})

@@ -3,6 +3,8 @@ set(LOCKSTEP_CUDA AUTO CACHE STRING "Build the CUDA parts: AUTO (when a toolkit 
 set_property(CACHE LOCKSTEP_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(LOCKSTEP_MPI AUTO CACHE STRING "Build for training in several processes: AUTO (when there is an MPI), ON, OFF")
 set_property(CACHE LOCKSTEP_MPI PROPERTY STRINGS AUTO ON OFF)
+set(LOCKSTEP_LIBTORCH AUTO CACHE STRING "Build lockstep::libtorch: AUTO (when there is a libtorch), ON, OFF")
+set_property(CACHE LOCKSTEP_LIBTORCH PROPERTY STRINGS AUTO ON OFF)
 set(LOCKSTEP_SANITIZE "" CACHE STRING "Sanitizers for all code, as in -fsanitize=: address,undefined or thread")
 option(LOCKSTEP_FUZZ "Build the fuzz targets of tests/fuzz; needs clang" OFF)
 option(LOCKSTEP_LONG_TESTS "Do for hours what tests of chance and of time do for seconds; the presets named long* set it" OFF)

@@ -105,14 +105,17 @@ endfunction()
 # pretended GPUs, whose kernels run element by element; * leaves out all of them.
 # ON_DEVICE: like DEVICES, and each test runs in the context of the first device, so that its ops make tensors and
 # compute there.
+# PRECOMPILED: headers that its sources include, compiled once instead of those of all tests.
 # DATA: a folder beside the sources that the tests find beside their program, also when it is carried to another
 # machine.
 function(lockstep_test name)
-  cmake_parse_arguments(ARG "DEVICES;ON_DEVICE" "TIMEOUT;DATA" "SOURCES;LINKS;LABELS;NOT_ON_GPUS;NOT_PRETENDED" ${ARGN})
+  cmake_parse_arguments(ARG "DEVICES;ON_DEVICE" "TIMEOUT;DATA" "SOURCES;LINKS;LABELS;NOT_ON_GPUS;NOT_PRETENDED;PRECOMPILED" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   lockstep_test_code(${name})
   target_link_libraries(${name} PRIVATE lockstep_build_flags ${ARG_LINKS} lockstep_test_main)
-  if(LOCKSTEP_PCH)
+  if(LOCKSTEP_PCH AND ARG_PRECOMPILED)
+    target_precompile_headers(${name} PRIVATE ${ARG_PRECOMPILED})
+  elseif(LOCKSTEP_PCH)
     target_precompile_headers(${name} REUSE_FROM lockstep_test_main)
   endif()
   if(NOT ARG_TIMEOUT)

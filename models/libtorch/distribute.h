@@ -1,0 +1,152 @@
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <torch/data/example.h>
+#include <torch/types.h>
+
+#include <lockstep/models/libtorch/tensor.h>
+#include <lockstep/strategy/core/strategy.h>
+#include <lockstep/strategy/input/batch_split.h>
+#include <lockstep/strategy/input/distributed_dataset.h>
+
+namespace lockstep::libtorch {
+
+///@{
+/// Number of rows of a batch, the size of its tensors' first axis. To distribute batches of your own type, write these
+/// two functions for it, beside it.
+inline std::int64_t rows_of(const torch::Tensor& batch) { return batch.size(0); }
+template <class Data, class Target>
+std::int64_t rows_of(const torch::data::Example<Data, Target>& batch) {
+  return rows_of(batch.data);
+}
+template <class Row>
+std::int64_t rows_of(const std::vector<Row>& batch) {
+  return static_cast<std::int64_t>(batch.size());
+}
+///@}
+///@{
+/// Rows [begin, begin + count) of a batch. Tensors are views.
+inline torch::Tensor narrow_rows(const torch::Tensor& batch, std::int64_t begin, std::int64_t count) {
+  return batch.narrow(0, begin, count);
+}
+template <class Data, class Target>
+torch::data::Example<Data, Target> narrow_rows(const torch::data::Example<Data, Target>& batch, std::int64_t begin,
+                                               std::int64_t count) {
+  if constexpr (std::is_void_v<Target>)
+    return {narrow_rows(batch.data, begin, count)};
+  else
+    return {narrow_rows(batch.data, begin, count), narrow_rows(batch.target, begin, count)};
+}
+template <class Row>
+std::vector<Row> narrow_rows(const std::vector<Row>& batch, std::int64_t begin, std::int64_t count) {
+  return {batch.begin() + begin, batch.begin() + begin + count};
+}
+///@}
+
+/// A global batch, split over the replicas. As an argument of `Strategy::run`, each replica's step gets its own part as
+/// `const Rows&`. With fewer rows than replicas, some parts have no rows.
+template <class Rows>
+class ReplicaBatches {
+ public:
+  /// Splits `global` by split_rows.
+  ReplicaBatches(const Strategy& strategy, const Rows& global) : global_size_(rows_of(global)) {
+    const std::vector<std::int64_t> counts = split_rows(global_size_, strategy.num_replicas_in_sync());
+    const int first = strategy.state()->first_replica();
+    std::int64_t begin = 0;
+    for (int replica = 0; replica < first + strategy.num_local_replicas(); ++replica) {
+      const std::int64_t count = counts[static_cast<std::size_t>(replica)];
+      if (replica >= first) parts_.push_back(narrow_rows(global, begin, count));
+      begin += count;
+    }
+  }
+  /// From the parts of this process's replicas, and the number of rows of all replicas.
+  ReplicaBatches(std::vector<Rows> parts, std::int64_t global_size)
+      : parts_(std::move(parts)), global_size_(global_size) {}
+
+  /// Number of rows of all replicas: the divisor of a sum of losses.
+  std::int64_t global_size() const { return global_size_; }
+  /// The parts of this process's replicas, in replica order.
+  const std::vector<Rows>& parts() const { return parts_; }
+
+ private:
+  std::vector<Rows> parts_;
+  std::int64_t global_size_;
+};
+
+/// The replica's part, for Strategy::run.
+template <class Rows>
+const Rows& value_for_replica(const ReplicaBatches<Rows>& batch, int replica) {
+  return batch.parts().at(static_cast<std::size_t>(replica));
+}
+/// Number of replicas that the batch was split for.
+template <class Rows>
+int replicas_of(const ReplicaBatches<Rows>& batch) {
+  return static_cast<int>(batch.parts().size());
+}
+/// Numbers of rows of the replica's part and of the global batch.
+template <class Rows>
+std::optional<BatchRows> batch_rows(const ReplicaBatches<Rows>& batch, int replica) {
+  return BatchRows{.own = rows_of(value_for_replica(batch, replica)), .all = batch.global_size()};
+}
+
+/// A pass over a loader's batches, split over the replicas.
+template <class Loader>
+class DistributedLoader {
+ public:
+  /// `loader` must outlive this.
+  DistributedLoader(Strategy strategy, Loader& loader) : strategy_(std::move(strategy)), loader_(&loader) {}
+
+  /// An input iterator over ReplicaBatches.
+  class Iterator {
+   public:
+    using Inner = decltype(std::declval<Loader&>().begin());                        ///< the loader's iterator
+    using Batch = ReplicaBatches<std::decay_t<decltype(*std::declval<Inner&>())>>;  ///< what `*` returns
+
+    /// At the position of `inner`.
+    Iterator(Inner inner, const Strategy& strategy) : inner_(std::move(inner)), strategy_(strategy) {}
+    ///@{
+    /// As of every input iterator.
+    Batch operator*() { return Batch(strategy_, *inner_); }
+    Iterator& operator++() {
+      ++inner_;
+      return *this;
+    }
+    bool operator!=(const Iterator& other) const { return inner_ != other.inner_; }
+    ///@}
+
+   private:
+    Inner inner_;
+    Strategy strategy_;
+  };
+
+  ///@{
+  /// Starts a pass, and its end.
+  Iterator begin() { return {loader_->begin(), strategy_}; }
+  Iterator end() { return {loader_->end(), strategy_}; }
+  ///@}
+
+ private:
+  Strategy strategy_;
+  Loader* loader_;
+};
+
+/// Splits the batches of a libtorch data loader, or of any range of batches, over the replicas. In several processes
+/// all loaders must give the same batches. `loader` must outlive the result.
+///
+///     for (auto&& batch : libtorch::distribute(strategy, *loader)) ...
+template <class Loader>
+DistributedLoader<Loader> distribute(const Strategy& strategy, Loader& loader) {
+  return {strategy, loader};
+}
+
+/// A part of a batch of a lockstep data set as libtorch tensors, which share its memory: the first input, and the first
+/// target.
+torch::data::Example<> as_example(const Batch& part);
+
+}  // namespace lockstep::libtorch

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <string>
+
+#include <torch/optim/optimizer.h>
+#include <torch/serialize/archive.h>
+
+#include <lockstep/models/libtorch/module_replicas.h>
+#include <lockstep/models/libtorch/replicated.h>
+
+namespace lockstep::libtorch {
+
+// A file holds one module or optimizer, whatever the number of replicas. With several processes, all must call these
+// functions; the chief writes, atomically, and all must read the same file. They throw InputError naming the file, and
+// LogicError inside a replica.
+
+/// Saves a module. A floating-point buffer is saved as the mean of the replicas' values, other buffers as the first
+/// replica's. A name that ends with ".safetensors" gets that format, with the names of PyTorch's state_dict; other
+/// files are as torch::save writes them. Throws Unsupported for ".safetensors" and tensors that are not f32, bf16, i32,
+/// i64 or u8.
+void save(const ModuleReplicas& modules, const std::string& path);
+/// Loads a file of save() or torch::save into all replicas. If it does not fit, changes nothing.
+void load(const ModuleReplicas& modules, const std::string& path);
+
+/// @cond
+namespace detail {
+void write_archive(const Strategy& strategy, const std::string& path,
+                   const std::function<void(torch::serialize::OutputArchive&)>& write);
+void read_archive(const std::string& path, const std::function<void(torch::serialize::InputArchive&)>& read);
+}  // namespace detail
+/// @endcond
+
+///@{
+/// Saves the state of optimizers, which is equal on all replicas; loads it into the optimizer of each replica.
+template <std::derived_from<torch::optim::Optimizer> Optimizer>
+void save(const Replicated<Optimizer>& optimizers, const std::string& path) {
+  detail::write_archive(optimizers.strategy(), path, [&](torch::serialize::OutputArchive& archive) {
+    optimizers.replicas().front()->save(archive);
+  });
+}
+template <std::derived_from<torch::optim::Optimizer> Optimizer>
+void load(const Replicated<Optimizer>& optimizers, const std::string& path) {
+  for (const auto& optimizer : optimizers.replicas())
+    detail::read_archive(path, [&](torch::serialize::InputArchive& archive) { optimizer->load(archive); });
+}
+///@}
+
+}  // namespace lockstep::libtorch

@@ -1,0 +1,175 @@
+#include "lockstep/models/libtorch/gradient_sums.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <torch/csrc/autograd/engine.h>
+#include <torch/csrc/autograd/graph_task.h>
+#include <torch/csrc/autograd/utils/lambda_post_hook.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <lockstep/kernels/kernel.h>
+#include <lockstep/kernels/update/update_kernels.h>
+#include <lockstep/models/libtorch/tensor.h>
+#include <lockstep/strategy/core/replica_context.h>
+#include <lockstep/strategy/reduce/bucket_plan.h>
+
+namespace lockstep::libtorch {
+namespace {
+
+/// `variables` behind a variable whose gradients count the replicas that use each of them. The arena's order is
+/// reversed, so the counts are in the last bucket, which is exchanged when all gradients are final.
+std::vector<Variable> behind_use_counts(const Strategy& strategy, const std::vector<Variable>& variables) {
+  const Scope scope = strategy.scope();
+  std::vector<Variable> all{
+      Variable({.name = "use_counts",
+                .shape = {static_cast<std::int64_t>(variables.size())},
+                .initializer = [](const Tensor& counts) { std::ranges::fill(counts.span<float>(), 0.0F); }})};
+  all.insert(all.end(), variables.begin(), variables.end());
+  return all;
+}
+
+/// libtorch's handle to the node that accumulates a parameter's gradient.
+using Node = decltype(torch::autograd::impl::grad_accumulator(torch::Tensor()));
+
+/// Number in the arena of a variable of the module.
+std::size_t in_arena(std::size_t variable) { return variable + 1; }
+
+bool shares_memory(const torch::Tensor& gradient, const torch::Tensor& sum) {
+  return gradient.defined() && gradient.unsafeGetTensorImpl() == sum.unsafeGetTensorImpl();
+}
+
+}  // namespace
+
+GradientSums::GradientSums(const Strategy& strategy, const std::vector<Variable>& variables)
+    : strategy_(strategy),
+      variables_(variables),
+      arena_(behind_use_counts(strategy, variables), strategy.devices()),
+      buckets_(plan_buckets(arena_.sizes_in_order())),
+      variables_in_bucket_(buckets_.size()),
+      own_(strategy.devices().size()) {
+  for (int variable = 0; variable < static_cast<int>(arena_.variables().size()); ++variable) {
+    const std::int64_t begin = arena_.range_of(variable).begin;
+    const auto bucket = std::ranges::find_if(buckets_, [&](const FlatRange& range) { return begin < range.end; });
+    bucket_of_.push_back(static_cast<std::size_t>(bucket - buckets_.begin()));
+    ++variables_in_bucket_[bucket_of_.back()];
+  }
+}
+
+void GradientSums::attach(int replica, const std::vector<torch::Tensor>& parameters) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Tensor& sum = arena_.slots(replica)[in_arena(i)].destination;
+    own(replica).parameters.push_back({.value = parameters[i], .sum = as_torch(sum), .node = {}});
+    add_hook(replica, i);
+  }
+  own(replica).used.assign(parameters.size(), 1);
+}
+
+void GradientSums::add_hook(int replica, std::size_t variable) {
+  Parameter& parameter = own(replica).parameters[variable];
+  auto node = torch::autograd::impl::grad_accumulator(parameter.value);
+  if (!node) return;  // the parameter has been frozen since
+  if (parameter.node && static_cast<Node*>(parameter.node.get())->get() == node.get()) return;
+  node->add_post_hook(std::make_unique<torch::autograd::utils::LambdaPostHook>(
+      [weak = weak_from_this(), replica, variable](const torch::autograd::variable_list& outputs,
+                                                   const torch::autograd::variable_list& /*inputs*/) {
+        if (const auto sums = weak.lock()) sums->on_gradient(replica, variable);
+        return outputs;
+      }));
+  parameter.node = std::make_shared<Node>(std::move(node));
+}
+
+void GradientSums::renew_hooks(int replica) {
+  for (std::size_t i = 0; i < variables_.size(); ++i) add_hook(replica, i);
+}
+
+void GradientSums::on_gradient(int replica, std::size_t variable) {
+  Own& own = this->own(replica);
+  if (own.pauses > 0) return;
+  if (own.backward != torch::autograd::get_current_graph_task_id()) begin(replica, variable);
+  take(replica, variable);
+  own.used[variable] = 1;
+  own.parameters[variable].final = true;
+  const std::size_t bucket = bucket_of_[in_arena(variable)];
+  if (--own.left_in_bucket[bucket] == 0) report_final(replica, bucket);
+}
+
+void GradientSums::begin(int replica, std::size_t first) {
+  const ExecutionContext& here = current_context();
+  const bool alone = strategy_.num_replicas_in_sync() == 1;
+  require<LogicError>(alone || (here.replica == replica && get_strategy() == strategy_),
+                      "backward of replica {}'s module runs outside that replica; call it inside strategy.run()",
+                      replica);
+  Own& own = this->own(replica);
+  require<LogicError>(own.backward == -1, "backward runs inside another backward, whose gradients it would sum");
+  check_not_summed(replica, first);
+  own.left_in_bucket = variables_in_bucket_;
+  for (Parameter& parameter : own.parameters) parameter.final = false;
+  std::ranges::fill(own.used, 0);
+  own.backward = torch::autograd::get_current_graph_task_id();
+  // libtorch destroys the callback at the end of backward, even if backward fails before it calls it.
+  const std::shared_ptr<void> running(nullptr, [&own, keep = shared_from_this()](void*) { own.backward = -1; });
+  torch::autograd::Engine::get_default_engine().queue_callback([this, replica, running] { finish(replica); });
+}
+
+/// `first`: the variable whose gradient has been added to in this backward.
+void GradientSums::check_not_summed(int replica, std::size_t first) {
+  const std::vector<Parameter>& parameters = own(replica).parameters;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const auto& [value, sum, node, version, final] = parameters[i];
+    // A program that has written to the gradient, such as zero_(), has counted up the version.
+    const bool untouched = sum._version() <= version + (i == first ? 1 : 0);
+    require<LogicError>(
+        !shares_memory(value.grad(), sum) || !untouched,
+        "the gradient of '{}' is still the sum of an earlier backward, which would be summed again: call "
+        "zero_grad() first, and all but the last backward of a step in no_sync()",
+        variables_[i].name());
+  }
+}
+
+/// Moves the replica's gradient of a variable to the arena.
+void GradientSums::take(int replica, std::size_t variable) {
+  const Parameter& parameter = own(replica).parameters[variable];
+  torch::Tensor& gradient = parameter.value.mutable_grad();
+  if (shares_memory(gradient, parameter.sum)) return;
+  const torch::NoGradGuard no_grad;
+  parameter.sum.copy_(gradient);
+  gradient = parameter.sum;
+}
+
+void GradientSums::report_final(int replica, std::size_t bucket) {
+  const FlatViews views{arena_.gradients(), arena_.gradients(), {}, arena_.gradients_of(replica)};
+  get_replica_context().gradient_update().gradients_final(replica, views, buckets_, bucket);
+}
+
+void GradientSums::finish(int replica) {
+  Own& own = this->own(replica);
+  for (std::size_t i = 0; i < own.parameters.size(); ++i) {
+    const Parameter& parameter = own.parameters[i];
+    if (parameter.final) continue;
+    if (parameter.value.grad().defined()) {
+      take(replica, i);  // from a backward that only added to it
+      own.used[i] = 1;
+    } else {
+      parameter.sum.zero_();
+    }
+    const std::size_t bucket = bucket_of_[in_arena(i)];
+    if (--own.left_in_bucket[bucket] == 0) report_final(replica, bucket);
+  }
+  const auto counts = arena_.slots(replica)[0].destination.span<float>();
+  std::ranges::copy(own.used, counts.begin());
+  report_final(replica, bucket_of_[0]);
+
+  const FlatViews views{arena_.gradients(), arena_.gradients(), {}, arena_.gradients_of(replica)};
+  get_replica_context().gradient_update().reduce_and_update(replica, views, buckets_, [](const UpdateViews& part) {
+    launch(kernels::Reduce{ReduceOp::sum, ReduceViews<float>{part.gradients, part.parameters, part.count}});
+  });
+  for (std::size_t i = 0; i < own.parameters.size(); ++i) {
+    Parameter& parameter = own.parameters[i];
+    own.used[i] = counts[i] > 0;
+    parameter.value.mutable_grad() = own.used[i] ? parameter.sum : torch::Tensor();
+    parameter.version = parameter.sum._version();
+  }
+}
+
+}  // namespace lockstep::libtorch

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <torch/types.h>
+
+#include <lockstep/strategy/core/strategy.h>
+#include <lockstep/strategy/core/variable.h>
+#include <lockstep/strategy/reduce/arena.h>
+
+namespace lockstep::libtorch {
+
+/// Sums the gradients of a module's replicas during backward: when `backward` returns, `grad()` of each parameter is
+/// the sum over the replicas of all processes. A hook on each parameter reports that its gradient is final; a bucket of
+/// final gradients is exchanged while backward computes the others.
+class GradientSums : public std::enable_shared_from_this<GradientSums> {
+  /// One parameter of one replica.
+  struct Parameter {
+    torch::Tensor value;
+    torch::Tensor sum;           ///< a view of the arena, which holds the replica's gradient and then the sum
+    std::shared_ptr<void> node;  ///< keeps libtorch's node alive that has the hook
+    std::uint32_t version = 0;   ///< of `sum` at the end of the last backward
+    bool final = false;          ///< in this backward
+  };
+
+  /// Data of one replica, which only its thread uses.
+  struct alignas(64) Own {
+    std::vector<Parameter> parameters{};
+    std::vector<int> left_in_bucket{};  ///< gradients that are not final yet
+    std::vector<char> used{};           ///< as used()
+    int backward = -1;                  ///< libtorch's id of the running backward; -1 if none is running
+    int pauses = 0;
+  };
+
+ public:
+  /// Moves `variables` into an arena. Throws as ParameterArena.
+  GradientSums(const Strategy& strategy, const std::vector<Variable>& variables);
+
+  /// Adds hooks to `parameters`, those of replica `replica` in the order of the variables. Their backward throws
+  /// LogicError on a thread other than the replica's, if a gradient still holds the sum of an earlier backward, and
+  /// inside another backward.
+  void attach(int replica, const std::vector<torch::Tensor>& parameters);
+  /// Adds the hooks again if libtorch has dropped them, as when it loads a parameter from a file.
+  void renew_hooks(int replica);
+  /// While it lives, backward of one replica only adds to that replica's gradients; the next backward sums them.
+  class Pause {
+   public:
+    /// `sums` must outlive this.
+    Pause(GradientSums& sums, int replica) : own_(sums.own(replica)) { ++own_.pauses; }
+    ~Pause() { --own_.pauses; }
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    Own& own_;
+  };
+  /// For each variable, whether the loss of any replica depended on it in the replica's last backward. The gradients of
+  /// the others are undefined, so that optimizers skip them as they do without replicas.
+  const std::vector<char>& used(int replica) const { return own_.at(static_cast<std::size_t>(replica)).used; }
+
+ private:
+  void add_hook(int replica, std::size_t variable);
+  Own& own(int replica) { return own_.at(static_cast<std::size_t>(replica)); }
+  void on_gradient(int replica, std::size_t variable);
+  void begin(int replica, std::size_t first);
+  void check_not_summed(int replica, std::size_t first);
+  void take(int replica, std::size_t variable);
+  void report_final(int replica, std::size_t bucket);
+  void finish(int replica);
+
+  Strategy strategy_;
+  std::vector<Variable> variables_;
+  ParameterArena arena_;  ///< of the variables and, as number 0, of the counts of replicas that use each of them
+  std::vector<FlatRange> buckets_;
+  std::vector<std::size_t> bucket_of_;  ///< by variable of the arena
+  std::vector<int> variables_in_bucket_;
+  std::vector<Own> own_;  ///< by replica
+};
+
+}  // namespace lockstep::libtorch

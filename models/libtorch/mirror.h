@@ -1,0 +1,100 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <torch/nn/module.h>
+#include <torch/nn/pimpl.h>
+
+#include <lockstep/models/libtorch/module_replicas.h>
+#include <lockstep/models/libtorch/replicated.h>
+
+namespace lockstep::libtorch {
+
+/// A libtorch module on every replica of a strategy. When `backward` returns in a replica, the gradients of its
+/// parameters are the sums over all replicas, so that equal optimizers keep the modules' parameters equal to the bit.
+/// Buffers, such as the statistics of batch normalization, are each replica's own.
+///
+/// Random numbers: on CPUs all threads share libtorch's generator, so which replica draws which numbers, as for
+/// dropout, varies from run to run, unless MirroredOptions::sequential is set or each process has one replica.
+template <class Module>
+class Mirrored : public Replicated<Module> {
+ public:
+  /// From one module for each replica of this process. Throws as ModuleReplicas.
+  Mirrored(const Strategy& strategy, const std::vector<std::shared_ptr<Module>>& modules)
+      : Replicated<Module>(strategy, modules),
+        modules_(std::make_shared<ModuleReplicas>(
+            strategy, std::vector<std::shared_ptr<torch::nn::Module>>(modules.begin(), modules.end()))) {}
+
+  /// As Replicated::here; also throws as ModuleReplicas::prepare.
+  const std::shared_ptr<Module>& here() const {
+    const int replica = replica_here(this->strategy());
+    modules_->prepare(replica);
+    return this->replicas()[static_cast<std::size_t>(replica)];
+  }
+  /// As here().
+  Module* operator->() const { return here().get(); }
+  /// As here().
+  Module& operator*() const { return *here(); }
+
+  /// Calls `step` and returns its result. Inside it, backward adds to this replica's gradients and does not sum them
+  /// over the replicas; the next backward outside it includes them. All replicas must call it alike.
+  template <class Step>
+  decltype(auto) no_sync(Step&& step) const {
+    const GradientSums::Pause pause(modules_->gradients(), replica_here(this->strategy()));
+    return std::forward<Step>(step)();
+  }
+  /// Names of the parameters that no replica's loss depended on in this replica's last backward. They have no gradient.
+  std::vector<std::string> unused_parameters() const {
+    return modules_->unused_parameters(replica_here(this->strategy()));
+  }
+  /// The modules without their type, for save() and load().
+  operator const ModuleReplicas&() const { return *modules_; }  // NOLINT: implicit
+
+ private:
+  std::shared_ptr<ModuleReplicas> modules_;
+};
+
+/// @cond
+namespace detail {
+
+template <class Module>
+std::shared_ptr<Module> pointer_to(std::shared_ptr<Module> module) {
+  return module;
+}
+template <class Module>
+std::shared_ptr<Module> pointer_to(const torch::nn::ModuleHolder<Module>& module) {
+  return module.ptr();
+}
+
+}  // namespace detail
+/// @endcond
+
+/// Makes a module for each replica of this process: calls `make`, which returns a module or a shared_ptr to one, once
+/// for each, and gives all the values of the first, which in several processes is the chief's. libtorch's generator of
+/// random numbers ends as after the first call, so that what the program draws afterwards does not depend on the number
+/// of replicas. Throws as ModuleReplicas.
+template <class Make>
+auto mirror(const Strategy& strategy, Make&& make) {
+  std::vector modules{detail::pointer_to(make())};
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const at::Tensor state = generator.get_state();
+  while (static_cast<int>(modules.size()) < strategy.num_local_replicas())
+    modules.push_back(detail::pointer_to(make()));
+  generator.set_state(state);
+  return Mirrored(strategy, modules);
+}
+
+/// One of libtorch's optimizers for each replica, over all parameters of its module. For parameter groups use
+/// replicate().
+///
+///     auto optimizer = optimizer<torch::optim::AdamW>(net, torch::optim::AdamWOptions(1e-3));
+template <class Optimizer, class Module, class Options>
+Replicated<Optimizer> optimizer(const Mirrored<Module>& net, const Options& options) {
+  return replicate(net, [&](Module& own) { return Optimizer(own.parameters(), options); });
+}
+
+}  // namespace lockstep::libtorch

@@ -1,0 +1,187 @@
+#include "lockstep/models/libtorch/module_replicas.h"
+
+#include <algorithm>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include <ATen/Parallel.h>
+#include <torch/utils.h>
+
+#include <lockstep/models/libtorch/tensor.h>
+
+namespace lockstep::libtorch {
+namespace {
+
+void check_outside_replicas(const char* what) {
+  require<LogicError>(!current_context().in_replica(), "{} inside a replica; call it outside strategy.run()", what);
+}
+
+std::string text(const torch::Tensor& tensor) {
+  std::ostringstream text;
+  text << tensor.scalar_type() << " " << tensor.sizes() << (tensor.requires_grad() ? "" : ", frozen");
+  return text.str();
+}
+
+/// The tensors of one module, each once.
+std::vector<std::pair<std::string, torch::Tensor>> distinct(const torch::OrderedDict<std::string, torch::Tensor>& all) {
+  std::vector<std::pair<std::string, torch::Tensor>> found;
+  for (const auto& item : all) {
+    const bool seen = std::ranges::any_of(found, [&](const auto& other) { return other.second.is_same(item.value()); });
+    if (!seen && item.value().defined()) found.emplace_back(item.key(), item.value());
+  }
+  return found;
+}
+
+std::vector<NamedTensors> tensors_of(const std::vector<std::shared_ptr<torch::nn::Module>>& modules) {
+  std::vector<NamedTensors> tensors;
+  for (std::size_t replica = 0; replica < modules.size(); ++replica) {
+    std::size_t next = 0;
+    const auto add = [&](const std::string& name, const torch::Tensor& tensor, bool is_buffer) {
+      if (replica == 0) tensors.push_back({name, {}, is_buffer});
+      const NamedTensors* const first = next < tensors.size() ? &tensors[next] : nullptr;
+      require(first && first->name == name && (replica == 0 || text(first->replicas.front()) == text(tensor)),
+              "the modules differ: replica {} has {} {} where replica 0 has {} {}; make them all alike", replica, name,
+              text(tensor), first ? first->name : "nothing", first && replica > 0 ? text(first->replicas.front()) : "");
+      tensors[next++].replicas.push_back(tensor);
+    };
+    for (const auto& [name, tensor] : distinct(modules[replica]->named_parameters())) add(name, tensor, false);
+    for (const auto& [name, tensor] : distinct(modules[replica]->named_buffers())) add(name, tensor, true);
+    require(next == tensors.size(), "the modules differ: replica {} has {} parameters and buffers, replica 0 has {}",
+            replica, next, tensors.size());
+  }
+  return tensors;
+}
+
+void check(const Strategy& strategy) {
+  check_outside_replicas("mirror() was called");
+  for (const LogicalDevice& device : strategy.devices())
+    require<Unsupported>(device.kind == DeviceKind::cpu, "lockstep::libtorch runs on CPUs only, the strategy has {}",
+                         device.name());
+  const LogicalDevice& first = strategy.devices().front();
+  require<Unsupported>(
+      strategy.state()->parameter_devices().size() == strategy.devices().size(),
+      "lockstep::libtorch needs a copy of the parameters for each replica; the strategy has one, on {}", first.name());
+}
+
+}  // namespace
+
+ModuleReplicas::ModuleReplicas(const Strategy& strategy, std::vector<std::shared_ptr<torch::nn::Module>> modules)
+    : strategy_(strategy), modules_(std::move(modules)), tensors_((check(strategy), tensors_of(modules_))) {
+  const torch::NoGradGuard no_grad;
+  at::get_num_threads();  // sets this thread's number before the replicas set theirs
+  std::vector<const NamedTensors*> trained;
+  for (const NamedTensors& tensors : tensors_) {
+    variables_.push_back(make_variable(tensors));
+    if (!variables_.back().defined() || !tensors.replicas.front().requires_grad()) continue;
+    parameters_.push_back(variables_.back());
+    trained.push_back(&tensors);
+  }
+  gradients_ = std::make_shared<GradientSums>(strategy_, parameters_);  // moves the parameters
+  use_variables();
+  for (std::size_t replica = 0; replica < modules_.size(); ++replica) {
+    std::vector<torch::Tensor> parameters;
+    for (const NamedTensors* const tensors : trained) parameters.push_back(tensors->replicas[replica]);
+    gradients_->attach(static_cast<int>(replica), parameters);
+  }
+}
+
+Variable ModuleReplicas::make_variable(const NamedTensors& tensors) const {
+  const torch::Tensor& first = tensors.replicas.front();
+  const std::optional<DType> dtype = dtype_of(first.scalar_type());
+  const bool trainable = !tensors.is_buffer && first.requires_grad();
+  require<Unsupported>(!trainable || dtype == DType::f32,
+                       "parameter '{}' is {}: only Float can be trained over replicas", tensors.name, text(first));
+  if (!dtype) return {};
+  const bool floating = dtype == DType::f32 || dtype == DType::bf16;
+  const Scope scope = strategy_.scope();
+  return Variable({.name = tensors.name,
+                   .shape = shape_of(first),
+                   .initializer = [&](const Tensor& value) { as_torch(value).copy_(first); },
+                   .dtype = *dtype,
+                   .trainable = trainable,
+                   .synchronization = tensors.is_buffer ? Synchronization::on_read : Synchronization::on_write,
+                   .aggregation = tensors.is_buffer && floating ? Aggregation::mean : Aggregation::only_first_replica});
+}
+
+void ModuleReplicas::prepare(int replica) const {
+  gradients_->renew_hooks(replica);
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const bool trained = variables_[i].defined() && variables_[i].trainable();
+    require<LogicError>(
+        trained || !tensors_[i].replicas[static_cast<std::size_t>(replica)].requires_grad(),
+        "parameter '{}' was frozen when its module was mirrored: its gradients would not be summed; call "
+        "requires_grad_() before mirror()",
+        tensors_[i].name);
+  }
+}
+
+std::vector<std::string> ModuleReplicas::unused_parameters(int replica) const {
+  const std::vector<char>& used = gradients_->used(replica);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    if (!used[i]) names.push_back(parameters_[i].name());
+  return names;
+}
+
+void ModuleReplicas::with_mean_buffers(const std::function<void(torch::nn::Module&)>& use) const {
+  check_outside_replicas("a mirrored module was saved");
+  const torch::NoGradGuard no_grad;
+  std::vector<std::pair<torch::Tensor, torch::Tensor>> own;  // buffers of the first module, and their own values
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (!tensors_[i].is_buffer || !variables_[i].defined()) continue;
+    const Tensor mean = variables_[i].value();
+    torch::Tensor buffer = tensors_[i].replicas.front();
+    own.emplace_back(buffer, buffer.clone());
+    buffer.copy_(as_torch(mean));
+  }
+  const auto restore = [&] {
+    for (auto& [buffer, value] : own) buffer.copy_(value);
+  };
+  try {
+    use(*modules_.front());
+  } catch (...) {
+    restore();
+    throw;
+  }
+  restore();
+}
+
+void ModuleReplicas::load_first(const std::function<void(torch::nn::Module&)>& load) const {
+  check_outside_replicas("a mirrored module was loaded");
+  const torch::NoGradGuard no_grad;
+  std::vector<torch::Tensor> before;
+  for (const NamedTensors& tensors : tensors_) before.push_back(tensors.replicas.front().detach().clone());
+  std::exception_ptr error;
+  try {
+    load(*modules_.front());
+    for (std::size_t i = 0; i < tensors_.size(); ++i)
+      require<InputError>(tensors_[i].replicas.front().sizes() == before[i].sizes(), "'{}' was loaded as {}, it is {}",
+                          tensors_[i].name, text(tensors_[i].replicas.front()), text(before[i]));
+  } catch (...) {
+    error = std::current_exception();
+  }
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    torch::Tensor first = tensors_[i].replicas.front();
+    if (error) first.set_data(before[i]);
+    // libtorch gives loaded tensors memory of their own.
+    if (variables_[i].defined())
+      for (const Tensor& copy : variables_[i].state().copies()) as_torch(copy).copy_(first);
+  }
+  use_variables();
+  if (error) std::rethrow_exception(error);
+}
+
+void ModuleReplicas::use_variables() const {
+  const torch::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    for (std::size_t replica = 0; replica < modules_.size(); ++replica) {
+      torch::Tensor tensor = tensors_[i].replicas[replica];
+      if (variables_[i].defined())
+        tensor.set_data(as_torch(variables_[i].state().copies()[replica]));
+      else
+        tensor.copy_(tensors_[i].replicas.front());
+    }
+}
+
+}  // namespace lockstep::libtorch

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <torch/nn/module.h>
+
+#include <lockstep/models/libtorch/gradient_sums.h>
+#include <lockstep/strategy/core/strategy.h>
+#include <lockstep/strategy/core/variable.h>
+
+namespace lockstep::libtorch {
+
+/// A parameter or buffer of a module's replicas, under libtorch's name.
+struct NamedTensors {
+  std::string name;                     ///< as in named_parameters() or named_buffers()
+  std::vector<torch::Tensor> replicas;  ///< handles to the modules' tensors, in replica order
+  bool is_buffer = false;               ///< else a parameter
+};
+
+/// A module for each replica of this process. Its parameters and buffers use the memory of the strategy's variables.
+/// The non-template part of Mirrored.
+class ModuleReplicas {
+ public:
+  /// From one module for each replica. All get the values of the first, which in several processes is the chief's.
+  /// Throws InvalidArgument when they differ in names, shapes, dtypes or requires_grad; Unsupported for trainable
+  /// parameters that are not f32, and for strategies on GPUs or with one copy for all replicas; LogicError inside a
+  /// replica.
+  ModuleReplicas(const Strategy& strategy, std::vector<std::shared_ptr<torch::nn::Module>> modules);
+
+  /// The strategy of the replicas.
+  const Strategy& strategy() const { return strategy_; }
+  /// The modules, in replica order.
+  const std::vector<std::shared_ptr<torch::nn::Module>>& modules() const { return modules_; }
+  /// The trainable parameters. One that is registered several times is listed once, under its first name.
+  const std::vector<Variable>& parameters() const { return parameters_; }
+  /// All parameters, in the order of named_parameters(), then all buffers.
+  const std::vector<NamedTensors>& tensors() const { return tensors_; }
+  /// As Mirrored::unused_parameters, in the last backward of `replica`.
+  std::vector<std::string> unused_parameters(int replica) const;
+  /// The sums of the parameters' gradients.
+  GradientSums& gradients() const { return *gradients_; }
+  /// Prepares replica `replica` for a forward pass: adds hooks that libtorch has dropped. Throws LogicError for a
+  /// parameter that was frozen at construction and is not any more.
+  void prepare(int replica) const;
+  /// Calls `use` while the buffers of the first module have the values that stand for all replicas: the mean of
+  /// floating-point ones, the first replica's of all others. With several processes a collective. Throws LogicError
+  /// inside a replica.
+  void with_mean_buffers(const std::function<void(torch::nn::Module&)>& use) const;
+  /// Calls `load`, which gives the first module's tensors new values, and gives these to all replicas of this process.
+  /// If `load` throws, or a tensor got another shape, restores the values before and rethrows. Throws LogicError inside
+  /// a replica.
+  void load_first(const std::function<void(torch::nn::Module&)>& load) const;
+
+ private:
+  Variable make_variable(const NamedTensors& tensors) const;
+  void use_variables() const;
+
+  Strategy strategy_;
+  std::vector<std::shared_ptr<torch::nn::Module>> modules_;
+  std::vector<NamedTensors> tensors_;
+  std::vector<Variable> variables_;   ///< by number in tensors_; undefined for dtypes that lockstep does not have
+  std::vector<Variable> parameters_;  ///< those of variables_ that are trainable
+  std::shared_ptr<GradientSums> gradients_;
+};
+
+}  // namespace lockstep::libtorch

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <lockstep/strategy/core/strategy.h>
+
+namespace lockstep::libtorch {
+
+/// The calling thread's replica of `strategy`; 0 outside replicas. In a replica, lets libtorch's ops use the replica's
+/// share of the cores. Throws LogicError in a replica of another strategy.
+int replica_here(const Strategy& strategy);
+
+/// An object for each replica of this process, such as a libtorch optimizer or learning rate scheduler. A handle:
+/// copies are the same objects.
+template <class T>
+class Replicated {
+ public:
+  /// From one object for each replica, in replica order.
+  Replicated(Strategy strategy, std::vector<std::shared_ptr<T>> replicas)
+      : strategy_(std::move(strategy)), replicas_(std::move(replicas)) {}
+
+  /// The object of the calling thread's replica; outside replicas the first one's. Throws LogicError in a replica of
+  /// another strategy.
+  const std::shared_ptr<T>& here() const { return replicas_[static_cast<std::size_t>(replica_here(strategy_))]; }
+  /// As here().
+  T* operator->() const { return here().get(); }
+  /// As here().
+  T& operator*() const { return *here(); }
+  /// The objects of all replicas of this process.
+  const std::vector<std::shared_ptr<T>>& replicas() const { return replicas_; }
+  /// The strategy of the replicas.
+  const Strategy& strategy() const { return strategy_; }
+
+ private:
+  Strategy strategy_;
+  std::vector<std::shared_ptr<T>> replicas_;
+};
+
+/// Makes an object for each replica from that replica's part of `of`: make(part). `make` may keep a reference to the
+/// part, which `of` must then outlive.
+///
+///     auto scheduler = replicate(optimizer, [](auto& own) { return torch::optim::StepLR(own, 30, 0.1); });
+template <class T, class Make>
+auto replicate(const Replicated<T>& of, Make&& make) {
+  using Made = std::decay_t<decltype(make(*of.replicas().front()))>;
+  std::vector<std::shared_ptr<Made>> made;
+  for (const std::shared_ptr<T>& part : of.replicas()) made.push_back(std::make_shared<Made>(make(*part)));
+  return Replicated<Made>(of.strategy(), std::move(made));
+}
+
+}  // namespace lockstep::libtorch

@@ -1,0 +1,169 @@
+// Files of modules and optimizers: one copy, for any number of replicas, that libtorch itself reads.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/temporary_folder.h>
+
+#include <lockstep/models/libtorch/distribute.h>
+#include <lockstep/models/libtorch/files.h>
+#include <lockstep/strategy/core/replica_context.h>
+
+#include "nets.h"
+
+namespace lockstep::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+/// A perceptron with batch normalization, whose statistics are of each replica.
+struct NormedImpl : torch::nn::Module {
+  NormedImpl()
+      : dense(register_module("dense", torch::nn::Linear(8, 4))),
+        norm(register_module("norm", torch::nn::BatchNorm1d(4))) {}
+  torch::Tensor forward(const torch::Tensor& x) { return norm(dense(x)); }
+  torch::nn::Linear dense;
+  torch::nn::BatchNorm1d norm;
+};
+TORCH_MODULE(Normed);
+
+/// A mirrored Normed after a forward pass in training, with other rows on each replica.
+libtorch::Mirrored<NormedImpl> used_net(const Strategy& strategy) {
+  auto net = libtorch::mirror(strategy, [] { return Normed(); });
+  strategy.run([&] { net->forward(rows(6, get_replica_context().local_replica()).data); });
+  return net;
+}
+
+class ModuleFile : public testing::TestWithParam<const char*> {
+ protected:
+  const TemporaryFolder folder_;
+  const std::string file_ = folder_ / (std::string("net") + GetParam());
+};
+
+TEST_P(ModuleFile, IsOneModuleForAnyNumberOfReplicas) {
+  const auto saved = used_net(cpus(3));
+  libtorch::save(saved, file_);
+  const auto loaded = libtorch::mirror(cpus(2), [] { return Normed(); });
+  libtorch::load(loaded, file_);
+  torch::Tensor mean = torch::zeros({4});
+  for (const auto& module : saved.replicas()) mean += module->norm->running_mean / 3;
+  for (const auto& module : loaded.replicas()) {
+    EXPECT_EQ(difference(*module, *saved), 0);
+    EXPECT_TRUE(torch::allclose(module->norm->running_mean, mean, 1e-5, 1e-7));
+    EXPECT_EQ(module->norm->num_batches_tracked.item<std::int64_t>(), 1);
+  }
+}
+
+TEST_P(ModuleFile, LeavesTheReplicasBuffersAsTheyAre) {
+  const auto net = used_net(cpus(2));
+  const torch::Tensor before = net->norm->running_mean.clone();
+  libtorch::save(net, file_);
+  EXPECT_TRUE(torch::equal(net->norm->running_mean, before));
+}
+
+TEST_P(ModuleFile, IsTrainedFurther) {
+  const MirroredStrategy strategy = cpus(2);
+  const auto net = mirrored_net(strategy);
+  libtorch::save(net, file_);
+  libtorch::load(net, file_);
+  const libtorch::ReplicaBatches batch(strategy, rows(5));
+  const auto optimizer = libtorch::optimizer<torch::optim::SGD>(net, torch::optim::SGDOptions(0.1));
+  strategy.run(
+      [&](const Rows& own) {
+        loss_sum(net->forward(own.data), own.target).backward();
+        optimizer->step();
+      },
+      batch);
+  EXPECT_TRUE(replicas_are_equal(net));
+  const auto again = mirrored_net(cpus(2));
+  EXPECT_GT(difference(*net, *again), 1e-3);
+}
+
+TEST_P(ModuleFile, ThatDoesNotFitChangesNothing) {
+  libtorch::save(used_net(cpus(1)), file_);
+  const auto net = mirrored_net(cpus(2));
+  const auto expected = mirrored_net(cpus(2));
+  EXPECT_THAT([&] { libtorch::load(net, file_); }, ThrowsMessage<InputError>(HasSubstr(file_)));
+  EXPECT_EQ(difference(*net, *expected), 0);
+  libtorch::save(mirrored_net(cpus(1), 17), file_);
+  EXPECT_THAT([&] { libtorch::load(net, file_); }, ThrowsMessage<InputError>(HasSubstr("first.weight")));
+  EXPECT_EQ(difference(*net, *expected), 0);
+  EXPECT_TRUE(replicas_are_equal(net));
+}
+
+TEST_P(ModuleFile, ThatIsMissingIsNamed) {
+  EXPECT_THAT([&] { libtorch::load(mirrored_net(cpus(2)), file_); },
+              ThrowsMessage<InputError>(file_ + ": there is no such file"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, ModuleFile, testing::Values(".pt", ".safetensors"),
+                         [](const auto& format) { return std::string(format.param).substr(1); });
+
+TEST(ModuleFile, IsReadByLibtorchAlone) {
+  const TemporaryFolder folder;
+  const auto net = used_net(cpus(2));
+  libtorch::save(net, folder / "net.pt");
+  Normed alone;
+  torch::load(alone, folder / "net.pt");
+  EXPECT_EQ(difference(*alone, *net), 0);
+}
+
+TEST(ModuleFile, OfLibtorchAloneIsLoaded) {
+  const TemporaryFolder folder;
+  Normed alone;
+  torch::save(alone, folder / "net.pt");
+  const auto net = libtorch::mirror(cpus(2), [] { return Normed(); });
+  libtorch::load(net, folder / "net.pt");
+  for (const auto& module : net.replicas()) EXPECT_EQ(difference(*module, *alone), 0);
+}
+
+TEST(ModuleFile, MayBeLoadedByLibtorchOnEachReplica) {
+  const TemporaryFolder folder;
+  const MirroredStrategy strategy = cpus(2);
+  auto net = mirrored_net(strategy);
+  libtorch::save(net, folder / "net.pt");
+  for (std::shared_ptr<SmallNetImpl> module : net.replicas()) torch::load(module, folder / "net.pt");
+  strategy.run([&] { net->forward(torch::ones({1 + get_replica_context().local_replica(), 8})).sum().backward(); });
+  for (const auto& module : net.replicas()) EXPECT_EQ(module->last->bias.grad()[0].item<float>(), 3);
+}
+
+TEST(ModuleFile, ThatIsNoArchiveIsRefused) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "net.pt") << "text";
+  EXPECT_THAT([&] { libtorch::load(mirrored_net(cpus(2)), folder / "net.pt"); },
+              ThrowsMessage<InputError>(HasSubstr(folder / "net.pt")));
+}
+
+TEST(OptimizerFile, ResumesToTheSameBits) {
+  const TemporaryFolder folder;
+  const auto options = torch::optim::AdamOptions(1e-2);
+  const auto train = [](const auto& net, const auto& optimizer, std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t step = begin; step < end; ++step) {
+      const libtorch::ReplicaBatches batch(net.strategy(), rows(6, step));
+      net.strategy().run(
+          [&](const Rows& own) {
+            optimizer->zero_grad();
+            loss_sum(net->forward(own.data), own.target).backward();
+            optimizer->step();
+          },
+          batch);
+    }
+  };
+  const auto whole = mirrored_net(cpus(2));
+  const auto optimizer = libtorch::optimizer<torch::optim::Adam>(whole, options);
+  train(whole, optimizer, 0, 3);
+  libtorch::save(whole, folder / "net.pt");
+  libtorch::save(optimizer, folder / "optimizer.pt");
+  train(whole, optimizer, 3, 6);
+
+  const auto resumed = mirrored_net(cpus(2));
+  const auto resumed_optimizer = libtorch::optimizer<torch::optim::Adam>(resumed, options);
+  libtorch::load(resumed, folder / "net.pt");
+  libtorch::load(resumed_optimizer, folder / "optimizer.pt");
+  train(resumed, resumed_optimizer, 3, 6);
+  EXPECT_EQ(difference(*resumed, *whole), 0);
+  EXPECT_TRUE(replicas_are_equal(resumed));
+}
+
+}  // namespace
+}  // namespace lockstep::test

@@ -1,0 +1,11 @@
+# libtorch, for the component lockstep::libtorch. Sets LOCKSTEP_HAVE_LIBTORCH.
+set(LOCKSTEP_HAVE_LIBTORCH OFF)
+if(NOT LOCKSTEP_LIBTORCH STREQUAL "OFF")
+  find_package(Libtorch QUIET)
+  if(Libtorch_FOUND)
+    set(LOCKSTEP_HAVE_LIBTORCH ON)
+  elseif(LOCKSTEP_LIBTORCH STREQUAL "ON")
+    message(FATAL_ERROR "LOCKSTEP_LIBTORCH=ON, but no libtorch was found: run tools/setup --torch, or set Torch_ROOT")
+  endif()
+endif()
+message(STATUS "libtorch: ${LOCKSTEP_HAVE_LIBTORCH} (LOCKSTEP_LIBTORCH=${LOCKSTEP_LIBTORCH})")
