@@ -30,7 +30,7 @@ class SafetensorsFile {
   struct Entry {
     DType dtype = DType::f32;  ///< of the elements
     Shape shape{};             ///< size of each axis
-    std::size_t begin = 0;  ///< first byte, in the data after the header
+    std::size_t begin = 0;     ///< first byte, in the data after the header
   };
 
   /// Opens the file and reads its header. Refuses dtypes other than F32, BF16, I32, I64 and U8.
