@@ -157,7 +157,7 @@ class BadCommandLine(Case):
 
     def test_what_may_have_been_meant(self):
         for given, meant in [("--lr", "--learning-rate"), ("--epoch", "--epochs"), ("--batchsize", "--batch-size"),
-                             ("--replica=2", "--replicas")]:
+                             ("--replica=2", "--replicas"), ("-lr", "--learning-rate"), ("-epochs=2", "--epochs")]:
             self.refuse("train", given, "1", says=f"lockstep: {given.split('=')[0]} is not an option of train; did you mean {meant}?")
         self.refuse("evaluate", "--horovod", says="lockstep: --horovod is not an option of evaluate (see --help)")
         self.refuse("train", "more", says="more")

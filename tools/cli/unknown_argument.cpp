@@ -1,5 +1,7 @@
 #include "unknown_argument.h"
 
+#include <cctype>
+
 #include <fmt/ranges.h>
 
 #include "nearest_name.h"
@@ -36,9 +38,11 @@ std::string unknown_option(const CLI::App& program, const std::vector<std::strin
     names.insert(names.end(), option->get_lnames().begin(), option->get_lnames().end());
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     const std::string argument = arguments[i].substr(0, arguments[i].find('='));
-    if (!argument.starts_with("--") || argument.size() == 2 || command->get_option_no_throw(argument)) continue;
+    const std::size_t first = argument.find_first_not_of('-');
+    const bool is_option = first != 0 && first != std::string::npos && std::isalpha(argument[first]) != 0;  // no -0.1
+    if (!is_option || command->get_option_no_throw(argument)) continue;
     return fmt::format("{} is not an option of {}{}", argument, arguments[0],
-                       suggestion(argument.substr(2), names, "--"));
+                       suggestion(argument.substr(first), names, "--"));
   }
   return "";
 }
