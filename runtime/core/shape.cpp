@@ -24,7 +24,7 @@ std::int64_t Shape::elements() const {
   std::int64_t count = 1;
   for (const std::int64_t dim : *this) {
     if (dim < 0) fail("shape {} has a negative size", *this);
-    if (__builtin_mul_overflow(count, dim, &count)) fail("shape {} has more elements than 64 bits count", *this);
+    if (__builtin_mul_overflow(count, dim, &count)) fail("shape {} has more than 2^63 - 1 elements", *this);
   }
   return count;
 }

@@ -22,12 +22,12 @@ std::exception_ptr with_element(std::string_view stage, std::int64_t number) noe
     try {
       throw;
     } catch (Error& error) {
-      error.add_context(fmt::format("{} of element {}", stage, number));
+      error.add_context(fmt::format("{}, element {}", stage, number));
       throw;
     } catch (const std::exception& error) {
-      throw_around_it(fmt::format("{} of element {}: {}", stage, number, error.what()));
+      throw_around_it(fmt::format("{}, element {}: {}", stage, number, error.what()));
     } catch (...) {
-      throw_around_it(fmt::format("{} of element {}: an exception of unknown type", stage, number));
+      throw_around_it(fmt::format("{}, element {}: an exception of unknown type", stage, number));
     }
   } catch (...) {
     return std::current_exception();

@@ -15,7 +15,9 @@ class GeneratorCursor final : public Cursor {
   std::optional<Example> next() override {
     if (position_ == size_) return std::nullopt;
     std::optional<Example> element = generate();
-    require<InputError>(element || !size_, "a generator of {} element(s) ended after {}", size_.value_or(0), position_);
+    require<InputError>(element || !size_,
+                        "from_generator: the generator ended after {} element(s), but its size was given as {}",
+                        position_, size_.value_or(0));
     if (element) ++position_;
     return element;
   }
@@ -24,10 +26,11 @@ class GeneratorCursor final : public Cursor {
   std::optional<Example> generate() {
     try {
       std::optional<Example> element = generator_.next();
-      require(!element || element->x().defined(), "it has no x");
+      require(!element || element->x().defined(),
+              "the generator returned an Example without x; at its end it returns std::nullopt");
       return element;
     } catch (...) {
-      std::rethrow_exception(with_element("generator", position_));
+      std::rethrow_exception(with_element("from_generator", position_));
     }
   }
 

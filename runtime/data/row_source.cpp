@@ -56,7 +56,7 @@ class RowCursor final : public Cursor {
       require(block_.x().defined() && block_.x().rank() >= 1 && block_.size() == end_ - begin_,
               "{} row(s) were to be read, got x {}", end_ - begin_, block_.x());
     } catch (...) {
-      std::rethrow_exception(with_element("reading", begin_));
+      std::rethrow_exception(with_element("from_rows", begin_));
     }
   }
 

@@ -57,7 +57,7 @@ Tensor::Tensor(std::shared_ptr<Buffer> buffer, std::int64_t offset, const Shape&
 Tensor Tensor::empty(const Shape& shape, DType dtype, const LogicalDevice& device) {
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(shape.elements(), static_cast<std::int64_t>(size_of(dtype)), &bytes))
-    fail("shape {} of {} has more bytes than 64 bits count", shape, lockstep::name(dtype));
+    fail("shape {} of {} takes more than 2^63 - 1 bytes", shape, lockstep::name(dtype));
   try {
     auto buffer = allocator(device).allocate(static_cast<std::size_t>(bytes));
     return {std::move(buffer), 0, shape, shape.dense_strides(), dtype};

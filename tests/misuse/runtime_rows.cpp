@@ -35,7 +35,7 @@ Rows tensor_rows() {
                               [] {
                                 Tensor::empty({2, -1});
                               }),
-      misuse<InvalidArgument>("Tensor::empty", "more bytes than can be counted", "has more bytes than 64 bits count",
+      misuse<InvalidArgument>("Tensor::empty", "more bytes than can be counted", "takes more than 2^63 - 1 bytes",
                               [] {
                                 Tensor::empty({std::int64_t{1} << 31, std::int64_t{1} << 31});
                               }),
@@ -85,7 +85,7 @@ Rows data_rows() {
       misuse<InvalidArgument>("Dataset::from_rows", "no function", "from_rows() needs a function that reads rows",
                               [] { Dataset::from_rows(nullptr, 1); }),
       misuse<InvalidArgument>("Dataset::from_rows", "fewer rows than were asked for",
-                              "reading of element 0: 2 row(s) were to be read, got x f32 (1)",
+                              "from_rows, element 0: 2 row(s) were to be read, got x f32 (1)",
                               [] {
                                 const auto one = [](std::int64_t, std::int64_t) { return Batch{{zeros({1})}}; };
                                 Dataset::from_rows(one, 2).batch(2).epoch().next();

@@ -132,7 +132,8 @@ std::shared_ptr<GpuCollectives> connect_gpus(const std::vector<LogicalDevice>& g
     names.push_back(device.name());
   }
   require<Unsupported>(physical.size() == gpus.size(),
-                       "NCCL takes one replica on each physical GPU, and [{}] are on {}: use shared-memory",
+                       "NCCL needs a physical GPU for each replica, but [{}] are on {} physical GPU(s): use other "
+                       "devices or shared-memory",
                        fmt::join(names, ", "), physical.size());
   return std::make_shared<GpuCollectives>(gpus, make_gpu_communicators(gpus, timeout, cluster), timeout);
 }

@@ -110,6 +110,8 @@ class Run(Case):
         self.assertEqual(sides["tensorflow"]["memory_ratio"]["median"], 0.25)
         self.assertEqual(comparison["best_peer"], "tensorflow")
         self.assertIn("fastest peer, tensorflow: 2.000", done.stdout)
+        self.assertRegex(done.stdout, r"  memory ratio\n")
+        self.assertRegex(done.stdout, r"tensorflow .* 0\.25\n")
         self.assertTrue((self.folder / "out.png").read_bytes().startswith(b"\x89PNG"))
 
     def test_every_side_does_the_same_work(self):

@@ -51,7 +51,7 @@ TEST(Reshape, FindsOutOneSize) {
 
 TEST(Reshape, RefusesSizesWhoseProductOverflows) {
   const Reshape layer({.target_shape = {1 << 30, 1 << 30, 1 << 30, -1}});
-  EXPECT_ERROR(InvalidArgument, "has more elements than 64 bits count", layer(Input({4})));
+  EXPECT_ERROR(InvalidArgument, "has more than 2^63 - 1 elements", layer(Input({4})));
 }
 
 TEST(ZeroPadding2D, SurroundsImages) {

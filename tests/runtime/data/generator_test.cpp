@@ -56,7 +56,9 @@ TEST(DatasetGenerator, MayNotEndBeforeItsSize) {
   DatasetIterator pass = counting(2, 3).epoch();
   EXPECT_TRUE(pass.next());
   EXPECT_TRUE(pass.next());
-  EXPECT_THAT([&] { pass.next(); }, ThrowsMessage<InputError>("a generator of 3 element(s) ended after 2"));
+  EXPECT_THAT(
+      [&] { pass.next(); },
+      ThrowsMessage<InputError>("from_generator: the generator ended after 2 element(s), but its size was given as 3"));
   EXPECT_FALSE(pass.next());
 }
 
@@ -88,11 +90,11 @@ TEST(DatasetGenerator, NamesTheElementThatFailed) {
        {failing(std::runtime_error("no more disk")), failing(std::runtime_error("no more disk")).prefetch()}) {
     DatasetIterator pass = set.epoch();
     EXPECT_TRUE(pass.next());
-    EXPECT_THAT([&] { pass.next(); }, ThrowsMessage<InputError>("generator of element 1: no more disk"));
+    EXPECT_THAT([&] { pass.next(); }, ThrowsMessage<InputError>("from_generator, element 1: no more disk"));
     EXPECT_FALSE(pass.next());
   }
   const Unsupported error("not so", std::source_location::current());
-  EXPECT_THAT([&] { read(failing(error)); }, ThrowsMessage<Unsupported>("generator of element 1: not so"));
+  EXPECT_THAT([&] { read(failing(error)); }, ThrowsMessage<Unsupported>("from_generator, element 1: not so"));
 }
 
 TEST(DatasetGenerator, RefusesWhatIsNone) {
@@ -102,7 +104,9 @@ TEST(DatasetGenerator, RefusesWhatIsNone) {
   EXPECT_THAT([&] { (void)none.epoch(4); }, ThrowsMessage<InvalidArgument>(HasSubstr("pass 4")));
   const Dataset undefined = Dataset::from_generator(
       [](std::uint64_t) -> DatasetIterator { return []() -> std::optional<Example> { return Example{}; }; });
-  EXPECT_THAT([&] { read(undefined); }, ThrowsMessage<InvalidArgument>(HasSubstr("element 0")));
+  EXPECT_THAT([&] { read(undefined); },
+              ThrowsMessage<InvalidArgument>("from_generator, element 0: the generator returned an Example without x; "
+                                             "at its end it returns std::nullopt"));
 }
 
 }  // namespace

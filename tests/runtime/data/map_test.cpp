@@ -62,7 +62,7 @@ TEST_P(DatasetMap, WorksOnBatchesAfterBatch) {
 TEST_P(DatasetMap, NamesTheElementThatFailedAndKeepsTheErrorsType) {
   DatasetIterator pass = numbers(10).map(failing_at<Unsupported>(6)).epoch();
   for (int i = 0; i < 6; ++i) EXPECT_EQ(pass.next().value().x().item<float>(), -static_cast<float>(i));
-  EXPECT_THAT([&] { pass.next(); }, ThrowsMessage<Unsupported>("map of element 6: not this one"));
+  EXPECT_THAT([&] { pass.next(); }, ThrowsMessage<Unsupported>("map, element 6: not this one"));
   EXPECT_FALSE(pass.next()) << "a pass that failed is at its end";
 }
 
@@ -72,17 +72,17 @@ TEST_P(DatasetMap, PutsAnInputErrorWithTheElementAroundOtherExceptions) {
     (void)pass.next();
     FAIL() << "no error";
   } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(), "map of element 0: plain");
+    EXPECT_STREQ(error.what(), "map, element 0: plain");
     EXPECT_THROW(std::rethrow_if_nested(error), std::runtime_error);
   }
   pass = numbers(3).map([](const Example&) -> Example { throw 42; }).epoch();
-  EXPECT_THAT([&] { pass.next(); }, ThrowsMessage<InputError>("map of element 0: an exception of unknown type"));
+  EXPECT_THAT([&] { pass.next(); }, ThrowsMessage<InputError>("map, element 0: an exception of unknown type"));
 }
 
 TEST_P(DatasetMap, DeliversWhatCameBeforeAnErrorOfItsInput) {
   DatasetIterator pass = numbers(10).map(failing_at<InputError>(4)).map(test::negated).epoch();
   for (int i = 0; i < 4; ++i) EXPECT_EQ(pass.next().value().x().item<float>(), static_cast<float>(i));
-  EXPECT_THAT([&] { pass.next(); }, ThrowsMessage<InputError>("map of element 4: not this one"));
+  EXPECT_THAT([&] { pass.next(); }, ThrowsMessage<InputError>("map, element 4: not this one"));
 }
 
 TEST_P(DatasetMap, RunsInTheContextOfItsReader) {

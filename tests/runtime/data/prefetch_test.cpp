@@ -82,7 +82,7 @@ TEST(DatasetPrefetch, AnExceptionReachesTheReaderAfterTheElementsBeforeIt) {
   });
   DatasetIterator pass = set.prefetch(2).epoch();
   for (int i = 0; i < 5; ++i) EXPECT_EQ(pass.next().value().x().item<float>(), i);
-  EXPECT_THAT([&] { pass.next(); }, ThrowsMessage<InputError>("map of element 5: cannot be decoded"));
+  EXPECT_THAT([&] { pass.next(); }, ThrowsMessage<InputError>("map, element 5: cannot be decoded"));
   EXPECT_FALSE(pass.next());
 }
 

@@ -146,7 +146,7 @@ TEST(RowsOfBatchesOfAMap, TellTheNumberOfAnElementThatFailed) {
   const Dataset batches = numbers(12).map(fails).batch(6);
   EXPECT_EQ(read(batches.rows_of_batches(part(0, 2)).value()).size(), 6U);
   EXPECT_THAT([&] { read(batches.rows_of_batches(part(1, 2)).value()); },
-              ThrowsMessage<InputError>("map of element 5: not this one"));
+              ThrowsMessage<InputError>("map, element 5: not this one"));
 }
 
 TEST(RowsOfBatchesWhereTheOthersAreNeeded, AreNone) {
@@ -207,7 +207,7 @@ TEST(DatasetFromRows, SaysWhereReadingFailed) {
   const auto too_few = [](std::int64_t, std::int64_t) { return Batch{{Tensor::zeros({3})}}; };
   EXPECT_THAT(
       [&] { (void)Dataset::from_rows(too_few, 9).skip(2).batch(4).epoch().next(); },
-      ThrowsMessage<InvalidArgument>(HasSubstr("reading of element 2: 4 row(s) were to be read, got x f32 (3)")));
+      ThrowsMessage<InvalidArgument>(HasSubstr("from_rows, element 2: 4 row(s) were to be read, got x f32 (3)")));
   EXPECT_THAT([] { (void)Dataset::from_rows(nullptr, 1); },
               ThrowsMessage<InvalidArgument>(HasSubstr("needs a function")));
   EXPECT_THAT([&] { (void)Dataset::from_rows(too_few, -1); }, ThrowsMessage<InvalidArgument>(HasSubstr("got -1")));

@@ -103,7 +103,7 @@ TEST_P(MapErrors, ReachTheCallerWithTheExamplesNumberAfterTheBatchesBefore) {
   const DistributedDataset data = failing([] { fail<Unsupported>("an unknown color"); });
   DistributedIterator pass = data.epoch();
   for (int step = 0; step < 3; ++step) EXPECT_EQ(pass.next()->global_size(), 4);
-  EXPECT_ERROR(Unsupported, "map of element 13: an unknown color", pass.next());
+  EXPECT_ERROR(Unsupported, "map, element 13: an unknown color", pass.next());
   EXPECT_FALSE(pass.next().has_value());
 }
 
@@ -115,7 +115,7 @@ TEST_P(MapErrors, OfOtherTypesBecomeInputErrorsAroundThem) {
     (void)pass.next();
     FAIL() << "no error";
   } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("map of element 13: no such pixel"));
+    EXPECT_THAT(error.what(), HasSubstr("map, element 13: no such pixel"));
     EXPECT_THROW(std::rethrow_if_nested(error), std::out_of_range);
   }
 }

@@ -381,10 +381,10 @@ TEST_F(MultiWorkerInput, ThatFailsOnOneWorkerEndsTheTrainingOnAll) {
   };
   const int last = cluster_->size() - 1;
   if (cluster_->rank() == last)
-    EXPECT_ERROR(InputError, "map of element 15: the picture is torn", train());
+    EXPECT_ERROR(InputError, "map, element 15: the picture is torn", train());
   else
     EXPECT_THAT(test::error_of<WorkerFailed>(train), AllOf(HasSubstr(fmt::format("worker {} (host ", last)),
-                                                           HasSubstr("map of element 15: the picture is torn")));
+                                                           HasSubstr("map, element 15: the picture is torn")));
 }
 
 // semantics 10.4: all workers continue until every one is at its end
