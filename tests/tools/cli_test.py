@@ -1,6 +1,7 @@
 """Runs the program `lockstep` (its path is in $LOCKSTEP) as a user would."""
 
 import csv
+import fcntl
 import gzip
 import json
 import math
@@ -12,6 +13,7 @@ import signal
 import struct
 import subprocess
 import tempfile
+import termios
 import unittest
 import zipfile
 import zlib
@@ -410,9 +412,10 @@ class Training(Case):
 
 
 class Terminal(Case):
-    def shown_by(self, *arguments, exit_code=0):
-        """The program's output to a terminal."""
+    def shown_by(self, *arguments, exit_code=0, columns=80):
+        """The program's output to a terminal with that many columns."""
         main, other = pty.openpty()
+        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         process = subprocess.Popen([PROGRAM, *arguments], stderr=other, stdout=subprocess.DEVNULL)
         os.close(other)
         shown = b""
@@ -432,6 +435,22 @@ class Terminal(Case):
         text = self.shown_by("train", *TINY, "--epochs", "1")
         self.assertIn("Epoch 1/1", text)
         self.assertIn("\r\x1b[K2/2 ━━━━", text)
+
+    def test_progress_fits_the_terminal(self):
+        file = self.path / "data.h5"
+        subprocess.run([os.environ["WRITE_HDF5"], file], check=True)
+        metrics = ["accuracy", "sparse_categorical_accuracy", "sparse_top_k_categorical_accuracy"]
+        values = ["loss", *metrics, "val_loss", *(f"val_{name}" for name in metrics)]
+        for columns in 80, 50, 200:
+            text = self.shown_by("train", "--data", f"hdf5:{file}", "--batch-size", "4", "--epochs", "1", "--loss",
+                                 "sparse_categorical_crossentropy", "--from-logits", "--metrics", *metrics, columns=columns)
+            lines = re.split(r"\r?\n|\r\x1b\[K", text[text.index("Epoch 1/1"):text.index("the trained weights")])
+            self.assertLess(max(map(len, lines)), columns, text)
+            self.assertTrue(any(line.startswith("3/3 ") and "eta" in line for line in lines), text)
+            end = [line for line in lines if "eta" not in line]
+            shown = re.findall(r"(\w+): \d+\.\d{4}(?= - |\n|$)", "\n".join(end))
+            self.assertEqual(sorted(shown), sorted(values), text)
+            self.assertEqual([name.startswith("val_") for name in shown], [False] * 4 + [True] * 4, text)
 
     def test_warnings_and_failures_have_a_line_of_their_own(self):
         # The loss becomes infinite after a step that takes long enough to be shown.

@@ -4,8 +4,9 @@
 #include <chrono>
 #include <cstdio>
 #include <string>
+#include <vector>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -24,25 +25,38 @@ std::string clock_text(double seconds) {
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-/// A text like "loss: 0.4123 - accuracy: 0.8512"; the validation's values come last.
-std::string metrics_text(const Logs& logs) {
-  std::string text;
-  const auto append = [&](bool validation) {
+using Parts = std::vector<std::string>;  // of a line, which shows them with " - " between
+
+/// Appends parts like "loss: 0.4123" and "accuracy: 0.8512"; the validation's values come last.
+void append_metrics(Parts& parts, const Logs& logs) {
+  for (const bool validation : {false, true}) {
     for (const auto& [name, value] : logs) {
       const bool shown = name.find("loss") != std::string::npos || name.find("accuracy") != std::string::npos;
-      if (shown && name.starts_with("val_") == validation)
-        text += fmt::format("{}{}: {:.4f}", text.empty() ? "" : " - ", name, value);
+      if (shown && name.starts_with("val_") == validation) parts.push_back(fmt::format("{}: {:.4f}", name, value));
     }
-  };
-  append(false);
-  append(true);
-  return text;
+  }
 }
 
-std::string epoch_end_text(double seconds, const Logs& logs) {
-  const auto speed = logs.find("examples_per_s");
-  const std::string per_second = speed == logs.end() ? "" : fmt::format(" - {:.0f} examples/s", speed->second);
-  return fmt::format("{}{} - {}", clock_text(seconds), per_second, metrics_text(logs));
+void append_epoch_end(Parts& parts, double seconds, const Logs& logs) {
+  parts.push_back(clock_text(seconds));
+  if (const auto speed = logs.find("examples_per_s"); speed != logs.end())
+    parts.push_back(fmt::format("{:.0f} examples/s", speed->second));
+  append_metrics(parts, logs);
+}
+
+std::string joined(const Parts& parts) { return fmt::format("{}", fmt::join(parts, " - ")); }
+
+/// The parts in lines of at most `width` columns, the first of which has at least one part. All other lines begin with
+/// two spaces.
+std::vector<std::string> lines_of(const Parts& parts, std::size_t width) {
+  std::vector<std::string> lines{parts.front()};
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    if (lines.back().size() + 3 + parts[i].size() <= width)
+      lines.back() += " - " + parts[i];
+    else
+      lines.push_back("  " + parts[i]);
+  }
+  return lines;
 }
 
 }  // namespace
@@ -81,28 +95,28 @@ class ProgbarLogger::Bar final : public Display {
 
   void show_step(const Epoch& epoch, const StepReport& report) const override {
     const std::int64_t done = report.step_in_epoch + 1;
-    std::string text = fmt::format("{:.0f} examples/s - {}", epoch.examples_per_second(), metrics_text(report.running));
-    std::string steps = fmt::format("{} ", done);
+    Parts parts;
+    std::string line = fmt::format("{} ", done);
     if (epoch.plan.steps > 0) {
       const double left = epoch.elapsed() / static_cast<double>(done) * static_cast<double>(epoch.plan.steps - done);
-      text = fmt::format("eta {} - {}", clock_text(left), text);
+      parts.push_back(fmt::format("eta {}", clock_text(left)));
       const std::string all = fmt::format("{}", epoch.plan.steps);
-      steps = fmt::format("{:>{}}/{} ", done, all.size(), all);
+      line = fmt::format("{:>{}}/{} ", done, all.size(), all);
     }
-    const std::size_t width = columns() - 1;  // a terminal may wrap when its last column is written
-    const std::size_t beside = steps.size() + text.size() + 1;
-    std::string line = steps;
-    if (epoch.plan.steps > 0 && width > beside + 4)
-      line += bar(static_cast<double>(done) / static_cast<double>(epoch.plan.steps), width - beside) + " ";
-    else
-      text.resize(std::min(text.size(), width - std::min(width, steps.size())));
+    parts.push_back(fmt::format("{:.0f} examples/s", epoch.examples_per_second()));
+    append_metrics(parts, report.running);
+    const std::size_t room = width() - std::min(width(), line.size());
+    const std::string text = lines_of(parts, room).front().substr(0, room);  // what has no room is not shown
+    if (epoch.plan.steps > 0 && room > text.size() + 5)
+      line += bar(static_cast<double>(done) / static_cast<double>(epoch.plan.steps), room - text.size() - 1) + " ";
     overwrite(line + text);
   }
 
-  // With the validation's values the line may be wider than the terminal. It is not truncated but may wrap.
   void end(const Epoch& epoch, const Logs& logs) const override {
-    const std::string steps = epoch.plan.steps > 0 ? fmt::format("{0}/{0} - ", epoch.plan.steps) : "";
-    overwrite(steps + epoch_end_text(epoch.elapsed(), logs) + "\n");
+    Parts parts;
+    if (epoch.plan.steps > 0) parts.push_back(fmt::format("{0}/{0}", epoch.plan.steps));
+    append_epoch_end(parts, epoch.elapsed(), logs);
+    overwrite(fmt::format("{}\n", fmt::join(lines_of(parts, width()), "\n")));
   }
 
   void stop(const Epoch& epoch, std::int64_t steps) const override { overwrite(stop_text(epoch, steps)); }
@@ -117,9 +131,10 @@ class ProgbarLogger::Bar final : public Display {
     return text;
   }
 
-  static std::size_t columns() {
+  /// The terminal's columns but the last one: a terminal may wrap when that is written.
+  static std::size_t width() {
     winsize window{};
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
+    return (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80) - 1;
   }
 
   static void overwrite(const std::string& line) {
@@ -134,11 +149,15 @@ class ProgbarLogger::Lines final : public Display {
   void begin(const Epoch&) const override {}
   void show_step(const Epoch& epoch, const StepReport& report) const override {
     if (report.step_in_epoch + 1 == epoch.plan.steps) return;  // the epoch's last line follows
-    fmt::print(stderr, "{} step {} - {:.0f} examples/s - {}\n", epoch.text(), report.step_in_epoch + 1,
-               epoch.examples_per_second(), metrics_text(report.running));
+    Parts parts{fmt::format("{} step {}", epoch.text(), report.step_in_epoch + 1),
+                fmt::format("{:.0f} examples/s", epoch.examples_per_second())};
+    append_metrics(parts, report.running);
+    fmt::print(stderr, "{}\n", joined(parts));
   }
   void end(const Epoch& epoch, const Logs& logs) const override {
-    fmt::print(stderr, "{} - {}\n", epoch.text(), epoch_end_text(epoch.elapsed(), logs));
+    Parts parts{epoch.text()};
+    append_epoch_end(parts, epoch.elapsed(), logs);
+    fmt::print(stderr, "{}\n", joined(parts));
   }
   void stop(const Epoch& epoch, std::int64_t steps) const override {
     fmt::print(stderr, "{}", stop_text(epoch, steps));
