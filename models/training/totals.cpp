@@ -51,6 +51,29 @@ std::vector<Metric::Sums> metric_sums(const CompiledOutput& output, const Tensor
   return sums;
 }
 
+/// Warns of predictions that are no logits, for a loss of logits.
+void warn_of_probabilities(const Loss& loss, const Tensor& y_pred) {
+  for (const char* activation : {"softmax", "sigmoid"}) {
+    if (y_pred.origin(activation).defined())
+      log_warning(
+          "loss '{0}' takes logits, and predictions are the result of a {1}, which training applies twice: remove the "
+          "{1} or from_logits = true",
+          loss.name(), activation);
+  }
+}
+
+/// Warns of predictions that are no probabilities, for a loss of probabilities.
+void warn_of_logits(const Loss& loss, const Tensor& y_pred) {
+  const std::vector<float> values = as_f32(y_pred).to_vector<float>();
+  const auto [least, most] = std::ranges::minmax(values);
+  constexpr float rounding = 1e-3F;
+  if (least < -rounding || most > 1 + rounding)
+    log_warning(
+        "loss '{}' takes probabilities, and predictions of the first step lie between {} and {}: logits need "
+        "from_logits = true, or a softmax or sigmoid at the model's end",
+        loss.name(), least, most);
+}
+
 }  // namespace
 
 Totals& Totals::operator+=(const Totals& other) {
@@ -141,20 +164,15 @@ BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch
   return losses;
 }
 
-void warn_of_missing_from_logits(const std::vector<CompiledOutput>& outputs, const std::vector<Tensor>& y_preds) {
+void warn_of_wrong_from_logits(const std::vector<CompiledOutput>& outputs, const std::vector<Tensor>& y_preds) {
   const NoGradientScope not_recorded;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::optional<ObjectConfig> config = outputs[i].loss ? outputs[i].loss->config() : std::nullopt;
-    if (!config || y_preds[i].elements() == 0) continue;
-    if (config->options->value("from_logits", true)) continue;
-    const std::vector<float> values = as_f32(y_preds[i]).to_vector<float>();
-    const auto [least, most] = std::ranges::minmax(values);
-    constexpr float rounding = 1e-3F;
-    if (least < -rounding || most > 1 + rounding)
-      log_warning(
-          "loss '{}' takes probabilities, and predictions of the first step lie between {} and {}: logits need "
-          "from_logits = true, or a softmax or sigmoid at the model's end",
-          outputs[i].loss->name(), least, most);
+    if (!config || !config->options->contains("from_logits") || y_preds[i].elements() == 0) continue;
+    if (config->options->at("from_logits"))
+      warn_of_probabilities(*outputs[i].loss, y_preds[i]);
+    else
+      warn_of_logits(*outputs[i].loss, y_preds[i]);
   }
 }
 

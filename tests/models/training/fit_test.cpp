@@ -300,6 +300,27 @@ TEST_F(Fit, WarnsOnceOfWhatIsHardlyMeant) {
               HasSubstr("the data ended after 3 of 4 steps of an epoch"));
 }
 
+TEST_F(Fit, WarnsOnceOfProbabilitiesForALossOfLogits) {
+  const auto said = [&](Activation activation, const Loss& loss, const Dataset& data) {
+    const auto inside = strategy_.scope();
+    const Symbol input = Input({8});
+    Model model(input, Dense({.units = 3, .activation = activation})(input));
+    model.compile(SGD(), loss);
+    return said_during([&] { model.fit(data, {.epochs = 2}); });
+  };
+  const SparseCategoricalCrossentropy of_logits{{.from_logits = true}};
+  const std::string twice = said(Activation::softmax, of_logits, data_);
+  EXPECT_THAT(twice, HasSubstr("loss 'sparse_categorical_crossentropy' takes logits, and predictions are the result of "
+                               "a softmax, which training applies twice: remove the softmax or from_logits = true"));
+  EXPECT_EQ(twice.find("takes logits"), twice.rfind("takes logits"));
+  EXPECT_EQ(said(Activation::linear, of_logits, data_), "");
+  EXPECT_EQ(said(Activation::softmax, SparseCategoricalCrossentropy(), data_), "");
+
+  const Dataset binary = Dataset::from_tensors(problem_.x, Tensor::zeros({10, 3})).batch(4);
+  EXPECT_THAT(said(Activation::sigmoid, BinaryCrossentropy{{.from_logits = true}}, binary),
+              HasSubstr("loss 'binary_crossentropy' takes logits, and predictions are the result of a sigmoid"));
+}
+
 TEST_F(Fit, ADataSetWithoutEndNeedsStepsPerEpoch) {
   EXPECT_THAT([&] { model_.fit(data_.repeat()); }, ThrowsMessage<InvalidArgument>(HasSubstr("steps_per_epoch")));
   EXPECT_EQ(model_.fit(data_.repeat(), {.epochs = 2, .steps_per_epoch = 5}).epoch.size(), 2U);
