@@ -41,35 +41,45 @@ MpiLibrary::MpiLibrary() {
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
 }
 
-MPI_Comm MpiLibrary::communicator(int key, std::chrono::milliseconds timeout) {
-  MPI_Comm copy = MPI_COMM_NULL;
-  MPI_Request request = MPI_REQUEST_NULL;
-  {
+template <class Start>
+void MpiLibrary::complete(const char* call, const Start& start, std::chrono::milliseconds timeout) {
+  if (pending_ == MPI_REQUEST_NULL) {
     const std::lock_guard lock(mutex_);
-    // Blocks, as MPI_Init did just before: nothing else needs MPI yet.
-    if (ordered_ == MPI_COMM_NULL) check_mpi(MPI_Comm_split(MPI_COMM_WORLD, 0, key, &ordered_), "MPI_Comm_split");
-    check_mpi(MPI_Comm_idup(ordered_, &copy, &request), "MPI_Comm_idup");
+    check_mpi(start(), call);
   }
   // The mutex is free between polls, so that other clusters make progress while this one waits for all processes.
   const auto end = std::chrono::steady_clock::now() + timeout;
   for (int done = 0; !done; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
     {
       const std::lock_guard lock(mutex_);
-      check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      check_mpi(MPI_Test(&pending_, &done, MPI_STATUS_IGNORE), "MPI_Test");
     }
-    if (!done && std::chrono::steady_clock::now() > end) {
-      leave_unfinished();
-      fail<Timeout>("not all of {} workers made the strategy within {:.1f} s: all of them run the same program",
-                    processes_, std::chrono::duration<double>(timeout).count());
-    }
+    require<Timeout>(done || std::chrono::steady_clock::now() <= end,
+                     "not all of {} workers made the strategy within {:.1f} s: all of them run the same program",
+                     processes_, std::chrono::duration<double>(timeout).count());
   }
-  return copy;
+}
+
+MPI_Comm MpiLibrary::communicator(int key, std::chrono::milliseconds timeout) {
+  const std::lock_guard alone(one_call_);
+  // MPI_Comm_split blocks until all processes call it. Those that time out at the first barrier do not reach the
+  // second, so that later ones time out there and not in MPI_Comm_split.
+  for (; barriers_ < 2; ++barriers_)
+    complete(
+        "MPI_Ibarrier", [&] { return MPI_Ibarrier(MPI_COMM_WORLD, &pending_); }, timeout);
+  if (ordered_ == MPI_COMM_NULL) {
+    const std::lock_guard lock(mutex_);
+    check_mpi(MPI_Comm_split(MPI_COMM_WORLD, 0, key, &ordered_), "MPI_Comm_split");
+  }
+  complete(
+      "MPI_Comm_idup", [&] { return MPI_Comm_idup(ordered_, &copy_, &pending_); }, timeout);
+  return copy_;
 }
 
 MpiLibrary::~MpiLibrary() {
   int finalized = 0;
   MPI_Finalized(&finalized);
-  if (!finish_ || finalized) return;
+  if (!finish_ || finalized || pending_ != MPI_REQUEST_NULL) return;
   if (ordered_ != MPI_COMM_NULL) MPI_Comm_free(&ordered_);
   MPI_Finalize();
 }

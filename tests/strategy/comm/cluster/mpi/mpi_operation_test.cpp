@@ -15,9 +15,37 @@ namespace lockstep {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::ThrowsMessage;
 
 constexpr auto limit = std::chrono::seconds(60);
+
+// The first test: the first call differs from later ones.
+TEST(MpiLibrary, ACallThatTheOthersDoNotMakeTimesOutAndTheNextOneContinues) {
+  const std::shared_ptr<MpiLibrary> library = MpiLibrary::instance();
+  const int rank = library->rank();
+  const auto time_out = [&](int caller) {
+    if (rank == caller) {
+      EXPECT_THAT([&] { library->communicator(rank, std::chrono::milliseconds(200)); },
+                  ThrowsMessage<Timeout>(HasSubstr("not all of 2 workers made the strategy within 0.2 s")));
+    }
+    MPI_Sendrecv(nullptr, 0, MPI_CHAR, 1 - rank, 0, nullptr, 0, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);  // waits for the other worker
+  };
+  const auto expect_all_join = [&] {
+    MPI_Comm all = library->communicator(rank, limit);
+    int rank_in_all = -1;
+    MPI_Comm_rank(all, &rank_in_all);
+    EXPECT_EQ(rank_in_all, rank);
+    MPI_Comm_free(&all);
+  };
+  time_out(0);
+  time_out(1);  // without worker 0, which has made its call but does not wait any longer
+  expect_all_join();
+  time_out(0);
+  expect_all_join();
+}
 
 class MpiOperations : public testing::Test {
  protected:
