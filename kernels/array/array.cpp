@@ -1,6 +1,7 @@
 #include "lockstep/kernels/array/array.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,19 @@ void for_each_part(std::span<const std::int64_t> sizes, const Visit& visit) {
     visit(static_cast<int>(i), begin, begin + sizes[i]);
     begin += sizes[i];
   }
+}
+
+/// The axes of x in another order: axis i of the result is axis axes[i] of x. Precondition: a permutation.
+Tensor permuted(const Tensor& x, const std::vector<int>& axes) {
+  Tensor y = x;
+  std::vector<int> at(axes.size());  // at[i]: the axis of x that is axis i of y
+  std::iota(at.begin(), at.end(), 0);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto from = std::ranges::find(at, axes[i]);
+    y = y.transposed_view(static_cast<int>(i), static_cast<int>(from - at.begin()));
+    std::swap(at[i], *from);
+  }
+  return y;
 }
 
 /// If every part can be recomputed, lets `whole` be recomputed: each part is recomputed into its channel slice.
@@ -142,6 +156,32 @@ std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis) {
     });
   }
   return ys;
+}
+
+Tensor transpose(const Tensor& x) {
+  std::vector<int> axes(static_cast<std::size_t>(x.rank()));
+  std::iota(axes.rbegin(), axes.rend(), 0);
+  return transpose(x, axes);
+}
+
+Tensor transpose(const Tensor& x, const std::vector<int>& axes) {
+  require(x.defined(), "transpose takes a tensor, got an undefined one");
+  std::vector<int> order;
+  for (const int axis : axes) {
+    order.push_back(x.shape().normalize_axis(axis));
+    require(std::ranges::count(order, order.back()) == 1, "transpose: axis {} of {} is given twice", axis, x);
+  }
+  require(axes.size() == static_cast<std::size_t>(x.rank()), "transpose takes all {} axes of {}, got {}", x.rank(), x,
+          axes.size());
+  const Tensor y = permuted(x, order);
+  if (recording({x})) {
+    record("transpose", {x}, y, [order](BackwardContext& c) {
+      std::vector<int> back(order.size());
+      for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
+      pass_on(c, 0, permuted(c.gradient(0), back));
+    });
+  }
+  return y;
 }
 
 Tensor zero_pad2d(const Tensor& operand, const Borders2d& borders) try {

@@ -21,6 +21,12 @@ Tensor concat(std::span<const Tensor> parts, int axis);
 Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
 /// `parts` equal parts along `axis`, as views. Throws InvalidArgument unless `parts` divides its size.
 std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis);
+///@{
+/// The axes in the order of `axes`, each of them once (negative ones count from the end), or in reverse order, as a
+/// view.
+Tensor transpose(const Tensor& x);
+Tensor transpose(const Tensor& x, const std::vector<int>& axes);
+///@}
 /// Widths of borders around an image, in rows and columns; not negative.
 struct Borders2d {
   /// The same width on all sides, as in Keras.

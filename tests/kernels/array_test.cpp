@@ -41,6 +41,14 @@ TEST(Slice, IsAView) {
   EXPECT_EQ(slice(x, 1, 2, 2).elements(), 0);
 }
 
+TEST(Transpose, IsAView) {
+  const Tensor x = random_tensor({3, 5, 4}, 1);
+  const Tensor y = transpose(x, {2, 0, 1});
+  EXPECT_EQ(y.shape(), (Shape{4, 3, 5}));
+  EXPECT_EQ(y.raw_data(), x.raw_data());
+  EXPECT_EQ(transpose(Tensor::scalar(1.0F)).shape(), Shape());
+}
+
 TEST(Split, IsTheSlicesWithOneGradient) {
   const Tensor x = random_tensor({4, 6, 2}, 1);
   for (const int axis : {0, 1, -1}) {

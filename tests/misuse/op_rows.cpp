@@ -165,6 +165,17 @@ Rows elementwise_rows() {
                               [] { slice(zeros({2}), 0, 1, 3); }),
       misuse<InvalidArgument>("slice", "a tensor that was moved from", "slice takes a tensor, got an undefined one",
                               [] { slice(moved_from_tensor(), 0, 0, 1); }),
+      misuse<InvalidArgument>("transpose", "an axis twice", "transpose: axis -1 of f32 (2, 3) on CPU:0 is given twice",
+                              [] {
+                                transpose(zeros({2, 3}), {1, -1});
+                              }),
+      misuse<InvalidArgument>("transpose", "some of the axes",
+                              "transpose takes all 2 axes of f32 (2, 3) on CPU:0, got 1",
+                              [] {
+                                transpose(zeros({2, 3}), {1});
+                              }),
+      misuse<InvalidArgument>("transpose", "a tensor that was moved from",
+                              "transpose takes a tensor, got an undefined one", [] { transpose(moved_from_tensor()); }),
       misuse<InvalidArgument>("zero_pad2d", "a negative border",
                               "zero_pad2d takes borders of at least 0, got -1, 0, 0 and 0",
                               [] {

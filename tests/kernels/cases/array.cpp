@@ -61,6 +61,27 @@ OpCase concat_case(int axis) {
           .nan_spreads = false};
 }
 
+/// Axis i of the result is axis axes[i] of x (2, 3, 4).
+OpCase transpose_case(const char* name, const std::vector<int>& axes, Op run) {
+  const Shape shape{2, 3, 4};
+  return {.name = name,
+          .inputs = {random_tensor(shape, 1)},
+          .run = std::move(run),
+          .reference =
+              [=](const Values& in) {
+                const Shape strides = shape.dense_strides();
+                std::vector<double> y;
+                for (std::int64_t i = 0; i < shape[axes[0]]; ++i)
+                  for (std::int64_t j = 0; j < shape[axes[1]]; ++j)
+                    for (std::int64_t k = 0; k < shape[axes[2]]; ++k)
+                      y.push_back(in[0][static_cast<std::size_t>(i * strides[axes[0]] + j * strides[axes[1]] +
+                                                                 k * strides[axes[2]])]);
+                return y;
+              },
+          .takes_integers = true,
+          .is_view = true};
+}
+
 OpCase zero_pad2d_case() {
   return {.name = "zero_pad2d",
           .inputs = {random_tensor({2, 3, 4, 5}, 1)},
@@ -120,6 +141,11 @@ std::vector<OpCase> array_cases() {
        .reference = slice_of({4, 6}, 1, 2, 4),
        .takes_integers = true,
        .is_view = true},
+      transpose_case("transpose", {2, 1, 0}, [](In in) { return transpose(in[0]); }),
+      transpose_case("transpose to (1, 2, 0)", {1, 2, 0},
+                     [](In in) {
+                       return transpose(in[0], {1, -1, 0});
+                     }),
       zero_pad2d_case(),
   };
   for (int axis = -3; axis < 3; ++axis) {
