@@ -7,6 +7,7 @@
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/indexing/embedding.h>
 #include <lockstep/kernels/losses/cross_entropy.h>
+#include <lockstep/kernels/matmul/matmul.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/scan/scan.h>

@@ -1,12 +1,12 @@
 #include "lockstep/kernels/array/elementwise.h"
 
-#include <algorithm>
 #include <vector>
 
 #include <lockstep/kernels/array/unary.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/elementwise/unary_function.h>
 #include <lockstep/kernels/elementwise/unary_kernels.h>
+#include <lockstep/kernels/op/broadcast.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/layout.h>
@@ -19,24 +19,6 @@ namespace {
 const char* name_of(BinaryOp op) {
   constexpr const char* names[] = {"add", "subtract", "multiply", "divide"};
   return names[static_cast<int>(op)];
-}
-
-/// The shape that `a` and `b` broadcast to. Throws InvalidArgument if they do not.
-Shape broadcast_shape(const char* op, const Tensor& a, const Tensor& b) {
-  const int rank = std::max(a.rank(), b.rank());
-  const auto size = [rank](const Tensor& t, int axis) {
-    const int own = axis - (rank - t.rank());
-    return own < 0 ? 1 : t.shape()[own];
-  };
-  Shape shape;
-  for (int axis = 0; axis < rank; ++axis) {
-    const std::int64_t left = size(a, axis);
-    const std::int64_t right = size(b, axis);
-    require(left == right || left == 1 || right == 1, "{}: shapes {} and {} do not broadcast", op, a.shape(),
-            b.shape());
-    shape.push_back(left == 1 ? right : left);
-  }
-  return shape;
 }
 
 /// out = a op b, with a and b broadcast to out's shape.
@@ -117,7 +99,7 @@ Tensor binary(BinaryOp op, const Tensor& left, const Tensor& right) try {
           left, right);
   const Tensor a = to_current_device(left);
   const Tensor b = to_current_device(right);
-  const Tensor y = Tensor::empty(broadcast_shape(name_of(op), a, b), a.dtype());
+  const Tensor y = Tensor::empty(broadcast_shape(name_of(op), a.shape(), b.shape()), a.dtype());
   apply(op, a, b, y);
   if (recording({a, b})) record(name_of(op), {a, b}, y, binary_gradient(op, a, b, y));
   return y;

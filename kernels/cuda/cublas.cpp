@@ -14,12 +14,24 @@ constexpr std::uint64_t workspace_limit = std::uint64_t{32} << 20;
 
 cudaDataType data_type(DType dtype) { return dtype == DType::bf16 ? CUDA_R_16BF : CUDA_R_32F; }
 
-MatrixLayout layout(DType dtype, std::int64_t rows, std::int64_t columns, std::int64_t stride) {
+template <class T>
+void set(const MatrixLayout& layout, cublasLtMatrixLayoutAttribute_t attribute, const T& value) {
+  check(functions().layout_set(layout.get(), attribute, &value, sizeof value), "cublasLtMatrixLayoutSetAttribute");
+}
+
+/// `batch` matrices, `batch_stride` elements apart.
+MatrixLayout layout(DType dtype, std::int64_t rows, std::int64_t columns, std::int64_t stride, std::int64_t batch,
+                    std::int64_t batch_stride) {
   cublasLtMatrixLayout_t made = nullptr;
   check(functions().layout_create(&made, data_type(dtype), static_cast<std::uint64_t>(rows),
                                   static_cast<std::uint64_t>(columns), stride),
         "cublasLtMatrixLayoutCreate");
-  return MatrixLayout(made);
+  MatrixLayout result(made);
+  if (batch > 1) {
+    set(result, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(batch));
+    set(result, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, batch_stride);
+  }
+  return result;
 }
 
 template <class T>
@@ -97,9 +109,9 @@ const char* text(Epilogue epilogue) {
 }
 
 std::string text(const MatrixProduct& p) {
-  return fmt::format("{} matrix product ({}, {}){} x ({}, {}){}{}", name(p.operands), p.n, p.k,
-                     p.transpose_b ? " transposed" : "", p.k, p.m, p.transpose_a ? " transposed" : "",
-                     text(p.epilogue));
+  return fmt::format("{} matrix product ({}, {}){} x ({}, {}){}{}{}", name(p.operands), p.n, p.k,
+                     p.transpose_b ? " transposed" : "", p.k, p.m, p.transpose_a ? " transposed" : "", text(p.epilogue),
+                     p.batch == 1 ? "" : fmt::format(", batch of {}", p.batch));
 }
 
 }  // namespace
@@ -118,6 +130,7 @@ Functions::Functions(const DynamicLibrary& library)
       product_set(library.function<decltype(cublasLtMatmulDescSetAttribute)>("cublasLtMatmulDescSetAttribute")),
       layout_create(library.function<decltype(cublasLtMatrixLayoutCreate)>("cublasLtMatrixLayoutCreate")),
       layout_destroy(library.function<decltype(cublasLtMatrixLayoutDestroy)>("cublasLtMatrixLayoutDestroy")),
+      layout_set(library.function<decltype(cublasLtMatrixLayoutSetAttribute)>("cublasLtMatrixLayoutSetAttribute")),
       preference_create(library.function<decltype(cublasLtMatmulPreferenceCreate)>("cublasLtMatmulPreferenceCreate")),
       preference_destroy(
           library.function<decltype(cublasLtMatmulPreferenceDestroy)>("cublasLtMatmulPreferenceDestroy")),
@@ -141,11 +154,11 @@ void check(cublasStatus_t status, const char* call) {
 ProductPlan::ProductPlan(const MatrixProduct& product)
     : product_(product),
       description_(describe(product)),
-      a_(product.transpose_a ? layout(product.operands, product.k, product.m, product.lda)
-                             : layout(product.operands, product.m, product.k, product.lda)),
-      b_(product.transpose_b ? layout(product.operands, product.n, product.k, product.ldb)
-                             : layout(product.operands, product.k, product.n, product.ldb)),
-      d_(layout(product.result, product.m, product.n, product.ldd)) {}
+      a_(layout(product.operands, product.transpose_a ? product.k : product.m,
+                product.transpose_a ? product.m : product.k, product.lda, product.batch, product.batch_a)),
+      b_(layout(product.operands, product.transpose_b ? product.n : product.k,
+                product.transpose_b ? product.k : product.n, product.ldb, product.batch, product.batch_b)),
+      d_(layout(product.result, product.m, product.n, product.ldd, product.batch, product.batch_d)) {}
 
 void ProductPlan::set_vector(const void* vector) { set(description_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector); }
 

@@ -16,6 +16,7 @@
 #include <lockstep/kernels/cuda/known_plans.h>
 #include <lockstep/kernels/cuda/operands.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/matmul/batch.h>
 #include <lockstep/kernels/matmul/matmul_kernels.h>
 #include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
@@ -137,6 +138,30 @@ void take_from(const Tensor& room, const Tensor& result) {
   if (room.raw_data() != result.raw_data()) kernels::FitMatrix{room, result}.on_gpu();
 }
 
+/// x itself if cuBLASLt takes its strides, among them one for the whole batch, else a copy.
+Tensor for_library(const Tensor& x) {
+  const bool has_one_stride = batch_axes(x, x, x).sizes.rank() <= 1;
+  return aligned(has_one_stride && has_contiguous_lines(x) ? x : make_dense(x));
+}
+
+/// The product of operands that cuBLASLt takes; in parts if different axes of the batch are broadcast.
+void multiply(const Tensor& a, const Tensor& b, const Tensor& y) {
+  const BatchAxes batch = batch_axes(a, b, y);
+  if (batch.sizes.rank() > 1)
+    return for_each_part(a, b, y, [](const Tensor& a_part, const Tensor& b_part, const Tensor& y_part) {
+      multiply(aligned(a_part), aligned(b_part), y_part);
+    });
+  const auto strides = [](const Tensor& x, const Shape& of_batch) {
+    const auto [row, column] = matrix_strides(x);
+    return cublas::BatchStrides{of_batch.rank() == 0 ? 0 : of_batch[0], row, column};
+  };
+  const LibraryResult result(y);
+  run(cublas::batched_product(batch.sizes.elements(), y.dim(-2), y.dim(-1), a.dim(-1), strides(a, batch.a),
+                              strides(b, batch.b), y.dtype()),
+      {.a = b.raw_data(), .b = a.raw_data(), .d = result.tensor().raw_data()});
+  result.finish();
+}
+
 }  // namespace
 
 void kernels::Dense::on_gpu() const {
@@ -239,6 +264,12 @@ void kernels::DenseGradientKernel::on_gpu() const {
   run(product(Epilogue::none), operands);
   result.finish();
   if (dbias.defined()) kernels::SumMiddle{dy.view({1, dy.dim(0), dy.dim(1)}), dbias.view({1, dy.dim(1)})}.on_gpu();
+}
+
+void kernels::Matmul::on_gpu() const {
+  if (y.elements() == 0) return;
+  if (a.dim(-1) == 0) return kernels::Fill{y, 0}.on_gpu();
+  multiply(for_library(a), for_library(b), y);
 }
 
 }  // namespace lockstep

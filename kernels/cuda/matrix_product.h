@@ -31,6 +31,10 @@ struct MatrixProduct {
   /// Elements from one column to the next.
   std::int64_t lda, ldb, ldd;
   ///@}
+  ///@{
+  /// Number of products, and the elements from the matrix of one to that of the next: 0 for a matrix that all share.
+  std::int64_t batch = 1, batch_a = 0, batch_b = 0, batch_d = 0;
+  ///@}
   Epilogue epilogue = Epilogue::none;  ///< fused operation
   ///@{
   /// f32 or bf16: dtype of A and B; dtype of D and, as cuBLASLt requires, of the epilogue's vector.
@@ -39,17 +43,18 @@ struct MatrixProduct {
 
   ///@{
   /// Number of elements from the first to the last of A, B and D in memory.
-  constexpr std::int64_t a_elements() const { return extent(transpose_a ? k : m, transpose_a ? m : k, lda); }
-  constexpr std::int64_t b_elements() const { return extent(transpose_b ? n : k, transpose_b ? k : n, ldb); }
-  constexpr std::int64_t d_elements() const { return extent(m, n, ldd); }
+  constexpr std::int64_t a_elements() const { return extent(transpose_a ? k : m, transpose_a ? m : k, lda, batch_a); }
+  constexpr std::int64_t b_elements() const { return extent(transpose_b ? n : k, transpose_b ? k : n, ldb, batch_b); }
+  constexpr std::int64_t d_elements() const { return extent(m, n, ldd, batch_d); }
   ///@}
 
   /// Compares all members.
   friend auto operator<=>(const MatrixProduct&, const MatrixProduct&) = default;
 
  private:
-  static constexpr std::int64_t extent(std::int64_t rows, std::int64_t columns, std::int64_t stride) {
-    return (columns - 1) * stride + rows;
+  constexpr std::int64_t extent(std::int64_t rows, std::int64_t columns, std::int64_t stride,
+                                std::int64_t batch_stride) const {
+    return (batch - 1) * batch_stride + (columns - 1) * stride + rows;
   }
 };
 
@@ -93,6 +98,30 @@ constexpr MatrixProduct dense_gradient_kernel_product(std::int64_t n, std::int64
           .ldd = out,
           .epilogue = epilogue,
           .operands = dtype};
+}
+
+/// Strides, in elements, of a batch of row-major matrices; `row` or `column` is 1.
+struct BatchStrides {
+  std::int64_t batch, row, column;
+};
+
+/// y (batch, m, n), dense, from a (batch, m, k), which is B, and b (batch, k, n), which is A. All of `dtype`.
+constexpr MatrixProduct batched_product(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
+                                        const BatchStrides& a, const BatchStrides& b, DType dtype) {
+  return {.m = n,
+          .n = m,
+          .k = k,
+          .transpose_a = b.column != 1,
+          .transpose_b = a.column != 1,
+          .lda = b.column != 1 ? b.column : b.row,
+          .ldb = a.column != 1 ? a.column : a.row,
+          .ldd = n,
+          .batch = batch,
+          .batch_a = b.batch,
+          .batch_b = a.batch,
+          .batch_d = m * n,
+          .operands = dtype,
+          .result = dtype};
 }
 
 }  // namespace lockstep::cublas

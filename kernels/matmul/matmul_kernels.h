@@ -47,4 +47,17 @@ struct DenseGradientKernel {
   void on_gpu() const;
 };
 
+/// y (..., m, n) = a (..., m, k) b (..., k, n), real. All have one rank; axes before the last two are y's or 1. a and b
+/// may have any strides.
+struct Matmul {
+  Tensor a;
+  Tensor b;
+  Tensor y;
+
+  static constexpr const char* name = "matmul";
+  auto operands() const { return kernels::operands(a, b, y); }
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
 }  // namespace lockstep::kernels

@@ -1,5 +1,6 @@
 #include <lockstep/kernels/convolution/conv2d.h>
 #include <lockstep/kernels/matmul/dense.h>
+#include <lockstep/kernels/matmul/matmul.h>
 #include <lockstep/kernels/normalization/batch_norm.h>
 #include <lockstep/kernels/normalization/layer_norm.h>
 #include <lockstep/kernels/pooling/pool2d.h>
@@ -165,6 +166,25 @@ Rows elementwise_rows() {
                               [] { slice(zeros({2}), 0, 1, 3); }),
       misuse<InvalidArgument>("slice", "a tensor that was moved from", "slice takes a tensor, got an undefined one",
                               [] { slice(moved_from_tensor(), 0, 0, 1); }),
+      misuse<InvalidArgument>("matmul", "sizes that do not fit",
+                              "matmul of (2, 3) and (2, 3): the rows of the first have 3 elements, the columns of the "
+                              "second 2",
+                              [] {
+                                matmul(zeros({2, 3}), zeros({2, 3}));
+                              }),
+      misuse<InvalidArgument>("matmul", "batches that do not broadcast",
+                              "matmul's leading axes: shapes (2) and (3) do not broadcast",
+                              [] {
+                                matmul(zeros({2, 1, 1}), zeros({3, 1, 1}));
+                              }),
+      misuse<InvalidArgument>("matmul", "a number", "matmul takes tensors of at least one axis, got f32 () on CPU:0",
+                              [] { matmul(zeros({}), zeros({2})); }),
+      misuse<InvalidArgument>("matmul", "two dtypes",
+                              "matmul takes tensors of one dtype, got f32 (2) on CPU:0 and bf16 (2) on CPU:0; cast one",
+                              [] { matmul(zeros({2}), zeros({2}, DType::bf16)); }),
+      misuse<InvalidArgument>("matmul", "a tensor that was moved from",
+                              "matmul takes f32 or bf16, got an undefined tensor",
+                              [] { matmul(moved_from_tensor(), zeros({2})); }),
       misuse<InvalidArgument>("transpose", "an axis twice", "transpose: axis -1 of f32 (2, 3) on CPU:0 is given twice",
                               [] {
                                 transpose(zeros({2, 3}), {1, -1});

@@ -40,7 +40,8 @@ std::vector<MatrixProduct> products(DType dtype) {
           cublas::dense_product(1, 1, 1, Epilogue::relu_bias, dtype),
           cublas::dense_gradient_x_product(32, 240, 10, dtype),
           cublas::dense_gradient_kernel_product(32, 240, 10, Epilogue::none, dtype),
-          cublas::dense_gradient_kernel_product(1, 1, 1, Epilogue::bgrada, dtype)};
+          cublas::dense_gradient_kernel_product(1, 1, 1, Epilogue::bgrada, dtype),
+          cublas::batched_product(6, 32, 10, 240, {32 * 240, 240, 1}, {0, 1, 240}, dtype)};
 }
 
 // cuBLASLt refuses attributes of another size than its own.
@@ -71,6 +72,8 @@ TEST(Cublas, NamesTheProductThatHasNoAlgorithm) {
               HasSubstr("(32, 240) x (240, 10) + bias, relu: "));
   EXPECT_THAT(error(cublas::dense_gradient_kernel_product(32, 240, 10, Epilogue::bgrada, DType::f32)),
               HasSubstr("(240, 32) transposed x (32, 10), bias' gradient: "));
+  EXPECT_THAT(error(cublas::batched_product(6, 32, 10, 240, {32 * 240, 240, 1}, {0, 1, 240}, DType::f32)),
+              HasSubstr("(32, 240) x (240, 10) transposed, batch of 6: "));
 }
 
 TEST(Cublas, IsGivenNoMemoryThatIsTooSmallOrNotAligned) {

@@ -30,19 +30,22 @@ Product multiply(const MatrixProduct& p, const Tensor& a, const Tensor& b, const
   };
   EXPECT_EQ(p.a_elements(), a.elements());
   EXPECT_EQ(p.b_elements(), b.elements());
-  const auto op_a = [&](std::int64_t i, std::int64_t l) {
-    return left.at(p.transpose_a ? at(l, i, p.lda) : at(i, l, p.lda));
+  const auto op_a = [&](std::int64_t i, std::int64_t l, std::int64_t first = 0) {
+    return left.at(static_cast<std::size_t>(first) + (p.transpose_a ? at(l, i, p.lda) : at(i, l, p.lda)));
+  };
+  const auto op_b = [&](std::int64_t l, std::int64_t j, std::int64_t first) {
+    return right.at(static_cast<std::size_t>(first) + (p.transpose_b ? at(j, l, p.ldb) : at(l, j, p.ldb)));
   };
   const bool has_bias = p.epilogue == Epilogue::bias || p.epilogue == Epilogue::relu_bias;
   const bool has_relu = p.epilogue == Epilogue::relu || p.epilogue == Epilogue::relu_bias;
   Product result{std::vector<double>(static_cast<std::size_t>(p.d_elements())), {}};
-  for (std::int64_t i = 0; i < p.m; ++i)
-    for (std::int64_t j = 0; j < p.n; ++j) {
-      double sum = has_bias ? added.at(static_cast<std::size_t>(i)) : 0;
-      for (std::int64_t l = 0; l < p.k; ++l)
-        sum += op_a(i, l) * right.at(p.transpose_b ? at(j, l, p.ldb) : at(l, j, p.ldb));
-      result.d.at(at(i, j, p.ldd)) = has_relu && sum < 0 ? 0 : sum;
-    }
+  for (std::int64_t number = 0; number < p.batch; ++number)
+    for (std::int64_t i = 0; i < p.m; ++i)
+      for (std::int64_t j = 0; j < p.n; ++j) {
+        double sum = has_bias ? added.at(static_cast<std::size_t>(i)) : 0;
+        for (std::int64_t l = 0; l < p.k; ++l) sum += op_a(i, l, number * p.batch_a) * op_b(l, j, number * p.batch_b);
+        result.d.at(static_cast<std::size_t>(number * p.batch_d) + at(i, j, p.ldd)) = has_relu && sum < 0 ? 0 : sum;
+      }
   if (p.epilogue != Epilogue::bgrada) return result;
   for (std::int64_t i = 0; i < p.m; ++i) {
     result.sums.push_back(0);
@@ -104,6 +107,31 @@ TEST_P(MatrixProducts, GiveTheCpusGradientsOfTheParameters) {
     expect_sums(dkernel, product.d, n);
     if (epilogue == Epilogue::bgrada) expect_sums(dbias, product.sums, n);
   }
+}
+
+/// A batch of row-major matrices, or of transposed ones, with the strides that cuBLASLt is given.
+struct Batch {
+  Tensor memory, matrices;
+  cublas::BatchStrides strides;
+
+  Batch(const Tensor& x, bool is_transposed)
+      : memory(x),
+        matrices(is_transposed ? x.transposed_view(1, 2) : x),
+        strides{x.dim(0) == 1 ? 0 : x.dim(1) * x.dim(2), is_transposed ? 1 : x.dim(2), is_transposed ? x.dim(2) : 1} {}
+};
+
+TEST_P(MatrixProducts, GiveTheCpusBatches) {
+  const auto [n, in, out] = sizes();
+  for (const bool first : {false, true})
+    for (const bool second : {false, true})
+      for (const std::int64_t batch_of_b : {1, 3}) {
+        const Batch a(numbers(first ? Shape{3, in, n} : Shape{3, n, in}, 1), first);
+        const Batch b(numbers(second ? Shape{batch_of_b, out, in} : Shape{batch_of_b, in, out}, 2), second);
+        const Tensor y = Tensor::empty({3, n, out}, dtype);
+        launch(kernels::Matmul{a.matrices, b.matrices, y});
+        const MatrixProduct product = cublas::batched_product(3, n, out, in, a.strides, b.strides, dtype);
+        expect_sums(y, multiply(product, b.memory, a.memory).d, in);
+      }
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, MatrixProducts,

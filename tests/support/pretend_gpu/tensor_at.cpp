@@ -49,8 +49,10 @@ Shape dense_around(const Shape& shape, const Shape& strides) {
 
 Tensor tensor_at(const Tensor& tensor) {
   const auto moves = [&](int axis) { return tensor.shape()[axis] > 1 && tensor.strides()[axis] > 0; };
-  if (tensor.rank() >= 2 && moves(0) && moves(1) && tensor.strides()[0] < tensor.strides()[1])
-    return tensor_at(tensor.transposed_view()).transposed_view();
+  for (int axis = 0; axis < tensor.rank(); ++axis)
+    for (int before = 0; before < axis; ++before)
+      if (moves(before) && moves(axis) && tensor.strides()[before] < tensor.strides()[axis])
+        return tensor_at(tensor.transposed_view(before, axis)).transposed_view(before, axis);
   const Shape around = dense_around(tensor.shape(), tensor.strides());
   const MemoryPool pool(tensor.device(), others_memory(tensor.raw_data()));
   const MemoryPoolScope there(pool);

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+// Operands of kernels::Matmul as libraries want them described.
+
+namespace lockstep {
+
+/// How far apart the elements of matrices are.
+struct MatrixStrides {
+  ///@{
+  /// Elements from one row, or column, to the next.
+  std::int64_t row, column;
+  ///@}
+};
+
+/// Strides of the last two axes. Along an axis of size 1 the stride is that of a matrix without gaps.
+inline MatrixStrides matrix_strides(const Tensor& x) {
+  const std::int64_t columns = x.dim(-1);
+  const std::int64_t column = columns == 1 ? 1 : x.strides().dim(-1);
+  if (x.dim(-2) > 1) return {x.strides().dim(-2), column};
+  return {column == 1 ? columns : 1, column};
+}
+
+/// Whether the rows or the columns of the matrices are contiguous and do not overlap, as libraries require.
+inline bool has_contiguous_lines(const Tensor& x) {
+  const auto [row, column] = matrix_strides(x);
+  return (column == 1 && row >= x.dim(-1)) || (row == 1 && column >= x.dim(-2));
+}
+
+/// The axes of a product's batch.
+struct BatchAxes {
+  Shape sizes;  ///< numbers of matrices
+  ///@{
+  /// Strides of the operands and the result; 0 where an operand is broadcast.
+  Shape a, b, y;
+  ///@}
+};
+
+/// The axes before the last two that have more than one element; neighbors are merged where the strides permit it.
+inline BatchAxes batch_axes(const Tensor& a, const Tensor& b, const Tensor& y) {
+  BatchAxes batch;
+  for (int axis = 0; axis < y.rank() - 2; ++axis) {
+    const std::int64_t size = y.shape()[axis];
+    if (size == 1) continue;
+    const auto stride = [axis](const Tensor& x) { return x.shape()[axis] == 1 ? 0 : x.strides()[axis]; };
+    const int last = batch.sizes.rank() - 1;
+    if (last >= 0 && batch.a[last] == stride(a) * size && batch.b[last] == stride(b) * size &&
+        batch.y[last] == stride(y) * size) {
+      batch.sizes[last] *= size;
+      batch.a[last] = stride(a);
+      batch.b[last] = stride(b);
+      batch.y[last] = stride(y);
+    } else {
+      batch.sizes.push_back(size);
+      batch.a.push_back(stride(a));
+      batch.b.push_back(stride(b));
+      batch.y.push_back(stride(y));
+    }
+  }
+  return batch;
+}
+
+/// Calls visit(a, b, y) with the parts of a product along the first axis with more than one element. Precondition: this
+/// is an axis of the batch.
+template <class Visit>
+void for_each_part(const Tensor& a, const Tensor& b, const Tensor& y, const Visit& visit) {
+  int axis = 0;
+  while (y.shape()[axis] == 1) ++axis;
+  for (std::int64_t i = 0; i < y.shape()[axis]; ++i) {
+    const auto part = [&](const Tensor& x) {
+      const std::int64_t at = x.shape()[axis] == 1 ? 0 : i;
+      return x.slice_view(axis, at, at + 1);
+    };
+    visit(part(a), part(b), part(y));
+  }
+}
+
+}  // namespace lockstep

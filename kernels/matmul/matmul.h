@@ -1,0 +1,13 @@
+#pragma once
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+
+/// Matrix product with the rules of NumPy's matmul: a (..., m, k) and b (..., k, n) -> (..., m, n), where the leading
+/// axes broadcast. A vector a (k) is a row and a vector b (k) a column, whose axis the result does not have. Both f32
+/// or both bf16; sums are f32. Differentiable. A transposed operand (transpose) is not copied. Throws InvalidArgument
+/// for other dtypes, undefined tensors, tensors of rank 0 and shapes that do not fit.
+Tensor matmul(const Tensor& a, const Tensor& b);
+
+}  // namespace lockstep
