@@ -14,15 +14,21 @@ namespace lockstep {
 namespace {
 
 void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias) {
-  require(x.defined() && x.rank() == 2 && is_real(x.dtype()), "dense: x must be f32 or bf16 (n, inputs), got {}", x);
-  require(kernel.defined() && kernel.rank() == 2 && kernel.dtype() == DType::f32 && kernel.dim(0) == x.dim(1) &&
+  require(x.defined() && x.rank() >= 2 && is_real(x.dtype()),
+          "dense: x must be f32 or bf16 (n, inputs) or (n, ..., inputs), got {}", x);
+  require(kernel.defined() && kernel.rank() == 2 && kernel.dtype() == DType::f32 && kernel.dim(0) == x.dim(-1) &&
               kernel.dim(0) >= 1 && kernel.dim(1) >= 1,
-          "dense: the kernel for x {} must be f32 ({}, units), got {}", x.shape(), x.dim(1), kernel);
+          "dense: the kernel for x {} must be f32 ({}, units), got {}", x.shape(), x.dim(-1), kernel);
   require(!bias.defined() || (bias.shape() == Shape{kernel.dim(1)} && bias.dtype() == DType::f32),
           "dense: the bias for kernel {} must be f32 ({}), got {}", kernel.shape(), kernel.dim(1), bias);
 }
 
-void contribute_gradients(BackwardContext& c, const Tensor& x, const Tensor& kernel, const Tensor& dz) {
+/// x (..., columns), dense, as a matrix. Precondition: there are columns.
+Tensor as_matrix(const Tensor& x) { return x.view({x.elements() / x.dim(-1), x.dim(-1)}); }
+
+/// Contributes the gradients from those of the products' rows. x has the shape `shape` outside.
+void contribute_gradients(BackwardContext& c, const Shape& shape, const Tensor& x, const Tensor& kernel,
+                          const Tensor& dz) {
   const Shape bias_shape{kernel.dim(1)};
   Tensor dbias;
   if (c.needs(1) && c.needs(2)) dbias = Tensor::empty(bias_shape);  // computed together with the kernel's gradient
@@ -34,9 +40,9 @@ void contribute_gradients(BackwardContext& c, const Tensor& x, const Tensor& ker
       launch(kernels::SumMiddle{dz.view({1, dz.dim(0), dz.dim(1)}), out.view({1, dz.dim(1)})});
   });
   contribute_or_add(
-      c, 0, x.shape(),
+      c, 0, shape,
       [&](Write write, const Tensor& out) {
-        launch(kernels::DenseGradientX{dz, kernel, write, out});
+        launch(kernels::DenseGradientX{dz, kernel, write, as_matrix(out)});
       },
       dz.dtype());
 }
@@ -51,13 +57,18 @@ Tensor dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activati
   // Trained parameters are f32; products of bf16 take x and the kernel as bf16.
   const Tensor weights = in_dtype(x.dtype(), parameters);
   const Tensor shift = bias.defined() ? dense_copy(bias) : bias;
-  const Tensor y = Tensor::empty({x.dim(0), kernel.dim(1)}, x.dtype());
-  launch(kernels::Dense{input, weights, shift, activation, y});
+  const Tensor rows = as_matrix(input);
+  Shape shape = x.shape();
+  shape[x.rank() - 1] = kernel.dim(1);
+  const Tensor y = Tensor::empty(shape, x.dtype());
+  launch(kernels::Dense{rows, weights, shift, activation, as_matrix(y)});
   if (recording({input, parameters, shift})) {
     const Tensor kept = activation == Activation::linear ? Tensor() : y;
-    record("dense", {input, parameters, shift}, y, [input, weights, activation, kept](BackwardContext& c) {
-      contribute_gradients(c, input, weights, before_activation(activation, kept, c.gradient(0)));
-    });
+    record("dense", {input, parameters, shift}, y,
+           [rows, shape = x.shape(), weights, activation, kept](BackwardContext& c) {
+             contribute_gradients(c, shape, rows, weights,
+                                  as_matrix(before_activation(activation, kept, c.gradient(0))));
+           });
   }
   return y;
 } catch (Error& error) {

@@ -4,8 +4,8 @@
 
 namespace lockstep {
 
-/// activation(x (n, in) * kernel (in, out) + bias (out)) -> (n, out); the bias may be undefined. x and the result are
-/// f32 or bf16; kernel and bias f32. Differentiable. Throws InvalidArgument naming the shapes.
+/// activation(x (n, ..., in) * kernel (in, out) + bias (out)) -> (n, ..., out); the bias may be undefined. x and the
+/// result are f32 or bf16; kernel and bias f32. Differentiable. Throws InvalidArgument naming the shapes.
 Tensor dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation = Activation::linear);
 
 }  // namespace lockstep

@@ -30,14 +30,12 @@ class DenseImpl final : public LayerImpl {
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
-    require(input.rank() != 2,
-            "Dense takes vectors (features), got a sequence {}; let the layer before it give its last step alone "
-            "(return_sequences = false), or put a Flatten before it to join all steps",
-            input);
-    require(input.rank() == 1, "Dense takes vectors (features), got {}; put a Flatten before it", input);
-    require(!is_built() || input[0] == kernel_.shape()[0], "Dense '{}' was built for {} features, got {}", name(),
+    require(input.rank() >= 1, "Dense takes vectors (features), or several of them (..., features), got {}", input);
+    require(!is_built() || input.dim(-1) == kernel_.shape()[0], "Dense '{}' was built for {} features, got {}", name(),
             is_built() ? kernel_.shape()[0] : 0, input);
-    return {options_.units};
+    Shape result = input;
+    result[input.rank() - 1] = options_.units;
+    return result;
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
@@ -51,7 +49,7 @@ class DenseImpl final : public LayerImpl {
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
     kernel_ = add_weight({.name = "kernel",
-                          .shape = {inputs[0][0], options_.units},
+                          .shape = {inputs[0].dim(-1), options_.units},
                           .initializer = options_.kernel_initializer(seed.key(0))},
                          options_.kernel_regularizer, options_.kernel_constraint);
     if (options_.use_bias)

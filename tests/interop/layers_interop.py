@@ -26,11 +26,14 @@ def images():
 
 
 def sequences():
-    """Reshape, GRU and LSTM."""
+    """Reshape, GRU, LSTM, and Dense on the last of several axes."""
     vector = keras.Input((54,))
     x = layers.Reshape((9, -1))(vector)
     x = layers.GRU(8, return_sequences=True)(x)
-    x = layers.LSTM(7, return_sequences=True)(layers.LayerNormalization()(x))
+    x = layers.Dense(6, activation="gelu")(layers.LayerNormalization()(x))
+    x = layers.LSTM(7, return_sequences=True)(x)
+    x = layers.Dense(5, activation="softmax", use_bias=False)(layers.Reshape((3, 3, 7))(x))
+    x = layers.Reshape((9, 5))(x)
     return keras.Model(vector, layers.Dense(4)(layers.GRU(5)(x)))
 
 

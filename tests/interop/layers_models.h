@@ -47,7 +47,11 @@ inline Model sequences_model() {
   const Symbol vector = Input({54});
   Symbol x = Reshape({.target_shape = {9, -1}})(vector);
   x = GRU({.units = 8, .return_sequences = true})(x);
-  x = LSTM({.units = 7, .return_sequences = true})(LayerNormalization()(x));
+  x = Dense({.units = 6, .activation = Activation::gelu})(LayerNormalization()(x));
+  x = LSTM({.units = 7, .return_sequences = true})(x);
+  x = Dense({.units = 5, .activation = Activation::softmax, .use_bias = false})(
+      Reshape({.target_shape = {3, 3, 7}})(x));
+  x = Reshape({.target_shape = {9, 5}})(x);
   return {vector, Dense({.units = 4})(GRU({.units = 5})(x))};
 }
 

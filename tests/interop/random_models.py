@@ -178,15 +178,14 @@ class Generator:
         draw = self.draw
         if ids:
             return "Embedding", {"input_dim": IDS, "output_dim": draw.whole(1, 5), **self.weight_options("embeddings")}
-        choices = []
+        dense = ("Dense", {"units": draw.whole(1, 6), **self.bias_options("kernel")})
+        choices = [dense] * (5 if len(shape) == 1 else 1)
         if len(shape) == 3:
             choices += self.image_options(shape) * 2
         if len(shape) == 2:
             choices += self.sequence_options() * 2
-        if len(shape) == 1:
-            choices += [("Dense", {"units": draw.whole(1, 6), **self.bias_options("kernel")})] * 5
-            if shape[0] % 2 == 0:
-                choices += [("Reshape", {"target_shape": [shape[0] // 2, 2]})]
+        if len(shape) == 1 and shape[0] % 2 == 0:
+            choices += [("Reshape", {"target_shape": [shape[0] // 2, 2]})]
         return draw.pick(choices + self.any_options(shape))
 
     # Models.

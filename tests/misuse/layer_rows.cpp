@@ -128,11 +128,9 @@ Rows more_layer_rows() {
 Rows layer_rows() {
   const Rows rows{
       misuse<InvalidArgument>("Dense", "no units", "Dense needs at least 1 unit, got 0", [] { Dense({.units = 0}); }),
-      misuse<InvalidArgument>("Dense", "images",
-                              "Dense takes vectors (features), got (7, 7, 3); put a Flatten before it",
-                              [] {
-                                called(Dense({.units = 3}), {{7, 7, 3}});
-                              }),
+      misuse<InvalidArgument>("Dense", "numbers",
+                              "Dense takes vectors (features), or several of them (..., features), got ()",
+                              [] { called(Dense({.units = 3}), {{}}); }),
       misuse<InvalidArgument>("Dense", "no initializer", "layer 'dense' was given an initializer that is null",
                               [] {
                                 const Symbol input = Input({4});

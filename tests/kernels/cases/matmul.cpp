@@ -26,13 +26,16 @@ std::vector<double> products(std::int64_t inputs, std::int64_t units, const Valu
   return y;
 }
 
-OpCase dense_case(std::int64_t rows, std::int64_t inputs, std::int64_t units, bool bias = true) {
+/// `rows`: the axes before the last one.
+OpCase dense_case(const Shape& rows, std::int64_t inputs, std::int64_t units, bool bias = true) {
+  Shape x = rows;
+  x.push_back(inputs);
   OpCase result{
-      .name = fmt::format("dense of ({}, {}) to {}{}", rows, inputs, units, bias ? "" : ", no bias"),
-      .inputs = {random_tensor({rows, inputs}, 1), random_tensor({inputs, units}, 2)},
+      .name = fmt::format("dense of {} to {}{}", x, units, bias ? "" : ", no bias"),
+      .inputs = {random_tensor(x, 1), random_tensor({inputs, units}, 2)},
       .run = [](In in) { return dense(in[0], in[1], in.size() > 2 ? in[2] : Tensor()); },
       .reference = [=](const Values& in) { return products(inputs, units, in); },
-      .check = {.length = std::max({rows, inputs, units})},
+      .check = {.length = std::max({rows.elements(), inputs, units})},
       .bf16 = Bf16::data,
       .optional = bias ? 1U : 0U,
       .same_bits_on_any_threads = false,
@@ -209,21 +212,24 @@ OpCase activated(OpCase plain, const ActivationCase& activation) {
 }  // namespace
 
 std::vector<OpCase> matmul_cases() {
-  std::vector<OpCase> cases{dense_case(4, 3, 5),
-                            dense_case(1, 1, 1),
-                            dense_case(7, 17, 3),
-                            dense_case(16, 32, 8),
-                            dense_case(5, 8, 1),
-                            dense_case(3, 300, 2, false),
-                            dense_case(33, 5, 16, false),
-                            large(dense_case(3, 70, 90), 6),
-                            large(dense_case(130, 70, 90), 6)};
+  std::vector<OpCase> cases{dense_case({4}, 3, 5),
+                            dense_case({1}, 1, 1),
+                            dense_case({7}, 17, 3),
+                            dense_case({16}, 32, 8),
+                            dense_case({5}, 8, 1),
+                            dense_case({3}, 300, 2, false),
+                            dense_case({33}, 5, 16, false),
+                            dense_case({2, 3}, 4, 5),
+                            dense_case({2, 3, 2}, 4, 1, false),
+                            large(dense_case({3}, 70, 90), 6),
+                            large(dense_case({130}, 70, 90), 6)};
   for (const ActivationCase& activation : activations_of_elements()) {
-    cases.push_back(activated(dense_case(5, 7, 3), activation));
+    cases.push_back(activated(dense_case({5}, 7, 3), activation));
+    if (activation.activation == Activation::sigmoid) cases.push_back(activated(dense_case({2, 3}, 4, 3), activation));
     if (activation.activation == Activation::tanh)
-      cases.push_back(large(activated(dense_case(33, 70, 90), activation), 6));
+      cases.push_back(large(activated(dense_case({33}, 70, 90), activation), 6));
     if (activation.activation != Activation::relu) continue;
-    cases.push_back(large(activated(dense_case(130, 70, 90), activation), 6));
+    cases.push_back(large(activated(dense_case({130}, 70, 90), activation), 6));
     cases.back().inputs[2] = bias_far_from_0(90, 70);
   }
   for (OpCase& c : products_of_tensors()) cases.push_back(std::move(c));

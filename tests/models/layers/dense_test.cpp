@@ -29,6 +29,16 @@ INSTANTIATE_TEST_SUITE_P(Each, DenseActivation,
                          testing::Values(Activation::linear, Activation::relu, Activation::tanh, Activation::gelu,
                                          Activation::softmax));
 
+TEST(Dense, AppliesToTheLastAxis) {
+  const Dense layer = built(Dense({.units = 5, .activation = Activation::softmax}), {{3, 4, 7}});
+  EXPECT_THAT(weights_of(layer), testing::ElementsAre("layer/kernel (7, 5)", "layer/bias (5)"));
+  EXPECT_EQ(shape_after(layer, {{3, 4, 7}}), (Shape{3, 4, 5}));
+  EXPECT_EQ(shape_after(layer, {{2, 7}}), (Shape{2, 5})) << "other axes may change";
+  const Tensor x = random_tensor({2, 3, 4, 7}, 2);
+  expect_same_bits(call(layer, {x}), call(layer, {x.view({24, 7})}).view({2, 3, 4, 5}));
+  EXPECT_EQ(call(layer, {Tensor::zeros({0, 3, 4, 7})}).shape(), (Shape{0, 3, 4, 5})) << "a replica without rows";
+}
+
 TEST(Dense, TakesKerasOptions) {
   const Dense layer =
       built(Dense({.units = 5, .use_bias = false, .kernel_initializer = constant(0.5), .kernel_regularizer = L2(0.1)}),
@@ -64,11 +74,11 @@ TEST(Regularizers, ArePenaltiesWithGradients) {
 TEST(Dense, RefusesWhatItCannotTake) {
   EXPECT_ERROR(InvalidArgument, "at least 1 unit", Dense({.units = 0}));
   const Dense layer({.units = 5});
-  EXPECT_ERROR(InvalidArgument, "got (7, 7, 3); put a Flatten before it", shape_after(layer, {{7, 7, 3}}));
-  EXPECT_ERROR(InvalidArgument, "got a sequence (7, 5); let the layer before it give its last step alone",
-               shape_after(layer, {{7, 5}}));
+  EXPECT_ERROR(InvalidArgument, "Dense takes vectors (features), or several of them (..., features), got ()",
+               shape_after(layer, {{}}));
   built(layer, {{7}});
   EXPECT_ERROR(InvalidArgument, "built for 7 features, got (8)", shape_after(layer, {{8}}));
+  EXPECT_ERROR(InvalidArgument, "built for 7 features, got (7, 8)", shape_after(layer, {{7, 8}}));
 }
 
 }  // namespace

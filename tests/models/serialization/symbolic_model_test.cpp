@@ -273,7 +273,7 @@ TEST(SymbolicModel, SaysWhatIsWrong) {
                broken("/config/layers/1/inbound_nodes", Json::parse(R"([[["x", 0, 1, {}]]])")));
   EXPECT_ERROR(InputError, "layer 'second' is of class Attention", broken("/config/layers/2/class_name", "Attention"));
   EXPECT_ERROR(InputError, "layer 'first': Dense takes vectors",
-               broken("/config/layers/0/config/batch_input_shape", {nullptr, 4, 4}));
+               broken("/config/layers/0/config/batch_input_shape", {nullptr}));
 }
 
 TEST(SymbolicModel, RunsNoCodeOfAFile) {
