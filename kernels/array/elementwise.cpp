@@ -17,7 +17,7 @@ namespace lockstep {
 namespace {
 
 const char* name_of(BinaryOp op) {
-  constexpr const char* names[] = {"add", "subtract", "multiply", "divide"};
+  constexpr const char* names[] = {"add", "subtract", "multiply", "divide", "maximum", "minimum"};
   return names[static_cast<int>(op)];
 }
 
@@ -77,6 +77,18 @@ void divide_gradient(BackwardContext& c, const Shape& a, const Tensor& b, const 
   });
 }
 
+void choice_gradient(BackwardContext& c, BinaryOp op, const Tensor& a, const Tensor& b) {
+  const Shape& full = c.gradient(0).shape();
+  const auto contribute_to = [&](int input, const Shape& shape) {
+    contribute_broadcast(c, input, shape, [&](const Tensor& out) {
+      launch(
+          kernels::ChoiceGradient{op, input == 0, a.broadcast_view(full), b.broadcast_view(full), c.gradient(0), out});
+    });
+  };
+  contribute_to(0, a.shape());
+  contribute_to(1, b.shape());
+}
+
 /// The backward function of an op. It keeps only the tensors that the gradient reads.
 BackwardFn binary_gradient(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& y) {
   switch (op) {
@@ -88,6 +100,9 @@ BackwardFn binary_gradient(BinaryOp op, const Tensor& a, const Tensor& b, const 
       return [a, b](BackwardContext& c) { multiply_gradient(c, a, b); };
     case BinaryOp::divide:
       return [a = a.shape(), b, y](BackwardContext& c) { divide_gradient(c, a, b, y); };
+    case BinaryOp::maximum:
+    case BinaryOp::minimum:
+      return [op, a, b](BackwardContext& c) { choice_gradient(c, op, a, b); };
   }
   fail<BrokenInvariant>("binary op {} has no gradient", static_cast<int>(op));
 }
@@ -113,6 +128,8 @@ Tensor add(const Tensor& a, const Tensor& b) { return binary(BinaryOp::add, a, b
 Tensor subtract(const Tensor& a, const Tensor& b) { return binary(BinaryOp::subtract, a, b); }
 Tensor multiply(const Tensor& a, const Tensor& b) { return binary(BinaryOp::multiply, a, b); }
 Tensor divide(const Tensor& a, const Tensor& b) { return binary(BinaryOp::divide, a, b); }
+Tensor maximum(const Tensor& a, const Tensor& b) { return binary(BinaryOp::maximum, a, b); }
+Tensor minimum(const Tensor& a, const Tensor& b) { return binary(BinaryOp::minimum, a, b); }
 
 Tensor add_n(std::span<const Tensor> operands) try {
   require(!operands.empty(), "add_n needs at least one tensor");

@@ -18,6 +18,13 @@ Tensor multiply(const Tensor& a, const Tensor& b);
 Tensor divide(const Tensor& a, const Tensor& b);
 ///@}
 
+///@{
+/// The larger and the smaller of a and b, element by element; shapes broadcast as above. NaN if one of them is NaN. The
+/// gradient of equal elements is that of a, as in TensorFlow. Throw as above.
+Tensor maximum(const Tensor& a, const Tensor& b);
+Tensor minimum(const Tensor& a, const Tensor& b);
+///@}
+
 /// The sum of tensors of one shape and dtype. Throws InvalidArgument for an empty list and when these differ.
 Tensor add_n(std::span<const Tensor> parts);
 

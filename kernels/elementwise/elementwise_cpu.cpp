@@ -77,6 +77,25 @@ void kernels::Binary::on_cpu() const {
   });
 }
 
+void kernels::ChoiceGradient::on_cpu() const {
+  const StridedLoop<4> loop(out.shape(), {a.strides(), b.strides(), dy.strides(), out.strides()});
+  std::array<std::int64_t, 4> step{};
+  for (int i = 0; i < 4; ++i) step[i] = loop.inner_stride(i);
+  visit_real(out.dtype(), [&]<class T>() {
+    const T* left = a.data<T>();
+    const T* right = b.data<T>();
+    const T* upper = dy.data<T>();
+    T* to = out.data<T>();
+    visit_choice_gradient(op, of_first, [&](auto f) {
+      for_each_run(loop, [=](const std::array<std::int64_t, 4>& at, std::int64_t n) {
+        for (std::int64_t i = 0; i < n; ++i)
+          store(to[at[3] + i * step[3]], f(value_of(left[at[0] + i * step[0]]), value_of(right[at[1] + i * step[1]]),
+                                           value_of(upper[at[2] + i * step[2]])));
+      });
+    });
+  });
+}
+
 void kernels::Affine::on_cpu() const { map(functor::Affine{.scale = scale, .shift = shift}, x, y); }
 
 namespace {

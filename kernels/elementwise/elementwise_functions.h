@@ -77,6 +77,25 @@ struct Divide {
   LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return a / b; }
 };
 
+// Of equals the first; NaN if one of them is NaN.
+struct Larger {
+  LOCKSTEP_HOST_DEVICE bool takes_first(float a, float b) const { return a >= b || a != a; }
+  LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return takes_first(a, b) ? a : b; }
+};
+struct Smaller {
+  LOCKSTEP_HOST_DEVICE bool takes_first(float a, float b) const { return a <= b || a != a; }
+  LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return takes_first(a, b) ? a : b; }
+};
+/// The gradient of Larger or Smaller with respect to one operand.
+template <class F>
+struct ChoiceGradient {
+  F f;
+  bool of_first;
+  LOCKSTEP_HOST_DEVICE float operator()(float a, float b, float dy) const {
+    return f.takes_first(a, b) == of_first ? dy : 0.0F;
+  }
+};
+
 struct Affine {
   float scale, shift;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x * scale + shift; }
@@ -161,7 +180,20 @@ void visit_binary(BinaryOp op, Visit&& visit) {
       return visit(functor::Multiply{});
     case BinaryOp::divide:
       return visit(functor::Divide{});
+    case BinaryOp::maximum:
+      return visit(functor::Larger{});
+    case BinaryOp::minimum:
+      return visit(functor::Smaller{});
   }
+}
+
+/// Calls visit with the functor of the gradient of maximum or minimum with respect to an operand.
+template <class Visit>
+void visit_choice_gradient(BinaryOp op, bool of_first, Visit&& visit) {
+  if (op == BinaryOp::maximum)
+    visit(functor::ChoiceGradient<functor::Larger>{{}, of_first});
+  else
+    visit(functor::ChoiceGradient<functor::Smaller>{{}, of_first});
 }
 
 /// Converts an element to another type: bf16 via f32, real numbers to integers by truncation.

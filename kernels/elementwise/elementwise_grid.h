@@ -94,6 +94,29 @@ void strided_binary(Executor& on, const F& f, const Tensor& a, const Tensor& b, 
   on.for_each(out.elements(), StridedBinary<T, F>{f, index, a.data<T>(), b.data<T>(), out.data<T>()});
 }
 
+/// out = f(a, b, c) in f32, at any strides.
+template <class T, class F>
+struct StridedTernary {
+  F f;
+  StridedIndex<4> index;
+  const T* a;
+  const T* b;
+  const T* c;
+  T* out;
+
+  LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
+    const auto at = index(i);
+    out[at.of[3]] = static_cast<T>(
+        f(static_cast<float>(a[at.of[0]]), static_cast<float>(b[at.of[1]]), static_cast<float>(c[at.of[2]])));
+  }
+};
+
+template <class T, class Executor, class F>
+void strided_ternary(Executor& on, const F& f, const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& out) {
+  const StridedIndex<4> index(StridedLoop<4>(out.shape(), {a.strides(), b.strides(), c.strides(), out.strides()}));
+  on.for_each(out.elements(), StridedTernary<T, F>{f, index, a.data<T>(), b.data<T>(), c.data<T>(), out.data<T>()});
+}
+
 template <class T>
 struct Filled {
   T* x;

@@ -32,6 +32,19 @@ void Binary::run(Executor& on) const {
 }
 
 template <class Executor>
+void ChoiceGradient::run(Executor& on) const {
+  const bool dense = a.is_dense() && b.is_dense() && dy.is_dense() && out.is_dense();
+  visit_real(out.dtype(), [&]<class T>() {
+    visit_choice_gradient(op, of_first, [&](auto f) {
+      if (dense)
+        detail::map<T>(on, f, out, a, b, dy);
+      else
+        detail::strided_ternary<T>(on, f, a, b, dy, out);
+    });
+  });
+}
+
+template <class Executor>
 void Affine::run(Executor& on) const {
   visit_real(y.dtype(), [&]<class T>() { detail::map<T>(on, functor::Affine{.scale = scale, .shift = shift}, y, x); });
 }
@@ -52,6 +65,7 @@ void MovingAverage::run(Executor& on) const {
 LOCKSTEP_SHARED_KERNEL(Unary)
 LOCKSTEP_SHARED_KERNEL(UnaryGradient)
 LOCKSTEP_SHARED_KERNEL(Binary)
+LOCKSTEP_SHARED_KERNEL(ChoiceGradient)
 LOCKSTEP_SHARED_KERNEL(Affine)
 LOCKSTEP_SHARED_KERNEL(Accumulate)
 LOCKSTEP_SHARED_KERNEL(MovingAverage)

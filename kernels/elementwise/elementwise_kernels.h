@@ -5,7 +5,7 @@
 namespace lockstep {
 
 /// Element-wise ops of two operands.
-enum class BinaryOp { add, subtract, multiply, divide };
+enum class BinaryOp { add, subtract, multiply, divide, maximum, minimum };
 
 }  // namespace lockstep
 
@@ -20,6 +20,25 @@ struct Binary {
 
   static constexpr const char* name = "binary";
   auto operands() const { return kernels::operands(a, b, out); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+/// out = dy where `op`, maximum or minimum, takes its result from a if `of_first`, else from b; 0 elsewhere. Real; a, b
+/// and dy have out's rank and any strides. Of equals the first is taken, as in TensorFlow.
+struct ChoiceGradient {
+  BinaryOp op;
+  bool of_first;
+  Tensor a;
+  Tensor b;
+  Tensor dy;
+  Tensor out;
+
+  static constexpr const char* name = "choice_gradient";
+  auto operands() const { return kernels::operands(a, b, dy, out); }
   template <class Executor>
   void run(Executor& on) const;
   void on_host() const;

@@ -32,6 +32,25 @@ TEST(Binary, OfTwoDtypesIsRefused) {
               ::testing::HasSubstr("add_n takes tensors of one shape and dtype"));
 }
 
+TEST(Maximum, OfEqualsHasTheGradientOfTheFirstAndOfNanIsNan) {
+  const float nan = std::nanf("");
+  const Tensor a = Tensor::from<float>({1, 2, 3, nan, 5, nan}, {6});
+  const Tensor b = Tensor::from<float>({1, 3, 2, 4, nan, nan}, {6});
+  const auto gradients = [&](Tensor (*op)(const Tensor&, const Tensor&)) {
+    GradientTape tape;
+    for (const Tensor& x : {a, b}) tape.watch(x);
+    const Tensor y = op(a, b);
+    EXPECT_THAT(y.slice_view(0, 3, 6).to_vector<float>(), ::testing::Each(::testing::IsNan()));
+    std::vector<std::vector<float>> values;
+    for (const Tensor& gradient : tape.gradient(sum(y), std::array{a, b}))
+      values.push_back(gradient.to_vector<float>());
+    return values;
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(gradients(maximum), ElementsAre(ElementsAre(1, 0, 1, 1, 0, 1), ElementsAre(0, 1, 0, 0, 1, 0)));
+  EXPECT_THAT(gradients(minimum), ElementsAre(ElementsAre(1, 1, 0, 1, 0, 1), ElementsAre(0, 0, 1, 0, 1, 0)));
+}
+
 TEST(Cast, ConvertsBetweenAllTypes) {
   const std::vector<float> values = {0, 1, 2.5F, 200, 3.14159F};
   const Tensor x = Tensor::from(values, {5});

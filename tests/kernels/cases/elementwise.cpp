@@ -52,6 +52,9 @@ constexpr BinaryOp subtract_op{"subtract", subtract, [](double a, double b) { re
 constexpr BinaryOp multiply_op{"multiply", multiply, [](double a, double b) { return a * b; }};
 constexpr BinaryOp divide_op{"divide", divide, [](double a, double b) { return a / b; }};
 
+constexpr BinaryOp maximum_op{"maximum", maximum, [](double a, double b) { return std::max(a, b); }};
+constexpr BinaryOp minimum_op{"minimum", minimum, [](double a, double b) { return std::min(a, b); }};
+
 /// Index of the element in a tensor of `shape` that element `index` of the broadcast shape reads.
 std::size_t source_index(const Shape& shape, const Shape& full, std::size_t index) {
   std::size_t at = 0;
@@ -85,10 +88,10 @@ OpCase binary_case(const BinaryOp& op, const Shape& a, const Shape& b, const Sha
 
 std::vector<OpCase> binary_cases() {
   std::vector<OpCase> cases;
-  for (const BinaryOp& op : {add_op, subtract_op, multiply_op, divide_op})
+  for (const BinaryOp& op : {add_op, subtract_op, multiply_op, divide_op, maximum_op, minimum_op})
     for (const Shape& b : {Shape{4, 33}, Shape{33}, Shape{4, 1}, Shape{}})
       cases.push_back(binary_case(op, {4, 33}, b, {4, 33}));
-  for (const BinaryOp& op : {subtract_op, divide_op}) {
+  for (const BinaryOp& op : {subtract_op, divide_op, maximum_op}) {
     cases.push_back(binary_case(op, {}, {}, {}));
     cases.push_back(binary_case(op, {1}, {3, 5}, {3, 5}));
     cases.push_back(binary_case(op, {2, 3, 5}, {2, 1, 5}, {2, 3, 5}));

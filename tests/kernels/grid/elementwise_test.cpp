@@ -77,12 +77,19 @@ TEST_P(GridElementwiseOf, BinaryOfAnyStrides) {
                                      numbers({4}, 4, 1, 2).broadcast_view(shape),
                                      numbers({3, 1, 1, 1}, 5, 1, 2).broadcast_view(shape),
                                      numbers({1}, 6, 1, 2).broadcast_view(shape)};
-  for (int op = 0; op <= static_cast<int>(BinaryOp::divide); ++op)
+  for (int op = 0; op <= static_cast<int>(BinaryOp::minimum); ++op)
     for (const Tensor& a : operands)
       for (const Tensor& b : operands)
         expect_same_results(dtype_, {shape}, [&](const Runner& run, const Results& out) {
           run(kernels::Binary{static_cast<BinaryOp>(op), a, b, out[0]});
         });
+  for (const BinaryOp op : {BinaryOp::maximum, BinaryOp::minimum})
+    for (const bool of_first : {false, true})
+      for (const Tensor& a : operands)
+        for (const Tensor& dy : operands)
+          expect_same_results(dtype_, {shape}, [&](const Runner& run, const Results& out) {
+            run(kernels::ChoiceGradient{op, of_first, a, operands[0], dy, out[0]});
+          });
   for (const Tensor& x : {Tensor::empty({3, 0}, dtype_), Tensor::full({}, 2, dtype_)})
     expect_same_results(dtype_, {x.shape()}, [&](const Runner& run, const Results& out) {
       run(kernels::Binary{BinaryOp::add, x, x, out[0]});
