@@ -1,8 +1,11 @@
 """Runs lockstep, its peer and microbenchmarks of links and processors in several processes, and returns their
 reports."""
 
+import concurrent.futures
+import contextlib
 import os
 import pathlib
+import signal
 import socket
 import subprocess
 import sys
@@ -60,20 +63,26 @@ def cores_of(processes):
 
 
 def run_together(commands):
-    """Runs the commands concurrently and returns their outputs; exits if one fails."""
+    """Runs the commands concurrently and returns their outputs. If one fails or takes longer than LIMIT_S, ends all of
+    them and exits."""
     environment = {**ENVIRONMENT, **os.environ}
-    started = [subprocess.Popen([str(part) for part in command], env=environment, stdout=subprocess.PIPE, text=True)
-               for command in commands]
-    try:
-        outputs = [process.communicate(timeout=LIMIT_S)[0] for process in started]
-        for process in started:
-            if process.returncode != 0:
-                sys.exit(f"failed with {process.returncode}: {' '.join(process.args)}")
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
-    return outputs
+    started = [subprocess.Popen([str(part) for part in command], env=environment, stdout=subprocess.PIPE, text=True,
+                                start_new_session=True) for command in commands]
+    # Each output is read by a thread of its own: a full pipe would hold its process up.
+    with concurrent.futures.ThreadPoolExecutor(len(started)) as threads:
+        outputs = {threads.submit(process.communicate): process for process in started}
+        try:
+            for done in concurrent.futures.as_completed(outputs, LIMIT_S):
+                if outputs[done].returncode != 0:
+                    sys.exit(f"failed with {outputs[done].returncode}: {' '.join(outputs[done].args)}")
+        except TimeoutError:
+            sys.exit(f"not done after {LIMIT_S} s: {' '.join(started[0].args)}")
+        finally:
+            for process in started:
+                with contextlib.suppress(ProcessLookupError):  # it has just ended
+                    if process.poll() is None:
+                        os.killpg(process.pid, signal.SIGKILL)
+    return [done.result()[0] for done in outputs]
 
 
 def mpirun(hosts, command):
