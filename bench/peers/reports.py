@@ -7,6 +7,7 @@ import pathlib
 import platform
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LOCKSTEP = ROOT / "build" / "release" / "tools" / "lockstep"
@@ -53,11 +54,19 @@ def require_program(parser, program):
         parser.error(f"no program at {program}; build it or give --lockstep")
 
 
-def require_folders(parser, files):
-    """Checks that the folders of the output files exist. `files`: paths by option; None if not requested."""
-    for option, path in files.items():
-        if path and not path.resolve().parent.is_dir():
-            parser.error(f"no folder for {option} {path}")
+def require_writable(parser, outputs):
+    """Checks that the output files can be made, since measuring takes hours. `outputs`: paths by option; None if not
+    requested."""
+    for option, path in outputs.items():
+        if not path:
+            continue
+        if path.is_dir():
+            parser.error(f"{option} {path}: is a folder; give a file")
+        try:
+            with tempfile.TemporaryFile(dir=path.resolve().parent):
+                pass
+        except OSError as error:
+            parser.error(f"{option} {path}: cannot be written in its folder: {error.strerror}")
 
 
 def output_of(command, limit_s):

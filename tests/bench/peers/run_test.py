@@ -243,9 +243,11 @@ class Run(Case):
             (["--cuda-graphs"], "is for --device cuda"),
             (["--python", self.folder / "none"], "none: cannot be run: No such file"),
             (["--python", "true"], "--python true: is no Python"),
-            (["--python", sys.executable, "--compile-cache", self.folder / "no" / "cache"], "no folder for --compile-cache"),
+            (["--python", sys.executable, "--compile-cache", self.folder / "no" / "cache"], "cannot be written in its folder: No such"),
             (["--rounds", "0"], "at least 1"),
-            (["--plot", self.folder / "no" / "out.png"], "no folder for --plot"),
+            (["--plot", self.folder / "no" / "out.png"], "out.png: cannot be written in its folder: No such"),
+            (["--plot", "/proc/out.png"], "--plot /proc/out.png: cannot be written in its folder"),
+            (["--plot", self.folder], "is a folder; give a file"),
             (["--lockstep", self.folder / "nothing"], "no program at"),
         ):
             self.fails(self.run_with({}, *options), says)
@@ -280,7 +282,7 @@ class RunFirstStep(Case):
         (self.folder / "train-images-idx3-ubyte.gz").touch()
         for options, says in (
             (["--rounds", "0"], "must be at least 1"),
-            (["--json", self.folder / "no" / "out.json"], "no folder for --json"),
+            (["--json", self.folder / "no" / "out.json"], "out.json: cannot be written in its folder: No such"),
             (["--lockstep", self.folder / "nothing"], "no program at"),
         ):
             self.fails(self.run_with({}, "--data", self.folder, *options), says)
