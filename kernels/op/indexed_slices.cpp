@@ -67,6 +67,11 @@ Tensor to_dense(const IndexedSlices& slices) try {
   rethrow_from("to_dense", error);
 }
 
+Tensor to_dense(const DenseOrSparse& value) {
+  const auto* const dense = std::get_if<Tensor>(&value);
+  return dense ? *dense : to_dense(std::get<IndexedSlices>(value));
+}
+
 IndexedSlices sum_duplicates(const IndexedSlices& slices) try {
   check_addable(slices);
   const std::vector<std::int64_t> indices = slices.indices.to_vector<std::int64_t>();

@@ -67,11 +67,6 @@ void check_has_no_gradient(const DenseOrSparse& value) {
       "all_reduce of IndexedSlices has no gradient; call it outside the tape or on to_dense() of them");
 }
 
-Tensor dense_of(const DenseOrSparse& value) {
-  if (const auto* const dense = std::get_if<Tensor>(&value)) return *dense;
-  return to_dense(std::get<IndexedSlices>(value));
-}
-
 }  // namespace
 
 std::vector<DenseOrSparse> all_reduce(Communicator& communicator, int replica, ReduceOp op,
@@ -86,7 +81,7 @@ std::vector<DenseOrSparse> all_reduce(Communicator& communicator, int replica, R
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!kinds.all_sparse(i)) {
       dense_places.push_back(i);
-      dense.push_back(dense_of(values[i]));
+      dense.push_back(to_dense(values[i]));
       continue;
     }
     require<Unsupported>(op == ReduceOp::sum || op == ReduceOp::mean,

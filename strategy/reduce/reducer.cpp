@@ -15,14 +15,6 @@
 #include <lockstep/strategy/comm/flat_range.h>
 
 namespace lockstep {
-namespace {
-
-Tensor dense_of(const DenseOrSparse& gradient) {
-  const auto* const rows = std::get_if<IndexedSlices>(&gradient);
-  return rows ? to_dense(*rows) : std::get<Tensor>(gradient);
-}
-
-}  // namespace
 
 GradientReducer::GradientReducer(std::vector<Variable> variables, const std::vector<LogicalDevice>& devices,
                                  const ReducerOptions& options)
@@ -207,7 +199,7 @@ void GradientReducer::load(const ReplicaContext& context, std::span<const DenseO
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (is_defined(gradients[i])) {
       check_fits(i, gradients[i]);
-      if (!places_[i].is_table) assign(dense_of(gradients[i]), slots_[replica][i].destination);
+      if (!places_[i].is_table) assign(to_dense(gradients[i]), slots_[replica][i].destination);
     }
     accept(replica, i, gradients[i]);
   }
