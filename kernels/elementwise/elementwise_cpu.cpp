@@ -152,13 +152,13 @@ void kernels::Fill::on_cpu() const {
   });
 }
 
-void kernels::MovingAverage::on_cpu() const {
-  const float* now = value.data<float>();
-  float* kept = average.data<float>();
-  const functor::MovingAverage f{.momentum = momentum};
-  parallel_for(average.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) kept[i] = f(kept[i], now[i]);
-  });
+std::vector<kernels::Operand> kernels::MovingAverages::operands() const {
+  std::vector<Operand> list;
+  for (const Average& of : averages) {
+    list.emplace_back(of.average, of.count);
+    list.emplace_back(of.value, of.count);
+  }
+  return list;
 }
 
 }  // namespace lockstep

@@ -1,10 +1,43 @@
 #include "lockstep/kernels/elementwise/elementwise_kernels.h"
 
+#include <cstddef>
+#include <vector>
+
 #include <lockstep/kernels/elementwise/elementwise_grid.h>
 #include <lockstep/kernels/elementwise/unary_kernels.h>
+#include <lockstep/kernels/executor/ranges.h>
 #include <lockstep/kernels/executor/shared_kernel.h>
 
 namespace lockstep::kernels {
+
+namespace detail {
+
+constexpr int most_bytes_of_arguments = 4096;
+
+struct MovedAverages {
+  float* averages[MovingAverages::most] = {};
+  const float* values[MovingAverages::most] = {};
+  functor::MovingAverage moved[MovingAverages::most] = {};
+  Ranges<MovingAverages::most> ranges;
+
+  explicit MovedAverages(const std::vector<MovingAverages::Average>& all) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      averages[i] = all[i].average;
+      values[i] = all[i].value;
+      moved[i] = {.momentum = all[i].momentum};
+      ranges.add(all[i].count);
+    }
+  }
+  template <class Team>
+  LOCKSTEP_HOST_DEVICE void operator()(Team& team, Index run) const {
+    ranges.each(team, run,
+                [&](int which, Index i) { averages[which][i] = moved[which](averages[which][i], values[which][i]); });
+  }
+};
+
+static_assert(sizeof(MovedAverages) + sizeof(Index) <= most_bytes_of_arguments);
+
+}  // namespace detail
 
 template <class Executor>
 void Unary::run(Executor& on) const {
@@ -58,8 +91,9 @@ void Accumulate::run(Executor& on) const {
 }
 
 template <class Executor>
-void MovingAverage::run(Executor& on) const {
-  detail::map<float>(on, functor::MovingAverage{.momentum = momentum}, average, average, value);
+void MovingAverages::run(Executor& on) const {
+  const detail::MovedAverages f(averages);
+  on.teams(f.ranges.runs(), f.ranges.run, f);
 }
 
 LOCKSTEP_SHARED_KERNEL(Unary)
@@ -68,7 +102,7 @@ LOCKSTEP_SHARED_KERNEL(Binary)
 LOCKSTEP_SHARED_KERNEL(ChoiceGradient)
 LOCKSTEP_SHARED_KERNEL(Affine)
 LOCKSTEP_SHARED_KERNEL(Accumulate)
-LOCKSTEP_SHARED_KERNEL(MovingAverage)
+LOCKSTEP_SHARED_KERNEL(MovingAverages)
 LOCKSTEP_SHARED_KERNEL(Fill)
 
 }  // namespace lockstep::kernels

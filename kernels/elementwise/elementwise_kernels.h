@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 #include <lockstep/kernels/kernel.h>
 
 namespace lockstep {
@@ -118,18 +122,24 @@ struct Fill {
   void on_gpu() const;
 };
 
-/// average = average * momentum + value * (1 - momentum).
-struct MovingAverage {
-  Tensor average;
-  Tensor value;
-  float momentum;
+/// average = average * momentum + value * (1 - momentum) for each of several distinct averages, in one launch.
+struct MovingAverages {
+  struct Average {
+    float* average;
+    const float* value;
+    std::int64_t count;  ///< elements behind each pointer
+    float momentum;
+  };
+  /// Number of averages that fit into the arguments of a GPU's kernel.
+  static constexpr std::size_t most = 120;
 
-  static constexpr const char* name = "moving_average";
-  auto operands() const { return kernels::operands(of_any_gpu(average), value); }  // averages may be shared
+  std::vector<Average> averages;  ///< at most `most`
+
+  static constexpr const char* name = "moving_averages";
+  std::vector<Operand> operands() const;
   template <class Executor>
   void run(Executor& on) const;
   void on_host() const;
-  void on_cpu() const;
   void on_gpu() const;
 };
 

@@ -1,5 +1,8 @@
 #include "lockstep/kernels/normalization/batch_norm.h"
 
+#include <set>
+#include <span>
+
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/normalization/normalization_kernels.h>
@@ -187,14 +190,27 @@ Tensor batch_norm_inference(const Tensor& x, const Tensor& gamma, const Tensor& 
   rethrow_from("batch_norm_inference", error);
 }
 
-void update_moving_average(const Tensor& average, const Tensor& value, float momentum) try {
-  require(average.defined() && value.defined() && average.shape() == value.shape() && average.dtype() == DType::f32 &&
-              value.dtype() == DType::f32,
-          "update_moving_average: average and value must be f32 of one shape, got {} and {}", average, value);
-  const ContextScope there(context_on(average.device()));
-  launch(kernels::MovingAverage{average, reachable_from(average.device(), value), momentum});
+void update_moving_averages(const std::vector<MovingAverage>& averages) try {
+  for (const auto& [average, value, momentum] : averages)
+    require(average.defined() && value.defined() && average.shape() == value.shape() && average.dtype() == DType::f32 &&
+                value.dtype() == DType::f32 && average.is_dense() && value.is_dense(),
+            "update_moving_averages: average and value must be dense f32 of one shape, got {} and {}", average, value);
+  for (auto rest = std::span(averages); !rest.empty();) {
+    const LogicalDevice device = rest.front().average.device();
+    const ContextScope there(context_on(device));
+    std::vector<Tensor> values;
+    std::set<const float*> distinct;
+    kernels::MovingAverages together;
+    for (; !rest.empty() && together.averages.size() < together.most; rest = rest.subspan(1)) {
+      const auto& [average, value, momentum] = rest.front();
+      if (average.device() != device || !distinct.insert(average.data<float>()).second) break;
+      values.push_back(reachable_from(device, value));
+      together.averages.push_back({average.data<float>(), values.back().data<float>(), average.elements(), momentum});
+    }
+    launch(together);
+  }
 } catch (Error& error) {
-  rethrow_from("update_moving_average", error);
+  rethrow_from("update_moving_averages", error);
 }
 
 }  // namespace lockstep

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include <lockstep/runtime/tensor/tensor.h>
 
@@ -44,7 +45,14 @@ BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& b
 Tensor batch_norm_inference(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
                             const Tensor& variance, const BatchNormOptions& options = {});
 
-/// average = average * momentum + value * (1 - momentum), in place; dense f32 of one shape. Not differentiable.
-void update_moving_average(const Tensor& average, const Tensor& value, float momentum);
+/// A moving average, the value to update it by (both dense f32 of one shape) and the momentum.
+struct MovingAverage {
+  Tensor average;
+  Tensor value;
+  float momentum = 0;
+};
+/// average = average * momentum + value * (1 - momentum), in place, for each of the averages in order. Not
+/// differentiable. Throws InvalidArgument naming shapes, and then changes nothing.
+void update_moving_averages(const std::vector<MovingAverage>& averages);
 
 }  // namespace lockstep

@@ -13,6 +13,7 @@
 #include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/graph/summary.h>
 #include <lockstep/models/layers/naming.h>
+#include <lockstep/models/layers/statistic_updates.h>
 #include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/runtime/trace/trace.h>
 #include <lockstep/strategy/comm/cluster/cluster.h>
@@ -218,11 +219,14 @@ std::vector<Tensor> Network::run(const std::vector<Tensor>& xs, Mode mode) const
   Run run{.mode = mode, .placed = placed_ && !context.placed, .home = context.device};
   for (const Tensor& x : xs) run.given.push_back({.value = x});
   run.results.resize(plan_.steps.size());
+  StatisticUpdates statistics;
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
     const PlanStep& step = plan_.steps[i];
+    if (step.mode == Mode::inference) statistics.apply();  // it may use those of a layer that it shares
     run.results[i].value = run_step(step, run);
     for (const int done : step.last_reads) run.results[done] = {};
   }
+  statistics.apply();
   std::vector<Tensor> outputs;
   for (const int output : plan_.outputs) outputs.push_back(run.results[output].value);
   return outputs;

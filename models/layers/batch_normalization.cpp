@@ -7,8 +7,8 @@
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/statistic_updates.h>
 #include <lockstep/runtime/autograd/tape.h>
-#include <lockstep/runtime/device/gpu_capture.h>
 #include <lockstep/strategy/core/replica_context.h>
 
 namespace lockstep {
@@ -33,18 +33,6 @@ std::optional<double> weight_of(const BatchNormResult& result, bool synchronized
   rethrow_from("batch_norm", error);
 }
 
-/// Updates the calling replica's copy of a moving statistic by `of_rows`, the statistic of its rows. The weighted mean
-/// of all copies then equals the moving average of the batches' weighted statistics.
-void move_own_copy(const Variable& statistic, const Tensor& of_rows, double weight, double momentum) {
-  VariableState& state = statistic.state();
-  const int copy = state.copies().size() == 1 ? 0 : current_context().replica;
-  const double before = state.copy_weights()[copy];
-  const double after = weight == before ? before : momentum * before + (1 - momentum) * weight;
-  state.set_copy_weight(copy, after);
-  const double kept = weight == before ? momentum : momentum * before / after;
-  if (weight > 0) update_moving_average(state.copies()[copy], of_rows, static_cast<float>(kept));
-}
-
 /// Updates a moving statistic by that of a batch. If the replicas share one copy, each assigns its value, and the
 /// assignment averages the values.
 void update_statistic(const Variable& statistic, const Tensor& of_rows, double weight, double momentum) {
@@ -54,14 +42,10 @@ void update_statistic(const Variable& statistic, const Tensor& of_rows, double w
     const Tensor next = Tensor::empty(statistic.shape());
     copy(copies.front(), next);
     const NoGradientScope not_recorded;
-    update_moving_average(next, weight == 1 ? of_rows : of_rows * weight, static_cast<float>(momentum));
+    update_moving_averages({{next, weight == 1 ? of_rows : of_rows * weight, static_cast<float>(momentum)}});
     return statistic.assign(next);
   }
-  const auto move = [=] { move_own_copy(statistic, of_rows, weight, momentum); };
-  if (context.replicas_in_sync > 1)
-    GpuCapture::each_time(move);  // replicas' weights depend on their rows in each step
-  else
-    move();
+  StatisticUpdates::add({statistic, of_rows, weight, momentum});
 }
 
 void list(LayerConfig& config, BatchNormalizationOptions& options) {

@@ -245,7 +245,8 @@ void GradientReducer::move_average(const ReplicaContext& context, std::size_t sl
     const VariableState& variable = variables_[static_cast<std::size_t>(i)].state();
     const Tensor average =
         state(static_cast<std::size_t>(i), slot, static_cast<std::size_t>(own_copies_ ? replica : 0));
-    launch(kernels::MovingAverage{average, variable.copy_for(replica), step.momentum});
+    launch(kernels::MovingAverages{
+        {{average.data<float>(), variable.copy_for(replica).data<float>(), average.elements(), step.momentum}}});
     if (!step.overwrites) continue;
     std::vector<float*> overwritten;
     if (own_copies_)

@@ -1,5 +1,7 @@
 #include <array>
 #include <cmath>
+#include <span>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +11,7 @@
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/convolution/conv2d.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/normalization/batch_norm.h>
 #include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/reduction/reduction.h>
@@ -300,12 +303,30 @@ TEST(BatchNorm, APartIsNormalizedAsInTheWholeBatch) {
   expect_close(add(of_part[2], sums[1]), of_whole[2].to_vector<double>(), rows);
 }
 
-TEST(BatchNorm, MovingAverage) {
+TEST(BatchNorm, MovingAverages) {
   const Tensor average = Tensor::from<float>({1, 2, 3}, {3});
-  update_moving_average(average, Tensor::from<float>({5, 6, 7}, {3}), 0.75F);
+  const Tensor value = Tensor::from<float>({5, 6, 7}, {3});
+  update_moving_averages({{average, value, 0.75F}});
   EXPECT_EQ(average.to_vector<float>(), (std::vector<float>{2, 3, 4}));
-  EXPECT_THAT(error_of<InvalidArgument>([&] { update_moving_average(average, Tensor::zeros({4}), 0.5F); }),
-              HasSubstr("average and value must be f32 of one shape"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] {
+                update_moving_averages({{average, value, 0}, {average, Tensor::zeros({4}), 0.5F}});
+              }),
+              HasSubstr("average and value must be dense f32 of one shape"));
+  EXPECT_EQ(average.to_vector<float>(), (std::vector<float>{2, 3, 4}));
+}
+
+// More than one launch updates, and one average several times, in order.
+TEST(BatchNorm, ManyMovingAverages) {
+  const Tensor twice = Tensor::from<float>({0}, {1});
+  std::vector<MovingAverage> averages{{twice, Tensor::from<float>({8}, {1}), 0.5F}};
+  for (int i = 0; i < 2 * static_cast<int>(kernels::MovingAverages::most); ++i)
+    averages.push_back({Tensor::full({2}, i), Tensor::full({2}, 1), 0.5F});
+  averages.push_back({twice, Tensor::from<float>({2}, {1}), 0.5F});
+  averages.push_back({twice, Tensor::from<float>({7}, {1}), 0.5F});
+  update_moving_averages(averages);
+  EXPECT_EQ(twice.item<float>(), 5);
+  for (std::size_t i = 1; i + 2 < averages.size(); ++i)
+    EXPECT_EQ(averages[i].average.to_vector<float>(), std::vector<float>(2, 0.5F * static_cast<float>(i)));
 }
 
 TEST(BatchNorm, NamesShapesThatDoNotFit) {

@@ -78,11 +78,11 @@ std::vector<Call> other_calls() {
           {"argmax", {x}, [](In in) { return argmax(in[0]); }},
           {"argsort", {x}, [](In in) { return argsort(in[0]); }},
           {"top_k indices", {x}, [](In in) { return top_k(in[0], 3).indices; }},
-          {"update_moving_average",
+          {"update_moving_averages",
            {x, y},
            [](In in) {
              const Tensor average = own_copy(in[0]);
-             update_moving_average(average, in[1], 0.5F);
+             update_moving_averages({{average, in[1], 0.5F}});
              return average;
            }},
           {"limit_norms",

@@ -108,8 +108,8 @@ TEST(InPlaceOps, WorkWhereTheirTensorsAre) {
   for (const LogicalDevice& device : devices(2)) {
     const Tensor there = to_device(x, device);
     const Tensor here = x * 1;
-    update_moving_average(there, random_tensor({6, 4}, 2), 0.5F);
-    update_moving_average(here, random_tensor({6, 4}, 2), 0.5F);
+    update_moving_averages({{there, random_tensor({6, 4}, 2), 0.5F}});
+    update_moving_averages({{here, random_tensor({6, 4}, 2), 0.5F}});
     expect_same_bits(there, here);
     limit_norms(there, {0}, {.max_value = 0.1});
     limit_norms(here, {0}, {.max_value = 0.1});

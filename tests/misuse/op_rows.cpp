@@ -320,9 +320,11 @@ Rows layer_op_rows() {
                               [] {
                                 batch_norm_inference(zeros({2, 2}), zeros({2}), zeros({2}), zeros({3}), zeros({2}));
                               }),
-      misuse<InvalidArgument>("update_moving_average", "another shape",
-                              "update_moving_average: average and value must be f32 of one shape",
-                              [] { update_moving_average(zeros({2}), zeros({3}), 0.9F); }),
+      misuse<InvalidArgument>("update_moving_averages", "another shape",
+                              "update_moving_averages: average and value must be dense f32 of one shape",
+                              [] {
+                                update_moving_averages({{zeros({2}), zeros({3}), 0.9F}});
+                              }),
       misuse<InvalidArgument>("layer_norm", "a gamma of other features",
                               "layer_norm: gamma for x (2, 2) must be f32 (2), got f32 (3) on CPU:0",
                               [] {

@@ -118,13 +118,23 @@ TEST_P(GridElementwiseOf, Dropout) {
   }
 }
 
-TEST(GridElementwise, MovingAverage) {
-  for (const std::int64_t n : sizes) {
-    const Tensor x = random_tensor({n}, 1);
-    expect_same(Results{random_tensor({n}, 2)}, [&](const Runner& run, const Results& out) {
-      run(kernels::MovingAverage{out[0], x, 0.9F});
-    });
+TEST(GridElementwise, MovingAverages) {
+  kernels::MovingAverages all;
+  Results averages;
+  Results values;
+  std::vector<std::vector<float>> expected;
+  for (const std::int64_t n : {1, 0, 4096, 64, 4097, 9000, 0}) {
+    const float momentum = 0.1F * static_cast<float>(averages.size());
+    averages.push_back(random_tensor({n}, 1));
+    values.push_back(random_tensor({n}, 2));
+    all.averages.push_back({averages.back().data<float>(), values.back().data<float>(), n, momentum});
+    expected.emplace_back();
+    for (std::int64_t i = 0; i < n; ++i)
+      expected.back().push_back(averages.back().data<float>()[i] * momentum +
+                                values.back().data<float>()[i] * (1 - momentum));
   }
+  Runner(Source::shared)(all);
+  for (std::size_t i = 0; i < averages.size(); ++i) EXPECT_EQ(averages[i].to_vector<float>(), expected[i]) << i;
 }
 
 const std::vector<DType> dtypes{DType::f32, DType::bf16, DType::i32, DType::i64, DType::u8};

@@ -4,6 +4,7 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/normalization/batch_norm.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/layers/activation.h>
@@ -101,6 +102,18 @@ TEST(Network, AStatisticMovesInKerasOrderOfALayersCalls) {
       std::ranges::find(weights, "batch_normalization/moving_mean", [](const Variable& v) { return v.name(); });
   ASSERT_NE(mean, weights.end());
   EXPECT_EQ(mean->value().to_vector<float>(), std::vector{0.5F * (0.5F * 32) + 0.5F * 8});
+}
+
+TEST(Network, ACallAtInferenceUsesTheStatisticsThatEarlierCallsMoved) {
+  const BatchNormalization norm({.momentum = 0});
+  const Symbol x = Input({1});
+  const Symbol frozen = edited(norm(norm(x)), [](Symbol::Node& node) { node.mode = Mode::inference; });
+  const Network network(x, frozen, 0);
+  const Tensor batch = Tensor::from(std::vector{6.F, 10.F}, {2, 1});
+  const Tensor gamma = Tensor::full({1}, 1);
+  const Tensor beta = Tensor::zeros({1});
+  const BatchNormResult first = batch_norm(batch, gamma, beta);
+  expect_same_bits(network(batch, Mode::train), batch_norm_inference(first.y, gamma, beta, first.mean, first.variance));
 }
 
 TEST(Network, TwoNetworksMayShareALayer) {

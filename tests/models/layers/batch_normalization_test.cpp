@@ -48,8 +48,7 @@ TEST(BatchNormalization, NormalizesByTheBatchInTraining) {
   // Keras: moving = moving * 0.99 + batch * 0.01, from 0 and 1.
   const Tensor moved_mean = Tensor::full({4}, 0);
   const Tensor moved_variance = Tensor::full({4}, 1);
-  update_moving_average(moved_mean, expected.mean, 0.99F);
-  update_moving_average(moved_variance, expected.variance, 0.99F);
+  update_moving_averages({{moved_mean, expected.mean, 0.99F}, {moved_variance, expected.variance, 0.99F}});
   expect_same_bits(weight(layer, mean), moved_mean);
   expect_same_bits(weight(layer, variance), moved_variance);
 }
