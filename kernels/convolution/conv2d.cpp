@@ -52,14 +52,14 @@ void contribute_gradients(BackwardContext& c, const KeptInput& x, const Tensor& 
   contribute(c, 1, kernel.shape(), [&](const Tensor& out) {
     launch(kernels::Conv2dGradientKernel{x.get(), dy, window, out, dbias});
   });
-  contribute(c, 2, bias_shape, [&](const Tensor& out) {
-    if (cancels)
-      launch(kernels::Fill{out, 0});
-    else if (dbias.defined())
-      copy(dbias, out);
-    else
-      sum_rows(dy, out);
-  });
+  if (cancels) contribute_zero(c, 2, bias_shape);
+  if (!cancels)
+    contribute(c, 2, bias_shape, [&](const Tensor& out) {
+      if (dbias.defined())
+        copy(dbias, out);
+      else
+        sum_rows(dy, out);
+    });
   contribute_or_add(
       c, 0, x.shape(),
       [&](Write write, const Tensor& out) {

@@ -152,6 +152,12 @@ void kernels::Fill::on_cpu() const {
   });
 }
 
+std::vector<kernels::Operand> kernels::Clear::operands() const {
+  std::vector<Operand> list;
+  for (const Range& range : ranges) list.emplace_back(range.begin, range.count);
+  return list;
+}
+
 std::vector<kernels::Operand> kernels::MovingAverages::operands() const {
   std::vector<Operand> list;
   for (const Average& of : averages) {

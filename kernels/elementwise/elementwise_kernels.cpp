@@ -35,7 +35,24 @@ struct MovedAverages {
   }
 };
 
+struct ClearedRanges {
+  float* begins[Clear::most] = {};
+  Ranges<Clear::most> ranges;
+
+  explicit ClearedRanges(const std::vector<Clear::Range>& all) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      begins[i] = all[i].begin;
+      ranges.add(all[i].count);
+    }
+  }
+  template <class Team>
+  LOCKSTEP_HOST_DEVICE void operator()(Team& team, Index run) const {
+    ranges.each(team, run, [&](int which, Index i) { begins[which][i] = 0; });
+  }
+};
+
 static_assert(sizeof(MovedAverages) + sizeof(Index) <= most_bytes_of_arguments);
+static_assert(sizeof(ClearedRanges) + sizeof(Index) <= most_bytes_of_arguments);
 
 }  // namespace detail
 
@@ -96,6 +113,12 @@ void MovingAverages::run(Executor& on) const {
   on.teams(f.ranges.runs(), f.ranges.run, f);
 }
 
+template <class Executor>
+void Clear::run(Executor& on) const {
+  const detail::ClearedRanges f(ranges);
+  on.teams(f.ranges.runs(), f.ranges.run, f);
+}
+
 LOCKSTEP_SHARED_KERNEL(Unary)
 LOCKSTEP_SHARED_KERNEL(UnaryGradient)
 LOCKSTEP_SHARED_KERNEL(Binary)
@@ -104,5 +127,6 @@ LOCKSTEP_SHARED_KERNEL(Affine)
 LOCKSTEP_SHARED_KERNEL(Accumulate)
 LOCKSTEP_SHARED_KERNEL(MovingAverages)
 LOCKSTEP_SHARED_KERNEL(Fill)
+LOCKSTEP_SHARED_KERNEL(Clear)
 
 }  // namespace lockstep::kernels

@@ -122,6 +122,25 @@ struct Fill {
   void on_gpu() const;
 };
 
+/// Sets the elements of several ranges of memory to 0, in one launch.
+struct Clear {
+  struct Range {
+    float* begin;
+    std::int64_t count;
+  };
+  /// Number of ranges that fit into the arguments of a GPU's kernel.
+  static constexpr std::size_t most = 200;
+
+  std::vector<Range> ranges;  ///< at most `most`
+
+  static constexpr const char* name = "clear";
+  std::vector<Operand> operands() const;
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_gpu() const;
+};
+
 /// average = average * momentum + value * (1 - momentum) for each of several distinct averages, in one launch.
 struct MovingAverages {
   struct Average {

@@ -72,6 +72,12 @@ void contribute_or_add(BackwardContext& c, int input, const Shape& shape, Comput
       c, input, shape, [&](const Tensor& out) { compute(Write::replace, out); }, dtype);
 }
 
+/// Contributes a gradient of 0. A caller that gave a destination gets an undefined gradient (GradientTape::FinalHook).
+inline void contribute_zero(BackwardContext& c, int input, const Shape& shape) {
+  if (!c.needs(input) || c.contributed(input).defined() || c.destination(input).defined()) return;
+  contribute(c, input, shape, [](const Tensor& out) { launch(kernels::Fill{out, 0}); });
+}
+
 /// Contributes a tensor that other code may also read, such as the output's gradient or a view of it. It must have the
 /// input's shape and may have any strides. Copies it only if the caller of backward gave a destination or there are
 /// earlier contributions.

@@ -72,7 +72,8 @@ class GradientTape {
     bool may_be_rows = false;  ///< the gradient may be IndexedSlices, unless a recorded op computed the source
   };
   /// Called once for every slot, with the slot's index and gradient, as soon as the gradient is final. If the target
-  /// does not depend on the source, the gradient is undefined and the destination is left unchanged.
+  /// does not depend on the source, the gradient is undefined and the destination is left unchanged; so it may be if
+  /// the gradient is known to be 0.
   using FinalHook = std::function<void(int slot, const DenseOrSparse& gradient)>;
   /// `gradient`, except that it writes to the slots' destinations and passes the gradients to `final`. Throws as
   /// `gradient`.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/op/indexed_slices.h>
@@ -10,7 +11,6 @@
 #include <lockstep/kernels/update/reduce.h>
 #include <lockstep/kernels/update/update.h>
 #include <lockstep/kernels/update/update_kernels.h>
-#include <lockstep/runtime/memory/copy.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/comm/flat_range.h>
 
@@ -100,10 +100,19 @@ void GradientReducer::accept(int replica, std::size_t variable, const DenseOrSpa
   if (checks_numerics_ && is_defined(gradient)) require_finite(replica, variable, gradient);
   const Place place = places_[variable];
   if (place.is_table) return tables_->load(replica, place.number, gradient);
-  if (!is_defined(gradient)) {
-    const Tensor& slot = slots_[replica][variable].destination;
-    clear_bytes(slot.raw_data(), slot.device(), static_cast<std::size_t>(slot.elements()) * sizeof(float));
+  if (!is_defined(gradient)) own.zeros.push_back(variable);
+}
+
+void GradientReducer::write_zeros(int replica) {
+  std::vector<std::size_t>& zeros = own_[static_cast<std::size_t>(replica)].zeros;
+  const ContextScope there(context_of(replica));
+  kernels::Clear clear;
+  for (const std::size_t variable : std::exchange(zeros, {})) {
+    const Tensor& gradient = slots_[static_cast<std::size_t>(replica)][variable].destination;
+    clear.ranges.push_back({gradient.data<float>(), gradient.elements()});
+    if (clear.ranges.size() == clear.most) launch(std::exchange(clear, {}));
   }
+  if (!clear.ranges.empty()) launch(clear);
 }
 
 void GradientReducer::require_finite(int replica, std::size_t variable, const DenseOrSparse& gradient) const {
@@ -151,13 +160,17 @@ void GradientReducer::compute_gradients(int replica, GradientTape& tape, const T
                                         const std::function<void(std::size_t bucket)>& bucket_final) {
   Own& own = own_[static_cast<std::size_t>(replica)];
   own.left_in_bucket = variables_in_bucket_;
+  own.zeros.clear();
   tape.backward(loss, slots_[static_cast<std::size_t>(replica)], [&](int slot, const DenseOrSparse& gradient) {
     accept(replica, static_cast<std::size_t>(slot), gradient);
     const Place place = places_[static_cast<std::size_t>(slot)];
     if (next != AfterBackward::apply || place.is_table || buckets_.empty()) return;
     const std::size_t bucket = bucket_of(place.number);
-    if (--own.left_in_bucket[bucket] == 0) bucket_final(bucket);
+    if (--own.left_in_bucket[bucket] > 0) return;
+    write_zeros(replica);
+    bucket_final(bucket);
   });
+  write_zeros(replica);
 }
 
 CapturedGradients GradientReducer::capture_backward(const ReplicaContext& context, GpuCapture& capture,
@@ -196,6 +209,7 @@ void GradientReducer::load(const ReplicaContext& context, std::span<const DenseO
   const int replica = context.local_replica();
   Own& own = own_[static_cast<std::size_t>(replica)];
   own.has_gradient = own.has_accumulated;
+  own.zeros.clear();
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (is_defined(gradients[i])) {
       check_fits(i, gradients[i]);
@@ -203,6 +217,7 @@ void GradientReducer::load(const ReplicaContext& context, std::span<const DenseO
     }
     accept(replica, i, gradients[i]);
   }
+  write_zeros(replica);
 }
 
 void GradientReducer::check_fits(std::size_t variable, const DenseOrSparse& gradient) const {

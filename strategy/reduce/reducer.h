@@ -113,8 +113,10 @@ class GradientReducer {
   /// Implements backward; if `next` is apply, calls `bucket_final` when all gradients of a bucket are final.
   void compute_gradients(int replica, GradientTape& tape, const Tensor& loss, AfterBackward next,
                          const std::function<void(std::size_t bucket)>& bucket_final);
-  /// Processes the gradient of one variable; in the arena a defined one has already been written.
+  /// Processes the gradient of one variable; in the arena a defined one has already been written, an undefined one,
+  /// which is 0, is written by write_zeros.
   void accept(int replica, std::size_t variable, const DenseOrSparse& gradient);
+  void write_zeros(int replica);
   /// Throws NumericError naming the variable, its shape, and the first element that is not finite.
   void require_finite(int replica, std::size_t variable, const DenseOrSparse& gradient) const;
   /// Adds the accumulated gradients to this replica's gradients.
@@ -149,6 +151,7 @@ class GradientReducer {
     Tensor accumulated{};       ///< same layout as its gradients in the arena
     bool has_accumulated = false;
     std::vector<int> left_in_bucket{};  ///< variables whose gradients are not final yet
+    std::vector<std::size_t> zeros{};   ///< variables in the arena whose gradients are 0 and not written yet
   };
   std::vector<Own> own_;  ///< by replica
 };

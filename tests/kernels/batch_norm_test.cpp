@@ -177,6 +177,23 @@ TEST(BatchNorm, TheBiasOfAConvolutionBeforeItHasNoGradient) {
   expect_same_bits(gradients_of_bias_and_result(normalized)[0], Tensor::zeros({5}));
 }
 
+TEST(BatchNorm, MemoryGivenForThatGradientIsLeftAsItIs) {
+  const std::vector<Tensor> in = operands({1, 5});
+  const Tensor bias = random_tensor({5}, 6);
+  const Tensor memory = Tensor::full({5}, 7);
+  GradientTape tape;
+  tape.watch(bias);
+  const Tensor y = conv2d(random_tensor({3, 4, 4, 2}, 1), random_tensor({3, 3, 2, 5}, 2), bias);
+  const GradientTape::Slot slot{.source = bias, .destination = memory};
+  int calls = 0;
+  tape.backward(sum(batch_norm(y, in[1], in[2]).y), std::span(&slot, 1), [&](int, const DenseOrSparse& gradient) {
+    ++calls;
+    EXPECT_FALSE(is_defined(gradient));
+  });
+  EXPECT_EQ(calls, 1);
+  expect_same_bits(memory, Tensor::full({5}, 7));
+}
+
 TEST(BatchNorm, ItHasOneWhereAnotherOpReadsTheResultOrStatisticsAreNotItsOwn) {
   const std::vector<Tensor> in = operands({1, 5});
   const auto also_itself = [&](const Tensor& y) { return add(batch_norm(y, in[1], in[2]).y, y); };

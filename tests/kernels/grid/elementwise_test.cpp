@@ -118,6 +118,20 @@ TEST_P(GridElementwiseOf, Dropout) {
   }
 }
 
+TEST(GridElementwise, ClearsRanges) {
+  const Tensor x = Tensor::full({30000}, 7);
+  kernels::Clear clear;
+  std::vector<float> expected(30000, 7);
+  std::int64_t begin = 1;
+  for (const std::int64_t n : {1, 0, 4096, 64, 4097, 9000, 0}) {
+    clear.ranges.push_back({x.data<float>() + begin, n});
+    std::fill_n(expected.begin() + begin, n, 0);
+    begin += n + 1;
+  }
+  Runner(Source::shared)(clear);
+  EXPECT_EQ(x.to_vector<float>(), expected);
+}
+
 TEST(GridElementwise, MovingAverages) {
   kernels::MovingAverages all;
   Results averages;
