@@ -48,18 +48,16 @@ void contribute_gradients(BackwardContext& c, const KeptInput& x, const Tensor& 
                           const Tensor& dy, const Tensor& filters, bool cancels) {
   const Shape bias_shape{kernel.dim(3)};
   Tensor dbias;
-  if (c.needs(1) && c.needs(2) && !cancels) dbias = Tensor::empty(bias_shape);  // comes with the kernel's gradient
+  if (c.needs(1) && c.needs(2) && !cancels) dbias = memory_for(c, 2, bias_shape);  // comes with the kernel's gradient
   contribute(c, 1, kernel.shape(), [&](const Tensor& out) {
     launch(kernels::Conv2dGradientKernel{x.get(), dy, window, out, dbias});
   });
-  if (cancels) contribute_zero(c, 2, bias_shape);
-  if (!cancels)
-    contribute(c, 2, bias_shape, [&](const Tensor& out) {
-      if (dbias.defined())
-        copy(dbias, out);
-      else
-        sum_rows(dy, out);
-    });
+  if (cancels)
+    contribute_zero(c, 2, bias_shape);
+  else if (dbias.defined())
+    hand_over(c, 2, dbias);
+  else
+    contribute(c, 2, bias_shape, [&](const Tensor& out) { sum_rows(dy, out); });
   contribute_or_add(
       c, 0, x.shape(),
       [&](Write write, const Tensor& out) {

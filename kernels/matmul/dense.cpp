@@ -31,14 +31,14 @@ void contribute_gradients(BackwardContext& c, const Shape& shape, const Tensor& 
                           const Tensor& dz) {
   const Shape bias_shape{kernel.dim(1)};
   Tensor dbias;
-  if (c.needs(1) && c.needs(2)) dbias = Tensor::empty(bias_shape);  // computed together with the kernel's gradient
+  if (c.needs(1) && c.needs(2)) dbias = memory_for(c, 2, bias_shape);  // computed together with the kernel's gradient
   contribute(c, 1, kernel.shape(), [&](const Tensor& out) { launch(kernels::DenseGradientKernel{x, dz, out, dbias}); });
-  contribute(c, 2, bias_shape, [&](const Tensor& out) {
-    if (dbias.defined())
-      copy(dbias, out);
-    else
+  if (dbias.defined())
+    hand_over(c, 2, dbias);
+  else
+    contribute(c, 2, bias_shape, [&](const Tensor& out) {
       launch(kernels::SumMiddle{dz.view({1, dz.dim(0), dz.dim(1)}), out.view({1, dz.dim(1)})});
-  });
+    });
   contribute_or_add(
       c, 0, shape,
       [&](Write write, const Tensor& out) {

@@ -20,20 +20,28 @@ Tensor gradient_of_steps(const Tensor& of_result, const Tensor& y) {
   return dy;
 }
 
-void contribute_gradients(BackwardContext& c, const ForwardRecord& forward) {
-  const auto wanted = [&](int input, const Tensor& of) {
-    return c.needs(input) ? Tensor::empty(of.shape()) : Tensor();
+/// Memory for the gradients of the weights that need one. The gradients of one tensor that is several weights cannot
+/// share its destination.
+RecurrentWeights memory_of_gradients(BackwardContext& c, const RecurrentWeights& weights) {
+  const auto& [kernel, recurrent, bias] = weights;
+  const bool distinct = kernel.id() != recurrent.id() && recurrent.id() != bias.id() && bias.id() != kernel.id();
+  const auto memory = [&](int input, const Tensor& of) {
+    if (!c.needs(input)) return Tensor();
+    return distinct ? memory_for(c, input, of.shape()) : Tensor::empty(of.shape());
   };
-  const RecurrentWeights d{wanted(1, forward.weights.kernel), wanted(2, forward.weights.recurrent_kernel),
-                           wanted(3, forward.weights.bias)};
+  return {memory(1, kernel), memory(2, recurrent), memory(3, bias)};
+}
+
+void contribute_gradients(BackwardContext& c, const ForwardRecord& forward) {
+  const RecurrentWeights d = memory_of_gradients(c, forward.weights);
   const Tensor dy = gradient_of_steps(c.gradient(0), forward.y);
-  const Tensor dx = wanted(0, forward.x);
+  const Tensor dx = c.needs(0) ? Tensor::empty(forward.x.shape()) : Tensor();
   whole_recurrence()->gradient(forward, dy, dx, d);
   const RecurrentLayer& layer = forward.layer;
   contribute(c, 0, {layer.n, layer.time, layer.features}, [&](const Tensor& out) { write_rows_first(dx, out); });
-  contribute(c, 1, forward.weights.kernel.shape(), [&](const Tensor& out) { copy(d.kernel, out); });
-  contribute(c, 2, forward.weights.recurrent_kernel.shape(), [&](const Tensor& out) { copy(d.recurrent_kernel, out); });
-  contribute(c, 3, forward.weights.bias.shape(), [&](const Tensor& out) { copy(d.bias, out); });
+  if (d.kernel.defined()) hand_over(c, 1, d.kernel);
+  if (d.recurrent_kernel.defined()) hand_over(c, 2, d.recurrent_kernel);
+  if (d.bias.defined()) hand_over(c, 3, d.bias);
 }
 
 }  // namespace
