@@ -35,15 +35,16 @@ void PretendGpuComputing::take_work(cudaStream_t stream) {
   check_cuda(cuda_.takes_work(stream) ? cudaSuccess : cudaErrorInvalidConfiguration, "a kernel's launch");
 }
 
-void PretendGpuComputing::launch() {
+void PretendGpuComputing::launch(const char* kernel) {
   cudaStream_t const stream = current_gpu().stream();
   take_work(stream);
+  cuda_.note_kernel(kernel);
   cuda_.finish(stream);
 }
 
 bool PretendGpuComputing::captures() const { return cuda_.captures(current_gpu().stream()); }
 
-void PretendGpuComputing::compute(std::function<void()> work) {
+void PretendGpuComputing::compute(const char* kernel, std::function<void()> work) {
   cudaStream_t const stream = current_gpu().stream();
   if (cuda_.captures(stream)) {
     take_work(stream);
@@ -53,7 +54,7 @@ void PretendGpuComputing::compute(std::function<void()> work) {
       work();
     });
   }
-  launch();
+  launch(kernel);
   const DeviceMemory::Access access(memory_);
   work();
 }

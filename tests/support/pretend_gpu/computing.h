@@ -18,14 +18,14 @@ class PretendGpuComputing {
   explicit PretendGpuComputing(PretendCuda& cuda) : cuda_(cuda) {}
   /// The memory of all GPUs.
   DeviceMemory& memory() { return memory_; }
-  /// Begins a kernel: returns when the calling thread's GPU has done all earlier work. Throws DeviceError if the launch
-  /// has to fail (PretendCuda::fail_work).
-  void launch();
+  /// Begins `kernel`, which it counts: returns when the calling thread's GPU has done all earlier work. Throws
+  /// DeviceError if the launch has to fail (PretendCuda::fail_work).
+  void launch(const char* kernel);
   /// Whether the calling thread captures.
   bool captures() const;
-  /// Runs `work` with the GPUs' memory open, or records it for a graph if the calling thread captures. `work` must hold
-  /// addresses only, no tensors that keep memory. Throws like `launch`.
-  void compute(std::function<void()> work);
+  /// Runs `work` of `kernel` with the GPUs' memory open, or records it for a graph if the calling thread captures.
+  /// `work` must hold addresses only, no tensors that keep memory. Throws like `launch`.
+  void compute(const char* kernel, std::function<void()> work);
   /// Reports that index number `place` of an op is out of range: as on a GPU, the next wait for its work throws.
   static void report_out_of_range(const std::string& op, std::int64_t place);
 

@@ -6,12 +6,12 @@ namespace lockstep::test {
 void PretendGpuKernels::run(const char* kernel, std::span<const kernels::Operand> operands,
                             std::function<void()> work) {
   check_memory(kernel, gpus_.memory(), operands);
-  gpus_.compute(std::move(work));
+  gpus_.compute(kernel, std::move(work));
 }
 
 void PretendGpuKernels::run_now(const char* kernel, std::span<const kernels::Operand> operands,
                                 const std::function<void()>& work) {
-  gpus_.launch();
+  gpus_.launch(kernel);
   const DeviceMemory::Access access(gpus_.memory());
   check_memory(kernel, gpus_.memory(), operands);
   work();

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,22 @@ struct StreamProgress {
 struct PretendCollective {
   std::size_t elements = 0;  ///< of each rank
   std::string operation;     ///< "sum", "mean", "product" or "gather"
+};
+
+/// What a program has submitted to the streams of all GPUs. A graph is one submission, whatever it contains.
+struct Submissions {
+  struct Copies {
+    std::int64_t count = 0;
+    std::int64_t bytes = 0;
+  };
+  std::map<std::string, std::int64_t> kernels{};  ///< kernels::launch and calls of libraries, by the kernel's name
+  Copies from_host{}, to_host{}, between_gpus{};  ///< `between_gpus`: also from a GPU's memory to the same GPU's
+  std::int64_t fills = 0;                         ///< cudaMemsetAsync
+  std::int64_t graphs = 0;
+  ///@{
+  /// Calls in which the host waits for all work of a stream, or for an event.
+  std::int64_t stream_waits = 0, event_waits = 0;
+  ///@}
 };
 
 class PretendCuda {
@@ -72,7 +89,10 @@ class PretendCuda {
   virtual void falsify_nccl(bool on) = 0;
   /// How often a function of CUDA or NCCL has been called.
   virtual std::int64_t calls(const std::string& function) = 0;
-  virtual std::int64_t bytes_from_host() = 0;
+  /// Counts the launch of a kernel.
+  virtual void note_kernel(const std::string& kernel) = 0;
+  /// The submissions since the last call.
+  virtual Submissions take_submissions() = 0;
 };
 
 /// The library's object; null if the library has not been loaded.

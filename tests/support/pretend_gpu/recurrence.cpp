@@ -170,11 +170,11 @@ class Row {
 
 Tensor PretendGpuRecurrence::forward(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights,
                                      bool keep, const Tensor& y) {
+  constexpr auto* name = "a recurrent layer";
   refuse_capture("a whole recurrent layer");
-  gpus_.launch();
+  gpus_.launch(name);
   const DeviceMemory::Access access(gpus_.memory());
-  check_memory("a recurrent layer", gpus_.memory(),
-               kernels::operands(x, weights.kernel, weights.recurrent_kernel, weights.bias, y));
+  check_memory(name, gpus_.memory(), kernels::operands(x, weights.kernel, weights.recurrent_kernel, weights.bias, y));
   const Tensor kept = Tensor::empty({y.elements() * kept_of_unit * std::int64_t{sizeof(float)}}, DType::u8);
   const ForwardRecord record{layer, x, weights, y, kept};
   for (std::int64_t row = 0; row < layer.n; ++row) Row(record, row).forward();
@@ -183,10 +183,11 @@ Tensor PretendGpuRecurrence::forward(const RecurrentLayer& layer, const Tensor& 
 
 void PretendGpuRecurrence::backward(const ForwardRecord& record, const Tensor& dy, const Tensor& dx,
                                     const RecurrentWeights& dweights) {
-  gpus_.launch();
+  constexpr auto* name = "a recurrent layer's gradient";
+  gpus_.launch(name);
   const DeviceMemory::Access access(gpus_.memory());
   check_memory(
-      "a recurrent layer's gradient", gpus_.memory(),
+      name, gpus_.memory(),
       kernels::operands(record.x, record.weights.kernel, record.weights.recurrent_kernel, record.weights.bias, record.y,
                         record.kept, dy, dx, dweights.kernel, dweights.recurrent_kernel, dweights.bias));
   for (const Tensor& d : {dx, dweights.kernel, dweights.recurrent_kernel, dweights.bias}) zero(d);

@@ -216,7 +216,10 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
     const bool fits = (to_gpu ? on_gpu_of(stream, to, bytes) : !machine().memory().contains(to)) &&
                       (from_gpu ? on_gpu_of(stream, from, bytes) : !machine().memory().contains(from));
     if (!fits) return cudaErrorInvalidValue;
-    if (!from_gpu) machine().count_from_host(bytes);
+    machine().note_copy(!from_gpu ? &Submissions::from_host
+                        : to_gpu  ? &Submissions::between_gpus
+                                  : &Submissions::to_host,
+                        bytes);
     if (from_gpu || machine().in_piece(from, bytes, pinned)) return give(stream, [=] { std::memcpy(to, from, bytes); });
     const auto* const begin = static_cast<const std::byte*>(from);
     return give(stream, [to, values = std::vector<std::byte>(begin, begin + bytes)] {
@@ -230,6 +233,7 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int destination, const void* from, int
   return call("cudaMemcpyPeerAsync", [&] {
     if (!machine().in_piece(to, bytes, destination) || !machine().in_piece(from, bytes, source))
       return cudaErrorInvalidValue;
+    machine().note_copy(&Submissions::between_gpus, bytes);
     return give(stream, [=, corrupt = machine().corrupts(source, destination)] {
       std::memcpy(to, from, bytes);
       if (corrupt) static_cast<unsigned char*>(to)[bytes - 1] ^= 1;
@@ -240,6 +244,7 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int destination, const void* from, int
 cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream) {
   return call("cudaMemsetAsync", [&] {
     if (!on_gpu_of(stream, memory, bytes)) return cudaErrorInvalidValue;
+    machine().note(&Submissions::fills);
     return give(stream, [=] { std::memset(memory, value, bytes); });
   });
 }
@@ -266,6 +271,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
     const std::shared_ptr<Stream> stream = machine().stream(handle);
     if (!stream) return cudaErrorInvalidResourceHandle;
     if (stream->captured) return cudaErrorStreamCaptureUnsupported;
+    machine().note(&Submissions::stream_waits);
     stream->await(stream->given());
     return cudaSuccess;
   });
@@ -343,6 +349,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
   return call("cudaGraphLaunch", [&] {
     const std::shared_ptr<Stream> stream = machine().stream(handle);
     if (!stream || stream->device() != current_device) return cudaErrorInvalidResourceHandle;
+    machine().note(&Submissions::graphs);
     stream->await(stream->given());
     for (const auto& work : reinterpret_cast<Graph*>(executable)->works) work();
     return cudaSuccess;
@@ -385,6 +392,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return call("cudaEventSynchronize", [&] {
+    machine().note(&Submissions::event_waits);
     const Event asked = event_of(event);
     if (asked.stream) asked.stream->await(asked.count);
     return cudaSuccess;

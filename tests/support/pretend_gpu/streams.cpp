@@ -107,6 +107,28 @@ void PretendCudaMachine::note_collective(PretendCollective collective) {
   collectives_.push_back(std::move(collective));
 }
 
+void PretendCudaMachine::note_kernel(const std::string& kernel) {
+  const std::lock_guard lock(mutex_);
+  ++submissions_.kernels[kernel];
+}
+
+void PretendCudaMachine::note_copy(Submissions::Copies Submissions::*direction, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  Submissions::Copies& copies = submissions_.*direction;
+  ++copies.count;
+  copies.bytes += static_cast<std::int64_t>(bytes);
+}
+
+void PretendCudaMachine::note(std::int64_t Submissions::*kind) {
+  const std::lock_guard lock(mutex_);
+  ++(submissions_.*kind);
+}
+
+Submissions PretendCudaMachine::take_submissions() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(submissions_, {});
+}
+
 void PretendCudaMachine::set_peers(std::vector<std::vector<int>> peers) {
   const std::lock_guard lock(mutex_);
   peers_ = std::move(peers);

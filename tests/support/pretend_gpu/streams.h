@@ -95,8 +95,8 @@ class PretendCudaMachine final : public PretendCuda {
   void break_nccl(bool on) override { nccl_is_broken_ = on; }
   void falsify_nccl(bool on) override { nccl_is_false_ = on; }
   std::int64_t calls(const std::string& function) override;
-  std::int64_t bytes_from_host() override { return bytes_from_host_; }
-  void count_from_host(std::size_t bytes) { bytes_from_host_ += static_cast<std::int64_t>(bytes); }
+  void note_kernel(const std::string& kernel) override;
+  Submissions take_submissions() override;
 
   int gpus() const { return gpus_; }
   bool nccl_stalls() const { return nccl_stalls_; }
@@ -106,6 +106,9 @@ class PretendCudaMachine final : public PretendCuda {
   bool reaches(int device, int peer);
   bool corrupts(int from, int to);
   void note_collective(PretendCollective collective);
+  void note_copy(Submissions::Copies Submissions::*direction, std::size_t bytes);
+  /// Counts a submission other than a kernel or a copy, or a wait.
+  void note(std::int64_t Submissions::*kind);
   PretendCudaMemory& memory() { return memory_; }
   /// Counts a call; returns the error that it has to fail with, or success.
   cudaError_t enter(const char* function);
@@ -139,7 +142,6 @@ class PretendCudaMachine final : public PretendCuda {
   std::atomic<bool> nccl_is_broken_ = false;
   std::atomic<bool> nccl_is_false_ = false;
   std::atomic<bool> defers_work_ = false;
-  std::atomic<std::int64_t> bytes_from_host_ = 0;
   PretendCudaMemory memory_;
   std::mutex mutex_;  ///< guards the members below
   std::map<cudaStream_t, std::shared_ptr<Stream>> streams_;
@@ -150,6 +152,7 @@ class PretendCudaMachine final : public PretendCuda {
   std::vector<std::vector<int>> peers_;          ///< by device; empty: all
   std::set<std::pair<int, int>> corrupted_;
   std::vector<PretendCollective> collectives_;
+  Submissions submissions_;
   cudaError_t lasting_failure_ = cudaSuccess;
 };
 
