@@ -1,7 +1,8 @@
 #include "lockstep/strategy/comm/cluster/cluster.h"
 
-#include <algorithm>
 #include <cstring>
+
+#include <lockstep/strategy/comm/flat_range.h>
 
 namespace lockstep {
 namespace {
@@ -23,22 +24,13 @@ void ClusterOptions::check() const {
           silence_limit.count());
 }
 
-std::pair<std::size_t, std::size_t> part_of_bytes(std::size_t bytes, int index, int parts) {
-  constexpr std::size_t line = 64;
-  const std::size_t lines = (bytes + line - 1) / line;
-  const auto border = [&](int i) {
-    return std::min(bytes, lines * static_cast<std::size_t>(i) / static_cast<std::size_t>(parts) * line);
-  };
-  return {border(index), border(index + 1)};
-}
-
 void Cluster::broadcast(std::string_view place, std::span<std::byte> bytes) {
   // Two steps for many bytes, so that the chief sends each byte once: a part to each worker, which passes it on.
   const bool in_parts = bytes.size() > one_message;
   const auto part = [&](int worker) {
     if (!in_parts) return bytes;
-    const auto [begin, end] = part_of_bytes(bytes.size(), worker, size());
-    return bytes.subspan(begin, end - begin);
+    const FlatRange shard = shard_of({0, static_cast<std::int64_t>(bytes.size())}, worker, size());
+    return bytes.subspan(static_cast<std::size_t>(shard.begin), static_cast<std::size_t>(shard.end - shard.begin));
   };
   auto to = nothing<const std::byte>(size());
   auto from = nothing<std::byte>(size());

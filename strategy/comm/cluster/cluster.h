@@ -109,10 +109,6 @@ class Cluster {
   std::atomic<std::uint64_t> failures_together_ = 0;
 };
 
-/// Begin and end, in bytes, of part `index` of `bytes` divided into `parts` parts of about equal size. Borders between
-/// parts are multiples of 64 bytes, a cache line.
-std::pair<std::size_t, std::size_t> part_of_bytes(std::size_t bytes, int index, int parts);
-
 /// Connects the processes that mpirun or srun started together; all of them must call it. Returns null for a process
 /// that was started alone. Workers have the numbers of MPI or, if TF_CONFIG is set, of TF_CONFIG (see ClusterSpec).
 /// Throws InvalidArgument for an option that is not positive and for a TF_CONFIG that is invalid or does not fit the

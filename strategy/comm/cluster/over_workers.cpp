@@ -28,8 +28,9 @@ class Parts {
 
   std::span<std::byte> part(std::size_t range, int worker) const {
     const WorkerRange& of = ranges_[range];
-    const auto [begin, end] = part_of_bytes(static_cast<std::size_t>(of.elements) * element_, worker, workers_);
-    return {static_cast<std::byte*>(of.values) + begin, end - begin};
+    const FlatRange shard = shard_of({0, of.elements}, worker, workers_);
+    return {static_cast<std::byte*>(of.values) + static_cast<std::size_t>(shard.begin) * element_,
+            static_cast<std::size_t>(shard.end - shard.begin) * element_};
   }
 
  private:

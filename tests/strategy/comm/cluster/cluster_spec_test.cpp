@@ -67,19 +67,5 @@ TEST(ClusterSpec, AProcessAloneThatShouldHaveOthersSaysHowToStartThem) {
   EXPECT_THAT(message, testing::AnyOf(testing::HasSubstr("mpirun -np 2 -H a,b"), testing::HasSubstr("no MPI")));
 }
 
-TEST(PartOfBytes, CoversAllOnCacheLines) {
-  for (const std::size_t bytes : {0UL, 1UL, 63UL, 64UL, 1000UL, 123456UL})
-    for (const int parts : {1, 2, 3, 7}) {
-      std::size_t next = 0;
-      for (int part = 0; part < parts; ++part) {
-        const auto [begin, end] = part_of_bytes(bytes, part, parts);
-        EXPECT_EQ(begin, next);
-        EXPECT_TRUE(begin % 64 == 0 || begin == bytes);
-        next = end;
-      }
-      EXPECT_EQ(next, bytes);
-    }
-}
-
 }  // namespace
 }  // namespace lockstep
