@@ -38,16 +38,12 @@ Tensor combine(ReduceOp op, std::span<const Tensor> values) {
   return result;
 }
 
-namespace {
-
-bool fits(const Tensor& value, const Tensor& first, int axis) {
-  if (!value.defined() || value.dtype() != first.dtype() || value.rank() != first.rank()) return false;
-  for (int other = 0; other < value.rank(); ++other)
-    if (other != axis && value.shape()[other] != first.shape()[other]) return false;
-  return true;
+bool joinable(const Shape& a, const Shape& b, int axis) {
+  if (a.rank() != b.rank()) return false;
+  Shape shape = b;
+  shape[axis] = a[axis];
+  return a == shape;
 }
-
-}  // namespace
 
 Tensor concatenate(std::span<const Tensor> values, int axis) {
   const Tensor& first = values.front();
@@ -57,7 +53,7 @@ Tensor concatenate(std::span<const Tensor> values, int axis) {
   Shape shape = first.shape();
   shape[axis] = 0;
   for (const Tensor& value : values) {
-    require(fits(value, first, axis),
+    require(value.defined() && value.dtype() == first.dtype() && joinable(value.shape(), first.shape(), axis),
             "values joined along axis {} must agree in dtype, rank and all other axes, the replicas have {}", axis,
             fmt::join(values, ", "));
     shape[axis] += value.shape()[axis];

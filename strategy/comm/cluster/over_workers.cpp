@@ -71,13 +71,6 @@ struct Form {
   }
 };
 
-bool joinable(const Form& a, const Form& b) {
-  if (a.dtype != b.dtype || a.axis != b.axis || a.shape.rank() != b.shape.rank()) return false;
-  Shape shape = b.shape;
-  shape[static_cast<int>(a.axis)] = a.shape[static_cast<int>(a.axis)];
-  return a.shape == shape;
-}
-
 /// The tensor, or a dense copy of it, in host memory, where MPI can read it.
 Tensor for_sending(const Tensor& tensor) { return make_dense(tensor.on_host()); }
 
@@ -145,13 +138,16 @@ Gathered all_gather_over(Cluster& cluster, std::string_view place, const Tensor&
   const int along = part.shape().normalize_axis(axis);
   std::vector<Form> forms;
   for (const std::string& text : cluster.all_gather(place, form_text(part, along))) forms.emplace_back(text);
-  for (std::size_t worker = 1; worker < forms.size(); ++worker)
-    if (!joinable(forms[0], forms[worker]))
+  for (std::size_t worker = 1; worker < forms.size(); ++worker) {
+    const bool fits = forms[worker].dtype == forms[0].dtype && forms[worker].axis == forms[0].axis &&
+                      joinable(forms[worker].shape, forms[0].shape, static_cast<int>(forms[0].axis));
+    if (!fits)
       cluster.throw_together(
           "values that are joined along axis {} must agree in dtype, rank and all other axes: {} has {} {}, {} has {} "
           "{}",
           along, cluster.name_of(0), name(forms[0].dtype), forms[0].shape, cluster.name_of(static_cast<int>(worker)),
           name(forms[worker].dtype), forms[worker].shape);
+  }
 
   std::vector<Tensor> values;
   for (const Form& form : forms) values.push_back(Tensor::empty(form.shape, form.dtype));

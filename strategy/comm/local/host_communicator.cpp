@@ -11,6 +11,7 @@
 #include <lockstep/kernels/update/reduce.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/comm/collective_names.h>
+#include <lockstep/strategy/comm/combine.h>
 #include <lockstep/strategy/comm/pack_plan.h>
 
 namespace lockstep {
@@ -34,14 +35,6 @@ std::vector<Tensor> reachable_here(std::span<const Tensor> values) {
 /// The part of an error message that names one of several tensors.
 std::string place_text(std::size_t i, std::size_t number) {
   return number == 1 ? std::string() : fmt::format(" as tensor {} of {}", i + 1, number);
-}
-
-/// Whether tensors can be joined along `axis`, which counts from the front.
-bool joinable(const Tensor& a, const Tensor& b, int axis) {
-  if (a.dtype() != b.dtype() || a.rank() != b.rank()) return false;
-  Shape shape = b.shape();
-  shape[axis] = a.shape()[axis];
-  return a.shape() == shape;
 }
 
 }  // namespace
@@ -156,8 +149,9 @@ void HostCommunicator::check_gathering() const {
              texts(i), place());
     std::vector<int> axes;
     for (const Post& post : posts_) axes.push_back(post.values[i].shape().normalize_axis(post.axis));
-    const bool fit = std::all_of(posts_.begin(), posts_.end(),
-                                 [&](const Post& post) { return joinable(model, post.values[i], axes.front()); });
+    const bool fit = std::ranges::all_of(posts_, [&](const Post& post) {
+      return post.values[i].dtype() == model.dtype() && joinable(post.values[i].shape(), model.shape(), axes.front());
+    });
     if (!fit)
       fail("all_gather along axis {} needs the same dtype, rank and other sizes on every replica, got {}{}", first.axis,
            texts(i), place());
