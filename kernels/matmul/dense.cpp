@@ -14,8 +14,8 @@ namespace lockstep {
 namespace {
 
 void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias) {
-  require(x.defined() && x.rank() >= 2 && is_real(x.dtype()),
-          "dense: x must be f32 or bf16 (n, inputs) or (n, ..., inputs), got {}", x);
+  require(x.defined() && x.rank() >= 2 && is_real(x.dtype()), "dense: x must be f32 or bf16 (n, ..., inputs), got {}",
+          x);
   require(kernel.defined() && kernel.rank() == 2 && kernel.dtype() == DType::f32 && kernel.dim(0) == x.dim(-1) &&
               kernel.dim(0) >= 1 && kernel.dim(1) >= 1,
           "dense: the kernel for x {} must be f32 ({}, units), got {}", x.shape(), x.dim(-1), kernel);

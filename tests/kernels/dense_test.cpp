@@ -101,7 +101,7 @@ TEST(Dense, NamesShapesThatDoNotFit) {
   const Tensor x = random_tensor({6, 7}, 1);
   const Tensor kernel = random_tensor({7, 4}, 2);
   EXPECT_THAT(error_of<InvalidArgument>([&] { dense(random_tensor({7}, 1), kernel, {}); }),
-              HasSubstr("dense: x must be f32 or bf16 (n, inputs) or (n, ..., inputs), got f32 (7)"));
+              HasSubstr("dense: x must be f32 or bf16 (n, ..., inputs), got f32 (7)"));
   EXPECT_THAT(error_of<InvalidArgument>([&] {
                 dense(x, random_tensor({8, 4}, 2), {});
               }),

@@ -111,7 +111,7 @@ Rows build_rows() {
                                 uncompiled()(zeros({2, 5}));
                               }),
       misuse<InvalidArgument>("Model::operator()", "another dtype",
-                              "layer 'dense': dense: x must be f32 or bf16 (n, inputs), got i32 (2, 4) on CPU:0",
+                              "layer 'dense': dense: x must be f32 or bf16 (n, ..., inputs), got i32 (2, 4) on CPU:0",
                               [] {
                                 uncompiled()(zeros({2, 4}, DType::i32));
                               }),
@@ -215,7 +215,7 @@ Rows fit_rows() {
       misuse<InvalidArgument>("Model::fit", "another shape", "the model takes batches of (4), got f32 (2, 5) on CPU:0",
                               fit(wide())),
       misuse<InvalidArgument>("Model::fit", "another dtype",
-                              "layer 'dense': dense: x must be f32 or bf16 (n, inputs), got i32 (2, 4) on CPU:0",
+                              "layer 'dense': dense: x must be f32 or bf16 (n, ..., inputs), got i32 (2, 4) on CPU:0",
                               fit(Dataset::from_tensors(zeros({6, 4}, DType::i32), zeros({6}, DType::i64)).batch(2))),
       misuse<InvalidArgument>(
           "Model::fit", "examples that are not batched",

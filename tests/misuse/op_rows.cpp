@@ -231,7 +231,7 @@ Rows layer_op_rows() {
                                 dense(zeros({2, 3}), zeros({3, 4}), zeros({3}));
                               }),
       misuse<InvalidArgument>("dense", "a tensor that was moved from",
-                              "dense: x must be f32 or bf16 (n, inputs), got an undefined tensor",
+                              "dense: x must be f32 or bf16 (n, ..., inputs), got an undefined tensor",
                               [] {
                                 dense(moved_from_tensor(), zeros({3, 4}), {});
                               }),
