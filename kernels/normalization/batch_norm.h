@@ -45,11 +45,13 @@ BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& b
 Tensor batch_norm_inference(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
                             const Tensor& variance, const BatchNormOptions& options = {});
 
-/// A moving average, the value to update it by (both dense f32 of one shape) and the momentum.
+/// The update of a moving average.
 struct MovingAverage {
-  Tensor average;
-  Tensor value;
-  float momentum = 0;
+  ///@{
+  /// Dense f32 of one shape.
+  Tensor average, value;
+  ///@}
+  float momentum = 0;  ///< the weight of the average; `value` has the rest
 };
 /// average = average * momentum + value * (1 - momentum), in place, for each of the averages in order. Not
 /// differentiable. Throws InvalidArgument naming shapes, and then changes nothing.
