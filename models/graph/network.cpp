@@ -128,7 +128,10 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
     }
     GraphCall call{
         .layer = layer->second, .inputs = {}, .shape = node->shape, .device = node->device, .mode = node->mode};
-    for (const Symbol& from : node->inputs) call.inputs.push_back(call_of.at(from.node().number));
+    for (const Symbol& from : node->inputs) {
+      call.inputs.push_back(call_of.at(from.node().number));
+      if (!(from.shape() == node->shape)) call.broadcasts = true;
+    }
     if (const ModelCall* const part_of = node->part_of.get()) {
       const auto [number, is_new] = number_of.try_emplace(part_of, static_cast<int>(model_calls_.size()));
       if (is_new) {

@@ -58,7 +58,7 @@ class Fusion {
     std::vector<int> place(calls_.size());
     for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<int>(i);
     for (const int number : order) {
-      if (!traits_of(number).is_add || calls_[number].inputs.size() != 2) continue;
+      if (!traits_of(number).is_add || calls_[number].broadcasts || calls_[number].inputs.size() != 2) continue;
       int& chosen = fused_term_[number];
       for (const int term : calls_[number].inputs)
         if (may_fuse(term, number) && traits_of(term).can_fuse_add && calls_of_layer[calls_[term].layer] == 1 &&

@@ -20,6 +20,7 @@ struct GraphCall {
   std::optional<LogicalDevice> device{};  ///< device of a call that was placed on one (DeviceScope)
   std::optional<Mode> mode{};             ///< the call's own mode, which replaces the network's
   int model_call = -1;                    ///< index of the call of a model that it is part of; -1 for none
+  bool broadcasts = false;                ///< an input has another shape than the result
 };
 
 /// A call of a model that is part of the network. The calls of its layers are calls of the network.

@@ -22,6 +22,7 @@ namespace lockstep {
 /// Every layer that a file of a whole model can hold, with Keras' name of its class.
 inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activation"),
                                          keras_class<Add>("Add"),
+                                         keras_class<Average>("Average"),
                                          keras_class<AveragePooling2D>("AveragePooling2D"),
                                          keras_class<BatchNormalization>("BatchNormalization"),
                                          keras_class<Concatenate>("Concatenate"),
@@ -39,10 +40,14 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<LayerNormalization>("LayerNormalization"),
                                          keras_class<LeakyReLU>("LeakyReLU"),
                                          keras_class<MaxPooling2D>("MaxPooling2D"),
+                                         keras_class<Maximum>("Maximum"),
+                                         keras_class<Minimum>("Minimum"),
+                                         keras_class<Multiply>("Multiply"),
                                          keras_class<ReLU>("ReLU"),
                                          keras_class<Reshape>("Reshape"),
                                          keras_class<SeparableConv2D>("SeparableConv2D"),
                                          keras_class<Softmax>("Softmax"),
+                                         keras_class<Subtract>("Subtract"),
                                          keras_class<ZeroPadding2D>("ZeroPadding2D")};
 
 }  // namespace lockstep

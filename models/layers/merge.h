@@ -25,7 +25,10 @@ struct Concatenate : Layer {
   static Concatenate from_config(LayerConfig& config);
 };
 
-/// The sum of its inputs, which must have equal shapes.
+// Layers that combine two or more inputs element by element. As in Keras, the shapes of examples broadcast by NumPy's
+// rules: (4, 4, 3) and (3) give (4, 4, 3).
+
+/// The sum of its inputs.
 struct Add : Layer {
   /// A layer for two or more inputs.
   explicit Add(std::string name = {});
@@ -33,6 +36,56 @@ struct Add : Layer {
   explicit Add(Defaults) : Add() {}
   /// Makes the layer from the options in a file.
   static Add from_config(LayerConfig& config);
+};
+
+/// The mean of its inputs.
+struct Average : Layer {
+  /// A layer for two or more inputs.
+  explicit Average(std::string name = {});
+  /// Lets `Average({})` mean the defaults.
+  explicit Average(Defaults) : Average() {}
+  /// Makes the layer from the options in a file.
+  static Average from_config(LayerConfig& config);
+};
+
+/// The largest of its inputs; NaN if one of them is NaN.
+struct Maximum : Layer {
+  /// A layer for two or more inputs.
+  explicit Maximum(std::string name = {});
+  /// Lets `Maximum({})` mean the defaults.
+  explicit Maximum(Defaults) : Maximum() {}
+  /// Makes the layer from the options in a file.
+  static Maximum from_config(LayerConfig& config);
+};
+
+/// The smallest of its inputs; NaN if one of them is NaN.
+struct Minimum : Layer {
+  /// A layer for two or more inputs.
+  explicit Minimum(std::string name = {});
+  /// Lets `Minimum({})` mean the defaults.
+  explicit Minimum(Defaults) : Minimum() {}
+  /// Makes the layer from the options in a file.
+  static Minimum from_config(LayerConfig& config);
+};
+
+/// The product of its inputs.
+struct Multiply : Layer {
+  /// A layer for two or more inputs.
+  explicit Multiply(std::string name = {});
+  /// Lets `Multiply({})` mean the defaults.
+  explicit Multiply(Defaults) : Multiply() {}
+  /// Makes the layer from the options in a file.
+  static Multiply from_config(LayerConfig& config);
+};
+
+/// The first input minus the second.
+struct Subtract : Layer {
+  /// A layer for two inputs.
+  explicit Subtract(std::string name = {});
+  /// Lets `Subtract({})` mean the defaults.
+  explicit Subtract(Defaults) : Subtract() {}
+  /// Makes the layer from the options in a file.
+  static Subtract from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -49,7 +49,21 @@ def all_activations():
     return keras.Model(vector, layers.Dense(6)(layers.Concatenate()(results)))
 
 
-MODELS = {"images": images, "sequences": sequences, "all_activations": all_activations}
+def merges():
+    """The layers that merge element by element, of inputs with equal and with other shapes."""
+    pictures = keras.Input((5, 4, 6))
+    x = layers.Conv2D(6, 1)(pictures)
+    y = layers.BatchNormalization()(layers.Conv2D(6, 1)(x))
+    channels = layers.Dense(6, activation="sigmoid")(layers.GlobalAveragePooling2D()(x))
+    weighted = layers.Multiply()([x, channels])  # squeeze and excitation
+    largest = layers.Maximum()([weighted, y, x])
+    smallest = layers.Minimum()([channels, largest, pictures])
+    total = layers.Add()([y, channels])
+    mean = layers.Average()([layers.Subtract()([total, smallest]), weighted, channels])
+    return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(mean)))
+
+
+MODELS = {"merges": merges, "images": images, "sequences": sequences, "all_activations": all_activations}
 
 if __name__ == "__main__":
     keras_interop.main(MODELS)

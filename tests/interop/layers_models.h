@@ -8,6 +8,7 @@
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/gru.h>
 #include <lockstep/models/layers/layer_normalization.h>
 #include <lockstep/models/layers/lstm.h>
@@ -68,11 +69,25 @@ inline Model all_activations_model() {
   return {vector, Dense({.units = 6})(Concatenate()(results))};
 }
 
+inline Model merges_model() {
+  const Symbol pictures = Input({5, 4, 6});
+  const Symbol x = Conv2D({.filters = 6, .kernel_size = {1, 1}})(pictures);
+  const Symbol y = BatchNormalization()(Conv2D({.filters = 6, .kernel_size = {1, 1}})(x));
+  const Symbol channels = Dense({.units = 6, .activation = Activation::sigmoid})(GlobalAveragePooling2D()(x));
+  const Symbol weighted = Multiply()({x, channels});  // squeeze and excitation
+  const Symbol largest = Maximum()({weighted, y, x});
+  const Symbol smallest = Minimum()({channels, largest, pictures});
+  const Symbol sum = Add()({y, channels});
+  const Symbol mean = Average()({Subtract()({sum, smallest}), weighted, channels});
+  return {pictures, Dense({.units = 3})(Flatten()(mean))};
+}
+
 /// The model for a case of layers_interop.py, if it is one.
 inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "images") return images_model();
   if (name == "sequences") return sequences_model();
   if (name == "all_activations") return all_activations_model();
+  if (name == "merges") return merges_model();
   return {};
 }
 

@@ -18,6 +18,7 @@ ODD_NAMES = ["dense", "dense_1", "dense_1_1", "conv2d", "layers", "vars", "cell"
              "tab\t", "null", "weight_names", "layer_names", "outer", "outer_dense"]
 CURVED = ["sigmoid", "silu", "softplus", "softsign", "tanh", "gelu"]
 ACTIVATIONS = ["linear", "relu", "relu6", "leaky_relu", "elu", "selu", "hard_sigmoid", "softmax", "log_softmax", *CURVED]
+ELEMENTWISE_MERGES = ["Add", "Average", "Maximum", "Minimum", "Multiply", "Subtract"]
 MOST_ELEMENTS = 3000  # in an example
 IDS = 9  # number of ids that embeddings accept
 BETAS = [0.5, 0.75, 0.875, 0.9375]  # for others, Keras' 1 - beta^t loses digits
@@ -330,7 +331,12 @@ class Draft:
         beside = [other for other in self.results if not other[2] and self.shape(other[1])[:-1] == shape[:-1]]
         adds = len(alike) > 1 and self.draw.chance(0.5)
         others = [self.draw.pick(alike if adds else beside) for _ in range(self.draw.whole(1, 5))]
-        name, options = ("Add", {}) if adds else ("Concatenate", {"axis": self.draw.pick([-1, len(shape)])})
+        name, options = "Concatenate", {"axis": self.draw.pick([-1, len(shape)])}
+        if adds:
+            # Products amplify rounding errors, differences of equals are nothing else, and Keras over JAX has other
+            # gradients than TensorFlow for the largest of equals.
+            name, options = self.draw.pick(["Add", "Average"] if self.generator.trainings else ELEMENTWISE_MERGES), {}
+            others = others[:1] if name == "Subtract" else others
         from_results = [result, *others]
         number = self.generator.layer(name, options, [self.shape(part[1]) for part in from_results], self.taken)
         self.call(number, from_results)

@@ -71,6 +71,10 @@ Rows more_layer_rows() {
                               [] { LeakyReLU({.negative_slope = -1}); }),
       misuse<InvalidArgument>("ELU", "a negative alpha", "ELU needs an alpha of at least 0, got -1",
                               [] { ELU({.alpha = -1}); }),
+      misuse<InvalidArgument>("Subtract", "three inputs", "Subtract takes two inputs, got 3",
+                              [] {
+                                called(Subtract(), {{4}, {4}, {4}});
+                              }),
       misuse<InvalidArgument>("ReLU", "two inputs", "ReLU takes one input, got 2",
                               [] {
                                 called(ReLU(), {{4}, {4}});
@@ -165,7 +169,7 @@ Rows layer_rows() {
                               }),
       misuse<InvalidArgument>("Concatenate", "one input", "at least two inputs, got 1",
                               [] { called(Concatenate(), {{3}}); }),
-      misuse<InvalidArgument>("Add", "inputs of different shapes", "inputs of one shape, got (3) and (4)",
+      misuse<InvalidArgument>("Add", "inputs of different shapes", "Add: shapes (3) and (4) do not broadcast",
                               [] {
                                 called(Add(), {{3}, {4}});
                               }),

@@ -94,6 +94,9 @@ TEST(Plan, ASumIsAStepWhereItCannotBeFused) {
   EXPECT_EQ(count({call(norm, {-1}), call(add, {0, 0})}), 2U) << "one result twice";
   EXPECT_EQ(count({call(norm, {-1}), call(add, {0, -1}), call(join, {0, 1}, 6)}), 3U) << "a result read elsewhere, too";
   EXPECT_EQ(count({call(norm, {-1}), call(relu, {0}), call(add, {1, -1})}), 2U) << "a ReLU before the sum";
+  GraphCall broadcast = call(add, {0, -1});
+  broadcast.broadcasts = true;
+  EXPECT_EQ(count({call(norm, {-1}), broadcast}), 2U) << "a term of another shape";
   EXPECT_EQ(count({call(norm, {-1}), call(norm, {-2}), call(add, {0, -1}), call(add, {1, 2})}), 4U)
       << "a layer that is called twice updates its statistics in the order of its calls";
 }

@@ -1,10 +1,12 @@
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/graph/symbol.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/reshape.h>
+#include <lockstep/runtime/autograd/tape.h>
 
 #include "layer_test.h"
 
@@ -66,12 +68,59 @@ TEST(ZeroPadding2D, SurroundsImages) {
                ZeroPadding2D({.padding = {-1, 0, 0, 0}}));
 }
 
-TEST(Add, AddsInputsOfOneShape) {
-  EXPECT_EQ(shape_after(Add(), {{3, 4}, {3, 4}, {3, 4}}), (Shape{3, 4}));
-  const std::vector<Tensor> parts{random_tensor({2, 3}, 1), random_tensor({2, 3}, 2), random_tensor({2, 3}, 3)};
+const std::vector<Tensor> parts{random_tensor({2, 3, 4}, 1), random_tensor({2, 3, 4}, 2), random_tensor({2, 3, 4}, 3)};
+
+TEST(MergingLayers, CombineInputsOfOneShape) {
+  const std::vector<Shape> shapes(3, {3, 4});
+  for (const Layer& layer : std::vector<Layer>{Add(), Average(), Maximum(), Minimum(), Multiply()}) {
+    EXPECT_EQ(shape_after(layer, shapes), (Shape{3, 4}));
+    EXPECT_ERROR(InvalidArgument, "at least two inputs, got 1", shape_after(layer, {{3}}));
+  }
   expect_same_bits(call(Add(), parts), add_n(parts));
-  EXPECT_ERROR(InvalidArgument, "at least two inputs, got 1", shape_after(Add(), {{3}}));
-  EXPECT_ERROR(InvalidArgument, "inputs of one shape, got (3, 4) and (4)", shape_after(Add(), {{3, 4}, {4}}));
+  expect_same_bits(call(Average(), parts), add_n(parts) / 3);
+  expect_same_bits(call(Maximum(), parts), maximum(maximum(parts[0], parts[1]), parts[2]));
+  expect_same_bits(call(Minimum(), parts), minimum(minimum(parts[0], parts[1]), parts[2]));
+  expect_same_bits(call(Multiply(), parts), parts[0] * parts[1] * parts[2]);
+  expect_same_bits(call(Subtract(), {parts[0], parts[1]}), parts[0] - parts[1]);
+  EXPECT_ERROR(InvalidArgument, "Subtract takes two inputs, got 3", shape_after(Subtract(), shapes));
+  EXPECT_TRUE(Add().impl().traits().is_add);
+  EXPECT_FALSE(Average().impl().traits().is_add);
+}
+
+TEST(MergingLayers, BroadcastTheShapesOfExamples) {
+  EXPECT_EQ(shape_after(Multiply(), {{3, 4}, {4}, {3, 1}}), (Shape{3, 4}));
+  EXPECT_EQ(shape_after(Subtract(), {{4}, {2, 3, 1}}), (Shape{2, 3, 4}));
+  EXPECT_ERROR(InvalidArgument, "Add: shapes (3, 4) and (3) do not broadcast", shape_after(Add(), {{3, 4}, {3}}));
+  const Tensor row = random_tensor({2, 4}, 4);
+  const Tensor rows = row.view({2, 1, 4});
+  expect_same_bits(call(Add(), {parts[0], row}), parts[0] + rows);
+  expect_same_bits(call(Average(), {row, parts[0]}), (rows + parts[0]) / 2);
+  expect_same_bits(call(Maximum(), {parts[0], row}), maximum(parts[0], rows));
+  expect_same_bits(call(Minimum(), {parts[0], row}), minimum(parts[0], rows));
+  expect_same_bits(call(Multiply(), {parts[0], row}), parts[0] * rows);
+  expect_same_bits(call(Subtract(), {row, parts[0]}), rows - parts[0]);
+  EXPECT_EQ(call(Multiply(), {Tensor::zeros({0, 3, 4}), Tensor::zeros({0, 4})}).shape(), (Shape{0, 3, 4}));
+}
+
+TEST(MergingLayers, HaveGradientsOfBroadcastInputs) {
+  const Tensor row = random_tensor({2, 4}, 4);
+  for (const Layer& layer : std::vector<Layer>{Add(), Average(), Maximum(), Minimum(), Multiply(), Subtract()}) {
+    SCOPED_TRACE(layer.impl().class_name());
+    GradientTape tape;
+    for (const Tensor& x : {parts[0], row}) tape.watch(x);
+    const Tensor weights = random_tensor({2, 3, 4}, 5);
+    const std::vector<Tensor> sources{parts[0], row};
+    const auto gradients = tape.gradient(sum(call(layer, sources) * weights), sources);
+    const auto loss = [&](const Tensor& x, const Tensor& y) {
+      return sum(call(layer, {x, y}) * weights).item<double>();
+    };
+    const Tensor step_x = random_tensor({2, 3, 4}, 6) * 1e-2;
+    const Tensor step_row = random_tensor({2, 4}, 7) * 1e-2;
+    const double along_x = (loss(parts[0] + step_x, row) - loss(parts[0] - step_x, row)) / 2;
+    const double along_row = (loss(parts[0], row + step_row) - loss(parts[0], row - step_row)) / 2;
+    EXPECT_NEAR(sum(gradients[0] * step_x).item<double>(), along_x, 1e-3);
+    EXPECT_NEAR(sum(gradients[1] * step_row).item<double>(), along_row, 1e-3);
+  }
 }
 
 TEST(Concatenate, JoinsAnyAxisButTheBatch) {

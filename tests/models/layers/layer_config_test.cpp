@@ -132,6 +132,11 @@ std::vector<Layer> unusual_layers() {
       ZeroPadding2D({.padding = {1, 2, 3, 4}, .name = "u"}),
       Concatenate({.axis = 2, .name = "v"}),
       Add("w"),
+      Average("y"),
+      Maximum("z"),
+      Minimum("aa"),
+      Multiply("ab"),
+      Subtract("ac"),
       Dropout({.rate = 0.25, .name = "x"}),
   };
 }
