@@ -52,7 +52,8 @@ void list(LayerConfig& config, BatchNormalizationOptions& options) {
   config.last_axis("axis");
   config.option("momentum", options.momentum);
   config.option("epsilon", options.epsilon);
-  for (const char* key : {"center", "scale"}) config.fixed(key, true);
+  config.option("center", options.center);
+  config.option("scale", options.scale);
   for (const char* key : {"beta_regularizer", "gamma_regularizer"}) config.fixed_null(key);
   config.option("beta_constraint", options.beta_constraint);
   config.option("gamma_constraint", options.gamma_constraint);
@@ -111,8 +112,10 @@ class BatchNormalizationImpl final : public LayerImpl {
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed&) override {
     const Shape channels{inputs[0].dim(-1)};
-    gamma_ = add_weight({.name = "gamma", .shape = channels, .initializer = ones()}, {}, options_.gamma_constraint);
-    beta_ = add_weight({.name = "beta", .shape = channels, .initializer = zeros()}, {}, options_.beta_constraint);
+    const VariableSpec gamma{.name = "gamma", .shape = channels, .initializer = ones()};
+    const VariableSpec beta{.name = "beta", .shape = channels, .initializer = zeros()};
+    gamma_ = options_.scale ? add_weight(gamma, {}, options_.gamma_constraint) : constant_weight(gamma);
+    beta_ = options_.center ? add_weight(beta, {}, options_.beta_constraint) : constant_weight(beta);
     moving_mean_ = add_statistic("moving_mean", channels, zeros());
     moving_variance_ = add_statistic("moving_variance", channels, ones());
   }

@@ -18,6 +18,11 @@ struct BatchNormalizationOptions {
   /// moving statistics with them. Costs one collective in the forward pass and one in the backward pass.
   bool synchronized = false;
   ///@{
+  /// Whether there is a beta, a gamma; otherwise it is 0, or 1.
+  bool center = true;
+  bool scale = true;
+  ///@}
+  ///@{
   /// Constraints of beta and gamma.
   Constraint beta_constraint{};
   Constraint gamma_constraint{};

@@ -68,4 +68,9 @@ Variable LayerImpl::add_weight(VariableSpec spec, const Regularizer& regularizer
   return variables_.emplace_back(std::move(variable));
 }
 
+Variable LayerImpl::constant_weight(VariableSpec spec) {
+  spec.trainable = false;
+  return Variable(std::move(spec));
+}
+
 }  // namespace lockstep

@@ -126,6 +126,8 @@ class LayerImpl {
   /// Creates a variable "layer/name" and appends it to `variables()`. Throws InvalidArgument that names it if the
   /// constraint uses axes that it does not have.
   Variable add_weight(VariableSpec spec, const Regularizer& regularizer = {}, const Constraint& constraint = {});
+  /// Creates a variable that is not one of the layer's weights: it is never trained, saved or counted.
+  static Variable constant_weight(VariableSpec spec);
   /// The value of an optional weight, such as a bias; undefined if the layer has none.
   static Tensor value_if_any(const Variable& weight) { return weight.defined() ? weight.value() : Tensor(); }
 

@@ -10,7 +10,8 @@ namespace {
 void list(LayerConfig& config, LayerNormalizationOptions& options) {
   config.last_axis("axis");
   config.option("epsilon", options.epsilon);
-  for (const char* key : {"center", "scale"}) config.fixed(key, true);
+  config.option("center", options.center);
+  config.option("scale", options.scale);
   config.fixed("rms_scaling", false);
   config.option("beta_initializer", options.beta_initializer);
   config.option("gamma_initializer", options.gamma_initializer);
@@ -47,10 +48,14 @@ class LayerNormalizationImpl final : public LayerImpl {
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
     const Shape features{inputs[0].dim(-1)};
-    gamma_ = add_weight({.name = "gamma", .shape = features, .initializer = options_.gamma_initializer(seed.key(0))},
-                        options_.gamma_regularizer, options_.gamma_constraint);
-    beta_ = add_weight({.name = "beta", .shape = features, .initializer = options_.beta_initializer(seed.key(1))},
-                       options_.beta_regularizer, options_.beta_constraint);
+    VariableSpec gamma{.name = "gamma", .shape = features, .initializer = options_.gamma_initializer(seed.key(0))};
+    VariableSpec beta{.name = "beta", .shape = features, .initializer = options_.beta_initializer(seed.key(1))};
+    if (!options_.scale) gamma.initializer = ones();
+    if (!options_.center) beta.initializer = zeros();
+    gamma_ = options_.scale ? add_weight(gamma, options_.gamma_regularizer, options_.gamma_constraint)
+                            : constant_weight(gamma);
+    beta_ =
+        options_.center ? add_weight(beta, options_.beta_regularizer, options_.beta_constraint) : constant_weight(beta);
   }
 
   LayerNormalizationOptions options_;

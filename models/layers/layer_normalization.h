@@ -13,6 +13,8 @@ struct LayerNormalizationOptions {
   ///@{
   /// Keras' arguments of these names, with its defaults where it has any.
   double epsilon = 1e-3;
+  bool center = true;
+  bool scale = true;
   SeededInitializer beta_initializer = zeros;
   SeededInitializer gamma_initializer = ones;
   Regularizer beta_regularizer{};

@@ -15,9 +15,9 @@ def images():
     x = layers.Conv2D(8, 3, dilation_rate=2, groups=2, activation="gelu")(x)
     x = layers.DepthwiseConv2D((3, 2), padding="same", depth_multiplier=2, activation="elu")(x)
     left = layers.SeparableConv2D(6, 3, strides=2, padding="same", use_bias=False)(x)
-    left = layers.LeakyReLU()(layers.BatchNormalization()(left))
+    left = layers.LeakyReLU()(layers.BatchNormalization(scale=False)(left))
     right = layers.SeparableConv2D(6, 3, strides=2, padding="same", depth_multiplier=2, activation="silu")(x)
-    right = layers.ReLU()(layers.LayerNormalization()(right))
+    right = layers.ReLU()(layers.LayerNormalization(center=False)(right))
     x = layers.Add()([left, right])
     x = layers.Concatenate(axis=1)([x, left])
     ends = [layers.GlobalAveragePooling2D()(x), layers.GlobalMaxPooling2D()(right)]

@@ -31,12 +31,12 @@ inline Model images_model() {
   SeparableConv2DOptions options{
       .filters = 6, .kernel_size = {3, 3}, .strides = {2, 2}, .padding = Padding::same, .use_bias = false};
   Symbol left = SeparableConv2D(options)(x);
-  left = LeakyReLU()(BatchNormalization()(left));
+  left = LeakyReLU()(BatchNormalization({.scale = false})(left));
   options.use_bias = true;
   options.depth_multiplier = 2;
   options.activation = Activation::silu;
   Symbol right = SeparableConv2D(options)(x);
-  right = ReLU()(LayerNormalization()(right));
+  right = ReLU()(LayerNormalization({.center = false})(right));
   x = Add()({left, right});
   x = Concatenate({.axis = 1})({x, left});
   const Symbol mean = GlobalAveragePooling2D()(x);

@@ -39,6 +39,30 @@ TEST(BatchNormalization, HasKerasWeights) {
   }
 }
 
+TEST(BatchNormalization, HasNoGammaOrBetaOnRequest) {
+  const Tensor x = random_tensor({3, 5, 4}, 1);
+  const Tensor ones = Tensor::full({4}, 1);
+  const Tensor zeros = Tensor::zeros({4});
+  const Tensor expected = batch_norm(x, ones, zeros).y;
+  const auto weights = [&](const BatchNormalizationOptions& options) {
+    const BatchNormalization layer = built(BatchNormalization(options), {{5, 4}});
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = call(layer, {x}, {.mode = Mode::train});
+    expect_same_bits(y, expected);
+    EXPECT_TRUE(tape.gradient(sum(square(y)), std::array{x})[0].defined());
+    return weights_of(layer);
+  };
+  EXPECT_THAT(weights({.scale = false}),
+              testing::ElementsAre("layer/beta (4)", "layer/moving_mean (4)", "layer/moving_variance (4)"));
+  EXPECT_THAT(weights({.center = false}),
+              testing::ElementsAre("layer/gamma (4)", "layer/moving_mean (4)", "layer/moving_variance (4)"));
+  EXPECT_THAT(weights({.center = false, .scale = false}),
+              testing::ElementsAre("layer/moving_mean (4)", "layer/moving_variance (4)"));
+  const BatchNormalization layer = built(BatchNormalization({.scale = false}), {{4}});
+  EXPECT_ERROR(InvalidArgument, "built for 4 channels, got (5)", shape_after(layer, {{5}}));
+}
+
 TEST(BatchNormalization, NormalizesByTheBatchInTraining) {
   const BatchNormalization layer = built(BatchNormalization(), {{5, 4}});
   const Tensor x = random_tensor({3, 5, 4}, 1);

@@ -22,6 +22,18 @@ TEST(LayerNormalization, ComputesTheOp) {
                    layer_norm(x, Tensor::full({7}, 1), Tensor::zeros({7}), 1e-3F));
 }
 
+TEST(LayerNormalization, HasNoGammaOrBetaOnRequest) {
+  const Tensor x = random_tensor({3, 5, 7}, 1);
+  const LayerNormalization unscaled = built(LayerNormalization({.scale = false, .beta_initializer = ones}), {{7}});
+  EXPECT_THAT(weights_of(unscaled), testing::ElementsAre("layer/beta (7)"));
+  expect_same_bits(call(unscaled, {x}), layer_norm(x, Tensor::full({7}, 1), Tensor::full({7}, 1)));
+  const LayerNormalization neither =
+      built(LayerNormalization({.center = false, .scale = false, .beta_initializer = ones, .gamma_initializer = zeros}),
+            {{7}});
+  EXPECT_THAT(weights_of(neither), testing::IsEmpty());
+  expect_same_bits(call(neither, {x}), layer_norm(x, Tensor::full({7}, 1), Tensor::zeros({7})));
+}
+
 TEST(LayerNormalization, RefusesWhatItCannotTake) {
   EXPECT_ERROR(InvalidArgument, "epsilon above 0, got 0", LayerNormalization({.epsilon = 0}));
   const LayerNormalization layer = built(LayerNormalization(), {{4}});
