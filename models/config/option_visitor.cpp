@@ -85,6 +85,10 @@ void OptionVisitor::option(const char* key, double& value) {
 
 void OptionVisitor::option(const char* key, std::optional<double>& value) {
   if (reading_ ? !values_->contains(key) : !value.has_value()) return;
+  if (reading_ && values_->at(key).is_null()) {
+    value.reset();
+    return fixed_null(key);  // it has been read
+  }
   double number = value.value_or(0);
   option(key, number);
   value = number;

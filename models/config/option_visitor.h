@@ -42,7 +42,7 @@ class OptionVisitor {
   void option(const char* key, std::vector<double>& value);
   ///@}
   ///@{
-  /// Not written where the value is empty.
+  /// Not written where the value is empty. A number may be null in files, too, as in Keras' own.
   void option(const char* key, std::optional<double>& value);
   void option_if_any(const char* key, std::vector<double>& value);
   ///@}

@@ -22,9 +22,19 @@ void list_activation(LayerConfig& config, ActivationOptions& options) {
   config.option("activation", options.activation);
 }
 
-void list_relu(LayerConfig& config, NoOptions&) {
-  config.fixed_null("max_value");
-  for (const char* key : {"negative_slope", "threshold"}) config.fixed(key, 0.0);
+void list_relu(LayerConfig& config, ReLUOptions& options) {
+  config.option("max_value", options.max_value);
+  config.option("negative_slope", options.negative_slope);
+  config.fixed("threshold", 0.0);
+}
+
+/// The function of a ReLU: one op where there is one, which is faster than two.
+std::function<Tensor(const Tensor&)> function_of(const ReLUOptions& options) {
+  const double slope = options.negative_slope;
+  const auto unbounded = [slope](const Tensor& x) { return slope == 0 ? relu(x) : leaky_relu(x, slope); };
+  if (!options.max_value) return unbounded;
+  if (*options.max_value == 6 && slope == 0) return [](const Tensor& x) { return relu6(x); };
+  return [unbounded, most = *options.max_value](const Tensor& x) { return minimum(unbounded(x), most); };
 }
 
 void list_leaky_relu(LayerConfig& config, LeakyReLUOptions& options) {
@@ -93,9 +103,15 @@ ActivationLayer ActivationLayer::from_config(LayerConfig& config) {
   return ActivationLayer(options.activation, options.name);
 }
 
-ReLU::ReLU(std::string name) : Layer(make("ReLU", relu, list_relu, NoOptions{.name = std::move(name)}, is_relu)) {}
+ReLU::ReLU(const ReLUOptions& options)
+    : Layer(make("ReLU", function_of(options), list_relu, options,
+                 options.max_value || options.negative_slope != 0 ? elementwise : is_relu)) {
+  require(options.max_value.value_or(0) >= 0 && options.negative_slope >= 0,
+          "ReLU needs a max_value and a negative_slope of at least 0, got {} and {}", options.max_value.value_or(0),
+          options.negative_slope);
+}
 
-ReLU ReLU::from_config(LayerConfig& config) { return ReLU(read_options(config, list_relu).name); }
+ReLU ReLU::from_config(LayerConfig& config) { return ReLU(read_options(config, list_relu)); }
 
 LeakyReLU::LeakyReLU(const LeakyReLUOptions& options)
     : Layer(make(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <lockstep/kernels/array/elementwise.h>
@@ -17,10 +18,17 @@ struct ActivationLayer : Layer {
   static ActivationLayer from_config(LayerConfig& config);
 };
 
-/// Keras' layers of single functions.
+/// ReLU's options.
+struct ReLUOptions {
+  std::optional<double> max_value{};  ///< upper bound of the result, not negative; none by default
+  double negative_slope = 0;          ///< factor of x below 0; not negative
+  /// Name of the layer; if empty, the model names it after its class.
+  std::string name{};
+};
+/// x, or negative_slope * x below 0, but at most max_value. Keras' threshold is not supported.
 struct ReLU : Layer {
-  /// max(0, x) of every element.
-  explicit ReLU(std::string name = {});
+  /// Throws InvalidArgument for a negative bound or slope.
+  explicit ReLU(const ReLUOptions& options = {});
   /// Lets `ReLU({})` mean the defaults.
   explicit ReLU(Defaults) : ReLU() {}
   /// The layer of a file's options.

@@ -17,7 +17,7 @@ def images():
     left = layers.SeparableConv2D(6, 3, strides=2, padding="same", use_bias=False)(x)
     left = layers.LeakyReLU()(layers.BatchNormalization(scale=False)(left))
     right = layers.SeparableConv2D(6, 3, strides=2, padding="same", depth_multiplier=2, activation="silu")(x)
-    right = layers.ReLU()(layers.LayerNormalization(center=False)(right))
+    right = layers.ReLU(0.75, 0.125)(layers.LayerNormalization(center=False)(right))
     x = layers.Add()([left, right])
     x = layers.Concatenate(axis=1)([x, left])
     ends = [layers.GlobalAveragePooling2D()(x), layers.GlobalMaxPooling2D()(right)]

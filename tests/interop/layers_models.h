@@ -36,7 +36,7 @@ inline Model images_model() {
   options.depth_multiplier = 2;
   options.activation = Activation::silu;
   Symbol right = SeparableConv2D(options)(x);
-  right = ReLU()(LayerNormalization({.center = false})(right));
+  right = ReLU({.max_value = 0.75, .negative_slope = 0.125})(LayerNormalization({.center = false})(right));
   x = Add()({left, right});
   x = Concatenate({.axis = 1})({x, left});
   const Symbol mean = GlobalAveragePooling2D()(x);

@@ -135,9 +135,10 @@ class Generator:
     def any_options(self, shape):
         draw = self.draw
         parts = lambda: {"center": not draw.chance(0.2), "scale": not draw.chance(0.2)}
+        relu = {"max_value": draw.pick([None, None, 6.0, 0.5]), "negative_slope": draw.pick([0.0, 0.0, 0.25])}
         found = [("BatchNormalization", {"momentum": draw.number(0.3, 0.99), "epsilon": draw.pick([1e-3, 0.01]), **parts()}),
                  ("Activation", {"activation": self.activation()}), ("LeakyReLU", {"negative_slope": draw.pick([0.1, 0.3, 0.0])}),
-                 ("ELU", {"alpha": draw.pick([1.0, 0.5])}), ("ReLU", {}), ("Softmax", {}), ("Flatten", {}),
+                 ("ELU", {"alpha": draw.pick([1.0, 0.5])}), ("ReLU", relu), ("Softmax", {}), ("Flatten", {}),
                  ("Dropout", {"rate": 0.0 if self.trainings else draw.pick([0.0, 0.25, 0.5])})]
         if shape[-1] > 2:  # with fewer, nearly equal values would give rounding errors as large as the result
             found.append(("LayerNormalization", {"epsilon": draw.pick([1e-3, 0.01]), **parts(),

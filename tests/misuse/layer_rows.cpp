@@ -75,6 +75,9 @@ Rows more_layer_rows() {
                               [] {
                                 called(Subtract(), {{4}, {4}, {4}});
                               }),
+      misuse<InvalidArgument>("ReLU", "a negative bound",
+                              "ReLU needs a max_value and a negative_slope of at least 0, got -1 and 0",
+                              [] { ReLU({.max_value = -1}); }),
       misuse<InvalidArgument>("ReLU", "two inputs", "ReLU takes one input, got 2",
                               [] {
                                 called(ReLU(), {{4}, {4}});

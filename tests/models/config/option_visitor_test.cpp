@@ -62,6 +62,7 @@ TEST(OptionVisitor, ReadsOtherFormsOfOneValue) {
   EXPECT_EQ(read({{"count", 10.0}}).count, 10);
   EXPECT_EQ(read({{"rate", 2}}).rate, 2);
   EXPECT_EQ(read({{"rate", {0.25}}}).rate, 0.25);
+  EXPECT_FALSE(read({{"limit", nullptr}}).limit);
   EXPECT_EQ(read({{"unknown", false}, {"other", nullptr}, {"more", 0}}).count, 1);
 }
 
@@ -73,7 +74,7 @@ TEST(OptionVisitor, SaysWhatWouldBeRight) {
   refused(R"({"count": 3000000000})", "the object: count cannot be 3000000000; it must be a whole number of 32 bits");
   refused(R"({"steps": 0.5})", "the object: steps cannot be 0.5; it must be a whole number");
   refused(R"({"rate": "high"})", "the object: rate cannot be \"high\"; it must be a number");
-  refused(R"({"limit": null})", "the object: limit cannot be null; it must be a number");
+  refused(R"({"limit": "high"})", "the object: limit cannot be \"high\"; it must be a number");
   refused(R"({"text": 1})", "the object: text cannot be 1; it must be text");
   refused(R"({"axes": [0.5]})", "the object: axes cannot be [0.5]; it must be a whole number, or a list of them");
   refused(R"({"thresholds": 1})", "the object: thresholds cannot be 1; it must be a list of numbers");

@@ -38,6 +38,20 @@ TEST(ActivationLayer, KerasLayersOfSingleFunctions) {
   EXPECT_ERROR(InvalidArgument, "ELU needs an alpha of at least 0, got -1", ELU({.alpha = -1}));
 }
 
+TEST(ReLU, HasABoundAndASlope) {
+  const Tensor x = random_tensor({2, 3, 4}, 1, -8, 8);
+  expect_same_bits(call(ReLU({.max_value = 6}), {x}), relu6(x));
+  expect_same_bits(call(ReLU({.max_value = 2}), {x}), minimum(relu(x), 2));
+  expect_same_bits(call(ReLU({.negative_slope = 0.25}), {x}), leaky_relu(x, 0.25));
+  expect_same_bits(call(ReLU({.max_value = 2, .negative_slope = 0.25}), {x}), minimum(leaky_relu(x, 0.25), 2));
+  for (const ReLUOptions& options : {ReLUOptions{.max_value = 6}, ReLUOptions{.negative_slope = 0.25}})
+    EXPECT_FALSE(ReLU(options).impl().traits().is_relu) << "it cannot be fused as a ReLU";
+  EXPECT_ERROR(InvalidArgument, "a max_value and a negative_slope of at least 0, got -1 and 0",
+               ReLU({.max_value = -1}));
+  EXPECT_ERROR(InvalidArgument, "a max_value and a negative_slope of at least 0, got 0 and -1",
+               ReLU({.negative_slope = -1}));
+}
+
 TEST(Reshape, FindsOutOneSize) {
   const Reshape layer({.target_shape = {4, -1}});
   EXPECT_EQ(shape_after(layer, {{2, 3, 6}}), (Shape{4, 9}));

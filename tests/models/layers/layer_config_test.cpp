@@ -125,7 +125,7 @@ std::vector<Layer> unusual_layers() {
       GlobalMaxPooling2D({.keepdims = true, .name = "l"}),
       GlobalAveragePooling2D({.keepdims = true, .name = "m"}),
       ActivationLayer(Activation::softsign, "n"),
-      ReLU("o"),
+      ReLU({.max_value = 6, .negative_slope = 0.125, .name = "o"}),
       LeakyReLU({.negative_slope = 0.125, .name = "p"}),
       ELU({.alpha = 0.5, .name = "q"}),
       Softmax("r"),
@@ -175,6 +175,11 @@ TEST(LayerConfig, HasKerasKeysAndValues) {
       "activity_regularizer": null, "kernel_constraint": null, "bias_constraint": null})")
                 .patch({{{"op", "replace"}, {"path", "/kernel_initializer"}, {"value", initializer("GlorotUniform")}},
                         {{"op", "replace"}, {"path", "/bias_initializer"}, {"value", initializer("Zeros")}}}));
+}
+
+TEST(LayerConfig, ReadsABoundThatIsNone) {
+  const Json config{{"name", "x"}, {"max_value", nullptr}, {"negative_slope", 0.0}, {"threshold", 0.0}};
+  EXPECT_TRUE(layer_of("ReLU", config).impl().traits().is_relu);
 }
 
 TEST(LayerConfig, ReadsKeras2) {
