@@ -43,6 +43,7 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<Maximum>("Maximum"),
                                          keras_class<Minimum>("Minimum"),
                                          keras_class<Multiply>("Multiply"),
+                                         keras_class<Permute>("Permute"),
                                          keras_class<ReLU>("ReLU"),
                                          keras_class<Reshape>("Reshape"),
                                          keras_class<SeparableConv2D>("SeparableConv2D"),

@@ -1,6 +1,9 @@
 #include "lockstep/models/layers/reshape.h"
 
+#include <algorithm>
 #include <cstdlib>
+
+#include <fmt/format.h>
 
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
@@ -9,6 +12,8 @@ namespace lockstep {
 namespace {
 
 void list(LayerConfig& config, ReshapeOptions& options) { config.option("target_shape", options.target_shape); }
+
+void list(LayerConfig& config, PermuteOptions& options) { config.option("dims", options.dims); }
 
 void list(LayerConfig& config, ZeroPadding2DOptions& options) {
   config.option("padding", options.padding);
@@ -60,6 +65,41 @@ class ReshapeImpl final : public LayerImpl {
   Shape target_;
 };
 
+class PermuteImpl final : public LayerImpl {
+ public:
+  explicit PermuteImpl(const PermuteOptions& options)
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), dims_(options.dims) {
+    std::vector<std::int64_t> sorted = dims_;
+    std::ranges::sort(sorted);
+    for (std::size_t i = 0; i < sorted.size(); ++i)
+      require(sorted[i] == static_cast<std::int64_t>(i) + 1,
+              "Permute needs dims that are the numbers from 1 to {} in some order, got ({})", sorted.size(),
+              fmt::join(dims_, ", "));
+  }
+
+  std::string_view class_name() const override { return "Permute"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& input = only_input(class_name(), inputs);
+    require(static_cast<std::size_t>(input.rank()) == dims_.size(), "Permute with dims ({}) takes {} axes, got {}",
+            fmt::join(dims_, ", "), dims_.size(), input);
+    Shape result;
+    for (const std::int64_t dim : dims_) result.push_back(input[static_cast<int>(dim) - 1]);
+    return result;
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    std::vector<int> axes{0};
+    axes.insert(axes.end(), dims_.begin(), dims_.end());
+    return transpose(inputs[0], axes);
+  }
+
+  void describe(LayerConfig& config) const override { write_options(config, list, PermuteOptions{.dims = dims_}); }
+
+ private:
+  std::vector<std::int64_t> dims_;
+};
+
 class ZeroPadding2DImpl final : public LayerImpl {
  public:
   explicit ZeroPadding2DImpl(const ZeroPadding2DOptions& options)
@@ -91,6 +131,10 @@ class ZeroPadding2DImpl final : public LayerImpl {
 Reshape::Reshape(const ReshapeOptions& options) : Layer(std::make_shared<ReshapeImpl>(options)) {}
 
 Reshape Reshape::from_config(LayerConfig& config) { return Reshape(read_options<ReshapeOptions>(config, list)); }
+
+Permute::Permute(const PermuteOptions& options) : Layer(std::make_shared<PermuteImpl>(options)) {}
+
+Permute Permute::from_config(LayerConfig& config) { return Permute(read_options<PermuteOptions>(config, list)); }
 
 ZeroPadding2D::ZeroPadding2D(const ZeroPadding2DOptions& options)
     : Layer(std::make_shared<ZeroPadding2DImpl>(options)) {}

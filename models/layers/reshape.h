@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/models/layers/layer.h>
@@ -21,6 +23,22 @@ struct Reshape : Layer {
   explicit Reshape(const ReshapeOptions& options);
   /// Makes the layer from the options in a file.
   static Reshape from_config(LayerConfig& config);
+};
+
+/// Permute's options.
+struct PermuteOptions {
+  std::vector<std::int64_t> dims{};  ///< order of the axes, from 1, without the batch axis
+  /// Name of the layer; if empty, the model derives one from the class name.
+  std::string name{};
+};
+
+/// Gives each example its axes in another order: axis i of the result is axis dims[i] of the input. The elements are
+/// not copied.
+struct Permute : Layer {
+  /// Throws InvalidArgument unless `dims` has each number from 1 to its size once.
+  explicit Permute(const PermuteOptions& options);
+  /// Makes the layer from the options in a file.
+  static Permute from_config(LayerConfig& config);
 };
 
 /// ZeroPadding2D's options.

@@ -33,7 +33,7 @@ def sequences():
     x = layers.Dense(6, activation="gelu")(layers.LayerNormalization()(x))
     x = layers.LSTM(7, return_sequences=True)(x)
     x = layers.Dense(5, activation="softmax", use_bias=False)(layers.Reshape((3, 3, 7))(x))
-    x = layers.Reshape((9, 5))(x)
+    x = layers.Reshape((9, 5))(layers.Permute((2, 3, 1))(x))
     return keras.Model(vector, layers.Dense(4)(layers.GRU(5)(x)))
 
 

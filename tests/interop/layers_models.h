@@ -52,7 +52,7 @@ inline Model sequences_model() {
   x = LSTM({.units = 7, .return_sequences = true})(x);
   x = Dense({.units = 5, .activation = Activation::softmax, .use_bias = false})(
       Reshape({.target_shape = {3, 3, 7}})(x));
-  x = Reshape({.target_shape = {9, 5}})(x);
+  x = Reshape({.target_shape = {9, 5}})(Permute({.dims = {2, 3, 1}})(x));
   return {vector, Dense({.units = 4})(GRU({.units = 5})(x))};
 }
 

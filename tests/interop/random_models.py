@@ -143,6 +143,8 @@ class Generator:
         if shape[-1] > 2:  # with fewer, nearly equal values would give rounding errors as large as the result
             found.append(("LayerNormalization", {"epsilon": draw.pick([1e-3, 0.01]), **parts(),
                                                  **self.weight_options("gamma", "beta")}))
+        if len(shape) > 1:
+            found.append(("Permute", {"dims": [int(axis) for axis in draw.random.permutation(len(shape)) + 1]}))
         return found
 
     def image_options(self, shape):

@@ -75,6 +75,11 @@ Rows more_layer_rows() {
                               [] {
                                 called(Subtract(), {{4}, {4}, {4}});
                               }),
+      misuse<InvalidArgument>("Permute", "an axis twice",
+                              "Permute needs dims that are the numbers from 1 to 2 in some order, got (1, 1)",
+                              [] {
+                                Permute({.dims = {1, 1}});
+                              }),
       misuse<InvalidArgument>("ReLU", "a negative bound",
                               "ReLU needs a max_value and a negative_slope of at least 0, got -1 and 0",
                               [] { ReLU({.max_value = -1}); }),

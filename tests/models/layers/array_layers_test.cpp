@@ -52,6 +52,17 @@ TEST(ReLU, HasABoundAndASlope) {
                ReLU({.negative_slope = -1}));
 }
 
+TEST(Permute, GivesAxesInAnotherOrder) {
+  const Permute layer({.dims = {3, 1, 2}});
+  EXPECT_EQ(shape_after(layer, {{3, 4, 5}}), (Shape{5, 3, 4}));
+  const Tensor x = random_tensor({2, 3, 4, 5}, 1);
+  expect_same_bits(call(layer, {x}), transpose(x, {0, 3, 1, 2}));
+  EXPECT_EQ(call(layer, {Tensor::zeros({0, 3, 4, 5})}).shape(), (Shape{0, 5, 3, 4})) << "a replica without rows";
+  EXPECT_ERROR(InvalidArgument, "the numbers from 1 to 2 in some order, got (0, 1)", Permute({.dims = {0, 1}}));
+  EXPECT_ERROR(InvalidArgument, "the numbers from 1 to 2 in some order, got (1, 1)", Permute({.dims = {1, 1}}));
+  EXPECT_ERROR(InvalidArgument, "Permute with dims (3, 1, 2) takes 3 axes, got (3, 4)", shape_after(layer, {{3, 4}}));
+}
+
 TEST(Reshape, FindsOutOneSize) {
   const Reshape layer({.target_shape = {4, -1}});
   EXPECT_EQ(shape_after(layer, {{2, 3, 6}}), (Shape{4, 9}));

@@ -139,6 +139,7 @@ std::vector<Layer> unusual_layers() {
       Minimum("aa"),
       Multiply("ab"),
       Subtract("ac"),
+      Permute({.dims = {2, 1}, .name = "ad"}),
       Dropout({.rate = 0.25, .name = "x"}),
   };
 }

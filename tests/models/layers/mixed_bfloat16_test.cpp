@@ -76,6 +76,7 @@ std::vector<Case> cases() {
       {"Average", make<Average>(), {image, image}},
       {"Maximum", make<Maximum>(), {image, image}},
       {"Multiply", make<Multiply>(), {image, {image[2]}}},
+      {"Permute", make<Permute>(PermuteOptions{.dims = {3, 1, 2}}), {image}},
       {"Dropout", make<Dropout>(DropoutOptions{.rate = 0.25}), {image}},
       {"LayerNormalization", make<LayerNormalization>(LayerNormalizationOptions{}), {{5, 12}}, true},
       {"LSTM", make<LSTM>(LstmOptions{.units = 4}), {{5, 3}}, true},
