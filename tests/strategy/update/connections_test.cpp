@@ -41,7 +41,7 @@ TEST(Connections, OfReplicasThatShareAGpuAreNotNccls) {
   ReplicaGroup group(logical_gpus(gpus + 1), std::chrono::seconds(1));
   const Connections automatic = connect(group, logical_gpus(gpus + 1));
   EXPECT_NE(dynamic_cast<const SharedMemoryCommunicator*>(automatic.communicator.get()), nullptr);
-  EXPECT_THAT(refusal(gpus + 1, CrossDeviceOps::nccl), HasSubstr("one replica on each physical"));
+  EXPECT_THAT(refusal(gpus + 1, CrossDeviceOps::nccl), HasSubstr("a physical GPU for each replica"));
 }
 
 }  // namespace

@@ -357,7 +357,7 @@ TEST(NcclUpdate, LeavesDividingToNcclWhereThatGivesTheSameBits) {
 }
 
 TEST(NcclUpdate, RefusesReplicasThatShareAGpu) {
-  EXPECT_ERROR(Unsupported, "are on 8: use shared-memory",
+  EXPECT_ERROR(Unsupported, "are on 8 physical GPU(s): use other devices or shared-memory",
                MirroredStrategy(logical_gpus(9), {.cross_device_ops = CrossDeviceOps::nccl}));
 }
 
