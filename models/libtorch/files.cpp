@@ -17,18 +17,19 @@ namespace {
 
 bool is_safetensors(const std::string& path) { return std::filesystem::path(path).extension() == ".safetensors"; }
 
+void check_kept_by_safetensors(const std::string& name, const torch::Tensor& value) {
+  require<Unsupported>(dtype_of(value.scalar_type()).has_value(),
+                       "'{}' is {}, which .safetensors files of lockstep do not hold: use .pt", name,
+                       torch::toString(value.scalar_type()));
+}
+
 std::vector<std::byte> safetensors_of(const ModuleReplicas& modules) {
   std::vector<NamedTensor> named;
   modules.with_mean_buffers([&](torch::nn::Module& /*first*/) {
     for (const NamedTensors& tensors : modules.tensors()) {
       const torch::Tensor& value = tensors.replicas.front();
-      const std::optional<DType> dtype = dtype_of(value.scalar_type());
-      require<Unsupported>(dtype.has_value(),
-                           "'{}' is {}, which .safetensors files of lockstep do not hold: save it as .pt", tensors.name,
-                           torch::toString(value.scalar_type()));
-      const LogicalDevice host;
-      named.push_back({tensors.name, Tensor::empty(shape_of(value), *dtype, host)});
-      as_torch(named.back().value).copy_(value);
+      check_kept_by_safetensors(tensors.name, value);
+      named.push_back({tensors.name, from_torch(value)});
     }
   });
   return safetensors_contents(named);
@@ -38,10 +39,8 @@ void load_safetensors(const ModuleReplicas& modules, const std::string& path) {
   std::vector<SafetensorsFile::Expected> expected;
   for (const NamedTensors& tensors : modules.tensors()) {
     const torch::Tensor& value = tensors.replicas.front();
-    const std::optional<DType> dtype = dtype_of(value.scalar_type());
-    require<Unsupported>(dtype.has_value(), "'{}' is {}, which .safetensors files of lockstep do not hold",
-                         tensors.name, torch::toString(value.scalar_type()));
-    expected.push_back({tensors.name, *dtype, shape_of(value)});
+    check_kept_by_safetensors(tensors.name, value);
+    expected.push_back({tensors.name, *dtype_of(value.scalar_type()), shape_of(value)});
   }
   const std::vector<Tensor> values = SafetensorsFile(path).read_exactly(expected);
   const torch::NoGradGuard no_grad;

@@ -133,7 +133,7 @@ void GradientSums::take(int replica, std::size_t variable) {
   torch::Tensor& gradient = parameter.value.mutable_grad();
   if (shares_memory(gradient, parameter.sum)) return;
   const torch::NoGradGuard no_grad;
-  parameter.sum.copy_(gradient);
+  parameter.sum.copy_(gradient.is_sparse() ? gradient.to_dense() : gradient);
   gradient = parameter.sum;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -47,9 +48,10 @@ class Mirrored : public Replicated<Module> {
     const GradientSums::Pause pause(modules_->gradients(), replica_here(this->strategy()));
     return std::forward<Step>(step)();
   }
-  /// Names of the parameters that no replica's loss depended on in this replica's last backward. They have no gradient.
+  /// Names of the parameters that no replica's loss depended on in the last backward. They have no gradient. Call it in
+  /// a replica after backward, or outside replicas.
   std::vector<std::string> unused_parameters() const {
-    return modules_->unused_parameters(replica_here(this->strategy()));
+    return modules_->unused_parameters(std::max(0, current_context().replica));
   }
   /// The modules without their type, for save() and load().
   operator const ModuleReplicas&() const { return *modules_; }  // NOLINT: implicit

@@ -9,6 +9,7 @@
 #include <torch/utils.h>
 
 #include <lockstep/models/libtorch/tensor.h>
+#include <lockstep/strategy/comm/cluster/cluster.h>
 
 namespace lockstep::libtorch {
 namespace {
@@ -53,6 +54,16 @@ std::vector<NamedTensors> tensors_of(const std::vector<std::shared_ptr<torch::nn
   return tensors;
 }
 
+/// Gives the first module of every worker the chief's values.
+void take_values_of_chief(Cluster& workers, const std::vector<NamedTensors>& all) {
+  for (const NamedTensors& tensors : all) {
+    torch::Tensor first = tensors.replicas.front().detach();
+    const torch::Tensor values = first.contiguous();
+    workers.broadcast("the values of a mirrored module", {static_cast<std::byte*>(values.data_ptr()), values.nbytes()});
+    first.copy_(values);
+  }
+}
+
 void check(const Strategy& strategy) {
   check_outside_replicas("mirror() was called");
   for (const LogicalDevice& device : strategy.devices())
@@ -69,6 +80,7 @@ void check(const Strategy& strategy) {
 ModuleReplicas::ModuleReplicas(const Strategy& strategy, std::vector<std::shared_ptr<torch::nn::Module>> modules)
     : strategy_(strategy), modules_(std::move(modules)), tensors_((check(strategy), tensors_of(modules_))) {
   const torch::NoGradGuard no_grad;
+  if (Cluster* const workers = strategy_.state()->cluster()) take_values_of_chief(*workers, tensors_);
   at::get_num_threads();  // sets this thread's number before the replicas set theirs
   std::vector<const NamedTensors*> trained;
   for (const NamedTensors& tensors : tensors_) {

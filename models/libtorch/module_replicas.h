@@ -38,7 +38,7 @@ class ModuleReplicas {
   const std::vector<Variable>& parameters() const { return parameters_; }
   /// All parameters, in the order of named_parameters(), then all buffers.
   const std::vector<NamedTensors>& tensors() const { return tensors_; }
-  /// As Mirrored::unused_parameters, in the last backward of `replica`.
+  /// As Mirrored::unused_parameters, in the last backward of replica `replica`.
   std::vector<std::string> unused_parameters(int replica) const;
   /// The sums of the parameters' gradients.
   GradientSums& gradients() const { return *gradients_; }

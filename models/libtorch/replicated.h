@@ -9,8 +9,9 @@
 
 namespace lockstep::libtorch {
 
-/// The calling thread's replica of `strategy`; 0 outside replicas. In a replica, lets libtorch's ops use the replica's
-/// share of the cores. Throws LogicError in a replica of another strategy.
+/// The calling thread's replica of `strategy`; outside replicas 0 if there is only one. In a replica, lets libtorch's
+/// ops use the replica's share of the cores. Throws LogicError in a replica of another strategy, and outside replicas
+/// if there are several.
 int replica_here(const Strategy& strategy);
 
 /// An object for each replica of this process, such as a libtorch optimizer or learning rate scheduler. A handle:
@@ -22,13 +23,20 @@ class Replicated {
   Replicated(Strategy strategy, std::vector<std::shared_ptr<T>> replicas)
       : strategy_(std::move(strategy)), replicas_(std::move(replicas)) {}
 
-  /// The object of the calling thread's replica; outside replicas the first one's. Throws LogicError in a replica of
-  /// another strategy.
+  /// The object of the calling thread's replica. Throws as replica_here: outside replicas use for_each() or first().
   const std::shared_ptr<T>& here() const { return replicas_[static_cast<std::size_t>(replica_here(strategy_))]; }
   /// As here().
   T* operator->() const { return here().get(); }
   /// As here().
   T& operator*() const { return *here(); }
+  /// Calls visit(object) for each replica of this process, outside replicas: to switch a module to eval(), or to step a
+  /// scheduler.
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    for (const std::shared_ptr<T>& replica : replicas_) visit(*replica);
+  }
+  /// The object of this process's first replica, to read from outside replicas.
+  const std::shared_ptr<T>& first() const { return replicas_.front(); }
   /// The objects of all replicas of this process.
   const std::vector<std::shared_ptr<T>>& replicas() const { return replicas_; }
   /// The strategy of the replicas.

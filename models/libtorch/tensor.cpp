@@ -23,6 +23,17 @@ torch::Tensor as_torch(const Tensor& tensor) {
       tensor.raw_data(), sizes, strides, [tensor](void* /*memory*/) {}, torch::TensorOptions(dtype->second));
 }
 
+Tensor from_torch(const torch::Tensor& tensor) {
+  const std::optional<DType> dtype = dtype_of(tensor.scalar_type());
+  require<Unsupported>(dtype.has_value(), "lockstep has no tensors of {}; it has Float, BFloat16, Int, Long and Byte",
+                       torch::toString(tensor.scalar_type()));
+  const LogicalDevice host;
+  const Tensor copy = Tensor::empty(shape_of(tensor), *dtype, host);
+  const torch::NoGradGuard no_grad;
+  as_torch(copy).copy_(tensor);
+  return copy;
+}
+
 Shape shape_of(const torch::Tensor& tensor) {
   Shape shape;
   for (const std::int64_t size : tensor.sizes()) shape.push_back(size);

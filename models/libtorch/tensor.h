@@ -13,6 +13,10 @@ namespace lockstep::libtorch {
 /// A libtorch tensor with the same elements, dtype, shape and strides, which shares the memory and keeps it alive.
 /// Precondition: `tensor` is in host memory.
 torch::Tensor as_torch(const Tensor& tensor);
+/// A dense host tensor with a copy of the elements, for Strategy::reduce or gather:
+/// `strategy.reduce(ReduceOp::sum, losses.transform(libtorch::from_torch))`. Throws Unsupported for dtypes that
+/// lockstep does not have, and as shape_of.
+Tensor from_torch(const torch::Tensor& tensor);
 /// The sizes of a tensor. Throws InvalidArgument for more than Shape::max_rank axes.
 Shape shape_of(const torch::Tensor& tensor);
 /// lockstep's name of a dtype; nothing for those that it does not have.

@@ -79,7 +79,7 @@ TEST_P(MirroredModule, TrainsAsOneModuleOnTheWholeBatch) {
   const auto net = mirrored_net(strategy);
   const auto optimizer = libtorch::optimizer<torch::optim::AdamW>(net, options);
   EXPECT_THAT(train(net, optimizer, uneven_batches), testing::Pointwise(testing::DoubleNear(1e-5), expected));
-  EXPECT_LT(difference(*net, *alone.net), 1e-5);
+  EXPECT_LT(difference(*net.first(), *alone.net), 1e-5);
   EXPECT_TRUE(replicas_are_equal(net));
 }
 
@@ -91,7 +91,7 @@ TEST_P(MirroredModule, ExchangesLargeModulesInSeveralBuckets) {
   const MirroredStrategy strategy = cpus(GetParam());
   const auto net = mirrored_net(strategy, hidden);
   train(net, libtorch::optimizer<torch::optim::SGD>(net, options), {5, 6, 7});
-  EXPECT_LT(difference(*net, *alone.net), 1e-5);
+  EXPECT_LT(difference(*net.first(), *alone.net), 1e-5);
   EXPECT_TRUE(replicas_are_equal(net));
 }
 
@@ -104,7 +104,7 @@ TEST(MirroredModule, TrainsToTheSameBitsTwice) {
     train(net, libtorch::optimizer<torch::optim::Adam>(net, torch::optim::AdamOptions(1e-2)), uneven_batches);
     return net;
   };
-  EXPECT_EQ(difference(*trained(), *trained()), 0);
+  EXPECT_EQ(difference(*trained().first(), *trained().first()), 0);
 }
 
 TEST(MirroredModule, LeavesTheGeneratorAsAfterOneModule) {
@@ -137,7 +137,7 @@ TEST(MirroredModule, ClipsTheNormOfTheSums) {
   (loss_sum(alone->forward(all.data), all.target) / 7).backward();
   const double expected = clip(*alone);
   EXPECT_THAT(norms.local_results(), testing::Each(testing::DoubleNear(expected, 1e-6)));
-  EXPECT_TRUE(torch::allclose(net->first->weight.grad(), alone->first->weight.grad(), 1e-4, 1e-7));
+  EXPECT_TRUE(torch::allclose(net.first()->first->weight.grad(), alone->first->weight.grad(), 1e-4, 1e-7));
 }
 
 TEST(MirroredModule, AccumulatesWithoutSumsInNoSync) {
@@ -154,7 +154,7 @@ TEST(MirroredModule, AccumulatesWithoutSumsInNoSync) {
       },
       first, second);
   SmallNet alone;
-  torch::nn::utils::vector_to_parameters(torch::nn::utils::parameters_to_vector(net->parameters()),
+  torch::nn::utils::vector_to_parameters(torch::nn::utils::parameters_to_vector(net.first()->parameters()),
                                          alone->parameters());
   loss_sum(alone->forward(all.data), all.target).backward();
   for (const auto& module : net.replicas())
@@ -196,7 +196,7 @@ TORCH_MODULE(Branches);
 TEST(UnusedParameters, HaveNoGradientAndAreNamed) {
   const MirroredStrategy strategy = cpus(3);
   const auto net = libtorch::mirror(strategy, [] { return Branches(); });
-  const torch::Tensor before = net->never->weight.detach().clone();
+  const torch::Tensor before = net.first()->never->weight.detach().clone();
   const auto optimizer =
       libtorch::optimizer<torch::optim::AdamW>(net, torch::optim::AdamWOptions(0.1).weight_decay(0.5));
   const torch::Tensor x = torch::ones({2, 8});
@@ -229,7 +229,7 @@ TEST(UnusedParameters, MayDifferFromStepToStep) {
   step([](BranchesImpl& own) { return own.used; });
   step([](BranchesImpl& own) { return own.sometimes; });
   EXPECT_THAT(net.unused_parameters(), ElementsAre("used.weight", "used.bias", "never.weight", "never.bias"));
-  EXPECT_FALSE(net->used->weight.grad().defined());
+  EXPECT_FALSE(net.first()->used->weight.grad().defined());
 }
 
 /// Registers one parameter under two names.
@@ -242,7 +242,16 @@ TEST(SharedParameters, AreSummedOnce) {
   const MirroredStrategy strategy = cpus(2);
   const auto net = libtorch::mirror(strategy, [] { return std::make_shared<TiedImpl>(); });
   strategy.run([&] { (net->weight.sum() + 2 * net->weight.sum()).backward(); });
-  EXPECT_TRUE(torch::equal(net->weight.grad(), torch::full({4, 4}, 6.0)));
+  EXPECT_TRUE(torch::equal(net.first()->weight.grad(), torch::full({4, 4}, 6.0)));
+}
+
+TEST(SparseGradients, AreSummedAsDenseOnes) {
+  const MirroredStrategy strategy = cpus(2);
+  const auto net =
+      libtorch::mirror(strategy, [] { return torch::nn::Embedding(torch::nn::EmbeddingOptions(4, 2).sparse(true)); });
+  strategy.run([&] { net->forward(torch::tensor({1, 1 + get_replica_context().local_replica()})).sum().backward(); });
+  const torch::Tensor counts = torch::tensor({{0, 0}, {3, 3}, {1, 1}, {0, 0}}).to(torch::kFloat);
+  for (const auto& module : net.replicas()) EXPECT_TRUE(torch::equal(module->weight.grad(), counts));
 }
 
 TEST(FrozenParameters, AreEqualOnAllReplicasAndHaveNoGradient) {
@@ -255,7 +264,7 @@ TEST(FrozenParameters, AreEqualOnAllReplicasAndHaveNoGradient) {
   EXPECT_TRUE(replicas_are_equal(net));
   const libtorch::ReplicaBatches batch(strategy, rows(4));
   strategy.run([&](const Rows& own) { loss_sum(net->forward(own.data), own.target).backward(); }, batch);
-  EXPECT_FALSE(net->first->weight.grad().defined());
+  EXPECT_FALSE(net.first()->first->weight.grad().defined());
   EXPECT_THAT(net.unused_parameters(), IsEmpty());
 }
 
@@ -339,6 +348,16 @@ TEST(Mirror, RefusesWhatItCannotTrain) {
   const MirroredStrategy strategy = cpus(2);
   EXPECT_THAT([&] { strategy.run([&] { libtorch::mirror(strategy, [] { return SmallNet(); }); }); },
               ThrowsMessage<LogicError>(HasSubstr("mirror() was called inside a replica")));
+}
+
+TEST(Replicated, IsNotReachedFromOutsideByAnArrow) {
+  const auto net = mirrored_net(cpus(2));
+  EXPECT_THAT([&] { net->eval(); },
+              ThrowsMessage<LogicError>("outside run() there is one of this for each of 2 replicas: use for_each() for "
+                                        "all of them, or first() to read one"));
+  net.for_each([](SmallNetImpl& own) { own.eval(); });
+  for (const auto& module : net.replicas()) EXPECT_FALSE(module->is_training());
+  mirrored_net(cpus(1))->eval();
 }
 
 TEST(Mirror, BelongsToOneStrategy) {

@@ -34,5 +34,16 @@ TEST(AsTorch, TakesTensorsWithoutElementsAndScalars) {
   EXPECT_EQ(libtorch::as_torch(Tensor::scalar(2.0F)).item<float>(), 2);
 }
 
+TEST(FromTorch, CopiesElementsInRowMajorOrder) {
+  const torch::Tensor tensor = torch::tensor({{1, 2, 3}, {4, 5, 6}}).t();
+  const Tensor copy = libtorch::from_torch(tensor);
+  EXPECT_EQ(copy.shape(), Shape({3, 2}));
+  EXPECT_THAT(copy.to_vector<std::int64_t>(), testing::ElementsAre(1, 4, 2, 5, 3, 6));
+  EXPECT_EQ(libtorch::from_torch(torch::tensor(2.5F).requires_grad_()).item<float>(), 2.5F);
+  EXPECT_THAT([] { libtorch::from_torch(torch::zeros({1}, torch::kDouble)); },
+              testing::ThrowsMessage<Unsupported>(
+                  "lockstep has no tensors of Double; it has Float, BFloat16, Int, Long and Byte"));
+}
+
 }  // namespace
 }  // namespace lockstep::test

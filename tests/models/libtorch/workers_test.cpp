@@ -1,0 +1,80 @@
+// Training of libtorch modules by several workers (support/workers.h) equals training of one module on whole batches.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/temporary_folder.h>
+#include <support/workers.h>
+
+#include <lockstep/models/libtorch/distribute.h>
+#include <lockstep/models/libtorch/files.h>
+#include <lockstep/strategy/core/replica_context.h>
+#include <lockstep/strategy/strategies/verify.h>
+
+#include "nets.h"
+
+namespace lockstep::test {
+namespace {
+
+class ModulesOfWorkers : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_NE(cluster_, nullptr) << "start this program with mpirun"; }
+
+  const MultiWorkerMirroredStrategy strategy_ = workers();
+  Cluster* const cluster_ = strategy_.state()->cluster();
+};
+
+TEST_F(ModulesOfWorkers, StartWithTheChiefsValues) {
+  torch::manual_seed(1 + cluster_->rank());
+  const auto net = libtorch::mirror(strategy_, [] { return SmallNet(); });
+  torch::manual_seed(1);
+  const SmallNet of_chief;
+  EXPECT_EQ(difference(*net.first(), *of_chief), 0);
+}
+
+TEST_F(ModulesOfWorkers, TrainAsOneModuleOnTheWholeBatch) {
+  const auto net = mirrored_net(strategy_, 100'000);  // several buckets
+  const auto optimizer = libtorch::optimizer<torch::optim::Adam>(net, torch::optim::AdamOptions(1e-3));
+  torch::manual_seed(7);
+  SmallNet alone(100'000);
+  torch::optim::Adam of_alone(alone->parameters(), torch::optim::AdamOptions(1e-3));
+  std::uint64_t seed = 0;
+  for (const std::int64_t size : {7, 8, 1, 5}) {  // 1 leaves workers without rows
+    const Rows all = rows(size, ++seed);
+    const libtorch::ReplicaBatches batch(strategy_, all);
+    strategy_.run(
+        [&](const Rows& own) {
+          optimizer->zero_grad();
+          (loss_sum(net->forward(own.data), own.target) / batch.global_size()).backward();
+          optimizer->step();
+        },
+        batch);
+    of_alone.zero_grad();
+    (loss_sum(alone->forward(all.data), all.target) / size).backward();
+    of_alone.step();
+  }
+  EXPECT_LT(difference(*net.first(), *alone), 2e-5);
+  EXPECT_TRUE(replicas_are_equal(net));
+  const auto& modules = static_cast<const libtorch::ModuleReplicas&>(net);
+  EXPECT_NO_THROW(verify_mirrored(modules.parameters(), cluster_));
+}
+
+TEST_F(ModulesOfWorkers, CountParametersThatOneWorkerUses) {
+  const auto net = mirrored_net(strategy_);
+  strategy_.run([&] {
+    const torch::Tensor x = torch::ones({1, 8});
+    const bool last_replica = get_replica_context().replica_id_in_sync_group() == strategy_.num_replicas_in_sync() - 1;
+    (last_replica ? net->forward(x) : net->first(x)).sum().backward();
+  });
+  EXPECT_THAT(net.unused_parameters(), testing::IsEmpty());
+  EXPECT_EQ(net.first()->last->bias.grad()[0].item<float>(), 1);
+}
+
+TEST_F(ModulesOfWorkers, AreSavedByTheChief) {
+  const TemporaryFolder folder;  // each worker has its own
+  const auto net = mirrored_net(strategy_);
+  libtorch::save(net, folder / "net.pt");
+  EXPECT_EQ(folder.names().size(), cluster_->is_chief() ? 1U : 0U);
+}
+
+}  // namespace
+}  // namespace lockstep::test
