@@ -14,9 +14,6 @@ if(LOCKSTEP_HAVE_LIBTORCH)  # a component of its own: find_package(lockstep COMP
   install(TARGETS lockstep_libtorch EXPORT lockstepLibtorchTargets)
 endif()
 
-if(NOT LOCKSTEP_HAVE_LIBTORCH)
-  list(FILTER LOCKSTEP_HEADERS EXCLUDE REGEX ^models/libtorch/)
-endif()
 # One by one: installing whole folders would also create those without headers.
 foreach(header ${LOCKSTEP_HEADERS})
   cmake_path(GET header PARENT_PATH folder)

@@ -5,6 +5,9 @@
 set(LOCKSTEP_FOLDERS runtime kernels strategy models)
 list(TRANSFORM LOCKSTEP_FOLDERS APPEND "/*.h" OUTPUT_VARIABLE patterns)
 file(GLOB_RECURSE LOCKSTEP_HEADERS CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${patterns})
+if(NOT LOCKSTEP_HAVE_LIBTORCH)
+  list(FILTER LOCKSTEP_HEADERS EXCLUDE REGEX "^models/libtorch/")
+endif()
 
 # Sources include <lockstep/runtime/tensor/tensor.h>, both in the build tree and after installation.
 set(LOCKSTEP_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
