@@ -67,7 +67,7 @@ Tensor to_dense(const IndexedSlices& slices) try {
   rethrow_from("to_dense", error);
 }
 
-Tensor to_dense(const DenseOrSparse& value) {
+Tensor as_dense(const DenseOrSparse& value) {
   const auto* const dense = std::get_if<Tensor>(&value);
   return dense ? *dense : to_dense(std::get<IndexedSlices>(value));
 }

@@ -9,8 +9,8 @@ namespace lockstep {
 /// The dense tensor; rows with the same index are added in their order. Throws InvalidArgument for other dtypes, shapes
 /// that do not fit, and an index outside the tensor.
 Tensor to_dense(const IndexedSlices& slices);
-/// The value itself if it is dense, otherwise as above.
-Tensor to_dense(const DenseOrSparse& value);
+/// The value itself if it is dense, otherwise to_dense of it.
+Tensor as_dense(const DenseOrSparse& value);
 
 /// Adds the rows in their order to the dense tensor `to`, of the slices' dense shape and dtype. Throws as to_dense;
 /// shapes and dtypes are checked before anything is written.

@@ -81,7 +81,7 @@ std::vector<DenseOrSparse> all_reduce(Communicator& communicator, int replica, R
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!kinds.all_sparse(i)) {
       dense_places.push_back(i);
-      dense.push_back(to_dense(values[i]));
+      dense.push_back(as_dense(values[i]));
       continue;
     }
     require<Unsupported>(op == ReduceOp::sum || op == ReduceOp::mean,

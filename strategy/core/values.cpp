@@ -78,7 +78,7 @@ DenseOrSparse Strategy::reduce(ReduceOpOrName op, const PerReplica<DenseOrSparse
   if (Cluster* const workers = state_->cluster()) all_sparse = sum_over(*workers, "reduce", all_sparse ? 0 : 1) == 0;
   if (all_sparse)
     return reduce(op, values.transform([](const DenseOrSparse& value) { return std::get<IndexedSlices>(value); }));
-  return reduce(op, values.transform([](const DenseOrSparse& value) { return to_dense(value); }));
+  return reduce(op, values.transform(as_dense));
 }
 
 Tensor Strategy::reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, const std::vector<int>& axes) const {

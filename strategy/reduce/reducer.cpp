@@ -213,7 +213,7 @@ void GradientReducer::load(const ReplicaContext& context, std::span<const DenseO
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (is_defined(gradients[i])) {
       check_fits(i, gradients[i]);
-      if (!places_[i].is_table) assign(to_dense(gradients[i]), slots_[replica][i].destination);
+      if (!places_[i].is_table) assign(as_dense(gradients[i]), slots_[replica][i].destination);
     }
     accept(replica, i, gradients[i]);
   }

@@ -24,6 +24,13 @@ TEST(IndexedSlices, BecomeDenseWithRowsOfOneIndexAddedUp) {
   EXPECT_EQ(dense.to_vector<float>(), (std::vector<float>{1, 2, 5, 6, 10, 12}));
 }
 
+TEST(IndexedSlices, AreMadeDenseAmongDenseValues) {
+  const IndexedSlices slices{rows({1, 2}, 1), indices({2, 2}), {3, 1}};
+  expect_same_bits(as_dense(slices), to_dense(slices));
+  const Tensor dense = Tensor::zeros({3, 1});
+  EXPECT_EQ(as_dense(dense).raw_data(), dense.raw_data());
+}
+
 TEST(IndexedSlices, MayBeEmptyStridedOrOfBfloat16) {
   expect_same_bits(to_dense({Tensor::zeros({0, 3}), indices({}), {2, 3}}), Tensor::zeros({2, 3}));
   const Tensor strided = strided_copy(rows({1, 2, 3, 4}, 2));
