@@ -1,4 +1,4 @@
-"""lockstep's models in PyTorch, with their optimizers and losses."""
+"""lockstep's models and those of bench/libtorch in PyTorch, with their optimizers and losses."""
 
 import torch
 from torch import nn
@@ -105,6 +105,22 @@ class ResNet50(nn.Sequential):
         initialize(self)
 
 
+class Transformer(nn.Module):
+    """Encoder that classifies sequences of 64 tokens; the peer of bench/libtorch's. Without dropout, so that the losses
+    of all ways to train it agree."""
+
+    def __init__(self):
+        super().__init__()
+        self.tokens = nn.Embedding(1000, 256)
+        self.positions = nn.Parameter(torch.zeros(64, 1, 256))
+        self.layers = nn.Sequential(*(nn.TransformerEncoderLayer(256, 4, 1024, dropout=0) for _ in range(4)))
+        self.classifier = nn.Linear(256, 10)
+        initialize(self)
+
+    def forward(self, tokens):
+        return self.classifier(self.layers(self.tokens(tokens).transpose(0, 1) + self.positions).mean(0))
+
+
 class Mlp(nn.Sequential):
     """Dense layers for two classes; returns logits, as PyTorch's loss expects."""
 
@@ -205,16 +221,19 @@ def initialize(model):
 
 
 class Workload:
-    """A model with its settings in `lockstep bench`. `params` as Keras counts them: see count_params."""
+    """A model with its settings in `lockstep bench` or bench/libtorch. `params` as Keras counts them: see count_params.
+    With a `vocabulary` the inputs are tokens."""
 
-    def __init__(self, make_model, params, shape, classes, make_optimizer, inputs=1):
+    def __init__(self, make_model, params, shape, classes, make_optimizer, inputs=1, vocabulary=None):
         self.make_model, self.params, self.shape, self.classes = make_model, params, shape, classes
-        self.make_optimizer, self.inputs = make_optimizer, inputs
+        self.make_optimizer, self.inputs, self.vocabulary = make_optimizer, inputs, vocabulary
 
     def examples(self, count):
         """Returns the inputs, then the labels."""
         labels = torch.randint(self.classes, (count,))
-        inputs = (torch.randn(count, *self.shape) for _ in range(self.inputs))
+        shape = (count, *self.shape)
+        inputs = (torch.randint(self.vocabulary, shape) if self.vocabulary else torch.randn(shape)
+                  for _ in range(self.inputs))
         return *inputs, labels.float() if self.classes == 2 else labels
 
     def loss(self):
@@ -238,7 +257,9 @@ WORKLOADS = {
     "minigooglenet": Workload(MiniGoogLeNet, 1_656_250, (3, 32, 32), 10, sgd(5e-3)),
     "mlp": Workload(Mlp, 41_157_101, (8000,), 2, adam),
     "resnet50": Workload(ResNet50, 25_636_712, (3, 224, 224), 1000, sgd(0.1)),
+    "resnet50-96": Workload(ResNet50, 25_636_712, (3, 96, 96), 1000, sgd(0.1)),
     "siamese-lstm": Workload(SiameseLstm, 82_305, (140, 256), 2, rmsprop, inputs=2),
+    "transformer": Workload(Transformer, 3_433_994, (64,), 10, sgd(0.01), vocabulary=1000),
     "xception": Workload(Xception, 22_910_480, (3, 299, 299), 1000, rmsprop),
 }
 
