@@ -103,7 +103,7 @@ void GradientReducer::accept(int replica, std::size_t variable, const DenseOrSpa
   if (!is_defined(gradient)) own.zeros.push_back(variable);
 }
 
-void GradientReducer::write_zeros(int replica) {
+void GradientReducer::write_zeros(int replica) try {
   std::vector<std::size_t>& zeros = own_[static_cast<std::size_t>(replica)].zeros;
   const ContextScope there(context_of(replica));
   kernels::Clear clear;
@@ -113,6 +113,8 @@ void GradientReducer::write_zeros(int replica) {
     if (clear.ranges.size() == clear.most) launch(std::exchange(clear, {}));
   }
   if (!clear.ranges.empty()) launch(clear);
+} catch (Error& error) {
+  rethrow_from("zero_gradients", error);
 }
 
 void GradientReducer::require_finite(int replica, std::size_t variable, const DenseOrSparse& gradient) const {
