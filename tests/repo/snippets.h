@@ -18,7 +18,7 @@ extern MirroredStrategy strategy;
 extern Model model;
 extern SGD optimizer;
 extern SparseCategoricalCrossentropy cross_entropy;
-extern Tensor x, y, value;
+extern Tensor x, y, value, queries, keys;
 extern Dataset train, test;
 extern DistributedBatch batch;
 extern Layer shared_lstm;
