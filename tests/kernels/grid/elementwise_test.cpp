@@ -128,7 +128,8 @@ TEST(GridElementwise, ClearsRanges) {
     std::fill_n(expected.begin() + begin, n, 0);
     begin += n + 1;
   }
-  Runner(Source::shared)(clear);
+  const Runner run(Source::shared);
+  run(clear);
   EXPECT_EQ(x.to_vector<float>(), expected);
 }
 
@@ -147,7 +148,8 @@ TEST(GridElementwise, MovingAverages) {
       expected.back().push_back(averages.back().data<float>()[i] * momentum +
                                 values.back().data<float>()[i] * (1 - momentum));
   }
-  Runner(Source::shared)(all);
+  const Runner run(Source::shared);
+  run(all);
   for (std::size_t i = 0; i < averages.size(); ++i) EXPECT_EQ(averages[i].to_vector<float>(), expected[i]) << i;
 }
 
