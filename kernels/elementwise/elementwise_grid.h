@@ -68,53 +68,33 @@ struct Gradient {
 template <class T, class F>
 struct InF32 {
   F f;
-  LOCKSTEP_HOST_DEVICE T operator()(T a, T b) const {
-    return static_cast<T>(f(static_cast<float>(a), static_cast<float>(b)));
+  template <class... X>
+  LOCKSTEP_HOST_DEVICE T operator()(X... x) const {
+    return static_cast<T>(f(static_cast<float>(x)...));
   }
 };
 
-/// out = f(a, b) at any strides.
-template <class T, class F>
-struct StridedBinary {
+/// y = f(x[0], x[1], ...) at any strides. y may equal one of the x.
+template <int N, class T, class F>
+struct StridedMap {
   F f;
-  StridedIndex<3> index;
-  const T* a;
-  const T* b;
-  T* out;
+  StridedIndex<N + 1> index;
+  const T* x[N];
+  T* y;
 
-  LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
-    const auto at = index(i);
-    out[at.of[2]] = f(a[at.of[0]], b[at.of[1]]);
+  LOCKSTEP_HOST_DEVICE void operator()(Index i) const { run(index(i), std::make_index_sequence<N>()); }
+
+  template <class Offsets, std::size_t... K>
+  LOCKSTEP_HOST_DEVICE void run(const Offsets& at, std::index_sequence<K...>) const {
+    y[at.of[N]] = f(x[K][at.of[K]]...);
   }
 };
 
-template <class T, class Executor, class F>
-void strided_binary(Executor& on, const F& f, const Tensor& a, const Tensor& b, const Tensor& out) {
-  const StridedIndex<3> index(StridedLoop<3>(out.shape(), {a.strides(), b.strides(), out.strides()}));
-  on.for_each(out.elements(), StridedBinary<T, F>{f, index, a.data<T>(), b.data<T>(), out.data<T>()});
-}
-
-/// out = f(a, b, c) in f32, at any strides.
-template <class T, class F>
-struct StridedTernary {
-  F f;
-  StridedIndex<4> index;
-  const T* a;
-  const T* b;
-  const T* c;
-  T* out;
-
-  LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
-    const auto at = index(i);
-    out[at.of[3]] = static_cast<T>(
-        f(static_cast<float>(a[at.of[0]]), static_cast<float>(b[at.of[1]]), static_cast<float>(c[at.of[2]])));
-  }
-};
-
-template <class T, class Executor, class F>
-void strided_ternary(Executor& on, const F& f, const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& out) {
-  const StridedIndex<4> index(StridedLoop<4>(out.shape(), {a.strides(), b.strides(), c.strides(), out.strides()}));
-  on.for_each(out.elements(), StridedTernary<T, F>{f, index, a.data<T>(), b.data<T>(), c.data<T>(), out.data<T>()});
+template <class T, class Executor, class F, class... X>
+void strided_map(Executor& on, const F& f, const Tensor& y, const X&... x) {
+  constexpr int n = sizeof...(X);
+  const StridedIndex<n + 1> index(StridedLoop<n + 1>(y.shape(), {x.strides()..., y.strides()}));
+  on.for_each(y.elements(), StridedMap<n, T, F>{f, index, {x.template data<T>()...}, y.data<T>()});
 }
 
 template <class T>

@@ -76,7 +76,7 @@ void Binary::run(Executor& on) const {
       if (dense)
         detail::map<T>(on, f, out, a, b);
       else
-        detail::strided_binary<T>(on, detail::InF32<T, decltype(f)>{f}, a, b, out);
+        detail::strided_map<T>(on, detail::InF32<T, decltype(f)>{f}, out, a, b);
     });
   });
 }
@@ -89,7 +89,7 @@ void ChoiceGradient::run(Executor& on) const {
       if (dense)
         detail::map<T>(on, f, out, a, b, dy);
       else
-        detail::strided_ternary<T>(on, f, a, b, dy, out);
+        detail::strided_map<T>(on, detail::InF32<T, decltype(f)>{f}, out, a, b, dy);
     });
   });
 }
@@ -103,7 +103,7 @@ template <class Executor>
 void Accumulate::run(Executor& on) const {
   if (is_real(out.dtype())) return Binary{sign > 0 ? BinaryOp::add : BinaryOp::subtract, out, x, out}.run(on);
   visit_dtype(out.dtype(), [&]<class T>() {
-    detail::strided_binary<T>(on, functor::Accumulate<T>{.subtract = sign < 0}, out, x, out);
+    detail::strided_map<T>(on, functor::Accumulate<T>{.subtract = sign < 0}, out, out, x);
   });
 }
 
