@@ -1,5 +1,7 @@
 #include "lockstep/strategy/reduce/bucket_plan.h"
 
+#include <algorithm>
+
 namespace lockstep {
 
 std::vector<FlatRange> plan_buckets(std::span<const std::int64_t> sizes, const BucketOptions& options) {
@@ -14,6 +16,11 @@ std::vector<FlatRange> plan_buckets(std::span<const std::int64_t> sizes, const B
   }
   if (open.end > open.begin) buckets.push_back(open);
   return buckets;
+}
+
+std::size_t bucket_of(std::span<const FlatRange> buckets, std::int64_t begin) {
+  const auto bucket = std::ranges::find_if(buckets, [&](const FlatRange& range) { return begin < range.end; });
+  return bucket == buckets.end() ? buckets.size() - 1 : static_cast<std::size_t>(bucket - buckets.begin());
 }
 
 }  // namespace lockstep

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -18,5 +19,9 @@ struct BucketOptions {
 /// which backward finishes the parameters. A bucket holds whole parameters and is closed as soon as it reaches its
 /// minimum size. Deterministic: all replicas get the same plan from the same sizes.
 std::vector<FlatRange> plan_buckets(std::span<const std::int64_t> sizes, const BucketOptions& options = {});
+
+/// Index of the bucket that a parameter beginning at `begin` belongs to; for a parameter of no elements at the end, of
+/// the last one. Precondition: there are buckets.
+std::size_t bucket_of(std::span<const FlatRange> buckets, std::int64_t begin);
 
 }  // namespace lockstep

@@ -141,10 +141,7 @@ FlatViews GradientReducer::views_of(int replica) const {
 }
 
 std::size_t GradientReducer::bucket_of(int variable) const {
-  const std::int64_t begin = arena_->range_of(variable).begin;
-  const auto bucket = std::ranges::find_if(buckets_, [&](const FlatRange& range) { return begin < range.end; });
-  // An empty variable at the end of the arena is in no bucket: count it for the last one.
-  return bucket == buckets_.end() ? buckets_.size() - 1 : static_cast<std::size_t>(bucket - buckets_.begin());
+  return lockstep::bucket_of(buckets_, arena_->range_of(variable).begin);
 }
 
 void GradientReducer::backward(const ReplicaContext& context, GradientTape& tape, const Tensor& loss,

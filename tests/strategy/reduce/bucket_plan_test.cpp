@@ -55,5 +55,13 @@ TEST(BucketPlan, DefaultsAreOneMebibyteThenTwentyFive) {
   EXPECT_EQ(buckets[3].end, 60 * mebibyte);
 }
 
+TEST(BucketPlan, FindsTheBucketOfAParameter) {
+  const std::vector<FlatRange> buckets{{0, 4}, {4, 10}};
+  EXPECT_EQ(bucket_of(buckets, 0), 0U);
+  EXPECT_EQ(bucket_of(buckets, 3), 0U);
+  EXPECT_EQ(bucket_of(buckets, 4), 1U);
+  EXPECT_EQ(bucket_of(buckets, 10), 1U) << "a parameter without elements at the end";
+}
+
 }  // namespace
 }  // namespace lockstep
