@@ -21,10 +21,10 @@ namespace {
 /// reversed, so the counts are in the last bucket, which is exchanged when all gradients are final.
 std::vector<Variable> behind_use_counts(const Strategy& strategy, const std::vector<Variable>& variables) {
   const Scope scope = strategy.scope();
-  std::vector<Variable> all{
-      Variable({.name = "use_counts",
-                .shape = {static_cast<std::int64_t>(variables.size())},
-                .initializer = [](const Tensor& counts) { std::ranges::fill(counts.span<float>(), 0.0F); }})};
+  std::vector<Variable> all{Variable(
+      {.name = "use_counts",
+       .shape = {std::max<std::int64_t>(1, static_cast<std::int64_t>(variables.size()))},  // a bucket needs one
+       .initializer = [](const Tensor& counts) { std::ranges::fill(counts.span<float>(), 0.0F); }})};
   all.insert(all.end(), variables.begin(), variables.end());
   return all;
 }
@@ -49,9 +49,7 @@ GradientSums::GradientSums(const Strategy& strategy, const std::vector<Variable>
       variables_in_bucket_(buckets_.size()),
       own_(strategy.devices().size()) {
   for (int variable = 0; variable < static_cast<int>(arena_.variables().size()); ++variable) {
-    const std::int64_t begin = arena_.range_of(variable).begin;
-    const auto bucket = std::ranges::find_if(buckets_, [&](const FlatRange& range) { return begin < range.end; });
-    bucket_of_.push_back(static_cast<std::size_t>(bucket - buckets_.begin()));
+    bucket_of_.push_back(bucket_of(buckets_, arena_.range_of(variable).begin));
     ++variables_in_bucket_[bucket_of_.back()];
   }
 }
@@ -137,9 +135,12 @@ void GradientSums::take(int replica, std::size_t variable) {
   gradient = parameter.sum;
 }
 
+FlatViews GradientSums::views_of(int replica) const {
+  return {arena_.gradients(), arena_.gradients(), {}, arena_.gradients_of(replica)};
+}
+
 void GradientSums::report_final(int replica, std::size_t bucket) {
-  const FlatViews views{arena_.gradients(), arena_.gradients(), {}, arena_.gradients_of(replica)};
-  get_replica_context().gradient_update().gradients_final(replica, views, buckets_, bucket);
+  get_replica_context().gradient_update().gradients_final(replica, views_of(replica), buckets_, bucket);
 }
 
 void GradientSums::finish(int replica) {
@@ -160,10 +161,10 @@ void GradientSums::finish(int replica) {
   std::ranges::copy(own.used, counts.begin());
   report_final(replica, bucket_of_[0]);
 
-  const FlatViews views{arena_.gradients(), arena_.gradients(), {}, arena_.gradients_of(replica)};
-  get_replica_context().gradient_update().reduce_and_update(replica, views, buckets_, [](const UpdateViews& part) {
+  const auto replace_by_sums = [](const UpdateViews& part) {
     launch(kernels::Reduce{ReduceOp::sum, ReduceViews<float>{part.gradients, part.parameters, part.count}});
-  });
+  };
+  get_replica_context().gradient_update().reduce_and_update(replica, views_of(replica), buckets_, replace_by_sums);
   for (std::size_t i = 0; i < own.parameters.size(); ++i) {
     Parameter& parameter = own.parameters[i];
     own.used[i] = counts[i] > 0;

@@ -10,6 +10,7 @@
 #include <lockstep/strategy/core/strategy.h>
 #include <lockstep/strategy/core/variable.h>
 #include <lockstep/strategy/reduce/arena.h>
+#include <lockstep/strategy/update/gradient_update.h>
 
 namespace lockstep::libtorch {
 
@@ -68,6 +69,8 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
   void begin(int replica, std::size_t first);
   void check_not_summed(int replica, std::size_t first);
   void take(int replica, std::size_t variable);
+  /// The gradients of all replicas, whose sums take their place.
+  FlatViews views_of(int replica) const;
   void report_final(int replica, std::size_t bucket);
   void finish(int replica);
 

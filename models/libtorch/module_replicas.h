@@ -32,8 +32,6 @@ class ModuleReplicas {
 
   /// The strategy of the replicas.
   const Strategy& strategy() const { return strategy_; }
-  /// The modules, in replica order.
-  const std::vector<std::shared_ptr<torch::nn::Module>>& modules() const { return modules_; }
   /// The trainable parameters. One that is registered several times is listed once, under its first name.
   const std::vector<Variable>& parameters() const { return parameters_; }
   /// All parameters, in the order of named_parameters(), then all buffers.

@@ -284,6 +284,18 @@ TEST(FrozenParameters, MayBeFrozenLaterButNotThawed) {
                                                         "mirrored")));
 }
 
+TEST(FrozenParameters, MayBeAllThereAre) {
+  const MirroredStrategy strategy = cpus(2);
+  const auto net = libtorch::mirror(strategy, [] {
+    SmallNet own;
+    for (torch::Tensor& parameter : own->parameters()) parameter.requires_grad_(false);
+    return own;
+  });
+  EXPECT_TRUE(replicas_are_equal(net));
+  const auto sums = strategy.run([&] { return net->forward(torch::ones({2, 8})).sum().item<double>(); });
+  EXPECT_EQ(sums[0], sums[1]);
+}
+
 TEST(ParameterGroupsAndSchedulers, AreMadeForEachReplica) {
   const MirroredStrategy strategy = cpus(2);
   const auto net = mirrored_net(strategy);
