@@ -26,19 +26,8 @@ std::vector<std::byte> safetensors_contents(const std::vector<NamedTensor>& tens
 /// Reads a safetensors file. All functions throw InputError naming the file and what is wrong.
 class SafetensorsFile {
  public:
-  /// The header's entry of a tensor.
-  struct Entry {
-    DType dtype = DType::f32;  ///< of the elements
-    Shape shape{};             ///< size of each axis
-    std::size_t begin = 0;     ///< first byte, in the data after the header
-  };
-
   /// Opens the file and reads its header. Refuses dtypes other than F32, BF16, I32, I64 and U8.
   explicit SafetensorsFile(std::string path);
-  /// All tensors, by name.
-  const std::map<std::string, Entry>& entries() const { return entries_; }
-  /// A host tensor with the values of an entry of this file.
-  Tensor read(const Entry& entry);
   /// A tensor that a file should have.
   struct Expected {
     std::string name;  ///< as in the file
@@ -50,8 +39,16 @@ class SafetensorsFile {
   std::vector<Tensor> read_exactly(const std::vector<Expected>& expected);
 
  private:
+  /// The header's entry of a tensor.
+  struct Entry {
+    DType dtype = DType::f32;  ///< of the elements
+    Shape shape{};             ///< size of each axis
+    std::size_t begin = 0;     ///< first byte, in the data after the header
+  };
+
   std::vector<std::uint64_t> whole_numbers(const nlohmann::json& list, const std::string& name) const;
   void add_entries(const nlohmann::json& header, std::size_t data_size);
+  Tensor read(const Entry& entry);
 
   std::string path_;
   std::ifstream in_;
