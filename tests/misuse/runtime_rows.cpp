@@ -9,16 +9,14 @@ Tensor moved_from_tensor() { return moved_from(zeros({2})); }
 Dataset ten() { return Dataset::from_tensors(zeros({10, 2}), zeros({10}, DType::i64)); }
 
 Rows moved_from_tensor_rows() {
-  const char* const nowhere = "an undefined tensor is on no device";
   return {
-      misuse<LogicError>("Tensor::device", "moved from", nowhere, [] { (void)moved_from_tensor().device(); }),
-      misuse<LogicError>("Tensor::data", "moved from", "an undefined tensor has no elements",
-                         [] { moved_from_tensor().data<float>(); }),
-      misuse<LogicError>("Tensor::span", "moved from", "an undefined tensor has no elements",
-                         [] { moved_from_tensor().span<float>(); }),
-      misuse<LogicError>("Tensor::to_vector", "moved from", nowhere, [] { moved_from_tensor().to_vector<float>(); }),
-      misuse<LogicError>("Tensor::on_host", "moved from", nowhere, [] { (void)moved_from_tensor().on_host(); }),
-      misuse<InvalidArgument>("copy", "from a tensor that was moved from", "copy needs defined tensors",
+      misuse<LogicError>("Tensor::device", "moved from", {"undefined"}, [] { (void)moved_from_tensor().device(); }),
+      misuse<LogicError>("Tensor::data", "moved from", {"undefined"}, [] { moved_from_tensor().data<float>(); }),
+      misuse<LogicError>("Tensor::span", "moved from", {"undefined"}, [] { moved_from_tensor().span<float>(); }),
+      misuse<LogicError>("Tensor::to_vector", "moved from", {"undefined"},
+                         [] { moved_from_tensor().to_vector<float>(); }),
+      misuse<LogicError>("Tensor::on_host", "moved from", {"undefined"}, [] { (void)moved_from_tensor().on_host(); }),
+      misuse<InvalidArgument>("copy", "from a tensor that was moved from", {"copy"},
                               [] { copy(moved_from_tensor(), zeros({2})); }),
   };
 }
@@ -27,38 +25,34 @@ Rows moved_from_tensor_rows() {
 
 Rows tensor_rows() {
   const Rows rows{
-      misuse<InvalidArgument>("Tensor::from", "fewer values than the shape has", "3 values do not fill shape (2, 2)",
+      misuse<InvalidArgument>("Tensor::from", "fewer values than the shape has", {"3 values", "(2, 2)"},
                               [] {
                                 Tensor::from(std::vector<float>(3), {2, 2});
                               }),
-      misuse<InvalidArgument>("Tensor::empty", "a negative size", "shape (2, -1) has a negative size",
+      misuse<InvalidArgument>("Tensor::empty", "a negative size", {"(2, -1)"},
                               [] {
                                 Tensor::empty({2, -1});
                               }),
-      misuse<InvalidArgument>("Tensor::empty", "more bytes than can be counted", "takes more than 2^63 - 1 bytes",
+      misuse<InvalidArgument>("Tensor::empty", "more bytes than can be counted", {"63"},
                               [] {
                                 Tensor::empty({std::int64_t{1} << 31, std::int64_t{1} << 31});
                               }),
-      misuse<InvalidArgument>("Shape", "nine dimensions", "at most 8 dimensions, got 9",
-                              [] { Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}; }),
-      misuse<InvalidArgument>("Tensor::span", "another dtype", "f32 (2) on CPU:0 is read as i64",
-                              [] { zeros({2}).span<std::int64_t>(); }),
-      misuse<InvalidArgument>("Tensor::span", "a strided view",
-                              "span() needs a dense tensor, got a strided view f32 (2, 2) on CPU:0",
+      misuse<InvalidArgument>("Shape", "nine dimensions", {"got 9"}, [] { Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}; }),
+      misuse<InvalidArgument>("Tensor::span", "another dtype", {"f32 (2)"}, [] { zeros({2}).span<std::int64_t>(); }),
+      misuse<InvalidArgument>("Tensor::span", "a strided view", {"span()", "f32 (2, 2)"},
                               [] {
                                 zeros({2, 3}).slice_view(1, 0, 2).span<float>();
                               }),
-      misuse<InvalidArgument>("Tensor::item", "several elements", "needs a tensor of one element",
-                              [] { zeros({2}).item<float>(); }),
-      misuse<InvalidArgument>("Tensor::dim", "an axis that is not there", "axis 2 is out of range for rank 2",
+      misuse<InvalidArgument>("Tensor::item", "several elements", {"one element"}, [] { zeros({2}).item<float>(); }),
+      misuse<InvalidArgument>("Tensor::dim", "an axis that is not there", {"axis 2"},
                               [] {
                                 (void)zeros({2, 2}).dim(2);
                               }),
-      misuse<InvalidArgument>("Tensor::view", "another number of elements", "f32 (2) on CPU:0 has no view of shape (3)",
+      misuse<InvalidArgument>("Tensor::view", "another number of elements", {"view", "f32 (2)", "(3)"},
                               [] { (void)zeros({2}).view({3}); }),
-      misuse<InvalidArgument>("Tensor::slice_view", "past the end", "slice [1, 3) is outside axis 0",
+      misuse<InvalidArgument>("Tensor::slice_view", "past the end", {"[1, 3)", "axis 0"},
                               [] { (void)zeros({2}).slice_view(0, 1, 3); }),
-      misuse<InvalidArgument>("copy", "another shape", "cannot copy f32 (2) on CPU:0 to f32 (3) on CPU:0",
+      misuse<InvalidArgument>("copy", "another shape", {"copy", "f32 (2)", "f32 (3)"},
                               [] { copy(zeros({2}), zeros({3})); }),
   };
   return joined({rows, moved_from_tensor_rows()});
@@ -66,69 +60,59 @@ Rows tensor_rows() {
 
 Rows data_rows() {
   return {
-      misuse<InvalidArgument>("Dataset::from_tensors", "an undefined x", "a data set needs a defined x",
+      misuse<InvalidArgument>("Dataset::from_tensors", "an undefined x", {"defined x"},
                               [] { Dataset::from_tensors(Tensor()); }),
-      misuse<InvalidArgument>("Dataset::from_tensors", "a number",
-                              "x of a data set needs an axis of examples, got f32 () on CPU:0",
+      misuse<InvalidArgument>("Dataset::from_tensors", "a number", {"f32 ()"},
                               [] { Dataset::from_tensors(zeros({})); }),
-      misuse<InvalidArgument>(
-          "Dataset::from_tensors", "more targets than inputs",
-          "x and y of a data set need equally many rows, got f32 (2, 1) on CPU:0 and f32 (3) on CPU:0",
-          [] {
-            Dataset::from_tensors(zeros({2, 1}), zeros({3}));
-          }),
-      misuse<InvalidArgument>("Dataset::from_tensors", "fewer sample weights than examples",
-                              "a data set of 2 examples needs as many sample weights, got f32 (1) on CPU:0",
+      misuse<InvalidArgument>("Dataset::from_tensors", "more targets than inputs", {"f32 (2, 1)", "f32 (3)"},
+                              [] {
+                                Dataset::from_tensors(zeros({2, 1}), zeros({3}));
+                              }),
+      misuse<InvalidArgument>("Dataset::from_tensors", "fewer sample weights than examples", {"f32 (1)"},
                               [] {
                                 Dataset::from_tensors(zeros({2, 1}), zeros({2}), zeros({1}));
                               }),
-      misuse<InvalidArgument>("Dataset::from_rows", "no function", "from_rows() needs a function that reads rows",
+      misuse<InvalidArgument>("Dataset::from_rows", "no function", {"from_rows()"},
                               [] { Dataset::from_rows(nullptr, 1); }),
-      misuse<InvalidArgument>("Dataset::from_rows", "fewer rows than were asked for",
-                              "from_rows, element 0: 2 row(s) were to be read, got x f32 (1)",
+      misuse<InvalidArgument>("Dataset::from_rows", "fewer rows than were asked for", {"from_rows", "f32 (1)"},
                               [] {
                                 const auto one = [](std::int64_t, std::int64_t) { return Batch{{zeros({1})}}; };
                                 Dataset::from_rows(one, 2).batch(2).epoch().next();
                               }),
-      misuse<InvalidArgument>("Dataset::from_generator", "no function", "needs a function that makes a generator",
+      misuse<InvalidArgument>("Dataset::from_generator", "no function", {"function"},
                               [] { Dataset::from_generator(nullptr); }),
-      misuse<InvalidArgument>("Dataset::epoch", "a generator that is null", "made no generator for pass 0",
+      misuse<InvalidArgument>("Dataset::epoch", "a generator that is null", {"pass 0"},
                               [] {
                                 const Dataset data =
                                     Dataset::from_generator([](std::uint64_t) { return DatasetIterator(); });
                                 data.epoch().next();
                               }),
-      misuse<InvalidArgument>("Dataset::map", "no function", "map() needs a function",
+      misuse<InvalidArgument>("Dataset::map", "no function", {"map()"},
                               [] { ten().map(std::function<Example(const Example&)>()); }),
-      misuse<InvalidArgument>("RowTransform", "no function", "a RowTransform needs a function",
-                              [] { RowTransform(nullptr); }),
-      misuse<InvalidArgument>("Dataset::rows_of_batches", "no function", "rows_of_batches() needs a function",
+      misuse<InvalidArgument>("RowTransform", "no function", {"RowTransform"}, [] { RowTransform(nullptr); }),
+      misuse<InvalidArgument>("Dataset::rows_of_batches", "no function", {"rows_of_batches()"},
                               [] { (void)ten().batch(2).rows_of_batches(nullptr); }),
-      misuse<InvalidArgument>("Dataset::batch", "no rows", "the batch size must be at least 1, got 0",
-                              [] { ten().batch(0); }),
-      misuse<InvalidArgument>("Dataset::batch", "examples of unequal shape", "need an x of one shape and dtype",
+      misuse<InvalidArgument>("Dataset::batch", "no rows", {"batch", "got 0"}, [] { ten().batch(0); }),
+      misuse<InvalidArgument>("Dataset::batch", "examples of unequal shape", {"shape"},
                               [] {
                                 const auto ragged = [](const Example& e, const ElementId& id) {
                                   return e.with_x(zeros({id.number + 1}));
                                 };
                                 ten().map(ragged).batch(2).epoch().next();
                               }),
-      misuse<InvalidArgument>("Dataset::shuffle", "an empty buffer", "must hold at least 1 example, got 0",
-                              [] { ten().shuffle({.buffer = 0}); }),
-      misuse<InvalidArgument>("Dataset::shuffle", "a whole set without end", "cannot be shuffled as a whole",
+      misuse<InvalidArgument>("Dataset::shuffle", "an empty buffer", {"got 0"}, [] { ten().shuffle({.buffer = 0}); }),
+      misuse<InvalidArgument>("Dataset::shuffle", "a whole set without end", {"shuffle"},
                               [] { ten().repeat().shuffle(); }),
-      misuse<InvalidArgument>("Dataset::repeat", "no times", "count of at least 1, got 0", [] { ten().repeat(0); }),
-      misuse<InvalidArgument>("Dataset::take", "a negative count", "take() needs a count of at least 0, got -1",
-                              [] { ten().take(-1); }),
-      misuse<InvalidArgument>("Dataset::prefetch", "nothing", "prefetch() needs a count of at least 1, got 0",
-                              [] { ten().prefetch(0); }),
-      misuse<LogicError>("Dataset::batch", "moved from", "this data set has no value",
+      misuse<InvalidArgument>("Dataset::repeat", "no times", {"got 0"}, [] { ten().repeat(0); }),
+      misuse<InvalidArgument>("Dataset::take", "a negative count", {"take()", "got -1"}, [] { ten().take(-1); }),
+      misuse<InvalidArgument>("Dataset::prefetch", "nothing", {"prefetch()", "got 0"}, [] { ten().prefetch(0); }),
+      misuse<LogicError>("Dataset::batch", "moved from", {"no value"},
                          [] {
                            Dataset data = ten();
                            const Dataset other = std::move(data);
                            data.batch(2);  // NOLINT
                          }),
-      misuse<LogicError>("Dataset::epoch", "moved from", "this data set has no value",
+      misuse<LogicError>("Dataset::epoch", "moved from", {"no value"},
                          [] {
                            Dataset data = ten();
                            const Dataset other = std::move(data);
