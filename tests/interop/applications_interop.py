@@ -1,0 +1,121 @@
+"""Compares lockstep with Keras on files of the models of keras.applications.
+
+Keras saves each model with random weights; lockstep opens the file, predicts alike and saves the file again, which Keras
+opens. REFUSED lists the models whose files lockstep refuses.
+
+usage: applications_interop.py --driver FILES_DRIVER [--all | MODEL ...]
+"""
+
+import argparse
+import inspect
+import pathlib
+import subprocess
+import tempfile
+import time
+
+import keras_backend
+
+keras_backend.choose("numpy")
+
+import keras
+import numpy as np
+from keras import layers
+
+ROWS = 4
+CALIBRATION_ROWS = 32  # over fewer images some variances are so small that rounding errors grow from layer to layer
+TOLERANCE = 1e-4  # of predictions, relative to the largest one
+CLASSES = 10
+MODELS = {name: make for name, make in inspect.getmembers(keras.applications, inspect.isfunction)}
+# The smallest images, where those of 32 x 32 pixels are too small.
+SIZES = {"InceptionResNetV2": 75, "InceptionV3": 75, "Xception": 71}
+# What lockstep's message names, for each model whose file it refuses.
+REFUSED = {
+    **{f"ConvNeXt{size}": "Normalization" for size in ("Tiny", "Small", "Base", "Large", "XLarge")},
+    **{f"EfficientNetB{size}": "Rescaling" for size in range(8)},
+    **{f"EfficientNetV2{size}": "Rescaling" for size in ("B0", "B1", "B2", "B3", "S", "M", "L")},
+    "InceptionResNetV2": "CustomScaleLayer",
+    **{f"MobileNetV3{size}": "3.0" for size in ("Small", "Large")},
+    **{f"NASNet{size}": "Cropping2D" for size in ("Mobile", "Large")},
+}
+# Small models of most families; --all compares all models.
+SMALL = ["MobileNetV2", "MobileNetV3Small", "EfficientNetB0", "NASNetMobile", "ConvNeXtTiny"]
+
+
+def made(name):
+    """The model with weights that depend on the inputs, and these inputs."""
+    keras.utils.clear_session()
+    keras.utils.set_random_seed(1)
+    random = np.random.default_rng(1)
+    size = SIZES.get(name, 32)
+    # Without a softmax, which would hide differences between probabilities near 0 and 1.
+    model = MODELS[name](weights=None, input_shape=(size, size, 3), classes=CLASSES, classifier_activation=None)
+    for variable in model.variables:  # initial zeros and ones would hide mixed-up weights
+        if len(variable.shape) == 1:
+            variable.assign(np.asarray(variable.value) + random.uniform(-0.25, 0.25, variable.shape))
+    for layer in model.layers:
+        if isinstance(layer, layers.BatchNormalization):
+            layer.momentum = 0  # the moving statistics become those of the inputs
+        if isinstance(layer, layers.Normalization):
+            layer.finalize_state()
+    brightness = random.uniform(0, 128, (CALIBRATION_ROWS, 1, 1, 1))
+    images = (random.uniform(0, 128, (CALIBRATION_ROWS, size, size, 3)) + brightness).astype("<f4")
+    model(images, training=True)
+    return model, images[:ROWS]
+
+
+def relative(difference, theirs):
+    return np.abs(difference).max() / np.abs(theirs).max()
+
+
+def check_predictions(ours, theirs, tolerance, what):
+    difference = relative(ours - theirs, theirs)
+    print(f"  {what}: relative difference {difference:.1e}, at most {tolerance:.1e}", flush=True)
+    assert difference <= tolerance, difference
+
+
+def tolerance_of(model, images, theirs):
+    """TOLERANCE, or three times what one rounding of the inputs changes in Keras' own predictions if that is more: the
+    deepest models let rounding errors grow from layer to layer."""
+    spread = relative(np.ptp(theirs, axis=0), theirs)
+    assert spread > 100 * TOLERANCE, f"predictions differ by {spread} between inputs: they prove nothing"
+    rounded = np.asarray(model.predict(np.nextafter(images, np.float32(np.inf)), verbose=0))
+    return max(TOLERANCE, 3 * relative(rounded - theirs, theirs))
+
+
+def check(driver, name):
+    started = time.monotonic()
+    model, images = made(name)
+    print(f"== {name}: {model.count_params()} parameters", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "model.keras"
+        model.save(path)
+        images.tofile(path.with_name("input_0"))
+        opened = subprocess.run([driver, "open", path, folder], stderr=subprocess.PIPE, text=True)
+        if name in REFUSED:
+            assert opened.returncode == 1 and REFUSED[name] in opened.stderr, f"{name} in REFUSED, but: {opened.stderr or 'it opens'}"
+            print(f"  refused: {opened.stderr}")
+            return
+        assert opened.returncode == 0, f"{name} is refused: {opened.stderr}"
+        theirs = np.asarray(model.predict(images, verbose=0))
+        ours = np.fromfile(path.with_name("output_0"), "<f4").reshape(theirs.shape)
+        tolerance = tolerance_of(model, images, theirs)
+        check_predictions(ours, theirs, tolerance, "saved by Keras, opened by lockstep")
+        subprocess.run([driver, "again", path, "1"], check=True, stdout=subprocess.DEVNULL)
+        again = np.asarray(keras.saving.load_model(path).predict(images, verbose=0))
+        check_predictions(again, theirs, tolerance, "saved again by lockstep, opened by Keras")
+    print(f"  {time.monotonic() - started:.0f} s")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--driver", required=True)
+    parser.add_argument("--all", action="store_true", help="compare all models")
+    parser.add_argument("models", nargs="*", help=f"of {', '.join(MODELS)}; {', '.join(SMALL)} if none is named")
+    arguments = parser.parse_args()
+    assert len(MODELS) == 40 and REFUSED.keys() <= MODELS.keys()
+    for name in MODELS if arguments.all else arguments.models or SMALL:
+        check(arguments.driver, name)
+
+
+if __name__ == "__main__":
+    main()
