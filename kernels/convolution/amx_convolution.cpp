@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 #include <vector>
 
 #include <lockstep/kernels/convolution/amx_tiles.h>
+#include <lockstep/kernels/cpu/transpose.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 // All pixels of some images in a line, with zeros wherever a window looks past an image's border, are a row for each
@@ -108,27 +108,6 @@ void load_pairs(const bfloat16* one, const bfloat16* next, Pairs& to) {
   to = __builtin_convertvector(lower, Pairs) | __builtin_convertvector(upper, Pairs) << 16;
 }
 
-/// Exchanges the blocks of `distance` x `distance` beside the diagonal of each block of twice that.
-template <int distance, int... i>
-void exchange(Pairs (&rows)[lanes], std::integer_sequence<int, i...>) {
-  for (int row = 0; row < lanes; ++row) {
-    if ((row & distance) != 0) continue;
-    Pairs& upper = rows[row];
-    Pairs& lower = rows[row + distance];
-    const Pairs left = __builtin_shufflevector(upper, lower, ((i & distance) == 0 ? i : i - distance + 16)...);
-    lower = __builtin_shufflevector(upper, lower, ((i & distance) == 0 ? i + distance : i + 16)...);
-    upper = left;
-  }
-}
-
-void transpose(Pairs (&rows)[lanes]) {
-  constexpr std::make_integer_sequence<int, lanes> columns;
-  exchange<1>(rows, columns);
-  exchange<2>(rows, columns);
-  exchange<4>(rows, columns);
-  exchange<8>(rows, columns);
-}
-
 /// put(channel, pairs) for each 16 channels of `depth` successive places: 16 pairs of each two places.
 template <class Put>
 void pack(Walk& walk, Index channels, const Put& put) {
@@ -161,7 +140,7 @@ struct PackedRows {
     bfloat16* const to = values.data<bfloat16>();
     for_each_depth(images, line, line.first(), stride, [&](Walk& walk, Index place) {
       pack(walk, images.channels, [&](Index channel, Pairs(&pairs)[lanes]) {
-        transpose(pairs);
+        cpu::transpose(pairs);
         for (Index i = 0; i < lanes; ++i)
           std::memcpy(static_cast<void*>(to + (channel + i) * stride + place), &pairs[i], sizeof(Pairs));
       });
