@@ -5,6 +5,7 @@
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/attention/attention.h>
 #include <lockstep/kernels/indexing/embedding.h>
 #include <lockstep/kernels/losses/cross_entropy.h>
 #include <lockstep/kernels/matmul/matmul.h>

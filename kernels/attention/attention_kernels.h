@@ -1,0 +1,64 @@
+#pragma once
+
+#include <lockstep/kernels/kernel.h>
+#include <lockstep/kernels/random/random_key.h>
+
+namespace lockstep::kernels {
+
+/// Options of lockstep::scaled_dot_product_attention (attention.h). The mask is undefined or of shape (b, heads, tq,
+/// tk), with stride 0 where it is broadcast. `key` names the random numbers of dropout.
+struct AttentionRule {
+  float scale;
+  bool is_causal;
+  Tensor mask;
+  float dropout_rate;
+  RandomKey key;
+};
+
+/// lockstep::scaled_dot_product_attention, real: query (b, tq, heads, d), key (b, tk, kv_heads, d) and value (b, tk,
+/// kv_heads, dv) of any strides; y (b, tq, heads, dv). Also returns each softmax's maximum, and its sum of
+/// exp(score - maximum): (b, heads, tq) f32.
+struct Attention {
+  Tensor query;
+  Tensor key;
+  Tensor value;
+  AttentionRule rule;
+  Tensor y;
+  Tensor maximum;
+  Tensor sum;
+
+  static constexpr const char* name = "attention";
+  auto operands() const { return kernels::operands(query, key, value, rule.mask, y, maximum, sum); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+/// The gradients from dy, which may have any strides; they are dense.
+struct AttentionGradient {
+  Tensor query;
+  Tensor key;
+  Tensor value;
+  AttentionRule rule;
+  Tensor y;
+  Tensor maximum;
+  Tensor sum;
+  Tensor dy;
+  Tensor dquery;
+  Tensor dkey;
+  Tensor dvalue;
+
+  static constexpr const char* name = "attention_gradient";
+  auto operands() const {
+    return kernels::operands(query, key, value, rule.mask, y, maximum, sum, dy, dquery, dkey, dvalue);
+  }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+}  // namespace lockstep::kernels

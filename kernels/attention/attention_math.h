@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+#include <lockstep/kernels/random/dropout_rule.h>
+#include <lockstep/kernels/random/philox.h>
+#include <lockstep/runtime/core/host_device.h>
+
+// What the sources of attention's kernels share.
+
+namespace lockstep::attention {
+
+/// The score of a key that a query does not see. It is finite, so that a query that sees no key weighs all alike.
+inline constexpr float hidden_score = -2.3e38F;
+
+/// Dropout of weights. One block of random words serves four neighboring keys of a row (example, head, query).
+struct WeightDropout {
+  WeightDropout(float rate, const RandomKey& key, std::int64_t keys)
+      : rule(rate), sequence(key), blocks((keys + 3) / 4) {}
+
+  /// The random words of keys 4 * four to 4 * four + 3.
+  LOCKSTEP_HOST_DEVICE PhiloxBlock block(std::int64_t row, std::int64_t four) const {
+    return sequence.block(static_cast<std::uint64_t>(row * blocks + four));
+  }
+  /// What the weight of a key is multiplied by.
+  LOCKSTEP_HOST_DEVICE float factor(std::int64_t row, std::int64_t key) const {
+    return rule(1.0F, block(row, key / 4).word[key % 4]);
+  }
+
+  DropoutRule rule;
+  RandomSequence sequence;
+  std::int64_t blocks;  ///< of a row
+};
+
+}  // namespace lockstep::attention

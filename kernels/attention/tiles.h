@@ -1,0 +1,171 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include <lockstep/kernels/cpu/transpose.h>
+#include <lockstep/kernels/executor/real.h>
+#include <lockstep/runtime/tensor/tensor.h>
+
+// Small f32 matrices, for products of blocks of queries, keys and values on CPUs.
+
+namespace lockstep::attention {
+
+/// Sixteen numbers, as a compiler's vector type. Never passed or returned by value: that calling convention depends on
+/// the processor's registers.
+using Lanes [[gnu::vector_size(64)]] = float;
+inline constexpr std::int64_t lanes = 16;
+
+constexpr std::int64_t whole_lanes(std::int64_t n) { return (n + lanes - 1) / lanes * lanes; }
+
+/// A row-major matrix of f32 whose sizes are multiples of 16.
+class Tile {
+ public:
+  /// Uninitialized, with at least these sizes.
+  Tile(std::int64_t rows, std::int64_t columns)
+      : rows_(whole_lanes(rows)),
+        columns_(whole_lanes(columns)),
+        lines_(static_cast<std::size_t>(rows_ * columns_ / lanes)) {}
+
+  std::int64_t rows() const { return rows_; }
+  std::int64_t columns() const { return columns_; }
+  float* row(std::int64_t i) { return lines_.data()->elements + i * columns_; }
+  const float* row(std::int64_t i) const { return lines_.data()->elements + i * columns_; }
+  void fill(float value) { std::fill_n(row(0), rows_ * columns_, value); }
+
+ private:
+  struct alignas(64) Line {
+    Line() {}  // NOLINT: leaves the elements uninitialized
+    float elements[lanes];
+  };
+
+  std::int64_t rows_, columns_;
+  std::vector<Line> lines_;
+};
+
+/// The rows of one head, with any strides.
+template <class T>
+struct Head {
+  /// Head `head` of example `example` of x (b, time, heads, size).
+  Head(const Tensor& x, std::int64_t example, std::int64_t head)
+      : first(x.data<std::remove_const_t<T>>() + example * x.strides()[0] + head * x.strides()[2]),
+        row_stride(x.strides()[1]),
+        column_stride(x.strides()[3]),
+        columns(x.dim(3)) {}
+
+  T* first;
+  std::int64_t row_stride, column_stride, columns;
+};
+
+/// Rows [first, first + count) of the head, times `factor`, as the tile's first rows. Its other elements, up to
+/// whole_lanes(count) rows, become 0.
+template <class T>
+void load(const Head<T>& head, std::int64_t first, std::int64_t count, float factor, Tile& tile) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T* const from = head.first + (first + i) * head.row_stride;
+    float* const to = tile.row(i);
+    if (head.column_stride == 1)
+      for (std::int64_t k = 0; k < head.columns; ++k) to[k] = factor * cpu::value_of(from[k]);
+    else
+      for (std::int64_t k = 0; k < head.columns; ++k) to[k] = factor * cpu::value_of(from[k * head.column_stride]);
+    std::fill(to + head.columns, to + tile.columns(), 0.0F);
+  }
+  std::fill(tile.row(count), tile.row(whole_lanes(count)), 0.0F);
+}
+
+/// Stores the tile's first rows as rows [first, first + count) of the head, rounded to its dtype.
+template <class T>
+void store(const Tile& tile, std::int64_t first, std::int64_t count, const Head<T>& head) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float* const from = tile.row(i);
+    T* const to = head.first + (first + i) * head.row_stride;
+    if (head.column_stride == 1)
+      for (std::int64_t k = 0; k < head.columns; ++k) cpu::store(to[k], from[k]);
+    else
+      for (std::int64_t k = 0; k < head.columns; ++k) cpu::store(to[k * head.column_stride], from[k]);
+  }
+}
+
+/// y = x transposed, for the first `rows` rows of x and its first `columns` columns, both multiples of 16.
+inline void transpose(const Tile& x, std::int64_t rows, std::int64_t columns, Tile& y) {
+  for (std::int64_t i = 0; i < rows; i += lanes)
+    for (std::int64_t k = 0; k < columns; k += lanes) {
+      Lanes block[lanes];
+      for (std::int64_t l = 0; l < lanes; ++l) std::memcpy(&block[l], x.row(i + l) + k, sizeof(Lanes));
+      cpu::transpose(block);
+      for (std::int64_t l = 0; l < lanes; ++l) std::memcpy(y.row(k + l) + i, &block[l], sizeof(Lanes));
+    }
+}
+
+/// A matrix whose elements are read one by one: element (i, k) is first[i * row_stride + k * column_stride].
+struct Factor {
+  const float* first;
+  std::int64_t row_stride, column_stride;
+};
+inline Factor factor(const Tile& x) { return {x.row(0), x.columns(), 1}; }
+inline Factor transposed_factor(const Tile& x) { return {x.row(0), 1, x.columns()}; }
+
+namespace detail {
+
+/// `rows` rows and 16 * vectors columns of a product, in registers.
+template <int rows, int vectors>
+void multiply_block(const Factor& a, const float* b, std::int64_t b_stride, std::int64_t depth, bool add, float* c,
+                    std::int64_t c_stride) {
+  Lanes sums[rows][vectors];
+#pragma GCC unroll 8
+  for (int i = 0; i < rows; ++i)
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      sums[i][v] = Lanes{};
+      if (add) std::memcpy(&sums[i][v], c + i * c_stride + v * lanes, sizeof(Lanes));
+    }
+  for (std::int64_t k = 0; k < depth; ++k) {
+    Lanes right[vectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) std::memcpy(&right[v], b + k * b_stride + v * lanes, sizeof(Lanes));
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; ++i) {
+      const float left = a.first[i * a.row_stride + k * a.column_stride];
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; ++v) sums[i][v] += left * right[v];
+    }
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < rows; ++i)
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) std::memcpy(c + i * c_stride + v * lanes, &sums[i][v], sizeof(Lanes));
+}
+
+/// The number of rows in registers.
+inline constexpr int block_rows = 8;
+
+template <int vectors, int rows = block_rows>
+void multiply_rows(int count, const Factor& a, const float* b, std::int64_t b_stride, std::int64_t depth, bool add,
+                   float* c, std::int64_t c_stride) {
+  if constexpr (rows > 0) {
+    if (count == rows) return multiply_block<rows, vectors>(a, b, b_stride, depth, add, c, c_stride);
+    multiply_rows<vectors, rows - 1>(count, a, b, b_stride, depth, add, c, c_stride);
+  }
+}
+
+}  // namespace detail
+
+/// c = a b, or c += a b, for the first `rows` rows of a and c, `depth` columns of a and rows of b, and the first
+/// `columns` columns of b and c, a multiple of 16. c starts at row `first`.
+inline void multiply(const Factor& a, const Tile& b, std::int64_t rows, std::int64_t depth, std::int64_t columns,
+                     bool add, Tile& c, std::int64_t first = 0) {
+  for (std::int64_t k = 0; k < columns; k += 2 * lanes)
+    for (std::int64_t i = 0; i < rows; i += detail::block_rows) {
+      const auto count = static_cast<int>(std::min<std::int64_t>(detail::block_rows, rows - i));
+      const Factor part{a.first + i * a.row_stride, a.row_stride, a.column_stride};
+      float* const to = c.row(first + i) + k;
+      if (columns - k >= 2 * lanes)
+        detail::multiply_rows<2>(count, part, b.row(0) + k, b.columns(), depth, add, to, c.columns());
+      else
+        detail::multiply_rows<1>(count, part, b.row(0) + k, b.columns(), depth, add, to, c.columns());
+    }
+}
+
+}  // namespace lockstep::attention

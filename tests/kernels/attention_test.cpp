@@ -1,0 +1,115 @@
+#include <array>
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <support/errors.h>
+#include <support/tensors.h>
+
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/attention/attention.h>
+#include <lockstep/kernels/matmul/matmul.h>
+#include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/runtime/autograd/tape.h>
+
+namespace lockstep::test {
+namespace {
+
+using testing::HasSubstr;
+
+/// Attention of as many heads of keys as of queries, composed of other ops.
+Tensor composed_attention(const Tensor& query, const Tensor& key, const Tensor& value) {
+  const Tensor scores = matmul(transpose(query, {0, 2, 1, 3}), transpose(key, {0, 2, 3, 1}));
+  const Tensor weights = softmax(scores * (1 / std::sqrt(static_cast<double>(query.dim(3)))));
+  return transpose(matmul(weights, transpose(value, {0, 2, 1, 3})), {0, 2, 1, 3});
+}
+
+TEST(Attention, IsThatOfComposedOps) {
+  const std::array inputs{random_tensor({2, 5, 3, 4}, 1), random_tensor({2, 7, 3, 4}, 2),
+                          random_tensor({2, 7, 3, 6}, 3)};
+  const auto results = [&](const auto& attention) {
+    GradientTape tape;
+    for (const Tensor& input : inputs) tape.watch(input);
+    std::vector<Tensor> all{attention(inputs[0], inputs[1], inputs[2])};
+    const Tensor loss = sum(all[0] * random_tensor(all[0].shape(), 4));
+    for (const Tensor& gradient : tape.gradient(loss, inputs)) all.push_back(gradient);
+    return all;
+  };
+  const std::vector<Tensor> fused =
+      results([](const Tensor& q, const Tensor& k, const Tensor& v) { return scaled_dot_product_attention(q, k, v); });
+  const std::vector<Tensor> composed = results(composed_attention);
+  for (std::size_t i = 0; i < fused.size(); ++i) expect_close(fused[i], composed[i].to_vector<double>(), 20);
+}
+
+TEST(Attention, OfOneTensorSumsItsThreeGradients) {
+  const Tensor x = random_tensor({2, 5, 2, 4}, 1);
+  const Tensor weights = random_tensor(x.shape(), 2);
+  const auto gradients = [&](const std::vector<Tensor>& inputs) {
+    GradientTape tape;
+    for (const Tensor& input : inputs) tape.watch(input);
+    const Tensor y = scaled_dot_product_attention(inputs.front(), inputs[inputs.size() / 2], inputs.back());
+    return tape.gradient(sum(y * weights), inputs);
+  };
+  const std::vector<Tensor> apart = gradients({dense_copy(x), dense_copy(x) * 1, dense_copy(x) * 1});
+  expect_close(gradients({x})[0], (apart[0] + apart[1] + apart[2]).to_vector<double>(), 20);
+}
+
+TEST(Attention, MasksOfAllDtypesHideTheSame) {
+  const Tensor x = random_tensor({2, 5, 2, 4}, 1);
+  const Tensor bytes = Tensor::from(std::vector<std::uint8_t>{1, 0, 255, 0, 1}, {5});
+  const Tensor words = Tensor::from(std::vector<std::int32_t>{-1, 0, 256, 0, 1}, {1, 1, 1, 5});
+  expect_same_bits(scaled_dot_product_attention(x, x, x, {.mask = bytes}),
+                   scaled_dot_product_attention(x, x, x, {.mask = words}));
+  const Tensor numbers = Tensor::from(std::vector<float>{-0.5F, 0, 1e-9F, -0.0F, 1}, {1, 5});
+  expect_same_bits(scaled_dot_product_attention(x, x, x, {.mask = bytes}),
+                   scaled_dot_product_attention(x, x, x, {.mask = numbers}));
+}
+
+TEST(Attention, LargeScoresStayFinite) {
+  const Tensor x = random_tensor({1, 70, 2, 4}, 1, -1e4, 1e4);
+  for (const float y : scaled_dot_product_attention(x, x, x).to_vector<float>()) ASSERT_TRUE(std::isfinite(y));
+}
+
+/// The error of attention of queries, keys and values of these shapes.
+std::string refusal(const Shape& query, const Shape& key, const Shape& value, const AttentionOptions& options = {}) {
+  return error_of<InvalidArgument>(
+      [&] { scaled_dot_product_attention(Tensor::zeros(query), Tensor::zeros(key), Tensor::zeros(value), options); });
+}
+
+TEST(Attention, RefusesShapesThatDoNotFit) {
+  EXPECT_THAT(refusal({2, 3, 4}, {2, 3, 4}, {2, 3, 4}), HasSubstr("takes tensors (batch, time, heads, size), got"));
+  EXPECT_THAT(refusal({1, 3, 2, 4}, {2, 3, 2, 4}, {2, 3, 2, 4}),
+              HasSubstr("must have one batch and one size of heads"));
+  EXPECT_THAT(refusal({2, 3, 2, 4}, {2, 3, 2, 5}, {2, 3, 2, 5}),
+              HasSubstr("must have one batch and one size of heads"));
+  EXPECT_THAT(refusal({2, 3, 2, 4}, {2, 3, 2, 4}, {2, 4, 2, 4}),
+              HasSubstr("one time of at least 1, and the same heads"));
+  EXPECT_THAT(refusal({2, 3, 2, 4}, {2, 0, 2, 4}, {2, 0, 2, 4}),
+              HasSubstr("one time of at least 1, and the same heads"));
+  EXPECT_THAT(refusal({2, 3, 3, 4}, {2, 3, 2, 4}, {2, 3, 2, 4}),
+              HasSubstr("the heads of query (2, 3, 3, 4) are no multiple of key (2, 3, 2, 4)'s"));
+}
+
+TEST(Attention, RefusesOtherMasks) {
+  const Shape x{2, 3, 2, 4};
+  EXPECT_THAT(refusal(x, x, x, {.mask = Tensor::zeros({3, 3}, DType::i64)}),
+              HasSubstr("the mask must be u8, i32 or f32, got i64"));
+  EXPECT_THAT(refusal(x, x, x, {.mask = Tensor::zeros({2, 1, 4, 3}, DType::u8)}),
+              HasSubstr("a mask (2, 1, 4, 3) does not broadcast to scores (batch, heads, queries, keys) (2, 2, 3, 3)"));
+}
+
+TEST(Attention, RefusesOtherDropout) {
+  const Shape x{2, 3, 2, 4};
+  EXPECT_THAT(refusal(x, x, x, {.dropout_rate = 1}), HasSubstr("a dropout rate of at least 0 and less than 1, got 1"));
+  EXPECT_THAT(refusal(x, x, x, {.dropout_rate = 0.5F}), HasSubstr("with dropout needs next_key"));
+}
+
+TEST(Attention, RefusesTensorsOfSeveralDtypes) {
+  const Tensor x = Tensor::zeros({2, 3, 2, 4});
+  EXPECT_THAT(error_of<InvalidArgument>([&] { scaled_dot_product_attention(x, cast(x, DType::bf16), x); }),
+              HasSubstr("takes tensors of one dtype"));
+}
+
+}  // namespace
+}  // namespace lockstep::test
