@@ -38,10 +38,10 @@ Tensor embedding_lookup(const Tensor& table, const Tensor& ids) try {
   const Tensor y = Tensor::empty(looked_up_shape(table, ids));
   const std::int64_t count = indices.elements();
   const std::int64_t width = count > 0 ? y.elements() / count : 0;
-  const std::int64_t outside =
-      count == 0 || width == 0
-          ? -1
-          : launch(kernels::GatherRows{make_dense(rows).view({table.dim(0), width}), indices, y.view({count, width})});
+  const std::int64_t outside = count == 0 || width == 0
+                                   ? -1
+                                   : launch(kernels::GatherRows{make_dense(rows).view({1, table.dim(0), width}),
+                                                                indices, y.view({1, count, width})});
   require(outside < 0, "embedding_lookup: id {} at place {} is outside the {} rows of the table",
           outside < 0 ? 0 : indices.to_vector<std::int64_t>()[static_cast<std::size_t>(outside)], outside,
           table.dim(0));

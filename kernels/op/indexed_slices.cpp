@@ -9,12 +9,12 @@
 namespace lockstep {
 namespace {
 
-/// A view of a dense tensor as (rows, elements of a row).
+/// A view of a dense tensor as (1, rows, elements of a row).
 Tensor as_rows(const Tensor& x) {
   const std::int64_t rows = x.dim(0);
   std::int64_t width = 1;
   for (int axis = 1; axis < x.rank(); ++axis) width *= x.dim(axis);
-  return x.view({rows, width});
+  return x.view({1, rows, width});
 }
 
 void check_addable(const IndexedSlices& slices) {
@@ -50,7 +50,7 @@ void scatter_add(const IndexedSlices& slices, const Tensor& to) try {
   const ContextScope there(context_on(to.device()));
   const Tensor indices = make_dense(reachable_from(to.device(), slices.indices));
   const Tensor values = make_dense(reachable_from(to.device(), slices.values));
-  const std::int64_t outside = launch(kernels::ScatterAddRows{as_rows(values), indices, as_rows(to)});
+  const std::int64_t outside = launch(kernels::ScatterRows{as_rows(values), indices, Write::add, as_rows(to)});
   require(outside < 0, "index {} at place {} is outside {}",
           outside < 0 ? 0 : indices.to_vector<std::int64_t>()[static_cast<std::size_t>(outside)], outside,
           slices.text());

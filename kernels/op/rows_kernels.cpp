@@ -1,32 +1,51 @@
 #include "lockstep/kernels/op/rows_kernels.h"
 
+#include <type_traits>
+
+#include <lockstep/kernels/executor/divisor.h>
 #include <lockstep/kernels/executor/executor.h>
 #include <lockstep/kernels/executor/shared_kernel.h>
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Gathering rows by index, and adding rows by index.
+// Gathering rows by index, and writing or adding rows by index.
 
 namespace lockstep::kernels {
 
 namespace detail {
 
-template <class Faults>
+/// Where an element of (outer, n, inner) is.
+struct PlaceInRows {
+  Index outer, i, column;
+};
+
+/// The sizes n and inner of (outer, n, inner).
+struct RowSizes {
+  Divisor n, inner;
+
+  LOCKSTEP_HOST_DEVICE PlaceInRows operator()(Index element) const {
+    const Index at = element / inner;
+    const Index outer = at / n;
+    return {outer, at - outer * n.value(), element - at * inner.value()};
+  }
+};
+
+template <class T, class Faults>
 struct GatheredRows {
-  const float* x;
+  const T* x;
   const std::int64_t* indices;
-  float* y;
-  Index rows, width;
+  T* y;
+  Index rows;
+  RowSizes sizes;
   Faults faults;
 
   LOCKSTEP_HOST_DEVICE void operator()(Index element) const {
-    const Index i = element / width;
-    const Index column = element - i * width;
-    const Index row = indices[i];
+    const PlaceInRows at = sizes(element);
+    const Index row = indices[at.i];
     if (row >= 0 && row < rows)
-      y[element] = x[row * width + column];
-    else if (column == 0)
-      faults(i);
+      y[element] = x[(at.outer * rows + row) * sizes.inner.value() + at.column];
+    else if (at.column == 0)
+      faults(at.i);
   }
 };
 
@@ -45,25 +64,32 @@ struct CheckedRows {
   }
 };
 
-/// Adds rows in the order of their sorted indices. One thread for each column and each position in the sorted list: the
-/// thread at the first position of a row adds all of the row's values, in order.
+/// Writes or adds rows in the order of their sorted indices. One thread for each column and each position in the sorted
+/// list: the thread at the first position of a row reads all of the row's values, in order.
 template <class T>
 struct ScatteredRows {
   const T* values;
   const std::int64_t* sorted;
   const std::int64_t* places;
+  bool adds;
   T* out;
-  Index n, rows, width;
+  Index n, rows;
+  RowSizes sizes;
 
   LOCKSTEP_HOST_DEVICE void operator()(Index element) const {
-    Index at = element / width;
-    const Index column = element - at * width;
+    using Sum = std::conditional_t<std::is_integral_v<T>, T, float>;
+    const PlaceInRows place = sizes(element);
+    Index at = place.i;
     const Index row = sorted[at];
     if (row == rows || (at > 0 && sorted[at - 1] == row)) return;
-    T sum = out[row * width + column];
-    for (; at < n && sorted[at] == row; ++at)
-      sum = T(static_cast<float>(sum) + static_cast<float>(values[places[at] * width + column]));
-    out[row * width + column] = sum;
+    const Index width = sizes.inner.value();
+    T& to = out[(place.outer * rows + row) * width + place.column];
+    T result = to;
+    for (; at < n && sorted[at] == row; ++at) {
+      const T value = values[(place.outer * n + places[at]) * width + place.column];
+      result = adds ? T(static_cast<Sum>(result) + static_cast<Sum>(value)) : value;
+    }
+    to = result;
   }
 };
 
@@ -72,40 +98,40 @@ struct ScatteredRows {
 template <class Executor>
 std::int64_t GatherRows::run(Executor& on) const {
   auto faults = on.faults("ids of gather_rows");
-  const detail::GatheredRows<decltype(faults)> gather{
-      x.data<float>(), indices.data<std::int64_t>(), y.data<float>(), x.dim(0), x.dim(1), faults};
-  on.for_each(y.elements(), gather);
+  const detail::RowSizes sizes{Divisor(y.dim(1)), Divisor(y.dim(2))};
+  visit_dtype(x.dtype(), [&]<class T>() {
+    const detail::GatheredRows<T, decltype(faults)> gather{
+        x.data<T>(), indices.data<std::int64_t>(), y.data<T>(), x.dim(1), sizes, faults};
+    on.for_each(y.elements(), gather);
+  });
   return on.first_fault(faults);
 }
 
 template <class Executor>
-std::int64_t ScatterAddRows::run(Executor& on) const {
+std::int64_t ScatterRows::run(Executor& on) const {
   const Index n = indices.elements();
-  const Index rows = out.dim(0);
-  const Index width = out.dim(1);
-  auto faults = on.faults("indices of scatter_add_rows");
+  const Index rows = out.dim(1);
+  auto faults = on.faults("indices of scatter_rows");
   const Tensor checked = Tensor::empty({n}, DType::i64);
   auto* const keys = checked.data<std::int64_t>();
   on.for_each(n, detail::CheckedRows<decltype(faults)>{indices.data<std::int64_t>(), keys, rows, faults});
   const SortedKeys sorted = on.sort(checked, rows + 1);
-  const auto add = [&]<class T>() {
+  const detail::RowSizes sizes{Divisor(n), Divisor(out.dim(2))};
+  visit_addable(out.dtype(), [&]<class T>() {
     const detail::ScatteredRows<T> scatter{values.data<T>(),
                                            sorted.keys.data<std::int64_t>(),
                                            sorted.places.data<std::int64_t>(),
+                                           write == Write::add,
                                            out.data<T>(),
                                            n,
                                            rows,
-                                           width};
-    on.for_each(n * width, scatter);
-  };
-  if (out.dtype() == DType::bf16)
-    add.template operator()<bfloat16>();
-  else
-    add.template operator()<float>();
+                                           sizes};
+    on.for_each(values.elements(), scatter);
+  });
   return on.first_fault(faults);
 }
 
 LOCKSTEP_SHARED_KERNEL(GatherRows)
-LOCKSTEP_SHARED_KERNEL(ScatterAddRows)
+LOCKSTEP_SHARED_KERNEL(ScatterRows)
 
 }  // namespace lockstep::kernels

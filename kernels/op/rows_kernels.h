@@ -4,18 +4,27 @@
 #include <limits>
 
 #include <lockstep/kernels/kernel.h>
+#include <lockstep/kernels/write.h>
 
 namespace lockstep {
 
-/// An index that ScatterAddRows skips without reporting it.
+/// An index that ScatterRows skips without reporting it.
 inline constexpr std::int64_t no_row = std::numeric_limits<std::int64_t>::min();
+
+/// Calls `f.operator()<T>()` for a dtype whose rows ScatterRows can add. Precondition: f32, bf16, i32 or i64.
+template <class F>
+decltype(auto) visit_addable(DType dtype, F&& f) {
+  if (dtype == DType::i32) return f.template operator()<std::int32_t>();
+  if (dtype == DType::i64) return f.template operator()<std::int64_t>();
+  return visit_real(dtype, std::forward<F>(f));
+}
 
 }  // namespace lockstep
 
 namespace lockstep::kernels {
 
-/// Row i of y (n, inner) = row indices[i] of x (rows, inner); indices (n) i64. Returns the first i whose index is
-/// outside [0, rows), or -1.
+/// Row i of each matrix of y (outer, n, inner) = row indices[i] of the same matrix of x (outer, rows, inner), of any
+/// dtype; indices (n) i64. Returns the first i whose index is outside [0, rows), or -1.
 struct GatherRows {
   Tensor x;
   Tensor indices;
@@ -30,14 +39,16 @@ struct GatherRows {
   std::int64_t on_gpu() const;
 };
 
-/// Row indices[i] of out (rows, inner) += row i of values (n, inner), in the order of i; f32 or bf16. Skips indices
-/// outside [0, rows) and returns the position of the first one that is not no_row, or -1.
-struct ScatterAddRows {
+/// For each matrix of `values` (outer, n, inner) and of `out` (outer, rows, inner): row indices[i] of out = row i of
+/// values, or += it, in the order of i; f32, bf16, i32 or i64. Skips indices outside [0, rows) and returns the position
+/// of the first one that is not no_row, or -1.
+struct ScatterRows {
   Tensor values;
   Tensor indices;
+  Write write;
   Tensor out;
 
-  static constexpr const char* name = "scatter_add_rows";
+  static constexpr const char* name = "scatter_rows";
   auto operands() const { return kernels::operands(values, indices, out); }
   template <class Executor>
   std::int64_t run(Executor& on) const;

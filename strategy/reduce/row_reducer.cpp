@@ -52,7 +52,8 @@ Tensor gradients_of(const std::vector<Run>& runs, std::int64_t rows, const Index
   std::vector<std::int64_t> places;
   for (const std::int64_t index : slices.indices.to_vector<std::int64_t>()) places.push_back(place_of(index, runs));
   const auto count = static_cast<std::int64_t>(places.size());
-  launch(kernels::ScatterAddRows{slices.values.view({count, width}), Tensor::from(places, {count}), gradients});
+  launch(kernels::ScatterRows{slices.values.view({1, count, width}), Tensor::from(places, {count}), Write::add,
+                              gradients.view({1, rows, width})});
   return gradients;
 }
 
