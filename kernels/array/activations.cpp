@@ -62,9 +62,26 @@ Tensor gelu(const Tensor& x, bool approximate) { return unary(approximate ? Unar
 Tensor sigmoid(const Tensor& x) { return unary(UnaryOp::sigmoid, x, true); }
 Tensor hard_sigmoid(const Tensor& x) { return activate(x, Activation::hard_sigmoid); }
 Tensor silu(const Tensor& x) { return unary(UnaryOp::silu, x); }
+Tensor hard_silu(const Tensor& x) { return unary(UnaryOp::hard_silu, x); }
+Tensor mish(const Tensor& x) { return unary(UnaryOp::mish, x); }
 Tensor softplus(const Tensor& x) { return unary(UnaryOp::softplus, x); }
+Tensor log_sigmoid(const Tensor& x) { return unary(UnaryOp::log_sigmoid, x); }
+Tensor squareplus(const Tensor& x) { return unary(UnaryOp::squareplus, x); }
+Tensor sparse_plus(const Tensor& x) { return unary(UnaryOp::sparse_plus, x); }
 Tensor softsign(const Tensor& x) { return unary(UnaryOp::softsign, x); }
 Tensor tanh(const Tensor& x) { return unary(UnaryOp::tanh, x); }
+Tensor hard_tanh(const Tensor& x) { return unary(UnaryOp::hard_tanh, x); }
+Tensor tanh_shrink(const Tensor& x) { return unary(UnaryOp::tanh_shrink, x); }
+
+Tensor hard_shrink(const Tensor& x, double threshold) {
+  require(threshold >= 0, "hard_shrink takes a threshold of at least 0, got {}", threshold);
+  return unary({UnaryOp::hard_shrink, static_cast<float>(threshold)}, x);
+}
+
+Tensor soft_shrink(const Tensor& x, double threshold) {
+  require(threshold >= 0, "soft_shrink takes a threshold of at least 0, got {}", threshold);
+  return unary({UnaryOp::soft_shrink, static_cast<float>(threshold)}, x);
+}
 
 Tensor softmax(const Tensor& logits) {
   return by_row<kernels::Softmax, kernels::SoftmaxGradient>("softmax", logits, true);
@@ -105,6 +122,26 @@ std::optional<UnaryFunction> function_of(Activation activation) {
       return UnaryFunction(UnaryOp::hard_sigmoid, 0.2F);
     case Activation::silu:
       return UnaryOp::silu;
+    case Activation::hard_silu:
+      return UnaryOp::hard_silu;
+    case Activation::mish:
+      return UnaryOp::mish;
+    case Activation::log_sigmoid:
+      return UnaryOp::log_sigmoid;
+    case Activation::squareplus:
+      return UnaryOp::squareplus;
+    case Activation::sparse_plus:
+      return UnaryOp::sparse_plus;
+    case Activation::celu:
+      return UnaryFunction(UnaryOp::elu, 1.0F);
+    case Activation::hard_tanh:
+      return UnaryOp::hard_tanh;
+    case Activation::hard_shrink:
+      return UnaryFunction(UnaryOp::hard_shrink, 0.5F);
+    case Activation::soft_shrink:
+      return UnaryFunction(UnaryOp::soft_shrink, 0.5F);
+    case Activation::tanh_shrink:
+      return UnaryOp::tanh_shrink;
     case Activation::softplus:
       return UnaryOp::softplus;
     case Activation::softsign:

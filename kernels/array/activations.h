@@ -29,12 +29,30 @@ Tensor sigmoid(const Tensor& x);
 Tensor hard_sigmoid(const Tensor& x);
 /// x * sigmoid(x) (Elfwing et al. 2017), also called swish.
 Tensor silu(const Tensor& x);
+/// x * relu6(x + 3) / 6 (Howard et al. 2019), also called hard_swish.
+Tensor hard_silu(const Tensor& x);
+/// x * tanh(softplus(x)) (Misra 2019).
+Tensor mish(const Tensor& x);
 /// log(1 + exp(x)), computed without overflow for any x.
 Tensor softplus(const Tensor& x);
+/// log(sigmoid(x)), computed without overflow for any x.
+Tensor log_sigmoid(const Tensor& x);
+/// (x + sqrt(x^2 + 4)) / 2 (Barron 2021): Keras' squareplus with its default b.
+Tensor squareplus(const Tensor& x);
+/// 0 below -1, x above 1, (x + 1)^2 / 4 in between.
+Tensor sparse_plus(const Tensor& x);
 /// x / (1 + |x|).
 Tensor softsign(const Tensor& x);
 /// Hyperbolic tangent.
 Tensor tanh(const Tensor& x);
+/// x clipped to [-1, 1].
+Tensor hard_tanh(const Tensor& x);
+/// x - tanh(x).
+Tensor tanh_shrink(const Tensor& x);
+/// x, or 0 where |x| <= threshold. Throws InvalidArgument for a negative threshold.
+Tensor hard_shrink(const Tensor& x, double threshold = 0.5);
+/// x moved by `threshold` towards 0, or 0 where |x| <= threshold. Throws InvalidArgument for a negative threshold.
+Tensor soft_shrink(const Tensor& x, double threshold = 0.5);
 
 ///@{
 /// Softmax over the last axis of f32 logits (..., n), and its logarithm. softmax's result keeps the logits as its

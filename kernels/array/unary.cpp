@@ -12,10 +12,12 @@ namespace lockstep {
 namespace {
 
 const char* name_of(UnaryOp op) {
-  constexpr const char* names[] = {"negative", "exp",      "log",       "sqrt",    "square",       "abs",
-                                   "maximum",  "minimum",  "relu",      "relu6",   "leaky_relu",   "elu",
-                                   "selu",     "gelu",     "gelu_tanh", "sigmoid", "hard_sigmoid", "silu",
-                                   "softplus", "softsign", "tanh"};
+  constexpr const char* names[] = {"negative",    "exp",          "log",         "sqrt",        "square",
+                                   "abs",         "maximum",      "minimum",     "relu",        "relu6",
+                                   "leaky_relu",  "elu",          "selu",        "gelu",        "gelu_tanh",
+                                   "sigmoid",     "hard_sigmoid", "silu",        "softplus",    "softsign",
+                                   "tanh",        "hard_silu",    "mish",        "log_sigmoid", "squareplus",
+                                   "sparse_plus", "hard_tanh",    "hard_shrink", "soft_shrink", "tanh_shrink"};
   return names[static_cast<int>(op)];
 }
 

@@ -89,6 +89,84 @@ struct Silu {
     return dy * (s * (1.0F + x * rest));
   }
 };
+/// x relu6(x + 3) / 6 (Howard et al. 2019), also called hard_swish. The gradient at -3 is 0, at 3 it is 1.
+struct HardSilu {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const {
+    return x <= -3.0F ? 0.0F : x >= 3.0F ? x : x * (x + 3.0F) * (1.0F / 6.0F);
+  }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const {
+    return x <= -3.0F ? 0.0F : x >= 3.0F ? dy : dy * (2.0F * x + 3.0F) * (1.0F / 6.0F);
+  }
+};
+/// x tanh(softplus(x)) (Misra 2019).
+struct Mish {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x * tanh_f32(Softplus{}(x)); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const {
+    const float t = tanh_f32(Softplus{}(x));
+    return dy * (t + x * (1.0F - t * t) * sigmoid_f32(x));
+  }
+};
+/// log(sigmoid(x)), computed without overflow for any x.
+struct LogSigmoid {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return -Softplus{}(-x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy * sigmoid_f32(-x); }
+};
+/// (x + sqrt(x^2 + 4)) / 2 (Barron 2021); below 0 in a form in which nothing cancels.
+struct Squareplus {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE static float root(float x) { return 2.0F * std::sqrt(1.0F + 0.25F * x * x); }
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const {
+    return x < 0.0F ? 2.0F / (root(x) - x) : 0.5F * (x + root(x));
+  }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const {
+    const float r = root(x);
+    return dy * (x < 0.0F ? 2.0F / (r * (r - x)) : 0.5F * (1.0F + x / r));
+  }
+};
+/// 0 below -1, x above 1, (x + 1)^2 / 4 in between.
+struct SparsePlus {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const {
+    return x <= -1.0F ? 0.0F : x >= 1.0F ? x : 0.25F * (x + 1.0F) * (x + 1.0F);
+  }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const {
+    return x <= -1.0F ? 0.0F : x >= 1.0F ? dy : 0.5F * dy * (x + 1.0F);
+  }
+};
+/// x clipped to [-1, 1]. NaN stays NaN.
+struct HardTanh {
+  static constexpr bool from_result = true;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x < -1.0F ? -1.0F : x > 1.0F ? 1.0F : x; }
+  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return y > -1.0F && y < 1.0F ? dy : 0.0F; }
+};
+/// x, or 0 where |x| <= threshold. NaN stays NaN.
+struct HardShrink {
+  static constexpr bool from_result = true;
+  float threshold;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::fabs(x) <= threshold ? 0.0F : x; }
+  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return y == 0.0F ? 0.0F : dy; }
+};
+/// x moved by the threshold towards 0; 0 where |x| <= threshold. NaN stays NaN.
+struct SoftShrink {
+  static constexpr bool from_result = true;
+  float threshold;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const {
+    return std::fabs(x) <= threshold ? 0.0F : x > 0.0F ? x - threshold : x + threshold;
+  }
+  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return y == 0.0F ? 0.0F : dy; }
+};
+/// x - tanh(x), whose slope is tanh(x)^2.
+struct TanhShrink {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x - tanh_f32(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const {
+    const float t = tanh_f32(x);
+    return dy * t * t;
+  }
+};
 /// x * Phi(x), Phi being the standard normal distribution function (Hendrycks and Gimpel 2016).
 struct Gelu {
   static constexpr bool from_result = false;

@@ -159,8 +159,26 @@ void visit_unary(const UnaryFunction& function, Visit&& visit) {
       return visit(functor::HardSigmoid{function.alpha});
     case UnaryOp::silu:
       return visit(functor::Silu{});
+    case UnaryOp::hard_silu:
+      return visit(functor::HardSilu{});
+    case UnaryOp::mish:
+      return visit(functor::Mish{});
     case UnaryOp::softplus:
       return visit(functor::Softplus{});
+    case UnaryOp::log_sigmoid:
+      return visit(functor::LogSigmoid{});
+    case UnaryOp::squareplus:
+      return visit(functor::Squareplus{});
+    case UnaryOp::sparse_plus:
+      return visit(functor::SparsePlus{});
+    case UnaryOp::hard_tanh:
+      return visit(functor::HardTanh{});
+    case UnaryOp::hard_shrink:
+      return visit(functor::HardShrink{function.alpha});
+    case UnaryOp::soft_shrink:
+      return visit(functor::SoftShrink{function.alpha});
+    case UnaryOp::tanh_shrink:
+      return visit(functor::TanhShrink{});
     case UnaryOp::softsign:
       return visit(functor::Softsign{});
     case UnaryOp::tanh:

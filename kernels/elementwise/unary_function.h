@@ -24,7 +24,16 @@ enum class UnaryOp {
   silu,
   softplus,
   softsign,
-  tanh
+  tanh,
+  hard_silu,
+  mish,
+  log_sigmoid,
+  squareplus,
+  sparse_plus,
+  hard_tanh,
+  hard_shrink,
+  soft_shrink,
+  tanh_shrink
 };
 
 /// A unary op with its parameter.
@@ -34,7 +43,7 @@ struct UnaryFunction {
 
   UnaryOp op;  ///< which function
   /// maximum and minimum: the bound; leaky_relu: slope below 0, not negative; elu: factor below 0, not negative;
-  /// hard_sigmoid: slope. The other functions ignore it.
+  /// hard_sigmoid: slope; hard_shrink and soft_shrink: threshold, not negative. The other functions ignore it.
   float alpha;
 };
 

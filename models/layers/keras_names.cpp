@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using KeyedInitializer = Initializer (*)(const RandomKey&);
 
-constexpr std::array<std::pair<std::string_view, Activation>, 16> activations{
+constexpr std::array<std::pair<std::string_view, Activation>, 26> activations{
     {{"linear", Activation::linear},
      {"relu", Activation::relu},
      {"relu6", Activation::relu6},
@@ -27,7 +27,17 @@ constexpr std::array<std::pair<std::string_view, Activation>, 16> activations{
      {"sigmoid", Activation::sigmoid},
      {"hard_sigmoid", Activation::hard_sigmoid},
      {"silu", Activation::silu},
+     {"hard_silu", Activation::hard_silu},
+     {"mish", Activation::mish},
      {"softplus", Activation::softplus},
+     {"log_sigmoid", Activation::log_sigmoid},
+     {"squareplus", Activation::squareplus},
+     {"sparse_plus", Activation::sparse_plus},
+     {"celu", Activation::celu},
+     {"hard_tanh", Activation::hard_tanh},
+     {"hard_shrink", Activation::hard_shrink},
+     {"soft_shrink", Activation::soft_shrink},
+     {"tanh_shrink", Activation::tanh_shrink},
      {"softsign", Activation::softsign},
      {"tanh", Activation::tanh},
      {"exponential", Activation::exponential},
@@ -136,6 +146,7 @@ std::optional<Activation> find_activation(const Json& value) {
   // Some versions of Keras 3 write {"class_name": "function", "config": "relu"}.
   const Json& name = value.is_object() && value.contains("config") ? value["config"] : value;
   if (name == "swish") return Activation::silu;
+  if (name == "hard_swish") return Activation::hard_silu;
   if (name == keras_2_hard_sigmoid) return Activation::keras_2_hard_sigmoid;
   for (const auto& [known, activation] : activations)
     if (name == known) return activation;

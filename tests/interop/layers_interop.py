@@ -41,7 +41,8 @@ def all_activations():
     """Each activation as the argument of a layer and as a layer."""
     vector = keras.Input((12,))
     names = ["relu", "relu6", "leaky_relu", "elu", "selu", "gelu", "sigmoid", "silu", "softplus", "softsign", "tanh",
-             "hard_sigmoid"]
+             "hard_sigmoid", "hard_silu", "mish", "log_sigmoid", "squareplus", "sparse_plus", "celu", "hard_tanh",
+             "hard_shrink", "soft_shrink", "tanh_shrink"]
     names += ["exponential", "softmax", "log_softmax"]
     functions = names + [lambda x: activations.gelu(x, approximate=True)]
     results = [layers.Activation(f)(layers.Dense(3, activation=f)(vector)) for f in functions]

@@ -28,6 +28,8 @@ TEST(Activations, RefuseParametersBelowZero) {
   const Tensor x = random_tensor({3, 5}, 1);
   EXPECT_ERROR(InvalidArgument, "negative_slope of at least 0, got -1", leaky_relu(x, -1));
   EXPECT_ERROR(InvalidArgument, "alpha of at least 0, got -1", elu(x, -1));
+  EXPECT_ERROR(InvalidArgument, "hard_shrink takes a threshold of at least 0, got -1", hard_shrink(x, -1));
+  EXPECT_ERROR(InvalidArgument, "soft_shrink takes a threshold of at least 0, got -1", soft_shrink(x, -1));
 }
 
 TEST(Activations, LogSoftmaxOfLargeLogitsDoesNotOverflow) {
@@ -59,6 +61,7 @@ TEST(Activations, GradientsWhereSlopesMeetAreTensorFlows) {
   EXPECT_FLOAT_EQ(gradient(selu, 0), 1.05070099F);
   EXPECT_EQ(gradient(hard_sigmoid, -3), 0);
   EXPECT_EQ(gradient(hard_sigmoid, 3), 0);
+  EXPECT_EQ(gradient(hard_tanh, 1), 0);
 }
 
 TEST(Elementary, ExpSigmoidAndTanhAreWithinTwoUnitsInTheLastPlace) {
@@ -107,6 +110,9 @@ TEST(Elementary, NothingCancelsNearZeroAndNothingOverflows) {
   }
   EXPECT_FLOAT_EQ(softplus(Tensor::full({1}, -20)).item<float>(), std::log1p(std::exp(-20.0F)));
   EXPECT_EQ(softplus(Tensor::full({1}, 1000)).item<float>(), 1000);
+  EXPECT_EQ(log_sigmoid(Tensor::full({1}, -1000)).item<float>(), -1000);
+  EXPECT_EQ(mish(Tensor::full({1}, 1000)).item<float>(), 1000);
+  EXPECT_FLOAT_EQ(squareplus(Tensor::full({1}, -1e4)).item<float>(), 1e-4F);
   EXPECT_EQ(elu(Tensor::full({1}, 1000)).item<float>(), 1000);
 }
 

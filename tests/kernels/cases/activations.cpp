@@ -62,6 +62,21 @@ const std::vector<ActivationCase>& activations_of_elements() {
        [](double x) { return std::clamp(0.2 * x + 0.5, 0.0, 1.0); }},
       {"silu", Activation::silu, silu, [](double x) { return x * logistic(x); }},
       {"softplus", Activation::softplus, softplus, [](double x) { return std::log1p(std::exp(x)); }},
+      {"hard_silu", Activation::hard_silu, hard_silu, [](double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }},
+      {"mish", Activation::mish, mish, [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }},
+      {"log_sigmoid", Activation::log_sigmoid, log_sigmoid, [](double x) { return -std::log1p(std::exp(-x)); }},
+      {"squareplus", Activation::squareplus, squareplus, [](double x) { return (x + std::sqrt(x * x + 4)) / 2; }},
+      {"sparse_plus", Activation::sparse_plus, sparse_plus,
+       [](double x) { return x <= -1  ? 0
+                             : x >= 1 ? x
+                                      : (x + 1) * (x + 1) / 4; }},
+      {"elu as celu", Activation::celu, [](const Tensor& x) { return activate(x, Activation::celu); }, elu_of},
+      {"hard_tanh", Activation::hard_tanh, hard_tanh, [](double x) { return std::clamp(x, -1.0, 1.0); }},
+      {"hard_shrink", Activation::hard_shrink, [](const Tensor& x) { return hard_shrink(x); },
+       [](double x) { return std::abs(x) <= 0.5 ? 0 : x; }},
+      {"soft_shrink", Activation::soft_shrink, [](const Tensor& x) { return soft_shrink(x); },
+       [](double x) { return std::copysign(std::max(std::abs(x) - 0.5, 0.0), x); }},
+      {"tanh_shrink", Activation::tanh_shrink, tanh_shrink, [](double x) { return x - std::tanh(x); }},
       {"softsign", Activation::softsign, softsign, [](double x) { return x / (1 + std::abs(x)); }},
       {"tanh", Activation::tanh, tanh, [](double x) { return std::tanh(x); }},
       {"exp as an activation", Activation::exponential, exp, [](double x) { return std::exp(x); }},
@@ -89,6 +104,14 @@ std::vector<OpCase> activation_cases() {
                    .inputs = {random_tensor({3, 5}, 1, -3, 3)},
                    .run = [](In in) { return elu(in[0], 2.5); },
                    .reference = each([](double x) { return x > 0 ? x : 2.5 * std::expm1(x); })});
+  cases.push_back({.name = "hard_shrink of 1.5",
+                   .inputs = {random_tensor({3, 5}, 1, -3, 3)},
+                   .run = [](In in) { return hard_shrink(in[0], 1.5); },
+                   .reference = each([](double x) { return std::abs(x) <= 1.5 ? 0 : x; })});
+  cases.push_back({.name = "soft_shrink of 1.5",
+                   .inputs = {random_tensor({3, 5}, 1, -3, 3)},
+                   .run = [](In in) { return soft_shrink(in[0], 1.5); },
+                   .reference = each([](double x) { return std::copysign(std::max(std::abs(x) - 1.5, 0.0), x); })});
   for (const bool log : {false, true})
     for (const Shape& shape : {Shape{5}, Shape{3, 1}, Shape{2, 3, 17}, Shape{4, 100}})
       cases.push_back(softmax_case(shape, log));

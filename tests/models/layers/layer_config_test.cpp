@@ -232,10 +232,10 @@ TEST(LayerConfig, SaysWhatALayerCannotBe) {
                layer_of("Conv2D", {{"name", "x"}, {"data_format", "channels_first"}}));
   EXPECT_ERROR(InputError, "layer 'x' (Dense): dtype cannot be \"float16\"; it must be float32 or mixed_bfloat16",
                layer_of("Dense", {{"name", "x"}, {"dtype", "float16"}}));
-  EXPECT_ERROR(InputError, "layer 'x' (LSTM): recurrent_activation cannot be \"mish\"",
-               layer_of("LSTM", {{"name", "x"}, {"recurrent_activation", "mish"}}));
-  EXPECT_ERROR(InputError, "layer 'x' (Dense): activation cannot be \"mish\"; it must be one of linear, relu,",
-               layer_of("Dense", {{"name", "x"}, {"activation", "mish"}}));
+  EXPECT_ERROR(InputError, "layer 'x' (LSTM): recurrent_activation cannot be \"glu\"",
+               layer_of("LSTM", {{"name", "x"}, {"recurrent_activation", "glu"}}));
+  EXPECT_ERROR(InputError, "layer 'x' (Dense): activation cannot be \"glu\"; it must be one of linear, relu,",
+               layer_of("Dense", {{"name", "x"}, {"activation", "glu"}}));
   EXPECT_ERROR(InputError, "layer 'x' (Dense): units cannot be \"3\"; it must be a whole number",
                layer_of("Dense", {{"name", "x"}, {"units", "3"}}));
   EXPECT_ERROR(InputError, "layer 'x' (Dense): lora_rank cannot be 4; it must be left out",

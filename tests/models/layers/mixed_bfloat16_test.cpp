@@ -83,9 +83,9 @@ std::vector<Case> cases() {
       {"GRU", make<GRU>(GruOptions{.units = 4, .return_sequences = true}), {{5, 3}}, true},
       {"Embedding", make<Embedding>(EmbeddingOptions{.input_dim = 400, .output_dim = 3}), {{5}}, true, true},
   };
-  for (const Activation activation :
-       {Activation::linear, Activation::relu6, Activation::selu, Activation::gelu, Activation::gelu_tanh,
-        Activation::silu, Activation::softplus, Activation::softsign, Activation::exponential})
+  for (const Activation activation : {Activation::linear, Activation::relu6, Activation::selu, Activation::gelu,
+                                      Activation::gelu_tanh, Activation::silu, Activation::hard_silu, Activation::mish,
+                                      Activation::softplus, Activation::softsign, Activation::exponential})
     all.push_back(
         {"Activation_" + std::to_string(static_cast<int>(activation)), make<ActivationLayer>(activation), {image}});
   all.push_back({"Activation_log_softmax", make<ActivationLayer>(Activation::log_softmax), {{9}}, true});
