@@ -127,6 +127,15 @@ void OptionVisitor::one_or_more(const char* key, std::vector<std::int64_t>& valu
   value = all.get<std::vector<std::int64_t>>();
 }
 
+void OptionVisitor::one_or_more(const char* key, std::vector<double>& value) {
+  const Json own = value.empty() ? Json() : value.size() == 1 ? Json(value.front()) : Json(value);
+  const Json* found = exchange(key, own);
+  if (found == nullptr) return;
+  const Json all = found->is_array() ? *found : found->is_null() ? Json::array() : Json::array({*found});
+  if (!is_list(all, &Json::is_number)) refuse(key, *found, "a number, a list of them, or null");
+  value = all.get<std::vector<double>>();
+}
+
 std::size_t OptionVisitor::chosen(const char* key, std::size_t own, std::span<const std::string_view> names) {
   const Json* found = exchange(key, names[own]);
   if (found == nullptr) return own;

@@ -46,8 +46,11 @@ class OptionVisitor {
   void option(const char* key, std::optional<double>& value);
   void option_if_any(const char* key, std::vector<double>& value);
   ///@}
-  /// A list of one element is written as a number; both forms are read.
+  ///@{
+  /// A list of one element is written as a number; both forms are read. An empty list of `double` is null in files.
   void one_or_more(const char* key, std::vector<std::int64_t>& value);
+  void one_or_more(const char* key, std::vector<double>& value);
+  ///@}
   /// One of several values, written by name.
   template <class T>
   void choice(const char* key, T& value, std::initializer_list<std::pair<std::string_view, T>> choices);

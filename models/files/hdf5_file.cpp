@@ -199,10 +199,7 @@ void Reader::read(const std::string& name, std::span<float> values) const {
   const Handle dataset = open_dataset(name);
   const Handle type(H5Dget_type(dataset.id()), H5Tclose);
   if (!type.valid()) fail_at(name, "is damaged: " + last_error());
-  const std::size_t bytes = H5Tget_size(type.id());
-  if (H5Tget_class(type.id()) != H5T_FLOAT || (bytes != 2 && bytes != 4 && bytes != 8)) {
-    fail_at(name, "does not hold floating-point numbers of 16, 32 or 64 bits");
-  }
+  dtype_of(dataset, name);  // throws for other types
   const Handle space(H5Dget_space(dataset.id()), H5Sclose);
   require<BrokenInvariant>(H5Sget_simple_extent_npoints(space.id()) == static_cast<hssize_t>(values.size()),
                            "{}: {:?} is read into memory for {} values", path_, name, values.size());

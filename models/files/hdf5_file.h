@@ -90,8 +90,8 @@ class Reader {
   std::vector<std::string> names_in(const std::string& group) const;
   /// The shape of a data set; () for a scalar. Throws InputError also for more than Shape::max_rank axes.
   Shape shape_of(const std::string& dataset) const;
-  /// Reads a data set of 16, 32 or 64 bit floating-point numbers as f32, in row-major order. Throws BrokenInvariant
-  /// unless `values` has as many elements as `shape_of(dataset)`.
+  /// Reads a data set of integers, or of 16, 32 or 64 bit floating-point numbers, as f32, in row-major order. Throws
+  /// BrokenInvariant unless `values` has as many elements as `shape_of(dataset)`.
   void read(const std::string& dataset, std::span<float> values) const;
   /// The value of a data set of one integer.
   std::int64_t read_integer(const std::string& dataset) const;

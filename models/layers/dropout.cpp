@@ -1,5 +1,11 @@
 #include "lockstep/models/layers/dropout.h"
 
+#include <algorithm>
+#include <utility>
+
+#include <fmt/ranges.h>
+
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/random/dropout.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
@@ -10,38 +16,101 @@ namespace {
 
 void list(LayerConfig& config, DropoutOptions& options) {
   config.option("rate", options.rate);
-  config.fixed_null("noise_shape");
+  config.noise_shape("noise_shape", options.noise_shape);
   config.passed_over("seed");
 }
 
-class DropoutImpl final : public LayerImpl {
- public:
-  explicit DropoutImpl(const DropoutOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true, .may_return_input = true}),
-        options_(options),
-        rate_(static_cast<float>(options.rate)) {
-    require(options.rate >= 0 && options.rate < 1, "Dropout needs a rate of at least 0 and below 1, got {}",
-            options.rate);
-  }
+void list(LayerConfig& config, StochasticDepthOptions& options) {
+  config.option("drop_path_rate", options.drop_path_rate);
+}
 
-  std::string_view class_name() const override { return "Dropout"; }
-  Shape output_shape(std::span<const Shape> inputs) const override { return only_input(class_name(), inputs); }
+using NoiseShape = std::vector<std::int64_t>;
+
+/// Multiplies its input by a mask of 0 and 1 / (1 - rate) in training.
+class MaskImpl : public LayerImpl {
+ public:
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& input = only_input(class_name(), inputs);
+    noise_shape(input.rank() + 1);
+    return input;
+  }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
-    if (call.mode == Mode::inference) return inputs[0];
-    return dropout(inputs[0], rate_, [this] { return draws_.next(); });
+    const Tensor& x = inputs[0];
+    if (call.mode == Mode::inference || rate_ == 0) return x;
+    const auto next_key = [this] { return draws_.next(); };
+    const NoiseShape noise = noise_shape(x.rank());
+    if (std::ranges::count(noise, 1) == 0) return dropout(x, rate_, next_key);
+    Shape drawn = x.shape();
+    for (int axis = 0; axis < drawn.rank(); ++axis)
+      if (noise[static_cast<std::size_t>(axis)] == 1) drawn[axis] = 1;
+    return multiply(x, dropout(Tensor::full(drawn, 1, x.dtype()), rate_, next_key));
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
-
   RandomDraws* random_draws() override { return &draws_; }
+
+ protected:
+  /// `draws_elements`: every element of the mask is drawn on its own.
+  MaskImpl(std::string name, double rate, bool draws_elements)
+      : LayerImpl(std::move(name),
+                  {.can_compute_in_bf16 = true, .can_be_captured = draws_elements, .may_return_input = true}),
+        rate_(static_cast<float>(rate)) {}
+
+  /// As DropoutOptions::noise_shape, for inputs of this rank, the batch axis included. Throws InvalidArgument for a
+  /// rank that the layer does not take.
+  virtual NoiseShape noise_shape(int rank) const = 0;
 
  private:
   void make_weights(std::span<const Shape>, const LayerSeed& seed) override { draws_.start(seed.key(0)); }
 
-  DropoutOptions options_;
   float rate_;
   RandomDraws draws_;
+};
+
+class DropoutImpl final : public MaskImpl {
+ public:
+  explicit DropoutImpl(const DropoutOptions& options)
+      : MaskImpl(options.name, options.rate, options.noise_shape.empty()), options_(options) {
+    require(options.rate >= 0 && options.rate < 1, "Dropout needs a rate of at least 0 and below 1, got {}",
+            options.rate);
+    require(std::ranges::all_of(options.noise_shape, [](std::int64_t size) { return size == 1 || size == -1; }),
+            "Dropout needs a noise_shape of 1 and -1 (None), got ({})", fmt::join(options.noise_shape, ", "));
+  }
+
+  std::string_view class_name() const override { return "Dropout"; }
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ private:
+  NoiseShape noise_shape(int rank) const override {
+    const NoiseShape& noise = options_.noise_shape;
+    require(noise.empty() || noise.size() == static_cast<std::size_t>(rank),
+            "Dropout with the noise_shape ({}) takes {} axes, the batch axis included, got {}", fmt::join(noise, ", "),
+            noise.size(), rank);
+    return noise;
+  }
+
+  DropoutOptions options_;
+};
+
+class StochasticDepthImpl final : public MaskImpl {
+ public:
+  explicit StochasticDepthImpl(const StochasticDepthOptions& options)
+      : MaskImpl(options.name, options.drop_path_rate, false), options_(options) {
+    require(options.drop_path_rate >= 0 && options.drop_path_rate < 1,
+            "StochasticDepth needs a drop_path_rate of at least 0 and below 1, got {}", options.drop_path_rate);
+  }
+
+  std::string_view class_name() const override { return "StochasticDepth"; }
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ private:
+  NoiseShape noise_shape(int rank) const override {
+    NoiseShape noise(static_cast<std::size_t>(rank), 1);
+    noise.front() = -1;
+    return noise;
+  }
+
+  StochasticDepthOptions options_;
 };
 
 }  // namespace
@@ -49,5 +118,12 @@ class DropoutImpl final : public LayerImpl {
 Dropout::Dropout(const DropoutOptions& options) : Layer(std::make_shared<DropoutImpl>(options)) {}
 
 Dropout Dropout::from_config(LayerConfig& config) { return Dropout(read_options<DropoutOptions>(config, list)); }
+
+StochasticDepth::StochasticDepth(const StochasticDepthOptions& options)
+    : Layer(std::make_shared<StochasticDepthImpl>(options)) {}
+
+StochasticDepth StochasticDepth::from_config(LayerConfig& config) {
+  return StochasticDepth(read_options<StochasticDepthOptions>(config, list));
+}
 
 }  // namespace lockstep

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <lockstep/models/layers/layer.h>
 
@@ -11,6 +13,9 @@ struct DropoutOptions {
   ///@{
   /// Keras' arguments of these names, with Keras' defaults.
   double rate = -1;  ///< required
+  /// For each axis, the batch axis included, 1 if all its elements are dropped or kept together, or -1 (Keras' None) if
+  /// each is drawn on its own. Empty: every element is.
+  std::vector<std::int64_t> noise_shape{};
   std::string name{};
   ///@}
 };
@@ -20,10 +25,25 @@ struct DropoutOptions {
 /// replica has called the layer in training. Runs are therefore repeatable, and each replica draws its own masks (Keras
 /// 3 draws one mask for all replicas).
 struct Dropout : Layer {
-  /// Throws InvalidArgument unless 0 <= rate < 1.
+  /// Throws InvalidArgument unless 0 <= rate < 1, and for a noise_shape of other numbers than 1 and -1.
   explicit Dropout(const DropoutOptions& options);
   /// The layer of a file's options.
   static Dropout from_config(LayerConfig& config);
+};
+
+/// StochasticDepth's options.
+struct StochasticDepthOptions {
+  double drop_path_rate = -1;  ///< probability that an example is dropped; required
+  /// Name of the layer; if empty, the model derives one from the class name.
+  std::string name{};
+};
+
+/// Dropout of whole examples (Huang et al. 2016), which keras.applications defines for ConvNeXt.
+struct StochasticDepth : Layer {
+  /// Throws InvalidArgument unless 0 <= drop_path_rate < 1.
+  explicit StochasticDepth(const StochasticDepthOptions& options);
+  /// The layer of a file's options.
+  static StochasticDepth from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 
 #include <lockstep/models/config/keras_class.h>
 #include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/application_layers.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
@@ -15,6 +16,7 @@
 #include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
+#include <lockstep/models/layers/preprocessing.h>
 #include <lockstep/models/layers/reshape.h>
 
 namespace lockstep {
@@ -27,6 +29,8 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<BatchNormalization>("BatchNormalization"),
                                          keras_class<Concatenate>("Concatenate"),
                                          keras_class<Conv2D>("Conv2D"),
+                                         keras_class<Cropping2D>("Cropping2D"),
+                                         keras_class<CustomScaleLayer>("CustomScaleLayer"),
                                          keras_class<Dense>("Dense"),
                                          keras_class<DepthwiseConv2D>("DepthwiseConv2D"),
                                          keras_class<Dropout>("Dropout"),
@@ -38,16 +42,20 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<GlobalMaxPooling2D>("GlobalMaxPooling2D"),
                                          keras_class<LSTM>("LSTM"),
                                          keras_class<LayerNormalization>("LayerNormalization"),
+                                         keras_class<LayerScale>("LayerScale"),
                                          keras_class<LeakyReLU>("LeakyReLU"),
                                          keras_class<MaxPooling2D>("MaxPooling2D"),
                                          keras_class<Maximum>("Maximum"),
                                          keras_class<Minimum>("Minimum"),
                                          keras_class<Multiply>("Multiply"),
+                                         keras_class<Normalization>("Normalization"),
                                          keras_class<Permute>("Permute"),
                                          keras_class<ReLU>("ReLU"),
+                                         keras_class<Rescaling>("Rescaling"),
                                          keras_class<Reshape>("Reshape"),
                                          keras_class<SeparableConv2D>("SeparableConv2D"),
                                          keras_class<Softmax>("Softmax"),
+                                         keras_class<StochasticDepth>("StochasticDepth"),
                                          keras_class<Subtract>("Subtract"),
                                          keras_class<ZeroPadding2D>("ZeroPadding2D")};
 

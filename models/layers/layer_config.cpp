@@ -130,6 +130,19 @@ void LayerConfig::option(const char* key, Borders2d& value) {
   }
 }
 
+void LayerConfig::noise_shape(const char* key, std::vector<std::int64_t>& value) {
+  Json own;
+  for (const std::int64_t size : value) own.push_back(size == -1 ? Json() : Json(size));
+  const Json* found = exchange(key, own);
+  if (found == nullptr || found->is_null()) return;
+  if (!found->is_array()) refuse(key, *found, "null, or a list of null and 1");
+  value.clear();
+  for (const Json& size : *found) {
+    if (size != 1 && !size.is_null()) refuse(key, *found, "null, or a list of null and 1");
+    value.push_back(size.is_null() ? -1 : 1);
+  }
+}
+
 void LayerConfig::option(const char* key, Padding& value) {
   choice(key, value, {{"valid", Padding::valid}, {"same", Padding::same}});
 }

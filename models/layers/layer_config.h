@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -49,6 +50,8 @@ class LayerConfig : public OptionVisitor {
   ///@}
   /// Borders: ((top, bottom), (left, right)) in files; also reads (rows, columns) or one number.
   void option(const char* key, Borders2d& value);
+  /// Dropout's noise_shape: a list of 1 and, written as null, -1; null for an empty one.
+  void noise_shape(const char* key, std::vector<std::int64_t>& value);
   /// "valid" or "same".
   void option(const char* key, Padding& value);
   /// An activation, by name. Writing throws Unsupported for gelu_tanh and Keras 2's hard_sigmoid, for which Keras 3 has

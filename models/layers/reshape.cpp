@@ -20,6 +20,11 @@ void list(LayerConfig& config, ZeroPadding2DOptions& options) {
   config.fixed("data_format", "channels_last");
 }
 
+void list(LayerConfig& config, Cropping2DOptions& options) {
+  config.option("cropping", options.cropping);
+  config.fixed("data_format", "channels_last");
+}
+
 class ReshapeImpl final : public LayerImpl {
  public:
   explicit ReshapeImpl(const ReshapeOptions& options)
@@ -126,6 +131,40 @@ class ZeroPadding2DImpl final : public LayerImpl {
   Borders2d padding_;
 };
 
+class Cropping2DImpl final : public LayerImpl {
+ public:
+  explicit Cropping2DImpl(const Cropping2DOptions& options)
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), cropping_(options.cropping) {
+    require(cropping_.top >= 0 && cropping_.bottom >= 0 && cropping_.left >= 0 && cropping_.right >= 0,
+            "Cropping2D needs cropping of at least 0, got ({}, {}), ({}, {})", cropping_.top, cropping_.bottom,
+            cropping_.left, cropping_.right);
+  }
+
+  std::string_view class_name() const override { return "Cropping2D"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& image = only_image(class_name(), inputs);
+    const Shape result{image[0] - cropping_.top - cropping_.bottom, image[1] - cropping_.left - cropping_.right,
+                       image[2]};
+    require(result[0] >= 1 && result[1] >= 1, "Cropping2D of ({}, {}), ({}, {}) leaves nothing of {}", cropping_.top,
+            cropping_.bottom, cropping_.left, cropping_.right, image);
+    return result;
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    const Tensor& x = inputs[0];
+    const Tensor rows = slice(x, 1, cropping_.top, x.dim(1) - cropping_.bottom);
+    return slice(rows, 2, cropping_.left, x.dim(2) - cropping_.right);
+  }
+
+  void describe(LayerConfig& config) const override {
+    write_options(config, list, Cropping2DOptions{.cropping = cropping_});
+  }
+
+ private:
+  Borders2d cropping_;
+};
+
 }  // namespace
 
 Reshape::Reshape(const ReshapeOptions& options) : Layer(std::make_shared<ReshapeImpl>(options)) {}
@@ -141,6 +180,12 @@ ZeroPadding2D::ZeroPadding2D(const ZeroPadding2DOptions& options)
 
 ZeroPadding2D ZeroPadding2D::from_config(LayerConfig& config) {
   return ZeroPadding2D(read_options<ZeroPadding2DOptions>(config, list));
+}
+
+Cropping2D::Cropping2D(const Cropping2DOptions& options) : Layer(std::make_shared<Cropping2DImpl>(options)) {}
+
+Cropping2D Cropping2D::from_config(LayerConfig& config) {
+  return Cropping2D(read_options<Cropping2DOptions>(config, list));
 }
 
 }  // namespace lockstep

@@ -59,4 +59,23 @@ struct ZeroPadding2D : Layer {
   static ZeroPadding2D from_config(LayerConfig& config);
 };
 
+/// Cropping2D's options.
+struct Cropping2DOptions {
+  /// Rows and columns to remove on each side; not negative.
+  Borders2d cropping = 0;
+  /// Name of the layer; if empty, the model derives one from the class name.
+  std::string name{};
+};
+
+/// Removes the borders of each image: (h, w, c) -> (h - top - bottom, w - left - right, c). The elements are not
+/// copied.
+struct Cropping2D : Layer {
+  /// Throws InvalidArgument for a negative border.
+  explicit Cropping2D(const Cropping2DOptions& options = {});
+  /// Lets `Cropping2D({})` mean the defaults.
+  explicit Cropping2D(Defaults) : Cropping2D() {}
+  /// Makes the layer from the options in a file.
+  static Cropping2D from_config(LayerConfig& config);
+};
+
 }  // namespace lockstep

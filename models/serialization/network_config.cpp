@@ -84,8 +84,18 @@ Json input_config(const Shape& shape, const std::string& name) {
   return layer;
 }
 
+/// An object of a layer's class: one of Keras' layers or of those that its applications define and register.
+Json layer_object(std::string_view class_name) {
+  const bool is_of_convnext = class_name == "LayerScale" || class_name == "StochasticDepth";
+  if (!is_of_convnext && class_name != "CustomScaleLayer") return keras_object("keras.layers", class_name);
+  Json object = keras_object(
+      is_of_convnext ? "keras.src.applications.convnext" : "keras.src.applications.inception_resnet_v2", class_name);
+  object["registered_name"] = class_name;
+  return object;
+}
+
 Json layer_config(const LayerImpl& layer, const std::string& name) {
-  Json result = keras_object("keras.layers", layer.class_name());
+  Json result = layer_object(layer.class_name());
   result["config"] = written_config(layer, name);
   result["name"] = name;
   result["inbound_nodes"] = Json::array();

@@ -64,7 +64,18 @@ def merges():
     return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(mean)))
 
 
-MODELS = {"merges": merges, "images": images, "sequences": sequences, "all_activations": all_activations}
+def preprocessing():
+    """Layers that prepare images, with numbers that are given and with weights."""
+    pictures = keras.Input((9, 8, 3))
+    x = layers.Normalization()(layers.Rescaling([0.5, 2, -1], [0, 1, 0.25])(pictures))
+    x = layers.Normalization(mean=[0.5, 0.25, -1], variance=[4, 0.5, 1])(layers.Cropping2D(((1, 0), (2, 1)))(x))
+    x = layers.Conv2D(4, 3)(layers.Rescaling(3)(x))
+    x = layers.Dropout(0.5, noise_shape=(None, 1, 1, None))(x)
+    x = layers.Normalization(mean=0.5, variance=4, invert=True)(x)
+    return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(x)))
+
+
+MODELS = {"preprocessing": preprocessing, "merges": merges, "images": images, "sequences": sequences, "all_activations": all_activations}
 
 if __name__ == "__main__":
     keras_interop.main(MODELS)

@@ -8,12 +8,14 @@
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/gru.h>
 #include <lockstep/models/layers/layer_normalization.h>
 #include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
+#include <lockstep/models/layers/preprocessing.h>
 #include <lockstep/models/layers/reshape.h>
 #include <lockstep/models/training/model.h>
 
@@ -85,12 +87,23 @@ inline Model merges_model() {
   return {pictures, Dense({.units = 3})(Flatten()(mean))};
 }
 
+inline Model preprocessing_model() {
+  const Symbol pictures = Input({9, 8, 3});
+  Symbol x = Normalization()(Rescaling({.scale = {0.5, 2, -1}, .offset = {0, 1, 0.25}})(pictures));
+  x = Normalization({.mean = {0.5, 0.25, -1}, .variance = {4, 0.5, 1}})(Cropping2D({.cropping = {1, 0, 2, 1}})(x));
+  x = Conv2D({.filters = 4, .kernel_size = {3, 3}})(Rescaling({.scale = {3}})(x));
+  x = Dropout({.rate = 0.5, .noise_shape = {-1, 1, 1, -1}})(x);
+  x = Normalization({.mean = {0.5}, .variance = {4}, .invert = true})(x);
+  return {pictures, Dense({.units = 3})(Flatten()(x))};
+}
+
 /// The model for a case of layers_interop.py, if it is one.
 inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "images") return images_model();
   if (name == "sequences") return sequences_model();
   if (name == "all_activations") return all_activations_model();
   if (name == "merges") return merges_model();
+  if (name == "preprocessing") return preprocessing_model();
   return {};
 }
 

@@ -70,6 +70,20 @@ Rows more_layer_rows() {
                               [] {
                                 Permute({.dims = {1, 1}});
                               }),
+      misuse<InvalidArgument>("Cropping2D", "borders of more rows than the image",
+                              {"Cropping2D", "(1, 2)", "(3, 4, 5)"},
+                              [] {
+                                called(Cropping2D({.cropping = {1, 2, 0, 0}}), {{3, 4, 5}});
+                              }),
+      misuse<InvalidArgument>("Rescaling", "no scale", {"Rescaling"}, [] { Rescaling({}); }),
+      misuse<InvalidArgument>("Normalization", "a mean without a variance", {"Normalization", "got 1 and 0"},
+                              [] { Normalization({.mean = {1}}); }),
+      misuse<InvalidArgument>("CustomScaleLayer", "one input", {"CustomScaleLayer", "got 1"},
+                              [] { called(CustomScaleLayer({.scale = 2}), {{4}}); }),
+      misuse<InvalidArgument>("LayerScale", "no channels", {"LayerScale", "projection_dim", "got 0"},
+                              [] { LayerScale({}); }),
+      misuse<InvalidArgument>("StochasticDepth", "no rate", {"StochasticDepth", "drop_path_rate", "got -1"},
+                              [] { StochasticDepth({}); }),
       misuse<InvalidArgument>("ReLU", "a negative bound", {"ReLU", "max_value", "got -1 and 0"},
                               [] { ReLU({.max_value = -1}); }),
       misuse<InvalidArgument>("ReLU", "two inputs", {"ReLU", "got 2"},

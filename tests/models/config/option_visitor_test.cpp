@@ -21,6 +21,7 @@ struct Options {
   std::string text = "a";
   std::vector<std::int64_t> axes{3};
   std::vector<double> thresholds{};
+  std::vector<double> factors{2};
   Sense mode = Sense::up;
 };
 
@@ -33,6 +34,7 @@ void list(OptionVisitor& visitor, Options& options) {
   visitor.option("text", options.text);
   visitor.one_or_more("axes", options.axes);
   visitor.option_if_any("thresholds", options.thresholds);
+  visitor.one_or_more("factors", options.factors);
   visitor.choice("mode", options.mode, {{"up", Sense::up}, {"down", Sense::down}});
   visitor.fixed("kind", "plain");
 }
@@ -50,10 +52,10 @@ Options read(const Json& values) {
 
 TEST(OptionVisitor, WritesAndReadsTheSameOptions) {
   const Json plain = Json::parse(R"({"flag": false, "count": 1, "steps": 1099511627776, "rate": 0.5, "text": "a",
-      "axes": 3, "mode": "up", "kind": "plain"})");
+      "axes": 3, "factors": 2.0, "mode": "up", "kind": "plain"})");
   EXPECT_EQ(written({}), plain);
   const Json unusual = Json::parse(R"({"flag": true, "count": -2, "steps": 3, "rate": 2.0, "limit": 0.25, "text": "b",
-      "axes": [0, 1], "thresholds": [0.5], "mode": "down", "kind": "plain"})");
+      "axes": [0, 1], "thresholds": [0.5], "factors": [0.5, 2.0], "mode": "down", "kind": "plain"})");
   EXPECT_EQ(written(read(unusual)), unusual);
   EXPECT_EQ(written(read(Json::object())), plain);
 }
@@ -63,6 +65,8 @@ TEST(OptionVisitor, ReadsOtherFormsOfOneValue) {
   EXPECT_EQ(read({{"rate", 2}}).rate, 2);
   EXPECT_EQ(read({{"rate", {0.25}}}).rate, 0.25);
   EXPECT_FALSE(read({{"limit", nullptr}}).limit);
+  EXPECT_TRUE(read({{"factors", nullptr}}).factors.empty());
+  EXPECT_EQ(read({{"factors", 3}}).factors, std::vector<double>{3});
   EXPECT_EQ(read({{"unknown", false}, {"other", nullptr}, {"more", 0}}).count, 1);
 }
 
@@ -77,6 +81,7 @@ TEST(OptionVisitor, SaysWhatWouldBeRight) {
   refused(R"({"limit": "high"})", "the object: limit cannot be \"high\"; it must be a number");
   refused(R"({"text": 1})", "the object: text cannot be 1; it must be text");
   refused(R"({"axes": [0.5]})", "the object: axes cannot be [0.5]; it must be a whole number, or a list of them");
+  refused(R"({"factors": "a"})", "the object: factors cannot be \"a\"; it must be a number, a list of them, or null");
   refused(R"({"thresholds": 1})", "the object: thresholds cannot be 1; it must be a list of numbers");
   refused(R"({"mode": "left"})", "the object: mode cannot be \"left\"; it must be \"up\" or \"down\"");
   refused(R"({"kind": "rare"})", "the object: kind cannot be \"rare\"; it must be \"plain\"");

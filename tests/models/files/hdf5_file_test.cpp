@@ -57,6 +57,9 @@ void add_typed(hid_t file, const char* name, hid_t type, std::vector<hsize_t> di
   const std::vector<double> values(64, 1.5);
   if (H5Tget_class(type) == H5T_FLOAT)
     H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+  const std::vector<std::int32_t> whole(64, -3);
+  if (H5Tget_class(type) == H5T_INTEGER)
+    H5Dwrite(dataset, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, whole.data());
   H5Dclose(dataset);
   H5Sclose(space);
 }
@@ -115,7 +118,7 @@ TEST_F(Hdf5File, HoldsMoreThanWasGuessed) {
   EXPECT_EQ(read, values);
 }
 
-TEST_F(Hdf5File, ConvertsFloatingPointNumbersOnly) {
+TEST_F(Hdf5File, ConvertsNumbersOnly) {
   with_hdf5([](hid_t file) {
     add_typed(file, "f64", H5T_IEEE_F64LE, {2});
     add_typed(file, "big_endian", H5T_IEEE_F32BE, {2});
@@ -126,6 +129,7 @@ TEST_F(Hdf5File, ConvertsFloatingPointNumbersOnly) {
     add_typed(file, "f16", half, {2});
     H5Tclose(half);
     add_typed(file, "i32", H5T_STD_I32LE, {2});
+    add_typed(file, "text", H5T_C_S1, {2});
   });
   const Reader file(file_);
   for (const char* name : {"f64", "big_endian", "f16"}) {
@@ -134,8 +138,10 @@ TEST_F(Hdf5File, ConvertsFloatingPointNumbersOnly) {
     EXPECT_THAT(values, ElementsAre(1.5F, 1.5F)) << name;
   }
   std::vector<float> values(2);
-  EXPECT_EQ(error_of<InputError>([&] { file.read("i32", values); }),
-            file_ + ": \"i32\" does not hold floating-point numbers of 16, 32 or 64 bits");
+  file.read("i32", values);
+  EXPECT_THAT(values, ElementsAre(-3, -3));
+  EXPECT_EQ(error_of<InputError>([&] { file.read("text", values); }),
+            file_ + ": \"text\" holds neither integers nor floating-point numbers of 16, 32 or 64 bits");
 }
 
 TEST_F(Hdf5File, NamesFilesThatCannotBeRead) {

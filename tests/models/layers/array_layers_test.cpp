@@ -93,6 +93,22 @@ TEST(ZeroPadding2D, SurroundsImages) {
                ZeroPadding2D({.padding = {-1, 0, 0, 0}}));
 }
 
+TEST(Cropping2D, RemovesBorders) {
+  const Cropping2D layer({.cropping = {1, 0, 2, 1}});
+  EXPECT_EQ(shape_after(layer, {{3, 5, 4}}), (Shape{2, 2, 4}));
+  EXPECT_EQ(shape_after(Cropping2D({.cropping = {1}}), {{3, 4, 5}}), (Shape{1, 2, 5}));
+  const Tensor x = random_tensor({2, 3, 5, 4}, 1);
+  expect_same_bits(call(layer, {x}), x.slice_view(1, 1, 3).slice_view(2, 2, 4));
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor gradient = tape.gradient(sum(call(layer, {x})), std::span(&x, 1)).front();
+  expect_same_bits(gradient, zero_pad2d(Tensor::full({2, 2, 2, 4}, 1), Borders2d(1, 0, 2, 1)));
+  EXPECT_EQ(call(layer, {Tensor::zeros({0, 3, 5, 4})}).shape(), (Shape{0, 2, 2, 4})) << "a replica without rows";
+  EXPECT_ERROR(InvalidArgument, "Cropping2D of (1, 2), (0, 0) leaves nothing of (3, 4, 5)",
+               shape_after(Cropping2D({.cropping = {1, 2, 0, 0}}), {{3, 4, 5}}));
+  EXPECT_ERROR(InvalidArgument, "cropping of at least 0, got (-1, 0), (0, 0)", Cropping2D({.cropping = {-1, 0, 0, 0}}));
+}
+
 const std::vector<Tensor> parts{random_tensor({2, 3, 4}, 1), random_tensor({2, 3, 4}, 2), random_tensor({2, 3, 4}, 3)};
 
 TEST(MergingLayers, CombineInputsOfOneShape) {

@@ -1,7 +1,12 @@
+#include <array>
+
 #include <support/replicas.h>
 
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/random/dropout.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/dropout.h>
+#include <lockstep/runtime/autograd/tape.h>
 
 #include "layer_test.h"
 
@@ -60,6 +65,41 @@ TEST(Dropout, EveryReplicaDrawsItsOwnMasks) {
   }
   EXPECT_NE(first[0], first[1]);
   EXPECT_NE(first[1], first[2]);
+}
+
+TEST(Dropout, DropsWhatTheNoiseShapeJoinsTogether) {
+  const Dropout layer = built(Dropout({.rate = 0.5, .noise_shape = {-1, 1, -1}}), {{5, 8}}, seed);
+  const Tensor x = random_tensor({6, 5, 8}, 1, 1, 2);
+  const Tensor mask = dropout(Tensor::full({6, 1, 8}, 1), 0.5F, {.seed = 7, .stream = 48, .replica = 0, .step = 0});
+  expect_same_bits(call(layer, {x}, training), multiply(x, mask));
+  EXPECT_EQ(call(layer, {x}).id(), x.id()) << "inference";
+  EXPECT_EQ(call(layer, {Tensor::zeros({0, 5, 8})}, training).shape(), (Shape{0, 5, 8})) << "a replica without rows";
+  EXPECT_ERROR(InvalidArgument, "Dropout with the noise_shape (-1, 1, -1) takes 3 axes, the batch axis included, got 2",
+               shape_after(layer, {{8}}));
+  EXPECT_ERROR(InvalidArgument, "a noise_shape of 1 and -1 (None), got (6, 1)",
+               Dropout({.rate = 0.5, .noise_shape = {6, 1}}));
+}
+
+TEST(Dropout, HasTheMasksGradient) {
+  const Dropout layer = built(Dropout({.rate = 0.25, .noise_shape = {-1, 1}}), {{4}}, seed);
+  const Tensor x = random_tensor({6, 4}, 1);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = call(layer, {x}, training);
+  const Tensor mask = dropout(Tensor::full({6, 1}, 1), 0.25F, {.seed = 7, .stream = 48, .replica = 0, .step = 0});
+  const Tensor gradient = tape.gradient(sum(y), std::array{x}).front();
+  expect_same_bits(gradient, multiply(Tensor::full({6, 4}, 1), mask));
+}
+
+TEST(StochasticDepth, DropsWholeExamples) {
+  const StochasticDepth layer = built(StochasticDepth({.drop_path_rate = 0.5}), {{3, 4}}, seed);
+  const Tensor x = random_tensor({32, 3, 4}, 1, 1, 2);
+  const Tensor mask = dropout(Tensor::full({32, 1, 1}, 1), 0.5F, {.seed = 7, .stream = 48, .replica = 0, .step = 0});
+  expect_same_bits(call(layer, {x}, training), multiply(x, mask));
+  EXPECT_THAT(mask.to_vector<float>(), testing::AllOf(testing::Contains(0), testing::Contains(2)));
+  EXPECT_EQ(call(layer, {x}).id(), x.id()) << "inference";
+  EXPECT_ERROR(InvalidArgument, "a drop_path_rate of at least 0 and below 1, got 1",
+               StochasticDepth({.drop_path_rate = 1}));
 }
 
 TEST(Dropout, RefusesARateOutsideItsRange) {

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/application_layers.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
@@ -14,6 +15,7 @@
 #include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
+#include <lockstep/models/layers/preprocessing.h>
 #include <lockstep/models/layers/reshape.h>
 
 #include "layer_test.h"
@@ -140,7 +142,13 @@ std::vector<Layer> unusual_layers() {
       Multiply("ab"),
       Subtract("ac"),
       Permute({.dims = {2, 1}, .name = "ad"}),
-      Dropout({.rate = 0.25, .name = "x"}),
+      Dropout({.rate = 0.25, .noise_shape = {-1, 1, 1}, .name = "x"}),
+      Cropping2D({.cropping = {1, 2, 3, 4}, .name = "ae"}),
+      CustomScaleLayer({.scale = 0.25, .name = "af"}),
+      LayerScale({.init_values = 0.5, .projection_dim = 3, .name = "ag"}),
+      Normalization({.mean = {1, 2}, .variance = {3, 4}, .invert = true, .name = "ah"}),
+      Rescaling({.scale = {0.5, 2}, .offset = {-1}, .name = "ai"}),
+      StochasticDepth({.drop_path_rate = 0.25, .name = "aj"}),
   };
 }
 
@@ -181,6 +189,19 @@ TEST(LayerConfig, HasKerasKeysAndValues) {
 TEST(LayerConfig, ReadsABoundThatIsNone) {
   const Json config{{"name", "x"}, {"max_value", nullptr}, {"negative_slope", 0.0}, {"threshold", 0.0}};
   EXPECT_TRUE(layer_of("ReLU", config).impl().traits().is_relu);
+}
+
+TEST(LayerConfig, ReadsFormsOfPreprocessing) {
+  const Layer normalization =
+      layer_of("Normalization", {{"name", "x"}, {"axis", {3}}, {"mean", nullptr}, {"variance", nullptr}});
+  EXPECT_EQ(config_of(normalization)["axis"], -1);
+  EXPECT_EQ(config_of(normalization)["mean"], nullptr);
+  EXPECT_EQ(config_of(layer_of("Rescaling", {{"name", "x"}, {"scale", {0.5}}}))["scale"], 0.5);
+  EXPECT_EQ(
+      config_of(layer_of("Dropout", {{"name", "x"}, {"rate", 0.5}, {"noise_shape", {nullptr, 1}}}))["noise_shape"],
+      Json::parse("[null, 1]"));
+  EXPECT_ERROR(InputError, "noise_shape cannot be [null,7]; it must be null, or a list of null and 1",
+               layer_of("Dropout", {{"name", "x"}, {"rate", 0.5}, {"noise_shape", {nullptr, 7}}}));
 }
 
 TEST(LayerConfig, ReadsKeras2) {

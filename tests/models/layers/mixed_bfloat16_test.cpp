@@ -12,6 +12,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/application_layers.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
@@ -23,6 +24,7 @@
 #include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
+#include <lockstep/models/layers/preprocessing.h>
 #include <lockstep/models/layers/reshape.h>
 #include <lockstep/runtime/autograd/tape.h>
 
@@ -77,6 +79,13 @@ std::vector<Case> cases() {
       {"Maximum", make<Maximum>(), {image, image}},
       {"Multiply", make<Multiply>(), {image, {image[2]}}},
       {"Permute", make<Permute>(PermuteOptions{.dims = {3, 1, 2}}), {image}},
+      {"Cropping2D", make<Cropping2D>(Cropping2DOptions{.cropping = {1, 0, 2, 1}}), {image}},
+      {"Rescaling", make<Rescaling>(RescalingLayerOptions{.scale = {0.5}, .offset = {-1}}), {image}},
+      {"Normalization", make<Normalization>(NormalizationOptions{.mean = {0.5}, .variance = {2}}), {image}, true},
+      {"CustomScaleLayer", make<CustomScaleLayer>(CustomScaleLayerOptions{.scale = 0.25}), {image, image}},
+      {"LayerScale", make<LayerScale>(LayerScaleOptions{.init_values = 0.5, .projection_dim = 4}), {image}, true},
+      {"Dropout_noise", make<Dropout>(DropoutOptions{.rate = 0.25, .noise_shape = {-1, 1, 1, -1}}), {image}},
+      {"StochasticDepth", make<StochasticDepth>(StochasticDepthOptions{.drop_path_rate = 0.25}), {image}},
       {"Dropout", make<Dropout>(DropoutOptions{.rate = 0.25}), {image}},
       {"LayerNormalization", make<LayerNormalization>(LayerNormalizationOptions{}), {{5, 12}}, true},
       {"LSTM", make<LSTM>(LstmOptions{.units = 4}), {{5, 3}}, true},

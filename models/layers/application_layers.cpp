@@ -1,0 +1,92 @@
+#include "lockstep/models/layers/application_layers.h"
+
+#include <cmath>
+
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/models/layers/initializers.h>
+#include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_config.h>
+
+namespace lockstep {
+namespace {
+
+void list(LayerConfig& config, CustomScaleLayerOptions& options) { config.option("scale", options.scale); }
+
+void list(LayerConfig& config, LayerScaleOptions& options) {
+  config.option("init_values", options.init_values);
+  config.option("projection_dim", options.projection_dim);
+}
+
+class CustomScaleLayerImpl final : public LayerImpl {
+ public:
+  explicit CustomScaleLayerImpl(const CustomScaleLayerOptions& options)
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), options_(options) {
+    require(std::isfinite(options.scale), "CustomScaleLayer needs a scale that is finite, got {}", options.scale);
+  }
+
+  std::string_view class_name() const override { return "CustomScaleLayer"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    require(inputs.size() == 2, "CustomScaleLayer takes two inputs, got {}", inputs.size());
+    require(inputs[0] == inputs[1], "CustomScaleLayer takes inputs of one shape, got {} and {}", inputs[0], inputs[1]);
+    return inputs[0];
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    return add(inputs[0], multiply(inputs[1], options_.scale));
+  }
+
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ private:
+  CustomScaleLayerOptions options_;
+};
+
+class LayerScaleImpl final : public LayerImpl {
+ public:
+  explicit LayerScaleImpl(const LayerScaleOptions& options)
+      : LayerImpl(options.name, {.can_be_captured = true}), options_(options) {
+    require(options.projection_dim >= 1, "LayerScale needs a projection_dim of at least 1, got {}",
+            options.projection_dim);
+  }
+
+  std::string_view class_name() const override { return "LayerScale"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& input = only_input(class_name(), inputs);
+    require(input.rank() >= 1 && input.dim(-1) == options_.projection_dim,
+            "LayerScale takes {} channels, its projection_dim, got {}", options_.projection_dim, input);
+    return input;
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return multiply(inputs[0], gamma_.value()); }
+
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ private:
+  void make_weights(std::span<const Shape>, const LayerSeed& seed) override {
+    gamma_ = add_weight({.name = "gamma",
+                         .shape = {options_.projection_dim},
+                         .initializer = constant(options_.init_values)(seed.key(0))});
+  }
+
+  LayerScaleOptions options_;
+  Variable gamma_;
+};
+
+}  // namespace
+
+CustomScaleLayer::CustomScaleLayer(const CustomScaleLayerOptions& options)
+    : Layer(std::make_shared<CustomScaleLayerImpl>(options)) {}
+
+CustomScaleLayer CustomScaleLayer::from_config(LayerConfig& config) {
+  return CustomScaleLayer(read_options<CustomScaleLayerOptions>(config, list));
+}
+
+LayerScale::LayerScale(const LayerScaleOptions& options) : Layer(std::make_shared<LayerScaleImpl>(options)) {}
+
+LayerScale LayerScale::from_config(LayerConfig& config) {
+  return LayerScale(read_options<LayerScaleOptions>(config, list));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <lockstep/models/layers/layer.h>
+
+// The layers that models of keras.applications define for themselves.
+
+namespace lockstep {
+
+/// CustomScaleLayer's options.
+struct CustomScaleLayerOptions {
+  double scale = 1;  ///< factor of the second input
+  /// Name of the layer; if empty, the model derives one from the class name.
+  std::string name{};
+};
+
+/// The first input plus `scale` times the second, of the same shape: a residual of InceptionResNetV2.
+struct CustomScaleLayer : Layer {
+  /// Throws InvalidArgument for a scale that is not finite.
+  explicit CustomScaleLayer(const CustomScaleLayerOptions& options);
+  /// Makes the layer from the options in a file.
+  static CustomScaleLayer from_config(LayerConfig& config);
+};
+
+/// LayerScale's options.
+struct LayerScaleOptions {
+  double init_values = 1e-6;        ///< initial value of gamma
+  std::int64_t projection_dim = 0;  ///< number of channels; required
+  /// Name of the layer; if empty, the model derives one from the class name.
+  std::string name{};
+};
+
+/// x * gamma for each channel, the last axis (Touvron et al. 2021), as in ConvNeXt. Weight: gamma (projection_dim).
+struct LayerScale : Layer {
+  /// Throws InvalidArgument for less than one channel.
+  explicit LayerScale(const LayerScaleOptions& options);
+  /// Makes the layer from the options in a file.
+  static LayerScale from_config(LayerConfig& config);
+};
+
+}  // namespace lockstep

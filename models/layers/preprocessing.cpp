@@ -1,0 +1,188 @@
+#include "lockstep/models/layers/preprocessing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/models/data/normalization.h>
+#include <lockstep/models/layers/initializers.h>
+#include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_config.h>
+
+namespace lockstep {
+namespace {
+
+using Values = std::vector<double>;
+
+void list(LayerConfig& config, RescalingLayerOptions& options) {
+  config.one_or_more("scale", options.scale);
+  config.one_or_more("offset", options.offset);
+}
+
+void list(LayerConfig& config, NormalizationOptions& options) {
+  config.last_axis("axis");
+  config.one_or_more("mean", options.mean);
+  config.one_or_more("variance", options.variance);
+  config.option("invert", options.invert);
+}
+
+bool are_finite(const Values& values) {
+  return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
+}
+
+/// Throws InvalidArgument unless there is one value or one for each channel of an input.
+void check_channels(std::string_view layer, const char* option, const Values& values, const Shape& input) {
+  require(values.size() <= 1 || (input.rank() >= 1 && static_cast<std::size_t>(input.dim(-1)) == values.size()),
+          "{} has {} values for {}, got {}: it needs one, or as many as the last axis has", layer, values.size(),
+          option, input);
+}
+
+/// Copies numbers to a tensor; one number to all elements.
+Initializer initial(const Values& values) {
+  return [values](const Tensor& to) {
+    const std::span<float> elements = to.span<float>();
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      elements[i] = static_cast<float>(values.size() == 1 ? values.front() : values[i]);
+  };
+}
+
+class RescalingImpl final : public LayerImpl {
+ public:
+  explicit RescalingImpl(const RescalingLayerOptions& options)
+      : LayerImpl(options.name, {.can_compute_in_bf16 = options.scale.size() == 1 && options.offset.size() == 1,
+                                 .can_be_captured = true}),
+        options_(options) {
+    require(!options.scale.empty() && !options.offset.empty(), "Rescaling needs a scale and an offset");
+    require(are_finite(options.scale) && are_finite(options.offset),
+            "Rescaling needs a scale and an offset that are finite");
+  }
+
+  std::string_view class_name() const override { return "Rescaling"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& input = only_input(class_name(), inputs);
+    check_channels(class_name(), "scale", options_.scale, input);
+    check_channels(class_name(), "offset", options_.offset, input);
+    return input;
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    const Tensor scaled =
+        scale_.defined() ? multiply(inputs[0], scale_.value()) : multiply(inputs[0], options_.scale.front());
+    return offset_.defined() ? add(scaled, offset_.value()) : add(scaled, options_.offset.front());
+  }
+
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ private:
+  void make_weights(std::span<const Shape>, const LayerSeed&) override {
+    const auto by_channel = [](const char* name, const Values& values) {
+      if (values.size() == 1) return Variable();
+      return constant_weight(
+          {.name = name, .shape = {static_cast<std::int64_t>(values.size())}, .initializer = initial(values)});
+    };
+    scale_ = by_channel("scale", options_.scale);
+    offset_ = by_channel("offset", options_.offset);
+  }
+
+  RescalingLayerOptions options_;
+  Variable scale_;   ///< undefined for one number
+  Variable offset_;  ///< undefined for one number
+};
+
+class NormalizationImpl final : public LayerImpl {
+ public:
+  explicit NormalizationImpl(const NormalizationOptions& options)
+      : LayerImpl(options.name, {.can_be_captured = true}), options_(options) {
+    require(options.mean.size() == options.variance.size(),
+            "Normalization needs as many means as variances, or neither, got {} and {}", options.mean.size(),
+            options.variance.size());
+    require(are_finite(options.mean) && are_finite(options.variance) &&
+                std::ranges::all_of(options.variance, [](double value) { return value >= 0; }),
+            "Normalization needs finite means, and variances of at least 0");
+  }
+
+  std::string_view class_name() const override { return "Normalization"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& input = only_input(class_name(), inputs);
+    require(input.rank() >= 1, "Normalization needs an axis of channels, got {}", input);
+    check_channels(class_name(), "mean", options_.mean, input);
+    if (adapted_) check_adapted(input.dim(-1), adapted_->mean.dim(0));
+    require(!is_built() || input.dim(-1) == mean_.shape()[0], "Normalization '{}' was built for {} channels, got {}",
+            name(), is_built() ? mean_.shape()[0] : 0, input);
+    return input;
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    constexpr double least_deviation = 1e-7;  // keras.backend.epsilon()
+    const Tensor deviation = maximum(sqrt(variance_.value()), least_deviation);
+    if (options_.invert) return add(multiply(inputs[0], deviation), mean_.value());
+    return divide(subtract(inputs[0], mean_.value()), deviation);
+  }
+
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+  void adapt(const Tensor& data) {
+    require<LogicError>(options_.mean.empty(), "Normalization '{}' has the mean and variance given to its constructor",
+                        name());
+    const ChannelStatistics statistics = channel_statistics(data);
+    if (is_built()) {
+      check_adapted(mean_.shape()[0], statistics.mean.dim(0));
+      mean_.assign(statistics.mean);
+      variance_.assign(statistics.variance);
+    } else {
+      adapted_ = statistics;
+    }
+  }
+
+ private:
+  void check_adapted(std::int64_t channels, std::int64_t found) const {
+    require(channels == found, "Normalization '{}' takes {} channels, it is adapted to data of {}", name(), channels,
+            found);
+  }
+
+  void make_weights(std::span<const Shape> inputs, const LayerSeed&) override {
+    const Shape channels{inputs[0].dim(-1)};
+    if (!options_.mean.empty()) {
+      mean_ = constant_weight({.name = "mean", .shape = channels, .initializer = initial(options_.mean)});
+      variance_ = constant_weight({.name = "variance", .shape = channels, .initializer = initial(options_.variance)});
+      return;
+    }
+    mean_ = add_statistic("mean", channels, zeros());
+    variance_ = add_statistic("variance", channels, ones());
+    add_statistic("count", {}, zeros());
+    if (!adapted_) return;
+    mean_.assign(adapted_->mean);
+    variance_.assign(adapted_->variance);
+  }
+
+  Variable add_statistic(const char* name, const Shape& shape, Initializer initializer) {
+    return add_weight({.name = name, .shape = shape, .initializer = std::move(initializer), .trainable = false});
+  }
+
+  NormalizationOptions options_;
+  std::optional<ChannelStatistics> adapted_{};  ///< what `adapt` found before the layer was built
+  Variable mean_;
+  Variable variance_;
+};
+
+}  // namespace
+
+Rescaling::Rescaling(const RescalingLayerOptions& options) : Layer(std::make_shared<RescalingImpl>(options)) {}
+
+Rescaling Rescaling::from_config(LayerConfig& config) {
+  return Rescaling(read_options<RescalingLayerOptions>(config, list));
+}
+
+Normalization::Normalization(const NormalizationOptions& options)
+    : Layer(std::make_shared<NormalizationImpl>(options)) {}
+
+void Normalization::adapt(const Tensor& data) const { static_cast<NormalizationImpl&>(impl()).adapt(data); }
+
+Normalization Normalization::from_config(LayerConfig& config) {
+  return Normalization(read_options<NormalizationOptions>(config, list));
+}
+
+}  // namespace lockstep

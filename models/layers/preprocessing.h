@@ -1,0 +1,59 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <lockstep/models/layers/layer.h>
+#include <lockstep/runtime/core/defaults.h>
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+
+/// The layer Rescaling's options. (RescalingOptions are those of the transform `rescaling`.)
+struct RescalingLayerOptions {
+  ///@{
+  /// Factor of each value, and what is added to the product: one number, or one for each channel of the last axis.
+  std::vector<double> scale{};  ///< required
+  std::vector<double> offset{0};
+  ///@}
+  /// Name of the layer; if empty, the model derives one from the class name.
+  std::string name{};
+};
+
+/// x * scale + offset.
+struct Rescaling : Layer {
+  /// Throws InvalidArgument for an empty list, and for a number that is not finite.
+  explicit Rescaling(const RescalingLayerOptions& options);
+  /// Makes the layer from the options in a file.
+  static Rescaling from_config(LayerConfig& config);
+};
+
+/// The layer Normalization's options.
+struct NormalizationOptions {
+  ///@{
+  /// One number, or one for each channel of the last axis; both empty if they come from `adapt` or a file.
+  std::vector<double> mean{};
+  std::vector<double> variance{};
+  ///@}
+  bool invert = false;  ///< undoes the normalization: x * deviation + mean
+  /// Name of the layer; if empty, the model derives one from the class name.
+  std::string name{};
+};
+
+/// (x - mean) / max(sqrt(variance), 1e-7) for each channel of the last axis. Without a given mean and variance they are
+/// the first two of the layer's weights, which are never trained, initially 0 and 1; the third, a count, is only there
+/// since Keras' files have it.
+struct Normalization : Layer {
+  /// Throws InvalidArgument unless mean and variance have the same size, and for a negative variance.
+  explicit Normalization(const NormalizationOptions& options = {});
+  /// Lets `Normalization({})` mean the defaults.
+  explicit Normalization(Defaults) : Normalization() {}
+  /// Sets mean and variance to those of each channel over `data`, of shape (..., channels) u8 or f32 on the host,
+  /// before or after the model is made. Throws InvalidArgument for other data or another number of channels than the
+  /// layer was built for, LogicError if mean and variance were given to the constructor.
+  void adapt(const Tensor& data) const;
+  /// Makes the layer from the options in a file.
+  static Normalization from_config(LayerConfig& config);
+};
+
+}  // namespace lockstep

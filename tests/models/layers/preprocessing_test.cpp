@@ -1,0 +1,117 @@
+#include <cmath>
+#include <vector>
+
+#include <support/replicas.h>
+
+#include <lockstep/models/layers/preprocessing.h>
+
+#include "layer_test.h"
+
+namespace lockstep::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::FloatNear;
+using testing::Pointwise;
+
+/// formula(x, channel) for each element of `x`, whose last axis is the channels.
+template <class Formula>
+std::vector<float> by_channel(const Tensor& x, Formula&& formula) {
+  std::vector<float> results;
+  const auto channels = static_cast<std::size_t>(x.dim(-1));
+  for (const float value : x.to_vector<float>())
+    results.push_back(static_cast<float>(formula(static_cast<double>(value), results.size() % channels)));
+  return results;
+}
+
+TEST(RescalingLayer, ScalesAndShifts) {
+  const Tensor x = random_tensor({2, 3, 2}, 1);
+  const Rescaling layer = built(Rescaling({.scale = {2}, .offset = {-1}}), {{3, 2}});
+  EXPECT_EQ(call(layer, {x}).to_vector<float>(), by_channel(x, [](double v, std::size_t) { return v * 2 - 1; }));
+  EXPECT_EQ(shape_after(layer, {{3, 2}}), (Shape{3, 2}));
+  EXPECT_TRUE(layer.impl().traits().can_compute_in_bf16);
+  EXPECT_EQ(call(layer, {Tensor::zeros({0, 3, 2})}).shape(), (Shape{0, 3, 2})) << "a replica without rows";
+}
+
+TEST(RescalingLayer, TakesANumberForEachChannel) {
+  const Tensor x = random_tensor({2, 3, 2}, 1);
+  const std::vector<double> scale{2, -0.5};
+  const std::vector<double> offset{1, 4};
+  const Rescaling layer = built(Rescaling({.scale = scale, .offset = offset}), {{3, 2}});
+  EXPECT_EQ(call(layer, {x}).to_vector<float>(),
+            by_channel(x, [&](double v, std::size_t c) { return v * scale[c] + offset[c]; }));
+  EXPECT_TRUE(weights_of(layer).empty()) << "the numbers are options, not weights";
+  EXPECT_ERROR(InvalidArgument, "Rescaling has 2 values for scale, got (3, 4)", shape_after(layer, {{3, 4}}));
+}
+
+TEST(RescalingLayer, RefusesNumbersThatAreMissingOrNotFinite) {
+  EXPECT_ERROR(InvalidArgument, "Rescaling needs a scale and an offset", Rescaling({}));
+  EXPECT_ERROR(InvalidArgument, "a scale and an offset that are finite", Rescaling({.scale = {INFINITY}}));
+}
+
+TEST(NormalizationLayer, SubtractsTheMeanAndDividesByTheDeviation) {
+  const Tensor x = random_tensor({4, 3, 2}, 1);
+  const std::vector<double> mean{0.5, -1};
+  const std::vector<double> variance{4, 0.25};
+  const Normalization layer = built(Normalization({.mean = mean, .variance = variance}), {{3, 2}});
+  const auto expected = by_channel(x, [&](double v, std::size_t c) { return (v - mean[c]) / std::sqrt(variance[c]); });
+  EXPECT_THAT(call(layer, {x}).to_vector<float>(), Pointwise(FloatNear(1e-6F), expected));
+  const Normalization back = built(Normalization({.mean = mean, .variance = variance, .invert = true}), {{3, 2}});
+  EXPECT_THAT(call(back, {call(layer, {x})}).to_vector<float>(), Pointwise(FloatNear(1e-6F), x.to_vector<float>()));
+  EXPECT_TRUE(weights_of(layer).empty());
+}
+
+TEST(NormalizationLayer, TakesOneMeanForAllChannels) {
+  const Tensor x = random_tensor({4, 2}, 1);
+  const Normalization layer = built(Normalization({.mean = {3}, .variance = {4}}), {{2}});
+  EXPECT_THAT(call(layer, {x}).to_vector<float>(),
+              Pointwise(FloatNear(1e-6F), by_channel(x, [](double v, std::size_t) { return (v - 3) / 2; })));
+}
+
+TEST(NormalizationLayer, HasTheWeightsOfKerasFiles) {
+  const Normalization layer = built(Normalization(), {{3, 2}});
+  EXPECT_THAT(weights_of(layer), ElementsAre("layer/mean (2)", "layer/variance (2)", "layer/count ()"));
+  for (const Variable& variable : layer.impl().variables()) EXPECT_FALSE(variable.trainable()) << variable.name();
+  const Tensor x = random_tensor({4, 3, 2}, 1);
+  expect_same_bits(call(layer, {x}), x);  // a mean of 0, a variance of 1
+}
+
+TEST(NormalizationLayer, DoesNotDivideByZero) {
+  const Normalization layer = built(Normalization({.mean = {1}, .variance = {0}}), {{1}});
+  EXPECT_FLOAT_EQ(call(layer, {Tensor::full({1, 1}, 2)}).item<float>(), 1e7F);
+}
+
+TEST(NormalizationLayer, AdaptsToDataBeforeAndAfterItIsBuilt) {
+  const Tensor data = random_tensor({50, 3}, 1, -2, 6);
+  std::vector<double> mean(3, 0);
+  std::vector<double> variance(3, 0);
+  by_channel(data, [&](double v, std::size_t c) { return mean[c] += v / 50; });
+  by_channel(data, [&](double v, std::size_t c) { return variance[c] += (v - mean[c]) * (v - mean[c]) / 50; });
+  const MirroredStrategy strategy = mirrored(2);
+  for (const bool before : {true, false}) {
+    const Normalization layer;
+    if (before) layer.adapt(data);
+    strategy.scope([&] { built(layer, {{3}}); });
+    if (!before) layer.adapt(data);
+    const auto results = strategy.run([&] { return call(layer, {data}); }).local_results();
+    for (const Tensor& y : results)
+      EXPECT_THAT(y.to_vector<float>(), Pointwise(FloatNear(1e-5F), by_channel(data, [&](double v, std::size_t c) {
+                                                    return (v - mean[c]) / std::sqrt(variance[c]);
+                                                  })));
+    EXPECT_ERROR(InvalidArgument, "takes 3 channels, it is adapted to data of 2", layer.adapt(Tensor::zeros({4, 2})));
+  }
+}
+
+TEST(NormalizationLayer, RefusesWhatDoesNotFit) {
+  EXPECT_ERROR(InvalidArgument, "as many means as variances, or neither, got 1 and 0", Normalization({.mean = {1}}));
+  EXPECT_ERROR(InvalidArgument, "variances of at least 0", Normalization({.mean = {1}, .variance = {-1}}));
+  EXPECT_ERROR(LogicError, "has the mean and variance given to its constructor",
+               Normalization({.mean = {1}, .variance = {1}}).adapt(Tensor::zeros({4, 2})));
+  const Normalization adapted;
+  adapted.adapt(Tensor::zeros({4, 2}));
+  EXPECT_ERROR(InvalidArgument, "takes 3 channels, it is adapted to data of 2", shape_after(adapted, {{3}}));
+  EXPECT_ERROR(InvalidArgument, "needs an axis of channels", shape_after(Normalization(), {Shape{}}));
+}
+
+}  // namespace
+}  // namespace lockstep::test
