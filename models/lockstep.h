@@ -4,7 +4,11 @@
 
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/creation.h>
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/pad.h>
+#include <lockstep/kernels/array/shapes.h>
+#include <lockstep/kernels/array/triangle.h>
 #include <lockstep/kernels/attention/attention.h>
 #include <lockstep/kernels/indexing/embedding.h>
 #include <lockstep/kernels/losses/cross_entropy.h>

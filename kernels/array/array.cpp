@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include <lockstep/kernels/array/pad.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/transfer.h>
@@ -190,26 +191,7 @@ Tensor zero_pad2d(const Tensor& operand, const Borders2d& borders) try {
   const auto [top, bottom, left, right] = borders;
   require(top >= 0 && bottom >= 0 && left >= 0 && right >= 0,
           "zero_pad2d takes borders of at least 0, got {}, {}, {} and {}", top, bottom, left, right);
-  const Tensor x = to_current_device(operand);
-  const std::int64_t height = x.dim(1);
-  const std::int64_t width = x.dim(2);
-  const Tensor y = Tensor::empty({x.dim(0), top + height + bottom, left + width + right, x.dim(3)}, x.dtype());
-  const Tensor zero = Tensor::zeros({}, x.dtype());
-  const auto clear = [&](const Tensor& border) {
-    launch(kernels::Convert{zero.broadcast_view(border.shape()), border});
-  };
-  const Tensor rows = y.slice_view(1, top, top + height);
-  clear(y.slice_view(1, 0, top));
-  clear(y.slice_view(1, top + height, y.dim(1)));
-  clear(rows.slice_view(2, 0, left));
-  clear(rows.slice_view(2, left + width, y.dim(2)));
-  launch(kernels::Convert{x, rows.slice_view(2, left, left + width)});
-  if (recording({x})) {
-    record("zero_pad2d", {x}, y, [top = top, left = left, height, width](BackwardContext& c) {
-      pass_on(c, 0, c.gradient(0).slice_view(1, top, top + height).slice_view(2, left, left + width));
-    });
-  }
-  return y;
+  return pad(operand, {{}, {top, bottom}, {left, right}, {}});
 } catch (Error& error) {
   rethrow_from("zero_pad2d", error);
 }

@@ -8,7 +8,9 @@
 #include <support/tensors.h>
 
 #include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/creation.h>
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/triangle.h>
 #include <lockstep/kernels/normalization/batch_norm.h>
 #include <lockstep/kernels/op/indexed_slices.h>
 #include <lockstep/kernels/op/transfer.h>
@@ -75,6 +77,8 @@ std::vector<Call> other_calls() {
   const Tensor x = random_tensor({4, 6}, 1, 0.2, 0.8);
   const Tensor y = random_tensor({4, 6}, 2, 0.2, 0.8);
   return {{"activate", {x}, [](In in) { return activate(in[0], Activation::tanh); }},
+          {"arange", {x}, [](In) { return arange(-3, 40, 0.7); }},
+          {"eye", {x}, [](In in) { return eye(4, 6, 1, in[0].dtype()); }},
           {"argmax", {x}, [](In in) { return argmax(in[0]); }},
           {"argsort", {x}, [](In in) { return argsort(in[0]); }},
           {"top_k indices", {x}, [](In in) { return top_k(in[0], 3).indices; }},

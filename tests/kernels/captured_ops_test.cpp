@@ -24,7 +24,7 @@ namespace {
 
 const std::vector<OpCase>& ops() {
   static const auto& chosen = *new std::vector([] {
-    const std::set<std::string> functions{"sort", "top_k", "cumsum", "matmul"};
+    const std::set<std::string> functions{"sort", "top_k", "cumsum", "matmul", "flip", "tril"};
     std::vector<OpCase> all = small_op_cases();
     std::erase_if(all, [&](const OpCase& op) { return !functions.contains(op.function()); });
     return all;

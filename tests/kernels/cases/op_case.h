@@ -82,6 +82,7 @@ std::vector<OpCase> random_cases();
 std::vector<OpCase> recurrence_cases();
 std::vector<OpCase> reduction_cases();
 std::vector<OpCase> scan_cases();
+std::vector<OpCase> shape_cases();
 std::vector<OpCase> sorting_cases();
 
 /// All rows; every call returns the same objects.

@@ -12,7 +12,7 @@ const std::vector<OpCase>& op_cases() {
     std::vector<OpCase> cases;
     for (const auto family : {activation_cases, array_cases, attention_cases, convolution_cases, elementwise_cases,
                               indexing_cases, loss_cases, matmul_cases, normalization_cases, pooling_cases,
-                              random_cases, recurrence_cases, reduction_cases, scan_cases, sorting_cases})
+                              random_cases, recurrence_cases, reduction_cases, scan_cases, shape_cases, sorting_cases})
       std::ranges::move(family(), std::back_inserter(cases));
     return cases;
   }());

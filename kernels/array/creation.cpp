@@ -1,0 +1,46 @@
+#include "lockstep/kernels/array/creation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <lockstep/kernels/elementwise/place_kernels.h>
+
+namespace lockstep {
+namespace {
+
+Tensor range(std::int64_t count, double start, double step, DType dtype) {
+  const Tensor y = Tensor::empty({count}, dtype);
+  launch(kernels::Range{start, step, y});
+  return y;
+}
+
+}  // namespace
+
+Tensor arange(double start, double stop, double step, DType dtype) try {
+  require(step != 0 && std::isfinite(start) && std::isfinite(stop) && std::isfinite(step),
+          "arange takes finite numbers and a step that is not 0, got {}, {} and a step of {}", start, stop, step);
+  const double count = std::max(0.0, std::ceil((stop - start) / step));
+  require(count < 0x1p62, "arange from {} to {} by {} has too many numbers", start, stop, step);
+  return range(static_cast<std::int64_t>(count), start, step, dtype);
+} catch (Error& error) {
+  rethrow_from("arange", error);
+}
+
+Tensor linspace(double start, double stop, std::int64_t count, bool endpoint, DType dtype) try {
+  require(count >= 0 && std::isfinite(start) && std::isfinite(stop),
+          "linspace takes finite numbers and a count of at least 0, got {}, {} and a count of {}", start, stop, count);
+  const auto steps = static_cast<double>(std::max<std::int64_t>(1, endpoint ? count - 1 : count));
+  return range(count, start, (stop - start) / steps, dtype);
+} catch (Error& error) {
+  rethrow_from("linspace", error);
+}
+
+Tensor full_like(const Tensor& x, double value) try {
+  require(x.defined(), "full_like takes a tensor, got an undefined one");
+  const ContextScope there(context_on(x.device()));
+  return Tensor::full(x.shape(), value, x.dtype());
+} catch (Error& error) {
+  rethrow_from("full_like", error);
+}
+
+}  // namespace lockstep

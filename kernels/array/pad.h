@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+
+/// What pad puts around a tensor, with NumPy's names.
+enum class PadMode {
+  constant,   ///< one number
+  reflect,    ///< x mirrored at its first and last element, which are not repeated
+  symmetric,  ///< x mirrored at its borders
+  edge        ///< its first and last element
+};
+
+/// Elements that pad adds before and after an axis.
+struct PadWidth {
+  std::int64_t before = 0, after = 0;
+};
+
+/// x, of any dtype, with pad_width[i] elements added around axis i, as keras.ops.pad. `constant_value` is read in mode
+/// `constant` only. Differentiable. Throws InvalidArgument for an undefined tensor, unless there is a width for each
+/// axis, for negative widths, and for widths larger than x has elements to mirror or repeat.
+Tensor pad(const Tensor& x, const std::vector<PadWidth>& pad_width, PadMode mode = PadMode::constant,
+           double constant_value = 0);
+
+}  // namespace lockstep

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+// Further ops of NumPy that move elements of any dtype without changing them; as those of array.h.
+
+namespace lockstep {
+
+/// x with an axis of size 1 inserted, which is axis `axis` of the result (negative ones count from its end), as a view.
+Tensor expand_dims(const Tensor& x, int axis);
+///@{
+/// x without its axes of size 1, or without `axes`, whose size must be 1.
+Tensor squeeze(const Tensor& x);
+Tensor squeeze(const Tensor& x, const std::vector<int>& axes);
+///@}
+/// The parts, of one shape and dtype, along a new axis, which is axis `axis` of the result.
+Tensor stack(std::span<const Tensor> parts, int axis = 0);
+/// The slices of x along `axis`, which they do not have. Dense slices are not copied.
+std::vector<Tensor> unstack(const Tensor& x, int axis = 0);
+/// x broadcast to `shape` by NumPy's rules, as a view; x itself if it has that shape.
+Tensor broadcast_to(const Tensor& x, const Shape& shape);
+/// x repeated repeats[i] times along axis i, counted from the last axis: further axes of x, or of the result, are added
+/// in front. Throws InvalidArgument for a negative number.
+Tensor tile(const Tensor& x, const std::vector<std::int64_t>& repeats);
+/// x with each slice of `axis` `repeats` times in a row. Throws InvalidArgument for a negative number.
+Tensor repeat(const Tensor& x, std::int64_t repeats, int axis);
+///@{
+/// x in reverse order along all axes, or along `axes`.
+Tensor flip(const Tensor& x);
+Tensor flip(const Tensor& x, const std::vector<int>& axes);
+///@}
+/// x shifted by `shift` places along `axis`; what leaves at the end, or at the beginning, enters at the other side.
+Tensor roll(const Tensor& x, std::int64_t shift, int axis);
+/// x with its axis `source` moved to place `destination`, as a view; the others keep their order.
+Tensor moveaxis(const Tensor& x, int source, int destination);
+/// x with two axes exchanged, as a view.
+Tensor swapaxes(const Tensor& x, int first, int second);
+/// x as a view that tapes take for a constant: no gradient flows through it.
+Tensor stop_gradient(const Tensor& x);
+
+}  // namespace lockstep
