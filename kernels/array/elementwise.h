@@ -66,7 +66,8 @@ inline Tensor operator*(double a, const Tensor& b) { return multiply(b, a); }
 inline Tensor operator/(const Tensor& a, double b) { return multiply(a, 1.0 / b); }
 ///@}
 
-/// Converts x between any two dtypes. Differentiable between f32 and bf16.
+/// Converts x between any two dtypes: real numbers to integers by truncation, to bool by x != 0. Differentiable between
+/// f32 and bf16.
 Tensor cast(const Tensor& x, DType dtype);
 
 }  // namespace lockstep

@@ -15,9 +15,9 @@ ReduceOp parse_reduce_op(std::string_view text) {
 }
 
 void check_reducible(ReduceOp op, DType dtype) {
-  require(dtype != DType::u8, "{} combines f32, bf16, i32 and i64 values, got {}", name(op), name(dtype));
-  const bool whole = dtype == DType::i32 || dtype == DType::i64;
-  require(!whole || op != ReduceOp::mean,
+  require(is_real(dtype) || is_integer(dtype), "{} combines f32, bf16, i32 and i64 values, got {}", name(op),
+          name(dtype));
+  require(!is_integer(dtype) || op != ReduceOp::mean,
           "the mean of {} values need not be a whole number: convert them to f32, or take their sum", name(dtype));
 }
 

@@ -69,7 +69,7 @@ template <class F>
 void visit_reducible(ReduceOp op, DType dtype, F&& f) {
   check_reducible(op, dtype);
   visit_dtype(dtype, [&]<class T>() {
-    if constexpr (!std::is_same_v<T, std::uint8_t>) f.template operator()<T>();
+    if constexpr (!std::is_same_v<T, std::uint8_t> && !std::is_same_v<T, bool>) f.template operator()<T>();
   });
 }
 

@@ -24,8 +24,9 @@ using Json = nlohmann::json;
 constexpr std::size_t length_bytes = 8;
 
 /// The format's names of dtypes.
-constexpr std::pair<std::string_view, DType> dtypes[] = {
-    {"F32", DType::f32}, {"BF16", DType::bf16}, {"I32", DType::i32}, {"I64", DType::i64}, {"U8", DType::u8}};
+constexpr std::pair<std::string_view, DType> dtypes[] = {{"F32", DType::f32}, {"BF16", DType::bf16},
+                                                         {"I32", DType::i32}, {"I64", DType::i64},
+                                                         {"U8", DType::u8},   {"BOOL", DType::boolean}};
 
 std::string_view name_in_file(DType dtype) {
   return std::ranges::find(dtypes, dtype, &std::pair<std::string_view, DType>::second)->first;
@@ -108,8 +109,8 @@ void SafetensorsFile::add_entries(const Json& header, std::size_t data_size) {
     if (name == "__metadata__") continue;
     const std::string text = entry.at("dtype").get<std::string>();
     const auto* const dtype = std::ranges::find(dtypes, text, &std::pair<std::string_view, DType>::first);
-    require<InputError>(dtype != std::end(dtypes), "{}: weight {:?} is {}; F32, BF16, I32, I64 and U8 can be read",
-                        path_, name, text);
+    require<InputError>(dtype != std::end(dtypes),
+                        "{}: weight {:?} is {}; F32, BF16, I32, I64, U8 and BOOL can be read", path_, name, text);
     const std::vector<std::uint64_t> sizes = whole_numbers(entry.at("shape"), name);
     const std::vector<std::uint64_t> offsets = whole_numbers(entry.at("data_offsets"), name);
     require<InputError>(offsets.size() == 2 && offsets[0] <= offsets[1] && offsets[1] <= data_size,
@@ -128,6 +129,10 @@ Tensor SafetensorsFile::read(const Entry& entry) {
   in_.seekg(static_cast<std::streamoff>(data_begin_ + entry.begin));
   in_.read(static_cast<char*>(value.raw_data()), static_cast<std::streamsize>(bytes_of(value)));
   require<InputError>(in_.good(), "{}: cannot be read", path_);
+  if (entry.dtype == DType::boolean) {  // C++ allows no other bytes than 0 and 1
+    auto* const bytes = static_cast<unsigned char*>(value.raw_data());
+    std::transform(bytes, bytes + value.elements(), bytes, [](unsigned char byte) { return byte != 0 ? 1 : 0; });
+  }
   return value;
 }
 

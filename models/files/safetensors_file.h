@@ -26,7 +26,7 @@ std::vector<std::byte> safetensors_contents(const std::vector<NamedTensor>& tens
 /// Reads a safetensors file. All functions throw InputError naming the file and what is wrong.
 class SafetensorsFile {
  public:
-  /// Opens the file and reads its header. Refuses dtypes other than F32, BF16, I32, I64 and U8.
+  /// Opens the file and reads its header. Refuses dtypes other than F32, BF16, I32, I64, U8 and BOOL.
   explicit SafetensorsFile(std::string path);
   /// A tensor that a file should have.
   struct Expected {

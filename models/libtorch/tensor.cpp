@@ -7,11 +7,9 @@
 namespace lockstep::libtorch {
 namespace {
 
-constexpr std::pair<DType, torch::ScalarType> dtypes[] = {{DType::f32, torch::kFloat},
-                                                          {DType::bf16, torch::kBFloat16},
-                                                          {DType::i32, torch::kInt},
-                                                          {DType::i64, torch::kLong},
-                                                          {DType::u8, torch::kByte}};
+constexpr std::pair<DType, torch::ScalarType> dtypes[] = {{DType::f32, torch::kFloat}, {DType::bf16, torch::kBFloat16},
+                                                          {DType::i32, torch::kInt},   {DType::i64, torch::kLong},
+                                                          {DType::u8, torch::kByte},   {DType::boolean, torch::kBool}};
 
 }  // namespace
 
@@ -25,7 +23,8 @@ torch::Tensor as_torch(const Tensor& tensor) {
 
 Tensor from_torch(const torch::Tensor& tensor) {
   const std::optional<DType> dtype = dtype_of(tensor.scalar_type());
-  require<Unsupported>(dtype.has_value(), "lockstep has no tensors of {}; it has Float, BFloat16, Int, Long and Byte",
+  require<Unsupported>(dtype.has_value(),
+                       "lockstep has no tensors of {}; it has Float, BFloat16, Int, Long, Byte and Bool",
                        torch::toString(tensor.scalar_type()));
   const LogicalDevice host;
   const Tensor copy = Tensor::empty(shape_of(tensor), *dtype, host);

@@ -9,10 +9,10 @@
 
 namespace lockstep {
 
-/// Element type of a tensor: IEEE f32, bfloat16, signed 32- and 64-bit integers, unsigned bytes.
-enum class DType : std::uint8_t { f32, bf16, i32, i64, u8 };
+/// Element type of a tensor: IEEE f32, bfloat16, signed 32- and 64-bit integers, unsigned bytes, C++ bool.
+enum class DType : std::uint8_t { f32, bf16, i32, i64, u8, boolean };
 
-/// "f32", "bf16", "i32", "i64" or "u8".
+/// "f32", "bf16", "i32", "i64", "u8" or "bool".
 constexpr std::string_view name(DType dtype) {
   switch (dtype) {
     case DType::f32:
@@ -25,6 +25,8 @@ constexpr std::string_view name(DType dtype) {
       return "i64";
     case DType::u8:
       return "u8";
+    case DType::boolean:
+      return "bool";
   }
   return "?";
 }
@@ -40,6 +42,7 @@ constexpr std::size_t size_of(DType dtype) {
     case DType::i64:
       return 8;
     case DType::u8:
+    case DType::boolean:
       return 1;
   }
   return 0;
@@ -68,6 +71,10 @@ template <>
 struct dtype_of_t<std::uint8_t> {
   static constexpr DType value = DType::u8;
 };
+template <>
+struct dtype_of_t<bool> {
+  static constexpr DType value = DType::boolean;
+};
 /// @endcond
 
 /// The DType of a C++ element type.
@@ -94,12 +101,17 @@ decltype(auto) visit_dtype(DType dtype, F&& f) {
       return f.template operator()<std::int64_t>();
     case DType::u8:
       return f.template operator()<std::uint8_t>();
+    case DType::boolean:
+      return f.template operator()<bool>();
   }
   fail<BrokenInvariant>("dtype {} is none of the known ones", static_cast<int>(dtype));
 }
 
 /// Whether `dtype` is f32 or bf16, the dtypes that differentiable ops take.
 constexpr bool is_real(DType dtype) { return dtype == DType::f32 || dtype == DType::bf16; }
+
+/// Whether `dtype` is i32 or i64.
+constexpr bool is_integer(DType dtype) { return dtype == DType::i32 || dtype == DType::i64; }
 
 /// Calls `f.operator()<T>()` with float or bfloat16 and returns its result. Precondition: is_real(dtype).
 template <class F>

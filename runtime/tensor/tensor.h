@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <lockstep/runtime/core/dtype.h>
@@ -39,7 +41,13 @@ class Tensor {
   /// `from` a vector.
   template <class T>
   static Tensor from(const std::vector<T>& values, const Shape& shape) {
-    return from(std::span<const T>(values), shape);
+    if constexpr (std::is_same_v<T, bool>) {  // std::vector<bool> holds bits
+      const auto elements = std::make_unique<bool[]>(values.size());
+      std::copy(values.begin(), values.end(), elements.get());
+      return from(std::span<const bool>(elements.get(), values.size()), shape);
+    } else {
+      return from(std::span<const T>(values), shape);
+    }
   }
   /// A tensor of rank 0 on the calling thread's device.
   template <class T>

@@ -102,19 +102,23 @@ Tensor mean_of(Cluster* workers, const std::string& place, const std::vector<Ten
 
 /// Splits `value` into equal parts; the first part also gets the remainder of integers.
 PerReplica<Tensor> shares_of(const Tensor& value, int parts) {
+  require(value.dtype() != DType::boolean, "a value of bool cannot be shared out between replicas, got {}", value);
   std::vector<Tensor> shares;
   visit_dtype(value.dtype(), [&]<class T>() {
-    using Number = std::conditional_t<std::is_integral_v<T>, T, float>;  // bfloat16 has no arithmetic of its own
-    std::vector<T> first = value.to_vector<T>();
-    std::vector<T> others = first;
-    for (T& element : others) element = T(static_cast<Number>(element) / static_cast<Number>(parts));
-    for (std::size_t i = 0; i < first.size(); ++i) {
-      if constexpr (std::is_integral_v<T>)
-        first[i] = T(first[i] - others[i] * T(parts - 1));
-      else
-        first[i] = others[i];
+    if constexpr (!std::is_same_v<T, bool>) {
+      using Number = std::conditional_t<std::is_integral_v<T>, T, float>;  // bfloat16 has no arithmetic of its own
+      std::vector<T> first = value.to_vector<T>();
+      std::vector<T> others = first;
+      for (T& element : others) element = T(static_cast<Number>(element) / static_cast<Number>(parts));
+      for (std::size_t i = 0; i < first.size(); ++i) {
+        if constexpr (std::is_integral_v<T>)
+          first[i] = T(first[i] - others[i] * T(parts - 1));
+        else
+          first[i] = others[i];
+      }
+      for (int part = 0; part < parts; ++part)
+        shares.push_back(Tensor::from(part == 0 ? first : others, value.shape()));
     }
-    for (int part = 0; part < parts; ++part) shares.push_back(Tensor::from(part == 0 ? first : others, value.shape()));
   });
   return PerReplica<Tensor>(std::move(shares));
 }

@@ -31,8 +31,6 @@ void scale_integers(ScatterOp op, const Tensor& value, const Tensor& row) {
 
 bool scales(ScatterOp op) { return op == ScatterOp::mul || op == ScatterOp::div; }
 
-bool is_integer(DType dtype) { return dtype == DType::i32 || dtype == DType::i64; }
-
 void apply_to_row(ScatterOp op, const Tensor& value, const Tensor& row) {
   if (scales(op) && is_integer(row.dtype()))
     return row.dtype() == DType::i32 ? scale_integers<std::int32_t>(op, value, row)

@@ -54,17 +54,18 @@ TEST(Maximum, OfEqualsHasTheGradientOfTheFirstAndOfNanIsNan) {
 TEST(Cast, ConvertsBetweenAllTypes) {
   const std::vector<float> values = {0, 1, 2.5F, 200, 3.14159F};
   const Tensor x = Tensor::from(values, {5});
-  for (const DType dtype : {DType::f32, DType::bf16, DType::i32, DType::i64, DType::u8}) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::i32, DType::i64, DType::u8, DType::boolean}) {
     const Tensor y = cast(x, dtype);
     EXPECT_EQ(y.dtype(), dtype);
-    for (const DType other : {DType::f32, DType::bf16, DType::i32, DType::i64, DType::u8}) {
+    for (const DType other : {DType::f32, DType::bf16, DType::i32, DType::i64, DType::u8, DType::boolean}) {
       const auto back = cast(y, other).to_vector<double>();
       for (std::size_t i = 0; i < values.size(); ++i) {
         const auto value = static_cast<double>(values[i]);
         const bool fraction = dtype == DType::f32 || dtype == DType::bf16;
         const bool fraction_kept = fraction && (other == DType::f32 || other == DType::bf16);
-        const double expected = fraction_kept ? value : std::trunc(value);
-        EXPECT_NEAR(back[i], expected, fraction_kept ? value * epsilon_of(DType::bf16) / 2 : 0.0);
+        const bool truth = dtype == DType::boolean || other == DType::boolean;
+        const double expected = truth ? (value != 0 ? 1 : 0) : fraction_kept ? value : std::trunc(value);
+        EXPECT_NEAR(back[i], expected, fraction_kept && !truth ? value * epsilon_of(DType::bf16) / 2 : 0.0);
       }
     }
   }

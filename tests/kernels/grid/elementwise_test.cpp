@@ -154,7 +154,7 @@ TEST(GridElementwise, MovingAverages) {
   for (std::size_t i = 0; i < averages.size(); ++i) EXPECT_EQ(averages[i].to_vector<float>(), expected[i]) << i;
 }
 
-const std::vector<DType> dtypes{DType::f32, DType::bf16, DType::i32, DType::i64, DType::u8};
+const std::vector<DType> dtypes{DType::f32, DType::bf16, DType::i32, DType::i64, DType::u8, DType::boolean};
 
 TEST(GridElementwise, ConvertsAllTypesAtAnyStrides) {
   const Tensor x = random_tensor({6, 5}, 1, 0, 200);

@@ -21,9 +21,9 @@ TEST(AsTorch, KeepsTheMemoryAlive) {
 }
 
 TEST(AsTorch, TakesEveryDtype) {
-  for (const DType dtype : {DType::f32, DType::bf16, DType::i32, DType::i64, DType::u8}) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::i32, DType::i64, DType::u8, DType::boolean}) {
     const torch::Tensor view = libtorch::as_torch(Tensor::full({2}, 3, dtype));
-    EXPECT_EQ(view.sum().item<int>(), 6) << name(dtype);
+    EXPECT_EQ(view.sum().item<int>(), dtype == DType::boolean ? 2 : 6) << name(dtype);
     EXPECT_EQ(libtorch::dtype_of(view.scalar_type()), dtype);
   }
   EXPECT_EQ(libtorch::dtype_of(torch::kDouble), std::nullopt);
@@ -42,7 +42,7 @@ TEST(FromTorch, CopiesElementsInRowMajorOrder) {
   EXPECT_EQ(libtorch::from_torch(torch::tensor(2.5F).requires_grad_()).item<float>(), 2.5F);
   EXPECT_THAT([] { libtorch::from_torch(torch::zeros({1}, torch::kDouble)); },
               testing::ThrowsMessage<Unsupported>(
-                  "lockstep has no tensors of Double; it has Float, BFloat16, Int, Long and Byte"));
+                  "lockstep has no tensors of Double; it has Float, BFloat16, Int, Long, Byte and Bool"));
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ TEST_F(Safetensors, NamesWhatDoesNotFit) {
     return fmt::format(R"({{"dense/kernel":{{"dtype":"{}","shape":{},"data_offsets":[0,{}]}}}})", dtype, shape, end);
   };
   EXPECT_EQ(load_failure(network, file_text(kernel("F16", "[3,2]", 12), 12)),
-            file_ + ": weight \"dense/kernel\" is F16; F32, BF16, I32, I64 and U8 can be read");
+            file_ + ": weight \"dense/kernel\" is F16; F32, BF16, I32, I64, U8 and BOOL can be read");
   EXPECT_EQ(load_failure(network, file_text(kernel("F32", "[3,2]", 24), 20)),
             file_ + ": weight \"dense/kernel\" lies outside the file");
   EXPECT_EQ(load_failure(network, file_text(kernel("F32", "[3,2]", 20), 20)),

@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-constexpr DType all_dtypes[] = {DType::f32, DType::bf16, DType::i32, DType::i64, DType::u8};
+constexpr DType all_dtypes[] = {DType::f32, DType::bf16, DType::i32, DType::i64, DType::u8, DType::boolean};
 
 TEST(DType, AgreesWithItsElementType) {
   for (const DType dtype : all_dtypes)
@@ -23,6 +23,7 @@ TEST(DType, HasAName) {
   EXPECT_EQ(name(DType::i32), "i32");
   EXPECT_EQ(name(DType::i64), "i64");
   EXPECT_EQ(name(DType::u8), "u8");
+  EXPECT_EQ(name(DType::boolean), "bool");
 }
 
 TEST(DType, VisitRejectsAValueThatIsNone) {

@@ -60,6 +60,8 @@ TEST(Tensor, HoldsEveryDtype) {
   EXPECT_EQ(Tensor::scalar<std::int32_t>(-7).item<std::int32_t>(), -7);
   EXPECT_EQ(Tensor::scalar<std::int64_t>(1LL << 40).item<std::int64_t>(), 1LL << 40);
   EXPECT_EQ(Tensor::scalar<std::uint8_t>(200).item<std::uint8_t>(), 200);
+  EXPECT_TRUE(Tensor::scalar(true).item<bool>());
+  EXPECT_THAT(Tensor::from<bool>({true, false, true}, {3}).to_vector<int>(), ElementsAre(1, 0, 1));
   EXPECT_EQ(Tensor::scalar<float>(1.5F).item<double>(), 1.5);
   EXPECT_EQ(Tensor::scalar(bfloat16(1.5F)).item<double>(), 1.5);
   EXPECT_EQ(Tensor::scalar<std::int64_t>(1LL << 40).item<double>(), 1099511627776.0);
@@ -71,6 +73,7 @@ TEST(Tensor, FillsWithAValueOfItsDtype) {
     EXPECT_EQ(tensor.dtype(), dtype);
     EXPECT_THAT(tensor.to_vector<float>(), ElementsAre(3, 3, 3, 3)) << name(dtype);
   }
+  EXPECT_THAT(Tensor::full({2}, 3, DType::boolean).to_vector<bool>(), ElementsAre(true, true));
 }
 
 TEST(Tensor, ConvertsWhenCopiedToAVector) {
