@@ -70,6 +70,7 @@
 #include <lockstep/runtime/data/dataset.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/tensor/tensor.h>
+#include <lockstep/runtime/tensor/to_string.h>
 #include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/strategy/core/creator.h>
 #include <lockstep/strategy/core/extended.h>
