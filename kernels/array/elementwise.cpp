@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include <lockstep/kernels/array/broadcast_gradient.h>
 #include <lockstep/kernels/array/unary.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/elementwise/unary_function.h>
@@ -10,6 +11,7 @@
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/layout.h>
+#include <lockstep/kernels/op/number.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/reduction/sum_axes.h>
 
@@ -17,29 +19,14 @@ namespace lockstep {
 namespace {
 
 const char* name_of(BinaryOp op) {
-  constexpr const char* names[] = {"add", "subtract", "multiply", "divide", "maximum", "minimum"};
+  constexpr const char* names[] = {"add",     "subtract", "multiply", "divide",
+                                   "maximum", "minimum",  "power",    "squared_difference"};
   return names[static_cast<int>(op)];
 }
 
 /// out = a op b, with a and b broadcast to out's shape.
 void apply(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) {
   launch(kernels::Binary{op, a.broadcast_view(out.shape()), b.broadcast_view(out.shape()), out});
-}
-
-/// Contributes the gradient of an input of shape `shape` that was broadcast. compute(out) writes the gradient in the
-/// output's shape.
-template <class Compute>
-void contribute_broadcast(BackwardContext& c, int input, const Shape& shape, const Compute& compute) {
-  const Shape& full = c.gradient(0).shape();
-  if (shape == full) return contribute(c, input, shape, compute, c.gradient(0).dtype());
-  contribute(
-      c, input, shape,
-      [&](const Tensor& out) {
-        const Tensor unreduced = Tensor::empty(full, out.dtype());
-        compute(unreduced);
-        sum_to_shape(unreduced, out);
-      },
-      c.gradient(0).dtype());
 }
 
 /// Contributes the output's gradient, unchanged, to an input of shape `shape` that was broadcast.
@@ -77,12 +64,12 @@ void divide_gradient(BackwardContext& c, const Shape& a, const Tensor& b, const 
   });
 }
 
-void choice_gradient(BackwardContext& c, BinaryOp op, const Tensor& a, const Tensor& b) {
+void operands_gradient(BackwardContext& c, BinaryOp op, const Tensor& a, const Tensor& b) {
   const Shape& full = c.gradient(0).shape();
   const auto contribute_to = [&](int input, const Shape& shape) {
     contribute_broadcast(c, input, shape, [&](const Tensor& out) {
       launch(
-          kernels::ChoiceGradient{op, input == 0, a.broadcast_view(full), b.broadcast_view(full), c.gradient(0), out});
+          kernels::BinaryGradient{op, input == 0, a.broadcast_view(full), b.broadcast_view(full), c.gradient(0), out});
     });
   };
   contribute_to(0, a.shape());
@@ -102,24 +89,53 @@ BackwardFn binary_gradient(BinaryOp op, const Tensor& a, const Tensor& b, const 
       return [a = a.shape(), b, y](BackwardContext& c) { divide_gradient(c, a, b, y); };
     case BinaryOp::maximum:
     case BinaryOp::minimum:
-      return [op, a, b](BackwardContext& c) { choice_gradient(c, op, a, b); };
+    case BinaryOp::power:
+    case BinaryOp::squared_difference:
+      return [op, a, b](BackwardContext& c) { operands_gradient(c, op, a, b); };
   }
   fail<BrokenInvariant>("binary op {} has no gradient", static_cast<int>(op));
 }
 
+bool takes_integers(BinaryOp op) {
+  return op != BinaryOp::divide && op != BinaryOp::power && op != BinaryOp::squared_difference;
+}
+
 Tensor binary(BinaryOp op, const Tensor& left, const Tensor& right) try {
-  require_real(name_of(op), left);
-  require_real(name_of(op), right);
-  require(left.dtype() == right.dtype(), "{} takes tensors of one dtype, got {} and {}; cast one of them", name_of(op),
-          left, right);
+  const auto require_operand = takes_integers(op) ? require_number : require_real;
+  require_operand(name_of(op), left);
+  require_operand(name_of(op), right);
+  require_same_dtype(name_of(op), left, right);
   const Tensor a = to_current_device(left);
   const Tensor b = to_current_device(right);
   const Tensor y = Tensor::empty(broadcast_shape(name_of(op), a.shape(), b.shape()), a.dtype());
   apply(op, a, b, y);
-  if (recording({a, b})) record(name_of(op), {a, b}, y, binary_gradient(op, a, b, y));
+  if (is_real(y.dtype()) && recording({a, b})) record(name_of(op), {a, b}, y, binary_gradient(op, a, b, y));
   return y;
 } catch (Error& error) {
   rethrow_from(name_of(op), error);
+}
+
+/// x * scale + shift, real.
+Tensor affine(const char* op, const Tensor& operand, double scale, double shift) try {
+  const Tensor x = to_current_device(operand);
+  const auto factor = static_cast<float>(scale);
+  const Tensor y = Tensor::empty(x.shape(), x.dtype());
+  launch(kernels::Affine{make_dense(x), factor, static_cast<float>(shift), y});
+  if (recording({x})) {
+    record(op, {x}, y, [factor](BackwardContext& c) {
+      const Tensor& dy = c.gradient(0);
+      if (factor == 1) return pass_on(c, 0, dy);
+      contribute(
+          c, 0, dy.shape(),
+          [&](const Tensor& out) {
+            launch(kernels::Affine{make_dense(dy), factor, 0, out});
+          },
+          dy.dtype());
+    });
+  }
+  return y;
+} catch (Error& error) {
+  rethrow_from(op, error);
 }
 
 }  // namespace
@@ -130,6 +146,8 @@ Tensor multiply(const Tensor& a, const Tensor& b) { return binary(BinaryOp::mult
 Tensor divide(const Tensor& a, const Tensor& b) { return binary(BinaryOp::divide, a, b); }
 Tensor maximum(const Tensor& a, const Tensor& b) { return binary(BinaryOp::maximum, a, b); }
 Tensor minimum(const Tensor& a, const Tensor& b) { return binary(BinaryOp::minimum, a, b); }
+Tensor power(const Tensor& a, const Tensor& b) { return binary(BinaryOp::power, a, b); }
+Tensor squared_difference(const Tensor& a, const Tensor& b) { return binary(BinaryOp::squared_difference, a, b); }
 
 Tensor add_n(std::span<const Tensor> operands) try {
   require(!operands.empty(), "add_n needs at least one tensor");
@@ -154,47 +172,75 @@ Tensor add_n(std::span<const Tensor> operands) try {
   rethrow_from("add_n", error);
 }
 
-Tensor add(const Tensor& x, double b) try {
-  require_real("add", x);
-  const Tensor a = to_current_device(x);
-  const Tensor y = Tensor::empty(a.shape(), a.dtype());
-  launch(kernels::Affine{make_dense(a), 1, static_cast<float>(b), y});
-  if (recording({a})) record("add", {a}, y, [](BackwardContext& c) { pass_on(c, 0, c.gradient(0)); });
-  return y;
-} catch (Error& error) {
-  rethrow_from("add", error);
+Tensor add(const Tensor& x, double b) {
+  require_number("add", x);
+  return is_integer(x.dtype()) ? add(x, number_like("add", x, b)) : affine("add", x, 1, b);
 }
 
-Tensor multiply(const Tensor& x, double b) try {
-  require_real("multiply", x);
-  const Tensor a = to_current_device(x);
-  const auto factor = static_cast<float>(b);
-  const Tensor y = Tensor::empty(a.shape(), a.dtype());
-  launch(kernels::Affine{make_dense(a), factor, 0, y});
-  if (recording({a})) {
-    record("multiply", {a}, y, [factor](BackwardContext& c) {
-      const Tensor& dy = c.gradient(0);
-      contribute(
-          c, 0, dy.shape(),
-          [&](const Tensor& out) {
-            launch(kernels::Affine{make_dense(dy), factor, 0, out});
-          },
-          dy.dtype());
-    });
-  }
-  return y;
-} catch (Error& error) {
-  rethrow_from("multiply", error);
+Tensor subtract(double a, const Tensor& x) {
+  require_number("subtract", x);
+  return is_integer(x.dtype()) ? subtract(number_like("subtract", x, a), x) : affine("subtract", x, -1, a);
 }
 
-Tensor negative(const Tensor& x) { return unary(UnaryOp::negative, x); }
+Tensor multiply(const Tensor& x, double b) {
+  require_number("multiply", x);
+  return is_integer(x.dtype()) ? multiply(x, number_like("multiply", x, b)) : affine("multiply", x, b, 0);
+}
+
+Tensor divide(double a, const Tensor& x) { return unary({UnaryOp::divided, static_cast<float>(a)}, x); }
+Tensor power(const Tensor& x, double b) { return unary({UnaryOp::power, static_cast<float>(b)}, x); }
+
+Tensor negative(const Tensor& x) {
+  require_number("negative", x);
+  return is_integer(x.dtype()) ? subtract(0, x) : unary(UnaryOp::negative, x);
+}
+
+Tensor abs(const Tensor& x) {
+  require_number("abs", x);
+  return is_integer(x.dtype()) ? maximum(x, subtract(0, x)) : unary(UnaryOp::abs, x);
+}
+
 Tensor exp(const Tensor& x) { return unary(UnaryOp::exp, x); }
 Tensor log(const Tensor& x) { return unary(UnaryOp::log, x); }
+Tensor log2(const Tensor& x) { return unary(UnaryOp::log2, x); }
+Tensor log10(const Tensor& x) { return unary(UnaryOp::log10, x); }
 Tensor sqrt(const Tensor& x) { return unary(UnaryOp::sqrt, x); }
 Tensor square(const Tensor& x) { return unary(UnaryOp::square, x); }
-Tensor abs(const Tensor& x) { return unary(UnaryOp::abs, x); }
-Tensor maximum(const Tensor& x, double lowest) { return unary({UnaryOp::maximum, static_cast<float>(lowest)}, x); }
-Tensor minimum(const Tensor& x, double highest) { return unary({UnaryOp::minimum, static_cast<float>(highest)}, x); }
+Tensor sin(const Tensor& x) { return unary(UnaryOp::sin, x); }
+Tensor cos(const Tensor& x) { return unary(UnaryOp::cos, x); }
+Tensor log1p(const Tensor& x) { return unary(UnaryOp::log1p, x); }
+Tensor expm1(const Tensor& x) { return unary(UnaryOp::expm1, x); }
+Tensor rsqrt(const Tensor& x) { return unary(UnaryOp::rsqrt, x); }
+
+Tensor reciprocal(const Tensor& x) try {
+  require_real("reciprocal", x);
+  return divide(1, x);
+} catch (Error& error) {
+  rethrow_from("reciprocal", error);
+}
+
+Tensor erf(const Tensor& x) { return unary(UnaryOp::erf, x); }
+Tensor sign(const Tensor& x) { return unary(UnaryOp::sign, x); }
+Tensor floor(const Tensor& x) { return unary(UnaryOp::floor, x); }
+Tensor ceil(const Tensor& x) { return unary(UnaryOp::ceil, x); }
+Tensor round(const Tensor& x) { return unary(UnaryOp::round, x); }
+
+Tensor maximum(const Tensor& x, double lowest) {
+  require_number("maximum", x);
+  if (is_integer(x.dtype())) return maximum(x, number_like("maximum", x, lowest));
+  return unary({UnaryOp::maximum, static_cast<float>(lowest)}, x);
+}
+
+Tensor minimum(const Tensor& x, double highest) {
+  require_number("minimum", x);
+  if (is_integer(x.dtype())) return minimum(x, number_like("minimum", x, highest));
+  return unary({UnaryOp::minimum, static_cast<float>(highest)}, x);
+}
+
+Tensor clip(const Tensor& x, double lowest, double highest) {
+  require(lowest <= highest, "clip takes bounds in increasing order, got {} and {}", lowest, highest);
+  return unary({UnaryOp::clip, static_cast<float>(lowest), static_cast<float>(highest)}, x);
+}
 
 Tensor cast(const Tensor& operand, DType dtype) try {
   require(operand.defined(), "cast takes a tensor, got an undefined one");

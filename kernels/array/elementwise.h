@@ -5,8 +5,10 @@
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Element-wise ops on f32 or bf16; results have the operands' dtype. All are differentiable. Throw InvalidArgument for
-// other dtypes, operands of different dtypes and undefined tensors. Activations are in activations.h.
+// Element-wise ops on f32 or bf16; results have the operands' dtype. All are differentiable; functions with steps, such
+// as floor, have the gradient 0. add, subtract, multiply, maximum, minimum, negative and abs also take i32 and i64,
+// whose overflow wraps around; their numbers must then be whole. Throw InvalidArgument for other dtypes, operands of
+// different dtypes, undefined tensors, and numbers that the dtype does not hold. Activations are in activations.h.
 
 namespace lockstep {
 
@@ -25,13 +27,22 @@ Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
 ///@}
 
+/// a to the power b, element by element; shapes broadcast and throws as above. As in TensorFlow, the gradient of b is 0
+/// where a is 0 or negative; that of a is 0 where b is 0.
+Tensor power(const Tensor& a, const Tensor& b);
+/// (a - b)^2, element by element; shapes broadcast and throws as above.
+Tensor squared_difference(const Tensor& a, const Tensor& b);
+
 /// The sum of tensors of one shape and dtype. Throws InvalidArgument for an empty list and when these differ.
 Tensor add_n(std::span<const Tensor> parts);
 
 ///@{
-/// x op number, for every element x.
+/// x op number, or number op x, for every element x.
 Tensor add(const Tensor& a, double b);
+Tensor subtract(double a, const Tensor& b);
 Tensor multiply(const Tensor& a, double b);
+Tensor divide(double a, const Tensor& b);
+Tensor power(const Tensor& a, double b);
 ///@}
 
 ///@{
@@ -39,17 +50,44 @@ Tensor multiply(const Tensor& a, double b);
 Tensor negative(const Tensor& x);
 Tensor exp(const Tensor& x);
 Tensor log(const Tensor& x);
+Tensor log2(const Tensor& x);
+Tensor log10(const Tensor& x);
 Tensor sqrt(const Tensor& x);
 Tensor square(const Tensor& x);
+Tensor sin(const Tensor& x);
+Tensor cos(const Tensor& x);
 ///@}
+///@{
+/// log(1 + x) and exp(x) - 1, exact also near 0.
+Tensor log1p(const Tensor& x);
+Tensor expm1(const Tensor& x);
+///@}
+///@{
+/// 1 / sqrt(x) and 1 / x.
+Tensor rsqrt(const Tensor& x);
+Tensor reciprocal(const Tensor& x);
+///@}
+/// The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x.
+Tensor erf(const Tensor& x);
 /// |x|. The gradient at 0 is 0.
 Tensor abs(const Tensor& x);
+/// -1, 0 or 1. NaN stays NaN.
+Tensor sign(const Tensor& x);
+///@{
+/// The nearest whole number that is not larger (floor), not smaller (ceil), or at all, halves to even (round).
+Tensor floor(const Tensor& x);
+Tensor ceil(const Tensor& x);
+Tensor round(const Tensor& x);
+///@}
 
 ///@{
 /// max(x, lowest) and min(x, highest) of every element. dx = dy where the result is x, else 0. NaN stays NaN.
 Tensor maximum(const Tensor& x, double lowest);
 Tensor minimum(const Tensor& x, double highest);
 ///@}
+/// min(max(x, lowest), highest) of every element; gradient and NaN as above. Throws InvalidArgument if lowest >
+/// highest.
+Tensor clip(const Tensor& x, double lowest, double highest);
 
 ///@{
 /// The functions above as operators. Throw as these.
@@ -61,9 +99,24 @@ inline Tensor operator-(const Tensor& x) { return negative(x); }
 inline Tensor operator+(const Tensor& a, double b) { return add(a, b); }
 inline Tensor operator+(double a, const Tensor& b) { return add(b, a); }
 inline Tensor operator-(const Tensor& a, double b) { return add(a, -b); }
+inline Tensor operator-(double a, const Tensor& b) { return subtract(a, b); }
 inline Tensor operator*(const Tensor& a, double b) { return multiply(a, b); }
 inline Tensor operator*(double a, const Tensor& b) { return multiply(b, a); }
 inline Tensor operator/(const Tensor& a, double b) { return multiply(a, 1.0 / b); }
+inline Tensor operator/(double a, const Tensor& b) { return divide(a, b); }
+///@}
+
+///@{
+/// a = a op b: makes the handle refer to the result. Other handles to the tensor keep its elements, and tapes record
+/// the op.
+inline Tensor& operator+=(Tensor& a, const Tensor& b) { return a = a + b; }
+inline Tensor& operator-=(Tensor& a, const Tensor& b) { return a = a - b; }
+inline Tensor& operator*=(Tensor& a, const Tensor& b) { return a = a * b; }
+inline Tensor& operator/=(Tensor& a, const Tensor& b) { return a = a / b; }
+inline Tensor& operator+=(Tensor& a, double b) { return a = a + b; }
+inline Tensor& operator-=(Tensor& a, double b) { return a = a - b; }
+inline Tensor& operator*=(Tensor& a, double b) { return a = a * b; }
+inline Tensor& operator/=(Tensor& a, double b) { return a = a / b; }
 ///@}
 
 /// Converts x between any two dtypes: real numbers to integers by truncation, to bool by x != 0. Differentiable between

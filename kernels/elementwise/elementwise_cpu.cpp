@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <lockstep/kernels/elementwise/binary_functions.h>
 #include <lockstep/kernels/elementwise/elementwise_functions.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/elementwise/unary_kernels.h>
@@ -64,6 +65,7 @@ void kernels::UnaryGradient::on_cpu() const {
 }
 
 void kernels::Binary::on_cpu() const {
+  if (!is_real(out.dtype())) return on_host();
   const StridedLoop<3> loop(out.shape(), {a.strides(), b.strides(), out.strides()});
   visit_real(out.dtype(), [&]<class T>() {
     const T* left = a.data<T>();
@@ -77,7 +79,7 @@ void kernels::Binary::on_cpu() const {
   });
 }
 
-void kernels::ChoiceGradient::on_cpu() const {
+void kernels::BinaryGradient::on_cpu() const {
   const StridedLoop<4> loop(out.shape(), {a.strides(), b.strides(), dy.strides(), out.strides()});
   std::array<std::int64_t, 4> step{};
   for (int i = 0; i < 4; ++i) step[i] = loop.inner_stride(i);
@@ -86,7 +88,7 @@ void kernels::ChoiceGradient::on_cpu() const {
     const T* right = b.data<T>();
     const T* upper = dy.data<T>();
     T* to = out.data<T>();
-    visit_choice_gradient(op, of_first, [&](auto f) {
+    visit_binary_gradient(op, of_first, [&](auto f) {
       for_each_run(loop, [=](const std::array<std::int64_t, 4>& at, std::int64_t n) {
         for (std::int64_t i = 0; i < n; ++i)
           store(to[at[3] + i * step[3]], f(value_of(left[at[0] + i * step[0]]), value_of(right[at[1] + i * step[1]]),
@@ -144,9 +146,9 @@ void kernels::Convert::on_cpu() const {
 }
 
 void kernels::Fill::on_cpu() const {
-  visit_real(x.dtype(), [&]<class T>() {
+  visit_dtype(x.dtype(), [&]<class T>() {
     T* to = x.data<T>();
-    parallel_for(x.elements(), grain, [to, filled = T(value)](std::int64_t begin, std::int64_t end) {
+    parallel_for(x.elements(), grain, [to, filled = convert_element<T>(value)](std::int64_t begin, std::int64_t end) {
       std::fill(to + begin, to + end, filled);
     });
   });

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <cmath>
 #include <type_traits>
 
 #include <lockstep/kernels/elementwise/activation_functions.h>
-#include <lockstep/kernels/elementwise/elementwise_kernels.h>
-#include <lockstep/kernels/elementwise/math.h>
+#include <lockstep/kernels/elementwise/math_functions.h>
 #include <lockstep/kernels/elementwise/unary_function.h>
 #include <lockstep/runtime/core/bfloat16.h>
+#include <lockstep/runtime/core/host_device.h>
 
 // The arithmetic of the element-wise ops, for one element.
 
@@ -15,86 +14,6 @@ namespace lockstep {
 
 /// A namespace of its own, since layers have some of the same names.
 namespace functor {
-
-// f(x), and dx from dy and one more value: f(x) if `from_result`, else x.
-
-struct Negative {
-  static constexpr bool from_result = true;
-  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return -x; }
-  LOCKSTEP_HOST_DEVICE float gradient(float, float dy) const { return -dy; }
-};
-struct Exp {
-  static constexpr bool from_result = true;
-  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return exp_f32(x); }
-  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return dy * y; }
-};
-struct Log {
-  static constexpr bool from_result = false;
-  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::log(x); }
-  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy / x; }
-};
-struct Sqrt {
-  static constexpr bool from_result = true;
-  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::sqrt(x); }
-  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return 0.5F * dy / y; }
-};
-struct Square {
-  static constexpr bool from_result = false;
-  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x * x; }
-  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return 2.0F * x * dy; }
-};
-
-struct Abs {
-  static constexpr bool from_result = false;
-  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::fabs(x); }
-  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return x > 0.0F ? dy : x < 0.0F ? -dy : 0.0F; }
-};
-
-// NaN stays NaN.
-struct Maximum {
-  static constexpr bool from_result = false;
-  float lowest;
-  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x < lowest ? lowest : x; }
-  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return x < lowest ? 0.0F : dy; }
-};
-struct Minimum {
-  static constexpr bool from_result = false;
-  float highest;
-  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x > highest ? highest : x; }
-  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return x > highest ? 0.0F : dy; }
-};
-
-struct Add {
-  LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return a + b; }
-};
-struct Subtract {
-  LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return a - b; }
-};
-struct Multiply {
-  LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return a * b; }
-};
-struct Divide {
-  LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return a / b; }
-};
-
-// Of equals the first; NaN if one of them is NaN.
-struct Larger {
-  LOCKSTEP_HOST_DEVICE bool takes_first(float a, float b) const { return a >= b || a != a; }
-  LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return takes_first(a, b) ? a : b; }
-};
-struct Smaller {
-  LOCKSTEP_HOST_DEVICE bool takes_first(float a, float b) const { return a <= b || a != a; }
-  LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return takes_first(a, b) ? a : b; }
-};
-/// The gradient of Larger or Smaller with respect to one operand.
-template <class F>
-struct ChoiceGradient {
-  F f;
-  bool of_first;
-  LOCKSTEP_HOST_DEVICE float operator()(float a, float b, float dy) const {
-    return f.takes_first(a, b) == of_first ? dy : 0.0F;
-  }
-};
 
 struct Affine {
   float scale, shift;
@@ -139,6 +58,36 @@ void visit_unary(const UnaryFunction& function, Visit&& visit) {
       return visit(functor::Maximum{function.alpha});
     case UnaryOp::minimum:
       return visit(functor::Minimum{function.alpha});
+    case UnaryOp::clip:
+      return visit(functor::Clip{function.alpha, function.beta});
+    case UnaryOp::power:
+      return visit(functor::PowerOf{function.alpha});
+    case UnaryOp::divided:
+      return visit(functor::Divided{function.alpha});
+    case UnaryOp::rsqrt:
+      return visit(functor::Rsqrt{});
+    case UnaryOp::log1p:
+      return visit(functor::Log1p{});
+    case UnaryOp::expm1:
+      return visit(functor::Expm1{});
+    case UnaryOp::log2:
+      return visit(functor::Log2{});
+    case UnaryOp::log10:
+      return visit(functor::Log10{});
+    case UnaryOp::erf:
+      return visit(functor::Erf{});
+    case UnaryOp::sin:
+      return visit(functor::Sin{});
+    case UnaryOp::cos:
+      return visit(functor::Cos{});
+    case UnaryOp::sign:
+      return visit(functor::Sign{});
+    case UnaryOp::floor:
+      return visit(functor::Floor{});
+    case UnaryOp::ceil:
+      return visit(functor::Ceil{});
+    case UnaryOp::round:
+      return visit(functor::Round{});
     case UnaryOp::relu:
       return visit(functor::Relu{});
     case UnaryOp::relu6:
@@ -184,34 +133,6 @@ void visit_unary(const UnaryFunction& function, Visit&& visit) {
     case UnaryOp::tanh:
       return visit(functor::Tanh{});
   }
-}
-
-/// Calls visit with the functor of a binary op.
-template <class Visit>
-void visit_binary(BinaryOp op, Visit&& visit) {
-  switch (op) {
-    case BinaryOp::add:
-      return visit(functor::Add{});
-    case BinaryOp::subtract:
-      return visit(functor::Subtract{});
-    case BinaryOp::multiply:
-      return visit(functor::Multiply{});
-    case BinaryOp::divide:
-      return visit(functor::Divide{});
-    case BinaryOp::maximum:
-      return visit(functor::Larger{});
-    case BinaryOp::minimum:
-      return visit(functor::Smaller{});
-  }
-}
-
-/// Calls visit with the functor of the gradient of maximum or minimum with respect to an operand.
-template <class Visit>
-void visit_choice_gradient(BinaryOp op, bool of_first, Visit&& visit) {
-  if (op == BinaryOp::maximum)
-    visit(functor::ChoiceGradient<functor::Larger>{{}, of_first});
-  else
-    visit(functor::ChoiceGradient<functor::Smaller>{{}, of_first});
 }
 
 /// Converts an element to another type: bf16 via f32, real numbers to integers by truncation.

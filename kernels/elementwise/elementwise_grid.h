@@ -75,12 +75,12 @@ struct InF32 {
 };
 
 /// y = f(x[0], x[1], ...) at any strides. y may equal one of the x.
-template <int N, class T, class F>
+template <int N, class To, class From, class F>
 struct StridedMap {
   F f;
   StridedIndex<N + 1> index;
-  const T* x[N];
-  T* y;
+  const From* x[N];
+  To* y;
 
   LOCKSTEP_HOST_DEVICE void operator()(Index i) const { run(index(i), std::make_index_sequence<N>()); }
 
@@ -90,11 +90,11 @@ struct StridedMap {
   }
 };
 
-template <class T, class Executor, class F, class... X>
+template <class To, class From = To, class Executor, class F, class... X>
 void strided_map(Executor& on, const F& f, const Tensor& y, const X&... x) {
   constexpr int n = sizeof...(X);
   const StridedIndex<n + 1> index(StridedLoop<n + 1>(y.shape(), {x.strides()..., y.strides()}));
-  on.for_each(y.elements(), StridedMap<n, T, F>{f, index, {x.template data<T>()...}, y.data<T>()});
+  on.for_each(y.elements(), StridedMap<n, To, From, F>{f, index, {x.template data<From>()...}, y.data<To>()});
 }
 
 template <class T>
@@ -109,8 +109,8 @@ struct Filled {
 
 template <class Executor>
 void Fill::run(Executor& on) const {
-  visit_real(x.dtype(), [&]<class T>() {
-    on.for_each(x.elements(), detail::Filled<T>{x.data<T>(), static_cast<T>(value)});
+  visit_dtype(x.dtype(), [&]<class T>() {
+    on.for_each(x.elements(), detail::Filled<T>{x.data<T>(), convert_element<T>(value)});
   });
 }
 

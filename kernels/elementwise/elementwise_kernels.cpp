@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <vector>
 
+#include <lockstep/kernels/elementwise/binary_functions.h>
 #include <lockstep/kernels/elementwise/elementwise_grid.h>
 #include <lockstep/kernels/elementwise/unary_kernels.h>
 #include <lockstep/kernels/executor/ranges.h>
@@ -51,6 +52,11 @@ struct ClearedRanges {
   }
 };
 
+template <class T, class Executor>
+void integer_binary(Executor& on, const Binary& binary) {
+  visit_integer_binary(binary.op, [&](auto f) { strided_map<T>(on, f, binary.out, binary.a, binary.b); });
+}
+
 static_assert(sizeof(MovedAverages) + sizeof(Index) <= most_bytes_of_arguments);
 static_assert(sizeof(ClearedRanges) + sizeof(Index) <= most_bytes_of_arguments);
 
@@ -70,6 +76,8 @@ void UnaryGradient::run(Executor& on) const {
 
 template <class Executor>
 void Binary::run(Executor& on) const {
+  if (out.dtype() == DType::i32) return detail::integer_binary<std::int32_t>(on, *this);
+  if (out.dtype() == DType::i64) return detail::integer_binary<std::int64_t>(on, *this);
   const bool dense = a.is_dense() && b.is_dense() && out.is_dense();
   visit_real(out.dtype(), [&]<class T>() {
     visit_binary(op, [&](auto f) {
@@ -82,10 +90,10 @@ void Binary::run(Executor& on) const {
 }
 
 template <class Executor>
-void ChoiceGradient::run(Executor& on) const {
+void BinaryGradient::run(Executor& on) const {
   const bool dense = a.is_dense() && b.is_dense() && dy.is_dense() && out.is_dense();
   visit_real(out.dtype(), [&]<class T>() {
-    visit_choice_gradient(op, of_first, [&](auto f) {
+    visit_binary_gradient(op, of_first, [&](auto f) {
       if (dense)
         detail::map<T>(on, f, out, a, b, dy);
       else
@@ -122,7 +130,7 @@ void Clear::run(Executor& on) const {
 LOCKSTEP_SHARED_KERNEL(Unary)
 LOCKSTEP_SHARED_KERNEL(UnaryGradient)
 LOCKSTEP_SHARED_KERNEL(Binary)
-LOCKSTEP_SHARED_KERNEL(ChoiceGradient)
+LOCKSTEP_SHARED_KERNEL(BinaryGradient)
 LOCKSTEP_SHARED_KERNEL(Affine)
 LOCKSTEP_SHARED_KERNEL(Accumulate)
 LOCKSTEP_SHARED_KERNEL(MovingAverages)

@@ -9,13 +9,14 @@
 namespace lockstep {
 
 /// Element-wise ops of two operands.
-enum class BinaryOp { add, subtract, multiply, divide, maximum, minimum };
+enum class BinaryOp { add, subtract, multiply, divide, maximum, minimum, power, squared_difference };
 
 }  // namespace lockstep
 
 namespace lockstep::kernels {
 
-/// out = a op b, real; a and b have out's rank and any strides (0 on broadcast axes).
+/// out = a op b; a and b have out's rank and any strides (0 on broadcast axes). Real, or for add, subtract, multiply,
+/// maximum and minimum i32 or i64, which wrap around.
 struct Binary {
   BinaryOp op;
   Tensor a;
@@ -31,9 +32,10 @@ struct Binary {
   void on_gpu() const;
 };
 
-/// out = dy where `op`, maximum or minimum, takes its result from a if `of_first`, else from b; 0 elsewhere. Real; a, b
-/// and dy have out's rank and any strides. Of equals the first is taken, as in TensorFlow.
-struct ChoiceGradient {
+/// out = dy times the derivative of `op`, maximum, minimum, power or squared_difference, with respect to a if
+/// `of_first`, else to b. Real; a, b and dy have out's rank and any strides. Maximum and minimum take the first of
+/// equals, as in TensorFlow.
+struct BinaryGradient {
   BinaryOp op;
   bool of_first;
   Tensor a;
@@ -41,7 +43,7 @@ struct ChoiceGradient {
   Tensor dy;
   Tensor out;
 
-  static constexpr const char* name = "choice_gradient";
+  static constexpr const char* name = "binary_gradient";
   auto operands() const { return kernels::operands(a, b, dy, out); }
   template <class Executor>
   void run(Executor& on) const;
@@ -108,10 +110,10 @@ struct FitMatrix {
   void on_gpu() const;
 };
 
-/// Sets every element of x, real, to value.
+/// Sets every element of x, of any dtype, to value. Precondition: the dtype holds it, rounded if real.
 struct Fill {
   Tensor x;
-  float value;
+  double value;
 
   static constexpr const char* name = "fill";
   auto operands() const { return kernels::operands(x); }

@@ -12,6 +12,21 @@ enum class UnaryOp {
   abs,
   maximum,
   minimum,
+  clip,
+  power,
+  divided,
+  rsqrt,
+  log1p,
+  expm1,
+  log2,
+  log10,
+  erf,
+  sin,
+  cos,
+  sign,
+  floor,
+  ceil,
+  round,
   relu,
   relu6,
   leaky_relu,
@@ -36,15 +51,18 @@ enum class UnaryOp {
   tanh_shrink
 };
 
-/// A unary op with its parameter.
+/// A unary op with its parameters.
 struct UnaryFunction {
-  /// `parameter` is the value of `alpha`.
-  UnaryFunction(UnaryOp kind, float parameter = 0) : op(kind), alpha(parameter) {}  // NOLINT: implicit
+  /// The parameters are the values of `alpha` and `beta`.
+  UnaryFunction(UnaryOp kind, float first = 0, float second = 0)  // NOLINT: implicit
+      : op(kind), alpha(first), beta(second) {}
 
   UnaryOp op;  ///< which function
-  /// maximum and minimum: the bound; leaky_relu: slope below 0, not negative; elu: factor below 0, not negative;
-  /// hard_sigmoid: slope; hard_shrink and soft_shrink: threshold, not negative. The other functions ignore it.
+  /// maximum and minimum: the bound; clip: the lower one; power: the exponent; divided: the numerator; leaky_relu:
+  /// slope below 0, not negative; elu: factor below 0, not negative; hard_sigmoid: slope; hard_shrink and soft_shrink:
+  /// threshold, not negative. The other functions ignore it.
   float alpha;
+  float beta;  ///< clip: the upper bound
 };
 
 }  // namespace lockstep

@@ -14,4 +14,16 @@ inline void require_real(const char* op, const Tensor& x) {
   require(x.defined() && is_real(x.dtype()), "{} takes f32 or bf16, got {}", op, x);
 }
 
+/// Throws InvalidArgument naming the op unless x is a defined tensor of f32, bf16, i32 or i64.
+inline void require_number(const char* op, const Tensor& x) {
+  require(x.defined() && (is_real(x.dtype()) || is_integer(x.dtype())), "{} takes f32, bf16, i32 or i64, got {}", op,
+          x);
+}
+
+/// Throws InvalidArgument naming the op unless both are defined tensors of one dtype.
+inline void require_same_dtype(const char* op, const Tensor& a, const Tensor& b) {
+  require(a.defined() && b.defined(), "{} takes two tensors, got {} and {}", op, a, b);
+  require(a.dtype() == b.dtype(), "{} takes tensors of one dtype, got {} and {}; cast one of them", op, a, b);
+}
+
 }  // namespace lockstep

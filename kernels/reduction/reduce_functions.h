@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <lockstep/kernels/executor/wrapping.h>
 #include <lockstep/kernels/reduction/reduce_op.h>
 #include <lockstep/runtime/core/bfloat16.h>
 #include <lockstep/runtime/core/host_device.h>
@@ -15,25 +16,13 @@ namespace lockstep {
 template <class T>
 using Accumulator = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
 
-namespace detail {
-/// The type for arithmetic on A: for integers the unsigned type, whose overflow wraps around; for real types A itself.
-template <class A, bool = std::is_integral_v<A>>
-struct Wrapping {
-  using type = A;
-};
-template <class A>
-struct Wrapping<A, true> {
-  using type = std::make_unsigned_t<A>;
-};
-}  // namespace detail
-
 // Combine the replicas' values of one element, as accumulators, in the order of the replicas. The maximum and minimum
 // of NaN and a number are NaN.
 
 struct SumOfReplicas {
   template <class A>
   LOCKSTEP_HOST_DEVICE A combine(A a, A b) const {
-    using W = typename detail::Wrapping<A>::type;
+    using W = Wrapping<A>;
     return static_cast<A>(static_cast<W>(a) + static_cast<W>(b));
   }
   template <class A>
@@ -70,7 +59,7 @@ struct MinOfReplicas {
 struct ProductOfReplicas {
   template <class A>
   LOCKSTEP_HOST_DEVICE A combine(A a, A b) const {
-    using W = typename detail::Wrapping<A>::type;
+    using W = Wrapping<A>;
     return static_cast<A>(static_cast<W>(a) * static_cast<W>(b));
   }
   template <class A>

@@ -1,5 +1,7 @@
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <support/errors.h>
@@ -17,8 +19,10 @@ TEST(Binary, ErrorsNameTheShapes) {
               add(Tensor::zeros({2, 3}), Tensor::zeros({4}));
             }),
             "add: shapes (2, 3) and (4) do not broadcast");
-  EXPECT_THAT(error_of<InvalidArgument>([] { multiply(Tensor::zeros({2}, DType::i32), Tensor::zeros({2})); }),
-              ::testing::HasSubstr("multiply takes f32 or bf16, got i32 (2)"));
+  EXPECT_THAT(error_of<InvalidArgument>([] { divide(Tensor::zeros({2}, DType::i32), Tensor::zeros({2})); }),
+              ::testing::HasSubstr("divide takes f32 or bf16, got i32 (2)"));
+  EXPECT_THAT(error_of<InvalidArgument>([] { multiply(Tensor::zeros({2}, DType::u8), 2); }),
+              ::testing::HasSubstr("multiply takes f32, bf16, i32 or i64, got u8 (2)"));
   EXPECT_THAT(error_of<InvalidArgument>([] { relu(Tensor()); }), ::testing::HasSubstr("an undefined tensor"));
 }
 
@@ -87,6 +91,77 @@ TEST(Cast, PassesGradientsThroughBfloat16AndNoneThroughIntegers) {
   EXPECT_EQ(gradients[1].dtype(), DType::bf16);
   EXPECT_THAT(gradients[0].to_vector<float>(), ::testing::Each(4.0F));
   EXPECT_THAT(gradients[1].to_vector<float>(), ::testing::Each(4.0F));
+}
+
+TEST(Binary, OfIntegersWrapsAround) {
+  const auto check = [](auto lowest) {
+    using T = decltype(lowest);
+    const T highest = std::numeric_limits<T>::max();
+    const Tensor a = Tensor::from<T>({lowest, highest, highest, 7}, {4});
+    const Tensor b = Tensor::from<T>({1, 1, highest, -3}, {4});
+    using ::testing::ElementsAre;
+    EXPECT_THAT((a + b).template to_vector<T>(), ElementsAre(lowest + 1, lowest, -2, 4));
+    EXPECT_THAT((a - b).template to_vector<T>(), ElementsAre(highest, highest - 1, 0, 10));
+    EXPECT_THAT((a * b).template to_vector<T>(), ElementsAre(lowest, highest, 1, -21));
+    EXPECT_THAT(maximum(a, b).template to_vector<T>(), ElementsAre(1, highest, highest, 7));
+    EXPECT_THAT(minimum(a, 1).template to_vector<T>(), ElementsAre(lowest, 1, 1, 1));
+    EXPECT_THAT((-a).template to_vector<T>(), ElementsAre(lowest, -highest, -highest, -7));
+    EXPECT_THAT(abs(b - 2.0).template to_vector<T>(), ElementsAre(1, 1, highest - 2, 5));
+    EXPECT_THAT((10.0 - 2.0 * b).template to_vector<T>(), ElementsAre(8, 8, 12, 16));
+  };
+  check(std::numeric_limits<std::int32_t>::lowest());
+  check(std::numeric_limits<std::int64_t>::lowest());
+}
+
+TEST(CompoundAssignment, RebindsTheHandleAndIsRecorded) {
+  const Tensor x = Tensor::from<float>({1, 2}, {2});
+  GradientTape tape;
+  tape.watch(x);
+  Tensor y = x;
+  y += x;
+  y *= x;
+  y -= 1.0;
+  y /= 2.0;
+  EXPECT_THAT(x.to_vector<float>(), ::testing::ElementsAre(1, 2));
+  EXPECT_THAT(y.to_vector<float>(), ::testing::ElementsAre(0.5F, 3.5F));
+  EXPECT_THAT(tape.gradient(sum(y), std::span(&x, 1)).front().to_vector<float>(), ::testing::ElementsAre(2, 4));
+}
+
+TEST(Power, HasFiniteGradientsAtZero) {
+  const Tensor a = Tensor::from<float>({0, 0, -2, -2, 2}, {5});
+  const Tensor b = Tensor::from<float>({0, 1, 2, 0, 3}, {5});
+  GradientTape tape;
+  for (const Tensor& x : {a, b}) tape.watch(x);
+  const Tensor y = power(a, b);
+  EXPECT_THAT(y.to_vector<float>(), ::testing::ElementsAre(1, 0, 4, 1, 8));
+  const std::vector<Tensor> gradients = tape.gradient(sum(y), std::array{a, b});
+  EXPECT_THAT(gradients[0].to_vector<float>(), ::testing::ElementsAre(0, 1, -4, 0, 12));
+  EXPECT_THAT(gradients[1].to_vector<float>(),
+              ::testing::ElementsAre(0, 0, 0, 0, ::testing::FloatNear(8 * std::log(2.0F), 1e-5F)));
+}
+
+TEST(Round, TakesHalvesToEven) {
+  const Tensor x = Tensor::from<float>({-2.5F, -1.5F, -0.5F, 0.5F, 1.5F, 2.5F, 2.6F}, {7});
+  EXPECT_THAT(round(x).to_vector<float>(), ::testing::ElementsAre(-2, -2, 0, 0, 2, 2, 3));
+}
+
+TEST(Expm1, IsExactNearZeroAndUpToTheLargestNumber) {
+  const std::vector<float> x{1e-7F, -1e-7F, 88.5F, 100, -200};
+  const std::vector<float> y = expm1(Tensor::from(x, {5})).to_vector<float>();
+  for (const std::size_t i : {0U, 1U, 2U}) EXPECT_NEAR(y[i] / std::expm1(static_cast<double>(x[i])), 1, 1e-6);
+  EXPECT_EQ(y[3], std::numeric_limits<float>::infinity());
+  EXPECT_EQ(y[4], -1);
+}
+
+TEST(Clip, PassesTheGradientAtItsBounds) {
+  const Tensor x = Tensor::from<float>({-1, 0, 0.5F, 1, 2}, {5});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = clip(x, 0, 1);
+  EXPECT_THAT(tape.gradient(sum(y), std::span(&x, 1)).front().to_vector<float>(),
+              ::testing::ElementsAre(0, 1, 1, 1, 0));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { clip(x, 1, 0); }),
+              ::testing::HasSubstr("clip takes bounds in increasing order, got 1 and 0"));
 }
 
 TEST(AddN, RefusesNothingAndOtherShapes) {

@@ -8,17 +8,19 @@
 namespace lockstep::test {
 namespace {
 
-OpCase unary_case(const char* name, Tensor (*op)(const Tensor&), double (*reference)(double), double low, double high) {
+OpCase unary_case(const char* name, Tensor (*op)(const Tensor&), double (*reference)(double), double low, double high,
+                  bool takes_integers = false) {
   return {.name = name,
           .inputs = {random_tensor({3, 37}, 1, low, high)},
           .run = [=](In in) { return op(in[0]); },
-          .reference = each(reference)};
+          .reference = each(reference),
+          .takes_integers = takes_integers};
 }
 
 std::vector<OpCase> unary_cases() {
   return {
       unary_case(
-          "negative", negative, [](double x) { return -x; }, -2, 2),
+          "negative", negative, [](double x) { return -x; }, -2, 2, true),
       unary_case(
           "exp", exp, [](double x) { return std::exp(x); }, -3, 3),
       unary_case(
@@ -28,7 +30,47 @@ std::vector<OpCase> unary_cases() {
       unary_case(
           "square", square, [](double x) { return x * x; }, -2, 2),
       unary_case(
-          "abs", abs, [](double x) { return std::abs(x); }, -2, 2),
+          "abs", abs, [](double x) { return std::abs(x); }, -2, 2, true),
+      unary_case(
+          "log2", log2, [](double x) { return std::log2(x); }, 0.3, 4),
+      unary_case(
+          "log10", log10, [](double x) { return std::log10(x); }, 0.3, 4),
+      unary_case(
+          "log1p", log1p, [](double x) { return std::log1p(x); }, -0.5, 3),
+      unary_case(
+          "expm1", expm1, [](double x) { return std::expm1(x); }, -3, 2),
+      unary_case(
+          "rsqrt", rsqrt, [](double x) { return 1 / std::sqrt(x); }, 0.3, 4),
+      unary_case(
+          "reciprocal", reciprocal, [](double x) { return 1 / x; }, 0.5, 3),
+      unary_case(
+          "erf", erf, [](double x) { return std::erf(x); }, -2, 2),
+      unary_case(
+          "sin", sin, [](double x) { return std::sin(x); }, -4, 4),
+      unary_case(
+          "cos", cos, [](double x) { return std::cos(x); }, -4, 4),
+      unary_case(
+          "sign", sign, [](double x) { return x > 0 ? 1.0 : -1.0; }, -2, 2),
+      unary_case(
+          "floor", floor, [](double x) { return std::floor(x); }, -3, 3),
+      unary_case(
+          "ceil", ceil, [](double x) { return std::ceil(x); }, -3, 3),
+      unary_case(
+          "round", round, [](double x) { return std::rint(x); }, -3, 3),
+      unary_case(
+          "clip", [](const Tensor& x) { return clip(x, -0.7, 0.9); }, [](double x) { return std::clamp(x, -0.7, 0.9); },
+          -2, 2),
+      unary_case(
+          "power of 3", [](const Tensor& x) { return power(x, 3); }, [](double x) { return x * x * x; }, -2, 2),
+      unary_case(
+          "power of 0.5", [](const Tensor& x) { return power(x, 0.5); }, [](double x) { return std::sqrt(x); }, 0.3, 4),
+      unary_case(
+          "power of -1.5", [](const Tensor& x) { return power(x, -1.5); }, [](double x) { return std::pow(x, -1.5); },
+          0.5, 3),
+      unary_case(
+          "subtract from a number", [](const Tensor& x) { return 2.5 - x; }, [](double x) { return 2.5 - x; }, -2, 2),
+      unary_case(
+          "divide a number", [](const Tensor& x) { return 1.5 / x; }, [](double x) { return 1.5 / x; }, 0.5, 3),
       unary_case(
           "maximum", [](const Tensor& x) { return maximum(x, 0.3); }, [](double x) { return std::max(x, 0.3); }, -2, 2),
       unary_case(
@@ -45,34 +87,24 @@ struct BinaryOp {
   const char* name;
   Tensor (*op)(const Tensor&, const Tensor&);
   double (*reference)(double, double);
+  double low = -1, high = 1;  ///< of the first operand
+  bool takes_integers = true;
 };
 
 constexpr BinaryOp add_op{"add", add, [](double a, double b) { return a + b; }};
 constexpr BinaryOp subtract_op{"subtract", subtract, [](double a, double b) { return a - b; }};
 constexpr BinaryOp multiply_op{"multiply", multiply, [](double a, double b) { return a * b; }};
-constexpr BinaryOp divide_op{"divide", divide, [](double a, double b) { return a / b; }};
+constexpr BinaryOp divide_op{"divide", divide, [](double a, double b) { return a / b; }, -1, 1, false};
 
 constexpr BinaryOp maximum_op{"maximum", maximum, [](double a, double b) { return std::max(a, b); }};
 constexpr BinaryOp minimum_op{"minimum", minimum, [](double a, double b) { return std::min(a, b); }};
-
-/// Index of the element in a tensor of `shape` that element `index` of the broadcast shape reads.
-std::size_t source_index(const Shape& shape, const Shape& full, std::size_t index) {
-  std::size_t at = 0;
-  std::size_t step = 1;
-  for (int axis = full.rank() - 1; axis >= 0; --axis) {
-    const std::size_t position = index % static_cast<std::size_t>(full[axis]);
-    index /= static_cast<std::size_t>(full[axis]);
-    const int own = axis - (full.rank() - shape.rank());
-    if (own < 0) continue;
-    if (shape[own] != 1) at += position * step;
-    step *= static_cast<std::size_t>(shape[own]);
-  }
-  return at;
-}
+constexpr BinaryOp power_op{"power", power, [](double a, double b) { return std::pow(a, b); }, 0.3, 2, false};
+constexpr BinaryOp squared_difference_op{
+    "squared_difference", squared_difference, [](double a, double b) { return (a - b) * (a - b); }, -1, 1, false};
 
 OpCase binary_case(const BinaryOp& op, const Shape& a, const Shape& b, const Shape& y) {
   return {.name = fmt::format("{} of {} and {}", op.name, a, b),
-          .inputs = {random_tensor(a, 1), random_tensor(b, 2, 0.5, 1.5)},
+          .inputs = {random_tensor(a, 1, op.low, op.high), random_tensor(b, 2, 0.5, 1.5)},
           .run = [=](In in) { return op.op(in[0], in[1]); },
           .reference =
               [=](const Values& in) {
@@ -83,15 +115,17 @@ OpCase binary_case(const BinaryOp& op, const Shape& a, const Shape& b, const Sha
               },
           .check = {.length = std::max<std::int64_t>(1, y.elements())},
           .data = 2,
-          .takes_no_rows = a == b && a.rank() > 0};
+          .takes_no_rows = a == b && a.rank() > 0,
+          .takes_integers = op.takes_integers};
 }
 
 std::vector<OpCase> binary_cases() {
   std::vector<OpCase> cases;
-  for (const BinaryOp& op : {add_op, subtract_op, multiply_op, divide_op, maximum_op, minimum_op})
+  for (const BinaryOp& op :
+       {add_op, subtract_op, multiply_op, divide_op, maximum_op, minimum_op, power_op, squared_difference_op})
     for (const Shape& b : {Shape{4, 33}, Shape{33}, Shape{4, 1}, Shape{}})
       cases.push_back(binary_case(op, {4, 33}, b, {4, 33}));
-  for (const BinaryOp& op : {subtract_op, divide_op, maximum_op}) {
+  for (const BinaryOp& op : {subtract_op, divide_op, maximum_op, power_op, squared_difference_op}) {
     cases.push_back(binary_case(op, {}, {}, {}));
     cases.push_back(binary_case(op, {1}, {3, 5}, {3, 5}));
     cases.push_back(binary_case(op, {2, 3, 5}, {2, 1, 5}, {2, 3, 5}));
@@ -141,12 +175,14 @@ std::vector<OpCase> parts_cases() {
                  return sides[0] * sides[1];
                },
            .reference = product(0, 3, 3),
-           .calls_first = "split"},
+           .calls_first = "split",
+           .takes_integers = true},
           {.name = "multiply overlapping slices",
            .inputs = {x},
            .run = [](In in) { return slice(in[0], 1, 0, 4) * slice(in[0], 1, 2, 6); },
            .reference = product(0, 2, 4),
-           .calls_first = "slice"},
+           .calls_first = "slice",
+           .takes_integers = true},
           {.name = "multiply a tensor and its slice",
            .inputs = {x},
            .run = [](In in) { return in[0] * slice(in[0], 1, 2, 3); },
@@ -157,7 +193,8 @@ std::vector<OpCase> parts_cases() {
                  return y;
                },
            .check = {.length = 6},
-           .calls_first = "slice"}};
+           .calls_first = "slice",
+           .takes_integers = true}};
 }
 
 }  // namespace

@@ -62,6 +62,9 @@ inline Reference each(std::function<double(double)> f) {
 /// decide whether a ReLU is active.
 Tensor bias_far_from_0(std::int64_t units, std::int64_t terms);
 
+/// Index of the element in a tensor of `shape` that element `index` of the broadcast shape `full` reads.
+std::size_t source_index(const Shape& shape, const Shape& full, std::size_t index);
+
 /// Marks the op as a large row, for which `samples` elements of each input are compared with difference quotients.
 OpCase large(OpCase op, int samples);
 

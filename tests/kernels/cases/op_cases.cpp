@@ -35,6 +35,20 @@ Tensor bias_far_from_0(std::int64_t units, std::int64_t terms) {
   return Tensor::from(values, {units});
 }
 
+std::size_t source_index(const Shape& shape, const Shape& full, std::size_t index) {
+  std::size_t at = 0;
+  std::size_t step = 1;
+  for (int axis = full.rank() - 1; axis >= 0; --axis) {
+    const std::size_t position = index % static_cast<std::size_t>(full[axis]);
+    index /= static_cast<std::size_t>(full[axis]);
+    const int own = axis - (full.rank() - shape.rank());
+    if (own < 0) continue;
+    if (shape[own] != 1) at += position * step;
+    step *= static_cast<std::size_t>(shape[own]);
+  }
+  return at;
+}
+
 OpCase large(OpCase op, int samples) {
   op.is_large = true;
   op.check.samples = samples;

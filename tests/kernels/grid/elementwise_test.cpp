@@ -20,7 +20,7 @@ const std::vector<std::int64_t> sizes{0, 1, 3, 4, 7, 1000, 1027};
 std::vector<UnaryFunction> unary_functions() {
   std::vector<UnaryFunction> result;
   for (int op = 0; op <= static_cast<int>(UnaryOp::tanh_shrink); ++op)
-    result.emplace_back(static_cast<UnaryOp>(op), 0.3F);
+    result.emplace_back(static_cast<UnaryOp>(op), 0.3F, 1.7F);
   return result;
 }
 
@@ -78,18 +78,18 @@ TEST_P(GridElementwiseOf, BinaryOfAnyStrides) {
                                      numbers({4}, 4, 1, 2).broadcast_view(shape),
                                      numbers({3, 1, 1, 1}, 5, 1, 2).broadcast_view(shape),
                                      numbers({1}, 6, 1, 2).broadcast_view(shape)};
-  for (int op = 0; op <= static_cast<int>(BinaryOp::minimum); ++op)
+  for (int op = 0; op <= static_cast<int>(BinaryOp::squared_difference); ++op)
     for (const Tensor& a : operands)
       for (const Tensor& b : operands)
         expect_same_results(dtype_, {shape}, [&](const Runner& run, const Results& out) {
           run(kernels::Binary{static_cast<BinaryOp>(op), a, b, out[0]});
         });
-  for (const BinaryOp op : {BinaryOp::maximum, BinaryOp::minimum})
+  for (const BinaryOp op : {BinaryOp::maximum, BinaryOp::minimum, BinaryOp::power, BinaryOp::squared_difference})
     for (const bool of_first : {false, true})
       for (const Tensor& a : operands)
         for (const Tensor& dy : operands)
           expect_same_results(dtype_, {shape}, [&](const Runner& run, const Results& out) {
-            run(kernels::ChoiceGradient{op, of_first, a, operands[0], dy, out[0]});
+            run(kernels::BinaryGradient{op, of_first, a, operands[0], dy, out[0]});
           });
   for (const Tensor& x : {Tensor::empty({3, 0}, dtype_), Tensor::full({}, 2, dtype_)})
     expect_same_results(dtype_, {x.shape()}, [&](const Runner& run, const Results& out) {
@@ -172,6 +172,25 @@ TEST(GridElementwise, ConvertsAllTypesAtAnyStrides) {
         run(kernels::Convert{source, out[0].slice_view(1, 2, 7)});
       });
     }
+}
+
+TEST(GridElementwise, BinaryOfIntegers) {
+  for (const DType dtype : {DType::i32, DType::i64}) {
+    const Tensor a = in_dtype(dtype, random_tensor({3, 5, 4}, 1, -1e9, 1e9));
+    const Tensor b = in_dtype(dtype, random_tensor({5, 1}, 2, -1e9, 1e9)).broadcast_view({3, 5, 4});
+    for (const BinaryOp op :
+         {BinaryOp::add, BinaryOp::subtract, BinaryOp::multiply, BinaryOp::maximum, BinaryOp::minimum})
+      expect_same(Results{Tensor::full({3, 5, 4}, 1, dtype)}, [&](const Runner& run, const Results& out) {
+        run(kernels::Binary{op, a, b, out[0]});
+      });
+  }
+}
+
+TEST(GridElementwise, FillsAllTypes) {
+  for (const DType dtype : dtypes)
+    expect_same(Results{Tensor::zeros({1027}, dtype)}, [&](const Runner& run, const Results& out) {
+      run(kernels::Fill{out[0], 1});
+    });
 }
 
 TEST_P(GridElementwiseOf, FitMatrixCutsOrAddsZeros) {

@@ -1,0 +1,147 @@
+#pragma once
+
+#include <cmath>
+
+#include <lockstep/kernels/elementwise/math.h>
+
+// Mathematical functions of one element and their gradients; see array/elementwise.h.
+
+namespace lockstep::functor {
+
+// f(x), and dx from dy and one more value: f(x) if `from_result`, else x.
+
+struct Negative {
+  static constexpr bool from_result = true;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return -x; }
+  LOCKSTEP_HOST_DEVICE float gradient(float, float dy) const { return -dy; }
+};
+struct Exp {
+  static constexpr bool from_result = true;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return exp_f32(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return dy * y; }
+};
+struct Log {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::log(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy / x; }
+};
+struct Sqrt {
+  static constexpr bool from_result = true;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::sqrt(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return 0.5F * dy / y; }
+};
+struct Square {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x * x; }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return 2.0F * x * dy; }
+};
+
+struct Abs {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::fabs(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return x > 0.0F ? dy : x < 0.0F ? -dy : 0.0F; }
+};
+
+// NaN stays NaN.
+struct Maximum {
+  static constexpr bool from_result = false;
+  float lowest;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x < lowest ? lowest : x; }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return x < lowest ? 0.0F : dy; }
+};
+struct Minimum {
+  static constexpr bool from_result = false;
+  float highest;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x > highest ? highest : x; }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return x > highest ? 0.0F : dy; }
+};
+
+struct Clip {
+  static constexpr bool from_result = false;
+  float lowest, highest;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x < lowest ? lowest : x > highest ? highest : x; }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return x < lowest || x > highest ? 0.0F : dy; }
+};
+
+struct PowerOf {
+  static constexpr bool from_result = false;
+  float exponent;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::pow(x, exponent); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const {
+    return exponent == 0.0F ? 0.0F : dy * exponent * std::pow(x, exponent - 1.0F);
+  }
+};
+struct Divided {
+  static constexpr bool from_result = false;
+  float numerator;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return numerator / x; }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return -dy * (numerator / x) / x; }
+};
+struct Rsqrt {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return 1.0F / std::sqrt(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return -0.5F * dy / (x * std::sqrt(x)); }
+};
+struct Log1p {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::log1p(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy / (1.0F + x); }
+};
+/// Above 1, where 2^n may overflow before e^x does, e^x - 1 loses no digits.
+struct Expm1 {
+  static constexpr bool from_result = true;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x > 1.0F ? exp_f32(x) - 1.0F : expm1_f32(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return dy * (y + 1.0F); }
+};
+struct Log2 {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::log2(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return 1.44269504F * dy / x; }
+};
+struct Log10 {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::log10(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return 0.434294482F * dy / x; }
+};
+struct Erf {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return erf_f32(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy * 1.12837917F * exp_f32(-x * x); }
+};
+struct Sin {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::sin(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy * std::cos(x); }
+};
+struct Cos {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::cos(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return -dy * std::sin(x); }
+};
+
+// Piecewise constant: their gradient is 0.
+
+/// NaN stays NaN.
+struct Sign {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x > 0.0F ? 1.0F : x < 0.0F ? -1.0F : x; }
+  LOCKSTEP_HOST_DEVICE float gradient(float, float) const { return 0.0F; }
+};
+struct Floor {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::floor(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float, float) const { return 0.0F; }
+};
+struct Ceil {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::ceil(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float, float) const { return 0.0F; }
+};
+/// Halves to even.
+struct Round {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::rint(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float, float) const { return 0.0F; }
+};
+
+}  // namespace lockstep::functor

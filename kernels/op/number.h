@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/runtime/core/dtype.h>
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+
+/// Whether `dtype` is real or its elements can have this value.
+inline bool holds(DType dtype, double number) {
+  return visit_dtype(dtype, [&]<class T>() {
+    if constexpr (is_real(dtype_of<T>))
+      return true;
+    else  // the largest i64 itself is no double
+      return number == std::trunc(number) && number >= static_cast<double>(std::numeric_limits<T>::lowest()) &&
+             number < static_cast<double>(std::numeric_limits<T>::max()) + 1;
+  });
+}
+
+/// `number` as a tensor of rank 0 and of x's dtype on the calling thread's device. It is filled there, since a copy
+/// from the host would prevent the capture of a step. Throws InvalidArgument naming the op if the dtype does not hold
+/// it.
+inline Tensor number_like(const char* op, const Tensor& x, double number) try {
+  require(x.defined(), "{} takes a tensor, got {}", op, x);
+  require(holds(x.dtype(), number), "{} with {} takes a dtype that holds it, such as f32, got {}", op, number, x);
+  const Tensor result = Tensor::empty({}, x.dtype());
+  launch(kernels::Fill{result, number});
+  return result;
+} catch (Error& error) {
+  rethrow_from(op, error);
+}
+
+}  // namespace lockstep
