@@ -4,6 +4,7 @@
 
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/creation.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/pad.h>

@@ -74,6 +74,7 @@ std::string result_name(std::size_t number);
 std::vector<OpCase> activation_cases();
 std::vector<OpCase> array_cases();
 std::vector<OpCase> attention_cases();
+std::vector<OpCase> comparison_cases();
 std::vector<OpCase> convolution_cases();
 std::vector<OpCase> elementwise_cases();
 std::vector<OpCase> indexing_cases();

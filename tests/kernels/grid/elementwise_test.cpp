@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <lockstep/kernels/elementwise/comparison_kernels.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/elementwise/unary_kernels.h>
 #include <lockstep/kernels/losses/losses_kernels.h>
@@ -191,6 +192,24 @@ TEST(GridElementwise, FillsAllTypes) {
     expect_same(Results{Tensor::zeros({1027}, dtype)}, [&](const Runner& run, const Results& out) {
       run(kernels::Fill{out[0], 1});
     });
+}
+
+TEST(GridElementwise, ComparesAndSelectsAllTypesAtAnyStrides) {
+  for (const DType dtype : dtypes) {
+    const auto few_numbers = [&](const Shape& shape, unsigned seed) {
+      return in_dtype(dtype, in_dtype(DType::i32, random_tensor(shape, seed, 0, 4)));
+    };
+    const Tensor a = few_numbers({6, 5}, 1).slice_view(1, 1, 4);
+    const Tensor b = few_numbers({6, 1}, 2).broadcast_view({6, 3});
+    for (int op = 0; op <= static_cast<int>(ComparisonOp::logical_xor); ++op)
+      expect_same(Results{Tensor::full({6, 3}, 1, DType::boolean)}, [&](const Runner& run, const Results& out) {
+        run(kernels::Compare{static_cast<ComparisonOp>(op), a, b, out[0]});
+      });
+    const Tensor condition = in_dtype(DType::boolean, whole_numbers({3}, 3)).broadcast_view({6, 3});
+    expect_same(Results{Tensor::full({6, 3}, 1, dtype)}, [&](const Runner& run, const Results& out) {
+      run(kernels::Select{condition, a, b, out[0]});
+    });
+  }
 }
 
 TEST_P(GridElementwiseOf, FitMatrixCutsOrAddsZeros) {

@@ -1,0 +1,105 @@
+#include "lockstep/kernels/array/comparison.h"
+
+#include <limits>
+
+#include <lockstep/kernels/array/broadcast_gradient.h>
+#include <lockstep/kernels/elementwise/comparison_kernels.h>
+#include <lockstep/kernels/elementwise/unary_kernels.h>
+#include <lockstep/kernels/op/broadcast.h>
+#include <lockstep/kernels/op/checks.h>
+#include <lockstep/kernels/op/layout.h>
+#include <lockstep/kernels/op/number.h>
+#include <lockstep/kernels/op/select.h>
+#include <lockstep/kernels/op/transfer.h>
+
+namespace lockstep {
+namespace {
+
+const char* name_of(ComparisonOp op) {
+  constexpr const char* names[] = {"equal",         "not_equal",   "less",       "less_equal", "greater",
+                                   "greater_equal", "logical_and", "logical_or", "logical_xor"};
+  return names[static_cast<int>(op)];
+}
+
+Tensor compare(ComparisonOp op, const Tensor& left, const Tensor& right) try {
+  require_same_dtype(name_of(op), left, right);
+  const Tensor a = to_current_device(left);
+  const Tensor b = to_current_device(right);
+  const Tensor y = Tensor::empty(broadcast_shape(name_of(op), a.shape(), b.shape()), DType::boolean);
+  launch(kernels::Compare{op, a.broadcast_view(y.shape()), b.broadcast_view(y.shape()), y});
+  return y;
+} catch (Error& error) {
+  rethrow_from(name_of(op), error);
+}
+
+Tensor compare(ComparisonOp op, const Tensor& a, double b) { return compare(op, a, number_like(name_of(op), a, b)); }
+
+/// |x| op infinity.
+Tensor compare_with_infinity(const char* name, ComparisonOp op, const Tensor& operand) try {
+  require_real(name, operand);
+  const Tensor x = make_dense(to_current_device(operand));
+  const Tensor size = Tensor::empty(x.shape(), x.dtype());
+  launch(kernels::Unary{UnaryOp::abs, x, size});
+  return compare(op, size, std::numeric_limits<double>::infinity());
+} catch (Error& error) {
+  rethrow_from(name, error);
+}
+
+}  // namespace
+
+Tensor equal(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::equal, a, b); }
+Tensor equal(const Tensor& a, double b) { return compare(ComparisonOp::equal, a, b); }
+Tensor not_equal(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::not_equal, a, b); }
+Tensor not_equal(const Tensor& a, double b) { return compare(ComparisonOp::not_equal, a, b); }
+Tensor less(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::less, a, b); }
+Tensor less(const Tensor& a, double b) { return compare(ComparisonOp::less, a, b); }
+Tensor less_equal(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::less_equal, a, b); }
+Tensor less_equal(const Tensor& a, double b) { return compare(ComparisonOp::less_equal, a, b); }
+Tensor greater(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::greater, a, b); }
+Tensor greater(const Tensor& a, double b) { return compare(ComparisonOp::greater, a, b); }
+Tensor greater_equal(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::greater_equal, a, b); }
+Tensor greater_equal(const Tensor& a, double b) { return compare(ComparisonOp::greater_equal, a, b); }
+Tensor logical_and(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::logical_and, a, b); }
+Tensor logical_or(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::logical_or, a, b); }
+Tensor logical_xor(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::logical_xor, a, b); }
+Tensor logical_not(const Tensor& x) { return compare(ComparisonOp::equal, x, number_like("logical_not", x, 0)); }
+
+Tensor where(const Tensor& chosen, const Tensor& left, const Tensor& right) try {
+  require(chosen.defined() && chosen.dtype() == DType::boolean, "where takes a condition of bool, got {}", chosen);
+  require_same_dtype("where", left, right);
+  const Tensor condition = to_current_device(chosen);
+  const Tensor a = to_current_device(left);
+  const Tensor b = to_current_device(right);
+  const Shape both = broadcast_shape("where", a.shape(), b.shape());
+  const Tensor y = Tensor::empty(broadcast_shape("where", condition.shape(), both), a.dtype());
+  select(condition, a, b, y);
+  if (is_real(y.dtype()) && recording({a, b})) {
+    record("where", {a, b}, y, [condition, a = a.shape(), b = b.shape()](BackwardContext& c) {
+      const Tensor& dy = c.gradient(0);
+      const Tensor zero = number_like("where", dy, 0);
+      contribute_broadcast(c, 0, a, [&](const Tensor& out) { select(condition, dy, zero, out); });
+      contribute_broadcast(c, 1, b, [&](const Tensor& out) { select(condition, zero, dy, out); });
+    });
+  }
+  return y;
+} catch (Error& error) {
+  rethrow_from("where", error);
+}
+
+Tensor where(const Tensor& condition, const Tensor& a, double b) {
+  return where(condition, a, number_like("where", a, b));
+}
+
+Tensor where(const Tensor& condition, double a, const Tensor& b) {
+  return where(condition, number_like("where", b, a), b);
+}
+
+Tensor isnan(const Tensor& x) {
+  require_real("isnan", x);
+  return not_equal(x, x);
+}
+
+Tensor isinf(const Tensor& x) { return compare_with_infinity("isinf", ComparisonOp::equal, x); }
+Tensor isfinite(const Tensor& x) { return compare_with_infinity("isfinite", ComparisonOp::less, x); }
+
+}  // namespace lockstep

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <lockstep/kernels/kernel.h>
+
+namespace lockstep {
+
+/// Functions of two elements whose result is a truth value.
+enum class ComparisonOp {
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  logical_and,
+  logical_or,
+  logical_xor
+};
+
+}  // namespace lockstep
+
+namespace lockstep::kernels {
+
+/// out (bool) = a op b; a and b, of one dtype, have out's rank and any strides (0 on broadcast axes). For the logical
+/// functions all elements but 0 are true.
+struct Compare {
+  ComparisonOp op;
+  Tensor a;
+  Tensor b;
+  Tensor out;
+
+  static constexpr const char* name = "compare";
+  auto operands() const { return kernels::operands(a, b, out); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_gpu() const;
+};
+
+/// out = a where `condition` (bool), else b; of one dtype, of out's rank and any strides (0 on broadcast axes).
+struct Select {
+  Tensor condition;
+  Tensor a;
+  Tensor b;
+  Tensor out;
+
+  static constexpr const char* name = "select";
+  auto operands() const { return kernels::operands(condition, a, b, out); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_gpu() const;
+};
+
+}  // namespace lockstep::kernels
