@@ -1,8 +1,11 @@
 #include "lockstep/kernels/reduction/reduction.h"
 
+#include <lockstep/kernels/elementwise/comparison_kernels.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/op/number.h>
+#include <lockstep/kernels/op/select.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/reduction/axis_groups.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
@@ -28,7 +31,12 @@ Shape reduced_shape(const Shape& shape, AxisSet axes, bool keepdims) {
   return result;
 }
 
-std::int64_t summed_count(const Shape& shape, AxisSet axes) {
+/// `chosen`, or all axes if it is null.
+AxisSet axes_of(const Shape& shape, const std::vector<int>* chosen) {
+  return chosen != nullptr ? axis_set(shape, *chosen) : all_axes(shape);
+}
+
+std::int64_t reduced_count(const Shape& shape, AxisSet axes) {
   std::int64_t count = 1;
   for (int axis = 0; axis < shape.rank(); ++axis)
     if (axes[axis]) count *= shape[axis];
@@ -45,11 +53,11 @@ void divide(const Tensor& x, std::int64_t count, const Tensor& y) {
 
 /// Sum over `axes`, divided by the number of elements of each sum if `mean`.
 /// `chosen`: the axes, or null for all.
-Tensor reduce(const char* op, const Tensor& operand, const std::vector<int>* chosen, bool keepdims, bool mean) try {
+Tensor add_up(const char* op, const Tensor& operand, const std::vector<int>* chosen, bool keepdims, bool mean) try {
   require_real(op, operand);
-  const AxisSet axes = chosen != nullptr ? axis_set(operand.shape(), *chosen) : all_axes(operand.shape());
+  const AxisSet axes = axes_of(operand.shape(), chosen);
   const Tensor x = to_current_device(operand);
-  const std::int64_t count = summed_count(x.shape(), axes);
+  const std::int64_t count = reduced_count(x.shape(), axes);
   // A bf16 sum would be rounded before the division, and the count with it.
   const Tensor total = Tensor::empty(reduced_shape(x.shape(), axes, keepdims), mean ? DType::f32 : x.dtype());
   sum_axes(x, axes, total);
@@ -78,9 +86,10 @@ Tensor reduce(const char* op, const Tensor& operand, const std::vector<int>* cho
   rethrow_from(op, error);
 }
 
-}  // namespace
-
-void sum_axes(const Tensor& x, AxisSet axes, const Tensor& y) {
+/// Reduces each run of neighboring `axes` of x to y as documented for sum_axes: step(whole, rest) reduces the middle
+/// axis of `whole` (outer, n, inner) to `rest` (outer, inner), which has the dtype `between` before the last step.
+template <class Step>
+void reduce_runs(const Tensor& x, AxisSet axes, const Tensor& y, DType between, const Step& step) {
   AxisGroups groups(x.shape(), axes);
   Tensor rest = make_dense(x);
   if (groups.last_summed() < 0) {
@@ -95,10 +104,139 @@ void sum_axes(const Tensor& x, AxisSet axes, const Tensor& y) {
     groups.sizes[at] = 1;
     groups.summed[at] = false;
     const bool last = groups.last_summed() < 0;
-    rest = last ? y.view({outer, inner}) : Tensor::empty({outer, inner});
-    launch(kernels::SumMiddle{whole, rest});
+    rest = last ? y.view({outer, inner}) : Tensor::empty({outer, inner}, between);
+    step(whole, rest);
     if (last) return;
   }
+}
+
+/// y = x reduced over `axes`, as documented for sum_axes. y is real if x is, else of x's dtype.
+void reduce_axes(ReduceOp op, const Tensor& x, AxisSet axes, const Tensor& y) {
+  reduce_runs(x, axes, y, is_real(x.dtype()) ? DType::f32 : x.dtype(), [&](const Tensor& whole, const Tensor& rest) {
+    launch(kernels::ReduceMiddle{op, whole, rest});
+  });
+}
+
+/// What the gradient of a reduction reads: x, its result y, and the result's shape with keepdims.
+struct Reduced {
+  Tensor x;
+  Tensor y;
+  AxisSet axes;
+  Shape kept;
+};
+
+/// How many elements of `mask` (bool) are true in each reduction, f32.
+Tensor count_true(const Tensor& mask, const Reduced& of) {
+  const Tensor count = Tensor::empty(of.kept);
+  sum_axes(mask, of.axes, count);
+  return count;
+}
+
+/// Whether each element of x equals that of `other`, which is broadcast.
+Tensor equals(const Tensor& x, const Tensor& other) {
+  const Tensor mask = Tensor::empty(x.shape(), DType::boolean);
+  launch(kernels::Compare{ComparisonOp::equal, x, other.broadcast_view(x.shape()), mask});
+  return mask;
+}
+
+/// Gives the elements that equal the maximum or minimum equal shares of its gradient.
+void extreme_gradient(const Reduced& of, const Tensor& dy, const Tensor& out) {
+  const Tensor mask = equals(of.x, of.y.view(of.kept));
+  const Tensor share = Tensor::empty(of.kept);
+  launch(kernels::Binary{BinaryOp::divide, in_dtype(DType::f32, dy).view(of.kept), count_true(mask, of), share});
+  select(mask, in_dtype(out.dtype(), share), number_like("max", out, 0), out);
+}
+
+/// dx = dy times the product of the other elements, which is not 0 only if none of them is. f32: the product need not
+/// be a bf16.
+void product_gradient(const Reduced& of, const Tensor& dy, const Tensor& out) {
+  const Tensor x = make_dense(in_dtype(DType::f32, of.x));
+  const Tensor zero = number_like("prod", x, 0);
+  const Tensor one = number_like("prod", x, 1);
+  const Tensor is_zero = equals(x, zero);
+  const Tensor factors = Tensor::empty(x.shape());
+  select(is_zero, one, x, factors);
+  const Tensor product = Tensor::empty(of.kept);  // of the elements that are not 0
+  reduce_axes(ReduceOp::prod, factors, of.axes, product);
+  const Tensor upper = Tensor::empty(of.kept);
+  launch(kernels::Binary{BinaryOp::multiply, in_dtype(DType::f32, dy).view(of.kept), product, upper});
+  const Tensor dx = Tensor::empty(x.shape());
+  launch(kernels::Binary{BinaryOp::divide, upper.broadcast_view(x.shape()), factors, dx});
+  const Tensor zeros = count_true(is_zero, of);
+  const Tensor others_have_none = Tensor::empty(x.shape(), DType::boolean);
+  select(is_zero, equals(zeros, one), equals(zeros, zero), others_have_none);
+  select(others_have_none, dx, zero, dx);
+  launch(kernels::Convert{dx, out});
+}
+
+Tensor reduce(const char* op, ReduceOp kind, const Tensor& operand, const std::vector<int>* chosen, bool keepdims) try {
+  require_number(op, operand);
+  const AxisSet axes = axes_of(operand.shape(), chosen);
+  const Tensor x = to_current_device(operand);
+  const Tensor y = Tensor::empty(reduced_shape(x.shape(), axes, keepdims), x.dtype());
+  const bool extreme = kind == ReduceOp::max || kind == ReduceOp::min;
+  require(!extreme || reduced_count(x.shape(), axes) > 0 || y.elements() == 0, "{} of {}: there is no element", op, x);
+  reduce_axes(kind, x, axes, y);
+  if (is_real(x.dtype()) && recording({x})) {
+    const Reduced of{x, y, axes, reduced_shape(x.shape(), axes, true)};
+    record(op, {x}, y, [of, extreme](BackwardContext& c) {
+      contribute(
+          c, 0, of.x.shape(),
+          [&](const Tensor& out) {
+            const Tensor dy = make_dense(c.gradient(0));
+            extreme ? extreme_gradient(of, dy, out) : product_gradient(of, dy, out);
+          },
+          of.x.dtype());
+    });
+  }
+  return y;
+} catch (Error& error) {
+  rethrow_from(op, error);
+}
+
+Tensor sum(const Tensor& x, const std::vector<int>* axes, bool keepdims) {
+  require_number("sum", x);
+  if (is_integer(x.dtype())) return reduce("sum", ReduceOp::sum, x, axes, keepdims);
+  return add_up("sum", x, axes, keepdims, false);
+}
+
+/// any and all: the maximum and minimum of truth values.
+Tensor reduce_truth(const char* op, ReduceOp kind, const Tensor& operand, const std::vector<int>* chosen,
+                    bool keepdims) try {
+  require(operand.defined(), "{} takes a tensor, got {}", op, operand);
+  const AxisSet axes = axes_of(operand.shape(), chosen);
+  const Tensor x = to_current_device(operand);
+  const Tensor y = Tensor::empty(reduced_shape(x.shape(), axes, keepdims), DType::boolean);
+  reduce_axes(kind, in_dtype(DType::boolean, x), axes, y);
+  return y;
+} catch (Error& error) {
+  rethrow_from(op, error);
+}
+
+Tensor index_of_extreme(const char* op, const Tensor& operand, int axis, bool keepdims, bool smallest) try {
+  require_real(op, operand);
+  require(operand.rank() >= 1, "{} needs at least one axis, got {}", op, operand);
+  axis = operand.shape().normalize_axis(axis);
+  const Tensor x = to_current_device(operand);
+  AxisSet axes;
+  axes[axis] = true;
+  const Tensor y = Tensor::empty(reduced_shape(x.shape(), axes, keepdims), DType::i64);
+  const std::int64_t n = x.dim(axis);
+  require(n > 0 || y.elements() == 0, "{} of {}: axis {} has no elements", op, x, axis);
+  Tensor last = x;  // with `axis` moved to the end
+  for (int at = axis; at < x.rank() - 1; ++at) last = last.transposed_view(at, at + 1);
+  launch(kernels::Argmax{make_dense(last).view({y.elements(), n}), smallest, y});
+  return y;
+} catch (Error& error) {
+  rethrow_from(op, error);
+}
+
+}  // namespace
+
+void sum_axes(const Tensor& x, AxisSet axes, const Tensor& y) {
+  reduce_runs(x, axes, y, DType::f32, [](const Tensor& whole, const Tensor& rest) {
+    launch(kernels::SumMiddle{whole, rest});
+  });
 }
 
 void sum_to_shape(const Tensor& x, const Tensor& y) {
@@ -109,29 +247,47 @@ void sum_to_shape(const Tensor& x, const Tensor& y) {
   sum_axes(x, axes, y);
 }
 
-Tensor sum(const Tensor& x) { return reduce("sum", x, nullptr, false, false); }
+Tensor sum(const Tensor& x) { return sum(x, nullptr, false); }
 
-Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
-  return reduce("sum", x, &axes, keepdims, false);
-}
+Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims) { return sum(x, &axes, keepdims); }
 
-Tensor mean(const Tensor& x) { return reduce("mean", x, nullptr, false, true); }
+Tensor mean(const Tensor& x) { return add_up("mean", x, nullptr, false, true); }
 
 Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
-  return reduce("mean", x, &axes, keepdims, true);
+  return add_up("mean", x, &axes, keepdims, true);
 }
 
-Tensor argmax(const Tensor& x) try {
-  require_real("argmax", x);
-  require(x.rank() >= 1, "argmax needs at least one axis, got {}", x);
-  Shape shape;
-  for (int axis = 0; axis < x.rank() - 1; ++axis) shape.push_back(x.dim(axis));
-  const Tensor y = Tensor::empty(shape, DType::i64);
-  require(x.dim(-1) > 0 || y.elements() == 0, "argmax of {}: the last axis has no elements", x);
-  launch(kernels::Argmax{make_dense(to_current_device(x)).view({y.elements(), x.dim(-1)}), y});
-  return y;
-} catch (Error& error) {
-  rethrow_from("argmax", error);
+Tensor prod(const Tensor& x) { return reduce("prod", ReduceOp::prod, x, nullptr, false); }
+
+Tensor prod(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+  return reduce("prod", ReduceOp::prod, x, &axes, keepdims);
 }
+
+Tensor max(const Tensor& x) { return reduce("max", ReduceOp::max, x, nullptr, false); }
+
+Tensor max(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+  return reduce("max", ReduceOp::max, x, &axes, keepdims);
+}
+
+Tensor min(const Tensor& x) { return reduce("min", ReduceOp::min, x, nullptr, false); }
+
+Tensor min(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+  return reduce("min", ReduceOp::min, x, &axes, keepdims);
+}
+
+Tensor any(const Tensor& x) { return reduce_truth("any", ReduceOp::max, x, nullptr, false); }
+
+Tensor any(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+  return reduce_truth("any", ReduceOp::max, x, &axes, keepdims);
+}
+
+Tensor all(const Tensor& x) { return reduce_truth("all", ReduceOp::min, x, nullptr, false); }
+
+Tensor all(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+  return reduce_truth("all", ReduceOp::min, x, &axes, keepdims);
+}
+
+Tensor argmax(const Tensor& x, int axis, bool keepdims) { return index_of_extreme("argmax", x, axis, keepdims, false); }
+Tensor argmin(const Tensor& x, int axis, bool keepdims) { return index_of_extreme("argmin", x, axis, keepdims, true); }
 
 }  // namespace lockstep

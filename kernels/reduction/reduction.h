@@ -4,24 +4,49 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Reductions of f32 or bf16 tensors. The order of addition is fixed: the same input gives the same bits. Throw
-// InvalidArgument for other dtypes and for axes that x does not have or that are given twice.
+// Reductions of f32 or bf16 tensors; sum, prod, max and min also of i32 and i64, whose overflow wraps around. Each is
+// over all elements, with a result of rank 0, or over `axes` (negative ones count from the end), which remain as axes
+// of size 1 with `keepdims`. The order of addition is fixed: the same input gives the same bits. Throw InvalidArgument
+// for other dtypes and for axes that x does not have or that are given twice.
 
 namespace lockstep {
 
 ///@{
-/// Sum of all elements, as a tensor of rank 0; or over `axes` (negative ones count from the end), which remain as axes
-/// of size 1 with `keepdims`. The sum of no elements is 0. Differentiable.
+/// The sum of no elements is 0. Differentiable.
 Tensor sum(const Tensor& x);
 Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// The same for the mean. The mean of no elements is NaN, as in NumPy. Differentiable.
+/// f32 or bf16. The mean of no elements is NaN, as in NumPy. Differentiable.
 Tensor mean(const Tensor& x);
 Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
-/// Index (i64) of the largest element along the last axis, the first one of equals: (..., n) -> (...). Not
-/// differentiable. Throws InvalidArgument for rank 0 and for a last axis of size 0.
-Tensor argmax(const Tensor& x);
+///@{
+/// The product. That of no elements is 1. Differentiable, also at 0.
+Tensor prod(const Tensor& x);
+Tensor prod(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
+///@}
+///@{
+/// The largest and the smallest element; NaN if one element is NaN. Differentiable: elements that equal the result
+/// share its gradient equally, as in TensorFlow. Throw InvalidArgument for a result of no elements.
+Tensor max(const Tensor& x);
+Tensor max(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
+Tensor min(const Tensor& x);
+Tensor min(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
+///@}
+///@{
+/// Whether any, or all, of the elements are true, as bool; x has any dtype, and all numbers but 0 are true. Of no
+/// elements any is false and all is true. Not differentiable.
+Tensor any(const Tensor& x);
+Tensor any(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
+Tensor all(const Tensor& x);
+Tensor all(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
+///@}
+///@{
+/// Index (i64) of the largest or smallest element along `axis`, the first one of equals; f32 or bf16. Not
+/// differentiable. Throw InvalidArgument for rank 0 and for an axis of size 0.
+Tensor argmax(const Tensor& x, int axis = -1, bool keepdims = false);
+Tensor argmin(const Tensor& x, int axis = -1, bool keepdims = false);
+///@}
 
 }  // namespace lockstep

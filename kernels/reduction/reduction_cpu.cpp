@@ -117,7 +117,7 @@ void sum(const SumPlan& plan, const From* from, To* to) {
 }  // namespace
 
 void kernels::SumMiddle::on_cpu() const {
-  visit_real(x.dtype(), [&]<class From>() {
+  visit_summed(x.dtype(), [&]<class From>() {
     visit_real(y.dtype(), [&]<class To>() { sum(SumPlan(x.shape()), x.data<From>(), y.data<To>()); });
   });
 }
@@ -125,14 +125,15 @@ void kernels::SumMiddle::on_cpu() const {
 void kernels::Argmax::on_cpu() const {
   const std::int64_t n = x.dim(-1);
   std::int64_t* to = y.data<std::int64_t>();
+  const float sign = smallest ? -1.0F : 1.0F;
   const std::int64_t grain = std::max<std::int64_t>(1, cpu::grain / std::max<std::int64_t>(1, n));
   visit_real(x.dtype(), [&]<class T>() {
     const T* from = x.data<T>();
     parallel_for(y.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         const T* values = from + row * n;
-        Largest largest{cpu::value_of(values[0]), 0};
-        for (std::int64_t i = 1; i < n; ++i) largest.offer(cpu::value_of(values[i]), i);
+        Largest largest{sign * cpu::value_of(values[0]), 0};
+        for (std::int64_t i = 1; i < n; ++i) largest.offer(sign * cpu::value_of(values[i]), i);
         to[row] = largest.index;
       }
     });

@@ -1,5 +1,10 @@
 #include "lockstep/kernels/reduction/reduction_kernels.h"
 
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include <lockstep/kernels/elementwise/elementwise_functions.h>
 #include <lockstep/kernels/executor/middle_axis.h>
 #include <lockstep/kernels/executor/shared_kernel.h>
 #include <lockstep/kernels/reduction/reduce_functions.h>
@@ -22,11 +27,63 @@ struct MiddleSum : SumOf<double> {
   }
 };
 
+/// Reduces by F::combine of reduce_functions.h, real numbers in f64, truth values as 0 and 1.
+template <class F, class From, class To>
+struct MiddleReduction {
+  using Number = std::conditional_t<is_real(dtype_of<From>), double, From>;
+  using Value = std::conditional_t<std::is_same_v<From, bool>, std::uint32_t, Number>;
+
+  const From* x;
+  To* y;
+  Index n, inner;
+  Value neutral;
+
+  LOCKSTEP_HOST_DEVICE Value start() const { return neutral; }
+  LOCKSTEP_HOST_DEVICE Value combine(Value a, Value b) const { return F().combine(a, b); }
+  LOCKSTEP_HOST_DEVICE Value load(Index o, Index i, Index k) const {
+    return convert_element<Value>(x[(o * n + i) * inner + k]);
+  }
+  LOCKSTEP_HOST_DEVICE void finish(Index o, Index k, Value value) const {
+    y[o * inner + k] = convert_element<To>(value);
+  }
+};
+
+/// The value that a reduction starts from.
+template <class V>
+V neutral_of(ReduceOp op) {
+  using Limits = std::numeric_limits<V>;
+  switch (op) {
+    case ReduceOp::max:
+      return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+    case ReduceOp::min:
+      return Limits::has_infinity ? Limits::infinity() : Limits::max();
+    case ReduceOp::prod:
+      return 1;
+    case ReduceOp::sum:
+    case ReduceOp::mean:
+      return 0;
+  }
+  return 0;
+}
+
+template <class From, class To, class Executor>
+void reduce(Executor& on, const ReduceMiddle& kernel) {
+  const Index n = kernel.x.dim(1);
+  const Index inner = kernel.x.dim(2);
+  visit_reduce(kernel.op, [&]<class F>(F) {
+    using Reduction = MiddleReduction<F, From, To>;
+    const auto neutral = neutral_of<typename Reduction::Value>(kernel.op);
+    reduce_middle(on, kernel.x.dim(0), n, inner,
+                  Reduction{kernel.x.data<From>(), kernel.y.data<To>(), n, inner, neutral});
+  });
+}
+
 template <class T>
 struct Argmax {
   const T* x;
   std::int64_t* y;
   Index n;
+  float sign;  ///< -1 for the smallest
 
   template <class Team>
   LOCKSTEP_HOST_DEVICE void operator()(Team& team, Index row) const {
@@ -36,9 +93,9 @@ struct Argmax {
       return a;
     };
     const Largest largest = team.reduce(
-        n, Largest{static_cast<float>(from[0]), 0},
-        [=](Index i) {
-          return Largest{static_cast<float>(from[i]), i};
+        n, Largest{sign * static_cast<float>(from[0]), 0},
+        [=, this](Index i) {
+          return Largest{sign * static_cast<float>(from[i]), i};
         },
         later);
     team.once([&] { y[row] = largest.index; });
@@ -61,7 +118,7 @@ template <class Executor>
 void SumMiddle::run(Executor& on) const {
   const Index n = x.dim(1);
   const Index inner = x.dim(2);
-  visit_real(x.dtype(), [&]<class From>() {
+  visit_summed(x.dtype(), [&]<class From>() {
     visit_real(y.dtype(), [&]<class To>() {
       const detail::MiddleSum<From, To> f{{}, x.data<From>(), y.data<To>(), n, inner};
       reduce_middle(on, x.dim(0), n, inner, f);
@@ -70,10 +127,19 @@ void SumMiddle::run(Executor& on) const {
 }
 
 template <class Executor>
+void ReduceMiddle::run(Executor& on) const {
+  if (x.dtype() == DType::i32) return detail::reduce<std::int32_t, std::int32_t>(on, *this);
+  if (x.dtype() == DType::i64) return detail::reduce<std::int64_t, std::int64_t>(on, *this);
+  if (x.dtype() == DType::boolean) return detail::reduce<bool, bool>(on, *this);
+  visit_real(x.dtype(),
+             [&]<class From>() { visit_real(y.dtype(), [&]<class To>() { detail::reduce<From, To>(on, *this); }); });
+}
+
+template <class Executor>
 void Argmax::run(Executor& on) const {
   const Index n = x.dim(1);
   visit_real(x.dtype(), [&]<class T>() {
-    on.teams(x.dim(0), n, detail::Argmax<T>{x.data<T>(), y.data<std::int64_t>(), n});
+    on.teams(x.dim(0), n, detail::Argmax<T>{x.data<T>(), y.data<std::int64_t>(), n, smallest ? -1.0F : 1.0F});
   });
 }
 
@@ -86,6 +152,7 @@ double SquaredNorm::run(Executor& on) const {
 }
 
 LOCKSTEP_SHARED_KERNEL(SumMiddle)
+LOCKSTEP_SHARED_KERNEL(ReduceMiddle)
 LOCKSTEP_SHARED_KERNEL(Argmax)
 LOCKSTEP_SHARED_KERNEL(SquaredNorm)
 

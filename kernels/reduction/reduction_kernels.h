@@ -3,10 +3,20 @@
 #include <vector>
 
 #include <lockstep/kernels/kernel.h>
+#include <lockstep/kernels/reduction/reduce_op.h>
 
 namespace lockstep::kernels {
 
-/// y (outer, inner) = sum over the middle axis of x (outer, n, inner).
+/// Calls `f.operator()<T>()` with the C++ type of the dtype of what SumMiddle sums.
+template <class F>
+void visit_summed(DType dtype, F&& f) {
+  if (dtype == DType::boolean)
+    f.template operator()<bool>();
+  else
+    visit_real(dtype, f);
+}
+
+/// y (outer, inner) = sum over the middle axis of x (outer, n, inner); x and y real, x also bool.
 struct SumMiddle {
   Tensor x;
   Tensor y;
@@ -20,9 +30,26 @@ struct SumMiddle {
   void on_gpu() const;
 };
 
-/// y (rows) i64 = index of the largest element in each row of x (rows, n), the first one of equals.
+/// y (outer, inner) = the reduction `op` over the middle axis of x (outer, n, inner). x and y are real, or of i32, i64
+/// or bool, the same. The maximum and minimum of no elements are the dtype's lowest and highest value.
+struct ReduceMiddle {
+  ReduceOp op;
+  Tensor x;
+  Tensor y;
+
+  static constexpr const char* name = "reduce_middle";
+  auto operands() const { return kernels::operands(x, y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_gpu() const;
+};
+
+/// y (rows) i64 = index of the largest or, if `smallest`, the smallest element in each row of x (rows, n), the first
+/// one of equals.
 struct Argmax {
   Tensor x;
+  bool smallest;
   Tensor y;
 
   static constexpr const char* name = "argmax";

@@ -8,6 +8,7 @@
 #include <support/tensors.h>
 
 #include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/creation.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/triangle.h>
@@ -80,6 +81,18 @@ std::vector<Call> other_calls() {
           {"arange", {x}, [](In) { return arange(-3, 40, 0.7); }},
           {"eye", {x}, [](In in) { return eye(4, 6, 1, in[0].dtype()); }},
           {"argmax", {x}, [](In in) { return argmax(in[0]); }},
+          {"argmin along 0", {x}, [](In in) { return argmin(in[0], 0); }},
+          {"any", {x}, [](In in) { return any(greater(in[0], 0.5), {1}); }},
+          {"all", {x}, [](In in) { return all(isfinite(in[0]), {0}, true); }},
+          {"logical_not", {x}, [](In in) { return logical_not(less_equal(in[0], 0.5)); }},
+          {"max of integers", {x}, [](In in) { return max(cast(100.0 * in[0], DType::i64), {1}); }},
+          {"arithmetic of integers",
+           {x, y},
+           [](In in) {
+             const Tensor a = cast(100.0 * in[0], DType::i32);
+             const Tensor b = cast(100.0 * in[1], DType::i32);
+             return sum(maximum(abs(a - b), 3) * 2.0 - b, {1});
+           }},
           {"argsort", {x}, [](In in) { return argsort(in[0]); }},
           {"top_k indices", {x}, [](In in) { return top_k(in[0], 3).indices; }},
           {"update_moving_averages",

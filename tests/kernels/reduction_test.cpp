@@ -1,4 +1,7 @@
 #include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <support/errors.h>
@@ -78,11 +81,100 @@ TEST(Argmax, IsTheFirstLargest) {
   EXPECT_EQ(argmax(Tensor::zeros({0, 3})).elements(), 0);
 }
 
+TEST(Argmax, TakesAnyAxis) {
+  const Tensor x = random_tensor({4, 5, 7}, 3);
+  const auto values = x.to_vector<float>();
+  const auto check = [&](const Tensor& y, int axis, auto better) {
+    const std::int64_t strides[] = {35, 7, 1};
+    const std::int64_t n = x.dim(axis), step = strides[axis];
+    std::vector<std::int64_t> expected;
+    for (std::int64_t first = 0; first < 140; ++first) {
+      if (first / step % n != 0) continue;  // `first` is where a run along the axis begins
+      std::int64_t best = 0;
+      for (std::int64_t i = 1; i < n; ++i)
+        if (better(values[static_cast<std::size_t>(first + i * step)],
+                   values[static_cast<std::size_t>(first + best * step)]))
+          best = i;
+      expected.push_back(best);
+    }
+    EXPECT_EQ(y.to_vector<std::int64_t>(), expected);
+  };
+  for (int axis = 0; axis < 3; ++axis) {
+    check(argmax(x, axis), axis, std::greater());
+    check(argmin(x, axis - 3), axis, std::less());
+    check(argmin(strided_copy(x), axis, true), axis, std::less());
+  }
+  EXPECT_EQ(argmax(x, 1).shape(), (Shape{4, 7}));
+  EXPECT_EQ(argmin(x, 1, true).shape(), (Shape{4, 1, 7}));
+  EXPECT_THAT(argmin(Tensor::from<float>({2, -1, -1}, {3})).to_vector<int>(), ::testing::ElementsAre(1));
+}
+
+TEST(Max, SharesItsGradientAmongEquals) {
+  const Tensor x = Tensor::from<float>({1, 3, 3, 2, 2, 2, 5, 4, 3}, {3, 3});
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    const auto gradient = [&](Tensor (*op)(const Tensor&, const std::vector<int>&, bool)) {
+      const Tensor in = cast(x, dtype);
+      GradientTape tape;
+      tape.watch(in);
+      return tape.gradient(sum(op(in, {1}, false)), std::span(&in, 1)).front().to_vector<float>();
+    };
+    const float third = cast(Tensor::full({}, 1.0 / 3), dtype).to_vector<float>().front();
+    using ::testing::ElementsAre;
+    EXPECT_THAT(gradient(max), ElementsAre(0, 0.5F, 0.5F, third, third, third, 1, 0, 0));
+    EXPECT_THAT(gradient(min), ElementsAre(1, 0, 0, third, third, third, 0, 0, 1));
+  }
+}
+
+TEST(Max, OfNanIsNanAndOfNothingAnError) {
+  const float nan = std::nanf("");
+  for (const int at : {0, 1, 2}) {
+    std::vector<float> values{1, 2, 3};
+    values[static_cast<std::size_t>(at)] = nan;
+    EXPECT_TRUE(std::isnan(max(Tensor::from(values, {3})).item<float>()));
+    EXPECT_TRUE(std::isnan(min(Tensor::from(values, {3})).item<float>()));
+  }
+  EXPECT_EQ(max(Tensor::full({3}, -std::numeric_limits<double>::infinity())).item<float>(),
+            -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(max(Tensor::zeros({0, 3}), {1}).elements(), 0);
+  EXPECT_THAT(error_of<InvalidArgument>([] {
+                max(Tensor::zeros({0, 3}), {0});
+              }),
+              ::testing::HasSubstr("max of f32 (0, 3) on"));
+  EXPECT_EQ(prod(Tensor::zeros({0})).item<float>(), 1);
+}
+
+TEST(Max, OfIntegersIsExact) {
+  const std::int64_t large = (1LL << 53) + 1;  // no double
+  const Tensor x = Tensor::from<std::int64_t>({large, 1 - large, 3, large - 1}, {2, 2});
+  EXPECT_EQ(max(x).item<std::int64_t>(), large);
+  EXPECT_THAT(min(x, {0}).to_vector<std::int64_t>(), ::testing::ElementsAre(3, 1 - large));
+  EXPECT_THAT(prod(Tensor::full({2, 40}, 2, DType::i64), {1}).to_vector<std::int64_t>(),
+              ::testing::Each(std::int64_t{1} << 40));
+  EXPECT_EQ(sum(Tensor::full({70'000}, 1 << 20, DType::i32)).item<std::int32_t>(),
+            static_cast<std::int32_t>((70'000LL << 20) - (17LL << 32)));  // wraps around
+}
+
+TEST(AnyAndAll, AreOfTruthValues) {
+  const Tensor x = Tensor::from<float>({0, 0, 0, 0.5F, 2, -1}, {3, 2});
+  for (const DType dtype : {DType::f32, DType::bf16, DType::boolean}) {
+    const Tensor y = cast(x, dtype);
+    EXPECT_THAT(any(y, {1}).to_vector<bool>(), ::testing::ElementsAre(false, true, true));
+    EXPECT_THAT(all(y, {-1}, true).to_vector<bool>(), ::testing::ElementsAre(false, false, true));
+    EXPECT_TRUE(any(y).item<bool>());
+    EXPECT_FALSE(all(y).item<bool>());
+  }
+  EXPECT_EQ(all(x, {1}, true).shape(), (Shape{3, 1}));
+  EXPECT_EQ(any(x).dtype(), DType::boolean);
+  EXPECT_FALSE(any(Tensor::zeros({0})).item<bool>());
+  EXPECT_TRUE(all(Tensor::zeros({0})).item<bool>());
+  EXPECT_THAT(error_of<InvalidArgument>([] { any(Tensor()); }), ::testing::HasSubstr("any takes a tensor"));
+}
+
 TEST(Argmax, OfNothingIsAnError) {
   EXPECT_THAT(error_of<InvalidArgument>([] {
                 argmax(Tensor::zeros({2, 0}));
               }),
-              ::testing::HasSubstr("the last axis has no elements"));
+              ::testing::HasSubstr("axis 1 has no elements"));
   EXPECT_THAT(error_of<InvalidArgument>([] { argmax(Tensor::zeros({})); }), ::testing::HasSubstr("at least one axis"));
 }
 

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <kernels/cases/op_case.h>
@@ -8,27 +10,44 @@
 namespace lockstep::test {
 namespace {
 
-std::vector<double> sums(const Shape& shape, const std::vector<int>& axes, double scale, const std::vector<double>& x) {
-  std::vector<bool> summed(static_cast<std::size_t>(shape.rank()));
-  for (const int axis : axes) summed[static_cast<std::size_t>(shape.normalize_axis(axis))] = true;
+/// The elements that are reduced to each element of the result.
+Values groups(const Shape& shape, const std::vector<int>& axes, const std::vector<double>& x) {
+  std::vector<bool> reduced(static_cast<std::size_t>(shape.rank()));
+  for (const int axis : axes) reduced[static_cast<std::size_t>(shape.normalize_axis(axis))] = true;
   std::int64_t size = 1;
-  for (int axis = 0; axis < shape.rank(); ++axis) size *= summed[static_cast<std::size_t>(axis)] ? 1 : shape[axis];
-  std::vector<double> y(static_cast<std::size_t>(size));
+  for (int axis = 0; axis < shape.rank(); ++axis) size *= reduced[static_cast<std::size_t>(axis)] ? 1 : shape[axis];
+  Values result(static_cast<std::size_t>(size));
   for (std::size_t i = 0; i < x.size(); ++i) {
     std::size_t rest = i, at = 0, step = 1;
     for (int axis = shape.rank() - 1; axis >= 0; --axis) {
       const auto n = static_cast<std::size_t>(shape[axis]);
-      if (!summed[static_cast<std::size_t>(axis)]) {
+      if (!reduced[static_cast<std::size_t>(axis)]) {
         at += rest % n * step;
         step *= n;
       }
       rest /= n;
     }
-    y[at] += x[i] * scale;
+    result[at].push_back(x[i]);
   }
-  return y;
+  return result;
 }
 
+using Elements = const std::vector<double>&;
+
+/// The reference of a reduction that is f of each group.
+Reference of_groups(const Shape& shape, const std::vector<int>& axes, std::function<double(Elements)> f) {
+  return [=](const Values& in) {
+    std::vector<double> y;
+    for (Elements group : groups(shape, axes, in[0])) y.push_back(f(group));
+    return y;
+  };
+}
+
+double sum_of(Elements x) { return std::accumulate(x.begin(), x.end(), 0.0); }
+double mean_of(Elements x) { return sum_of(x) / static_cast<double>(x.size()); }
+double product_of(Elements x) { return std::accumulate(x.begin(), x.end(), 1.0, std::multiplies()); }
+double largest_of(Elements x) { return *std::ranges::max_element(x); }
+double smallest_of(Elements x) { return *std::ranges::min_element(x); }
 std::int64_t summed_elements(const Shape& shape, const std::vector<int>& axes) {
   std::int64_t count = 1;
   for (const int axis : axes) count *= shape.dim(axis);
@@ -39,24 +58,67 @@ OpCase sum_case(const Shape& shape, const std::vector<int>& axes, bool keepdims 
   return {.name = fmt::format("sum of {} over {}{}", shape, fmt::join(axes, ", "), keepdims ? ", keepdims" : ""),
           .inputs = {random_tensor(shape, 5)},
           .run = [=](In in) { return sum(in[0], axes, keepdims); },
-          .reference = [=](const Values& in) { return sums(shape, axes, 1, in[0]); },
-          .check = {.length = summed_elements(shape, axes)}};
+          .reference = of_groups(shape, axes, sum_of),
+          .check = {.length = summed_elements(shape, axes)},
+          .takes_integers = true};
 }
 
 OpCase mean_case(const Shape& shape, const std::vector<int>& axes) {
-  const std::int64_t count = summed_elements(shape, axes);
   return {.name = fmt::format("mean of {} over {}", shape, fmt::join(axes, ", ")),
           .inputs = {random_tensor(shape, 5)},
           .run = [=](In in) { return mean(in[0], axes); },
-          .reference = [=](const Values& in) { return sums(shape, axes, 1 / static_cast<double>(count), in[0]); },
-          .check = {.length = count},
+          .reference = of_groups(shape, axes, mean_of),
+          .check = {.length = summed_elements(shape, axes)},
           .takes_no_rows = false};
+}
+
+struct ReductionOp {
+  const char* name;
+  Tensor (*op)(const Tensor&, const std::vector<int>&, bool);
+  double (*reference)(Elements);
+  double low, high;
+  bool takes_integers = false;
+};
+
+const ReductionOp reductions[] = {
+    {"prod", prod, product_of, 0.7, 1.4, true},
+    {"max", max, largest_of, -1, 1, true},
+    {"min", min, smallest_of, -1, 1, true},
+};
+
+OpCase reduction_case(const ReductionOp& op, const Shape& shape, const std::vector<int>& axes, bool keepdims) {
+  const bool keeps_rows = std::ranges::none_of(axes, [&](int axis) { return shape.normalize_axis(axis) == 0; });
+  return {
+      .name = fmt::format("{} of {} over {}{}", op.name, shape, fmt::join(axes, ", "), keepdims ? ", keepdims" : ""),
+      .inputs = {random_tensor(shape, 5, op.low, op.high)},
+      .run = [=](In in) { return op.op(in[0], axes, keepdims); },
+      .reference = of_groups(shape, axes, op.reference),
+      .check = {.length = summed_elements(shape, axes)},
+      .takes_no_rows = keeps_rows,
+      .takes_integers = op.takes_integers};
+}
+
+/// Rows of four with no, one and two zeros: the product's gradient at a 0 is the product of the others.
+OpCase product_with_zeros() {
+  std::vector<float> x = random_tensor({3, 4}, 5, 0.5, 1.5).to_vector<float>();
+  for (const std::size_t at : {5U, 8U, 11U}) x[at] = 0;
+  return {.name = "prod with zeros",
+          .inputs = {Tensor::from(x, {3, 4})},
+          .run = [=](In in) { return prod(in[0], {1}); },
+          .reference = of_groups({3, 4}, {1}, product_of),
+          .takes_integers = true};
 }
 
 }  // namespace
 
 std::vector<OpCase> reduction_cases() {
-  std::vector<OpCase> cases;
+  std::vector<OpCase> cases{product_with_zeros()};
+  for (const ReductionOp& op : reductions) {
+    cases.push_back(reduction_case(op, {37}, {0}, false));
+    for (const std::vector<int>& axes : {std::vector{1}, {0, -1}, {0, 1, 2, 3}, {-2, 1}})
+      cases.push_back(reduction_case(op, {2, 3, 4, 5}, axes, axes.size() == 2));
+    cases.push_back(large(reduction_case(op, {2, 700, 40}, {1}, false), 2));
+  }
   for (const Shape& shape : {Shape{}, Shape{1}, Shape{37}, Shape{4, 6}, Shape{3, 1, 5}, Shape{2, 3, 4, 5}})
     for (int mask = 0; mask < 1 << shape.rank(); ++mask) {
       std::vector<int> axes;

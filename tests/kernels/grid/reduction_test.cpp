@@ -40,11 +40,25 @@ TEST(GridReduction, SumMiddle) {
   }
 }
 
+TEST(GridReduction, ReduceMiddle) {
+  for (const Shape& shape : {Shape{1, 1, 1}, Shape{5, 37, 1}, Shape{3, 1500, 1}, Shape{1, 20011, 1}, Shape{2, 7, 3},
+                             Shape{3, 33, 70}, Shape{2, 700, 40}, Shape{2, 0, 3}, Shape{0, 5, 3}})
+    for (const DType dtype : {DType::f32, DType::bf16, DType::i32, DType::i64, DType::boolean})
+      for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max, ReduceOp::min, ReduceOp::prod}) {
+        if (dtype == DType::boolean && (op == ReduceOp::sum || op == ReduceOp::prod)) continue;
+        SCOPED_TRACE(fmt::format("{} {} {}", shape, name(dtype), static_cast<int>(op)));
+        const Tensor x = in_dtype(dtype, in_dtype(DType::i32, random_tensor(shape, 1, 0, 4)));
+        const Results before{Tensor::full({shape[0], shape[2]}, 1, dtype)};
+        expect_same(before, [&](const Runner& run, const Results& out) { run(kernels::ReduceMiddle{op, x, out[0]}); });
+      }
+}
+
 void expect_same_argmax(const Tensor& values) {
   for (const DType dtype : real_dtypes) {
     const Tensor x = in_dtype(dtype, values);
     const Results before{Tensor::full({x.dim(0)}, -1, DType::i64)};
-    expect_same(before, [&](const Runner& run, const Results& out) { run(kernels::Argmax{x, out[0]}); });
+    expect_same(before, [&](const Runner& run, const Results& out) { run(kernels::Argmax{x, false, out[0]}); });
+    expect_same(before, [&](const Runner& run, const Results& out) { run(kernels::Argmax{x, true, out[0]}); });
   }
 }
 
