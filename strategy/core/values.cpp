@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <array>
-#include <type_traits>
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/op/indexed_slices.h>
@@ -33,32 +31,6 @@ double over_workers(const Strategy& strategy, const char* place, double own) {
   return workers ? sum_over(*workers, place, own) : own;
 }
 
-/// sum(value, axes) of integers, which the op does not take; modulo 2^bits.
-Tensor sum_of_integers(const Tensor& value, const std::vector<int>& axes) {
-  std::array<bool, Shape::max_rank> summed{};
-  for (const int axis : axes) summed[static_cast<std::size_t>(value.shape().normalize_axis(axis))] = true;
-  Shape kept;
-  for (int axis = 0; axis < value.rank(); ++axis)
-    if (!summed[static_cast<std::size_t>(axis)]) kept.push_back(value.dim(axis));
-  Shape strides = value.shape();  // of the result; 0 along summed axes
-  const Shape dense = kept.dense_strides();
-  for (int axis = 0, at = 0; axis < value.rank(); ++axis)
-    strides[axis] = summed[static_cast<std::size_t>(axis)] ? 0 : dense[at++];
-  const Tensor total = Tensor::zeros(kept, value.dtype());
-  visit_reducible(ReduceOp::sum, value.dtype(), [&]<class T>() {
-    if constexpr (std::is_integral_v<T>) {
-      using Bits = std::make_unsigned_t<T>;
-      std::size_t next = 0;
-      const std::vector<T> elements = value.to_vector<T>();
-      detail::for_each_offset(value.shape(), strides, [&](std::int64_t offset) {
-        T& sum = total.data<T>()[offset];
-        sum = static_cast<T>(static_cast<Bits>(sum) + static_cast<Bits>(elements[next++]));
-      });
-    }
-  });
-  return total;
-}
-
 }  // namespace
 
 Tensor Strategy::reduce(ReduceOpOrName op, const PerReplica<Tensor>& values) const {
@@ -89,8 +61,7 @@ Tensor Strategy::reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, con
   const NoGradientScope no_recording;
   const PerReplica<Tensor> sums = values.transform([&](const Tensor& value) {
     check_reducible(op, value.dtype());
-    const bool integers = value.dtype() == DType::i32 || value.dtype() == DType::i64;
-    return integers ? sum_of_integers(value, axes) : sum(value, axes);
+    return sum(value, axes);
   });
   const Tensor total = combine(state_->cluster(), "reduce", ReduceOp::sum, sums.local_results());
   if (op == ReduceOp::sum) return total;
