@@ -9,6 +9,7 @@
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/pad.h>
 #include <lockstep/kernels/array/shapes.h>
+#include <lockstep/kernels/array/statistics.h>
 #include <lockstep/kernels/array/triangle.h>
 #include <lockstep/kernels/attention/attention.h>
 #include <lockstep/kernels/indexing/embedding.h>

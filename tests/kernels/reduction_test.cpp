@@ -8,6 +8,7 @@
 #include <support/tensors.h>
 
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/statistics.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
 
@@ -168,6 +169,14 @@ TEST(AnyAndAll, AreOfTruthValues) {
   EXPECT_FALSE(any(Tensor::zeros({0})).item<bool>());
   EXPECT_TRUE(all(Tensor::zeros({0})).item<bool>());
   EXPECT_THAT(error_of<InvalidArgument>([] { any(Tensor()); }), ::testing::HasSubstr("any takes a tensor"));
+}
+
+TEST(Logsumexp, DoesNotOverflow) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_FLOAT_EQ(logsumexp(Tensor::from<float>({1000, 1000}, {2})).item<float>(), 1000.6931F);
+  EXPECT_FLOAT_EQ(logsumexp(Tensor::from<float>({-1000, -1000}, {2})).item<float>(), -999.30685F);
+  EXPECT_EQ(logsumexp(Tensor::full({2}, -infinity)).item<float>(), -infinity);
+  EXPECT_EQ(logsumexp(Tensor::from<float>({infinity, 1}, {2})).item<float>(), infinity);
 }
 
 TEST(Argmax, OfNothingIsAnError) {

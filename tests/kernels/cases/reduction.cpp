@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 
 #include <fmt/format.h>
 #include <kernels/cases/op_case.h>
 
+#include <lockstep/kernels/array/statistics.h>
 #include <lockstep/kernels/reduction/reduction.h>
 
 namespace lockstep::test {
@@ -48,6 +50,18 @@ double mean_of(Elements x) { return sum_of(x) / static_cast<double>(x.size()); }
 double product_of(Elements x) { return std::accumulate(x.begin(), x.end(), 1.0, std::multiplies()); }
 double largest_of(Elements x) { return *std::ranges::max_element(x); }
 double smallest_of(Elements x) { return *std::ranges::min_element(x); }
+double squares_of(Elements x) { return std::inner_product(x.begin(), x.end(), x.begin(), 0.0); }
+double variance_of(Elements x) {
+  double sum = 0;
+  for (const double value : x) sum += (value - mean_of(x)) * (value - mean_of(x));
+  return sum / static_cast<double>(x.size());
+}
+double log_of_exponentials(Elements x) {
+  double sum = 0;
+  for (const double value : x) sum += std::exp(value);
+  return std::log(sum);
+}
+
 std::int64_t summed_elements(const Shape& shape, const std::vector<int>& axes) {
   std::int64_t count = 1;
   for (const int axis : axes) count *= shape.dim(axis);
@@ -84,6 +98,12 @@ const ReductionOp reductions[] = {
     {"prod", prod, product_of, 0.7, 1.4, true},
     {"max", max, largest_of, -1, 1, true},
     {"min", min, smallest_of, -1, 1, true},
+    {"var", var, variance_of, -1, 1},
+    {"std",
+     [](const Tensor& x, const std::vector<int>& axes, bool keepdims) { return lockstep::std(x, axes, keepdims); },
+     [](Elements x) { return std::sqrt(variance_of(x)); }, -1, 1},
+    {"norm", norm, [](Elements x) { return std::sqrt(squares_of(x)); }, -1, 1},
+    {"logsumexp", logsumexp, log_of_exponentials, -3, 3},
 };
 
 OpCase reduction_case(const ReductionOp& op, const Shape& shape, const std::vector<int>& axes, bool keepdims) {

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <vector>
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+// Statistics of f32 or bf16 tensors, computed in f32. Each is over all elements, with a result of rank 0, or over
+// `axes` (negative ones count from the end), which remain as axes of size 1 with `keepdims`. All are differentiable.
+// Throw InvalidArgument for other dtypes and for axes that x does not have or that are given twice.
+
+namespace lockstep {
+
+///@{
+/// The variance: the mean of the squared differences from the mean. NaN of no elements.
+Tensor var(const Tensor& x);
+Tensor var(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
+///@}
+///@{
+/// The standard deviation, the square root of var. Its gradient is NaN where it is 0, as in TensorFlow. A program with
+/// `using namespace lockstep` calls it as lockstep::std.
+Tensor std(const Tensor& x);
+Tensor std(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
+///@}
+///@{
+/// The Euclidean norm, of matrices Frobenius': the square root of the sum of squares. Its gradient is NaN where it is
+/// 0, as in TensorFlow.
+Tensor norm(const Tensor& x);
+Tensor norm(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
+///@}
+///@{
+/// log(sum(exp(x))), without overflow for any x. Throws InvalidArgument for a result of no elements.
+Tensor logsumexp(const Tensor& x);
+Tensor logsumexp(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
+///@}
+
+}  // namespace lockstep
