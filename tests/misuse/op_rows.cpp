@@ -59,6 +59,30 @@ Rows elementwise_rows() {
                               [] {
                                 argmax(zeros({2, 0}));
                               }),
+      misuse<InvalidArgument>("argmin", "an axis that is not there", {"axis 2"},
+                              [] {
+                                argmin(zeros({2, 2}), 2);
+                              }),
+      misuse<InvalidArgument>("max", "an axis without elements", {"max", "f32 (2, 0)"},
+                              [] {
+                                max(zeros({2, 0}), {1});
+                              }),
+      misuse<InvalidArgument>("all", "an axis twice", {"axis -1", "(2, 2)"},
+                              [] {
+                                all(zeros({2, 2}, DType::boolean), {1, -1});
+                              }),
+      misuse<InvalidArgument>("var", "integers", {"var", "i32 (2)"}, [] { var(zeros({2}, DType::i32)); }),
+      misuse<InvalidArgument>("clip", "bounds in the wrong order", {"clip", "1", "-1"},
+                              [] { clip(zeros({2}), 1, -1); }),
+      misuse<InvalidArgument>("power", "integers", {"power", "i64 (2)"}, [] { power(zeros({2}, DType::i64), 2); }),
+      misuse<InvalidArgument>("add", "a fraction and integers", {"add", "0.5", "i32 (2)"},
+                              [] { zeros({2}, DType::i32) + 0.5; }),
+      misuse<InvalidArgument>("less", "two dtypes", {"less", "f32 (2)", "i64 (2)"},
+                              [] { less(zeros({2}), zeros({2}, DType::i64)); }),
+      misuse<InvalidArgument>("equal", "a number that the dtype does not hold", {"equal", "256", "u8 (2)"},
+                              [] { equal(zeros({2}, DType::u8), 256); }),
+      misuse<InvalidArgument>("where", "a condition of numbers", {"where", "bool", "f32 (2)"},
+                              [] { where(zeros({2}), zeros({2}), 1.0); }),
       misuse<InvalidArgument>("sort", "an axis that is not there", {"axis 1"}, [] { sort(zeros({2}), 1); }),
       misuse<InvalidArgument>("argsort", "a number", {"axis -1"}, [] { argsort(zeros({})); }),
       misuse<InvalidArgument>("argsort", "a tensor that was moved from", {"argsort", "got an undefined tensor"},
