@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -48,10 +49,12 @@ void read_arguments(const std::string& layer, const Json& arguments, ParsedCall&
   }
 }
 
+bool is_tensor(const Json& value) { return value.is_object() && value.value("class_name", "") == "__keras_tensor__"; }
+
 /// Adds the tensors in the arguments of a call in Keras 3's form.
 void add_tensors(const ParsedLayer& called, const Json& value, References& found) {
   const std::string& layer = called.name;
-  if (value.is_object() && value.value("class_name", "") == "__keras_tensor__") {
+  if (is_tensor(value)) {
     const Json& history = value.at("config").at("keras_history");
     require<InputError>(is_reference(history), "layer '{}' is called on {}, which is no result of a layer", layer,
                         history.dump());
@@ -60,10 +63,45 @@ void add_tensors(const ParsedLayer& called, const Json& value, References& found
     for (const Json& part : value) add_tensors(called, part, found);
   } else {
     require<InputError>(says_nothing(value),
-                        "layer '{}' of class {} is called on the value {}, not on the result of a layer: formulas such "
-                        "as x + 1 cannot be read; build the model of layers alone",
+                        "layer '{}' of class {} is called on the value {}, not on the result of a layer: of such "
+                        "formulas, only x + 1, 1 - x, x * 2 and x / 2 can be read; build the model of layers alone",
                         layer, called.class_name, value.dump());
   }
+}
+
+/// Whether a layer's object is that of an operation, which has none of the options that all layers have.
+bool is_operation(const Json& layer) {
+  const Json& options = layer.at("config");
+  return options.is_object() && !options.contains("trainable") && !options.contains("dtype") &&
+         !options.contains("layers") && layer.contains("inbound_nodes") && !layer["inbound_nodes"].empty() &&
+         layer["inbound_nodes"][0].is_object();
+}
+
+/// scale and offset of an operation of a tensor and a number; nothing for other operations.
+std::optional<std::pair<double, double>> affine_form(const std::string& operation, const Json& args) {
+  if (args.size() != 2 || is_tensor(args[0]) == is_tensor(args[1])) return {};
+  const bool number_first = is_tensor(args[1]);
+  const Json& value = args[number_first ? 0 : 1];
+  if (!value.is_number()) return {};
+  const auto number = value.get<double>();
+  if (operation == "Add") return std::pair(1.0, number);
+  if (operation == "Multiply") return std::pair(number, 0.0);
+  if (operation == "Subtract") return number_first ? std::pair(-1.0, number) : std::pair(1.0, -number);
+  const bool divides = operation == "TrueDivide" || operation == "Divide";
+  if (divides && !number_first && number != 0) return std::pair(1 / number, 0.0);
+  return {};
+}
+
+/// Makes an operation of a tensor and a number a Rescaling, and negation, too.
+void make_rescaling(ParsedLayer& layer, Json& node) {
+  Json& args = node.at("args");
+  std::optional<std::pair<double, double>> affine = affine_form(layer.class_name, args);
+  if (layer.class_name == "Negative") affine = {-1, 0};
+  if (!affine) return;
+  if (args.size() == 2) args.erase(is_tensor(args[0]) ? 1 : 0);
+  layer.class_name = "Rescaling";
+  layer.values =
+      std::make_shared<const Json>(Json{{"name", layer.name}, {"scale", affine->first}, {"offset", affine->second}});
 }
 
 ParsedCall read_call(const ParsedLayer& called, const Json& node) {
@@ -110,8 +148,10 @@ ParsedLayer read_layer(const Json& layer) {
                      .values = std::make_shared<const Json>(values)};
   if (layer.contains("shared_object_id")) result.shared_id = layer["shared_object_id"].get<std::int64_t>();
   if (is_model(result.class_name)) result.model = std::make_shared<const ParsedModel>(parse_model_config(layer));
-  if (layer.contains("inbound_nodes"))
-    for (const Json& node : layer["inbound_nodes"]) result.calls.push_back(read_call(result, node));
+  result.is_operation = is_operation(layer);
+  Json nodes = layer.value("inbound_nodes", Json::array());
+  if (result.is_operation && nodes.size() == 1) make_rescaling(result, nodes[0]);
+  for (const Json& node : nodes) result.calls.push_back(read_call(result, node));
   return result;
 }
 

@@ -28,7 +28,7 @@ struct ParsedCall {
   std::optional<bool> training{};         ///< the argument of this name, if given
 };
 
-/// A layer of a model.
+/// A layer of a model. An operation that Keras records for a formula such as x + 3 becomes the layer Rescaling.
 struct ParsedLayer {
   std::string name;                                      ///< unique in its model
   std::string class_name;                                ///< Keras' name of the class
@@ -36,6 +36,7 @@ struct ParsedLayer {
   std::vector<ParsedCall> calls{};                       ///< in their order
   std::shared_ptr<const ParsedModel> model{};            ///< null unless the layer is a model
   std::optional<std::int64_t> shared_id{};               ///< equal for entries of the file that are the same layer
+  bool is_operation = false;  ///< one of Keras' ops, whose operands broadcast as whole batches instead of examples
 };
 
 /// A model, or one that is a layer of another.

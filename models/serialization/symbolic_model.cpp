@@ -210,6 +210,10 @@ Symbol call_layer(Member& member, const std::vector<Symbol>& inputs) {
     LayerConfig config(member.config->class_name, values, inputs.front().shape().rank() + 1);
     member.layer = layer_from_config(config);
   }
+  for (const Symbol& input : inputs)
+    require<InputError>(!member.config->is_operation || input.shape().rank() == inputs.front().shape().rank(),
+                        "operation '{}' takes inputs of one rank, got {} and {}: reshape one of them first",
+                        member.name, inputs.front().shape(), input.shape());
   try {
     const Symbol result = (*member.layer)(inputs);
     check_example(result.shape(), member.name);

@@ -64,6 +64,17 @@ def regularized():
     return keras.Model(pictures, layers.GlobalAveragePooling2D(keepdims=True)(x))
 
 
+def formulas():
+    """Layers that prepare images, and formulas, which Keras records as operations between the layers."""
+    pictures = keras.Input((9, 8, 3))
+    x = layers.Normalization()(layers.Rescaling([0.5, 2, -1], 0.25)(pictures))
+    x = layers.Normalization(mean=[0.5, 0.25, -1], variance=[4, 0.5, 1])(layers.Cropping2D(((1, 0), (2, 1)))(x))
+    x = layers.Dropout(0.5, noise_shape=(None, 1, 1, None))(1 - x)
+    gate = layers.ReLU(6)(x + 3.0) * (1 / 6)
+    x = layers.Activation("hard_silu")(x * gate / 2 - 0.5)
+    return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(-x)))
+
+
 def mixed_by_keras():
     """Layers of most kinds in bfloat16, and two in float32, one of which returns a result."""
     keras.mixed_precision.set_global_policy("mixed_bfloat16")
@@ -83,7 +94,8 @@ def mixed_by_keras():
 # The models that lockstep makes, with the shapes of their inputs; the inputs of "shared" are ids below 9.
 OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15, 4)], "sequences": [(54,)],
         "mixed": [(10, 10, 3)], "parts": [(4,), (4,)]}
-THEIRS = {"sequential": sequential, "nested": nested, "regularized": regularized, "mixed_by_keras": mixed_by_keras}
+THEIRS = {"sequential": sequential, "nested": nested, "regularized": regularized, "formulas": formulas,
+          "mixed_by_keras": mixed_by_keras}
 
 
 class Files:
@@ -162,6 +174,9 @@ def check_theirs(files, path):
     model = THEIRS[files.case]()
     for variable in model.variables:
         variable.assign(np.asarray(variable.value) + files.random.uniform(0, 0.25, variable.shape))
+    for layer in model.layers:
+        if isinstance(layer, layers.Normalization):
+            layer.finalize_state()  # it computes with copies of its weights
     files.write_inputs([input.shape[1:] for input in model.inputs])
     model.save(path)
     files.lockstep("open", path, files.folder)

@@ -250,6 +250,49 @@ TEST(SymbolicModel, IsTheTemplateOfAnOldParallelModel) {
   EXPECT_ERROR(InputError, "layer 'lambda_1' is of class Lambda; known are", model_from_config(model("i", 2)));
 }
 
+/// x -> an operation of Keras' ops, in Keras 3's form.
+Json operation_config(const char* class_name, const char* args) {
+  const Json operation{{"module", "keras.src.ops.numpy"},
+                       {"class_name", class_name},
+                       {"config", {{"name", "op"}}},
+                       {"registered_name", class_name},
+                       {"name", "op"},
+                       {"inbound_nodes", Json::array({{{"args", Json::parse(args)}, {"kwargs", Json::object()}}})}};
+  return model_of("Functional", "formula", {input("x", "[null, 2]"), input("y", "[null, 3, 2]"), operation},
+                  R"([["x", 0, 0], ["y", 0, 0]])", R"([["op", 0, 0]])");
+}
+
+const std::string tensor_x = R"({"class_name": "__keras_tensor__", "config": {"keras_history": ["x", 0, 0]}})";
+const std::string tensor_y = R"({"class_name": "__keras_tensor__", "config": {"keras_history": ["y", 0, 0]}})";
+
+/// The operation's result for x = (2, -4).
+std::vector<float> result_of(const char* class_name, const std::string& args) {
+  const SymbolicModel model = model_from_config(operation_config(class_name, args.c_str()));
+  const Network network({model.inputs[0]}, model.outputs, 0);
+  return network(Tensor::from<float>({2, -4}, {1, 2}), Mode::inference).to_vector<float>();
+}
+
+TEST(SymbolicModel, ReadsOperationsOfATensorAndANumber) {
+  EXPECT_THAT(result_of("Add", "[" + tensor_x + ", 3.0]"), ElementsAre(5, -1));
+  EXPECT_THAT(result_of("Add", "[3, " + tensor_x + "]"), ElementsAre(5, -1));
+  EXPECT_THAT(result_of("Subtract", "[" + tensor_x + ", 3.0]"), ElementsAre(-1, -7));
+  EXPECT_THAT(result_of("Subtract", "[1, " + tensor_x + "]"), ElementsAre(-1, 5));
+  EXPECT_THAT(result_of("Multiply", "[" + tensor_x + ", 0.25]"), ElementsAre(0.5, -1));
+  EXPECT_THAT(result_of("TrueDivide", "[" + tensor_x + ", 4]"), ElementsAre(0.5, -1));
+  EXPECT_THAT(result_of("Negative", "[" + tensor_x + "]"), ElementsAre(-2, 4));
+  EXPECT_THAT(result_of("Multiply", "[" + tensor_x + ", " + tensor_x + "]"), ElementsAre(4, 16));
+}
+
+TEST(SymbolicModel, RefusesOtherOperations) {
+  EXPECT_ERROR(InputError, "of class TrueDivide is called on the value 2, not on the result of a layer",
+               result_of("TrueDivide", "[2, " + tensor_x + "]"));
+  EXPECT_ERROR(InputError, "of class TrueDivide is called on the value 0",
+               result_of("TrueDivide", "[" + tensor_x + ", 0]"));
+  EXPECT_ERROR(InputError, "layer 'op' is of class Cos; known are", result_of("Cos", "[" + tensor_x + "]"));
+  EXPECT_ERROR(InputError, "operation 'op' takes inputs of one rank, got (2) and (3, 2): reshape one of them first",
+               result_of("Add", "[" + tensor_x + ", " + tensor_y + "]"));
+}
+
 TEST(SymbolicModel, SaysWhatIsWrong) {
   EXPECT_ERROR(InputError, "the model is of class Mine; known are Functional, Model and Sequential",
                model_from_config({{"class_name", "Mine"}, {"config", Json::object()}}));
