@@ -13,6 +13,9 @@
 #include <lockstep/kernels/array/triangle.h>
 #include <lockstep/kernels/attention/attention.h>
 #include <lockstep/kernels/indexing/embedding.h>
+#include <lockstep/kernels/indexing/one_hot.h>
+#include <lockstep/kernels/indexing/scatter.h>
+#include <lockstep/kernels/indexing/take.h>
 #include <lockstep/kernels/losses/cross_entropy.h>
 #include <lockstep/kernels/matmul/matmul.h>
 #include <lockstep/kernels/op/transfer.h>

@@ -1,6 +1,6 @@
 #include "lockstep/kernels/indexing/embedding.h"
 
-#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/indexing/indices.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/rows_kernels.h>
@@ -8,18 +8,6 @@
 
 namespace lockstep {
 namespace {
-
-/// The ids as a dense i64 vector. Throws InvalidArgument unless they are integers.
-Tensor flat_ids(const Tensor& ids) {
-  const bool integers =
-      ids.defined() && (ids.dtype() == DType::i64 || ids.dtype() == DType::i32 || ids.dtype() == DType::u8);
-  require(integers, "embedding_lookup takes ids of i64, i32 or u8, got {}", ids);
-  const Tensor here = to_current_device(ids);
-  if (here.dtype() == DType::i64 && here.is_dense()) return here.view({ids.elements()});
-  const Tensor flat = Tensor::empty(ids.shape(), DType::i64);
-  launch(kernels::Convert{here, flat});
-  return flat.view({ids.elements()});
-}
 
 /// The shape of `ids` followed by the shape of a row of `table`.
 Shape looked_up_shape(const Tensor& table, const Tensor& ids) {
@@ -34,7 +22,7 @@ Tensor embedding_lookup(const Tensor& table, const Tensor& ids) try {
   require_f32("embedding_lookup", table);
   require(table.rank() >= 1, "embedding_lookup takes a table of rows, got {}", table);
   const Tensor rows = to_current_device(table);
-  const Tensor indices = flat_ids(ids);
+  const Tensor indices = as_indices("embedding_lookup", "ids", ids).view({ids.elements()});
   const Tensor y = Tensor::empty(looked_up_shape(table, ids));
   const std::int64_t count = indices.elements();
   const std::int64_t width = count > 0 ? y.elements() / count : 0;

@@ -12,6 +12,7 @@
 #include <lockstep/kernels/array/creation.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/triangle.h>
+#include <lockstep/kernels/indexing/one_hot.h>
 #include <lockstep/kernels/normalization/batch_norm.h>
 #include <lockstep/kernels/op/indexed_slices.h>
 #include <lockstep/kernels/op/transfer.h>
@@ -80,6 +81,7 @@ std::vector<Call> other_calls() {
   return {{"activate", {x}, [](In in) { return activate(in[0], Activation::tanh); }},
           {"arange", {x}, [](In) { return arange(-3, 40, 0.7); }},
           {"eye", {x}, [](In in) { return eye(4, 6, 1, in[0].dtype()); }},
+          {"one_hot", {x}, [](In in) { return one_hot(cast(in[0] * 4.0, DType::i64), 3, 1, in[0].dtype()); }},
           {"argmax", {x}, [](In in) { return argmax(in[0]); }},
           {"argmin along 0", {x}, [](In in) { return argmin(in[0], 0); }},
           {"any", {x}, [](In in) { return any(greater(in[0], 0.5), {1}); }},

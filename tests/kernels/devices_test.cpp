@@ -8,6 +8,8 @@
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/indexing/embedding.h>
+#include <lockstep/kernels/indexing/scatter.h>
+#include <lockstep/kernels/indexing/take.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
@@ -127,6 +129,11 @@ TEST_F(Devices, RefuseIndicesOutsideTheirRange) {
   EXPECT_THROW((void)looked_up(3), InvalidArgument);
   EXPECT_THROW((void)looked_up(-1), InvalidArgument);
   EXPECT_EQ(looked_up(2), std::vector<float>(6, 1));  // the error was thrown once and is gone
+  const auto index = [](std::int64_t last) { return Tensor::from(std::vector<std::int64_t>{0, last}, {2, 1}); };
+  EXPECT_THROW((void)take(table, index(3), 0).to_vector<float>(), InvalidArgument);
+  EXPECT_THROW((void)take_along_axis(table, index(-4), 0).to_vector<float>(), InvalidArgument);
+  EXPECT_THROW((void)scatter(index(5), table.slice_view(0, 0, 2), {5, 2}).to_vector<float>(), InvalidArgument);
+  EXPECT_EQ(take(table, index(-3), 0).to_vector<float>(), std::vector<float>(4, 1));
 }
 
 TEST_F(Devices, SynchronizeWithoutErrors) {

@@ -1,6 +1,9 @@
 #include <kernels/cases/op_case.h>
+#include <kernels/cases/sources.h>
 
 #include <lockstep/kernels/indexing/embedding.h>
+#include <lockstep/kernels/indexing/scatter.h>
+#include <lockstep/kernels/indexing/take.h>
 
 namespace lockstep::test {
 namespace {
@@ -25,11 +28,166 @@ OpCase embedding_case(std::int64_t rows, std::int64_t width, std::int64_t count)
           .is_large = rows * width > 10'000};
 }
 
+/// `count` indices into an axis of `size` elements, some of them equal, some negative.
+std::vector<std::int64_t> indices_of(std::int64_t count, std::int64_t size) {
+  std::vector<std::int64_t> indices;
+  for (std::int64_t i = 0; i < count; ++i) indices.push_back(i * i % size - (i % 3 == 1 ? size : 0));
+  return indices;
+}
+
+std::int64_t from_front(std::int64_t index, std::int64_t size) { return index < 0 ? index + size : index; }
+
+/// Takes slices of x along `axis` (not negative) at indices of shape (2, 3).
+OpCase take_case(const Shape& x, int axis) {
+  const std::vector<std::int64_t> indices = indices_of(6, x[axis]);
+  Shape result;
+  for (int i = 0; i < x.rank(); ++i) {
+    result.push_back(i == axis ? 2 : x[i]);
+    if (i == axis) result.push_back(3);
+  }
+  const auto source = [=](const Shape& at) {
+    Shape from;
+    for (int i = 0; i < result.rank(); ++i)
+      if (i != axis + 1) from.push_back(at[i]);
+    from[axis] = from_front(indices[static_cast<std::size_t>(at[axis] * 3 + at[axis + 1])], x[axis]);
+    return number_of(from, x);
+  };
+  return {.name = fmt::format("take along {} of {}", axis, x),
+          .inputs = {random_tensor(x, 1)},
+          .run = [=, in_axis = Tensor::from(indices, {2, 3})](In in) { return take(in[0], in_axis, axis); },
+          .reference = moved(result, source),
+          .check = {.length = 6},
+          .takes_no_rows = axis != 0,
+          .takes_integers = true};
+}
+
+/// Takes elements of x (4, 3) along `axis` at indices of a shape that broadcasts to x's along the other axis.
+OpCase take_along_axis_case(int axis, const Shape& indices_shape, const Shape& result) {
+  const Shape x{4, 3};
+  const std::vector<std::int64_t> indices = indices_of(indices_shape.elements(), x[axis]);
+  const auto source = [=](const Shape& at) {
+    Shape in_indices = at;
+    for (int i = 0; i < 2; ++i)
+      if (indices_shape[i] == 1) in_indices[i] = 0;
+    Shape from = at;
+    from[axis] = from_front(indices[static_cast<std::size_t>(number_of(in_indices, indices_shape))], x[axis]);
+    return number_of(from, x);
+  };
+  return {.name = fmt::format("take_along_axis {} at {}", axis, indices_shape),
+          .inputs = {random_tensor(x, 1)},
+          .run = [=, at = Tensor::from(indices, indices_shape)](In in) { return take_along_axis(in[0], at, axis); },
+          .reference = moved(result, source),
+          .check = {.length = result[axis]},
+          .takes_no_rows = false,  // the result has as many rows as the indices
+          .takes_integers = true};
+}
+
+/// take_along_axis of one row of x (1, 3), which broadcasts to those of the indices.
+OpCase take_from_broadcast_case() {
+  const std::vector<std::int64_t> indices{2, 0, -1, 1};
+  const auto source = [=](const Shape& at) {
+    return from_front(indices[static_cast<std::size_t>(number_of(at, {2, 2}))], 3);
+  };
+  return {.name = "take_along_axis of a row",
+          .inputs = {random_tensor({1, 3}, 1)},
+          .run = [at = Tensor::from(indices, {2, 2})](In in) { return take_along_axis(in[0], at, 1); },
+          .reference = moved({2, 2}, source),
+          .check = {.length = 4},
+          .takes_no_rows = false,
+          .takes_integers = true};
+}
+
+/// Pairs of indices that choose rows of a tensor (3, 4, width).
+const std::vector<std::int64_t>& pairs() {
+  static const std::vector<std::int64_t> all{0, 1, 2, -1, 0, 1, 1, 0, -3, 1};
+  return all;
+}
+
+/// The number of the row that pair i chooses.
+std::size_t row_of(std::size_t i) {
+  return static_cast<std::size_t>(from_front(pairs()[2 * i], 3) * 4 + from_front(pairs()[2 * i + 1], 4));
+}
+
+OpCase scatter_case(std::size_t width) {
+  const auto columns = static_cast<std::int64_t>(width);
+  return {.name = fmt::format("scatter of rows of {}", width),
+          .inputs = {random_tensor({5, columns}, 1)},
+          .run =
+              [=, at = Tensor::from(pairs(), {5, 2})](In in) {
+                return scatter(at, in[0], {3, 4, columns});
+              },
+          .reference =
+              [=](const Values& in) {
+                std::vector<double> y(12 * width, 0);
+                for (std::size_t i = 0; i < 5; ++i)
+                  for (std::size_t c = 0; c < width; ++c) y[row_of(i) * width + c] += in[0][i * width + c];
+                return y;
+              },
+          .check = {.length = 3},
+          .takes_no_rows = false,
+          .takes_integers = true,
+          .nan_spreads = false};
+}
+
+OpCase scatter_update_case(std::size_t width) {
+  const auto columns = static_cast<std::int64_t>(width);
+  return {.name = fmt::format("scatter_update of rows of {}", width),
+          .inputs = {random_tensor({3, 4, columns}, 1), random_tensor({5, columns}, 2)},
+          .run = [at = Tensor::from(pairs(), {5, 2})](In in) { return scatter_update(in[0], at, in[1]); },
+          .reference =
+              [=](const Values& in) {
+                std::vector<double> y = in[0];
+                for (std::size_t i = 0; i < 5; ++i)
+                  for (std::size_t c = 0; c < width; ++c) y[row_of(i) * width + c] = in[1][i * width + c];
+                return y;
+              },
+          .data = 2,
+          .takes_no_rows = false,
+          .takes_integers = true,
+          .nan_spreads = false};
+}
+
+OpCase segment_sum_case() {
+  const std::vector<std::int64_t> ids{2, 0, 2, 3, 0, 2};
+  return {.name = "segment_sum",
+          .inputs = {random_tensor({6, 3}, 1)},
+          .run = [segments = Tensor::from(ids, {6})](In in) { return segment_sum(in[0], segments, 5); },
+          .reference =
+              [=](const Values& in) {
+                std::vector<double> y(15, 0);
+                for (std::size_t i = 0; i < 18; ++i) y[static_cast<std::size_t>(ids[i / 3]) * 3 + i % 3] += in[0][i];
+                return y;
+              },
+          .check = {.length = 3},
+          .takes_no_rows = false,
+          .takes_integers = true,
+          .nan_spreads = false};
+}
+
 }  // namespace
 
 std::vector<OpCase> indexing_cases() {
-  return {embedding_case(1, 1, 1), embedding_case(7, 3, 20), embedding_case(5, 4, 0), embedding_case(1000, 33, 2000),
-          embedding_case(13, 8192, 9)};
+  return {embedding_case(1, 1, 1),
+          embedding_case(7, 3, 20),
+          embedding_case(5, 4, 0),
+          embedding_case(1000, 33, 2000),
+          embedding_case(13, 8192, 9),
+          take_case({4}, 0),
+          take_case({4, 3}, 0),
+          take_case({4, 3}, 1),
+          take_case({3, 5, 2}, 1),
+          large(take_case({40, 50, 60}, 1), 6),
+          take_along_axis_case(0, {2, 3}, {2, 3}),
+          take_along_axis_case(0, {5, 1}, {5, 3}),
+          take_along_axis_case(1, {4, 5}, {4, 5}),
+          take_along_axis_case(1, {1, 2}, {4, 2}),
+          take_from_broadcast_case(),
+          scatter_case(1),
+          scatter_case(6),
+          large(scatter_case(5000), 6),
+          scatter_update_case(1),
+          scatter_update_case(6),
+          segment_sum_case()};
 }
 
 }  // namespace lockstep::test

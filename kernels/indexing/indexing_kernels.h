@@ -1,0 +1,50 @@
+#pragma once
+
+#include <lockstep/kernels/kernel.h>
+
+namespace lockstep::kernels {
+
+/// y (outer, classes, inner), real = 1 where the class is ids (outer, inner), i64, else 0.
+struct OneHot {
+  Tensor ids;
+  Tensor y;
+
+  static constexpr const char* name = "one_hot";
+  auto operands() const { return kernels::operands(ids, y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_gpu() const;
+};
+
+/// flat[i] = the row-major number of the element of a tensor of shape `sizes` that has the indices (n, axes), i64, a
+/// negative one counting from the end; 0 if one is out of range. Returns the first such i, or -1.
+struct FlatIndices {
+  Tensor indices;
+  Shape sizes;  ///< one for each of the axes
+  Tensor flat;
+
+  static constexpr const char* name = "flat_indices";
+  auto operands() const { return kernels::operands(indices, flat); }
+  template <class Executor>
+  std::int64_t run(Executor& on) const;
+  std::int64_t on_host() const;
+  std::int64_t on_gpu() const;
+};
+
+/// flat (outer, n, inner) = the row-major number, in a tensor (outer, size, inner), of the element at `indices`, i64,
+/// along the middle axis and at the index's own place along the others; otherwise as FlatIndices.
+struct FlatIndicesAlong {
+  Tensor indices;
+  std::int64_t size;
+  Tensor flat;
+
+  static constexpr const char* name = "flat_indices_along";
+  auto operands() const { return kernels::operands(indices, flat); }
+  template <class Executor>
+  std::int64_t run(Executor& on) const;
+  std::int64_t on_host() const;
+  std::int64_t on_gpu() const;
+};
+
+}  // namespace lockstep::kernels

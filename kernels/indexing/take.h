@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+// Elements chosen by indices (i64, i32 or u8), of which negative ones count from the end. x has any dtype; the gradient
+// adds what equal indices take in the order of the indices. Throw InvalidArgument for undefined tensors, an axis that x
+// does not have, and an index out of range, naming it and its place; on GPUs the error for an index is thrown by the
+// next synchronization and names the place only.
+
+namespace lockstep {
+
+/// The slices of x at `indices`, of any shape, along `axis` (negative ones count from the end), as numpy.take: the
+/// shape of the result is x's with `axis` replaced by the shape of the indices.
+Tensor take(const Tensor& x, const Tensor& indices, int axis);
+
+/// y[..., i, ...] = x[..., indices[..., i, ...], ...] along `axis`, as numpy.take_along_axis. The indices have x's
+/// rank; the other axes broadcast.
+Tensor take_along_axis(const Tensor& x, const Tensor& indices, int axis);
+
+}  // namespace lockstep
