@@ -17,6 +17,7 @@
 #include <lockstep/kernels/indexing/scatter.h>
 #include <lockstep/kernels/indexing/take.h>
 #include <lockstep/kernels/losses/cross_entropy.h>
+#include <lockstep/kernels/matmul/einsum.h>
 #include <lockstep/kernels/matmul/matmul.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/reduction/reduction.h>

@@ -76,6 +76,7 @@ std::vector<OpCase> array_cases();
 std::vector<OpCase> attention_cases();
 std::vector<OpCase> comparison_cases();
 std::vector<OpCase> convolution_cases();
+std::vector<OpCase> einsum_cases();
 std::vector<OpCase> elementwise_cases();
 std::vector<OpCase> indexing_cases();
 std::vector<OpCase> loss_cases();
