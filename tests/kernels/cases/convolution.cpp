@@ -5,6 +5,8 @@
 #include <kernels/cases/op_case.h>
 #include <kernels/cases/window.h>
 
+#include <lockstep/kernels/convolution/conv1d.h>
+
 namespace lockstep::test {
 namespace {
 
@@ -87,6 +89,42 @@ OpCase depthwise_case() {
           .same_bits_on_any_threads = false};
 }
 
+/// conv1d of x (n, steps, channels) by a kernel (taps, channels / groups, filters).
+OpCase conv1d_case(const char* padding, const Shape& x, const Shape& kernel, const Conv1dOptions& options, bool bias) {
+  const auto reference = [=](const Values& in) {
+    const std::int64_t reach = (kernel[0] - 1) * options.dilation;
+    const bool causal = options.padding == Padding1d::causal;
+    const Extent extent = extent_along(x[1], kernel[0], options.dilation, options.stride,
+                                       options.padding == Padding1d::valid ? Padding::valid : Padding::same);
+    std::vector<double> y;
+    for (std::int64_t n = 0; n < x[0]; ++n)
+      for (std::int64_t i = 0; i < extent.size; ++i)
+        for (std::int64_t out = 0; out < kernel[2]; ++out) {
+          double sum = in.size() > 2 ? in[2][static_cast<std::size_t>(out)] : 0;
+          const std::int64_t first = out / (kernel[2] / options.groups) * kernel[1];  // channel of the filter's group
+          for (std::int64_t tap = 0; tap < kernel[0]; ++tap) {
+            const std::int64_t step = i * options.stride + tap * options.dilation - (causal ? reach : extent.pad);
+            if (step < 0 || step >= x[1]) continue;
+            for (std::int64_t k = 0; k < kernel[1]; ++k)
+              sum += in[0][static_cast<std::size_t>((n * x[1] + step) * x[2] + first + k)] *
+                     in[1][static_cast<std::size_t>((tap * kernel[1] + k) * kernel[2] + out)];
+          }
+          y.push_back(sum);
+        }
+    return y;
+  };
+  OpCase result{.name = fmt::format("conv1d of {} by {}, {}", x, kernel, padding),
+                .inputs = {random_tensor(x, 1), random_tensor(kernel, 2)},
+                .run = [=](In in) { return conv1d(in[0], in[1], in.size() > 2 ? in[2] : Tensor(), options); },
+                .reference = reference,
+                .check = {.length = std::max(kernel[0] * std::max(kernel[1], kernel[2]), x[0] * x[1])},
+                .bf16 = Bf16::data,
+                .optional = bias ? 1U : 0U,
+                .same_bits_on_any_threads = false};
+  if (bias) result.inputs.push_back(random_tensor({kernel[2]}, 3));
+  return result;
+}
+
 }  // namespace
 
 const std::vector<Conv2dCase>& conv2d_cases() {
@@ -136,6 +174,11 @@ std::vector<OpCase> convolution_cases() {
     if (c.x.elements() > 10'000) cases.back().check.samples = 0;
   }
   for (const ActivationCase& activation : activations_of_elements()) cases.push_back(activated_case(activation));
+  cases.push_back(conv1d_case("valid", {2, 9, 4}, {3, 4, 5}, {.stride = 2}, true));
+  cases.push_back(conv1d_case("same", {2, 7, 6}, {4, 3, 4}, {.padding = Padding1d::same, .groups = 2}, false));
+  cases.push_back(conv1d_case("causal", {3, 8, 2}, {3, 2, 3}, {.padding = Padding1d::causal, .dilation = 2}, true));
+  cases.push_back(
+      conv1d_case("causal strided", {2, 5, 2}, {4, 2, 3}, {.stride = 2, .padding = Padding1d::causal}, false));
   return cases;
 }
 

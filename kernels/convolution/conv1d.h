@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+
+#include <lockstep/kernels/activation.h>
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+
+/// Padding as Padding, and `causal`: before the first step only, so that no result depends on later steps.
+enum class Padding1d { valid, same, causal };
+
+/// Keras' arguments of 1D convolutions.
+struct Conv1dOptions {
+  std::int64_t stride = 1;                     ///< steps between windows
+  Padding1d padding = Padding1d::valid;        ///< at the ends of each sequence
+  std::int64_t dilation = 1;                   ///< distance between the window's taps
+  std::int64_t groups = 1;                     ///< groups of channels, each convolved with its own share of the filters
+  Activation activation = Activation::linear;  ///< applied to the result
+};
+
+/// activation(x (n, steps, c_in) * kernel (k, c_in / groups, c_out) + bias (c_out)) -> (n, steps', c_out); conv2d of
+/// images of one row. Dtypes and errors as conv2d.
+Tensor conv1d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Conv1dOptions& options = {});
+
+/// The steps of conv1d's result for x (n, steps, c). Throws InvalidArgument naming `op` for sizes below 1 and for a
+/// window of `size` taps that does not fit.
+std::int64_t conv1d_steps(const char* op, const Shape& x, std::int64_t size, const Conv1dOptions& options);
+
+}  // namespace lockstep
