@@ -63,6 +63,13 @@ struct LayerTraits {
 class LayerConfig;
 class RandomDraws;
 
+/// Variables that Keras' weight files hold in one group.
+struct WeightsPart {
+  std::string group;      ///< within the layer's group, e.g. "vars"
+  std::string name;       ///< of the inner layer that Keras has for them; empty for the layer itself
+  std::size_t count = 0;  ///< number of variables
+};
+
 /// A layer's computation and weights. All replicas use one object; per-replica state is in variables. Shapes are
 /// without the batch axis.
 class LayerImpl {
@@ -71,8 +78,10 @@ class LayerImpl {
 
   /// Keras' name of the class, e.g. "Conv2D".
   virtual std::string_view class_name() const = 0;
-  /// The group of this layer's variables in Keras' weight files, within the layer's group.
-  virtual std::string_view weights_group() const { return "vars"; }
+  /// The groups of this layer's variables in Keras' weight files, in the variables' order.
+  virtual std::vector<WeightsPart> weights_parts() const {
+    return {{.group = "vars", .name = {}, .count = variables_.size()}};
+  }
   /// Throws InvalidArgument for inputs that the layer cannot take, or was not built for.
   virtual Shape output_shape(std::span<const Shape> inputs) const = 0;
   /// Creates the variables. Call it once, before the first `call`, in the scope of the model's strategy.

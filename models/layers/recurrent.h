@@ -8,6 +8,7 @@
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/naming.h>
 
 // Shared by the recurrent layers, LSTM and GRU.
 
@@ -68,7 +69,9 @@ class RecurrentImpl : public LayerImpl {
 
   std::string_view class_name() const override { return class_name_; }
   /// Keras stores the weights in the recurrent layer's cell, a layer of one time step.
-  std::string_view weights_group() const override { return "cell/vars"; }
+  std::vector<WeightsPart> weights_parts() const override {
+    return {{.group = "cell/vars", .name = snake_case(class_name_) + "_cell", .count = variables().size()}};
+  }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name_, inputs);

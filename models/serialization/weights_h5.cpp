@@ -5,6 +5,7 @@
 #include <map>
 #include <ranges>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -24,20 +25,38 @@ namespace {
 // "layers/<key>/vars". The key is the class name in snake case, with a number from the second layer of the class on, in
 // the order of `model.layers`; the layer's name is only an attribute. Layers without weights and the model itself have
 // an empty group "vars". A recurrent layer's "vars" is empty, too: its weights are in the group of its cell,
-// "layers/<key>/cell/vars". A nested model has its own "layers" in its group. A layer that is used in several places is
-// stored only in the first one.
+// "layers/<key>/cell/vars"; those of an attention layer in the groups of its four inner layers. A nested model has its
+// own "layers" in its group. A layer that is used in several places is stored only in the first one.
 
 const std::string layers_group = "layers";
 const std::string old_layers_group = "_layer_checkpoint_dependencies";  // name in tf_keras 2.12 to 2.14, at every level
 const std::string model_group = "vars";
 
-std::string vars_of(const WeightsGroup& group) {
-  return fmt::format("{}/{}", group.path, group.layer.impl().weights_group());
+/// A group "vars", and the variables that it holds.
+struct VariablesGroup {
+  std::string path;
+  std::string name;  ///< of the layer or its inner layer
+  std::span<const Variable> variables;
+
+  std::string dataset(std::size_t variable) const { return fmt::format("{}/{}", path, variable); }
+};
+
+std::vector<VariablesGroup> variables_of(const WeightsGroup& group) {
+  std::span<const Variable> rest = group.layer.impl().variables();
+  std::vector<VariablesGroup> result;
+  for (const WeightsPart& part : group.layer.impl().weights_parts()) {
+    result.push_back({.path = fmt::format("{}/{}", group.path, part.group),
+                      .name = part.name.empty() ? group.layer.name() : part.name,
+                      .variables = rest.first(part.count)});
+    rest = rest.subspan(part.count);
+  }
+  return result;
 }
-std::string dataset_of(const WeightsGroup& group, std::size_t variable) {
-  return fmt::format("{}/{}", vars_of(group), variable);
+
+/// Inner layers of Keras' recurrent and attention layers.
+bool is_inner_layer(std::string_view part) {
+  return part == "cell" || part.ends_with("_dense") || part == "_softmax" || part == "_dropout_layer";
 }
-const std::vector<Variable>& variables_of(const WeightsGroup& group) { return group.layer.impl().variables(); }
 
 /// The groups of a model.
 class Groups {
@@ -87,20 +106,25 @@ void add_empty_group(hdf5::Writer& file, const std::string& vars, const std::str
 
 /// Throws unless the file holds as many variables of this layer as the model.
 void check_variables(const hdf5::Reader& file, const WeightsGroup& group) {
-  const std::size_t count = variables_of(group).size();
-  if (count == 0) return;  // nothing to read; UnknownWeights finds weights that the file has here
   const std::string& layer = group.layer.name();
-  require<InputError>(file.has_group(vars_of(group)), "{}: has no weights for layer '{}': there is no group {:?}",
-                      file.path(), layer, vars_of(group));
-  const std::size_t found = file.names_in(vars_of(group)).size();
-  require<InputError>(found == count, "{}: layer '{}' has {} weights, group {:?} has {}", file.path(), layer, count,
-                      vars_of(group), found);
+  for (const VariablesGroup& part : variables_of(group)) {
+    const std::size_t count = part.variables.size();
+    if (count == 0) continue;  // nothing to read; UnknownWeights finds weights that the file has here
+    require<InputError>(file.has_group(part.path), "{}: has no weights for layer '{}': there is no group {:?}",
+                        file.path(), layer, part.path);
+    const std::size_t found = file.names_in(part.path).size();
+    require<InputError>(found == count, "{}: layer '{}' has {} weights, group {:?} has {}", file.path(), layer, count,
+                        part.path, found);
+  }
 }
 
 /// Whether the file has a group for each layer with weights.
 bool has_all(const hdf5::Reader& file, const std::vector<WeightsGroup>& groups) {
-  return std::ranges::all_of(
-      groups, [&](const WeightsGroup& group) { return variables_of(group).empty() || file.has_group(vars_of(group)); });
+  return std::ranges::all_of(groups, [&](const WeightsGroup& group) {
+    return std::ranges::all_of(variables_of(group), [&](const VariablesGroup& part) {
+      return part.variables.empty() || file.has_group(part.path);
+    });
+  });
 }
 
 /// The groups, renamed if the file uses old_layers_group instead of layers_group.
@@ -127,7 +151,8 @@ class UnknownWeights {
  public:
   UnknownWeights(const hdf5::Reader& file, const std::vector<WeightsGroup>& groups) : file_(file) {
     for (const WeightsGroup& group : groups) {
-      if (!variables_of(group).empty()) known_.insert(vars_of(group));
+      for (const VariablesGroup& part : variables_of(group))
+        if (!part.variables.empty()) known_.insert(part.path);
       for (std::size_t end = group.path.find('/'); end != std::string::npos; end = group.path.find('/', end + 1))
         on_the_way_.insert(group.path.substr(0, end));
     }
@@ -149,7 +174,8 @@ class UnknownWeights {
     for (const std::string& layer : file_.names_in(layers)) {
       const std::string path = layers + "/" + layer;
       check_layer(path, on_the_way_.contains(path));
-      check_layer(path + "/cell", true);
+      for (const std::string& part : file_.names_in(path))
+        if (is_inner_layer(part)) check_layer(path + "/" + part, true);
     }
   }
 
@@ -166,7 +192,7 @@ class UnknownWeights {
     });
   }
 
-  /// `inner`: a cell or a nested model; Keras stores a nested model's optimizer and metrics with it.
+  /// `inner`: an inner layer or a nested model; Keras stores a nested model's optimizer and metrics with it.
   void check_layer(const std::string& path, bool inner) const {
     check_vars(path + "/vars");
     for (const std::string& part : file_.names_in(path)) {
@@ -176,7 +202,7 @@ class UnknownWeights {
         continue;
       }
       if (int looked_at = 0; part == layers_group && holds_nothing(whole, looked_at)) continue;
-      const bool is_known = inner ? part == "optimizer" || part == "metrics" : part == "cell";
+      const bool is_known = inner ? part == "optimizer" || part == "metrics" : is_inner_layer(part);
       require<InputError>(is_known || part == "vars" || part == "seed_generator",
                           "{}: has a layer that the model lacks: {:?}", file_.path(), whole);
     }
@@ -187,13 +213,12 @@ class UnknownWeights {
   std::set<std::string> on_the_way_;  ///< parent groups of known groups
 };
 
-Tensor read_variable(const hdf5::Reader& file, const WeightsGroup& group, std::size_t index) {
-  const Variable& variable = variables_of(group)[index];
-  const Shape found = file.shape_of(dataset_of(group, index));
+Tensor read_variable(const hdf5::Reader& file, const std::string& dataset, const Variable& variable) {
+  const Shape found = file.shape_of(dataset);
   require<InputError>(found == variable.shape(), "{}: weight '{}' has shape {}, {:?} has {}", file.path(),
-                      variable.name(), variable.shape(), dataset_of(group, index), found);
+                      variable.name(), variable.shape(), dataset, found);
   const Tensor value = Tensor::empty(variable.shape());
-  file.read(dataset_of(group, index), value.span<float>());
+  file.read(dataset, value.span<float>());
   return value;
 }
 
@@ -206,11 +231,10 @@ void write_weights(hdf5::Writer& file, const NestedModel& model) {
   for (const WeightsGroup& group : groups.layers()) {
     const std::string own = group.path + "/vars";
     add_empty_group(file, own, group.layer.name());
-    if (vars_of(group) != own)
-      add_empty_group(file, vars_of(group), snake_case(group.layer.impl().class_name()) + "_cell");
-    for (std::size_t i = 0; i < variables_of(group).size(); ++i) {
-      const Variable& variable = variables_of(group)[i];
-      file.add_dataset(dataset_of(group, i), variable.value().to_vector<float>(), variable.shape());
+    for (const VariablesGroup& part : variables_of(group)) {
+      if (part.path != own) add_empty_group(file, part.path, part.name);
+      for (std::size_t i = 0; i < part.variables.size(); ++i)
+        file.add_dataset(part.dataset(i), part.variables[i].value().to_vector<float>(), part.variables[i].shape());
     }
   }
 }
@@ -220,10 +244,10 @@ void read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& all
   for (const WeightsGroup& group : groups) check_variables(file, group);
   UnknownWeights(file, groups).check_model();
   std::vector<std::pair<Variable, Tensor>> values;
-  for (const WeightsGroup& group : groups) {
-    for (std::size_t i = 0; i < variables_of(group).size(); ++i)
-      values.emplace_back(variables_of(group)[i], read_variable(file, group, i));
-  }
+  for (const WeightsGroup& group : groups)
+    for (const VariablesGroup& part : variables_of(group))
+      for (std::size_t i = 0; i < part.variables.size(); ++i)
+        values.emplace_back(part.variables[i], read_variable(file, part.dataset(i), part.variables[i]));
   for (const auto& [variable, value] : values) variable.assign(value);
 }
 

@@ -11,7 +11,7 @@ TEST(GruLayer, HasKerasWeights) {
   EXPECT_THAT(weights_of(layer),
               testing::ElementsAre("layer/kernel (7, 9)", "layer/recurrent_kernel (3, 9)", "layer/bias (2, 9)"));
   EXPECT_EQ(layer.impl().count_params(), 3 * 3 * (7 + 3 + 2));
-  EXPECT_EQ(layer.impl().weights_group(), "cell/vars");
+  EXPECT_EQ(layer.impl().weights_parts().at(0).group, "cell/vars");
   EXPECT_EQ(shape_after(layer, {{9, 7}}), Shape{3}) << "any number of steps";
   EXPECT_EQ(shape_after(GRU({.units = 3, .return_sequences = true}), {{5, 7}}), Shape({5, 3}));
   expect_same_bits(weight(layer, 2), Tensor::zeros({2, 9}));
