@@ -22,17 +22,67 @@ void check_bias(const char* op, const Tensor& bias, const Shape& shape) {
           "{}: the bias must be f32 {}, got {}", op, shape, bias);
 }
 
-Tensor over_time(const Tensor& x, const Tensor& kernel, const Tensor& bias, std::int64_t units,
-                 const RecurrenceOptions& options, const Step& step) {
-  const std::int64_t n = x.dim(0);
-  const std::int64_t time = x.dim(1);
-  const Tensor sums = dense(reshape(x, {n * time, x.dim(2)}), kernel, bias);
-  std::vector<Tensor> steps = split(reshape(sums, {n, time, kernel.dim(1)}), time, 1);
+/// Throws InvalidArgument unless the factors are undefined or f32 (n, gates or 1, inputs).
+void check_factors(const char* op, const Tensor& factors, std::int64_t n, std::int64_t gates, std::int64_t inputs) {
+  const auto fits = [&](std::int64_t count) { return factors.shape() == Shape{n, count, inputs}; };
+  require(!factors.defined() || (factors.dtype() == DType::f32 && (fits(gates) || fits(1))),
+          "{}: the factors of dropout must be f32 {} or {}, got {}", op, Shape{n, gates, inputs}, Shape{n, 1, inputs},
+          factors);
+}
+
+void check_operands(const char* op, int gates, const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel,
+                    const RecurrentDropout& dropout) {
+  recurrence::check_operands(op, gates, x, kernel, recurrent_kernel);
+  check_factors(op, dropout.input, x.dim(0), gates, x.dim(2));
+  check_factors(op, dropout.state, x.dim(0), gates, recurrent_kernel.dim(0));
+}
+
+/// The products of inputs with a kernel of several gates, after dropout.
+class Products {
+ public:
+  /// `factors`: as in RecurrentDropout.
+  Products(const Tensor& kernel, const Tensor& factors, std::int64_t gates) : kernels_{kernel} {
+    if (!factors.defined()) return;
+    factors_ = split(factors, factors.dim(1), 1);
+    if (factors.dim(1) == 1 || gates == 1) return;
+    kernels_ = split(kernel, gates, 1);
+    for (Tensor& of_gate : kernels_) of_gate = dense_copy(of_gate);
+  }
+
+  /// x (n, steps, k) -> (n, steps, columns of the kernel).
+  Tensor operator()(const Tensor& x, const Tensor& bias) const {
+    std::vector<Tensor> parts;
+    for (std::size_t i = 0; i < kernels_.size(); ++i) {
+      const Tensor factored = factors_.empty() ? x : x * factors_[i];
+      const Tensor rows = reshape(factored, {x.dim(0) * x.dim(1), x.dim(2)});
+      const Tensor part = dense(rows, kernels_[i], kernels_.size() == 1 ? bias : Tensor());
+      parts.push_back(reshape(part, {x.dim(0), x.dim(1), kernels_[i].dim(1)}));
+    }
+    if (parts.size() == 1) return parts[0];
+    const Tensor sums = concat(parts, -1);
+    return bias.defined() ? sums + bias : sums;
+  }
+
+  /// h (n, k) -> (n, columns of the kernel).
+  Tensor of_state(const Tensor& h, const Tensor& bias = {}) const {
+    const Tensor sums = (*this)(reshape(h, {h.dim(0), 1, h.dim(1)}), bias);
+    return reshape(sums, {h.dim(0), sums.dim(2)});
+  }
+
+ private:
+  std::vector<Tensor> kernels_;
+  std::vector<Tensor> factors_{};  ///< (n, 1, k) for each kernel; empty without dropout
+};
+
+/// `sums`: the products with the input in all steps.
+Tensor over_time(const Tensor& sums, std::int64_t units, const RecurrenceOptions& options, const Step& step) {
+  const std::int64_t n = sums.dim(0);
+  std::vector<Tensor> steps = split(sums, sums.dim(1), 1);
   if (options.go_backwards) std::ranges::reverse(steps);
   Tensor h = Tensor::zeros({n, units});
   std::vector<Tensor> results;
   for (const Tensor& of_step : steps) {
-    h = step(reshape(of_step, {n, kernel.dim(1)}), h);
+    h = step(reshape(of_step, {n, sums.dim(2)}), h);
     if (options.return_sequences) results.push_back(reshape(h, {n, 1, units}));
   }
   return options.return_sequences ? concat(results, 1) : h;
@@ -43,30 +93,37 @@ Tensor gru_result(const Tensor& update, const Tensor& candidate, const Tensor& h
 }
 
 Tensor gru_reset_before(const Tensor& x, const Tensor& kernel, const Tensor& recurrent, const Tensor& bias,
-                        const RecurrenceOptions& options) {
+                        const RecurrenceOptions& options, const RecurrentDropout& dropout) {
   const std::int64_t units = recurrent.dim(0);
   check_bias("gru", bias, {3 * units});
-  const Tensor of_gates = dense_copy(slice(recurrent, 1, 0, 2 * units));
-  const Tensor of_candidate = dense_copy(slice(recurrent, 1, 2 * units, 3 * units));
-  return over_time(x, kernel, bias, units, options, [&](const Tensor& sums, const Tensor& h) {
+  const bool by_gate = dropout.state.defined() && dropout.state.dim(1) == 3;
+  const auto factors = [&](std::int64_t begin, std::int64_t end) {
+    return by_gate ? slice(dropout.state, 1, begin, end) : dropout.state;
+  };
+  const Products of_gates(dense_copy(slice(recurrent, 1, 0, 2 * units)), factors(0, 2), 2);
+  const Products of_candidate(dense_copy(slice(recurrent, 1, 2 * units, 3 * units)), factors(2, 3), 1);
+  const Tensor from_input = Products(kernel, dropout.input, 3)(x, bias);
+  return over_time(from_input, units, options, [&](const Tensor& sums, const Tensor& h) {
     const std::vector<Tensor> from_x = split(sums, 3, 1);
-    const std::vector<Tensor> from_h = split(dense(h, of_gates, {}), 2, 1);
+    const std::vector<Tensor> from_h = split(of_gates.of_state(h), 2, 1);
     const Tensor update = activate(from_x[0] + from_h[0], options.recurrent_activation);
     const Tensor reset = activate(from_x[1] + from_h[1], options.recurrent_activation);
-    return gru_result(update, activate(from_x[2] + dense(reset * h, of_candidate, {}), options.activation), h);
+    return gru_result(update, activate(from_x[2] + of_candidate.of_state(reset * h), options.activation), h);
   });
 }
 
 }  // namespace
 
 Tensor lstm(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
-            const RecurrenceOptions& options) try {
-  recurrence::check_operands("lstm", 4, x, kernel, recurrent_kernel);
+            const RecurrenceOptions& options, const RecurrentDropout& dropout) try {
+  check_operands("lstm", 4, x, kernel, recurrent_kernel, dropout);
   check_bias("lstm", bias, {recurrent_kernel.dim(1)});
   const std::int64_t units = recurrent_kernel.dim(0);
+  const Products of_states(recurrent_kernel, dropout.state, 4);
   Tensor c = Tensor::zeros({x.dim(0), units});
-  return over_time(x, kernel, bias, units, options, [&](const Tensor& sums, const Tensor& h) {
-    const std::vector<Tensor> gates = split(sums + dense(h, recurrent_kernel, {}), 4, 1);
+  const Tensor from_input = Products(kernel, dropout.input, 4)(x, bias);
+  return over_time(from_input, units, options, [&](const Tensor& sums, const Tensor& h) {
+    const std::vector<Tensor> gates = split(sums + of_states.of_state(h), 4, 1);
     const auto gate = [&](std::size_t i) { return activate(gates[i], options.recurrent_activation); };
     c = gate(1) * c + gate(0) * activate(gates[2], options.activation);
     return gate(3) * activate(c, options.activation);
@@ -76,24 +133,40 @@ Tensor lstm(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kerne
 }
 
 Tensor gru(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
-           const RecurrenceOptions& options) try {
-  recurrence::check_operands("gru", 3, x, kernel, recurrent_kernel);
-  if (!options.reset_after) return gru_reset_before(x, kernel, recurrent_kernel, bias, options);
+           const RecurrenceOptions& options, const RecurrentDropout& dropout) try {
+  check_operands("gru", 3, x, kernel, recurrent_kernel, dropout);
+  if (!options.reset_after) return gru_reset_before(x, kernel, recurrent_kernel, bias, options, dropout);
   const std::int64_t units = recurrent_kernel.dim(0);
   check_bias("gru", bias, {2, 3 * units});
   std::vector<Tensor> biases(2);
   if (bias.defined()) biases = split(bias, 2, 0);
   for (Tensor& row : biases)
     if (row.defined()) row = reshape(row, {3 * units});
-  return over_time(x, kernel, biases[0], units, options, [&](const Tensor& sums, const Tensor& h) {
+  const Products of_states(recurrent_kernel, dropout.state, 3);
+  const Tensor from_input = Products(kernel, dropout.input, 3)(x, biases[0]);
+  return over_time(from_input, units, options, [&](const Tensor& sums, const Tensor& h) {
     const std::vector<Tensor> from_x = split(sums, 3, 1);
-    const std::vector<Tensor> from_h = split(dense(h, recurrent_kernel, biases[1]), 3, 1);
+    const std::vector<Tensor> from_h = split(of_states.of_state(h, biases[1]), 3, 1);
     const Tensor update = activate(from_x[0] + from_h[0], options.recurrent_activation);
     const Tensor reset = activate(from_x[1] + from_h[1], options.recurrent_activation);
     return gru_result(update, activate(from_x[2] + reset * from_h[2], options.activation), h);
   });
 } catch (Error& error) {
   rethrow_from("gru", error);
+}
+
+Tensor simple_rnn(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
+                  const RecurrenceOptions& options, const RecurrentDropout& dropout) try {
+  check_operands("simple_rnn", 1, x, kernel, recurrent_kernel, dropout);
+  const std::int64_t units = recurrent_kernel.dim(0);
+  check_bias("simple_rnn", bias, {units});
+  const Products of_states(recurrent_kernel, dropout.state, 1);
+  const Tensor from_input = Products(kernel, dropout.input, 1)(x, bias);
+  return over_time(from_input, units, options, [&](const Tensor& sums, const Tensor& h) {
+    return activate(sums + of_states.of_state(h), options.activation);
+  });
+} catch (Error& error) {
+  rethrow_from("simple_rnn", error);
 }
 
 }  // namespace lockstep

@@ -3,18 +3,18 @@
 #include <lockstep/kernels/activation.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// LSTM and GRU with options that lstm.h and gru.h do not have, composed of other ops. Shapes, dtypes and errors are as
-// there, except that the bias may be undefined. f32; differentiable in all operands.
+// Recurrent ops composed of other ops: LSTM and GRU with options that lstm.h and gru.h do not have, and the simple one.
+// Shapes, dtypes and errors are as there, except that the bias may be undefined. f32; differentiable in all operands.
 
 namespace lockstep {
 
-/// The options of Keras' recurrent layers.
+/// The options of Keras' recurrent layers. Ops ignore those that they do not have.
 struct RecurrenceOptions {
   ///@{
   /// Keras' arguments of these names, with its defaults.
   Activation activation = Activation::tanh;
   Activation recurrent_activation = Activation::sigmoid;
-  bool reset_after = true;    ///< GRU only: see gru
+  bool reset_after = true;    ///< GRU's: see gru
   bool go_backwards = false;  ///< goes from the last time step to the first and returns results in that order
   bool return_sequences = false;
   ///@}
@@ -22,13 +22,24 @@ struct RecurrenceOptions {
   friend bool operator==(const RecurrenceOptions&, const RecurrenceOptions&) = default;
 };
 
-/// lstm (lstm.h) with options; `reset_after` is ignored.
+/// The factors of a recurrent layer's dropout, the same in all time steps; undefined ones are 1.
+struct RecurrentDropout {
+  Tensor input{};  ///< of x: (n, gates, features), those of each gate, or (n, 1, features) for all gates
+  Tensor state{};  ///< of the previous h in the products with the recurrent kernel: (n, gates or 1, units)
+};
+
+/// lstm (lstm.h) with options.
 Tensor lstm(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
-            const RecurrenceOptions& options);
+            const RecurrenceOptions& options, const RecurrentDropout& dropout = {});
 
 /// gru (gru.h) with options. Without reset_after the reset gate multiplies the state before the product with the
 /// recurrent kernel, and the bias is (3 units).
 Tensor gru(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
-           const RecurrenceOptions& options);
+           const RecurrenceOptions& options, const RecurrentDropout& dropout = {});
+
+/// Keras' SimpleRNN: h = activation(x kernel + bias + h recurrent_kernel). kernel (features, units), recurrent_kernel
+/// (units, units), bias (units).
+Tensor simple_rnn(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
+                  const RecurrenceOptions& options, const RecurrentDropout& dropout = {});
 
 }  // namespace lockstep

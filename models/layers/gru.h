@@ -29,6 +29,8 @@ struct GruOptions {
   Constraint kernel_constraint{};
   Constraint recurrent_constraint{};
   Constraint bias_constraint{};
+  double dropout = 0;            ///< of the inputs, by one mask for all time steps, in training
+  double recurrent_dropout = 0;  ///< the same for the state in products with recurrent_kernel; slow
   std::string name{};
   ///@}
 };
@@ -36,9 +38,9 @@ struct GruOptions {
 /// Keras' GRU: (time, features) -> (units) or, with `return_sequences`, (time, units). Weights, with the gates in the
 /// order z, r, h: kernel (features, 3 units), recurrent_kernel (units, 3 units), which starts orthogonal, and bias (2,
 /// 3 units), the input's and the state's; (3 units) without `reset_after`. Fast only with Keras' defaults for the
-/// options from go_backwards to reset_after, which use cuDNN on GPUs.
+/// options from activation to reset_after, which use cuDNN on GPUs.
 struct GRU : Layer {
-  /// Throws InvalidArgument for units below 1.
+  /// Throws InvalidArgument for units below 1 and rates of dropout outside [0, 1).
   explicit GRU(const GruOptions& options);
   /// Makes the layer from the options in a file.
   static GRU from_config(LayerConfig& config);

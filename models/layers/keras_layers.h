@@ -18,6 +18,7 @@
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/preprocessing.h>
 #include <lockstep/models/layers/reshape.h>
+#include <lockstep/models/layers/simple_rnn.h>
 
 namespace lockstep {
 
@@ -54,6 +55,7 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<Rescaling>("Rescaling"),
                                          keras_class<Reshape>("Reshape"),
                                          keras_class<SeparableConv2D>("SeparableConv2D"),
+                                         keras_class<SimpleRNN>("SimpleRNN"),
                                          keras_class<Softmax>("Softmax"),
                                          keras_class<StochasticDepth>("StochasticDepth"),
                                          keras_class<Subtract>("Subtract"),

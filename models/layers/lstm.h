@@ -29,15 +29,17 @@ struct LstmOptions {
   Constraint kernel_constraint{};
   Constraint recurrent_constraint{};
   Constraint bias_constraint{};
+  double dropout = 0;            ///< of the inputs, by one mask for all time steps, in training
+  double recurrent_dropout = 0;  ///< the same for the state in products with recurrent_kernel; slow
   std::string name{};
   ///@}
 };
 
 /// Keras' LSTM: (time, features) -> (units) or, with `return_sequences`, (time, units). Weights, with the gates in the
 /// order i, f, c, o: kernel (features, 4 units), recurrent_kernel (units, 4 units), which starts orthogonal, and bias
-/// (4 units). Fast only with Keras' defaults for the options from go_backwards to use_bias, which use cuDNN on GPUs.
+/// (4 units). Fast only with Keras' defaults for the options from activation to use_bias, which use cuDNN on GPUs.
 struct LSTM : Layer {
-  /// Throws InvalidArgument for units below 1.
+  /// Throws InvalidArgument for units below 1 and rates of dropout outside [0, 1).
   explicit LSTM(const LstmOptions& options);
   /// Makes the layer from the options in a file.
   static LSTM from_config(LayerConfig& config);

@@ -3,23 +3,28 @@
 #include <cstdint>
 #include <utility>
 
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/shapes.h>
+#include <lockstep/kernels/random/dropout.h>
 #include <lockstep/kernels/recurrence/composed_recurrence.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/layers/naming.h>
+#include <lockstep/models/layers/random_draws.h>
 
-// Shared by the recurrent layers, LSTM and GRU.
+// Shared by the recurrent layers, LSTM, GRU and SimpleRNN.
 
 namespace lockstep {
 
 /// The ops of a recurrent layer; arguments are x, kernel, recurrent kernel and bias.
 struct RecurrentOps {
-  /// Used for Keras' default options; the last argument is return_sequences.
+  /// Used for Keras' default options; the last argument is return_sequences. Null if there is no such op.
   Tensor (*usual)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool);
   /// Used for all other options.
-  Tensor (*composed)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrenceOptions&);
+  Tensor (*composed)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrenceOptions&,
+                     const RecurrentDropout&);
 };
 
 /// Lists the options of a recurrent layer, and Keras' options that are not supported.
@@ -30,15 +35,14 @@ void list_recurrent(LayerConfig& config, Options& options) {
   for (const char* key : {"return_state", "stateful"}) config.fixed(key, false);
   config.option("units", options.units);
   config.option("activation", options.activation);
-  config.option("recurrent_activation", options.recurrent_activation);
+  if constexpr (requires { options.recurrent_activation; })
+    config.option("recurrent_activation", options.recurrent_activation);
   config.option("use_bias", options.use_bias);
   config.option("kernel_initializer", options.kernel_initializer);
   config.option("recurrent_initializer", options.recurrent_initializer);
   config.option("bias_initializer", options.bias_initializer);
-  if constexpr (requires { options.unit_forget_bias; })
-    config.option("unit_forget_bias", options.unit_forget_bias);
-  else
-    config.option("reset_after", options.reset_after);
+  if constexpr (requires { options.unit_forget_bias; }) config.option("unit_forget_bias", options.unit_forget_bias);
+  if constexpr (requires { options.reset_after; }) config.option("reset_after", options.reset_after);
   config.option("kernel_regularizer", options.kernel_regularizer);
   config.option("recurrent_regularizer", options.recurrent_regularizer);
   config.option("bias_regularizer", options.bias_regularizer);
@@ -46,7 +50,8 @@ void list_recurrent(LayerConfig& config, Options& options) {
   config.option("kernel_constraint", options.kernel_constraint);
   config.option("recurrent_constraint", options.recurrent_constraint);
   config.option("bias_constraint", options.bias_constraint);
-  for (const char* key : {"dropout", "recurrent_dropout"}) config.fixed(key, 0.0);
+  config.option("dropout", options.dropout);
+  config.option("recurrent_dropout", options.recurrent_dropout);
   // zero_output_for_mask has no effect, since there are no masks.
   for (const char* key : {"unroll", "seed", "implementation", "zero_output_for_mask"}) config.passed_over(key);
 }
@@ -54,9 +59,9 @@ void list_recurrent(LayerConfig& config, Options& options) {
 /// A recurrent layer with the weights kernel (features, gates * units), recurrent_kernel (units, gates * units) and
 /// bias. `Options` is the type of the layer's options.
 template <class Options>
-class RecurrentImpl : public LayerImpl {
+class RecurrentImpl final : public LayerImpl {
  public:
-  /// Throws InvalidArgument for units below 1.
+  /// Throws InvalidArgument for units below 1 and rates of dropout outside [0, 1).
   RecurrentImpl(const char* class_name, RecurrentOps ops, int gates, const Shape& bias_shape, const Options& options)
       : LayerImpl(options.name),
         class_name_(class_name),
@@ -65,6 +70,8 @@ class RecurrentImpl : public LayerImpl {
         bias_shape_(bias_shape),
         options_(options) {
     require(options.units >= 1, "{} needs at least 1 unit, got {}", class_name, options.units);
+    for (const double rate : {options.dropout, options.recurrent_dropout})
+      require(rate >= 0 && rate < 1, "{} needs rates of dropout of at least 0 and below 1, got {}", class_name, rate);
   }
 
   std::string_view class_name() const override { return class_name_; }
@@ -82,27 +89,49 @@ class RecurrentImpl : public LayerImpl {
   }
 
   /// x (n, time, features) -> (n, time, units) with return_sequences, else (n, units).
-  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const RecurrenceOptions options = formula();
-    if (options_.use_bias && options == RecurrenceOptions{.return_sequences = options.return_sequences})
-      return ops_.usual(inputs[0], kernel_.value(), recurrent_kernel_.value(), bias_.value(), options.return_sequences);
-    const Tensor bias = options_.use_bias ? bias_.value() : Tensor();
-    return ops_.composed(inputs[0], kernel_.value(), recurrent_kernel_.value(), bias, options);
+    const RecurrenceOptions usual{.go_backwards = options.go_backwards, .return_sequences = options.return_sequences};
+    const RecurrentDropout dropout = call.mode == Mode::train ? draw_dropout(inputs[0]) : RecurrentDropout();
+    if (ops_.usual == nullptr || !options_.use_bias || options != usual || dropout.state.defined())
+      return ops_.composed(inputs[0], kernel_.value(), recurrent_kernel_.value(), value_if_any(bias_), options,
+                           dropout);
+    Tensor x = dropout.input.defined() ? inputs[0] * dropout.input : inputs[0];
+    if (options.go_backwards) x = flip(x, {1});
+    return ops_.usual(x, kernel_.value(), recurrent_kernel_.value(), bias_.value(), options.return_sequences);
   }
 
   void describe(LayerConfig& config) const override { write_options(config, list_recurrent<Options>, options_); }
 
+  RandomDraws* random_draws() override {
+    return options_.dropout > 0 || options_.recurrent_dropout > 0 ? &draws_ : nullptr;
+  }
+
  private:
   RecurrenceOptions formula() const {
     RecurrenceOptions formula{.activation = options_.activation,
-                              .recurrent_activation = options_.recurrent_activation,
                               .go_backwards = options_.go_backwards,
                               .return_sequences = options_.return_sequences};
+    if constexpr (requires { options_.recurrent_activation; })
+      formula.recurrent_activation = options_.recurrent_activation;
     if constexpr (requires { options_.reset_after; }) formula.reset_after = options_.reset_after;
     return formula;
   }
 
+  /// The factors for a batch x. As in Keras, the gates share those of the input unless the state has some, too.
+  RecurrentDropout draw_dropout(const Tensor& x) {
+    const auto draw = [&](double rate, std::int64_t inputs) {
+      if (rate == 0) return Tensor();
+      const std::int64_t parts = options_.recurrent_dropout > 0 ? gates_ : 1;
+      return dropout(Tensor::full({x.dim(0), parts, inputs}, 1), static_cast<float>(rate), draws_.next());
+    };
+    RecurrentDropout factors{.input = draw(options_.dropout, x.dim(2))};
+    factors.state = draw(options_.recurrent_dropout, options_.units);
+    return factors;
+  }
+
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
+    draws_.start(seed.key(3));
     const std::int64_t sums = gates_ * options_.units;
     kernel_ = add_weight(
         {.name = "kernel", .shape = {inputs[0][1], sums}, .initializer = options_.kernel_initializer(seed.key(0))},
@@ -121,6 +150,7 @@ class RecurrentImpl : public LayerImpl {
   int gates_;
   Shape bias_shape_;
   Options options_;
+  RandomDraws draws_;
   Variable kernel_;
   Variable recurrent_kernel_;
   Variable bias_;

@@ -115,10 +115,10 @@ TEST(ComposedRecurrence, GivesWhatTheOpsGive) {
       return all;
     };
     const auto expected = results([&] { return kind.op(in[0], in[1], in[2], in[3], true); });
-    const auto found = results([&] { return op(in[0], in[1], in[2], in[3], {.return_sequences = true}); });
+    const auto found = results([&] { return op(in[0], in[1], in[2], in[3], {.return_sequences = true}, {}); });
     for (std::size_t i = 0; i < found.size(); ++i)
       expect_close(found[i], expected[i].to_vector<double>(), length_here(20 * 5));
-    const Tensor none = op(in[0], in[1], in[2], {}, {});
+    const Tensor none = op(in[0], in[1], in[2], {}, {}, {});
     expect_close(none, kind.op(in[0], in[1], in[2], Tensor::zeros(in[3].shape()), false).to_vector<double>(),
                  length_here(20));
   }
@@ -133,6 +133,15 @@ TEST(ComposedRecurrence, GoesBackwards) {
   const Tensor bias = random_tensor({8}, 4);
   expect_same_bits(lstm(x, kernel, recurrent, bias, {.go_backwards = true, .return_sequences = true}),
                    lstm(concat(steps, 1), kernel, recurrent, bias, RecurrenceOptions{.return_sequences = true}));
+}
+
+TEST(ComposedRecurrence, NamesFactorsOfDropoutThatDoNotFit) {
+  const std::vector<Tensor> in{random_tensor({4, 5, 3}, 1), random_tensor({3, 8}, 2), random_tensor({2, 8}, 3)};
+  const auto run = [&](const RecurrentDropout& dropout) { return lstm(in[0], in[1], in[2], {}, {}, dropout); };
+  EXPECT_ERROR(InvalidArgument, "lstm: the factors of dropout must be f32 (4, 4, 3) or (4, 1, 3), got f32 (4, 3)",
+               run({.input = Tensor::full({4, 3}, 1)}));
+  EXPECT_ERROR(InvalidArgument, "must be f32 (4, 4, 2) or (4, 1, 2), got f32 (4, 2, 2)",
+               run({.state = Tensor::full({4, 2, 2}, 1)}));
 }
 
 }  // namespace

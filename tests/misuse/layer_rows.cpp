@@ -13,6 +13,8 @@ Rows more_layer_rows() {
   return {
       misuse<InvalidArgument>("GRU", "no units", {"GRU", "got 0"}, [] { GRU({.units = 0}); }),
       misuse<InvalidArgument>("GRU", "vectors", {"GRU", "(4)"}, [] { called(GRU({.units = 2}), {{4}}); }),
+      misuse<InvalidArgument>("SimpleRNN", "all inputs dropped", {"SimpleRNN", "got 1"},
+                              [] { SimpleRNN({.units = 2, .dropout = 1}); }),
       misuse<InvalidArgument>("LSTM", "no units", {"LSTM", "got 0"}, [] { LSTM({.units = 0}); }),
       misuse<InvalidArgument>("Dense", "two inputs", {"Dense", "got 2"},
                               [] {

@@ -18,11 +18,14 @@ struct Sizes {
 
 double sigmoid(double z) { return 1 / (1 + std::exp(-z)); }
 
-/// A recurrent layer as loops over x, kernel, recurrent_kernel and bias.
+/// A recurrent layer as loops over x, kernel, recurrent_kernel and bias, and perhaps the factors of dropout.
 class PlainRecurrence {
  public:
   PlainRecurrence(const Sizes& sizes, std::int64_t gates, const Values& in)
-      : sizes_(sizes), gates_(gates), x_(in[0]), kernel_(in[1]), recurrent_(in[2]), bias_(in[3]) {}
+      : sizes_(sizes), gates_(gates), x_(in[0]), kernel_(in[1]), recurrent_(in[2]), bias_(in[3]) {
+    if (in.size() > 4) input_factors_ = in[4];
+    if (in.size() > 5) state_factors_ = in[5];
+  }
   virtual ~PlainRecurrence() = default;
 
   std::vector<double> run() const {
@@ -40,14 +43,15 @@ class PlainRecurrence {
     const std::int64_t column = gate * sizes_.units + u;
     double result = at(bias_, column);
     for (std::int64_t k = 0; k < sizes_.features; ++k)
-      result += at(x_, (row * sizes_.time + s) * sizes_.features + k) * at(kernel_, k * gates_ * sizes_.units + column);
+      result += at(x_, (row * sizes_.time + s) * sizes_.features + k) * factor(input_factors_, row, gate, k) *
+                at(kernel_, k * gates_ * sizes_.units + column);
     return result;
   }
-  double of_state(const std::vector<double>& h, std::int64_t gate, std::int64_t u) const {
+  double of_state(std::int64_t row, const std::vector<double>& h, std::int64_t gate, std::int64_t u) const {
     const std::int64_t column = gate * sizes_.units + u;
     double result = 0;
     for (std::int64_t k = 0; k < sizes_.units; ++k)
-      result += at(h, k) * at(recurrent_, k * gates_ * sizes_.units + column);
+      result += at(h, k) * factor(state_factors_, row, gate, k) * at(recurrent_, k * gates_ * sizes_.units + column);
     return result;
   }
   /// Bias of a state's product; it follows the biases of the input's products.
@@ -65,9 +69,19 @@ class PlainRecurrence {
     }
   }
 
+  /// The factor of input k for a gate, from (rows, gates or 1, inputs).
+  double factor(const std::vector<double>& factors, std::int64_t row, std::int64_t gate, std::int64_t k) const {
+    if (factors.empty()) return 1;
+    const std::int64_t inputs = &factors == &input_factors_ ? sizes_.features : sizes_.units;
+    const auto parts = static_cast<std::int64_t>(factors.size()) / (sizes_.rows * inputs);
+    return at(factors, (row * parts + (parts == 1 ? 0 : gate)) * inputs + k);
+  }
+
   Sizes sizes_;
   std::int64_t gates_;
   const std::vector<double>&x_, &kernel_, &recurrent_, &bias_;
+  std::vector<double> input_factors_{};
+  std::vector<double> state_factors_{};
 };
 
 /// Keras' LSTM; the gates i, f, c, o.
@@ -78,7 +92,7 @@ class PlainLstm final : public PlainRecurrence {
  private:
   double next(std::int64_t row, std::int64_t s, const std::vector<double>& before, std::int64_t u,
               double& c) const override {
-    const auto sum = [&](std::int64_t gate) { return of_input(row, s, gate, u) + of_state(before, gate, u); };
+    const auto sum = [&](std::int64_t gate) { return of_input(row, s, gate, u) + of_state(row, before, gate, u); };
     c = sigmoid(sum(1)) * c + sigmoid(sum(0)) * std::tanh(sum(2));
     return sigmoid(sum(3)) * std::tanh(c);
   }
@@ -92,7 +106,7 @@ class PlainGru final : public PlainRecurrence {
  private:
   double next(std::int64_t row, std::int64_t s, const std::vector<double>& before, std::int64_t u,
               double&) const override {
-    const auto state = [&](std::int64_t gate) { return of_state(before, gate, u) + state_bias(gate, u); };
+    const auto state = [&](std::int64_t gate) { return of_state(row, before, gate, u) + state_bias(gate, u); };
     const double update = sigmoid(of_input(row, s, 0, u) + state(0));
     const double reset = sigmoid(of_input(row, s, 1, u) + state(1));
     const double candidate = std::tanh(of_input(row, s, 2, u) + reset * state(2));
@@ -110,7 +124,7 @@ class PlainHardLstm final : public PlainRecurrence {
  private:
   double next(std::int64_t row, std::int64_t s, const std::vector<double>& before, std::int64_t u,
               double& c) const override {
-    const auto sum = [&](std::int64_t gate) { return of_input(row, s, gate, u) + of_state(before, gate, u); };
+    const auto sum = [&](std::int64_t gate) { return of_input(row, s, gate, u) + of_state(row, before, gate, u); };
     const auto softsign = [](double z) { return z / (1 + std::abs(z)); };
     c = hard_sigmoid(sum(1)) * c + hard_sigmoid(sum(0)) * softsign(sum(2));
     return hard_sigmoid(sum(3)) * softsign(c);
@@ -126,15 +140,28 @@ class PlainResetBeforeGru final : public PlainRecurrence {
   double next(std::int64_t row, std::int64_t s, const std::vector<double>& before, std::int64_t u,
               double&) const override {
     const auto gate = [&](std::int64_t number, std::int64_t unit) {
-      return hard_sigmoid(of_input(row, s, number, unit) + of_state(before, number, unit));
+      return hard_sigmoid(of_input(row, s, number, unit) + of_state(row, before, number, unit));
     };
     std::vector<double> reset = before;
     for (std::size_t k = 0; k < reset.size(); ++k) reset[k] *= gate(1, static_cast<std::int64_t>(k));
-    const double candidate = std::tanh(of_input(row, s, 2, u) + of_state(reset, 2, u));
+    const double candidate = std::tanh(of_input(row, s, 2, u) + of_state(row, reset, 2, u));
     return gate(0, u) * at(before, u) + (1 - gate(0, u)) * candidate;
   }
 };
 
+/// Keras' SimpleRNN.
+class PlainSimpleRnn final : public PlainRecurrence {
+ public:
+  PlainSimpleRnn(const Sizes& sizes, const Values& in) : PlainRecurrence(sizes, 1, in) {}
+
+ private:
+  double next(std::int64_t row, std::int64_t s, const std::vector<double>& before, std::int64_t u,
+              double&) const override {
+    return std::tanh(of_input(row, s, 0, u) + of_state(row, before, 0, u));
+  }
+};
+
+constexpr RecurrenceOptions usual;
 constexpr RecurrenceOptions hard_lstm{.activation = Activation::softsign,
                                       .recurrent_activation = Activation::hard_sigmoid};
 constexpr RecurrenceOptions reset_before{.recurrent_activation = Activation::hard_sigmoid, .reset_after = false};
@@ -144,7 +171,7 @@ Tensor composed(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_k
                 bool return_sequences) {
   RecurrenceOptions options = formula;
   options.return_sequences = return_sequences;
-  return op(x, kernel, recurrent_kernel, bias, options);
+  return op(x, kernel, recurrent_kernel, bias, options, {});
 }
 
 template <class Plain>
@@ -173,6 +200,23 @@ OpCase case_of(const RecurrentKind& kind, Plain plain, const Sizes& sizes) {
       .same_bits_on_any_threads = false};
 }
 
+/// An op with dropout: factors of the input for each of `input_gates`, and of the state for each of `state_gates`.
+OpCase dropout_case(const RecurrentKind& kind, Composed op, const RecurrenceOptions& options, Plain plain,
+                    std::int64_t input_gates, std::int64_t state_gates) {
+  const Sizes sizes{3, 4, 3, 2, true};
+  OpCase result = case_of(kind, plain, sizes);
+  result.name += fmt::format(", dropout for {} and {} gates", input_gates, state_gates);
+  result.inputs.push_back(random_tensor({sizes.rows, input_gates, sizes.features}, 5));
+  if (state_gates > 0) result.inputs.push_back(random_tensor({sizes.rows, state_gates, sizes.units}, 6));
+  result.optional = state_gates > 0 ? 3 : 2;  // the bias and the factors
+  result.run = [=](In in) {
+    RecurrenceOptions all = options;
+    all.return_sequences = true;
+    return op(in[0], in[1], in[2], in[3], all, {.input = in[4], .state = in.size() > 5 ? in[5] : Tensor()});
+  };
+  return result;
+}
+
 }  // namespace
 
 const std::vector<RecurrentKind>& recurrent_kinds() {
@@ -181,13 +225,14 @@ const std::vector<RecurrentKind>& recurrent_kinds() {
       {"gru", 3, 2, &gru},
       {"lstm with hard_sigmoid", 4, 1, &composed<composed_lstm, hard_lstm>},
       {"gru with reset before", 3, 1, &composed<composed_gru, reset_before>},
+      {"simple_rnn", 1, 1, &composed<&simple_rnn, usual>},
   };
   return all;
 }
 
 std::vector<OpCase> recurrence_cases() {
   const std::array plain{&run_plain<PlainLstm>, &run_plain<PlainGru>, &run_plain<PlainHardLstm>,
-                         &run_plain<PlainResetBeforeGru>};
+                         &run_plain<PlainResetBeforeGru>, &run_plain<PlainSimpleRnn>};
   std::vector<OpCase> cases;
   for (std::size_t kind = 0; kind < plain.size(); ++kind)
     for (const Sizes& sizes : {Sizes{1, 1, 1, 1}, Sizes{3, 1, 2, 4, true}, Sizes{4, 5, 3, 2}, Sizes{2, 7, 5, 3, true},
@@ -196,6 +241,12 @@ std::vector<OpCase> recurrence_cases() {
       cases.back().optional = kind < 2 ? 0 : 1;  // composed ones need no bias
       cases.back().is_large = sizes.rows > 4;
     }
+  const auto& kinds = recurrent_kinds();
+  cases.push_back(dropout_case(kinds[0], composed_lstm, usual, plain[0], 1, 0));
+  cases.push_back(dropout_case(kinds[0], composed_lstm, usual, plain[0], 4, 4));
+  cases.push_back(dropout_case(kinds[1], composed_gru, usual, plain[1], 3, 3));
+  cases.push_back(dropout_case(kinds[3], composed_gru, reset_before, plain[3], 3, 3));
+  cases.push_back(dropout_case(kinds[4], &simple_rnn, usual, plain[4], 1, 1));
   return cases;
 }
 

@@ -22,11 +22,12 @@ struct RecurrentKind {
   }
 };
 
-/// lstm, gru, and one formula of each that is composed of other ops.
+/// lstm, gru, one formula of each that is composed of other ops, and simple_rnn.
 const std::vector<RecurrentKind>& recurrent_kinds();
 
 /// Ops that are composed of others, for any formula.
-using Composed = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrenceOptions&);
+using Composed = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrenceOptions&,
+                            const RecurrentDropout&);
 inline constexpr Composed composed_lstm = &lstm;
 inline constexpr Composed composed_gru = &gru;
 

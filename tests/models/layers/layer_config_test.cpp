@@ -17,6 +17,7 @@
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/preprocessing.h>
 #include <lockstep/models/layers/reshape.h>
+#include <lockstep/models/layers/simple_rnn.h>
 
 #include "layer_test.h"
 
@@ -117,6 +118,12 @@ std::vector<Layer> unusual_layers() {
            .recurrent_constraint = UnitNorm(),
            .bias_constraint = NonNeg(),
            .name = "h"}),
+      SimpleRNN({.units = 3,
+                 .go_backwards = true,
+                 .activation = Activation::relu,
+                 .dropout = 0.25,
+                 .recurrent_dropout = 0.5,
+                 .name = "recurrent"}),
       Embedding({.input_dim = 5,
                  .output_dim = 2,
                  .embeddings_initializer = zeros,

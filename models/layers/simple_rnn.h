@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <lockstep/kernels/activation.h>
+#include <lockstep/models/layers/initializers.h>
+#include <lockstep/models/layers/layer.h>
+
+namespace lockstep {
+
+/// SimpleRNN's options.
+struct SimpleRnnOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults where it has any.
+  std::int64_t units = 0;
+  bool return_sequences = false;  ///< returns h of every time step instead of the last one
+  bool go_backwards = false;      ///< runs from the last time step to the first
+  Activation activation = Activation::tanh;
+  bool use_bias = true;
+  SeededInitializer kernel_initializer = glorot_uniform;
+  SeededInitializer recurrent_initializer = orthogonal;
+  SeededInitializer bias_initializer = zeros;
+  Regularizer kernel_regularizer{};
+  Regularizer recurrent_regularizer{};
+  Regularizer bias_regularizer{};
+  Constraint kernel_constraint{};
+  Constraint recurrent_constraint{};
+  Constraint bias_constraint{};
+  double dropout = 0;            ///< of the inputs, by one mask for all time steps, in training
+  double recurrent_dropout = 0;  ///< the same for the state in products with recurrent_kernel
+  std::string name{};
+  ///@}
+};
+
+/// Keras' SimpleRNN: h = activation(x kernel + bias + h recurrent_kernel), from 0; (time, features) -> (units) or, with
+/// `return_sequences`, (time, units). Weights: kernel (features, units), recurrent_kernel (units, units), which starts
+/// orthogonal, and bias (units).
+struct SimpleRNN : Layer {
+  /// Throws InvalidArgument for units below 1 and rates of dropout outside [0, 1).
+  explicit SimpleRNN(const SimpleRnnOptions& options);
+  /// Makes the layer from the options in a file.
+  static SimpleRNN from_config(LayerConfig& config);
+};
+
+}  // namespace lockstep
