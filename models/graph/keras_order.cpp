@@ -205,11 +205,6 @@ void add_layers(const NestedModel& model, std::set<const void*>& seen, std::vect
   }
 }
 
-/// Whether calls in training change variables of the layer.
-bool has_statistics(const LayerImpl& layer) {
-  return layer.trainable() && !std::ranges::all_of(layer.variables(), &Variable::trainable);
-}
-
 bool has_no_shared_parts(const NestedModel& model) {
   std::set<const void*> seen;
   const auto is_first = [&](const auto& self, const NestedModel& in) -> bool {
@@ -241,7 +236,7 @@ std::vector<int> keras_call_order(const std::vector<GraphCall>& calls, const std
 std::vector<int> running_order(const Network& network) {
   std::vector<int> times(network.layers().size(), 0);
   const bool moves_again = std::ranges::any_of(network.calls(), [&](const GraphCall& call) {
-    return ++times[call.layer] > 1 && has_statistics(network.layers()[call.layer].impl());
+    return ++times[call.layer] > 1 && network.layers()[call.layer].impl().has_statistics();
   });
   if (moves_again) return Parts(network, true).running_order();
   std::vector<int> order(network.calls().size());

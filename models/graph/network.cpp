@@ -182,6 +182,7 @@ void Network::build_layers(std::uint64_t seed) {
   bool made_variables = false;  // which all workers do together
   for (const GraphCall& call : calls_) {
     LayerImpl& layer = layers_[call.layer].impl();
+    require(!layer.is_inner(), "layer '{}' is called by the layer that holds it; call another one", layer.name());
     std::vector<Shape> inputs;
     for (const int from : call.inputs) inputs.push_back(from < 0 ? inputs_[-1 - from].shape : calls_[from].shape);
     if (!layer.is_built()) {

@@ -6,6 +6,7 @@
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/application_layers.h>
 #include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>
@@ -19,6 +20,7 @@
 #include <lockstep/models/layers/preprocessing.h>
 #include <lockstep/models/layers/reshape.h>
 #include <lockstep/models/layers/simple_rnn.h>
+#include <lockstep/models/layers/time_distributed.h>
 
 namespace lockstep {
 
@@ -28,6 +30,7 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<Average>("Average"),
                                          keras_class<AveragePooling2D>("AveragePooling2D"),
                                          keras_class<BatchNormalization>("BatchNormalization"),
+                                         keras_class<Bidirectional>("Bidirectional"),
                                          keras_class<Concatenate>("Concatenate"),
                                          keras_class<Conv2D>("Conv2D"),
                                          keras_class<Cropping2D>("Cropping2D"),
@@ -59,6 +62,7 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<Softmax>("Softmax"),
                                          keras_class<StochasticDepth>("StochasticDepth"),
                                          keras_class<Subtract>("Subtract"),
+                                         keras_class<TimeDistributed>("TimeDistributed"),
                                          keras_class<ZeroPadding2D>("ZeroPadding2D")};
 
 }  // namespace lockstep

@@ -1,11 +1,13 @@
 #include "lockstep/models/layers/layer.h"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/models/layers/naming.h>
 
 namespace lockstep {
 
@@ -34,6 +36,8 @@ void LayerImpl::set_dtype_policy(DTypePolicy policy) {
   dtype_policy_ = policy;
 }
 
+bool LayerImpl::has_statistics() const { return trainable_ && !std::ranges::all_of(variables_, &Variable::trainable); }
+
 std::int64_t LayerImpl::count_params() const {
   std::int64_t count = 0;
   for (const Variable& variable : variables_) count += variable.shape().elements();
@@ -56,7 +60,7 @@ std::string Layer::weight_name(const Variable& variable) const {
 }
 
 Variable LayerImpl::add_weight(VariableSpec spec, const Regularizer& regularizer, const Constraint& constraint) {
-  spec.name = fmt::format("{}/{}", name_, spec.name);
+  spec.name = fmt::format("{}{}/{}", outer_name_, name_, spec.name);
   if (!trainable_) spec.trainable = false;
   const bool is_penalized = regularizer && spec.trainable.value_or(true);  // as in Keras 3
   if (constraint) {
@@ -66,6 +70,22 @@ Variable LayerImpl::add_weight(VariableSpec spec, const Regularizer& regularizer
   Variable variable(std::move(spec));
   if (is_penalized) regularized_.emplace_back(variable, regularizer);
   return variables_.emplace_back(std::move(variable));
+}
+
+void LayerImpl::build_inner(const InnerLayer& inner, std::span<const Shape> inputs, const LayerSeed& seed) {
+  constexpr std::uint32_t sequences = 4;  // of an inner layer: its weights and random draws
+  LayerImpl& layer = *inner.layer;
+  require(!layer.is_built(), "{} '{}' cannot hold layer '{}', which has been built already: give it one of its own",
+          class_name(), name_, layer.name());
+  if (layer.name().empty()) layer.set_name(snake_case(layer.class_name()));
+  if (!trainable_) layer.set_trainable(false);
+  layer.outer_name_ = fmt::format("{}{}/", outer_name_, name_);
+  LayerSeed own = seed;
+  own.first += sequences * static_cast<std::uint32_t>(inner_layers_.size());
+  layer.build(inputs, own);
+  variables_.insert(variables_.end(), layer.variables_.begin(), layer.variables_.end());
+  regularized_.insert(regularized_.end(), layer.regularized_.begin(), layer.regularized_.end());
+  inner_layers_.push_back(inner);
 }
 
 Variable LayerImpl::constant_weight(VariableSpec spec) {

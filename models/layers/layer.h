@@ -36,9 +36,10 @@ struct LayerCall {
 struct LayerSeed {
   std::uint64_t seed = 0;    ///< the model's seed
   std::uint32_t stream = 0;  ///< the layer's index in the model
+  std::uint32_t first = 0;   ///< number of the layer's first sequence, for a layer inside another one
 
   /// The key of the layer's random sequence `number`, 0 to 15; for example one for each weight.
-  RandomKey key(std::uint32_t number) const { return {.seed = seed, .stream = stream * 16 + number}; }
+  RandomKey key(std::uint32_t number) const { return {.seed = seed, .stream = stream * 16 + first + number}; }
 };
 
 /// Properties of a class of layers that the network and training use.
@@ -61,6 +62,7 @@ struct LayerTraits {
 };
 
 class LayerConfig;
+class LayerImpl;
 class RandomDraws;
 
 /// Variables that Keras' weight files hold in one group.
@@ -68,6 +70,12 @@ struct WeightsPart {
   std::string group;      ///< within the layer's group, e.g. "vars"
   std::string name;       ///< of the inner layer that Keras has for them; empty for the layer itself
   std::size_t count = 0;  ///< number of variables
+};
+
+/// A layer that another layer calls.
+struct InnerLayer {
+  std::string group;  ///< of its variables in Keras' weight files, within the outer layer's group
+  std::shared_ptr<LayerImpl> layer;
 };
 
 /// A layer's computation and weights. All replicas use one object; per-replica state is in variables. Shapes are
@@ -118,8 +126,14 @@ class LayerImpl {
   }
   /// Whether build() has created the variables.
   bool is_built() const { return built_; }
-  /// The layer's variables in Keras' order.
+  /// Whether it is a layer inside another one, which calls it.
+  bool is_inner() const { return !outer_name_.empty(); }
+  /// The layers inside this one, in the order in which it built them.
+  const std::vector<InnerLayer>& inner_layers() const { return inner_layers_; }
+  /// The layer's variables in Keras' order, those of layers inside it included.
   const std::vector<Variable>& variables() const { return variables_; }
+  /// Whether calls in training change variables of the layer.
+  bool has_statistics() const;
   /// Number of elements of all variables.
   std::int64_t count_params() const;
   /// The sum of the regularizers' penalties on the calling replica's trainable weights; undefined if there are none.
@@ -130,8 +144,10 @@ class LayerImpl {
   explicit LayerImpl(std::string name, const LayerTraits& traits = {}) : name_(std::move(name)), traits_(traits) {}
   /// Creates the variables; called by build().
   virtual void make_weights(std::span<const Shape> /*inputs*/, const LayerSeed& /*seed*/) {}
-  /// Makes the variables of other layers, which this layer calls, its own.
-  void adopt_weights(std::vector<Variable> variables) { variables_ = std::move(variables); }
+  /// Builds a layer that `call` calls, as a layer inside this one: its variables are this layer's, too, under the names
+  /// "layer/inner/kernel", and it is frozen if this layer is. A layer without a name gets that of its class. A layer
+  /// that has inner layers has no other variables. Throws InvalidArgument for a layer that has been built.
+  void build_inner(const InnerLayer& inner, std::span<const Shape> inputs, const LayerSeed& seed);
   /// Creates a variable "layer/name" and appends it to `variables()`. Throws InvalidArgument that names it if the
   /// constraint uses axes that it does not have.
   Variable add_weight(VariableSpec spec, const Regularizer& regularizer = {}, const Constraint& constraint = {});
@@ -141,13 +157,15 @@ class LayerImpl {
   static Tensor value_if_any(const Variable& weight) { return weight.defined() ? weight.value() : Tensor(); }
 
  private:
-  std::string name_;  ///< empty until the model gives one
+  std::string name_;        ///< empty until the model gives one
+  std::string outer_name_;  ///< of the layer around this one, with those around that: "outer/"; empty if there is none
   LayerTraits traits_;
   bool built_ = false;
   bool trainable_ = true;
   DTypePolicy dtype_policy_ = current_dtype_policy();
   std::vector<Variable> variables_;
   std::vector<std::pair<Variable, Regularizer>> regularized_;
+  std::vector<InnerLayer> inner_layers_;
 };
 
 class Symbol;

@@ -10,6 +10,7 @@
 #include <lockstep/models/config/object_config.h>
 #include <lockstep/models/layers/keras_names.h>
 #include <lockstep/models/layers/layer.h>
+#include <lockstep/models/layers/layer_registry.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
@@ -182,6 +183,21 @@ void LayerConfig::option(const char* key, SeededInitializer& value) {
   const SeededInitializer known = find_initializer(*found);
   if (!known) refuse(key, *found, "one of Keras' initializers that this project has");
   value = known;
+}
+
+void LayerConfig::option(const char* key, std::shared_ptr<LayerImpl>& layer, int input_rank) {
+  Json own;
+  if (!is_reading() && layer) {
+    own = keras_object("keras.layers", layer->class_name());
+    own["config"] = written_config(*layer, layer->name());
+  }
+  const Json* found = exchange(key, own);
+  if (found == nullptr || found->is_null()) return;
+  const bool is_layer = found->is_object() && found->contains("class_name") && (*found)["class_name"].is_string() &&
+                        found->contains("config");
+  if (!is_layer) refuse(key, *found, "a layer");
+  LayerConfig inner((*found)["class_name"].get<std::string>(), (*found)["config"], input_rank);
+  layer = layer_from_config(inner).shared();
 }
 
 void LayerConfig::last_axis(const char* key) {

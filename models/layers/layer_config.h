@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@
 #include <lockstep/models/layers/regularizers.h>
 
 namespace lockstep {
+
+class LayerImpl;
 
 /// Writes or reads the options of a layer. Integers that are read must fit 32 bits, so that sizes computed from two of
 /// them do not overflow.
@@ -64,6 +67,11 @@ class LayerConfig : public OptionVisitor {
   /// An initializer. Written if it is one of the functions that take a key, such as glorot_uniform; otherwise left out,
   /// so that Keras uses its default.
   void option(const char* key, SeededInitializer& value);
+  /// A layer inside this one (InnerLayer), whose first input has `input_rank` axes, with the batch axis; null in files
+  /// for none.
+  void option(const char* key, std::shared_ptr<LayerImpl>& layer, int input_rank);
+  /// Rank of the layer's first input, with the batch axis; 0 when writing.
+  int input_rank() const { return input_rank_; }
   /// An option that must name the last axis: written as -1, also read as the axis's number in the layer's input.
   void last_axis(const char* key);
 
@@ -76,8 +84,6 @@ class LayerConfig : public OptionVisitor {
   std::optional<DTypePolicy> dtype_policy_{};
   int input_rank_ = 0;
 };
-
-class LayerImpl;
 
 /// The "config" of a layer: all its options, with `name` as its name. Throws Unsupported for a layer that files cannot
 /// hold.

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include <lockstep/kernels/array/elementwise.h>
@@ -56,14 +58,29 @@ void list_recurrent(LayerConfig& config, Options& options) {
   for (const char* key : {"unroll", "seed", "implementation", "zero_output_for_mask"}) config.passed_over(key);
 }
 
+/// A recurrent layer as Bidirectional uses it.
+class RecurrentLayerImpl : public LayerImpl {
+ public:
+  ///@{
+  /// Keras' options of these names.
+  virtual bool go_backwards() const = 0;
+  virtual bool return_sequences() const = 0;
+  ///@}
+  /// A layer of the same options that is not built, of this name and direction.
+  virtual std::shared_ptr<RecurrentLayerImpl> copy(std::string name, bool go_backwards) const = 0;
+
+ protected:
+  using LayerImpl::LayerImpl;
+};
+
 /// A recurrent layer with the weights kernel (features, gates * units), recurrent_kernel (units, gates * units) and
 /// bias. `Options` is the type of the layer's options.
 template <class Options>
-class RecurrentImpl final : public LayerImpl {
+class RecurrentImpl final : public RecurrentLayerImpl {
  public:
   /// Throws InvalidArgument for units below 1 and rates of dropout outside [0, 1).
   RecurrentImpl(const char* class_name, RecurrentOps ops, int gates, const Shape& bias_shape, const Options& options)
-      : LayerImpl(options.name),
+      : RecurrentLayerImpl(options.name),
         class_name_(class_name),
         ops_(ops),
         gates_(gates),
@@ -105,6 +122,19 @@ class RecurrentImpl final : public LayerImpl {
 
   RandomDraws* random_draws() override {
     return options_.dropout > 0 || options_.recurrent_dropout > 0 ? &draws_ : nullptr;
+  }
+
+  bool go_backwards() const override { return options_.go_backwards; }
+  bool return_sequences() const override { return options_.return_sequences; }
+
+  std::shared_ptr<RecurrentLayerImpl> copy(std::string name, bool go_backwards) const override {
+    Options options = options_;
+    options.name = std::move(name);
+    options.go_backwards = go_backwards;
+    auto copy = std::make_shared<RecurrentImpl>(class_name_, ops_, gates_, bias_shape_, options);
+    copy->set_trainable(trainable());
+    copy->set_dtype_policy(dtype_policy());
+    return copy;
   }
 
  private:

@@ -25,8 +25,9 @@ namespace {
 // "layers/<key>/vars". The key is the class name in snake case, with a number from the second layer of the class on, in
 // the order of `model.layers`; the layer's name is only an attribute. Layers without weights and the model itself have
 // an empty group "vars". A recurrent layer's "vars" is empty, too: its weights are in the group of its cell,
-// "layers/<key>/cell/vars"; those of an attention layer in the groups of its four inner layers. A nested model has its
-// own "layers" in its group. A layer that is used in several places is stored only in the first one.
+// "layers/<key>/cell/vars"; those of an attention layer in the groups of its four inner layers. A layer that was given
+// to another layer is a group in that layer's: "layers/<key>/forward_layer". A nested model has its own "layers" in its
+// group. A layer that is used in several places is stored only in the first one.
 
 const std::string layers_group = "layers";
 const std::string old_layers_group = "_layer_checkpoint_dependencies";  // name in tf_keras 2.12 to 2.14, at every level
@@ -41,7 +42,9 @@ struct VariablesGroup {
   std::string dataset(std::size_t variable) const { return fmt::format("{}/{}", path, variable); }
 };
 
+/// The variables that the group itself has; those of inner layers are in their own groups.
 std::vector<VariablesGroup> variables_of(const WeightsGroup& group) {
+  if (!group.layer.impl().inner_layers().empty()) return {};
   std::span<const Variable> rest = group.layer.impl().variables();
   std::vector<VariablesGroup> result;
   for (const WeightsPart& part : group.layer.impl().weights_parts()) {
@@ -53,9 +56,20 @@ std::vector<VariablesGroup> variables_of(const WeightsGroup& group) {
   return result;
 }
 
-/// Inner layers of Keras' recurrent and attention layers.
-bool is_inner_layer(std::string_view part) {
+/// Whether Keras' recurrent and attention layers have a part of this name.
+bool is_part(std::string_view part) {
   return part == "cell" || part.ends_with("_dense") || part == "_softmax" || part == "_dropout_layer";
+}
+
+/// The groups, each followed by those of the layers inside its layer.
+std::vector<WeightsGroup> with_inner_layers(std::vector<WeightsGroup> groups) {
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    std::vector<WeightsGroup> inside;
+    for (const InnerLayer& inner : groups[i].layer.impl().inner_layers())
+      inside.push_back({.path = fmt::format("{}/{}", groups[i].path, inner.group), .layer = Layer(inner.layer)});
+    groups.insert(groups.begin() + static_cast<std::ptrdiff_t>(i) + 1, inside.begin(), inside.end());
+  }
+  return groups;
 }
 
 /// The groups of a model.
@@ -69,6 +83,7 @@ class Groups {
 
   explicit Groups(const NestedModel& model) { add(model, ""); }
 
+  /// Those of the layers, without the layers inside layers.
   const std::vector<WeightsGroup>& layers() const { return layers_; }
   const std::vector<Other>& others() const { return others_; }
 
@@ -119,8 +134,8 @@ void check_variables(const hdf5::Reader& file, const WeightsGroup& group) {
 }
 
 /// Whether the file has a group for each layer with weights.
-bool has_all(const hdf5::Reader& file, const std::vector<WeightsGroup>& groups) {
-  return std::ranges::all_of(groups, [&](const WeightsGroup& group) {
+bool has_all(const hdf5::Reader& file, const std::vector<WeightsGroup>& layers) {
+  return std::ranges::all_of(with_inner_layers(layers), [&](const WeightsGroup& group) {
     return std::ranges::all_of(variables_of(group), [&](const VariablesGroup& part) {
       return part.variables.empty() || file.has_group(part.path);
     });
@@ -134,12 +149,10 @@ std::vector<WeightsGroup> groups_in(const hdf5::Reader& file, std::vector<Weight
                       file.path(), layers_group);
   for (WeightsGroup& group : groups) {  // "layers/<key>/layers/<key>"
     std::string renamed;
-    std::size_t component = 0;
     for (const auto part : std::views::split(group.path, '/')) {
       const std::string_view name(part.begin(), part.end());
-      fmt::format_to(std::back_inserter(renamed), "{}{}", component == 0 ? "" : "/",
-                     component % 2 == 0 ? std::string_view(old_layers_group) : name);
-      ++component;
+      fmt::format_to(std::back_inserter(renamed), "{}{}", renamed.empty() ? "" : "/",
+                     name == layers_group ? std::string_view(old_layers_group) : name);
     }
     group.path = renamed;
   }
@@ -151,6 +164,7 @@ class UnknownWeights {
  public:
   UnknownWeights(const hdf5::Reader& file, const std::vector<WeightsGroup>& groups) : file_(file) {
     for (const WeightsGroup& group : groups) {
+      paths_.insert(group.path);
       for (const VariablesGroup& part : variables_of(group))
         if (!part.variables.empty()) known_.insert(part.path);
       for (std::size_t end = group.path.find('/'); end != std::string::npos; end = group.path.find('/', end + 1))
@@ -173,10 +187,14 @@ class UnknownWeights {
   void check_layers(const std::string& layers) const {
     for (const std::string& layer : file_.names_in(layers)) {
       const std::string path = layers + "/" + layer;
-      check_layer(path, on_the_way_.contains(path));
-      for (const std::string& part : file_.names_in(path))
-        if (is_inner_layer(part)) check_layer(path + "/" + part, true);
+      check_layer_with_parts(path, on_the_way_.contains(path) && !paths_.contains(path));
     }
+  }
+
+  void check_layer_with_parts(const std::string& path, bool inner) const {
+    check_layer(path, inner);
+    for (const std::string& part : file_.names_in(path))
+      if (is_part(part) && !paths_.contains(path + "/" + part)) check_layer(path + "/" + part, true);
   }
 
   /// Whether a nested model's groups hold no weights at any depth, because all its layers are stored elsewhere. Also
@@ -192,23 +210,29 @@ class UnknownWeights {
     });
   }
 
-  /// `inner`: an inner layer or a nested model; Keras stores a nested model's optimizer and metrics with it.
+  /// `inner`: a part of a layer or a nested model; Keras stores a nested model's optimizer and metrics with it. Paths
+  /// of layers are the model's, so that cycles in the file end.
   void check_layer(const std::string& path, bool inner) const {
     check_vars(path + "/vars");
     for (const std::string& part : file_.names_in(path)) {
       const std::string whole = path + "/" + part;
+      if (paths_.contains(whole)) {
+        check_layer_with_parts(whole, false);
+        continue;
+      }
       if (on_the_way_.contains(whole)) {
         check_layers(whole);
         continue;
       }
       if (int looked_at = 0; part == layers_group && holds_nothing(whole, looked_at)) continue;
-      const bool is_known = inner ? part == "optimizer" || part == "metrics" : is_inner_layer(part);
+      const bool is_known = inner ? part == "optimizer" || part == "metrics" : is_part(part);
       require<InputError>(is_known || part == "vars" || part == "seed_generator",
                           "{}: has a layer that the model lacks: {:?}", file_.path(), whole);
     }
   }
 
   const hdf5::Reader& file_;
+  std::set<std::string> paths_;  ///< groups of the model's layers
   std::set<std::string> known_;
   std::set<std::string> on_the_way_;  ///< parent groups of known groups
 };
@@ -228,7 +252,7 @@ void write_weights(hdf5::Writer& file, const NestedModel& model) {
   add_empty_group(file, model_group, "functional");
   const Groups groups(model);
   for (const Groups::Other& other : groups.others()) add_empty_group(file, other.path + "/vars", other.name);
-  for (const WeightsGroup& group : groups.layers()) {
+  for (const WeightsGroup& group : with_inner_layers(groups.layers())) {
     const std::string own = group.path + "/vars";
     add_empty_group(file, own, group.layer.name());
     for (const VariablesGroup& part : variables_of(group)) {
@@ -239,8 +263,8 @@ void write_weights(hdf5::Writer& file, const NestedModel& model) {
   }
 }
 
-void read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& all) {
-  const std::vector<WeightsGroup> groups = groups_in(file, all);
+void read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& layers) {
+  const std::vector<WeightsGroup> groups = groups_in(file, with_inner_layers(layers));
   for (const WeightsGroup& group : groups) check_variables(file, group);
   UnknownWeights(file, groups).check_model();
   std::vector<std::pair<Variable, Tensor>> values;

@@ -20,8 +20,8 @@ struct WeightsGroup {
 /// Writes the groups and weights of `model` to an empty file.
 void write_weights(hdf5::Writer& file, const NestedModel& model);
 
-/// Sets the layers' weights from the file's groups. `groups` must cover all layers with weights in the file. Throws as
-/// load_weights.
-void read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& groups);
+/// Sets the layers' weights, those of layers inside them included, from the file's groups. `layers` must cover all
+/// layers with weights in the file. Throws as load_weights.
+void read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& layers);
 
 }  // namespace lockstep

@@ -114,6 +114,7 @@ Model make_model(const std::string& name) {
   if (name == "parts") return parts();
   if (name == "images") return images_model();
   if (name == "sequences") return sequences_model();
+  if (name == "wrapped") return wrapped_model();
   fail("there is no model '{}'", name);
 }
 

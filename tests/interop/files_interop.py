@@ -37,6 +37,16 @@ def sequential():
     return model
 
 
+def recurrent():
+    """Layers in layers, one of which is not trainable."""
+    model = keras.Sequential([keras.Input((6, 4)), layers.TimeDistributed(layers.Dense(8, activation="tanh")),
+                              layers.Bidirectional(layers.LSTM(3, return_sequences=True), merge_mode="mul"),
+                              layers.TimeDistributed(layers.BatchNormalization()),
+                              layers.Bidirectional(layers.SimpleRNN(4, recurrent_dropout=0.5, kernel_regularizer="l2"))])
+    model.layers[0].trainable = False
+    return model
+
+
 def nested():
     """A model with two inputs and two results that is called twice, with a layer whose name the outer model also
     uses."""
@@ -93,9 +103,10 @@ def mixed_by_keras():
 
 # The models that lockstep makes, with the shapes of their inputs; the inputs of "shared" are ids below 9.
 OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15, 4)], "sequences": [(54,)],
+        "wrapped": [(6, 4)],
         "mixed": [(10, 10, 3)], "parts": [(4,), (4,)]}
-THEIRS = {"sequential": sequential, "nested": nested, "regularized": regularized, "formulas": formulas,
-          "mixed_by_keras": mixed_by_keras}
+THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "regularized": regularized,
+          "formulas": formulas, "mixed_by_keras": mixed_by_keras}
 
 
 class Files:
@@ -143,11 +154,16 @@ def check_layers(model, opened):
         if "layers" in layer["config"]:
             check_layers(layer, opened.get_layer(layer["name"]))
             continue
-        theirs = json.loads(json.dumps(opened.get_layer(layer["name"]).get_config()))
-        for key, value in layer["config"].items():
-            if not key.endswith("_initializer"):
-                same = theirs[key] in (value, [value])  # LayerNormalization keeps its axis as a list
-                assert same, f"{layer['name']}: {key} is {value}, Keras has {theirs[key]}"
+        check_options(layer["config"], json.loads(json.dumps(opened.get_layer(layer["name"]).get_config())))
+
+
+def check_options(options, theirs):
+    for key, value in options.items():
+        if key in ("layer", "backward_layer"):
+            check_options(value["config"], theirs[key]["config"])
+        elif not key.endswith("_initializer"):
+            same = theirs[key] in (value, [value])  # LayerNormalization keeps its axis as a list
+            assert same, f"{options['name']}: {key} is {value}, Keras has {theirs[key]}"
 
 
 def check_config(path):

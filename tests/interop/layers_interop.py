@@ -37,6 +37,20 @@ def sequences():
     return keras.Model(vector, layers.Dense(4)(layers.GRU(5)(x)))
 
 
+def wrapped():
+    """Bidirectional with each merge mode and TimeDistributed, in each other too, and SimpleRNN."""
+    sequence = keras.Input((6, 4))
+    x = layers.Bidirectional(layers.LSTM(3, return_sequences=True))(sequence)
+    x = layers.TimeDistributed(layers.Dense(8, activation="tanh"))(x)
+    backward = layers.SimpleRNN(4, return_sequences=True, go_backwards=True)
+    x = layers.Bidirectional(layers.GRU(4, return_sequences=True), merge_mode="sum", backward_layer=backward)(x)
+    x = layers.TimeDistributed(layers.BatchNormalization())(x)
+    x = layers.Bidirectional(layers.SimpleRNN(8, return_sequences=True, activation="softsign"), merge_mode="mul")(x)
+    x = layers.TimeDistributed(layers.Reshape((4, 2)))(x)
+    x = layers.TimeDistributed(layers.Bidirectional(layers.LSTM(3), merge_mode="ave"))(x)
+    return keras.Model(sequence, layers.Bidirectional(layers.GRU(2, dropout=0.25, recurrent_dropout=0.5))(x))
+
+
 def all_activations():
     """Each activation as the argument of a layer and as a layer."""
     vector = keras.Input((12,))
@@ -75,7 +89,8 @@ def preprocessing():
     return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(x)))
 
 
-MODELS = {"preprocessing": preprocessing, "merges": merges, "images": images, "sequences": sequences, "all_activations": all_activations}
+MODELS = {"preprocessing": preprocessing, "merges": merges, "images": images, "sequences": sequences,
+          "wrapped": wrapped, "all_activations": all_activations}
 
 if __name__ == "__main__":
     keras_interop.main(MODELS)

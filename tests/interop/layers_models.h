@@ -6,6 +6,7 @@
 
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>
@@ -17,6 +18,8 @@
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/preprocessing.h>
 #include <lockstep/models/layers/reshape.h>
+#include <lockstep/models/layers/simple_rnn.h>
+#include <lockstep/models/layers/time_distributed.h>
 #include <lockstep/models/training/model.h>
 
 // The models of layers_interop.py.
@@ -56,6 +59,21 @@ inline Model sequences_model() {
       Reshape({.target_shape = {3, 3, 7}})(x));
   x = Reshape({.target_shape = {9, 5}})(Permute({.dims = {2, 3, 1}})(x));
   return {vector, Dense({.units = 4})(GRU({.units = 5})(x))};
+}
+
+inline Model wrapped_model() {
+  const Symbol sequence = Input({6, 4});
+  Symbol x = Bidirectional(LSTM({.units = 3, .return_sequences = true}))(sequence);
+  x = TimeDistributed(Dense({.units = 8, .activation = Activation::tanh}))(x);
+  const SimpleRNN backward({.units = 4, .return_sequences = true, .go_backwards = true});
+  x = Bidirectional(GRU({.units = 4, .return_sequences = true}),
+                    {.merge_mode = MergeMode::sum, .backward_layer = backward})(x);
+  x = TimeDistributed(BatchNormalization())(x);
+  x = Bidirectional(SimpleRNN({.units = 8, .return_sequences = true, .activation = Activation::softsign}),
+                    {.merge_mode = MergeMode::mul})(x);
+  x = TimeDistributed(Reshape({.target_shape = {4, 2}}))(x);
+  x = TimeDistributed(Bidirectional(LSTM({.units = 3}), {.merge_mode = MergeMode::ave}))(x);
+  return {sequence, Bidirectional(GRU({.units = 2, .dropout = 0.25, .recurrent_dropout = 0.5}))(x)};
 }
 
 inline Model all_activations_model() {
@@ -101,6 +119,7 @@ inline Model preprocessing_model() {
 inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "images") return images_model();
   if (name == "sequences") return sequences_model();
+  if (name == "wrapped") return wrapped_model();
   if (name == "all_activations") return all_activations_model();
   if (name == "merges") return merges_model();
   if (name == "preprocessing") return preprocessing_model();

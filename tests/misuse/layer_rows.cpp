@@ -15,6 +15,10 @@ Rows more_layer_rows() {
       misuse<InvalidArgument>("GRU", "vectors", {"GRU", "(4)"}, [] { called(GRU({.units = 2}), {{4}}); }),
       misuse<InvalidArgument>("SimpleRNN", "all inputs dropped", {"SimpleRNN", "got 1"},
                               [] { SimpleRNN({.units = 2, .dropout = 1}); }),
+      misuse<InvalidArgument>("Bidirectional", "no recurrent layer", {"Bidirectional", "Dense"},
+                              [] { Bidirectional(Dense({.units = 2})); }),
+      misuse<InvalidArgument>("TimeDistributed", "vectors", {"TimeDistributed", "(4)"},
+                              [] { called(TimeDistributed(Dense({.units = 2})), {{4}}); }),
       misuse<InvalidArgument>("LSTM", "no units", {"LSTM", "got 0"}, [] { LSTM({.units = 0}); }),
       misuse<InvalidArgument>("Dense", "two inputs", {"Dense", "got 2"},
                               [] {

@@ -68,14 +68,26 @@ std::vector<double> kept_copy_weights(const Strategy& strategy, const Variable& 
   return concatenate(strategy.state()->cluster(), backup_place, variable.state().copy_weights());
 }
 
+void add_with_inner(LayerImpl& layer, std::vector<LayerImpl*>& layers) {
+  layers.push_back(&layer);
+  for (const InnerLayer& inner : layer.inner_layers()) add_with_inner(*inner.layer, layers);
+}
+
+/// The layers of the model, each followed by those inside it.
+std::vector<LayerImpl*> all_layers(const Model& model) {
+  std::vector<LayerImpl*> layers;
+  for (const Layer& layer : model.network().layers()) add_with_inner(layer.impl(), layers);
+  return layers;
+}
+
 /// For each replica of this process, how often it has drawn random numbers in the layer; empty if the layer draws none.
-std::vector<std::uint64_t> counts_of(const Layer& layer) {
-  const RandomDraws* const draws = layer.impl().random_draws();
+std::vector<std::uint64_t> counts_of(LayerImpl& layer) {
+  const RandomDraws* const draws = layer.random_draws();
   return draws != nullptr ? draws->counts() : std::vector<std::uint64_t>();
 }
 
 /// For each replica of all workers, how often it has drawn random numbers in the layer.
-std::vector<std::uint64_t> kept_draws(const Strategy& strategy, const Layer& layer) {
+std::vector<std::uint64_t> kept_draws(const Strategy& strategy, LayerImpl& layer) {
   const std::vector<std::uint64_t> own = counts_of(layer);
   const std::vector<double> all =
       concatenate(strategy.state()->cluster(), backup_place, std::vector<double>(own.begin(), own.end()));
@@ -115,7 +127,7 @@ Json metadata_of(const Model& model, const TrainingProgress& progress, const Opt
   Json policies = Json::array();
   for (const Layer& layer : model.network().layers()) policies.push_back(name(layer.impl().dtype_policy()));
   Json draws = Json::array();
-  for (const Layer& layer : model.network().layers()) draws.push_back(kept_draws(model.strategy(), layer));
+  for (LayerImpl* const layer : all_layers(model)) draws.push_back(kept_draws(model.strategy(), *layer));
   Json copy_weights = Json::array();
   for (const Variable& variable : model.variables())
     copy_weights.push_back(to_json(kept_copy_weights(model.strategy(), variable)));
@@ -172,8 +184,9 @@ class Contents {
         variables[i].state().set_copy_weight(static_cast<int>(copy), copy_weights_[i][copy]);
       }
     }
+    const std::vector<LayerImpl*> layers = all_layers(model);
     for (std::size_t i = 0; i < draws_.size(); ++i)
-      if (RandomDraws* const draws = model.network().layers()[i].impl().random_draws()) draws->set_counts(draws_[i]);
+      if (RandomDraws* const draws = layers[i]->random_draws()) draws->set_counts(draws_[i]);
     for (std::size_t i = 0; i < callbacks_.size(); ++i) callbacks_[i]->load_state(states_[i]);
     progress = progress_;
   }
@@ -229,14 +242,14 @@ class Contents {
 
   void read_draws(const Json& json, const Model& model) {
     draws_ = json.at("draws").get<std::vector<std::vector<std::uint64_t>>>();
-    const std::vector<Layer>& layers = model.network().layers();
+    const std::vector<LayerImpl*> layers = all_layers(model);
     check_count(draws_.size(), layers.size(), "layers");
     for (std::size_t i = 0; i < layers.size(); ++i) {
       std::vector<std::uint64_t>& draws = draws_[i];
       if (!draws.empty())
         draws = for_local_replicas(model.strategy(), draws, [](const auto& all) { return std::ranges::max(all); });
-      check_count(draws.size(), counts_of(layers[i]).size(),
-                  fmt::format("sequences of random numbers in layer '{}'", layers[i].name()));
+      check_count(draws.size(), counts_of(*layers[i]).size(),
+                  fmt::format("sequences of random numbers in layer '{}'", layers[i]->name()));
     }
   }
 

@@ -3,6 +3,7 @@
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/application_layers.h>
 #include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>
@@ -18,6 +19,7 @@
 #include <lockstep/models/layers/preprocessing.h>
 #include <lockstep/models/layers/reshape.h>
 #include <lockstep/models/layers/simple_rnn.h>
+#include <lockstep/models/layers/time_distributed.h>
 
 #include "layer_test.h"
 
@@ -124,6 +126,11 @@ std::vector<Layer> unusual_layers() {
                  .dropout = 0.25,
                  .recurrent_dropout = 0.5,
                  .name = "recurrent"}),
+      Bidirectional(GRU({.units = 3, .recurrent_dropout = 0.5}),
+                    {.merge_mode = MergeMode::sum,
+                     .backward_layer = LSTM({.units = 3, .go_backwards = true, .name = "backwards"}),
+                     .name = "both"}),
+      TimeDistributed(Bidirectional(LSTM({.units = 3})), "each"),
       Embedding({.input_dim = 5,
                  .output_dim = 2,
                  .embeddings_initializer = zeros,
@@ -224,6 +231,15 @@ TEST(LayerConfig, ReadsKeras2) {
   EXPECT_EQ(config_of(layer_of("BatchNormalization", {{"name", "x"}, {"axis", {3}}}))["axis"], -1);
 }
 
+TEST(LayerConfig, MakesTheBackwardLayerThatAFileLacks) {
+  const Json gru = config_of(GRU({.units = 2, .name = "gru"}));
+  const Layer layer =
+      layer_of("Bidirectional", {{"name", "x"}, {"layer", {{"class_name", "GRU"}, {"config", gru}}}}, 3);
+  EXPECT_EQ(config_of(layer)["layer"]["config"]["name"], "forward_gru");
+  EXPECT_EQ(config_of(layer)["backward_layer"]["config"]["name"], "backward_gru");
+  EXPECT_EQ(config_of(layer)["backward_layer"]["config"]["go_backwards"], true);
+}
+
 TEST(LayerConfig, KeepsWhatDoesNotTrain) {
   const Layer layer = layer_of("Dense", {{"name", "x"}, {"trainable", false}, {"units", 2}});
   layer.impl().build(std::vector<Shape>{{3}}, {});
@@ -270,6 +286,12 @@ TEST(LayerConfig, SaysWhatALayerCannotBe) {
                layer_of("Dense", {{"name", "x"}, {"units", 3}, {"lora_rank", 4}}));
   EXPECT_ERROR(InputError, "kernel_constraint cannot be \"radial\"; it must be null, MaxNorm, MinMaxNorm, NonNeg or",
                layer_of("Dense", {{"name", "x"}, {"units", 2}, {"kernel_constraint", "radial"}}));
+  EXPECT_ERROR(InputError, "layer 'x' (TimeDistributed): layer cannot be 3; it must be a layer",
+               layer_of("TimeDistributed", {{"name", "x"}, {"layer", 3}}));
+  EXPECT_ERROR(InputError, "layer 'x': TimeDistributed needs a layer", layer_of("TimeDistributed", {{"name", "x"}}));
+  EXPECT_ERROR(InputError, "layer 'x': Bidirectional needs a layer", layer_of("Bidirectional", {{"name", "x"}}));
+  EXPECT_ERROR(InputError, "merge_mode cannot be null; it must be \"concat\" or \"sum\" or",
+               layer_of("Bidirectional", {{"name", "x"}, {"merge_mode", nullptr}}));
   EXPECT_ERROR(InputError, "axis cannot be 1; it must be -1",
                layer_of("BatchNormalization", {{"name", "x"}, {"axis", 1}}));
   EXPECT_ERROR(InputError, "layer 'x': Dense needs at least 1 unit", layer_of("Dense", {{"name", "x"}}));

@@ -12,12 +12,15 @@
 #include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/layers/gru.h>
 #include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>
+#include <lockstep/models/layers/time_distributed.h>
 #include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/training/sequential.h>
@@ -122,6 +125,32 @@ TEST_F(WeightsH5, HoldsARecurrentLayersWeightsInItsCell) {
   const Symbol input = Input({5, 4});
   EXPECT_THAT(load_failure(Network(input, Flatten()(input), 0)),
               HasSubstr("weights that the model lacks: group \"layers/lstm/cell/vars\" has 3"));
+}
+
+TEST_F(WeightsH5, HoldsTheWeightsOfLayersInLayersInGroupsOfTheirOwn) {
+  const auto model = [](std::uint64_t seed) {
+    const Symbol input = Input({2, 5, 4});
+    return Network(input, TimeDistributed(Bidirectional(GRU({.units = 3})))(input), seed);
+  };
+  const Network saved = model(1);
+  save_weights(saved, file_);
+  {
+    const hdf5::Reader file(file_);
+    const std::string both = "layers/time_distributed/layer";
+    EXPECT_THAT(file.names_in("layers/time_distributed"), ElementsAre("layer", "vars"));
+    EXPECT_THAT(file.names_in(both), ElementsAre("backward_layer", "forward_layer", "vars"));
+    EXPECT_THAT(file.names_in(both + "/vars"), IsEmpty());
+    EXPECT_THAT(file.attribute(both + "/forward_layer/vars", "name"), ElementsAre("forward_gru"));
+    EXPECT_THAT(file.names_in(both + "/backward_layer/cell/vars"), ElementsAre("0", "1", "2"));
+  }
+  const Network loaded = model(2);
+  load_weights(loaded, file_);
+  EXPECT_EQ(weights_of(loaded), weights_of(saved));
+  const Symbol input = Input({2, 5, 4});
+  EXPECT_THAT(load_failure(Network(input, TimeDistributed(GRU({.units = 3}))(input), 0)),
+              HasSubstr("has no weights for layer 'gru': there is no group"));
+  EXPECT_THAT(load_failure(Network(input, TimeDistributed(Flatten())(input), 0)),
+              HasSubstr("has a layer that the model lacks: \"layers/time_distributed/layer/backward_layer\""));
 }
 
 TEST_F(WeightsH5, CountsLayersInTheOrderOfKeras) {

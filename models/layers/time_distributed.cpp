@@ -1,0 +1,92 @@
+#include "lockstep/models/layers/time_distributed.h"
+
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/models/layers/inner_call.h>
+#include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_config.h>
+
+namespace lockstep {
+namespace {
+
+struct TimeDistributedOptions {
+  std::string name{};
+  std::shared_ptr<LayerImpl> layer{};
+};
+
+void list(LayerConfig& config, TimeDistributedOptions& options) {
+  config.option("layer", options.layer, config.input_rank() - 1);
+}
+
+/// (first, ...) followed by the axes of `rest` from `axis` on.
+Shape with_rest(Shape first, const Shape& rest, int axis) {
+  for (int i = axis; i < rest.rank(); ++i) first.push_back(rest[i]);
+  return first;
+}
+
+class TimeDistributedImpl final : public LayerImpl {
+ public:
+  TimeDistributedImpl(std::string name, const std::shared_ptr<LayerImpl>& layer)
+      : LayerImpl(std::move(name), {.can_compute_in_bf16 = layer->traits().can_compute_in_bf16,
+                                    .can_be_captured = layer->traits().can_be_captured,
+                                    .looks_up_rows = layer->traits().looks_up_rows}),
+        layer_(layer) {}
+
+  std::string_view class_name() const override { return "TimeDistributed"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape step = shape_of_step(inputs);
+    return with_rest({inputs[0][0]}, layer_->output_shape(std::span(&step, 1)), 0);
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    const Tensor& x = inputs[0];
+    if (call.mode == Mode::train && layer_->has_statistics()) return by_step(x, call.mode);
+    const Tensor y = call_inner(*layer_, *this, reshape(x, with_rest({x.dim(0) * x.dim(1)}, x.shape(), 2)), call.mode);
+    return reshape(y, with_rest({x.dim(0), x.dim(1)}, y.shape(), 1));
+  }
+
+  void describe(LayerConfig& config) const override {
+    write_options<TimeDistributedOptions>(config, list, {.layer = layer_});
+  }
+
+ private:
+  Shape shape_of_step(std::span<const Shape> inputs) const {
+    const Shape& input = only_input(class_name(), inputs);
+    require(input.rank() >= 2, "TimeDistributed takes (time, ...) with at least one more axis, got {}", input);
+    return with_rest({}, input, 1);
+  }
+
+  Tensor by_step(const Tensor& x, Mode mode) {
+    std::vector<Tensor> results;
+    for (const Tensor& step : split(x, x.dim(1), 1)) {
+      const Tensor y = call_inner(*layer_, *this, reshape(step, with_rest({x.dim(0)}, x.shape(), 2)), mode);
+      results.push_back(reshape(y, with_rest({x.dim(0), 1}, y.shape(), 1)));
+    }
+    return concat(results, 1);
+  }
+
+  void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
+    const Shape step = shape_of_step(inputs);
+    build_inner({.group = "layer", .layer = layer_}, std::span(&step, 1), seed);
+  }
+
+  std::shared_ptr<LayerImpl> layer_;
+};
+
+}  // namespace
+
+TimeDistributed::TimeDistributed(const Layer& layer, std::string name)
+    : Layer(std::make_shared<TimeDistributedImpl>(std::move(name), layer.shared())) {}
+
+TimeDistributed TimeDistributed::from_config(LayerConfig& config) {
+  const auto options = read_options<TimeDistributedOptions>(config, list);
+  require(options.layer != nullptr, "TimeDistributed needs a layer");
+  return TimeDistributed(Layer(options.layer), options.name);
+}
+
+}  // namespace lockstep

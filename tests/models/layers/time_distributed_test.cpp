@@ -1,0 +1,64 @@
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/models/graph/network.h>
+#include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/time_distributed.h>
+
+#include "layer_test.h"
+
+namespace lockstep::test {
+namespace {
+
+Tensor step_of(const Tensor& x, std::int64_t step) {
+  Shape shape{x.dim(0)};
+  for (int axis = 2; axis < x.rank(); ++axis) shape.push_back(x.dim(axis));
+  return reshape(slice(x, 1, step, step + 1), shape);
+}
+
+TEST(TimeDistributedLayer, AppliesTheLayerToEveryStep) {
+  const auto kernel_of = [](const Layer& layer) { return weight(layer, 0); };
+  const TimeDistributed layer = built(TimeDistributed(Conv2D({.filters = 2, .kernel_size = {2, 2}})), {{3, 5, 4, 3}});
+  EXPECT_THAT(weights_of(layer), testing::ElementsAre("layer/conv2d/kernel (2, 2, 3, 2)", "layer/conv2d/bias (2)"));
+  EXPECT_EQ(shape_after(layer, {{3, 5, 4, 3}}), Shape({3, 4, 3, 2}));
+  const Conv2D alone = built(Conv2D({.filters = 2, .kernel_size = {2, 2}}), {{5, 4, 3}});
+  expect_same_bits(kernel_of(layer), kernel_of(alone));
+  const Tensor x = random_tensor({2, 3, 5, 4, 3}, 1);
+  const Tensor y = call(layer, {x});
+  for (std::int64_t step = 0; step < 3; ++step)
+    expect_close(step_of(y, step), call(alone, {step_of(x, step)}).to_vector<double>(), 12);
+}
+
+TEST(TimeDistributedLayer, NormalizesEachStepInTraining) {
+  const TimeDistributed layer = built(TimeDistributed(BatchNormalization({.momentum = 0.5})), {{2, 3}});
+  const BatchNormalization alone = built(BatchNormalization({.momentum = 0.5}), {{3}});
+  const Tensor x = random_tensor({4, 2, 3}, 1);
+  const Tensor y = call(layer, {x}, {.mode = Mode::train});
+  for (std::int64_t step = 0; step < 2; ++step)
+    expect_same_bits(step_of(y, step), call(alone, {dense_copy(step_of(x, step))}, {.mode = Mode::train}));
+  for (int statistic = 2; statistic < 4; ++statistic)
+    expect_same_bits(weight(layer, statistic), weight(alone, statistic));
+  expect_same_bits(call(layer, {x}), reshape(call(alone, {reshape(x, {8, 3})}), {4, 2, 3}));
+}
+
+TEST(TimeDistributedLayer, DropsElementsOfEachStep) {
+  const TimeDistributed layer = built(TimeDistributed(Dropout({.rate = 0.5})), {{2, 64}});
+  const Tensor y = call(layer, {Tensor::full({1, 2, 64}, 1)}, {.mode = Mode::train});
+  EXPECT_NE(step_of(y, 0).to_vector<float>(), step_of(y, 1).to_vector<float>());
+}
+
+TEST(TimeDistributedLayer, RefusesWhatItCannotTake) {
+  EXPECT_ERROR(InvalidArgument, "takes (time, ...) with at least one more axis, got (3)",
+               shape_after(TimeDistributed(Dense({.units = 2})), {Shape{3}}));
+  const Dense dense({.units = 2, .name = "shared"});
+  built(TimeDistributed(dense), {{3, 2}});
+  EXPECT_ERROR(InvalidArgument, "TimeDistributed 'layer' cannot hold layer 'shared', which has been built already",
+               built(TimeDistributed(dense), {{3, 2}}));
+  const Symbol x = Input({2});
+  EXPECT_ERROR(InvalidArgument, "layer 'shared' is called by the layer that holds it", Network(x, dense(x), 1));
+}
+
+}  // namespace
+}  // namespace lockstep::test
