@@ -9,7 +9,9 @@
 #include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/dot.h>
 #include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/einsum_dense.h>
 #include <lockstep/models/layers/embedding.h>
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/gru.h>
@@ -37,8 +39,10 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<CustomScaleLayer>("CustomScaleLayer"),
                                          keras_class<Dense>("Dense"),
                                          keras_class<DepthwiseConv2D>("DepthwiseConv2D"),
+                                         keras_class<Dot>("Dot"),
                                          keras_class<Dropout>("Dropout"),
                                          keras_class<ELU>("ELU"),
+                                         keras_class<EinsumDense>("EinsumDense"),
                                          keras_class<Embedding>("Embedding"),
                                          keras_class<Flatten>("Flatten"),
                                          keras_class<GRU>("GRU"),

@@ -207,6 +207,26 @@ void LayerConfig::last_axis(const char* key) {
   if (axis != -1 && axis != input_rank_ - 1) refuse(key, *found, "-1, the last axis");
 }
 
+void LayerConfig::sizes(const char* key, Shape& value) {
+  Json own = Json::array();
+  for (const std::int64_t size : value) own.push_back(size == -1 ? Json() : Json(size));
+  const Json* found = exchange(key, own);
+  if (found == nullptr) return;
+  const Json all = found->is_array() ? *found : Json::array({*found});
+  const bool fits = all.size() < static_cast<std::size_t>(Shape::max_rank) &&
+                    std::ranges::all_of(all, [](const Json& size) { return size.is_null() || is_whole(size); });
+  if (!fits) refuse(key, *found, "a whole number, or a list of these and null");
+  value = {};
+  for (const Json& size : all) value.push_back(size.is_null() ? -1 : size.get<std::int64_t>());
+}
+
+void LayerConfig::string_or_null(const char* key, std::string& value) {
+  const Json* found = exchange(key, value.empty() ? Json() : Json(value));
+  if (found == nullptr || found->is_null()) return;
+  if (!found->is_string()) refuse(key, *found, "text or null");
+  value = found->get<std::string>();
+}
+
 std::string Layer::get_config() const { return written_config(*impl_, name()).dump(); }
 
 Json written_config(const LayerImpl& layer, const std::string& name) {

@@ -74,6 +74,10 @@ class LayerConfig : public OptionVisitor {
   int input_rank() const { return input_rank_; }
   /// An option that must name the last axis: written as -1, also read as the axis's number in the layer's input.
   void last_axis(const char* key);
+  /// Sizes, of which -1 is null in files; also reads one number.
+  void sizes(const char* key, Shape& value);
+  /// A string; null in files if it is empty.
+  void string_or_null(const char* key, std::string& value);
 
  private:
   void read_dtype();

@@ -89,8 +89,22 @@ def preprocessing():
     return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(x)))
 
 
+def products():
+    """EinsumDense with its forms of equations, and Dot."""
+    sequence = keras.Input((6, 8))
+    queries = layers.EinsumDense("abc,cde->abde", (6, 2, 3), bias_axes="de")(sequence)
+    keys = layers.EinsumDense("abc,cde->adbe", (2, 6, 3), activation="tanh", bias_axes="e")(sequence)
+    mixed = layers.EinsumDense("ab...,bc->ac...", 4, bias_axes="c")(queries)
+    last = layers.EinsumDense("...x,xy->...y", 3)(keys)
+    scores = layers.Dot((2, 1))([layers.Reshape((4, 6))(mixed), layers.Reshape((6, 6))(last)])
+    cosine = layers.Dot(-1, normalize=True)([layers.Flatten()(queries), layers.Flatten()(keys)])
+    steps_of_any_number = layers.LSTM(3)(layers.EinsumDense("abc,cd->abd", (None, 4))(sequence))
+    return keras.Model(sequence, layers.Dense(3)(layers.Concatenate()([layers.Flatten()(scores), cosine,
+                                                                       steps_of_any_number])))
+
+
 MODELS = {"preprocessing": preprocessing, "merges": merges, "images": images, "sequences": sequences,
-          "wrapped": wrapped, "all_activations": all_activations}
+          "wrapped": wrapped, "all_activations": all_activations, "products": products}
 
 if __name__ == "__main__":
     keras_interop.main(MODELS)

@@ -9,7 +9,9 @@
 #include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/dot.h>
 #include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/einsum_dense.h>
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/gru.h>
 #include <lockstep/models/layers/layer_normalization.h>
@@ -115,6 +117,23 @@ inline Model preprocessing_model() {
   return {pictures, Dense({.units = 3})(Flatten()(x))};
 }
 
+inline Model products_model() {
+  const Symbol sequence = Input({6, 8});
+  const Symbol queries =
+      EinsumDense({.equation = "abc,cde->abde", .output_shape = {6, 2, 3}, .bias_axes = "de"})(sequence);
+  const Symbol keys = EinsumDense(
+      {.equation = "abc,cde->adbe", .output_shape = {2, 6, 3}, .activation = Activation::tanh, .bias_axes = "e"})(
+      sequence);
+  const Symbol mixed = EinsumDense({.equation = "ab...,bc->ac...", .output_shape = {4}, .bias_axes = "c"})(queries);
+  const Symbol last = EinsumDense({.equation = "...x,xy->...y", .output_shape = {3}})(keys);
+  const Symbol scores =
+      Dot({.axes = {2, 1}})({Reshape({.target_shape = {4, 6}})(mixed), Reshape({.target_shape = {6, 6}})(last)});
+  const Symbol cosine = Dot({.normalize = true})({Flatten()(queries), Flatten()(keys)});
+  const Symbol steps_of_any_number =
+      LSTM({.units = 3})(EinsumDense({.equation = "abc,cd->abd", .output_shape = {-1, 4}})(sequence));
+  return {sequence, Dense({.units = 3})(Concatenate()({Flatten()(scores), cosine, steps_of_any_number}))};
+}
+
 /// The model for a case of layers_interop.py, if it is one.
 inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "images") return images_model();
@@ -123,6 +142,7 @@ inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "all_activations") return all_activations_model();
   if (name == "merges") return merges_model();
   if (name == "preprocessing") return preprocessing_model();
+  if (name == "products") return products_model();
   return {};
 }
 

@@ -6,7 +6,9 @@
 #include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/dot.h>
 #include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/einsum_dense.h>
 #include <lockstep/models/layers/embedding.h>
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/gru.h>
@@ -163,6 +165,14 @@ std::vector<Layer> unusual_layers() {
       Normalization({.mean = {1, 2}, .variance = {3, 4}, .invert = true, .name = "ah"}),
       Rescaling({.scale = {0.5, 2}, .offset = {-1}, .name = "ai"}),
       StochasticDepth({.drop_path_rate = 0.25, .name = "aj"}),
+      EinsumDense({.equation = "abc,cde->abde",
+                   .output_shape = {-1, 2, 3},
+                   .activation = Activation::tanh,
+                   .bias_axes = "de",
+                   .name = "einsum_dense"}),
+      EinsumDense({.equation = "...x,xy->...y", .output_shape = {2}, .name = "einsum_dense_without_bias"}),
+      Dot({.axes = {2, 1}, .normalize = true, .name = "dot"}),
+      Dot({.axes = {-1}, .name = "dot_of_one_axis"}),
   };
 }
 

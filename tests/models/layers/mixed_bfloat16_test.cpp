@@ -16,7 +16,9 @@
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/dot.h>
 #include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/einsum_dense.h>
 #include <lockstep/models/layers/embedding.h>
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/gru.h>
@@ -61,6 +63,11 @@ std::vector<Case> cases() {
       {"Dense", make<Dense>(DenseOptions{.units = 7}), {{20}}},
       {"Dense_sigmoid", make<Dense>(DenseOptions{.units = 7, .activation = Activation::sigmoid}), {{20}}},
       {"Dense_softmax", make<Dense>(DenseOptions{.units = 7, .activation = Activation::softmax}), {{20}}, true},
+      {"EinsumDense",
+       make<EinsumDense>(
+           EinsumDenseOptions{.equation = "abcd,de->aebc", .output_shape = {7, -1, -1}, .bias_axes = "e"}),
+       {image}},
+      {"Dot", make<Dot>(DotOptions{.axes = {2, 1}}), {{5, 6}, {6, 4}}},
       {"BatchNormalization", make<BatchNormalization>(BatchNormalizationOptions{}), {image}},
       {"MaxPooling2D", make<MaxPooling2D>(strided), {image}},
       {"AveragePooling2D", make<AveragePooling2D>(strided), {image}},

@@ -1,0 +1,103 @@
+#include "lockstep/models/layers/dot.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/matmul/einsum.h>
+#include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_config.h>
+
+namespace lockstep {
+namespace {
+
+void list(LayerConfig& config, DotOptions& options) {
+  config.one_or_more("axes", options.axes);
+  config.option("normalize", options.normalize);
+}
+
+/// The axis of an input (with the batch axis) that is summed over.
+int summed_axis(std::int64_t axis, const Shape& input) {
+  const int result = input.normalize_axis(static_cast<int>(axis));
+  require(result > 0, "Dot sums over any axis but the batch axis, got {} for (batch) + {}", axis,
+          Shape(std::span(input.begin() + 1, input.end())));
+  return result;
+}
+
+/// x / ||x|| along the axis, as keras.ops.normalize: x itself, multiplied by 1e12, where the norm is smaller.
+Tensor normalized(const Tensor& x, int axis) {
+  constexpr double least_square = 1e-24;
+  return x / sqrt(maximum(sum(square(x), {axis}, true), least_square));
+}
+
+/// A term of an equation for an input whose batch axis is `a`, whose axis `summed` is `z`, and whose others have the
+/// letters from `next` on.
+std::string term_of(int rank, int summed, char& next) {
+  std::string term = "a";
+  for (int axis = 1; axis < rank; ++axis) term += axis == summed ? 'z' : next++;
+  return term;
+}
+
+class DotImpl final : public LayerImpl {
+ public:
+  explicit DotImpl(const DotOptions& options)
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), options_(options) {
+    const auto& axes = options.axes;
+    require((axes.size() == 1 || axes.size() == 2) && axes.front() != 0 && axes.back() != 0,
+            "Dot needs one or two axes that are not the batch axis, 0, got ({})", fmt::join(axes, ", "));
+  }
+
+  std::string_view class_name() const override { return "Dot"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    require(inputs.size() == 2, "Dot takes two inputs, got {}", inputs.size());
+    Shape result;
+    std::array<std::int64_t, 2> sizes{};
+    for (std::size_t i = 0; i < 2; ++i) {
+      const Shape input = with_batch_axis(inputs[i]);
+      const int summed = axis_of(i, input);
+      sizes[i] = input[summed];
+      for (int axis = 1; axis < input.rank(); ++axis)
+        if (axis != summed) result.push_back(input[axis]);
+    }
+    require(sizes[0] == sizes[1], "Dot needs axes of one size, got {} and {} in {} and {}", sizes[0], sizes[1],
+            inputs[0], inputs[1]);
+    if (result.rank() == 0) result.push_back(1);
+    return result;
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    std::array<Tensor, 2> operands;
+    std::array<std::string, 2> terms;
+    char next = 'b';
+    for (std::size_t i = 0; i < 2; ++i) {
+      const int axis = axis_of(i, inputs[i].shape());
+      operands[i] = options_.normalize ? normalized(inputs[i], axis) : inputs[i];
+      terms[i] = term_of(inputs[i].rank(), axis, next);
+    }
+    std::string result = "a";
+    for (char letter = 'b'; letter < next; ++letter) result += letter;
+    const Tensor y = einsum(fmt::format("{},{}->{}", terms[0], terms[1], result), operands);
+    return y.rank() == 1 ? reshape(y, {y.dim(0), 1}) : y;
+  }
+
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ private:
+  int axis_of(std::size_t input, const Shape& shape) const {
+    return summed_axis(input == 0 ? options_.axes.front() : options_.axes.back(), shape);
+  }
+
+  DotOptions options_;
+};
+
+}  // namespace
+
+Dot::Dot(const DotOptions& options) : Layer(std::make_shared<DotImpl>(options)) {}
+
+Dot Dot::from_config(LayerConfig& config) { return Dot(read_options<DotOptions>(config, list)); }
+
+}  // namespace lockstep

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <lockstep/models/layers/layer.h>
+
+namespace lockstep {
+
+/// Dot's options.
+struct DotOptions {
+  /// The axis of both inputs, or an axis of each, that is summed over. The batch axis, 0, is counted and may not be
+  /// given; negative ones count from the end.
+  std::vector<std::int64_t> axes{-1};
+  bool normalize = false;  ///< first divides both inputs by their Euclidean norm along the axis: cosine similarity
+  /// Name of the layer; if empty, the model derives one from the class name.
+  std::string name{};
+};
+
+/// Sums of products of two inputs, one example at a time: the first one's other axes, then the second one's; a sum
+/// without other axes has the shape (1).
+struct Dot : Layer {
+  /// Throws InvalidArgument unless there are one or two axes, none of them 0.
+  explicit Dot(const DotOptions& options = {});
+  /// Makes the layer from the options in a file.
+  static Dot from_config(LayerConfig& config);
+};
+
+}  // namespace lockstep

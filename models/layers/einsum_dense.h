@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+
+#include <lockstep/kernels/activation.h>
+#include <lockstep/models/layers/initializers.h>
+#include <lockstep/models/layers/layer.h>
+
+namespace lockstep {
+
+/// EinsumDense's options.
+struct EinsumDenseOptions {
+  /// The input's, the kernel's and the result's axes, e.g. "abc,cd->abd". The first axis is the batch axis, unless the
+  /// input's and the result's axes begin with `...`; they may end with it instead.
+  std::string equation{};
+  Shape output_shape{};  ///< without the batch axis and those of `...`; -1: the size of the input's axis of that letter
+  Activation activation = Activation::linear;
+  std::string bias_axes{};  ///< the result's axes that the bias has; empty: no bias
+  ///@{
+  /// Keras' arguments of these names, with its defaults.
+  SeededInitializer kernel_initializer = glorot_uniform;
+  SeededInitializer bias_initializer = zeros;
+  Regularizer kernel_regularizer{};
+  Regularizer bias_regularizer{};
+  Constraint kernel_constraint{};
+  Constraint bias_constraint{};
+  std::string name{};
+  ///@}
+};
+
+/// activation(einsum(equation, x, kernel) + bias). Weights: kernel, with the sizes of the equation's letters; bias,
+/// with size 1 along the axes after its first one that `bias_axes` does not name.
+struct EinsumDense : Layer {
+  /// Throws InvalidArgument for an equation of another form and for bias axes that the result does not have.
+  explicit EinsumDense(const EinsumDenseOptions& options);
+  /// Makes the layer from the options in a file.
+  static EinsumDense from_config(LayerConfig& config);
+};
+
+}  // namespace lockstep
