@@ -20,6 +20,7 @@
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/preprocessing.h>
+#include <lockstep/models/layers/repeat.h>
 #include <lockstep/models/layers/reshape.h>
 #include <lockstep/models/layers/simple_rnn.h>
 #include <lockstep/models/layers/time_distributed.h>
@@ -48,6 +49,7 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<GRU>("GRU"),
                                          keras_class<GlobalAveragePooling2D>("GlobalAveragePooling2D"),
                                          keras_class<GlobalMaxPooling2D>("GlobalMaxPooling2D"),
+                                         keras_class<Identity>("Identity"),
                                          keras_class<LSTM>("LSTM"),
                                          keras_class<LayerNormalization>("LayerNormalization"),
                                          keras_class<LayerScale>("LayerScale"),
@@ -59,6 +61,7 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<Normalization>("Normalization"),
                                          keras_class<Permute>("Permute"),
                                          keras_class<ReLU>("ReLU"),
+                                         keras_class<RepeatVector>("RepeatVector"),
                                          keras_class<Rescaling>("Rescaling"),
                                          keras_class<Reshape>("Reshape"),
                                          keras_class<SeparableConv2D>("SeparableConv2D"),
@@ -67,6 +70,8 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<StochasticDepth>("StochasticDepth"),
                                          keras_class<Subtract>("Subtract"),
                                          keras_class<TimeDistributed>("TimeDistributed"),
+                                         keras_class<UpSampling1D>("UpSampling1D"),
+                                         keras_class<UpSampling2D>("UpSampling2D"),
                                          keras_class<ZeroPadding2D>("ZeroPadding2D")};
 
 }  // namespace lockstep

@@ -19,6 +19,7 @@
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/preprocessing.h>
+#include <lockstep/models/layers/repeat.h>
 #include <lockstep/models/layers/reshape.h>
 #include <lockstep/models/layers/simple_rnn.h>
 #include <lockstep/models/layers/time_distributed.h>
@@ -171,6 +172,10 @@ std::vector<Layer> unusual_layers() {
                    .bias_axes = "de",
                    .name = "einsum_dense"}),
       EinsumDense({.equation = "...x,xy->...y", .output_shape = {2}, .name = "einsum_dense_without_bias"}),
+      Identity("identity"),
+      RepeatVector({.n = 3, .name = "repeat_vector"}),
+      UpSampling1D({.size = 3, .name = "up_sampling1d"}),
+      UpSampling2D({.size = {2, 3}, .name = "up_sampling2d"}),
       Dot({.axes = {2, 1}, .normalize = true, .name = "dot"}),
       Dot({.axes = {-1}, .name = "dot_of_one_axis"}),
   };

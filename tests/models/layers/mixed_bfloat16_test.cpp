@@ -27,6 +27,7 @@
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/preprocessing.h>
+#include <lockstep/models/layers/repeat.h>
 #include <lockstep/models/layers/reshape.h>
 #include <lockstep/runtime/autograd/tape.h>
 
@@ -67,6 +68,10 @@ std::vector<Case> cases() {
        make<EinsumDense>(
            EinsumDenseOptions{.equation = "abcd,de->aebc", .output_shape = {7, -1, -1}, .bias_axes = "e"}),
        {image}},
+      {"Identity", make<Identity>(), {image}},
+      {"RepeatVector", make<RepeatVector>(RepeatVectorOptions{.n = 3}), {{9}}},
+      {"UpSampling1D", make<UpSampling1D>(UpSampling1DOptions{}), {{5, 3}}},
+      {"UpSampling2D", make<UpSampling2D>(UpSampling2DOptions{.size = {2, 3}}), {image}},
       {"Dot", make<Dot>(DotOptions{.axes = {2, 1}}), {{5, 6}, {6, 4}}},
       {"BatchNormalization", make<BatchNormalization>(BatchNormalizationOptions{}), {image}},
       {"MaxPooling2D", make<MaxPooling2D>(strided), {image}},

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <lockstep/kernels/window/window.h>
+#include <lockstep/models/layers/layer.h>
+#include <lockstep/runtime/core/defaults.h>
+
+// Layers that return elements of their input, once or several times.
+
+namespace lockstep {
+
+/// Returns its input.
+struct Identity : Layer {
+  /// Takes any shape.
+  explicit Identity(std::string name = {});
+  /// Lets `Identity({})` mean the defaults.
+  explicit Identity(Defaults) : Identity() {}
+  /// Makes the layer from the options in a file.
+  static Identity from_config(LayerConfig& config);
+};
+
+/// RepeatVector's options.
+struct RepeatVectorOptions {
+  std::int64_t n = 0;  ///< required
+  /// Name of the layer; if empty, the model derives one from the class name.
+  std::string name{};
+};
+
+/// Repeats a vector n times: (features) -> (n, features).
+struct RepeatVector : Layer {
+  /// Throws InvalidArgument for an n below 1.
+  explicit RepeatVector(const RepeatVectorOptions& options);
+  /// Makes the layer from the options in a file.
+  static RepeatVector from_config(LayerConfig& config);
+};
+
+/// UpSampling1D's options.
+struct UpSampling1DOptions {
+  std::int64_t size = 2;  ///< how often each step is repeated
+  /// Name of the layer; if empty, the model derives one from the class name.
+  std::string name{};
+};
+
+/// Repeats each step of a sequence: (steps, features) -> (size * steps, features).
+struct UpSampling1D : Layer {
+  /// Throws InvalidArgument for a size below 1.
+  explicit UpSampling1D(const UpSampling1DOptions& options = {});
+  /// Lets `UpSampling1D({})` mean the defaults.
+  explicit UpSampling1D(Defaults) : UpSampling1D() {}
+  /// Makes the layer from the options in a file.
+  static UpSampling1D from_config(LayerConfig& config);
+};
+
+/// UpSampling2D's options.
+struct UpSampling2DOptions {
+  Size2d size = 2;  ///< how often each row and each column is repeated
+  /// Name of the layer; if empty, the model derives one from the class name.
+  std::string name{};
+};
+
+/// Repeats the rows and columns of an image, Keras' interpolation `nearest`: (h, w, c) -> (size.height * h, size.width
+/// * w, c).
+struct UpSampling2D : Layer {
+  /// Throws InvalidArgument for a size below 1.
+  explicit UpSampling2D(const UpSampling2DOptions& options = {});
+  /// Lets `UpSampling2D({})` mean the defaults.
+  explicit UpSampling2D(Defaults) : UpSampling2D() {}
+  /// Makes the layer from the options in a file.
+  static UpSampling2D from_config(LayerConfig& config);
+};
+
+}  // namespace lockstep
