@@ -8,6 +8,7 @@
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/conv1d.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dot.h>
 #include <lockstep/models/layers/dropout.h>
@@ -35,6 +36,7 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<BatchNormalization>("BatchNormalization"),
                                          keras_class<Bidirectional>("Bidirectional"),
                                          keras_class<Concatenate>("Concatenate"),
+                                         keras_class<Conv1D>("Conv1D"),
                                          keras_class<Conv2D>("Conv2D"),
                                          keras_class<Cropping2D>("Cropping2D"),
                                          keras_class<CustomScaleLayer>("CustomScaleLayer"),

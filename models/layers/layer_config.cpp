@@ -220,6 +220,14 @@ void LayerConfig::sizes(const char* key, Shape& value) {
   for (const Json& size : all) value.push_back(size.is_null() ? -1 : size.get<std::int64_t>());
 }
 
+void LayerConfig::only_size(const char* key, std::int64_t& value) {
+  const Json* found = exchange(key, Json::array({value}));
+  if (found == nullptr) return;
+  const Json& size = found->is_array() && found->size() == 1 ? (*found)[0] : *found;
+  if (!is_whole(size)) refuse(key, *found, "a whole number, or a list of one");
+  value = size.get<std::int64_t>();
+}
+
 void LayerConfig::string_or_null(const char* key, std::string& value) {
   const Json* found = exchange(key, value.empty() ? Json() : Json(value));
   if (found == nullptr || found->is_null()) return;

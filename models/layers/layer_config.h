@@ -76,6 +76,8 @@ class LayerConfig : public OptionVisitor {
   void last_axis(const char* key);
   /// Sizes, of which -1 is null in files; also reads one number.
   void sizes(const char* key, Shape& value);
+  /// The size of a single axis: a list of one in files; also reads a number.
+  void only_size(const char* key, std::int64_t& value);
   /// A string; null in files if it is empty.
   void string_or_null(const char* key, std::string& value);
 

@@ -103,8 +103,20 @@ def products():
                                                                        steps_of_any_number])))
 
 
+def steps():
+    """Conv1D with each padding, and the layers that repeat."""
+    sequence = keras.Input((10, 4))
+    x = layers.Conv1D(6, 3, padding="causal", dilation_rate=2, activation="gelu")(sequence)
+    x = layers.Conv1D(8, 4, strides=2, padding="same", groups=2)(x)
+    x = layers.Conv1D(5, 2, use_bias=False)(layers.UpSampling1D(3)(x))
+    last = layers.LSTM(4)(layers.Identity()(x))
+    repeated = layers.RepeatVector(6)(last)
+    image = layers.UpSampling2D((2, 3))(layers.Reshape((3, 2, 4))(repeated))
+    return keras.Model(sequence, layers.Dense(3)(layers.Flatten()(layers.Conv2D(2, 3)(image))))
+
+
 MODELS = {"preprocessing": preprocessing, "merges": merges, "images": images, "sequences": sequences,
-          "wrapped": wrapped, "all_activations": all_activations, "products": products}
+          "wrapped": wrapped, "all_activations": all_activations, "products": products, "steps": steps}
 
 if __name__ == "__main__":
     keras_interop.main(MODELS)

@@ -8,6 +8,7 @@
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/conv1d.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dot.h>
 #include <lockstep/models/layers/dropout.h>
@@ -19,6 +20,7 @@
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/preprocessing.h>
+#include <lockstep/models/layers/repeat.h>
 #include <lockstep/models/layers/reshape.h>
 #include <lockstep/models/layers/simple_rnn.h>
 #include <lockstep/models/layers/time_distributed.h>
@@ -134,6 +136,21 @@ inline Model products_model() {
   return {sequence, Dense({.units = 3})(Concatenate()({Flatten()(scores), cosine, steps_of_any_number}))};
 }
 
+inline Model steps_model() {
+  const Symbol sequence = Input({10, 4});
+  Symbol x = Conv1D({.filters = 6,
+                     .kernel_size = 3,
+                     .padding = Padding1d::causal,
+                     .dilation_rate = 2,
+                     .activation = Activation::gelu})(sequence);
+  x = Conv1D({.filters = 8, .kernel_size = 4, .strides = 2, .padding = Padding1d::same, .groups = 2})(x);
+  x = Conv1D({.filters = 5, .kernel_size = 2, .use_bias = false})(UpSampling1D({.size = 3})(x));
+  const Symbol last = LSTM({.units = 4})(Identity()(x));
+  const Symbol repeated = RepeatVector({.n = 6})(last);
+  const Symbol image = UpSampling2D({.size = {2, 3}})(Reshape({.target_shape = {3, 2, 4}})(repeated));
+  return {sequence, Dense({.units = 3})(Flatten()(Conv2D({.filters = 2, .kernel_size = {3, 3}})(image)))};
+}
+
 /// The model for a case of layers_interop.py, if it is one.
 inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "images") return images_model();
@@ -143,6 +160,7 @@ inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "merges") return merges_model();
   if (name == "preprocessing") return preprocessing_model();
   if (name == "products") return products_model();
+  if (name == "steps") return steps_model();
   return {};
 }
 

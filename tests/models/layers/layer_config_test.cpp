@@ -5,6 +5,7 @@
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/conv1d.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dot.h>
 #include <lockstep/models/layers/dropout.h>
@@ -176,6 +177,16 @@ std::vector<Layer> unusual_layers() {
       RepeatVector({.n = 3, .name = "repeat_vector"}),
       UpSampling1D({.size = 3, .name = "up_sampling1d"}),
       UpSampling2D({.size = {2, 3}, .name = "up_sampling2d"}),
+      Conv1D({.filters = 4,
+              .kernel_size = 3,
+              .padding = Padding1d::causal,
+              .dilation_rate = 2,
+              .groups = 2,
+              .activation = Activation::gelu,
+              .use_bias = false,
+              .kernel_initializer = he_normal,
+              .kernel_regularizer = L1(0.5),
+              .name = "conv1d"}),
       Dot({.axes = {2, 1}, .normalize = true, .name = "dot"}),
       Dot({.axes = {-1}, .name = "dot_of_one_axis"}),
   };

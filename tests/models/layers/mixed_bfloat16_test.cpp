@@ -15,6 +15,7 @@
 #include <lockstep/models/layers/application_layers.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/conv1d.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dot.h>
 #include <lockstep/models/layers/dropout.h>
@@ -68,6 +69,7 @@ std::vector<Case> cases() {
        make<EinsumDense>(
            EinsumDenseOptions{.equation = "abcd,de->aebc", .output_shape = {7, -1, -1}, .bias_axes = "e"}),
        {image}},
+      {"Conv1D", make<Conv1D>(Conv1DOptions{.filters = 8, .kernel_size = 3, .padding = Padding1d::causal}), {{9, 4}}},
       {"Identity", make<Identity>(), {image}},
       {"RepeatVector", make<RepeatVector>(RepeatVectorOptions{.n = 3}), {{9}}},
       {"UpSampling1D", make<UpSampling1D>(UpSampling1DOptions{}), {{5, 3}}},

@@ -1,0 +1,52 @@
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/models/layers/conv1d.h>
+
+#include "layer_test.h"
+
+namespace lockstep::test {
+namespace {
+
+TEST(Conv1D, HasKerasWeightsAndComputesTheOp) {
+  const Conv1D layer = built(Conv1D({.filters = 6,
+                                     .kernel_size = 3,
+                                     .padding = Padding1d::causal,
+                                     .dilation_rate = 2,
+                                     .groups = 2,
+                                     .activation = Activation::relu}),
+                             {{9, 4}});
+  EXPECT_THAT(weights_of(layer), testing::ElementsAre("layer/kernel (3, 2, 6)", "layer/bias (6)"));
+  EXPECT_EQ(shape_after(layer, {{9, 4}}), (Shape{9, 6}));
+  EXPECT_EQ(shape_after(layer, {{5, 4}}), (Shape{5, 6})) << "the number of steps may change";
+  const Tensor x = random_tensor({2, 9, 4}, 1);
+  const Conv1dOptions options{.padding = Padding1d::causal, .dilation = 2, .groups = 2};
+  expect_same_bits(call(layer, {x}), relu(conv1d(x, weight(layer, 0), weight(layer, 1), options)));
+  EXPECT_EQ(call(layer, {Tensor::zeros({0, 9, 4})}).shape(), (Shape{0, 9, 6})) << "a replica without rows";
+}
+
+TEST(Conv1D, GivesKerasNumberOfSteps) {
+  const auto steps = [](std::int64_t stride, Padding1d padding) {
+    return shape_after(Conv1D({.filters = 1, .kernel_size = 4, .strides = stride, .padding = padding}), {{9, 2}})[0];
+  };
+  EXPECT_EQ(steps(1, Padding1d::valid), 6);
+  EXPECT_EQ(steps(2, Padding1d::valid), 3);
+  EXPECT_EQ(steps(2, Padding1d::same), 5);
+  EXPECT_EQ(steps(2, Padding1d::causal), 5);
+}
+
+TEST(Conv1D, RefusesWhatItCannotTake) {
+  EXPECT_ERROR(InvalidArgument, "Conv1D needs filters of at least 1, got 0", Conv1D({.kernel_size = 1}));
+  EXPECT_ERROR(InvalidArgument, "Conv1D needs a kernel_size of at least 1, got 0", Conv1D({.filters = 1}));
+  EXPECT_ERROR(InvalidArgument, "strides or a dilation_rate above 1, not both",
+               Conv1D({.filters = 1, .kernel_size = 1, .strides = 2, .dilation_rate = 2}));
+  EXPECT_ERROR(InvalidArgument, "Conv1D needs filters that make 2 groups, got 3",
+               Conv1D({.filters = 3, .kernel_size = 1, .groups = 2}));
+  const Conv1D layer({.filters = 2, .kernel_size = 3, .groups = 2});
+  EXPECT_ERROR(InvalidArgument, "Conv1D takes sequences (steps, channels), got (4)", shape_after(layer, {{4}}));
+  EXPECT_ERROR(InvalidArgument, "Conv1D needs channels that make 2 groups, got 3", shape_after(layer, {{4, 3}}));
+  EXPECT_ERROR(InvalidArgument, "Conv1D: the window of 3 does not fit into the 2 steps", shape_after(layer, {{2, 4}}));
+  built(layer, {{5, 4}});
+  EXPECT_ERROR(InvalidArgument, "was built for 4 channels, got (5, 6)", shape_after(layer, {{5, 6}}));
+}
+
+}  // namespace
+}  // namespace lockstep::test
