@@ -90,6 +90,19 @@ Rows more_layer_rows() {
                               [] { LayerScale({}); }),
       misuse<InvalidArgument>("StochasticDepth", "no rate", {"StochasticDepth", "drop_path_rate", "got -1"},
                               [] { StochasticDepth({}); }),
+      misuse<InvalidArgument>("EinsumDense", "no kernel", {"EinsumDense", "'ab->ac'"},
+                              [] { EinsumDense({.equation = "ab->ac", .output_shape = {2}}); }),
+      misuse<InvalidArgument>("Dot", "the batch axis", {"Dot", "axes", "got (0)"}, [] { Dot({.axes = {0}}); }),
+      misuse<InvalidArgument>("RepeatVector", "a sequence", {"RepeatVector", "got (4, 3)"},
+                              [] {
+                                called(RepeatVector({.n = 2}), {{4, 3}});
+                              }),
+      misuse<InvalidArgument>("UpSampling2D", "a size of 0", {"UpSampling2D", "got (0, 0)"},
+                              [] { UpSampling2D({.size = 0}); }),
+      misuse<InvalidArgument>("Conv1D", "images", {"Conv1D", "got (4, 4, 3)"},
+                              [] {
+                                called(Conv1D({.filters = 1, .kernel_size = 1}), {{4, 4, 3}});
+                              }),
       misuse<InvalidArgument>("ReLU", "a negative bound", {"ReLU", "max_value", "got -1 and 0"},
                               [] { ReLU({.max_value = -1}); }),
       misuse<InvalidArgument>("ReLU", "two inputs", {"ReLU", "got 2"},

@@ -43,6 +43,7 @@ void on_another_thread(const std::function<void()>& action);
 
 Rows tensor_rows();
 Rows op_rows();
+Rows array_rows();
 Rows data_rows();
 Rows preparation_rows();
 Rows strategy_rows();
