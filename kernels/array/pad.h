@@ -17,7 +17,8 @@ enum class PadMode {
 
 /// Elements that pad adds before and after an axis.
 struct PadWidth {
-  std::int64_t before = 0, after = 0;
+  std::int64_t before = 0;  ///< at its beginning
+  std::int64_t after = 0;   ///< at its end
 };
 
 /// x, of any dtype, with pad_width[i] elements added around axis i, as keras.ops.pad. `constant_value` is read in mode

@@ -14,8 +14,8 @@ struct EinsumDenseOptions {
   /// input's and the result's axes begin with `...`; they may end with it instead.
   std::string equation{};
   Shape output_shape{};  ///< without the batch axis and those of `...`; -1: the size of the input's axis of that letter
-  Activation activation = Activation::linear;
-  std::string bias_axes{};  ///< the result's axes that the bias has; empty: no bias
+  Activation activation = Activation::linear;  ///< applied to the sum of product and bias
+  std::string bias_axes{};                     ///< the result's axes that the bias has; empty: no bias
   ///@{
   /// Keras' arguments of these names, with its defaults.
   SeededInitializer kernel_initializer = glorot_uniform;
