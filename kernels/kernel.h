@@ -34,7 +34,7 @@
 //     template <class Executor>
 //     void run(Executor& on) const;                               // for both kinds of device (executor/executor.h)
 //     void on_host() const;                                       // defined by LOCKSTEP_SHARED_KERNEL(Twice)
-//     void on_gpu() const;                                        // defined by the macro or, on a library, in cuda/
+//     void on_gpu() const;                                        // by the macro or, with a library, in cuda/
 //     void on_cpu() const;                                        // optional: faster than on_host()
 //   };
 // clang-format on

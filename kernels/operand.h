@@ -11,7 +11,8 @@ namespace lockstep::kernels {
 
 /// Memory that a kernel reads or writes: a tensor, or flat memory that any GPU may own.
 struct Operand {
-  /// A tensor of the calling thread's GPU, which must outlive the operand. Undefined tensors have no memory.
+  /// A tensor in the memory of the calling thread's GPU. The tensor must outlive the operand; an undefined one has no
+  /// memory.
   Operand(const Tensor& of) : tensor(&of) {}  // NOLINT: implicit, operands are listed
   /// `count` elements from `begin` on, which any GPU may own.
   template <class T>

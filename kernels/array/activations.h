@@ -19,8 +19,8 @@ Tensor leaky_relu(const Tensor& x, double negative_slope = 0.2);
 Tensor elu(const Tensor& x, double alpha = 1);
 /// 1.0507 * x, or 1.0507 * 1.6733 * (exp(x) - 1) below 0 (Klambauer et al. 2017).
 Tensor selu(const Tensor& x);
-/// x * Phi(x), Phi being the standard normal distribution function (Hendrycks and Gimpel 2016); `approximate`: by their
-/// formula with tanh.
+/// x * Phi(x), Phi being the standard normal distribution function (Hendrycks and Gimpel 2016). With `approximate`,
+/// uses their approximation by tanh.
 Tensor gelu(const Tensor& x, bool approximate = false);
 /// 1 / (1 + exp(-x)). The result keeps x as its origin (Tensor::origin): losses need x where the result rounds to 0
 /// or 1.

@@ -22,8 +22,8 @@ Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
 /// `parts` equal parts along `axis`, as views. Throws InvalidArgument unless `parts` divides its size.
 std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis);
 ///@{
-/// The axes in the order of `axes`, each of them once (negative ones count from the end), or in reverse order, as a
-/// view.
+/// A view of x with its axes in the order of `axes`, which has each axis once (negative ones count from the end);
+/// without `axes`, in reverse order.
 Tensor transpose(const Tensor& x);
 Tensor transpose(const Tensor& x, const std::vector<int>& axes);
 ///@}

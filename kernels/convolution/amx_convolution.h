@@ -3,8 +3,8 @@
 #include <lockstep/kernels/window/window.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Kernel gradients of bf16 convolutions on Intel's tile registers (amx_tiles.h). The ones of oneDNN 2.6 reach 490 to
-// 960 GFLOP/s on one core with AMX, while its forward convolutions reach 1,650 to 2,050 (3x3 windows).
+// Kernel gradients of bf16 convolutions on Intel's tile registers (amx_tiles.h). oneDNN 2.6 computes such gradients at
+// 490 to 960 GFLOP/s on one core with AMX, but forward convolutions at 1,650 to 2,050 (3x3 windows).
 
 namespace lockstep::amx {
 
@@ -13,7 +13,7 @@ namespace lockstep::amx {
 /// (onednn::has_tiles()).
 bool fits(const Tensor& x, const Shape& kernel, const Window2d& window);
 
-/// kernels::Conv2dGradientKernel without dbias. Precondition: fits.
+/// Computes the dkernel of kernels::Conv2dGradientKernel. Precondition: fits().
 void conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel);
 
 }  // namespace lockstep::amx

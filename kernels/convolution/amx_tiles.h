@@ -39,7 +39,7 @@ class TileScope {
     Configuration full{.palette = 1};
     for (std::uint8_t& rows : full.rows) rows = tile;
     for (std::uint16_t& bytes : full.bytes_of_row) bytes = 64;
-    asm volatile("" ::"r"(&full) : "memory");  // GCC thinks that the first 8 bytes of it are read
+    asm volatile("" ::"r"(&full) : "memory");  // GCC assumes that _tile_loadconfig reads only 8 bytes
     _tile_loadconfig(&full);
   }
   [[gnu::target("amx-tile")]] ~TileScope() { _tile_release(); }
@@ -47,7 +47,7 @@ class TileScope {
   TileScope& operator=(const TileScope&) = delete;
 
  private:
-  /// The manual's layout of the configuration; only eight tiles exist.
+  /// The configuration in the manual's layout, which reserves room for 16 tiles; only eight exist.
   struct alignas(64) Configuration {
     std::uint8_t palette = 0, start_row = 0, reserved[14]{};
     std::uint16_t bytes_of_row[8]{}, none[8]{};

@@ -11,7 +11,7 @@
 namespace lockstep::winograd {
 
 /// Sixteen channels, as a compiler vector type, because compilers do not vectorize loops over whole tiles. Never passed
-/// or returned by value: that calling convention depends on the processor's registers.
+/// or returned by value: how compilers pass it depends on the instruction sets that they compile for.
 using Lanes [[gnu::vector_size(64)]] = float;
 inline constexpr std::int64_t lanes = 16;
 
@@ -22,7 +22,7 @@ inline constexpr int tile = 4;
 /// Taps of the window per axis.
 inline constexpr int taps = 3;
 
-/// Elements to points, transposed B.
+/// Transforms elements to points: the transpose of B.
 struct ElementsLine {
   static constexpr int in = points, out = points;
   static void apply(const Lanes* d, Lanes* v) {
@@ -39,7 +39,7 @@ struct ElementsLine {
   }
 };
 
-/// Taps to points, G.
+/// Transforms taps to points: G.
 struct TapsLine {
   static constexpr int in = taps, out = points;
   static void apply(const Lanes* g, Lanes* u) {
@@ -56,7 +56,7 @@ struct TapsLine {
   }
 };
 
-/// The gradient of the taps from that of the points, transposed G.
+/// Computes the gradient of the taps from that of the points: the transpose of G.
 struct TapsGradientLine {
   static constexpr int in = points, out = taps;
   static void apply(const Lanes* u, Lanes* g) {
@@ -68,7 +68,7 @@ struct TapsGradientLine {
   }
 };
 
-/// Points to results, transposed A.
+/// Transforms points to results: the transpose of A.
 struct ResultsLine {
   static constexpr int in = points, out = tile;
   static void apply(const Lanes* m, Lanes* y) {
@@ -83,7 +83,7 @@ struct ResultsLine {
   }
 };
 
-/// The gradient of the points from that of the results, A.
+/// Computes the gradient of the points from that of the results: A.
 struct ResultsGradientLine {
   static constexpr int in = tile, out = points;
   static void apply(const Lanes* y, Lanes* m) {

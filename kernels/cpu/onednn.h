@@ -36,8 +36,8 @@ typename Primitive::primitive_desc describe_gradient(const Forward& forward, con
   return {engine(), parts..., forward, attributes};
 #endif
 }
-/// Whether primitives apply this fusable activation: all but relu, relu6 and exponential, because oneDNN's versions
-/// turn NaN into numbers, which would hide that a model diverges.
+/// Whether primitives apply this fusable activation. False for relu, relu6 and exponential: oneDNN's versions turn NaN
+/// into numbers, which would hide that a model diverges.
 bool applies(Activation activation);
 /// Attributes of a primitive that uses scratch memory from the caller and applies `activation` (see applies).
 dnnl::primitive_attr attributes(Activation activation = Activation::linear);

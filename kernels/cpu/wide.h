@@ -3,14 +3,14 @@
 #include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 
-// bf16 on processors where it is not faster than f32: computes in f32 and rounds the result.
+// For bf16 on processors where it is not faster than f32: kernels compute in f32 and round the result.
 
 namespace lockstep::cpu {
 
 /// Whether x is bf16 and its products are faster in f32.
 inline bool better_wide(const Tensor& x) { return x.dtype() == DType::bf16 && !onednn::has_fast_bfloat16(); }
 
-/// x in f32.
+/// x itself if it is f32, else a copy in f32.
 inline Tensor widened(const Tensor& x) {
   if (x.dtype() == DType::f32) return x;
   const Tensor wide = Tensor::empty(x.shape());

@@ -16,7 +16,7 @@
 
 namespace lockstep::cudnn {
 
-/// A GPU to plan for without having it.
+/// Describes a GPU, to make plans for it on a machine without it.
 struct DescribedGpu {
   std::string properties;  ///< JSON of cuDNN's CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION
   int compute_capability;  ///< 90 is 9.0
@@ -32,12 +32,12 @@ using PlannedFor = std::variant<cudnnHandle_t, DescribedGpu>;
 /// "cuDNN 9.19.0, cudnn-frontend 1.32.0": the versions that serialized plans belong to.
 std::string versions();
 
-/// Whether fusing relu after the bias pays: cuDNN must promise that it keeps NaN, which in bf16 no kernel on tensor
-/// cores does.
+/// Whether to let cuDNN apply relu after the bias. lockstep requires that NaN stays NaN, and for bf16 none of cuDNN's
+/// kernels on tensor cores guarantees that.
 constexpr bool takes_relu(DType dtype) { return dtype == DType::f32; }
 
-/// An algorithm of cuDNN for a convolution on one kind of GPU: deterministic, with accumulation in f32, for f32 without
-/// tensor cores, without FFT or Winograd transforms, and without compilation at run time.
+/// One of cuDNN's algorithms for a convolution on one kind of GPU. It is deterministic, accumulates in f32, and uses no
+/// tensor cores for f32 operands, no FFT or Winograd transforms and no compilation at run time.
 class ConvolutionPlan {
  public:
   /// Chooses the algorithm that cuDNN's heuristics rank first. Times nothing, so the choice is the same in every run.

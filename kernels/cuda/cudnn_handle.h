@@ -8,8 +8,8 @@
 
 namespace lockstep::cudnn {
 
-/// Throws DeviceError naming the function `call`, the device and, unless empty, `what` the call was for; not if
-/// `status` is success.
+/// Throws DeviceError unless `status` is success. The error names the function `call`, the device and, unless empty,
+/// `what` the call was for.
 void check(cudnnStatus_t status, const char* call, std::string_view what = {});
 /// The calling thread's cuDNN handle for a logical GPU, set to the GPU's stream; created at first use.
 cudnnHandle_t handle_of(const Gpu& gpu);

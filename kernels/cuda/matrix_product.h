@@ -7,9 +7,10 @@
 
 namespace lockstep::cublas {
 
-/// Operations fused into a product, by cuBLASLt's names. dense.h cannot use the library's other ones: its gelu is the
-/// tanh approximation, whose gradient cannot be computed from the result; DRELU belongs into the product of another op,
-/// which would need the mask that this op's product keeps.
+/// Operations fused into a product, by cuBLASLt's names. The ops of dense.h use none of the others: the gradient of the
+/// library's gelu, the tanh approximation, cannot be computed from the result; DRELU, the gradient of a ReLU, is fused
+/// into the product that computes dy, which belongs to another op, and reads a mask that the forward product must have
+/// written.
 enum class Epilogue {
   none,       ///< nothing
   bias,       ///< a vector (m) is added to every column
@@ -105,7 +106,7 @@ struct BatchStrides {
   std::int64_t batch, row, column;
 };
 
-/// y (batch, m, n), dense, from a (batch, m, k), which is B, and b (batch, k, n), which is A. All of `dtype`.
+/// y (batch, m, n), dense, from B = a (batch, m, k) and A = b (batch, k, n). All of `dtype`.
 constexpr MatrixProduct batched_product(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
                                         const BatchStrides& a, const BatchStrides& b, DType dtype) {
   return {.m = n,

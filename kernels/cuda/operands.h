@@ -16,7 +16,7 @@ inline constexpr std::int64_t operand_alignment = 16;
 
 /// Whether x begins at a multiple of operand_alignment; views into larger tensors may not.
 bool is_aligned(const Tensor& x);
-/// x, which is dense, itself when it is aligned or undefined, else an aligned copy.
+/// x itself when it is aligned or undefined, else an aligned copy. Precondition: x is dense or undefined.
 Tensor aligned(const Tensor& x);
 
 /// Checks the memory that a library call uses on the calling thread's GPU (contracts::check). `call` is named in

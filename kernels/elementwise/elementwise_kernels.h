@@ -83,7 +83,7 @@ struct Accumulate {
   void on_gpu() const;
 };
 
-/// y = x, converted to y's dtype; of one shape, any strides and dtypes.
+/// y = x, converted to y's dtype. x and y have one shape and any strides and dtypes.
 struct Convert {
   Tensor x;
   Tensor y;
@@ -97,7 +97,8 @@ struct Convert {
   void on_gpu() const;
 };
 
-/// y = x where both matrices, real and of one dtype, have elements; 0 elsewhere.
+/// Crops or zero-pads the matrix x to the shape of y: y[i][j] = x[i][j] where x has such an element, else 0. Real, of
+/// one dtype.
 struct FitMatrix {
   Tensor x;
   Tensor y;

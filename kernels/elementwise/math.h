@@ -36,8 +36,8 @@ namespace detail {
 }  // namespace detail
 
 namespace detail {
-/// e^x as (1 + rest) * high * low with powers of 2: 2^n is split into two factors, since n may exceed the exponent
-/// range of normal numbers.
+/// e^x = (1 + rest) * high * low. high * low is 2^n, split into two powers of 2 since n may exceed the exponent range
+/// of normal numbers.
 struct Exponential {
   float rest, high, low;
 };

@@ -9,16 +9,16 @@
 
 namespace lockstep::kernels {
 
-/// A divisor of indices that is known when a kernel is launched. GPUs divide integers in tens of instructions; a
-/// Divisor divides those below 2^31 by a multiplication.
+/// A divisor of indices that is known when a kernel is launched. GPUs need tens of instructions to divide integers; for
+/// those below 2^31 a Divisor uses one multiplication instead.
 ///
 /// Formula: Granlund and Montgomery, "Division by invariant integers using multiplication" (1994). For d <= 2^s,
 /// m = ceil(2^(31 + s) / d) and 0 <= n < 2^31: n / d = floor(n m / 2^(31 + s)).
 class Divisor {
  public:
-  /// 0.
+  /// The divisor 0, by which nothing may be divided.
   Divisor() = default;
-  /// Precondition: value >= 0. 0, as sizes of empty tensors are, divides nothing.
+  /// Precondition: value >= 0. 0 is allowed, since empty tensors have axes of size 0, but nothing must then be divided.
   explicit Divisor(Index value) : value_(value) {
     if (value == 0 || value > most_narrow) return;  // n / value is 0 for all n of 32 bits
     const auto divisor = static_cast<std::uint64_t>(value);

@@ -21,7 +21,7 @@
 //   on.faults(what)                An object whose operator()(place) reports that `what` has an index out of range at
 //                                  position `place`.
 //   on.first_fault(faults)         The kernel's return value: the first such position or -1. On GPUs always -1, since
-//                                  reading it would have to wait; there Gpu::synchronize throws.
+//                                  the host would have to wait for it; Gpu::synchronize throws instead.
 //   on.value_at(pointer)           The double at `pointer`; waits for all earlier work.
 //
 // Operations of a team, which all of its threads must call alike:
@@ -30,14 +30,13 @@
 //   team.scan(n, start, load, combine, store)
 //                                         store(i, before, through) for each i in [0, n): `before` is start combined
 //                                         with load(j) for each j < i in order, `through` also with load(i). `start`
-//                                         must be neutral for combine.
+//                                         must be the identity of combine.
 //   team.each(n, body)                    body(i) for each i in [0, n), by the thread that loaded i in reduce.
 //   team.once(body)                       body(), by one thread.
 //
 // The order in which values are combined depends on the sizes alone. Functions given to an executor are copied to the
 // device: they hold plain values and pointers and are LOCKSTEP_HOST_DEVICE. Indices have 64 bits, in which GPUs
-// multiply and divide slowly: functions that compute several indices do so in 32 bits where these hold them
-// (divisor.h).
+// multiply and divide slowly: functions that compute several indices use 32 bits where all of these fit (divisor.h).
 
 namespace lockstep::kernels {
 

@@ -82,7 +82,8 @@ class HostTeam {
   }
 
  private:
-  /// Calls visit(rank, i) for the elements i of the team's next round of runs, from `first` on and below n.
+  /// Calls visit(rank, i) for each element i of one round of the scan, which begins at `first`: each rank has a run of
+  /// scan_run elements. Elements from n on are left out.
   template <class Visit>
   void for_each_of_runs(Index first, Index n, const Visit& visit) const {
     for (int rank = 0; rank < width_; ++rank) {

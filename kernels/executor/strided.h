@@ -28,7 +28,7 @@ struct StridedIndex {
   }
 
   int rank;
-  bool narrow;  ///< whether 32 bits hold all indices and offsets, in which GPUs compute faster
+  bool narrow;  ///< whether all indices and offsets fit in 32 bits, in which GPUs compute faster
   Divisor sizes[Shape::max_rank] = {};
   Index strides[N][Shape::max_rank] = {};
 

@@ -4,11 +4,11 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Operands of kernels::Matmul as libraries want them described.
+// Describes the operands of kernels::Matmul as oneDNN and cuBLASLt require.
 
 namespace lockstep {
 
-/// How far apart the elements of matrices are.
+/// Strides of the matrices in the last two axes of a tensor.
 struct MatrixStrides {
   ///@{
   /// Elements from one row, or column, to the next.

@@ -5,9 +5,10 @@
 namespace lockstep {
 
 /// Matrix product with the rules of NumPy's matmul: a (..., m, k) and b (..., k, n) -> (..., m, n), where the leading
-/// axes broadcast. A vector a (k) is a row and a vector b (k) a column, whose axis the result does not have. Both f32
-/// or both bf16; sums are f32. Differentiable. A transposed operand (transpose) is not copied. Throws InvalidArgument
-/// for other dtypes, undefined tensors, tensors of rank 0 and shapes that do not fit.
+/// axes broadcast. A vector a (k) counts as a matrix of one row, a vector b (k) as one of one column; the result lacks
+/// this row or column axis. Both f32 or both bf16; sums are f32. Differentiable. A transposed operand (transpose) is
+/// not copied. Throws InvalidArgument for other dtypes, undefined tensors, tensors of rank 0 and shapes that do not
+/// fit.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
 }  // namespace lockstep

@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-/// All-gather between the holders of the parts of a batch: own row (1, k) -> the rows of all parts (parts, k), equal on
-/// all of them. A collective: every holder must call it.
+/// All-gather between the replicas that hold the parts of a batch: own row (1, k) -> the rows of all parts (parts, k),
+/// the same on every replica. A collective: every one of these replicas must call it.
 using GatherRows = std::function<Tensor(const Tensor& own)>;
 
 /// Options of batch_norm and batch_norm_inference.
@@ -51,7 +51,7 @@ struct MovingAverage {
   /// Dense f32 of one shape.
   Tensor average, value;
   ///@}
-  float momentum = 0;  ///< the weight of the average; `value` has the rest
+  float momentum = 0;  ///< weight of `average`; `value` has the weight 1 - momentum
 };
 /// average = average * momentum + value * (1 - momentum), in place, for each of the averages in order. Not
 /// differentiable. Throws InvalidArgument naming shapes, and then changes nothing.

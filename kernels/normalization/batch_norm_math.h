@@ -26,8 +26,8 @@ struct MomentsMerge {
   double share, weight;
 };
 
-/// 1 / sqrt(variance + epsilon). In f32: on a GPU every thread computes it for its channels, which in f64 would take
-/// longer than a small image's rows.
+/// 1 / sqrt(variance + epsilon). Computed in f32: on a GPU every thread computes it for its channels, which in f64
+/// would take longer than processing the rows of small images.
 LOCKSTEP_HOST_DEVICE inline float inverse_deviation(float variance, float epsilon) {
   return 1.0F / std::sqrt(variance + epsilon);
 }
@@ -38,7 +38,8 @@ LOCKSTEP_HOST_DEVICE float rectified(float z) {
   return relu && z <= 0 ? 0 : z;
 }
 
-/// The gradient of a ReLU with the result y: 0 for NaN, too, as that of the op relu.
+/// The gradient of a ReLU from its result y: dy where y > 0, else 0, also where y is NaN, as in the gradient of the op
+/// relu.
 LOCKSTEP_HOST_DEVICE inline float active_by_result(float y, float dy) { return y > 0 ? dy : 0; }
 
 template <bool relu>

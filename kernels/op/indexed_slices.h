@@ -20,8 +20,8 @@ void scatter_add(const IndexedSlices& slices, const Tensor& to);
 /// results. Throws as to_dense.
 IndexedSlices sum_duplicates(const IndexedSlices& slices);
 
-/// The sum of both: the rows of `a` followed by the rows of `b`, without adding equal indices. `a` may be undefined.
-/// Throws InvalidArgument when the dense shapes or dtypes differ.
+/// The sum of both: the rows of `a` followed by the rows of `b`, without adding rows with the same index. `a` may be
+/// undefined. Throws InvalidArgument when the dense shapes or dtypes differ.
 IndexedSlices joined(const IndexedSlices& a, const IndexedSlices& b);
 
 }  // namespace lockstep

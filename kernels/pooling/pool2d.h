@@ -15,11 +15,12 @@ struct Pool2dOptions {
   Tensor out{};
 };
 
-/// Largest element of each window of x (n, h, w, c), f32 or bf16 -> (n, h', w', c). Padding is never the largest. The
-/// gradient goes to the first largest element. Throws InvalidArgument for other shapes and dtypes, for windows that do
-/// not fit (slide_window), and when options.out does not have the result's shape and dtype.
+/// Largest element of each window of x (n, h, w, c), f32 or bf16 -> (n, h', w', c). Padding is ignored. The gradient
+/// goes to the first largest element. Throws InvalidArgument for other shapes and dtypes, for windows that do not fit
+/// (slide_window), and when options.out does not have the result's shape and dtype.
 Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options = {});
-/// Mean of the elements of each window inside the image; shapes, dtypes and errors as max_pool2d.
+/// Mean of the elements of each window that are inside the image, without the padding. Shapes, dtypes and errors as
+/// max_pool2d.
 Tensor average_pool2d(const Tensor& x, const Pool2dOptions& options = {});
 
 }  // namespace lockstep

@@ -37,8 +37,9 @@ struct PhiloxKey {
            static_cast<std::uint32_t>(d)}};
 }
 
-/// The sequence that a RandomKey names. Philox, with `seed` as its key, first mixes the key's 192 bits into 128;
-/// as Philox is a bijection of its counter, keys of one seed name different sequences.
+/// The sequence that a RandomKey names. One call of Philox, with `seed` as key and the other members as counter, turns
+/// the 192 bits of the RandomKey into the 128 bits that select the sequence. Since Philox is a bijection of its
+/// counter, RandomKeys with the same seed name different sequences.
 class RandomSequence {
  public:
   LOCKSTEP_HOST_DEVICE explicit RandomSequence(const RandomKey& key)

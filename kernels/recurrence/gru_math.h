@@ -25,8 +25,8 @@ struct GruUnit {
   return unit;
 }
 
-/// Gradients with respect to the gates' sums (for the candidate, its two parts separately) and to the previous state
-/// through its direct use.
+/// Gradients with respect to the gates' sums (for the candidate, to its two parts separately) and to the previous
+/// state. The latter leaves out that the sums depend on the state, too.
 struct GruUnitGradient {
   float sum_z, sum_r, x_h, s_h, h_before;
 };

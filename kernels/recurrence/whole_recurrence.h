@@ -9,12 +9,12 @@
 
 namespace lockstep {
 
-/// The kinds of recurrent layers, as lstm.h and gru.h say.
+/// The kinds of recurrent layers, as defined in lstm.h and gru.h.
 enum class RecurrentCell { lstm, gru };
 
 /// The sizes of a recurrent layer and of its input.
 struct RecurrentLayer {
-  RecurrentCell cell;  ///< the formula
+  RecurrentCell cell;  ///< kind of the layer
   ///@{
   /// At least 1; n at least 0.
   std::int64_t n, time, features, units;

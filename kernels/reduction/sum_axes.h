@@ -9,8 +9,8 @@ namespace lockstep {
 /// Axes of a shape, by number from the front.
 using AxisSet = std::bitset<Shape::max_rank>;
 
-/// y = sum of x over `axes`. y is dense and has x's other axes in order; axes of size 1 are optional in it. Sums each
-/// run of neighboring axes in one pass, the last run first. Records nothing on tapes.
+/// y = sum of x over `axes`. y is dense and has x's other axes in order; it may have or lack any axes of size 1.
+/// Neighboring axes are summed together in one pass, the last ones first. Records nothing on tapes.
 void sum_axes(const Tensor& x, AxisSet axes, const Tensor& y);
 
 /// y = sum of x over the axes along which y's shape was broadcast to x's. Records nothing on tapes.

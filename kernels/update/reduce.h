@@ -48,7 +48,7 @@ struct ReduceViews {
   std::span<const T* const> in;  ///< one for each replica
   std::span<T* const> out;       ///< one for each copy of the result
   std::int64_t count = 0;        ///< elements behind each pointer
-  std::int64_t terms = 0;        ///< divisor of a mean, for `in` that are partial sums; 0: the number of `in`
+  std::int64_t terms = 0;        ///< divisor of a mean if `in` are sums over several replicas; 0: in.size()
 };
 
 /// The divisor of a mean.

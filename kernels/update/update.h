@@ -48,9 +48,9 @@ struct AdamStep {
   ///@}
 };
 
-/// Hinton's RMSprop: v = rho * v + (1 - rho) * g^2; step = learning_rate * g / sqrt(v + epsilon), where centered takes
-/// v - a^2 for v, with a = rho * a + (1 - rho) * g; with momentum b = momentum * b + step; w -= b, else w -= step.
-/// Slots: v, b when momentum != 0, a when centered.
+/// Hinton's RMSprop: v = rho * v + (1 - rho) * g^2; step = learning_rate * g / sqrt(v + epsilon); w -= step. If
+/// centered, v - a^2 replaces v in the root, with a = rho * a + (1 - rho) * g. If momentum != 0, b = momentum * b +
+/// step and w -= b instead. Slots: v, b when momentum != 0, a when centered.
 struct RmspropStep {
   ///@{
   /// Symbols of the formula above.

@@ -39,7 +39,8 @@ struct WindowAxis {
   }
   /// The positions at which the window covers element i.
   LOCKSTEP_HOST_DEVICE IndexRange<Int> covering(Int i) const {
-    // The first window that ends after i starts at i + pad - size + 1 or, by less than a stride, later.
+    // The window at position p covers i if i + pad - size < p * stride <= i + pad. The smallest such p is
+    // (i + pad - size + stride) / stride, rounded down.
     const Int first = i + pad - size + static_cast<Int>(stride.value());
     const Int last = (i + pad) / stride;
     return {first < 0 ? 0 : first / stride, last + 1 > out ? out : last + 1};
