@@ -18,8 +18,8 @@
 namespace lockstep::libtorch {
 
 ///@{
-/// Number of rows of a batch, the size of its tensors' first axis. To distribute batches of your own type, write these
-/// two functions for it, beside it.
+/// Number of rows of a batch, the size of its tensors' first axis. To distribute batches of your own type, define
+/// rows_of and narrow_rows for it in its namespace.
 inline std::int64_t rows_of(const torch::Tensor& batch) { return batch.size(0); }
 template <class Data, class Target>
 std::int64_t rows_of(const torch::data::Example<Data, Target>& batch) {
@@ -49,8 +49,8 @@ std::vector<Row> narrow_rows(const std::vector<Row>& batch, std::int64_t begin, 
 }
 ///@}
 
-/// A global batch, split over the replicas. As an argument of `Strategy::run`, each replica's step gets its own part as
-/// `const Rows&`. With fewer rows than replicas, some parts have no rows.
+/// A global batch, split over the replicas. If it is an argument of `Strategy::run`, each replica's step gets the
+/// replica's part as `const Rows&`. With fewer rows than replicas, some parts have no rows.
 template <class Rows>
 class ReplicaBatches {
  public:
@@ -79,17 +79,17 @@ class ReplicaBatches {
   std::int64_t global_size_;
 };
 
-/// The replica's part, for Strategy::run.
+/// The part of this process's replica number `replica`, for Strategy::run.
 template <class Rows>
 const Rows& value_for_replica(const ReplicaBatches<Rows>& batch, int replica) {
   return batch.parts().at(static_cast<std::size_t>(replica));
 }
-/// Number of replicas that the batch was split for.
+/// Number of parts: one for each of this process's replicas.
 template <class Rows>
 int replicas_of(const ReplicaBatches<Rows>& batch) {
   return static_cast<int>(batch.parts().size());
 }
-/// Numbers of rows of the replica's part and of the global batch.
+/// Numbers of rows of that part and of the global batch.
 template <class Rows>
 std::optional<BatchRows> batch_rows(const ReplicaBatches<Rows>& batch, int replica) {
   return BatchRows{.own = rows_of(value_for_replica(batch, replica)), .all = batch.global_size()};
@@ -111,7 +111,7 @@ class DistributedLoader {
     /// At the position of `inner`.
     Iterator(Inner inner, const Strategy& strategy) : inner_(std::move(inner)), strategy_(strategy) {}
     ///@{
-    /// As of every input iterator.
+    /// As for every input iterator.
     Batch operator*() { return Batch(strategy_, *inner_); }
     Iterator& operator++() {
       ++inner_;
@@ -126,7 +126,7 @@ class DistributedLoader {
   };
 
   ///@{
-  /// Starts a pass, and its end.
+  /// begin() starts a pass; end() marks its end.
   Iterator begin() { return {loader_->begin(), strategy_}; }
   Iterator end() { return {loader_->end(), strategy_}; }
   ///@}

@@ -22,7 +22,7 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
   struct Parameter {
     torch::Tensor value;
     torch::Tensor sum;           ///< a view of the arena, which holds the replica's gradient and then the sum
-    std::shared_ptr<void> node;  ///< keeps libtorch's node alive that has the hook
+    std::shared_ptr<void> node;  ///< keeps alive the autograd node that has the hook
     std::uint32_t version = 0;   ///< of `sum` at the end of the last backward
     bool final = false;          ///< in this backward
   };
@@ -69,14 +69,14 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
   void begin(int replica, std::size_t first);
   void check_not_summed(int replica, std::size_t first);
   void take(int replica, std::size_t variable);
-  /// The gradients of all replicas, whose sums take their place.
+  /// The gradients of all replicas, to be replaced by their sums.
   FlatViews views_of(int replica) const;
   void report_final(int replica, std::size_t bucket);
   void finish(int replica);
 
   Strategy strategy_;
   std::vector<Variable> variables_;
-  ParameterArena arena_;  ///< of the variables and, as number 0, of the counts of replicas that use each of them
+  ParameterArena arena_;  ///< of a variable with the number of replicas that use each of `variables_`, then of these
   std::vector<FlatRange> buckets_;
   std::vector<std::size_t> bucket_of_;  ///< by variable of the arena
   std::vector<int> variables_in_bucket_;

@@ -16,7 +16,7 @@
 namespace lockstep::libtorch {
 
 /// A libtorch module on every replica of a strategy. When `backward` returns in a replica, the gradients of its
-/// parameters are the sums over all replicas, so that equal optimizers keep the modules' parameters equal to the bit.
+/// parameters are the sums over all replicas, so that equal optimizers keep the modules' parameters bit-identical.
 /// Buffers, such as the statistics of batch normalization, are each replica's own.
 ///
 /// Random numbers: on CPUs all threads share libtorch's generator, so which replica draws which numbers, as for
@@ -76,9 +76,9 @@ std::shared_ptr<Module> pointer_to(const torch::nn::ModuleHolder<Module>& module
 /// @endcond
 
 /// Makes a module for each replica of this process: calls `make`, which returns a module or a shared_ptr to one, once
-/// for each, and gives all the values of the first, which in several processes is the chief's. libtorch's generator of
-/// random numbers ends as after the first call, so that what the program draws afterwards does not depend on the number
-/// of replicas. Throws as ModuleReplicas.
+/// for each, and copies the values of the first module to all others; with several processes, those of the chief's
+/// first module. Leaves libtorch's random number generator in its state after the first call, so that what the program
+/// draws afterwards does not depend on the number of replicas. Throws as ModuleReplicas.
 template <class Make>
 auto mirror(const Strategy& strategy, Make&& make) {
   std::vector modules{detail::pointer_to(make())};

@@ -24,10 +24,10 @@ struct NamedTensors {
 /// The non-template part of Mirrored.
 class ModuleReplicas {
  public:
-  /// From one module for each replica. All get the values of the first, which in several processes is the chief's.
-  /// Throws InvalidArgument when they differ in names, shapes, dtypes or requires_grad; Unsupported for trainable
-  /// parameters that are not f32, and for strategies on GPUs or with one copy for all replicas; LogicError inside a
-  /// replica.
+  /// From one module for each replica. All get the values of the first one; with several processes, of the chief's
+  /// first one. Throws InvalidArgument when they differ in names, shapes, dtypes or requires_grad; Unsupported for
+  /// trainable parameters that are not f32, and for strategies on GPUs or with one copy for all replicas; LogicError
+  /// inside a replica.
   ModuleReplicas(const Strategy& strategy, std::vector<std::shared_ptr<torch::nn::Module>> modules);
 
   /// The strategy of the replicas.

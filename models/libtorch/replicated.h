@@ -29,8 +29,8 @@ class Replicated {
   T* operator->() const { return here().get(); }
   /// As here().
   T& operator*() const { return *here(); }
-  /// Calls visit(object) for each replica of this process, outside replicas: to switch a module to eval(), or to step a
-  /// scheduler.
+  /// Calls visit(object) for each replica of this process. Call it outside replicas, e.g. to switch a module to eval()
+  /// or to step a scheduler.
   template <class Visit>
   void for_each(const Visit& visit) const {
     for (const std::shared_ptr<T>& replica : replicas_) visit(*replica);
@@ -47,8 +47,8 @@ class Replicated {
   std::vector<std::shared_ptr<T>> replicas_;
 };
 
-/// Makes an object for each replica from that replica's part of `of`: make(part). `make` may keep a reference to the
-/// part, which `of` must then outlive.
+/// Makes an object for each replica: make(part), where `part` is the replica's object in `of`. If `make` keeps a
+/// reference to it, the result must not outlive `of`.
 ///
 ///     auto scheduler = replicate(optimizer, [](auto& own) { return torch::optim::StepLR(own, 30, 0.1); });
 template <class T, class Make>
