@@ -1,6 +1,6 @@
 #pragma once
 
-// Everything that a program which trains or uses models needs.
+// Includes all headers that a program needs to train and use models.
 
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>

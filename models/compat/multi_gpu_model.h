@@ -43,8 +43,8 @@ struct MultiGpuOptions {
   GpuSelection gpus{};
   bool cpu_merge = true;        ///< concatenates the outputs on CPU:0; otherwise on the first device
   bool cpu_relocation = false;  ///< moves the template's own weights to CPU:0 (Keras makes a copy with new weights)
-  /// Keras' split of a batch of B rows: B / n rows for each of the n replicas, and the remainder to the last one too.
-  /// False: numbers of rows differ by at most one.
+  /// True: Keras' split of a batch of B rows: each of the n replicas gets B / n rows, rounded down, and the last one
+  /// also the remainder. False: the replicas' numbers of rows differ by at most one.
   bool legacy_split = true;
   /// The replicas' devices by name, instead of `gpus`, e.g. logical CPUs on a machine without GPUs: {"CPU:0", "CPU:1"}.
   std::vector<std::string> devices{};

@@ -28,7 +28,7 @@ struct ObjectConfig {
 };
 
 /// The configuration of an object of this class with these options. Options that `list` leaves out, such as empty ones,
-/// are missing from it.
+/// are not in the configuration.
 template <class Options>
 ObjectConfig config_of(const char* class_name, void (*list)(OptionVisitor&, Options&), Options options) {
   OptionVisitor visitor(class_name);

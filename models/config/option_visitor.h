@@ -42,7 +42,8 @@ class OptionVisitor {
   void option(const char* key, std::vector<double>& value);
   ///@}
   ///@{
-  /// Not written where the value is empty. A number may be null in files, too, as in Keras' own.
+  /// Options that are not written where the value is empty. Reading null, as in Keras' files, empties an optional
+  /// number.
   void option(const char* key, std::optional<double>& value);
   void option_if_any(const char* key, std::vector<double>& value);
   ///@}

@@ -12,8 +12,8 @@ struct inflate_state;  // declared by ISA-L
 
 namespace lockstep {
 
-/// Reads a file that is plain or compressed with gzip, as its first bytes say. The functions throw InputError naming
-/// the file when it cannot be read or its compressed data are damaged or cut short.
+/// Reads a file, and decompresses it if its first bytes are those of gzip. The functions throw InputError naming the
+/// file when it cannot be read or its compressed data are damaged or cut short.
 class ByteReader {
  public:
   /// Opens the file. Throws InputError when it is missing, not a regular file or cannot be opened.

@@ -11,7 +11,7 @@ namespace lockstep {
 enum class DrawStream : std::uint32_t { augmentation, crop, mixup };
 
 /// Random numbers for one element of a data set. They depend only on the seed, the stream, the epoch and the element's
-/// number, not on threads. At most 2^26 numbers for each of 2^40 elements.
+/// number, not on threads. Gives at most 2^26 numbers for each of at most 2^38 elements.
 class ElementDraws {
  public:
   /// Starts at the element's first number.

@@ -13,8 +13,8 @@
 
 namespace lockstep {
 
-/// The values outside an image, as in scipy.ndimage, in the order of the enumerators: aaa|abcd|ddd, kkk|abcd|kkk with k
-/// = cval, cba|abcd|dcb.
+/// How the pixels outside an image abcd are filled, as in scipy.ndimage. nearest: aaa|abcd|ddd; constant: kkk|abcd|kkk
+/// with k = cval; reflect: cba|abcd|dcb.
 enum class FillMode { nearest, constant, reflect };
 
 /// image_augmentation's options, under the names of Keras' ImageDataGenerator.

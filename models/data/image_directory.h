@@ -32,10 +32,10 @@ struct ImageDirectory {
 /// The images of a directory with one folder per class, as Keras' function of this name. Classes are sorted by name,
 /// folders whose names begin with a dot are skipped. A class has the .jpg, .jpeg, .png and .bmp files, in upper or
 /// lower case, of its folder and all folders below it. An element is one image, x (height, width, channels) f32 in
-/// 0..255, resized by resize_bilinear, and its class y () i32; follow it by batch(). Images are decoded when the data
-/// set is read, on all threads of the reader. Throws InputError for a directory that is missing or has no images, for a
-/// class that has files but no images, and for a GIF image; InvalidArgument for an image size or a limit below 1, and
-/// for channels other than 1 and 3. Reading throws as read_image.
+/// 0..255, resized by resize_bilinear, and its class y () i32; call batch() on the data set to train on it. Images are
+/// decoded when the data set is read, on all threads of the reader. Throws InputError for a directory that is missing
+/// or has no images, for a class that has files but no images, and for a GIF image; InvalidArgument for an image size
+/// or a limit below 1, and for channels other than 1 and 3. Reading throws as read_image.
 ImageDirectory image_dataset_from_directory(const std::filesystem::path& directory,
                                             const ImageDirectoryOptions& options = {});
 

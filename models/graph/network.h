@@ -48,10 +48,10 @@ class Network {
   /// As run(), for a network with one input and one output.
   Tensor operator()(const Tensor& x, Mode mode) const { return (*this)(std::vector{x}, mode); }
 
-  /// Makes this network part of another one: calls its layers, with their weights, on the other network's symbols. If
-  /// the other network has another layer of the same name, its constructor lists this layer as MODEL_LAYER, after
-  /// `model`'s name; this network keeps the old name. `model` describes this network; pass the same object in all
-  /// calls. Throws InvalidArgument for a wrong number or shape of inputs.
+  /// Makes this network part of another one: calls its layers, with their weights, on the other network's symbols. A
+  /// layer whose name is already taken there is called MODEL_LAYER in the other network, after `model`'s name and its
+  /// own; this network keeps the old name. `model` describes this network; pass the same object in all calls. Throws
+  /// InvalidArgument for a wrong number or shape of inputs.
   std::vector<Symbol> connect(const std::vector<Symbol>& inputs, const std::shared_ptr<const NestedModel>& model) const;
 
   /// The inputs in the order in which `run` takes them.

@@ -40,8 +40,8 @@ struct PlanStep {
   Shape shape;
   std::optional<LogicalDevice> device{};  ///< as GraphCall::device
   std::optional<Mode> mode{};             ///< as GraphCall::mode
-  /// The step also applies the ReLU that follows the layer. (An Add that follows it is fused if the step has one input
-  /// more than the layer: the other term.)
+  /// The step also applies the ReLU that follows the layer. (If an Add is fused too, the step has one input more than
+  /// the layer: the other term of the Add.)
   bool fused_relu = false;
   int concat = -1;                ///< index of the concatenation that this step writes a slice of; -1 for none
   std::int64_t concat_begin = 0;  ///< where the slice begins in the last axis

@@ -14,7 +14,7 @@ namespace lockstep {
 struct ActivationLayer : Layer {
   /// As Keras' Activation(activation).
   explicit ActivationLayer(Activation activation, std::string name = {});
-  /// The layer of a file's options.
+  /// Makes the layer from the options in a file.
   static ActivationLayer from_config(LayerConfig& config);
 };
 
@@ -31,7 +31,7 @@ struct ReLU : Layer {
   explicit ReLU(const ReLUOptions& options = {});
   /// Lets `ReLU({})` mean the defaults.
   explicit ReLU(Defaults) : ReLU() {}
-  /// The layer of a file's options.
+  /// Makes the layer from the options in a file.
   static ReLU from_config(LayerConfig& config);
 };
 
@@ -47,7 +47,7 @@ struct LeakyReLU : Layer {
   explicit LeakyReLU(const LeakyReLUOptions& options = {});
   /// Lets `LeakyReLU({})` mean the defaults.
   explicit LeakyReLU(Defaults) : LeakyReLU() {}
-  /// The layer of a file's options.
+  /// Makes the layer from the options in a file.
   static LeakyReLU from_config(LayerConfig& config);
 };
 
@@ -64,7 +64,7 @@ struct ELU : Layer {
   explicit ELU(const ELUOptions& options = {});
   /// Lets `ELU({})` mean the defaults.
   explicit ELU(Defaults) : ELU() {}
-  /// The layer of a file's options.
+  /// Makes the layer from the options in a file.
   static ELU from_config(LayerConfig& config);
 };
 
@@ -74,7 +74,7 @@ struct Softmax : Layer {
   explicit Softmax(std::string name = {});
   /// Lets `Softmax({})` mean the defaults.
   explicit Softmax(Defaults) : Softmax() {}
-  /// The layer of a file's options.
+  /// Makes the layer from the options in a file.
   static Softmax from_config(LayerConfig& config);
 };
 

@@ -18,7 +18,7 @@ struct BatchNormalizationOptions {
   /// moving statistics with them. Costs one collective in the forward pass and one in the backward pass.
   bool synchronized = false;
   ///@{
-  /// Whether there is a beta, a gamma; otherwise it is 0, or 1.
+  /// Whether the layer has a beta (center) and a gamma (scale); without them, beta is 0 and gamma 1.
   bool center = true;
   bool scale = true;
   ///@}
@@ -34,11 +34,11 @@ struct BatchNormalizationOptions {
 /// Normalizes each channel, the last axis (Ioffe and Szegedy 2015). In training it uses the batch's mean and variance
 /// and updates the moving statistics with them; at inference it uses the moving statistics. Weights, each (c): gamma,
 /// beta, moving_mean, moving_variance. Under a strategy every replica normalizes by its own part of the batch, unless
-/// `synchronized`, and keeps its own moving statistics. Outside replicas and in files their value is the mean over the
-/// replicas, in which each step of each replica counts by its rows: for any number of replicas that is the moving
-/// average of the batches' weighted means. A replica takes the other replicas' numbers of rows from the
-/// DistributedBatch given to `Strategy::run`; without one, the replicas exchange the numbers in each training call. A
-/// replica without rows keeps its statistics.
+/// `synchronized`, and keeps its own moving statistics. Outside replicas and in files, a statistic's value is the mean
+/// over the replicas, weighted by the numbers of rows that each of them had in the steps. For any number of replicas it
+/// equals the moving average, over the steps, of the row-weighted mean of the replicas' statistics. A replica takes the
+/// other replicas' numbers of rows from the DistributedBatch given to `Strategy::run`; without one, the replicas
+/// exchange the numbers in each training call. A replica without rows keeps its statistics.
 struct BatchNormalization : Layer {
   /// Throws InvalidArgument unless 0 <= momentum <= 1 and epsilon > 0.
   explicit BatchNormalization(const BatchNormalizationOptions& options = {});

@@ -26,8 +26,8 @@ struct NormAxes {
 
 /// MinMaxNorm's options, by Keras' names.
 struct MinMaxNormOptions {
-  double min_value = 0;  ///< limit of the norms
-  double max_value = 1;  ///< limit of the norms
+  double min_value = 0;  ///< lower limit of the norms
+  double max_value = 1;  ///< upper limit of the norms
   double rate = 1;       ///< fraction of the way to the limit that a step moves a norm, in [0, 1]
   NormAxes axis = 0;     ///< the axes that a norm sums over
 };
@@ -39,7 +39,8 @@ class Constraint {
   enum class Kind { none, max_norm, min_max_norm, non_neg, unit_norm };
 
   Constraint() = default;
-  /// For MaxNorm and the functions below. Throws InvalidArgument unless 0 <= min_value <= max_value and 0 <= rate <= 1.
+  /// For MaxNorm() and the other functions below. Throws InvalidArgument unless 0 <= min_value <= max_value and 0 <=
+  /// rate <= 1.
   Constraint(Kind kind, MinMaxNormOptions options);
 
   /// Keras' class.

@@ -27,7 +27,7 @@ struct DropoutOptions {
 struct Dropout : Layer {
   /// Throws InvalidArgument unless 0 <= rate < 1, and for a noise_shape of other numbers than 1 and -1.
   explicit Dropout(const DropoutOptions& options);
-  /// The layer of a file's options.
+  /// Makes the layer from the options in a file.
   static Dropout from_config(LayerConfig& config);
 };
 

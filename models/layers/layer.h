@@ -182,7 +182,8 @@ class Layer {
   Symbol operator()(const std::vector<Symbol>& inputs) const;
   ///@}
 
-  /// As LayerImpl::name, or the handle's own name, where the outer model has another layer of that name.
+  /// The handle's own name if it has one (with_name), else LayerImpl::name. An outer model gives the handle of a nested
+  /// model's layer an own name if another of its layers has the same name.
   const std::string& name() const { return name_.empty() ? impl_->name() : name_; }
   /// "layer/kernel" for one of the layer's variables, with the name of this handle.
   std::string weight_name(const Variable& variable) const;

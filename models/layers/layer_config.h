@@ -25,7 +25,7 @@ class LayerImpl;
 /// them do not overflow.
 class LayerConfig : public OptionVisitor {
  public:
-  /// A visitor that writes; writes the options that every layer has.
+  /// A visitor that writes. The constructor writes the options that every layer has.
   LayerConfig(std::string_view class_name, const std::string& name, bool trainable, DTypePolicy dtype_policy);
   /// A visitor that reads `values`, a layer's "config". `input_rank` is the rank of the layer's first input, with the
   /// batch axis. Throws InputError for a config without a name or with a dtype that is not a DTypePolicy.

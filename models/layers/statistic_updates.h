@@ -7,12 +7,12 @@
 
 namespace lockstep {
 
-/// The update of a moving statistic by that of a batch.
+/// An update of a moving statistic with the statistic of a batch.
 struct StatisticUpdate {
   Variable statistic;  ///< has a copy for each replica
   Tensor of_rows;      ///< the statistic of the calling replica's rows
-  double weight;       ///< of `of_rows` in the mean over replicas; 1 if all replicas have the same number of rows
-  double momentum;     ///< the layer's
+  double weight;       ///< weight of `of_rows` in the mean over replicas; 1 if all have the same number of rows
+  double momentum;     ///< as BatchNormalizationOptions::momentum
 };
 
 /// Collects the updates of moving statistics by the calling thread's layers while it exists, so that a network does all

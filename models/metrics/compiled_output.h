@@ -40,10 +40,10 @@ struct CompiledOutput {
 };
 
 /// The entries of `network`'s outputs with their names in logs, as in Keras: "loss" for a single loss and "accuracy"
-/// for a single output, else "softmax_loss" and "softmax_accuracy", after the layer that gives the output. Of metrics
-/// with one name, later ones become "accuracy_1", or, if they are weighted and others are not, "weighted_accuracy".
-/// Throws InvalidArgument for another number of entries, when none has a loss, for a loss_weight that is not finite,
-/// and for a metric with the name of a loss or of another value in fit's logs.
+/// for a single output, else "softmax_loss" and "softmax_accuracy", after the layer that gives the output. If several
+/// metrics have the same name, the later ones become "accuracy_1" or, if they are weighted and others are not,
+/// "weighted_accuracy". Throws InvalidArgument for another number of entries, when none has a loss, for a loss_weight
+/// that is not finite, and for a metric with the name of a loss or of another value in fit's logs.
 std::vector<CompiledOutput> compile_outputs(const Network& network, const std::vector<OutputTraining>& outputs);
 
 }  // namespace lockstep

@@ -17,8 +17,8 @@ struct OptimizerConfig {
   ObjectConfig rule;                   ///< Keras' class, and the rule's own options
   OptimizerOptions common{};           ///< the common options, with AdamW's weight_decay
   LearningRate learning_rate = 0.001;  ///< the rate of the next step, or the schedule
-  /// Set by Optimizer::config, not read: Keras' names of the rule's slots, in the order of files. Slots that files
-  /// store together for each variable are in one list.
+  /// Keras' names of the rule's slots, in the order of files. Set by Optimizer::config; optimizer_from_config ignores
+  /// it. Slots that files store together for each variable are in one list.
   std::vector<std::vector<std::string>> slots{};
 };
 

@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// The rule of a kind of optimizer, by which SGD, Adam and the others differ.
+/// The part of an optimizer that differs between SGD, Adam and the others.
 class Optimizer::Rule {
  public:
   virtual ~Rule() = default;

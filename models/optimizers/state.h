@@ -42,9 +42,9 @@ class Optimizer::State {
   void restore(const OptimizerState& state);
 
  private:
-  /// Variables that are on the same devices and all decay or all do not. All variables are on the same devices under a
-  /// strategy, but not in a model that with_device spreads over devices. The gradients' arena and the optimizer's state
-  /// of the group are on these devices.
+  /// Variables that are on the same devices and either all have weight decay or all have none. All variables are on the
+  /// same devices under a strategy, but not in a model that with_device spreads over devices. The gradients' arena and
+  /// the optimizer's state of the group are on these devices.
   struct Group {
     std::vector<LogicalDevice> devices{};
     bool decays = true;
@@ -53,7 +53,7 @@ class Optimizer::State {
   };
 
   std::vector<Rule::Slot> slots() const;
-  /// Whether gradients are exchanged unchanged after the backward pass.
+  /// `transform` if gradients are clipped or accumulated between the backward pass and their exchange, else `apply`.
   GradientReducer::AfterBackward after_backward() const;
   bool clips_by_norms() const { return options_.clipnorm > 0 || options_.global_clipnorm > 0; }
   /// Whether each replica clips its own gradients: if they are clipped before the sum, or not summed.

@@ -15,7 +15,7 @@ namespace lockstep {
 bool holds_legacy_weights(const hdf5::Reader& file);
 
 /// Sets the weights of a network from the file's layers with weights, matched in order; or, in files of an old
-/// multi_gpu_model, from the single model that it nested.
+/// multi_gpu_model, from the one model that all its replicas ran.
 void load_legacy_weights(const hdf5::Reader& file, const Network& network);
 
 }  // namespace lockstep

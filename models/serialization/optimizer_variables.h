@@ -23,7 +23,7 @@ struct TrainedVariables {
 
 /// The compile() arguments of a model and the variables that its optimizer trains.
 struct Training {
-  CompileConfig config;      ///< its optimizer has its state
+  CompileConfig config;      ///< the optimizer in it includes its state
   TrainedVariables trained;  ///< the variables trained by the optimizer of `config`
 };
 

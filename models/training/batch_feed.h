@@ -42,7 +42,7 @@ class BatchFeed {
   void check_enough(const DistributedBatch& first) const;
   /// Whether the pass under way is known to have no more batches.
   bool pass_is_over() const { return ended_ || position_.batches == data_.size(); }
-  /// The pass's next batch; of an epoch that begins at the end of one, the next pass's.
+  /// The pass's next batch. If the pass turns out to be over when the epoch begins, starts the next pass.
   std::optional<DistributedBatch> next_of_passes();
 
   DistributedDataset data_;

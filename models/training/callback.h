@@ -28,7 +28,7 @@ struct StepReport {
   std::vector<std::int64_t> rows{};  ///< examples of each replica
   /// Milliseconds from the wait for the batch to the end of the step.
   double step_ms = 0;
-  /// The part of step_ms before replica 0 has submitted the whole step to its device and waits for the results.
+  /// The part of step_ms until replica 0 has submitted the whole step to its device and begins to wait for the results.
   double host_ms = 0;
   StepClock::Split split_ms{};  ///< input: time of the thread that calls fit; other phases: time of replica 0's thread
   Logs running{};               ///< means since the start of the epoch

@@ -11,8 +11,8 @@ namespace lockstep {
 using ClassWeight = std::map<std::int64_t, double>;
 
 /// The batch with sample weights from its targets' classes. Targets are labels (n) or (n, 1), or one-hot rows (n,
-/// classes). Returns the batch unchanged if there are no class weights. Throws InvalidArgument for class weights with a
-/// batch that already has sample weights, as Keras does, and with other targets.
+/// classes). Returns the batch unchanged if there are no class weights. Otherwise throws InvalidArgument for other
+/// targets and, as Keras does, if the batch already has sample weights.
 Batch with_class_weight(const Batch& batch, const ClassWeight& class_weight);
 
 }  // namespace lockstep

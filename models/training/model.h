@@ -97,9 +97,9 @@ class Model {
   /// replicas on CPUs or on several workers; and for other invalid options.
   History fit(const Dataset& batches, const FitOptions& options = {});
   /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. Variables
-  /// with a value of each replica's own, such as batch normalization's statistics, are averaged over the replicas
-  /// first, as in fit's validation and in predict. Throws LogicError before compile; InvalidArgument for a data set
-  /// that is empty or endless or lacks a target for an output. A generator of unknown size must end.
+  /// that have a separate value on each replica, such as batch normalization's statistics, are averaged over the
+  /// replicas first, as in fit's validation and in predict. Throws LogicError before compile; InvalidArgument for a
+  /// data set that is empty or endless or lacks a target for an output. A generator of unknown size must end.
   Logs evaluate(const Dataset& batches);
   /// Outputs for all examples in the order of the data set, f32 under every dtype policy. Throws InvalidArgument for a
   /// data set that is empty or endless; LogicError for a model with several outputs.

@@ -47,8 +47,8 @@ struct BatchLosses {
 /// for sample weights that do not fit.
 BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch& batch,
                          const std::vector<Tensor>& y_preds);
-/// Warns about cross-entropies of probabilities whose predictions are outside [0, 1], as logits are, and about those of
-/// logits whose predictions are the result of a softmax or sigmoid.
+/// Warns if a cross-entropy without from_logits gets predictions outside [0, 1], which are probably logits, and if one
+/// with from_logits gets the result of a softmax or sigmoid.
 void warn_of_wrong_from_logits(const std::vector<CompiledOutput>& outputs, const std::vector<Tensor>& y_preds);
 /// The losses and the metrics of a batch as numbers; waits for the GPU that computes them. Records no gradient.
 Totals batch_totals(const std::vector<CompiledOutput>& outputs, const Batch& batch, const std::vector<Tensor>& y_preds,

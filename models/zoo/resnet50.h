@@ -15,9 +15,9 @@ struct ResNet50Options {
   std::uint64_t seed = 0;                                  ///< seed of the initial weights
 };
 
-/// keras.applications.ResNet50 (He et al. 2015, with the strides in the first convolution of a block and biases in
-/// all): images -> (classes). Layers have the same names as in Keras. 25,636,712 parameters by default. Throws
-/// InvalidArgument for images smaller than 32 x 32.
+/// keras.applications.ResNet50 (He et al. 2015, with the strides in the first convolution of a block and with biases in
+/// all convolutions): images -> (classes). Layers have the same names as in Keras. 25,636,712 parameters by default.
+/// Throws InvalidArgument for images smaller than 32 x 32.
 Model resnet50(const ResNet50Options& options = {});
 
 }  // namespace lockstep::zoo

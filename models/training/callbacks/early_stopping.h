@@ -9,16 +9,16 @@
 
 namespace lockstep {
 
-/// Keras' options, names and defaults.
+/// EarlyStopping's options, with Keras' names and defaults.
 struct EarlyStoppingOptions {
   /// Name of the value in the logs.
   std::string monitor = "val_loss";
-  double min_delta = 0;  ///< smallest change that counts
+  double min_delta = 0;  ///< smaller changes do not count as improvements
   int patience = 0;      ///< epochs without improvement after which training stops
-  /// Which way it gets better.
+  /// Whether a lower or a higher value is better.
   MonitorMode mode = MonitorMode::automatic;
   std::optional<double> baseline{};   ///< only values better than this reset the patience
-  bool restore_best_weights = false;  ///< at the end of training, also where the baseline was not reached
+  bool restore_best_weights = false;  ///< restores them when training ends, even if no value was better than `baseline`
   int start_from_epoch = 0;           ///< earlier epochs are ignored
 };
 
@@ -27,17 +27,17 @@ class EarlyStopping final : public Callback {
  public:
   /// Keeps the options.
   explicit EarlyStopping(const EarlyStoppingOptions& options = {});
-  /// Of all defaults: EarlyStopping({}).
+  /// Lets `EarlyStopping({})` mean the defaults.
   explicit EarlyStopping(Defaults) : EarlyStopping() {}
 
-  /// Throws InvalidArgument when the mode is automatic and the model's metrics do not say it.
+  /// Throws InvalidArgument when the mode is automatic and the model's metrics do not define it.
   void on_train_begin(Model& model) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   void on_train_end(Model& model) override;
-  /// Stops a run that had been stopped here, unless there is more patience now.
+  /// Stops the run again if EarlyStopping had stopped it before the backup, unless `patience` has been raised since.
   void on_resume(Model& model) override;
   CallbackState state() const override;
-  /// As Callback::load_state: the best value and weights, and how long there was none.
+  /// Restores the best value and weights and the number of epochs without improvement.
   void load_state(const CallbackState& state) override;
 
   /// The epoch, from 0, after which training was stopped; 0 when it was not, as in Keras.

@@ -18,7 +18,7 @@ struct ModelCheckpointOptions {
   /// Whether a lower or a higher value is better.
   MonitorMode mode = MonitorMode::automatic;
   std::optional<std::int64_t> save_freq{};          ///< saves after every N steps; by default after each epoch
-  std::optional<double> initial_value_threshold{};  ///< the value that the first one must improve on
+  std::optional<double> initial_value_threshold{};  ///< best value at the start: saves only better ones
 };
 
 /// Saves the model's weights after epochs or after a number of steps.

@@ -18,7 +18,7 @@ struct ReduceLROnPlateauOptions {
   /// Whether a lower or a higher value is better.
   MonitorMode mode = MonitorMode::automatic;
   double min_delta = 1e-4;  ///< smaller changes do not count as improvements
-  int cooldown = 0;         ///< the first epoch after a reduction that counts towards `patience`, as in Keras
+  int cooldown = 0;         ///< after a reduction, the first epoch (from 1) that counts towards `patience`, as in Keras
   /// Lower limit of the learning rate.
   double min_lr = 0;
 };

@@ -13,7 +13,7 @@ class EventFile;
 
 /// TensorBoard's options, by Keras' names.
 struct TensorBoardOptions {
-  std::string log_dir = "logs";  ///< folder of the run "train", and of "validation" if there are its values
+  std::string log_dir = "logs";  ///< folder of the runs "train" and, if there is validation, "validation"
   int histogram_freq = 0;        ///< writes histograms of all weights every N epochs; 0: never
   bool write_graph = true;       ///< writes the graph of the model's layers
   std::int64_t update_freq = 0;  ///< writes a point of the batch_... curves every N steps; 0: never
