@@ -11,22 +11,22 @@
 
 namespace lockstep::test {
 
-/// Runs kernels for GPUs of the pretended CUDA: the calling thread does a kernel's work after the GPU's stream has done
-/// all earlier work.
+/// Runs kernels for the GPUs of PretendCuda on the calling thread, after the compute stream has done all earlier work.
 class PretendGpuComputing {
  public:
   explicit PretendGpuComputing(PretendCuda& cuda) : cuda_(cuda) {}
   /// The memory of all GPUs.
   DeviceMemory& memory() { return memory_; }
-  /// Begins `kernel`, which it counts: returns when the calling thread's GPU has done all earlier work. Throws
-  /// DeviceError if the launch has to fail (PretendCuda::fail_work).
+  /// Counts a launch of `kernel` and waits until the compute stream of the calling thread's GPU has done all earlier
+  /// work. Throws DeviceError if PretendCuda::fail_work has selected this launch.
   void launch(const char* kernel);
-  /// Whether the calling thread captures.
+  /// Whether the compute stream of the calling thread's GPU is being captured.
   bool captures() const;
-  /// Runs `work` of `kernel` with the GPUs' memory open, or records it for a graph if the calling thread captures.
-  /// `work` must hold addresses only, no tensors that keep memory. Throws like `launch`.
+  /// Runs `work` of `kernel` with access to the GPUs' memory, or adds it to the graph if the calling thread is
+  /// capturing. `work` must hold addresses only, no tensors that keep memory. Throws like `launch`.
   void compute(const char* kernel, std::function<void()> work);
-  /// Reports that index number `place` of an op is out of range: as on a GPU, the next wait for its work throws.
+  /// Reports that the index at position `place` in the indices of `op` is out of range. As on a GPU, the next
+  /// synchronization with the GPU throws.
   static void report_out_of_range(const std::string& op, std::int64_t place);
 
  private:
@@ -36,8 +36,8 @@ class PretendGpuComputing {
   DeviceMemory memory_;
 };
 
-/// Gives the machine `gpus` GPUs of the pretended CUDA until the program's end. Throws LogicError if the pretended CUDA
-/// has not been loaded.
+/// Makes PretendCuda provide `gpus` GPUs until the program ends. Throws LogicError if PretendCuda's library has not
+/// been loaded.
 void install_pretended_cuda(int gpus);
 
 /// The progress of a stream of one of these GPUs.

@@ -11,8 +11,8 @@
 
 namespace lockstep::test {
 
-/// Memory that only kernels and copies may access, like a GPU's: reading or writing it while there is no Access ends
-/// with a segmentation fault.
+/// Memory that only kernels and copies may access, like a GPU's: reading or writing it while no Access exists causes a
+/// segmentation fault.
 class DeviceMemory final : public MemoryResource {
  public:
   DeviceMemory();
@@ -22,7 +22,8 @@ class DeviceMemory final : public MemoryResource {
   /// Whether `address` is in this memory.
   bool contains(const void* address) const;
 
-  /// Opens the memory to every thread; kernels run one at a time.
+  /// During its lifetime, all threads can read and write the memory. Only one thread at a time can have an Access, so
+  /// kernels run one at a time.
   class Access {
    public:
     explicit Access(DeviceMemory& memory);
@@ -40,9 +41,9 @@ class DeviceMemory final : public MemoryResource {
   void close();
   void protect(int protection) const;
 
-  std::recursive_mutex turns_;  ///< held by a running kernel, which may allocate: never locked with mutex_ held
+  std::recursive_mutex turns_;  ///< held by each Access; kernels may allocate, so lock it before mutex_, never after
   std::mutex mutex_;            ///< guards the members below
-  int open_ = 0;                ///< number of Accesses
+  int open_ = 0;                ///< number of Access objects
   void* mapping_;
   std::byte* begin_;                                ///< the first whole huge page of the mapping
   std::byte* end_;                                  ///< end of the memory handed out so far

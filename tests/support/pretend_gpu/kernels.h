@@ -7,7 +7,8 @@
 
 namespace lockstep::test {
 
-/// The kernels of pretended GPUs: the kernels' shared sources, run on the host with the GPUs' memory open.
+/// Runs kernels for the GPUs of PretendCuda: executes the code that CPU and GPU kernels share on the host, with access
+/// to the GPUs' memory.
 class PretendGpuKernels final : public kernels::GpuStandIn {
  public:
   explicit PretendGpuKernels(PretendGpuComputing& gpus) : gpus_(gpus), recurrence_(gpus) {}

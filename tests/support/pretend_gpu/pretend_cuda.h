@@ -11,8 +11,8 @@
 
 // A library with the functions of CUDA and NCCL that the sources in folders named cuda/ call, for machines without a
 // GPU. Loaded before CUDA's own libraries (LD_PRELOAD), or linked instead of them in builds without the toolkit, it
-// lets test programs run these sources unchanged. Each stream has a thread, which does the stream's work after a while.
-// Kernels are not run: their work comes from the test program (PretendGpuKernels).
+// lets test programs run these sources unchanged. Each stream has a thread that does the stream's work asynchronously,
+// sometimes after a pause. The library does not run kernels; the test program does (PretendGpuKernels).
 
 namespace lockstep::test {
 
@@ -24,16 +24,16 @@ struct PretendCudaMemory {
   std::function<void(const std::function<void()>& work)> access{};  ///< runs work that may access the memory
 };
 
-/// The work of a stream since it was made.
+/// The work of a stream since its creation.
 struct StreamProgress {
-  std::size_t given = 0;  ///< pieces of work, among them waits for events and parts of collectives
-  std::size_t done = 0;   ///< of these, the pieces that are done
-  std::size_t waits = 0;  ///< of these, the waits for events
+  std::size_t given = 0;  ///< number of operations enqueued, including waits for events and parts of collectives
+  std::size_t done = 0;   ///< number of these that are done
+  std::size_t waits = 0;  ///< number of these that are waits for events
 };
 
 /// A collective of all ranks of a communicator.
 struct PretendCollective {
-  std::size_t elements = 0;  ///< of each rank
+  std::size_t elements = 0;  ///< number of elements of each rank
   std::string operation;     ///< "sum", "mean", "product" or "gather"
 };
 
@@ -43,7 +43,7 @@ struct Submissions {
     std::int64_t count = 0;
     std::int64_t bytes = 0;
   };
-  std::map<std::string, std::int64_t> kernels{};  ///< kernels::launch and calls of libraries, by the kernel's name
+  std::map<std::string, std::int64_t> kernels{};  ///< by name: numbers of kernel launches and of library calls
   Copies from_host{}, to_host{}, between_gpus{};  ///< `between_gpus`: also from a GPU's memory to the same GPU's
   std::int64_t fills = 0;                         ///< cudaMemsetAsync
   std::int64_t graphs = 0;
@@ -56,38 +56,40 @@ struct Submissions {
 class PretendCuda {
  public:
   virtual ~PretendCuda() = default;
-  /// Gives the machine `gpus` GPUs, which reach each other's memory; before, it has none. Call it once.
+  /// Makes `gpus` GPUs available, which are peers of each other; before this call there are none. Call it once.
   virtual void start(int gpus, PretendCudaMemory memory) = 0;
-  /// Waits until the stream has done all its work. Precondition: the stream does not capture.
+  /// Waits until the stream has done all its work. Precondition: the stream is not being captured.
   virtual void finish(cudaStream_t stream) = 0;
   virtual bool captures(cudaStream_t stream) = 0;
-  /// Adds work to the graph that the stream captures. Precondition: the stream captures.
+  /// Adds work to the graph that is being captured from the stream. Precondition: the stream is being captured.
   virtual void note(cudaStream_t stream, std::function<void()> work) = 0;
   virtual StreamProgress progress(cudaStream_t stream) = 0;
-  /// Whether streams do their work only when something waits for it, instead of soon.
+  /// If `on`, streams do their work only when something waits for it.
   virtual void defer_work(bool on) = 0;
-  /// The collectives that NCCL's ranks 0 have been given since the last call, in this order.
+  /// The collectives submitted on ranks 0 of NCCL's communicators since the last call, in the order of submission.
   virtual std::vector<PretendCollective> take_collectives() = 0;
   /// peers[i]: the GPUs whose memory GPU i can access.
   virtual void set_peers(std::vector<std::vector<int>> peers) = 0;
-  /// Whether copies from the memory of GPU `from` to that of GPU `to` change a bit, as behind an IOMMU.
+  /// If `on`, copies from GPU `from` to GPU `to` flip one bit, as an IOMMU that redirects them can corrupt data.
   virtual void corrupt_copies(int from, int to, bool on) = 0;
-  /// Makes one later call of a CUDA function fail: number `call` from now on, 1 for the next.
+  /// Makes one later call of a CUDA function fail with `error`: the next for `call` = 1, the one after it for 2, and so
+  /// on.
   virtual void fail(const std::string& function, int call, cudaError_t error) = 0;
-  /// Makes one later piece of work of a device fail, a copy or a kernel's launch: number `first` from now on, 1 for the
-  /// next; 0 for none.
+  /// Makes one later copy or kernel launch on a device fail: the next for `first` = 1, the one after it for 2, and so
+  /// on; none for 0.
   virtual void fail_work(int device, std::int64_t first) = 0;
-  /// Counts a piece of work for `fail_work`; returns false if it has to fail.
+  /// Counts a copy or kernel launch on the stream's device for `fail_work`; returns false if it must fail.
   virtual bool takes_work(cudaStream_t stream) = 0;
   /// Makes every later CUDA call fail with `error`, as after an illegal access by a kernel.
   virtual void fail_from_now_on(cudaError_t error) = 0;
-  /// Whether NCCL's operations, including the making of communicators, do not end until the communicators are aborted.
+  /// If `on`, NCCL's operations, including the creation of communicators, hang until the communicators are revoked or
+  /// aborted.
   virtual void stall_nccl(bool on) = 0;
-  /// Whether all NCCL communicators report an error.
+  /// If `on`, all NCCL communicators report an asynchronous error.
   virtual void break_nccl(bool on) = 0;
-  /// Whether NCCL's reductions give each rank its own values.
+  /// If `on`, NCCL's reductions return each rank's own input instead of the result.
   virtual void falsify_nccl(bool on) = 0;
-  /// How often a function of CUDA or NCCL has been called.
+  /// Number of calls of a function of CUDA or NCCL so far.
   virtual std::int64_t calls(const std::string& function) = 0;
   /// Counts the launch of a kernel.
   virtual void note_kernel(const std::string& kernel) = 0;
@@ -98,7 +100,7 @@ class PretendCuda {
 /// The library's object; null if the library has not been loaded.
 PretendCuda* pretend_cuda();
 
-/// The elements of each collective of PretendCuda::take_collectives.
+/// Calls PretendCuda::take_collectives and returns the number of elements of each collective.
 inline std::vector<std::size_t> take_collective_elements() {
   std::vector<std::size_t> elements;
   for (const PretendCollective& taken : pretend_cuda()->take_collectives()) elements.push_back(taken.elements);

@@ -6,8 +6,8 @@
 
 namespace lockstep::test {
 
-/// Runs whole recurrent layers by plain loops, in place of a GPU's library. Leaves layers of one step to the ops, so
-/// that tests cover both paths.
+/// Runs whole recurrent layers with plain loops, in place of cuDNN. Does not accept layers of one time step, so that
+/// tests also cover the layer that is composed of ops.
 class PretendGpuRecurrence final : public WholeRecurrence {
  public:
   explicit PretendGpuRecurrence(PretendGpuComputing& gpus) : gpus_(gpus) {}

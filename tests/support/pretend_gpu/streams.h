@@ -23,7 +23,7 @@ namespace lockstep::test {
 
 using Works = std::vector<std::function<void()>>;
 
-/// Does its work on a thread of its own, piece by piece, sometimes after a pause.
+/// Runs its operations in order on its own thread, sometimes after a pause.
 class Stream {
  public:
   /// A stream of GPU number `device`.
@@ -34,23 +34,23 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   int device() const { return device_; }
-  /// Adds a piece of work; returns the number of pieces so far, including this one.
+  /// Enqueues an operation; returns the number of operations so far, including this one.
   std::size_t give(std::function<void()> work);
   std::size_t given() const { return progress().given; }
-  /// Adds a wait for an event, which also counts as a piece.
+  /// Enqueues a wait for an event, which also counts as an operation.
   void give_wait(std::function<void()> wait);
   StreamProgress progress() const;
-  /// Whether the first `count` pieces are done.
+  /// Whether the first `count` operations are done.
   bool has_done(std::size_t count) const;
-  /// Waits until the first `count` pieces are done.
+  /// Waits until the first `count` operations are done.
   void await(std::size_t count);
-  /// Has the first `count` pieces done soon, even if work is deferred.
+  /// Lets the thread run the first `count` operations even if work is deferred; does not wait for them.
   void want(std::size_t count);
-  /// Makes the thread check again whether it has to work.
+  /// Wakes the thread, so that it checks again whether to run operations.
   void look_again();
 
   ///@{
-  /// The recorded work and the thread that captures; `captured` is empty while the stream does not capture.
+  /// The captured work and the thread that captures it; `captured` is empty while the stream is not being captured.
   std::optional<Works> captured{};
   std::thread::id captures_for{};
   ///@}
@@ -63,7 +63,7 @@ class Stream {
   std::condition_variable_any changed_;
   std::deque<std::function<void()>> waiting_;
   StreamProgress progress_;
-  std::size_t wanted_ = 0;  ///< pieces that something waits for
+  std::size_t wanted_ = 0;  ///< number of operations that something waits for
   std::minstd_rand random_;
   std::jthread thread_;  ///< last: it uses the other members
 };
@@ -107,10 +107,10 @@ class PretendCudaMachine final : public PretendCuda {
   bool corrupts(int from, int to);
   void note_collective(PretendCollective collective);
   void note_copy(Submissions::Copies Submissions::*direction, std::size_t bytes);
-  /// Counts a submission other than a kernel or a copy, or a wait.
+  /// Counts a fill, a graph launch, or a wait of the host.
   void note(std::int64_t Submissions::*kind);
   PretendCudaMemory& memory() { return memory_; }
-  /// Counts a call; returns the error that it has to fail with, or success.
+  /// Counts a call of `function`; returns the error that the call must return, or cudaSuccess.
   cudaError_t enter(const char* function);
 
   // Streams by their CUDA handles; `stream` returns null for an unknown one.
@@ -120,11 +120,11 @@ class PretendCudaMachine final : public PretendCuda {
   void remove(cudaStream_t handle);
 
   ///@{
-  /// The pieces of memory that have been handed out, by address.
+  /// Track the allocated memory by address.
   void add_piece(const void* address, std::size_t bytes, int device);
-  /// Returns the number of bytes of the removed piece, 0 for an unknown one.
+  /// Returns the bytes of the removed allocation; 0 if the address is unknown.
   std::size_t remove_piece(const void* address);
-  /// Whether [address, address + bytes) is in a piece of this device; -1 for pinned memory.
+  /// Whether [address, address + bytes) lies in one allocation of `device`; `device` -1 means pinned memory.
   bool in_piece(const void* address, std::size_t bytes, int device);
   ///@}
 
