@@ -16,7 +16,7 @@ namespace lockstep::winograd {
 bool pays(const Tensor& x, const Shape& kernel, const Window2d& window);
 
 ///@{
-/// Compute what the kernels of these names do (convolution/convolution_kernels.h). Precondition: pays.
+/// Compute what the kernels of these names do (convolution/convolution_kernels.h). Precondition: pays().
 void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window, const Tensor& y);
 void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, Write write, const Tensor& dx);
 void conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel);

@@ -10,7 +10,7 @@
 
 namespace lockstep::kernels::detail {
 
-/// A tensor of T (rows, see kernel.h) as rows of channels.
+/// Accesses a tensor of T with the layout "rows" (kernel.h) by row and channel.
 template <class T>
 struct Rows {
   explicit Rows(const Tensor& tensor) : first(tensor.data<T>()), stride(row_stride(tensor)) {}

@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-/// Whether x is "rows" (kernel.h): elements of the last axis are contiguous and the other axes dense among themselves,
-/// as in a channel slice.
+/// Whether x is "rows" (kernel.h): the last axis is contiguous and consecutive rows are a fixed stride apart, as in a
+/// slice of channels.
 inline bool is_rows(const Tensor& x) {
   const int last = x.rank() - 1;
   if (x.is_dense() || last < 0) return true;

@@ -32,7 +32,7 @@ inline bool has_contiguous_lines(const Tensor& x) {
 
 /// The axes of a product's batch.
 struct BatchAxes {
-  Shape sizes;  ///< numbers of matrices
+  Shape sizes;  ///< number of matrices along each axis
   ///@{
   /// Strides of the operands and the result; 0 where an operand is broadcast.
   Shape a, b, y;

@@ -39,7 +39,7 @@ struct PhiloxKey {
 
 /// The sequence that a RandomKey names. One call of Philox, with `seed` as key and the other members as counter, turns
 /// the 192 bits of the RandomKey into the 128 bits that select the sequence. Since Philox is a bijection of its
-/// counter, RandomKeys with the same seed name different sequences.
+/// counter, different RandomKeys with the same seed name different sequences.
 class RandomSequence {
  public:
   LOCKSTEP_HOST_DEVICE explicit RandomSequence(const RandomKey& key)

@@ -7,7 +7,8 @@
 
 // An optimizer's step for one element: computes the new parameter from the old one and the reduced gradient, and
 // updates the state in place. Each rule class has a fixed number of slots, so that loops over elements do not branch on
-// options that change which memory they access. Formulas and order of operations as in keras.optimizers of Keras 3.
+// options that change which memory they access. The formulas and the order of operations are those of keras.optimizers
+// in Keras 3.
 
 namespace lockstep {
 

@@ -37,7 +37,7 @@ class Estimator {
   /// Returns the data set, in batches for ONE replica; with targets for train and evaluate.
   using InputFunction = std::function<Dataset()>;
 
-  /// Trains to the end of the data, or for fewer steps as the options say. Throws InvalidArgument for `steps` and
+  /// Trains to the end of the data or to the limit that the options set. Throws InvalidArgument for `steps` and
   /// `max_steps` together, and for endless data when neither is given; otherwise as Model::fit.
   Estimator& train(const InputFunction& input_fn, const EstimatorTrainOptions& options = {});
   /// Mean loss and metrics over the data, or its first `steps` steps, and "global_step", the number of updates the

@@ -28,7 +28,7 @@ struct ReplicaGraph {
 };
 
 /// Describes the parallel model: new inputs of the template's shapes, a slice of them and a call of the template on
-/// each device, and the concatenation of the results along the batch axis, named as the template's outputs.
+/// each device, and the concatenation of the results along the batch axis, under the names of the template's outputs.
 ReplicaGraph replica_graph(const Model& template_model, const ReplicaPlan& plan);
 
 }  // namespace lockstep

@@ -21,8 +21,8 @@ enum class FillMode { nearest, constant, reflect };
 struct ImageAugmentation {
   double width_shift_range = 0;            ///< r < 1: uniform in -r..r times the width; r >= 1: in -r..r pixels
   double height_shift_range = 0;           ///< as width_shift_range, for the height
-  bool horizontal_flip = false;            ///< flips half of the images
-  bool vertical_flip = false;              ///< flips half of the images
+  bool horizontal_flip = false;            ///< flips an image with probability 1/2
+  bool vertical_flip = false;              ///< flips an image with probability 1/2
   FillMode fill_mode = FillMode::nearest;  ///< values of pixels shifted in from outside
   double cval = 0;                         ///< the value of FillMode::constant
   std::uint64_t seed = 0;                  ///< seed of the random numbers

@@ -2,7 +2,7 @@
 
 namespace lockstep {
 
-/// The part of a data set that is published as training and test data.
+/// A part of a data set that is published as training data and test data.
 enum class Split { train, test };
 
 }  // namespace lockstep

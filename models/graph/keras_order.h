@@ -24,15 +24,16 @@ std::vector<int> keras_call_order(const std::vector<GraphCall>& calls, const std
 /// the statistics. Precondition: the network's layers are built.
 std::vector<int> running_order(const Network& network);
 
-/// The network as a Keras model with this name, of its layers and of the models that are part of it.
+/// Describes the network as a Keras model with this name. It consists of the network's layers and of the models that
+/// are part of the network.
 NestedModel keras_model(const Network& network, const std::string& name, const std::string& class_name = "Functional");
 
-/// The network as a Keras model of layers only: models that are part of it are replaced by their layers. Layers that no
-/// output depends on are left out.
+/// Describes the network as a Keras model of layers only: models that are part of it are replaced by their layers.
+/// Layers that no output depends on are left out.
 NestedModel flat_keras_model(const Network& network, const std::string& name);
 
 /// The form that files of whole models hold: keras_model, or flat_keras_model if a layer or a model is part of several
-/// models, since Keras could not find its weights in the file again.
+/// models, since Keras could not find the weights of the shared part in the file.
 NestedModel saved_keras_model(const Network& network, const std::string& name);
 
 /// The layers of a model and of all models in it, each once, in Keras' order.

@@ -61,8 +61,8 @@ struct Plan {
 /// that give the network's outputs. Optimizations:
 /// - an Add of two terms is fused into a layer that computes one of them, is called once, has no other reader and
 ///   supports it, on the same device and in the same dtype;
-/// - a ReLU that is the only reader of a layer's result is fused into a layer that supports it, on the same device and
-///   in the same dtype;
+/// - a ReLU that is the only reader of a layer's result is fused into that layer if the layer supports it, on the same
+///   device and in the same dtype;
 /// - the inputs of a concatenation are written in place if all of them come from layers that can write into a slice, on
 ///   its device and in its dtype, and have no other reader;
 /// - a result is freed after its last reader.

@@ -14,8 +14,9 @@ namespace lockstep {
 /// one: `.kernel_initializer = random_normal({.stddev = 0.01})`.
 using SeededInitializer = std::function<Initializer(const RandomKey&)>;
 
-/// The fan that divides the scale. For a kernel (..., in, out), fan_in is `in` and fan_out is `out`, each times the
-/// sizes of the other axes, such as a convolution's window; fan_avg is their mean. For a vector, all are its size.
+/// The fan by which variance_scaling divides `scale`. For a kernel (..., in, out), fan_in is `in` and fan_out is `out`,
+/// each times the sizes of the other axes, such as a convolution's window; fan_avg is their mean. For a vector, all are
+/// its size.
 enum class FanMode { fan_in, fan_out, fan_avg };
 /// truncated_normal redraws values outside two standard deviations.
 enum class Distribution { truncated_normal, untruncated_normal, uniform };

@@ -53,7 +53,8 @@ class Optimizer::State {
   };
 
   std::vector<Rule::Slot> slots() const;
-  /// `transform` if gradients are clipped or accumulated between the backward pass and their exchange, else `apply`.
+  /// `transform` if gradients are accumulated or clips_own(): then they are not exchanged as the backward pass computes
+  /// them. Else `apply`.
   GradientReducer::AfterBackward after_backward() const;
   bool clips_by_norms() const { return options_.clipnorm > 0 || options_.global_clipnorm > 0; }
   /// Whether each replica clips its own gradients: if they are clipped before the sum, or not summed.

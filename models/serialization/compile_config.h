@@ -31,7 +31,7 @@ struct CustomObjects {
 struct CompileReading {
   CustomObjects custom{};  ///< used for losses and metrics of these names
   ///@{
-  /// Replace the file's, which is then not read; loss and metrics apply to every output.
+  /// Replace those of the file, which are then not read; loss and metrics apply to every output.
   std::optional<Optimizer> optimizer{};
   std::optional<Loss> loss{};
   std::optional<std::vector<Metric>> metrics{};
@@ -45,7 +45,7 @@ struct CompileReading {
 nlohmann::ordered_json compile_config(const CompileConfig& compiled, ConfigForm form);
 
 /// Reads either form, also of Keras 2, for a model whose outputs have these names. Nothing for a null config and for a
-/// model without a loss. Throws InputError for unsupported options, naming them and what would be right.
+/// model without a loss. Throws InputError for unsupported options, naming them and the supported ones.
 std::optional<CompileConfig> read_compile_config(const nlohmann::ordered_json& config,
                                                  const std::vector<std::string>& outputs,
                                                  const CompileReading& reading);

@@ -18,7 +18,7 @@ struct ModelCheckpointOptions {
   /// Whether a lower or a higher value is better.
   MonitorMode mode = MonitorMode::automatic;
   std::optional<std::int64_t> save_freq{};          ///< saves after every N steps; by default after each epoch
-  std::optional<double> initial_value_threshold{};  ///< best value at the start: saves only better ones
+  std::optional<double> initial_value_threshold{};  ///< for save_best_only: the best value at the start
 };
 
 /// Saves the model's weights after epochs or after a number of steps.
