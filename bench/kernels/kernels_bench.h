@@ -34,15 +34,15 @@ std::int64_t result_size(const ConvLayer& layer);
 Tensor uniform(const Shape& shape, unsigned seed);
 /// The inner product in f64.
 double dot(const Tensor& a, const Tensor& b);
-/// Throws BrokenInvariant unless two computations of an inner product of `a` and `b` agree up to rounding.
+/// Throws BrokenInvariant unless `one` and `other`, two computed values of the inner product of `a` and `b`, agree up
+/// to rounding.
 void verify(double one, double other, const Tensor& a, const Tensor& b);
 /// Throws BrokenInvariant unless an element computed by `kernel` is close to the expected one.
 void verify_element(const char* kernel, double found, double expected);
 
 /// This machine's limits, measured on one thread at the program's start.
 struct Limits {
-  double flops_per_s =
-      0;  ///< the faster of oneDNN's products of large and of cached matrices, in layouts that it chooses
+  double flops_per_s = 0;  ///< the faster of two f32 matrix products of oneDNN, which chooses the layouts
   double bytes_per_s = 0;  ///< memcpy of 256 MiB; counts bytes read and written
 };
 /// The first call measures them.
@@ -58,8 +58,8 @@ void time_flops(benchmark::State& state, double flops, const Run& run) {
   report(state, "GFLOP/s", flops, "of_matmul", limits().flops_per_s);
 }
 
-/// Times a memory-bound kernel. `bytes` are those read and written if each array is touched once. The counter `of_copy`
-/// is the share of limits().bytes_per_s, above 1 if the arrays stay in caches.
+/// Times a memory-bound kernel. `bytes` counts each array once for each read and each write that the kernel needs. The
+/// counter `of_copy` is the kernel's share of limits().bytes_per_s; it can exceed 1 if the arrays stay in caches.
 template <class Run>
 void time_bytes(benchmark::State& state, double bytes, const Run& run) {
   for (auto _ : state) run();

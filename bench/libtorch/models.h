@@ -6,7 +6,7 @@
 
 #include <torch/torch.h>
 
-// Models of bench/peers/pytorch_models.py in libtorch's modules. With the same seed they start with the same values.
+// Models of bench/peers/pytorch_models.py as libtorch modules. With the same seed, both have the same initial weights.
 
 namespace lockstep::bench {
 
@@ -99,8 +99,8 @@ inline Net resnet50() {
   return net;
 }
 
-/// Transformer encoder that classifies sequences (n, 64) of int64 tokens. Without dropout, so that the losses of all
-/// ways agree.
+/// Transformer encoder that classifies sequences (n, 64) of int64 tokens. Has no dropout, so that all functions of
+/// ways.h compute the same losses.
 inline Net transformer() {
   Net net(torch::nn::Embedding(1000, 256),
           torch::nn::Functional([](const torch::Tensor& x) { return x.transpose(0, 1); }), Positions(64, 256));

@@ -21,20 +21,21 @@ struct Work {
 
 /// A training in progress.
 struct Training {
-  std::function<double()> step;  ///< trains one step; returns the global batch's mean loss before it
-  std::vector<Net> nets;         ///< whose parameters must be equal after each step
+  std::function<double()> step;  ///< trains one step; returns the mean loss of the global batch before the update
+  std::vector<Net> nets;         ///< the trained modules; their parameters must be equal after each step
 };
 
 using Way = std::function<Training(const Work&)>;
 
 /// lockstep::libtorch on a MirroredStrategy.
 Training lockstep_libtorch(const Work& work);
-/// torch::nn::parallel::data_parallel with CPUs for GPUs: each step copies the module for each replica, computes their
-/// outputs in threads, and gathers these for one backward.
+/// torch::nn::parallel::data_parallel's algorithm on CPUs: each step copies the module for each replica, runs the
+/// copies' forward passes in threads, concatenates their outputs and runs one backward pass.
 Training data_parallel(const Work& work);
-/// A thread with a module for each replica, which after backward add up each other's gradients.
+/// Data parallelism as a user would write it: each replica has a thread, a module and an optimizer. After backward each
+/// thread sums every n-th gradient over all n replicas and writes the sum to all of them.
 Training by_hand(const Work& work);
-/// One module, which trains on the whole batch with all cores.
+/// Trains one module on the whole batch with all cores.
 Training one(const Work& work);
 
 }  // namespace lockstep::bench

@@ -29,7 +29,7 @@ struct Machine {
   std::string source;        ///< origin of the figures
   int devices_per_node = 1;  ///< at least 1
   Link inside;               ///< from each device to others in its node; unused with one device per node
-  Link network;              ///< from each NODE to others, shared by its devices
+  Link network;              ///< from each node to others; the node's devices share it
   double start_s = 0;        ///< start-up time of any collective
   double message_s = 0;      ///< processor time for each message of AllReduce::exchange
   double slowdown = 0;       ///< fraction of the speed of backward lost during a collective, in [0, 1)
@@ -71,8 +71,8 @@ struct Cost {
 };
 
 /// Time to sum `bytes` over `devices`; 0 for one device. Formulas and sources: cost.cpp. Throws InvalidArgument for an
-/// invalid machine, fewer than one device, negative bytes, and more devices than one node has that do not fill whole
-/// nodes.
+/// invalid machine, fewer than one device, negative bytes, and for a number of devices that exceeds one node and is not
+/// a multiple of devices_per_node.
 Cost all_reduce_cost(AllReduce algorithm, const Machine& machine, int devices, double bytes);
 
 /// Gradients that are reduced together.
@@ -81,9 +81,9 @@ struct Bucket {
   std::int64_t bytes = 0;
 };
 
-/// Groups the step's gradients as lockstep's reducer does (<lockstep/strategy/reduce/bucket_plan.h>): whole layers, a
-/// bucket is closed once it has `bucket_bytes`; the first one at its default size if that is smaller. Throws
-/// InvalidArgument unless `bucket_bytes` is at least 1.
+/// Groups the step's gradients as lockstep's reducer does (<lockstep/strategy/reduce/bucket_plan.h>): a bucket holds
+/// whole layers and is closed once it has at least `bucket_bytes`. The first bucket is closed at BucketOptions' default
+/// first_bytes if that is smaller. Throws InvalidArgument unless `bucket_bytes` is at least 1.
 std::vector<Bucket> buckets_of(const MeasuredStep& step, std::int64_t bucket_bytes);
 
 /// A step on several devices.
