@@ -20,7 +20,7 @@ class BackwardContext;
 /// current device.
 using BackwardFn = std::function<void(BackwardContext&)>;
 /// Recomputes an op's output from what the op keeps for its gradient and writes it to `out`, which has the output's
-/// shape and is dense or a channel slice.
+/// shape and is dense or a slice of a dense tensor along the last axis.
 using RecomputeFn = std::function<void(const Tensor& out)>;
 /// Whether an op reads its inputs as a whole, or only looks up rows of them. The gradient of an input of which only
 /// rows are looked up can be IndexedSlices.
@@ -72,8 +72,8 @@ class GradientTape {
     bool may_be_rows = false;  ///< the gradient may be IndexedSlices, unless a recorded op computed the source
   };
   /// Called once for every slot, with the slot's index and gradient, as soon as the gradient is final. If the target
-  /// does not depend on the source, the gradient is undefined and the destination is left unchanged; so it may be if
-  /// the gradient is known to be 0.
+  /// does not depend on the source, the gradient is undefined and the destination is left unchanged. The same may
+  /// happen if the gradient is known to be 0.
   using FinalHook = std::function<void(int slot, const DenseOrSparse& gradient)>;
   /// `gradient`, except that it writes to the slots' destinations and passes the gradients to `final`. Throws as
   /// `gradient`.
@@ -94,11 +94,11 @@ class GradientTape {
     IndexedSlices rows;                    // contributions so far as rows; then `gradient` is undefined
     bool may_be_rows = false;              // a source whose gradient the caller accepts as rows
     Tensor destination;                    // the caller's memory for a source's gradient, if any
-    int first_use = -1;                    // entry of the first op that read it, which contributes last; -1: none
+    int first_use = -1;                    // entry of the first op that read it, the last in backward; -1: none
     int uses = 0;                          // number of ops that read it
     bool rows_sum_to_zero = false;         // an op has called set_rows_sum_to_zero for it
     bool read_as_whole = false;            // an op has read it as a whole
-    bool computed = false;                 // the output of a recorded op, which needs the dense gradient
+    bool computed = false;                 // a recorded op's output; that op needs a dense gradient
     int slot = -1;                         // its index among the sources
     bool keep = false;                     // a source: its gradient is kept for the caller
     RecomputeFn recompute;                 // registered by its op; cleared when the backward pass reaches that op
@@ -136,7 +136,7 @@ class BackwardContext {
  public:
   /// d(target)/d(output i); undefined if the target does not depend on that output. May be strided.
   const Tensor& gradient(int output) const;
-  /// Whether input i needs a gradient. Precondition of all members below that take an input.
+  /// Whether input i needs a gradient. All members below that take an input require this.
   bool needs(int input) const;
   /// The sum of the dense contributions to input i so far; undefined if there are none.
   const Tensor& contributed(int input) const;

@@ -104,18 +104,19 @@ class Dataset {
   static Dataset from_tensors(const Batch& rows);
   ///@}
 
-  /// Example i is row i of data too large for memory: `read` returns rows [begin, end) as a batch. One call reads the
-  /// rows of a batch, or 4 MiB if those are more; rows skipped before the call are not read. Several passes may call
-  /// `read` concurrently. The pass throws what `read` throws, as map does, with the number of the first row. Throws
-  /// InvalidArgument for an empty function and rows < 0; a pass throws it if `read` returns another number of rows.
+  /// Example i is row i of data too large for memory: `read` returns rows [begin, end) as a batch. Each call reads the
+  /// rows of the next batch; after the first call, at least 4 MiB of inputs. Rows that have been skipped by then are
+  /// not read. Several passes may call `read` concurrently. The pass throws what `read` throws, as map does, with the
+  /// number of the first row. Throws InvalidArgument for an empty function and rows < 0; a pass throws it if `read`
+  /// returns another number of rows.
   static Dataset from_rows(std::function<Batch(std::int64_t begin, std::int64_t end)> read, std::int64_t rows);
 
-  /// The elements of generators: `make` creates one for each pass, given the pass's number. For programs that used
-  /// fit_generator. A generator is a function that returns the next element, or nothing at the end, or a pass over
-  /// another set. With `size`, each pass has that many elements, even if the generator never ends; without it, size()
-  /// is empty. A generator must not change an element that it has returned. A pass throws what its generator throws, as
-  /// map does, and InputError if the generator ends before `size`. Throws InvalidArgument for an empty function and
-  /// size < 0.
+  /// The elements of generators, for programs that used fit_generator. `make` creates a generator for each pass, given
+  /// the pass's number. A generator is either a function that returns the next element and nothing at the end, or a
+  /// pass over another data set. With `size`, each pass has that many elements, even if the generator never ends;
+  /// without it, size() is empty. A generator must not change an element that it has returned. A pass throws what its
+  /// generator throws, as map does, and InputError if the generator ends before `size`. Throws InvalidArgument for an
+  /// empty function and size < 0.
   static Dataset from_generator(std::function<DatasetIterator(std::uint64_t epoch)> make,
                                 std::optional<std::int64_t> size = std::nullopt);
 
@@ -156,10 +157,10 @@ class Dataset {
   bool is_endless() const;
   /// Number of examples that batch() with drop_remainder drops in a pass; in one repetition if the set never ends.
   std::int64_t dropped_rows() const;
-  /// A data set of the same batches, each with only its rows in `window`. Its passes neither read nor transform the
-  /// other rows unnecessarily. Returns nothing if all rows are needed: there is no batch(), a shuffle or a map without
-  /// a RowTransform follows it, or the last batch's number of rows is not known in advance. Throws InvalidArgument for
-  /// an empty function.
+  /// A data set of the same batches, each with only its rows in `window`. Its passes read and transform the other rows
+  /// only where this cannot be avoided. Returns nothing if all rows are needed: there is no batch(), a shuffle or a map
+  /// without a RowTransform follows it, or the last batch's number of rows is not known in advance. Throws
+  /// InvalidArgument for an empty function.
   std::optional<Dataset> rows_of_batches(const RowWindow& window) const;
   /// Number of rows of batch `number` of a pass that has this batch. Empty if rows_of_batches returns nothing.
   std::optional<std::int64_t> batch_rows(std::int64_t number) const;

@@ -5,8 +5,9 @@
 
 namespace lockstep::detail {
 
-/// The random numbers of one epoch of a shuffle. They are the same on every machine: the standard fixes the generator
-/// and its seeding, and `below` replaces std::uniform_int_distribution, which it does not fix.
+/// The random numbers of one epoch of a shuffle. They are the same on every machine: the C++ standard defines the
+/// generator and its seeding exactly, and `below` replaces std::uniform_int_distribution, whose results are
+/// implementation-defined.
 class ShuffleDraws {
  public:
   ShuffleDraws(std::uint64_t seed, std::uint64_t epoch) {

@@ -35,8 +35,8 @@ struct LogicalDevice {
   int index = 0;
   ///@}
   int cores = 1;  ///< host threads that this device's ops may use
-  /// Limit in bytes of the memory that its tensors use; free cached blocks are released where they would exceed it.
-  /// 0: no limit given. The last limit given for a device applies.
+  /// Limit in bytes of the memory that its tensors use; before an allocation would exceed it, cached free blocks are
+  /// released. 0: no limit given. The last limit given for a device applies.
   std::size_t memory_limit = 0;
 
   /// "CPU:0".

@@ -65,8 +65,8 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
   std::shared_ptr<Buffer> allocate(std::size_t bytes);
   /// Returns the segments of which no block is in use to the resource; none after keep_all.
   void release_cache();
-  /// From now on returns nothing to the resource until the allocator is destroyed, even if memory runs out: captured
-  /// work uses, at each launch, blocks that are free in between.
+  /// From now on returns nothing to the resource until the allocator is destroyed, even if memory runs out. For
+  /// captured work: each launch uses blocks that are free between launches.
   void keep_all();
   /// A consistent snapshot.
   AllocatorStats stats() const;
@@ -94,7 +94,7 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
   mutable std::mutex mutex_;  ///< protects all members below
   BlockList blocks_;
   AllocatorStats stats_;
-  std::size_t handed_out_ = 0;  ///< bytes of all blocks taken since the last system allocation, until settled_
+  std::size_t handed_out_ = 0;  ///< bytes of blocks taken since the last system allocation; not counted once settled_
   bool settled_ = false;
   bool keeps_all_ = false;
 };

@@ -30,8 +30,8 @@ class BlockList {
     keep  ///< use the whole block, but only if the excess is at most an eighth of the request
   };
 
-  /// Takes the smallest free block of at least `bytes` bytes into use, of equal ones that of the lowest address.
-  /// Returns nothing if there is none, or if its excess may not be kept.
+  /// Takes the smallest free block of at least `bytes` bytes into use; among blocks of equal size, the one at the
+  /// lowest address. Returns nothing if there is none, or if its excess may not be kept.
   std::optional<Position> take(std::size_t bytes, Excess excess);
   /// Makes `block` free again. Precondition: it belongs to this list and is in use.
   void give_back(Position block) noexcept;

@@ -76,7 +76,7 @@ class Tensor {
   std::uint64_t id() const { return id_; }
   /// Whether this is a trainable variable, which every tape watches automatically.
   bool is_parameter() const { return parameter_; }
-  /// A handle to the same elements that tapes treat as a trainable parameter with a new id.
+  /// A handle to the same elements, with a new id, that tapes treat as a trainable parameter.
   Tensor as_parameter() const;
   /// A handle to this tensor with the id of `other`, so that tapes treat the two as one. Precondition: equal values.
   Tensor in_place_of(const Tensor& other) const;
@@ -125,8 +125,8 @@ class Tensor {
   /// The elements broadcast to `shape` by NumPy's rules, with stride 0 along repeated axes; read-only. Throws
   /// InvalidArgument when the shapes do not broadcast.
   Tensor broadcast_view(const Shape& shape) const;
-  /// The dense tensor whose consecutive slices along `axis`, in order and without gaps, are the parts; undefined if
-  /// there is none. Concatenating results that were written in place then needs no copy.
+  /// If the parts are adjacent slices along `axis` of one dense tensor, in order and without gaps, returns the tensor
+  /// that they form; otherwise undefined. Concatenating results that were written in place then needs no copy.
   static Tensor joined(std::span<const Tensor> parts, int axis);
   /// True when this handle is the only user of its memory.
   bool unique() const { return buffer_.use_count() == 1; }

@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// A barrier of a fixed group of threads that never hangs. A member that fails calls `abort`, and all others throw
+/// A barrier for a fixed group of threads. Waiting never hangs: a member that fails calls `abort`, and all others throw
 /// Aborted. If a member does not arrive in time, one waiting member throws Timeout that names it, the others Aborted.
 /// Tracks the state of each member. Arriving takes no lock that another member holds, and allocates no memory after the
 /// first rounds.
@@ -70,8 +70,8 @@ class Rendezvous {
   [[noreturn]] void throw_released() const;
   std::string missing() const;
 
-  /// Lowest bit: released. Upper bits: the number of completed rounds. A round is either completed or released, because
-  /// both change this word from the same value.
+  /// Lowest bit: released. Upper bits: the number of completed rounds. A round is either completed or released, never
+  /// both: a round completes only if this word still has its value from the round's start.
   Futex round_;
   alignas(64) std::atomic<int> count_ = 0;  ///< number of members that have arrived
   std::atomic<int> first_ = -1;    ///< first member to arrive, whose place the others compare with theirs; -1: none

@@ -42,7 +42,7 @@ class GpuTimeline {
   /// The earliest start; 0 if the timeline is empty.
   std::uint64_t first_ns() const;
   /// For each GPU, all in one line: the number of kernels, the time in which at least one kernel ran, the time in which
-  /// none ran, and the time from the start of the first to the end of the last, which is their sum.
+  /// none ran, and the sum of both, which is the time from the start of the first kernel to the end of the last.
   std::string summary() const;
   /// Adds a process for each GPU to `trace`, with a row for each stream. GPU 0 is process `first_process`. Times count
   /// from `origin_ns`.

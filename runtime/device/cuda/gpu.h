@@ -54,8 +54,8 @@ class Gpu {
   /// Waits for the work of all streams. Throws as GpuPlatform::synchronize, and NotCapturable.
   void synchronize_streams();
   /// Where kernels report indices that are out of range, in memory that the host and the GPU access. `what` names the
-  /// indices in the error that synchronize() then throws. There is one for each `what`, created at its first use, which
-  /// throws NotCapturable while the thread captures.
+  /// indices in the error that synchronize() then throws. There is one for each `what`, created by the first call. The
+  /// first call throws NotCapturable while the thread captures.
   IndexFault* index_fault(const std::string& what);
 
   /// Marks the GPU's results as invalid: the next synchronize() throws DeviceError with this message. An empty message
