@@ -5,12 +5,12 @@
 namespace lockstep {
 
 ///@{
-/// Communicator's function of this name.
+/// Communicator's functions of these names.
 inline constexpr const char* all_reduce_name = "all_reduce";
 inline constexpr const char* all_gather_name = "all_gather";
 ///@}
 ///@{
-/// GradientUpdate::reduce_and_update: the sum of the gradients, and the end.
+/// In GradientUpdate: the barriers and collectives that sum the gradients, and the last barrier of reduce_and_update.
 inline constexpr const char* gradients_name = "the reduction of gradients";
 inline constexpr const char* update_end_name = "the end of the update";
 ///@}

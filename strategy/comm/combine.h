@@ -21,7 +21,7 @@ Tensor combine(ReduceOp op, std::span<const Tensor> values);
 /// InvalidArgument unless all have the same dense shape and dtype.
 IndexedSlices combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const IndexedSlices> values);
 
-/// Whether tensors of these shapes can be concatenated along `axis` of both, which counts from the front.
+/// Whether tensors of these shapes can be concatenated along `axis`, which must not be negative.
 bool joinable(const Shape& a, const Shape& b, int axis);
 
 /// Concatenates the values along `axis` (negative: from the end) into a new tensor. Throws InvalidArgument

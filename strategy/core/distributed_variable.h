@@ -12,7 +12,7 @@ class StrategyState;
 /// A variable of a strategy. It cannot be used under another strategy.
 class DistributedVariable : public VariableState {
  public:
-  /// As VariableState. `owner` is the strategy.
+  /// As VariableState's constructor. `owner` is the variable's strategy.
   DistributedVariable(VariableSpec spec, const std::vector<LogicalDevice>& devices,
                       std::weak_ptr<const StrategyState> owner);
   void check_strategy() const final;

@@ -15,7 +15,7 @@ class InlineStrategy : public StrategyState {
 
   /// The device of the replica.
   const std::vector<LogicalDevice>& devices() const final { return devices_; }
-  bool has_stepped() const final { return false; }  // variables of a single replica need no other replica
+  bool has_stepped() const final { return false; }  // a single replica can make variables after the first step, too
   /// A group of one replica, which never waits.
   Coordination& coordination() final { return coordination_; }
 

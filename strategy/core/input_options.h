@@ -23,9 +23,9 @@ struct DistributeOptions {
   /// Measures the shares: splits evenly for a warm-up step and this many more steps, and then by the speeds of the
   /// replicas in those steps. A step is a run() with a batch. 0: does not measure.
   std::int64_t measure_steps = 0;
-  /// Keeps the batches of the first pass in memory that the replicas' devices read, and returns them in every later
-  /// pass without further copies from the host. For data sets that fit there and whose passes are equal. Not allowed
-  /// with measure_steps.
+  /// Keeps the batches of the first pass in the memory of the replicas' devices and returns them in every later pass
+  /// without further copies from the host. For data sets that fit in that memory and whose passes are equal. Not
+  /// allowed with measure_steps.
   bool cache_on_devices = false;
 };
 

@@ -119,18 +119,19 @@ class Strategy {
 
   /// Calls `step` once for each replica, on the replica's thread, and returns the results by replica. In the arguments,
   /// also inside vectors, maps and tuples, each PerReplica or DistributedBatch is replaced by the replica's part;
-  /// everything else is passed whole. `regroup` turns structures of results inside out. When a replica throws, the
-  /// others are released at their next barrier, and the first error is rethrown with the replica's name added. May be
-  /// called in a merge. Throws LogicError inside a replica, inside update() or in the scope of another strategy,
-  /// InvalidArgument when an argument was made for another number of replicas.
+  /// everything else is passed whole. `regroup` converts the results, if they are vectors, maps or tuples, to one
+  /// structure of PerReplica. When a replica throws, the others are released at their next barrier, and the first error
+  /// is rethrown with the replica's name added. May be called in a merge. Throws LogicError inside a replica, inside
+  /// update() or in the scope of another strategy, InvalidArgument when an argument was made for another number of
+  /// replicas.
   template <class Step, class... Args>
   requires StepFor<Step, Args...>
   auto run(Step&& step, const Args&... args) const;
 
   /// Calls fn(variable, args...) once for each copy of the variable, on the copy's device, in copy order, and returns
   /// the results by copy. Inside fn, reading and assigning the variable use that copy only; fn must keep the copies
-  /// equal. PerReplica arguments are replaced by their parts as in `run`. Throws LogicError inside a replica: use
-  /// merge_call there.
+  /// equal. A PerReplica argument is replaced, as in `run`, by its value with the index of the copy. Throws LogicError
+  /// inside a replica: use merge_call there.
   template <class Fn, class... Args>
   auto update(const Variable& variable, Fn&& fn, const Args&... args) const;
 
@@ -141,8 +142,8 @@ class Strategy {
   /// Throws LogicError inside a replica. For means over uneven batches see the overload with axes, and `weighted_mean`.
   Tensor reduce(ReduceOpOrName op, const PerReplica<Tensor>& values) const;
   ///@{
-  /// Joins the rows of all replicas without adding them up. Ops sum, and mean, which divides by the number of replicas.
-  /// If a replica's value is dense, reduces all values as dense ones.
+  /// Joins the rows of all replicas without adding them up. Supports sum, and mean, which divides the values by the
+  /// number of replicas. If a replica's value is dense, reduces all values as dense ones.
   IndexedSlices reduce(ReduceOpOrName op, const PerReplica<IndexedSlices>& values) const;
   DenseOrSparse reduce(ReduceOpOrName op, const PerReplica<DenseOrSparse>& values) const;
   ///@}
@@ -165,7 +166,7 @@ class Strategy {
   /// shapes in the rows of other workers are then not detected. Include
   /// <lockstep/strategy/input/distributed_dataset.h>. Throws InvalidArgument for invalid options.
   DistributedDataset distribute(const Dataset& batches, const DistributeOptions& options = {}) const;
-  /// For data sets whose elements are per-replica batches: each step gives one to each replica. Calls
+  /// For data sets whose elements are per-replica batches: in each step, each replica gets one. Calls
   /// `per_replica_batches` once on each worker or once for each replica, as `options` says.
   DistributedDataset distribute_from_function(const std::function<Dataset(const InputContext&)>& per_replica_batches,
                                               const InputOptions& options = {}) const;

@@ -121,7 +121,7 @@ struct OverReplicas<std::tuple<T...>> {
   }
 };
 
-/// Turns structures of the replicas inside out. The primary template is a leaf.
+/// Implements regroup(). The primary template handles leaves.
 template <class T>
 struct Regroup {
   static PerReplica<T> regroup(const PerReplica<T>& values) { return values; }

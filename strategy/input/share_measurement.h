@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// Measures the replicas' speeds over the first steps and then fixes their shares of a batch. For one thread.
+/// Measures the replicas' speeds over the first steps and then fixes their shares of a batch. Not thread-safe.
 class ShareMeasurement {
  public:
   /// `steps`: number of steps to measure. Throws InvalidArgument unless steps >= 1.

@@ -20,8 +20,8 @@ struct BucketOptions {
 /// minimum size. Deterministic: all replicas get the same plan from the same sizes.
 std::vector<FlatRange> plan_buckets(std::span<const std::int64_t> sizes, const BucketOptions& options = {});
 
-/// Index of the bucket that a parameter beginning at `begin` belongs to; for a parameter of no elements at the end, of
-/// the last one. Precondition: there are buckets.
+/// Index of the bucket of the parameter that begins at `begin`. If no bucket extends beyond `begin`, as for a parameter
+/// without elements at the end, the last bucket. Precondition: there are buckets.
 std::size_t bucket_of(std::span<const FlatRange> buckets, std::int64_t begin);
 
 }  // namespace lockstep

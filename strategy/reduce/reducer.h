@@ -113,8 +113,8 @@ class GradientReducer {
   /// Implements backward; if `next` is apply, calls `bucket_final` when all gradients of a bucket are final.
   void compute_gradients(int replica, GradientTape& tape, const Tensor& loss, AfterBackward next,
                          const std::function<void(std::size_t bucket)>& bucket_final);
-  /// Processes the gradient of one variable; in the arena a defined one has already been written, an undefined one,
-  /// which is 0, is written by write_zeros.
+  /// Processes the gradient of one variable. Passes a table's gradient to the RowReducer. A defined gradient of a
+  /// variable in the arena has already been written there; an undefined one counts as 0 and is left to write_zeros.
   void accept(int replica, std::size_t variable, const DenseOrSparse& gradient);
   void write_zeros(int replica);
   /// Throws NumericError naming the variable, its shape, and the first element that is not finite.

@@ -68,8 +68,8 @@ class Cluster {
   /// all.
   virtual std::vector<std::string> all_gather(std::string_view place, std::string_view own,
                                               Channel channel = Channel::steps) = 0;
-  /// Sends `to[w]` to each other worker w and fills `from[w]` with the bytes that w sends to this worker; their sizes
-  /// must be equal. Ignores the elements of `to` and `from` for this worker itself.
+  /// Sends `to[w]` to each other worker w and fills `from[w]` with the bytes that w sends to this worker. `from[w]`
+  /// must have the size of the memory that w sends. Ignores the elements of `to` and `from` for this worker itself.
   virtual void exchange(std::string_view place, std::span<const std::span<const std::byte>> to,
                         std::span<const std::span<std::byte>> from, Channel channel = Channel::steps) = 0;
   /// Notifies all workers that this one has failed, and why: their current and later calls throw WorkerFailed. Waits up
