@@ -12,7 +12,8 @@ void require_plot(const std::string& path);
 /// Quotes `text` as a gnuplot string.
 std::string quoted(const std::string& text);
 
-/// Script for a page of panels side by side, in the project's style, below a `title`.
+/// The beginning of a script for draw_png: sets up a page with `title` above `panels` plots side by side, in the
+/// project's style.
 std::string page_script(const std::string& title, int panels);
 
 /// Runs `script` with gnuplot and writes a PNG. Throws InputError when gnuplot fails; then no file is left.

@@ -8,7 +8,7 @@ namespace lockstep::cli {
 
 /// Lower bound of a training step in ms: the time of its convolutions and matrix products alone. Runs forward and
 /// gradients of each such layer, in its compute dtype, with `rows` examples per replica, on all replicas concurrently.
-/// Sums the best of several rounds of each layer.
+/// Sums, over the layers, the fastest of several rounds; returns the sum of the slowest replica.
 double kernel_floor_ms(const Network& network, std::int64_t rows);
 
 }  // namespace lockstep::cli

@@ -22,7 +22,7 @@ class RunRecord final : public Callback {
 
   /// The steps of this process only.
   const std::vector<StepReport>& steps() const { return steps_; }
-  /// The loss of each step, of the run before too.
+  /// The loss of each step, including those of the run that was resumed.
   const std::vector<float>& losses() const { return losses_; }
   /// Number of steps completed by the end of each epoch.
   const std::vector<float>& epoch_ends() const { return epoch_ends_; }

@@ -33,8 +33,8 @@ struct ScalingPlan {
   std::vector<ScalingMethod> methods{};
   std::optional<DTypePolicy> dtype_policy{};
   std::int64_t batch_per_replica =
-      64;          ///< for weak scaling; strong scaling always uses the global batch of all devices
-  SpeedRun run{};  ///< without its batch, which is not used
+      64;          ///< in weak scaling; the global batch of strong scaling is this times the number of `devices`
+  SpeedRun run{};  ///< its global_batch is ignored
   int rounds = 3;  ///< how often all runs are measured, alternating
 };
 
@@ -49,7 +49,7 @@ struct ScalingRow {
   ScalingMethod method = ScalingMethod::mirrored;
   int replicas = 1;
   std::int64_t global_batch = 0;
-  double ideal = 1;           ///< speed-up that the processors allow: replicas on the same processor add nothing
+  double ideal = 1;           ///< ideal speed-up: number of distinct GPUs, or of CPUs with cores of their own
   double examples_per_s = 0;  ///< median of the rounds, each the median of its steps
   SpeedUp speedup{};
   double efficiency() const { return speedup.median / ideal; }

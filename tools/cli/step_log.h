@@ -8,7 +8,7 @@
 namespace lockstep::cli {
 
 /// Writes one JSON object per training step as soon as the step ends, so that the file is usable during training and
-/// after a crash. A resumed run keeps the lines of the steps before.
+/// after a crash. A resumed run keeps the lines of earlier steps.
 class StepLog final : public Callback {
  public:
   /// Throws InputError when the file cannot be written.

@@ -14,8 +14,8 @@ struct StepMemory {
   double peak_mb = 0;   ///< maximum within a step, including `state_mb`
 };
 
-/// Trains one replica on `examples` synthetic examples with the model's usual optimizer. The model is trained
-/// afterwards. Throws OutOfMemory when memory does not suffice.
+/// Trains one replica on `examples` synthetic examples with the model's usual optimizer. Compiles the model and changes
+/// its weights. Throws OutOfMemory when memory does not suffice.
 StepMemory measure_step_memory(Model& model, ModelKind kind, std::int64_t examples);
 
 }  // namespace lockstep::cli

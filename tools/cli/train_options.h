@@ -34,7 +34,7 @@ struct TrainOptions {
   std::string batch_shares{};  ///< "2,1" or "auto"; empty: equal shares
   bool json = false;
 
-  /// Throws InvalidArgument or InputError for options that can be seen to be wrong before any work.
+  /// Throws InvalidArgument or InputError for options whose errors can be detected before any work starts.
   void check() const;
   /// The folder with the backup that --resume continues from.
   std::string backup_folder() const { return checkpoint + "/backup"; }

@@ -15,7 +15,7 @@ struct TrainedModelOptions {
   CompileOptions compiled{};  ///< used by evaluate only
   std::optional<DTypePolicy> dtype_policy{};
 
-  /// Throws InvalidArgument or InputError for options that can be seen to be wrong before any work.
+  /// Throws InvalidArgument or InputError for options whose errors can be detected before any work starts.
   void check() const;
 };
 

@@ -16,8 +16,8 @@ ModelKind parse_model(const std::string& name);
 /// The known names, for messages.
 std::string model_names();
 
-/// Form of a model's examples: all have one shape, and a label below `classes` (0 or 1 if the output is one
-/// probability).
+/// Form of a model's examples. All inputs have one shape. The label is in [0, classes), or 0 or 1 if the model's output
+/// is one probability.
 struct ExampleForm {
   Shape shape;  ///< of each input
   std::int64_t classes;

@@ -60,8 +60,8 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// Multiples of 1/8 between -1 and 1: exact in bfloat16 and TensorFloat-32, as are sums of their products in f32, so
-/// that f32 results do not depend on the order of addition.
+/// Multiples of 1/8 between -1 and 1. They are exact in bfloat16 and TensorFloat-32, and sums of their products are
+/// exact in f32, so that f32 results do not depend on the order of addition.
 template <class T>
 std::vector<T> eighths(std::int64_t size, std::uint32_t seed) {
   std::vector<T> values;
@@ -93,7 +93,8 @@ std::vector<double> as_double(const std::vector<T>& values) {
 /// `tolerance` * max(1, |expected|), or only one of them is NaN.
 std::string compared(const std::vector<double>& found, const std::vector<double>& expected, double tolerance);
 
-/// Tolerance for a result of type T: half a unit in the last place, and as much again for a library that rounds twice.
+/// Tolerance for a result of type T: one unit in the last place: half a unit for rounding once, and another half for a
+/// library that rounds twice.
 template <class T>
 constexpr double rounding = std::is_same_v<T, bfloat16> ? 1.0 / 128 : 1.0 / (1 << 23);
 

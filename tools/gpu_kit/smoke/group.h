@@ -19,8 +19,8 @@ struct Outcome {
 };
 
 /// Runs checks one after the other in a child process, which initializes CUDA only once. After a check that fails,
-/// crashes or hangs, a new process runs the rest, so that an error that sticks to a CUDA context fails one check only.
-/// CUDA does not survive a fork: the parent process must never call it.
+/// crashes or hangs, a new process runs the rest, so that a sticky error of a CUDA context fails only one check. CUDA
+/// does not survive a fork: the parent process must never call it.
 class Group {
  public:
   /// Called with the outcome of each check, in order.
