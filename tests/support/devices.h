@@ -5,9 +5,10 @@
 
 #include <lockstep/runtime/device/device.h>
 
-// The devices of a test program's replicas, by LOCKSTEP_TEST_DEVICES: logical CPUs by default; "gpu" for GPUs (without
-// one, all tests are skipped); "pretend_cuda" for three GPUs of the pretended CUDA in pretend_gpu/, so that up to three
-// replicas have one each and more replicas share them; "pretend_cuda_8" for eight.
+// The devices of a test program's replicas. The environment variable LOCKSTEP_TEST_DEVICES selects them: logical CPUs
+// if it is not set; "gpu": GPUs (on a machine without one, all tests are skipped); "pretend_cuda": three GPUs of the
+// replacement of CUDA in pretend_gpu/ (with more than three replicas, some share a GPU); "pretend_cuda_8": eight of
+// these.
 
 namespace lockstep::test {
 

@@ -15,7 +15,7 @@
 namespace lockstep::test {
 
 using Op = std::function<Tensor(std::span<const Tensor> inputs)>;
-/// The op in double precision on row-major elements.
+/// Computes the op's result in double precision from the row-major elements of its inputs.
 using Reference = std::function<std::vector<double>(const std::vector<std::vector<double>>& inputs)>;
 
 struct GradientCheck {
@@ -92,8 +92,8 @@ inline void compare_gradients(const Op& op, const std::vector<double>& expected_
 
 }  // namespace detail
 
-/// Compares op's result with the reference, and the tape's gradient of each input of a randomly weighted sum of the
-/// result with central differences of the reference.
+/// Compares the result of `op` with the reference. Then takes a randomly weighted sum of the result and compares its
+/// gradient with respect to each input, as computed by a tape, with central differences of the reference.
 inline void check_gradients(const Op& op, const Reference& reference, const std::vector<Tensor>& inputs,
                             const GradientCheck& check = {}) {
   std::vector<std::vector<double>> values;

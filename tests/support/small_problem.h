@@ -13,7 +13,7 @@
 
 namespace lockstep::test {
 
-/// Points of the cube [-1, 1]^8; the label of a point is the number of its largest coordinate among the first three.
+/// Points of the cube [-1, 1]^8; the label of a point is the index of the largest of its first three coordinates.
 struct SmallProblem {
   explicit SmallProblem(std::int64_t examples, unsigned seed = 1) : x(random_tensor({examples, 8}, seed)) {
     std::vector<std::int64_t> labels;

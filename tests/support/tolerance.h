@@ -24,9 +24,9 @@ inline double epsilon_of(DType dtype) {
 }
 
 /// Bound for the rounding error of a sum of `length` products computed in `dtype` whose absolute values add up to
-/// `magnitude`. Rounding errors of n additions behave as random ones: they grow with sqrt(n) times the unit roundoff
-/// (Higham and Mary 2019), not with n as the worst case does. The factor 4 is the number of standard deviations and
-/// covers the few roundings that an element sees besides the sum (inputs, products, store).
+/// `magnitude`. The rounding errors of n additions behave like independent random numbers: their sum grows with sqrt(n)
+/// times the unit roundoff (Higham and Mary 2019), while the worst case grows with n. The factor 4 is the number of
+/// standard deviations and covers the few roundings that an element sees besides the sum (inputs, products, store).
 inline double tolerance(DType dtype, std::int64_t length, double magnitude) {
   return 4 * epsilon_of(dtype) * std::sqrt(static_cast<double>(std::max<std::int64_t>(1, length))) * magnitude;
 }

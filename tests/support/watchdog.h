@@ -8,8 +8,8 @@
 
 namespace lockstep::test {
 
-/// Aborts the program if the watchdog exists for longer than `limit`. Before, it prints on stderr what timed out and
-/// what every replica is doing, which a test runner that kills the program cannot do.
+/// Aborts the program if the watchdog exists for longer than `limit`. Before aborting, prints on stderr what timed out
+/// and what every replica is doing; a test runner that kills the program could not print this.
 class Watchdog {
  public:
   Watchdog(std::string what, std::chrono::milliseconds limit);

@@ -9,8 +9,8 @@
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/strategies/multi_worker_mirrored_strategy.h>
 
-// For programs that mpirun starts several times (support/workers.cmake): each worker runs every test, in the same
-// order.
+// For test programs that mpirun starts as several processes (support/workers.cmake). Each of these workers runs every
+// test, in the same order.
 
 namespace lockstep::test {
 
