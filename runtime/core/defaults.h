@@ -2,8 +2,8 @@
 
 namespace lockstep {
 
-/// Lets `{}` mean default options, as in Adam({}): a class whose options all have defaults adds a constructor from
-/// Defaults, without which `{}` would be ambiguous between the options and a copy of the class.
+/// Lets `{}` mean default options, as in Adam({}). A class whose options all have defaults needs a constructor that
+/// takes Defaults; without it, `{}` would be ambiguous between the options and an argument of the copy constructor.
 enum class Defaults {};
 
 }  // namespace lockstep

@@ -8,8 +8,8 @@
 
 #include <lockstep/runtime/device/stream.h>
 
-// Checks the memory that a call gives to a stream of a GPU, on the host and before the call. Off by default: call the
-// other functions only if `contracts::checked()` returns true.
+// Checks the memory that work in a stream of a GPU will use. The checks run on the host, before the call that enqueues
+// the work. Off by default: call the other functions only if `contracts::checked()` returns true.
 
 namespace lockstep::contracts {
 

@@ -14,8 +14,9 @@ namespace lockstep {
 /// to find a huge page first, which takes some ten times as long as clearing it.
 class HostMemory final : public MemoryResource {
  public:
-  /// `addresses`: bytes of address space that allocate reserves, for what extend may add; fewer if that many are not
-  /// left. The default leaves address space to the rest of the program if the process's is limited (RLIMIT_AS).
+  /// `addresses`: bytes of address space that each allocation reserves, so that extend can add to it; fewer if not as
+  /// many are available. If RLIMIT_AS limits the process's address space, the default leaves a part of it to the rest
+  /// of the program.
   explicit HostMemory(std::size_t addresses = default_addresses()) : addresses_(addresses) {}
   ~HostMemory() override;
   void* allocate(std::size_t bytes) override;

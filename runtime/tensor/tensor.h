@@ -81,9 +81,9 @@ class Tensor {
   /// A handle to this tensor with the id of `other`, so that tapes treat the two as one. Precondition: equal values.
   Tensor in_place_of(const Tensor& other) const;
   ///@{
-  /// with_origin: a handle to this tensor that records that it is the result of `op` applied to `origin`, and keeps
-  /// `origin` alive while the handle or a view of it exists. origin: the operand recorded for `op`; undefined if there
-  /// is no such record, and for views.
+  /// with_origin returns a handle to this tensor that records that the tensor is the result of `op` applied to
+  /// `origin`. It keeps `origin` alive while the handle or a view of it exists. origin returns the operand recorded for
+  /// `op`; undefined if there is no such record, and for views.
   Tensor with_origin(std::string_view op, const Tensor& origin) const;
   Tensor origin(std::string_view op) const;
   ///@}
@@ -131,9 +131,9 @@ class Tensor {
   /// True when this handle is the only user of its memory.
   bool unique() const { return buffer_.use_count() == 1; }
 
-  /// The elements in host memory: this tensor itself if it is in host memory, which other handles may share, else a
-  /// copy with the same strides, made after waiting for the GPU's work. Throws as GpuPlatform::copy; LogicError when
-  /// undefined.
+  /// The elements in host memory. If this tensor is in host memory, returns a handle to it, which shares its memory;
+  /// otherwise waits for the GPU's work and returns a copy with the same strides. Throws as GpuPlatform::copy;
+  /// LogicError when undefined.
   Tensor on_host() const;
 
   /// "f32 (2, 3) on CPU:0".

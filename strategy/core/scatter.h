@@ -13,10 +13,10 @@ enum class ScatterOp { add, sub, mul, div, min, max, update };
 /// The name of the function: "scatter_add" etc.
 std::string_view name(ScatterOp op);
 
-/// Sets row slices.indices[i] of `to` to: row op slices.values[i]; `update` replaces the row. In place; f32, i32 and
-/// i64. Integers wrap around; their quotients are rounded towards 0. Throws InvalidArgument, before anything is
-/// written, for slices whose shape or dtype differs from that of `to`, for an index out of range and for an integer
-/// division by 0.
+/// For each i, replaces row slices.indices[i] of `to` in place by `row op slices.values[i]`, for `update` by
+/// slices.values[i]. Supports f32, i32 and i64. Integers wrap around; their quotients are rounded towards 0. Throws
+/// InvalidArgument, before anything is written, for slices whose shape or dtype differs from that of `to`, for an index
+/// out of range and for an integer division by 0.
 void scatter(ScatterOp op, const IndexedSlices& slices, const Tensor& to);
 
 }  // namespace lockstep

@@ -44,8 +44,8 @@ class GradientReducer {
   /// replica is in a step.
   void check_numerics(bool on) { checks_numerics_ = on; }
 
-  /// The call after backward: apply() or sum_gradients() directly, so that a bucket can be exchanged as soon as it is
-  /// final, or first a transformation of the gradients. Must be equal on all replicas.
+  /// What the caller does after backward(). apply: calls apply() or sum_gradients() directly, so that a bucket can be
+  /// exchanged as soon as it is final. transform: changes the gradients first. Must be equal on all replicas.
   enum class AfterBackward { apply, transform };
   /// Computes this replica's gradients of `loss` into the arena; 0 for a variable that the loss does not depend on.
   /// With check_numerics, throws NumericError for the first gradient that is not finite, in the order of backward: the

@@ -12,8 +12,8 @@ namespace lockstep {
 
 /// Options of a CentralStorageStrategy.
 struct CentralStorageOptions {
-  /// The device of the variables. By default the host's CPU:0; the first device if there is only one, or if replicas
-  /// are on GPUs, whose kernels cannot read host memory.
+  /// The device of the variables. Default: the first device if there is only one, or if replicas are on GPUs, whose
+  /// kernels cannot read host memory; otherwise CPU:0.
   std::optional<LogicalDevice> parameter_device{};
   /// Longest wait of a replica for the others. After it the step fails with Timeout, which names the late replicas.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};

@@ -46,9 +46,9 @@ struct CompileOptions {
 /// Throws InvalidArgument if a precision is given for a model from a file.
 void require_no_precision(const std::string& model, const std::optional<DTypePolicy>& policy);
 
-/// Makes the model over the replicas, and data that suit it. A model from a file is compiled as the file says, as far
-/// as `needed`; a zoo model is not compiled. Throws InputError if a loss is needed and neither the file nor the options
-/// have one, InvalidArgument for data that do not suit the model.
+/// Makes the model, distributed over the replicas, and loads data that suit it. Compiles a model from a file with the
+/// parts of the file's configuration that `needed` names; does not compile a zoo model. Throws InputError if a loss is
+/// needed and neither the file nor the options have one, InvalidArgument for data that do not suit the model.
 ModelAndData make_model_and_data(const std::string& model, ModelSettings settings, const DataOptions& data,
                                  const ReplicaOptions& replicas, const Strategy& strategy, Compiled needed,
                                  const CompileOptions& given);

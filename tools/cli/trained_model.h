@@ -19,7 +19,7 @@ struct TrainedModelOptions {
   void check() const;
 };
 
-/// A model over its replicas, and the test examples or, if there are none, all examples.
+/// A model distributed over its replicas, and the test examples or, if there are none, all examples.
 struct TrainedModel {
   Model model;
   std::string data;         ///< name of the data, for messages

@@ -112,9 +112,9 @@ class Cluster {
 /// Connects the processes that mpirun or srun started together; all of them must call it. Returns null for a process
 /// that was started alone. Workers have the numbers of MPI or, if TF_CONFIG is set, of TF_CONFIG (see ClusterSpec).
 /// Throws InvalidArgument for an option that is not positive and for a TF_CONFIG that is invalid or does not fit the
-/// number of processes; on all workers, naming the difference, when their versions, timeouts or numbers in TF_CONFIG do
-/// not fit together. Throws Unsupported when this build has no MPI, when MPI does not allow calls from threads, and as
-/// parse_tf_config; Timeout when not all workers call it.
+/// number of processes. If the workers' versions, timeouts or numbers in TF_CONFIG do not fit together, all workers
+/// throw InvalidArgument that names the difference. Throws Unsupported when this build has no MPI, when MPI does not
+/// allow calls from threads, and as parse_tf_config; Timeout when not all workers call it.
 std::shared_ptr<Cluster> join_cluster(const ClusterOptions& options = {});
 
 }  // namespace lockstep

@@ -14,8 +14,8 @@ struct LocalProcesses {
 };
 /// Reads them from the launcher's environment variables; one process if these are not set or not valid.
 LocalProcesses local_processes();
-/// Number of cores for this process: available_cores() if the launcher has given it cores of its own, else its equal
-/// share of them, at least 1.
+/// Number of cores for this process: available_cores() if the launcher has bound this process to a part of the
+/// machine's cores; otherwise an equal share for each process on this machine, at least 1.
 int cores_of_process();
 
 /// The name that this program's MPI reports, e.g. "Open MPI v4.1.4, package: ..."; empty in a build without MPI.
