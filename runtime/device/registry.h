@@ -13,7 +13,7 @@ namespace lockstep {
 /// The CPU and then the GPUs of the machine. Works without a driver.
 std::vector<Device> physical_devices();
 
-/// Free bytes of the device's memory. For a GPU the call creates a context, as any use would, which takes some hundred
+/// Free bytes of the device's memory. For a GPU the call creates a context, as any use would, which takes a few hundred
 /// MB until this process ends; it returns 0 if another process has exclusive use of the GPU.
 std::size_t free_memory(const Device& device);
 

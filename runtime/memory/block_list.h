@@ -17,7 +17,7 @@ class BlockList {
   using Position = std::list<Block>::iterator;
   /// Orders blocks by size, blocks of equal size by address.
   struct BySize {
-    using is_transparent = void;                                  ///< allows to look up a size in bytes
+    using is_transparent = void;                                  ///< allows lookup by a size in bytes
     bool operator()(const Position& a, const Position& b) const;  ///< whether a comes before b
     bool operator()(const Position& a, std::size_t bytes) const;  ///< whether a is smaller than `bytes`
   };

@@ -39,7 +39,7 @@ class Uploads {
   struct Staging {
     std::byte* memory = nullptr;  ///< pinned
     std::size_t bytes = 0;
-    std::shared_ptr<const Event> read{};  ///< the GPU has read the buffer; null before the first use
+    std::shared_ptr<const Event> read{};  ///< reached when the GPU has read the buffer; null before the first use
   };
   Staging& next_staging(std::size_t bytes);
   std::shared_ptr<Event> take_event();

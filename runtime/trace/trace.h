@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-// Records what host threads do and when. Of a GPU's work it records when the host enqueues it.
+// Records what host threads do and when. For GPU work it records when the host enqueues it, not when it executes.
 
 namespace lockstep {
 

@@ -11,7 +11,7 @@
 
 // Nested structures of values (vectors, maps, pairs, tuples) over replicas: how `Strategy::run` selects a replica's
 // part of an argument, and how replicas' results become one structure with a PerReplica at each leaf. Every other type
-// is a leaf, including Variable, which stands for all of its copies. For the members of a struct:
+// is a leaf, including Variable, which stands for all of its copies. For the members of a struct, use
 // `PerReplica::transform`.
 
 namespace lockstep {

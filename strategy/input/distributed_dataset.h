@@ -25,7 +25,7 @@ struct DistributedDatasetSpec {
   bool cache_on_devices = false;                    ///< as in DistributeOptions
   /// The strategy if each worker makes data that the others do not make, else null.
   std::shared_ptr<StrategyState> own_data_of{};
-  bool until_none_has_any = false;  ///< workers have separate batches; a pass ends when all workers' have ended
+  bool until_none_has_any = false;  ///< workers have separate batches; a pass ends when no worker has any left
 };
 
 /// Iterates over a distributed data set, pass by pass. It may be destroyed before the end of a pass.

@@ -150,7 +150,7 @@ class GradientReducer {
     bool has_gradient = false;  ///< of any variable, in any step since the last update
     Tensor accumulated{};       ///< same layout as its gradients in the arena
     bool has_accumulated = false;
-    std::vector<int> left_in_bucket{};  ///< variables whose gradients are not final yet
+    std::vector<int> left_in_bucket{};  ///< by bucket: number of variables whose gradients are not final yet
     std::vector<std::size_t> zeros{};   ///< variables in the arena whose gradients are 0 and not written yet
   };
   std::vector<Own> own_;  ///< by replica

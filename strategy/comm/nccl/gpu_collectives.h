@@ -67,8 +67,8 @@ class GpuCollectives {
     const char* what;
     const GpuCollective* collective;
   };
-  /// Waits twice the timeout, longer than the communicators take to fail. Returns whether all collectives have been
-  /// enqueued.
+  /// Waits up to twice the timeout, so that the communicators, which fail after the timeout, can report their error
+  /// first. Returns whether all collectives have been enqueued.
   bool try_wait(std::unique_lock<std::mutex>& lock);
   void serve(const std::stop_token& stop);
   void enqueue(const Submission& submission);

@@ -7,7 +7,7 @@
 
 namespace lockstep::smoke {
 
-/// Kernel arguments of the largest size that CUDA allowed before 12.1.
+/// Kernel arguments of nearly 4 KiB, the limit of CUDA before 12.1.
 struct ManyArguments {
   float values[1000];
 };

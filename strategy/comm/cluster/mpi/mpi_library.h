@@ -44,9 +44,9 @@ class MpiLibrary {
   int processes_ = 1;
   int rank_ = 0;
 
-  std::mutex one_call_;                     ///< of communicator(); protects the following members
+  std::mutex one_call_;                     ///< held by communicator(); protects the following members
   MPI_Request pending_ = MPI_REQUEST_NULL;  ///< a collective that not all processes have joined
-  int barriers_ = 0;                        ///< completed by all processes
+  int barriers_ = 0;                        ///< number of barriers that all processes have completed
   MPI_Comm ordered_ = MPI_COMM_NULL;        ///< communicator() returns copies of it
   MPI_Comm copy_ = MPI_COMM_NULL;
 };
