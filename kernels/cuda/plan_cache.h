@@ -12,8 +12,8 @@
 
 namespace lockstep::cudnn {
 
-/// Maps keys to bytes; a key is a text that contains everything the bytes depend on. Keeps them in memory and in a
-/// folder with one file per key. Files are written atomically; a file that is damaged or belongs to another key is
+/// Maps keys to bytes; a key is a line of text that contains everything the bytes depend on. Keeps them in memory and
+/// in a folder with one file per key. Files are written atomically; a file that is damaged or belongs to another key is
 /// ignored. Not thread-safe; several programs may share a folder.
 class PlanCache {
  public:

@@ -46,7 +46,7 @@ class RecurrencePlan {
 
  private:
   void check(cudnnStatus_t status, const char* call) const;
-  /// Checks all memory that a call is given.
+  /// Checks the memory of `operands` and its workspace.
   void check_contracts(const char* call, const Operands& operands, std::int64_t work_bytes) const {
     const std::int64_t steps = layer_.n * layer_.time;
     check_operands(call, {operand(operands.x, steps * layer_.features),
@@ -56,8 +56,9 @@ class RecurrencePlan {
                           {operands.reserve, reserve_of(operands), operand_alignment}});
   }
   cudnnStatus_t describe(cudnnRNNAlgo_t algorithm) const;
-  /// Whether cuDNN has a single kernel for all steps of this layer, which is many times as fast as one launch per step.
-  /// If so, describes the layer for it.
+  /// Describes the layer for cuDNN's single kernel for all time steps, which is many times as fast as one launch per
+  /// step. Returns false where it must not be used: for a GRU, for more than 384 units, and if cuDNN refuses; the layer
+  /// must then be described again.
   bool takes_whole_layers(cudnnHandle_t handle) const;
   SequenceDescriptor sequences(std::int64_t vector_size) const;
   TensorDescriptor states() const;

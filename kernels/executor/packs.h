@@ -34,7 +34,8 @@ struct alignas(bytes) Word {
 };
 #endif
 
-/// Load and store n elements unconverted. Precondition: aligned to all n elements or to the widest access.
+/// Load and store n elements unconverted. Precondition: the address is aligned to n * sizeof(T) bytes, or to
+/// widest_access if that is less.
 template <int n, class T>
 LOCKSTEP_HOST_DEVICE void load_elements(const T* from, T (&to)[n]) {
   constexpr int bytes = sizeof to < widest_access ? static_cast<int>(sizeof to) : widest_access;

@@ -7,7 +7,7 @@
 
 namespace lockstep::zoo {
 
-/// xception's options.
+/// Options of xception(); the defaults are Keras'.
 struct XceptionOptions {
   Shape input_shape{299, 299, 3};                          ///< (height, width, channels), at least 71 x 71
   std::int64_t classes = 1000;                             ///< units of the last layer

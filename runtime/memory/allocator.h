@@ -23,7 +23,7 @@ class Buffer {
   Buffer& operator=(const Buffer&) = delete;
   /// The block's first byte, on the device.
   void* data() const { return data_; }
-  /// Size of the block: the requested bytes, rounded up.
+  /// Size of the block: the requested bytes, rounded up; after move_into, the bytes of the other buffer from `offset`.
   std::size_t bytes() const { return bytes_; }
   /// Makes this buffer refer to the memory at `offset` in `other`, which must already hold the same bytes, and frees
   /// its own block. Preconditions: this buffer moves only once, `other` never, and no other thread uses either
@@ -40,9 +40,9 @@ class Buffer {
   std::size_t bytes_;
 };
 
-/// Memory statistics of an allocator.
+/// What CachingAllocator::stats() returns.
 struct AllocatorStats {
-  std::uint64_t system_allocations = 0;  ///< number of allocations from the resource; constant after warm-up
+  std::uint64_t system_allocations = 0;  ///< allocations and extensions by the resource; constant after warm-up
   std::size_t bytes_in_use = 0;          ///< bytes of all blocks in use, including rounding
   std::size_t bytes_peak = 0;            ///< highest bytes_in_use
   std::size_t bytes_reserved = 0;        ///< bytes allocated from the resource: in use or kept for reuse
@@ -99,8 +99,8 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
   bool keeps_all_ = false;
 };
 
-/// The allocator of a logical device, created at first use: that of the calling thread's MemoryPoolScope if there is
-/// one for this device. A `memory_limit` in `device` other than 0 becomes the limit of the device's own allocator.
+/// The allocator of the calling thread's MemoryPoolScope if that is for `device`; otherwise the device's own, created
+/// at first use, whose limit becomes `device.memory_limit` if that is not 0.
 CachingAllocator& allocator(const LogicalDevice& device);
 
 }  // namespace lockstep

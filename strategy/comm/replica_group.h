@@ -47,9 +47,9 @@ class ReplicaGroup {
   /// As barrier(), but does not order the GPUs' work.
   void barrier_on_host(int replica, const char* place) {
     refuse_capture(combined_value);
-    wait_for_turns(replica, replica, size());
+    wait_for_runs(replica, replica, size());
     rendezvous_.arrive_and_wait(replica, place, timeout_);
-    wait_for_turns(replica, 0, replica);
+    wait_for_runs(replica, 0, replica);
   }
   /// The barrier on the host, to abort it and to report its state.
   Rendezvous& rendezvous() { return rendezvous_; }
@@ -58,26 +58,28 @@ class ReplicaGroup {
   template <class Job>
   void run_timed(int replica, Job&& job) {
     rendezvous_.begin(replica);
-    member(replica).barriers = 0;  // a step that failed may have left the replicas apart
-    wait_for_turns(replica, 0, replica);
+    member(replica).barriers = 0;  // after a failed step the replicas' counts may differ
+    wait_for_runs(replica, 0, replica);
     const Clock::duration waited_before = WaitTimer::total();
     const Clock::time_point start = Clock::now();
     job(replica);
     member(replica).busy = Clock::now() - start - (WaitTimer::total() - waited_before);
-    wait_for_turns(replica, replica, size());
+    wait_for_runs(replica, replica, size());
   }
-  /// Duration of the replica's last step, without the time that WaitTimer counts: waits for other replicas and for
-  /// input, and merges, which work for all replicas. Precondition: no step is running.
+  /// Duration of the replica's last step. Excludes the time that WaitTimer counts: waiting for other replicas or for
+  /// input, and merge_call, which runs once for all replicas. Precondition: no step is running.
   Clock::duration busy(int replica) const { return members_.at(static_cast<std::size_t>(replica)).busy; }
   /// Whether replicas run one at a time.
   bool sequential() const { return sequential_; }
 
  private:
   static constexpr const char* combined_value = "a value that replicas combine";
-  /// Waits for the ends of turns [first, last). Every turn ends with a barrier of all replicas.
-  void wait_for_turns(int replica, int first, int last) {
+  /// If replicas run one at a time, waits until replicas first .. last - 1 have run; a barrier of all replicas follows
+  /// each of them.
+  void wait_for_runs(int replica, int first, int last) {
     if (!sequential_) return;
-    for (int turn = first; turn < last; ++turn) rendezvous_.arrive_and_wait(replica, "the end of a turn", timeout_);
+    for (int other = first; other < last; ++other)
+      rendezvous_.arrive_and_wait(replica, "another replica's run", timeout_);
   }
 
   /// On its own cache line, since only the replica's thread writes it.

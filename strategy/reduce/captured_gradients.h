@@ -11,10 +11,10 @@ namespace lockstep {
 /// The captured work of one replica's GPU from the forward pass to its gradients, in parts that are launched in order.
 /// The exchange between replicas is not captured.
 struct CapturedGradients {
-  /// The work up to the point where a bucket is final, or to the end.
+  /// The work from the end of the previous part until all gradients of a bucket are computed, or to the end.
   struct Part {
     CapturedWork work{};                        ///< to launch
-    std::optional<std::size_t> final_bucket{};  ///< index of the bucket that is final after it, if any
+    std::optional<std::size_t> final_bucket{};  ///< index of the bucket whose gradients are computed after it, if any
   };
   std::vector<Part> parts{};  ///< in order of launch
   bool any = false;           ///< whether the loss depends on any variable

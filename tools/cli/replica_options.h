@@ -14,7 +14,7 @@ struct DeviceOptions {
   int replicas = 0;  ///< 0: not given
   std::vector<std::string> devices{};
 
-  /// The devices of this process. Throws like parse_devices and default_devices.
+  /// The given devices, or default_devices(replicas). Throws like parse_devices and default_devices.
   std::vector<LogicalDevice> chosen() const;
 };
 
@@ -44,8 +44,8 @@ struct ReplicaOptions {
   /// The number of replicas of this process.
   int count() const { return static_cast<int>(devices_of_process().size()); }
   /// Enables op determinism if requested. Throws InvalidArgument for devices that cannot be used and for options that
-  /// contradict each other, Unsupported for cross-device ops that the devices do not support. multi_gpu_model uses the
-  /// default strategy.
+  /// contradict each other, Unsupported for cross-device ops that the devices do not support. Returns the
+  /// default strategy for multi-gpu-model, because multi_gpu_model() distributes the model itself.
   Strategy make_strategy() const;
   /// The number of replicas in all processes.
   int replicas_of(const Strategy& made) const;
