@@ -39,7 +39,7 @@ struct Divide {
   LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return a / b; }
 };
 
-// Of equals the first; NaN if one of them is NaN.
+// Return the first operand if both are equal, and NaN if either is NaN.
 struct Larger {
   template <class T>
   LOCKSTEP_HOST_DEVICE bool takes_first(T a, T b) const {
