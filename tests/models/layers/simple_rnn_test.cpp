@@ -25,7 +25,7 @@ TEST(SimpleRnnLayer, HasKerasWeights) {
   const SimpleRNN layer = built(SimpleRNN({.units = 3}), {{5, 7}});
   EXPECT_THAT(weights_of(layer),
               testing::ElementsAre("layer/kernel (7, 3)", "layer/recurrent_kernel (3, 3)", "layer/bias (3)"));
-  EXPECT_EQ(layer.impl().weights_group(), "cell/vars");
+  EXPECT_EQ(layer.impl().weights_parts().at(0).group, "cell/vars");
   EXPECT_EQ(shape_after(layer, {{9, 7}}), Shape{3});
   EXPECT_EQ(shape_after(SimpleRNN({.units = 3, .return_sequences = true}), {{5, 7}}), Shape({5, 3}));
 }
