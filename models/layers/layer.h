@@ -74,8 +74,8 @@ struct WeightsPart {
 
 /// A layer that another layer calls.
 struct InnerLayer {
-  std::string group;  ///< of its variables in Keras' weight files, within the outer layer's group
-  std::shared_ptr<LayerImpl> layer;
+  std::string group;                 ///< of its variables in Keras' weight files, within the outer layer's group
+  std::shared_ptr<LayerImpl> layer;  ///< not null
 };
 
 /// A layer's computation and weights. All replicas use one object; per-replica state is in variables. Shapes are
