@@ -8,7 +8,11 @@
 #include <support/temporary_folder.h>
 
 #include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/merge.h>
+#include <lockstep/models/layers/reshape.h>
+#include <lockstep/models/layers/simple_rnn.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/training/callbacks/backup_and_restore.h>
 #include <lockstep/models/training/callbacks/early_stopping.h>
@@ -82,7 +86,10 @@ class Program {
   Model make_model() const {
     const DTypePolicyScope scope(policy);
     const Symbol input = Input({8});
-    const Symbol hidden = BatchNormalization()(Dense({.units = units, .activation = Activation::relu})(input));
+    const SimpleRNN recurrent({.units = 3, .dropout = 0.2, .recurrent_dropout = 0.3});
+    const Symbol steps = Bidirectional(recurrent)(Reshape({.target_shape = {2, 4}})(input));
+    const Symbol joined = Concatenate()({input, steps});
+    const Symbol hidden = BatchNormalization()(Dense({.units = units, .activation = Activation::relu})(joined));
     return Model(input, Dense({.units = 3})(Dropout({.rate = 0.3})(hidden)), {.seed = 5});
   }
 
@@ -223,10 +230,11 @@ TEST_F(Backup, OfAnotherProgramIsRefused) {
   program.run();
   Program wider = program;
   wider.units = 17;
-  EXPECT_ERROR(InputError, "weight 'dense/kernel' has shape (8, 16), not (8, 17)", wider.run());
+  EXPECT_ERROR(InputError, "weight 'dense/kernel' has shape (14, 16), not (14, 17)", wider.run());
   Program mixed = program;
   mixed.policy = DTypePolicy::mixed_bfloat16;
-  EXPECT_ERROR(InputError, "belongs to a run whose layer 'dense' computes in float32, in this run it is mixed_bfloat16",
+  EXPECT_ERROR(InputError,
+               "belongs to a run whose layer 'reshape' computes in float32, in this run it is mixed_bfloat16",
                mixed.run());
   program.at_step = {};
   EXPECT_EQ(program.run(), straight_);  // the refused backup has damaged nothing
