@@ -208,6 +208,7 @@ OpCase dropout_case(const RecurrentKind& kind, Composed op, const RecurrenceOpti
   result.name += fmt::format(", dropout for {} and {} gates", input_gates, state_gates);
   result.inputs.push_back(random_tensor({sizes.rows, input_gates, sizes.features}, 5));
   if (state_gates > 0) result.inputs.push_back(random_tensor({sizes.rows, state_gates, sizes.units}, 6));
+  result.takes_no_rows = false;               // the factors have rows, too
   result.optional = state_gates > 0 ? 3 : 2;  // the bias and the factors
   result.run = [=](In in) {
     RecurrenceOptions all = options;
