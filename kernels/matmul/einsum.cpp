@@ -84,7 +84,7 @@ Tensor as_matrices(const Tensor& x, std::size_t batch, std::size_t rows, std::si
   return reshape(x, shape);
 }
 
-/// The sizes of a's axes that b does not have, after those that both and the result have, and of b's.
+/// The labels of a product, by the tensors that have them.
 struct Groups {
   Labels batch;   ///< axes of both operands and the result
   Labels summed;  ///< axes of both operands
