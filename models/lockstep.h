@@ -35,6 +35,7 @@
 #include <lockstep/models/data/label_preparation.h>
 #include <lockstep/models/data/normalization.h>
 #include <lockstep/models/data/resize.h>
+#include <lockstep/models/graph/attention_call.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/graph/symbol.h>
 #include <lockstep/models/layers/constraints.h>

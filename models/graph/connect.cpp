@@ -23,6 +23,7 @@ std::vector<Symbol> Network::connect(const std::vector<Symbol>& inputs,
     results.push_back(edited(layers_[static_cast<std::size_t>(call.layer)](from), [&](Symbol::Node& node) {
       node.part_of = made;
       node.mode = call.mode;
+      node.use_causal_mask = call.use_causal_mask;
       if (!node.device) node.device = call.device;  // in a DeviceScope a model runs there as a whole
     }));
   }

@@ -40,6 +40,7 @@ struct PartCall {
   std::vector<PartResult> inputs{};  ///< the call's arguments, in the part's order
   Shape shape{};                     ///< shape of a layer's result, without the batch axis
   std::optional<Mode> mode{};        ///< the call's own mode, if it does not use the model's
+  bool use_causal_mask = false;      ///< as LayerCall::use_causal_mask
 };
 
 /// A model as Keras describes it: inputs, layers and models, and their calls. All calls of a model that is part of

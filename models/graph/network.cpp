@@ -126,8 +126,12 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
       layers_.emplace_back(node->layer);
       models.push_back(node->part_of ? node->part_of->model->name : "");
     }
-    GraphCall call{
-        .layer = layer->second, .inputs = {}, .shape = node->shape, .device = node->device, .mode = node->mode};
+    GraphCall call{.layer = layer->second,
+                   .inputs = {},
+                   .shape = node->shape,
+                   .device = node->device,
+                   .mode = node->mode,
+                   .use_causal_mask = node->use_causal_mask};
     for (const Symbol& from : node->inputs) {
       call.inputs.push_back(call_of.at(from.node().number));
       if (!(from.shape() == node->shape)) call.broadcasts = true;
@@ -260,7 +264,10 @@ Tensor Network::run_step(const PlanStep& step, Run& run) const {
   try {
     std::vector<Tensor> inputs;
     for (const int from : step.inputs) inputs.push_back(run.read(from, layer.call_dtype()));
-    LayerCall call{.mode = step.mode.value_or(run.mode), .fused_relu = step.fused_relu, .is_output = step.is_output};
+    LayerCall call{.mode = step.mode.value_or(run.mode),
+                   .fused_relu = step.fused_relu,
+                   .is_output = step.is_output,
+                   .use_causal_mask = step.use_causal_mask};
     if (step.concat >= 0) {
       Tensor& whole = run.results[step.concat].value;
       if (!whole.defined())

@@ -80,8 +80,12 @@ class Fusion {
     }
     const int term = fused_term_[number];
     const GraphCall& computed = term < 0 ? call : calls_[term];
-    PlanStep step{
-        .layer = computed.layer, .inputs = {}, .shape = call.shape, .device = call.device, .mode = computed.mode};
+    PlanStep step{.layer = computed.layer,
+                  .inputs = {},
+                  .shape = call.shape,
+                  .device = call.device,
+                  .mode = computed.mode,
+                  .use_causal_mask = computed.use_causal_mask};
     for (const int input : computed.inputs) step.inputs.push_back(step_or_input(input));
     if (term >= 0) step.inputs.push_back(step_or_input(call.inputs[call.inputs[0] == term ? 1 : 0]));
     step_of_[number] = static_cast<int>(steps.size());

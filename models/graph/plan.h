@@ -19,6 +19,7 @@ struct GraphCall {
   Shape shape;                            ///< shape of the result, without the batch axis
   std::optional<LogicalDevice> device{};  ///< device of a call that was placed on one (DeviceScope)
   std::optional<Mode> mode{};             ///< the call's own mode, which replaces the network's
+  bool use_causal_mask = false;           ///< as LayerCall::use_causal_mask
   int model_call = -1;                    ///< index of the call of a model that it is part of; -1 for none
   bool broadcasts = false;                ///< an input has another shape than the result
 };
@@ -40,6 +41,7 @@ struct PlanStep {
   Shape shape;
   std::optional<LogicalDevice> device{};  ///< as GraphCall::device
   std::optional<Mode> mode{};             ///< as GraphCall::mode
+  bool use_causal_mask = false;           ///< as LayerCall::use_causal_mask
   /// The step also applies the ReLU that follows the layer. (If an Add is fused too, the step has one input more than
   /// the layer: the other term of the Add.)
   bool fused_relu = false;

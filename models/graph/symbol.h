@@ -29,7 +29,8 @@ class Symbol {
     /// The model's call that made this call of the layer; the outermost one for models in models. Null if the layer was
     /// called directly.
     std::shared_ptr<const ModelCall> part_of{};
-    std::optional<Mode> mode{};  ///< the call's own mode, which replaces the network's: Keras 2's `training`
+    std::optional<Mode> mode{};    ///< the call's own mode, which replaces the network's: Keras 2's `training`
+    bool use_causal_mask = false;  ///< as LayerCall::use_causal_mask
     /// For a result of a model's call: the other symbols of that call that none of its layers reads, such as the
     /// model's other results. An outer model that uses one of the results includes all of them.
     std::vector<Symbol> beside{};

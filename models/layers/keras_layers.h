@@ -5,6 +5,7 @@
 #include <lockstep/models/config/keras_class.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/application_layers.h>
+#include <lockstep/models/layers/attention.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/conv.h>
@@ -51,6 +52,7 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<GRU>("GRU"),
                                          keras_class<GlobalAveragePooling2D>("GlobalAveragePooling2D"),
                                          keras_class<GlobalMaxPooling2D>("GlobalMaxPooling2D"),
+                                         keras_class<GroupQueryAttention>("GroupQueryAttention"),
                                          keras_class<Identity>("Identity"),
                                          keras_class<LSTM>("LSTM"),
                                          keras_class<LayerNormalization>("LayerNormalization"),
@@ -59,6 +61,7 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<MaxPooling2D>("MaxPooling2D"),
                                          keras_class<Maximum>("Maximum"),
                                          keras_class<Minimum>("Minimum"),
+                                         keras_class<MultiHeadAttention>("MultiHeadAttention"),
                                          keras_class<Multiply>("Multiply"),
                                          keras_class<Normalization>("Normalization"),
                                          keras_class<Permute>("Permute"),

@@ -30,6 +30,7 @@ struct LayerCall {
   /// The result is an output of the network, also if layers after it return it unchanged. A softmax or sigmoid then
   /// keeps its logits for losses.
   bool is_output = false;
+  bool use_causal_mask = false;  ///< Keras' argument of attention layers
 };
 
 /// The seed of a layer's initial weights and random numbers.

@@ -102,6 +102,18 @@ void LayerConfig::option(const char* key, Shape& value) {
   value = Shape(found->get<std::vector<std::int64_t>>());
 }
 
+void LayerConfig::option(const char* key, std::optional<Shape>& value) {
+  const auto sizes = [](const Shape& shape) { return std::vector<std::int64_t>(shape.begin(), shape.end()); };
+  const Json* found = exchange(key, value ? Json(sizes(*value)) : Json());
+  if (found == nullptr) return;
+  value.reset();
+  if (found->is_null()) return;
+  const Json list = found->is_array() ? *found : Json::array({*found});
+  if (list.size() >= static_cast<std::size_t>(Shape::max_rank) || !std::ranges::all_of(list, is_whole))
+    refuse(key, *found, "null, a size or a list of sizes");
+  value = Shape(list.get<std::vector<std::int64_t>>());
+}
+
 void LayerConfig::option(const char* key, Size2d& value) {
   const Json* found = exchange(key, pair(value.height, value.width));
   if (found == nullptr) return;
@@ -233,6 +245,12 @@ void LayerConfig::string_or_null(const char* key, std::string& value) {
   if (found == nullptr || found->is_null()) return;
   if (!found->is_string()) refuse(key, *found, "text or null");
   value = found->get<std::string>();
+}
+
+void LayerConfig::time_axis(const char* key) {
+  const Json* found = exchange(key, Json::array({1}));
+  if (found == nullptr || found->is_null()) return;
+  if (*found != Json::array({1}) && *found != 1) refuse(key, *found, "null or [1], the axis of time");
 }
 
 std::string Layer::get_config() const { return written_config(*impl_, name()).dump(); }

@@ -46,6 +46,8 @@ class LayerConfig : public OptionVisitor {
   void option(const char* key, std::int64_t& value);
   void option(const char* key, Shape& value);
   ///@}
+  /// A shape; null in files where there is none. One number is also read.
+  void option(const char* key, std::optional<Shape>& value);
   ///@{
   /// Two sizes: [height, width] in files; also reads one number for both.
   void option(const char* key, Size2d& value);
@@ -80,6 +82,8 @@ class LayerConfig : public OptionVisitor {
   void only_size(const char* key, std::int64_t& value);
   /// A string; null in files if it is empty.
   void string_or_null(const char* key, std::string& value);
+  /// An option that must name the axis of time: written as [1], also read as null or 1.
+  void time_axis(const char* key);
 
  private:
   void read_dtype();

@@ -7,6 +7,7 @@
 namespace lockstep {
 
 std::string snake_case(std::string_view class_name) {
+  if (class_name == "GroupQueryAttention") return "grouped_query_attention";
   const auto lower = [&](std::size_t i) {
     return i < class_name.size() && std::islower(static_cast<unsigned char>(class_name[i])) != 0;
   };

@@ -6,7 +6,8 @@
 
 namespace lockstep {
 
-/// "MaxPooling2D" -> "max_pooling2d": Keras' default names of layers and of their groups in files.
+/// "MaxPooling2D" -> "max_pooling2d": Keras' default names of layers and of their groups in files. Also the name of
+/// GroupQueryAttention, whose class is GroupedQueryAttention inside Keras.
 std::string snake_case(std::string_view class_name);
 
 /// Makes names unique, so that they can be keys.

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/layers/attention.h>
 #include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/layers/naming.h>
 
@@ -102,16 +103,22 @@ Json layer_config(const LayerImpl& layer, const std::string& name) {
   return result;
 }
 
-/// A call of a layer. A single input is written as itself, several as a list, as in Keras.
-Json node_config(const PartCall& call, const References& references) {
+/// A call of a layer or model. A single input is written as itself, several as a list, as in Keras; those of attention
+/// (query, value, key, mask) one by one.
+Json node_config(const PartCall& call, bool is_attention, const References& references) {
   Json tensors = Json::array();
   for (const PartResult& input : call.inputs) tensors.push_back(references.tensor(input));
   Json args = Json::array();
-  if (tensors.size() == 1)
-    args.push_back(tensors[0]);
-  else
-    args.push_back(std::move(tensors));
   Json kwargs = Json::object();
+  if (is_attention && tensors.size() == 4) {
+    kwargs["attention_mask"] = tensors[3];
+    tensors.erase(3);
+  }
+  if (is_attention)
+    args = std::move(tensors);
+  else
+    args.push_back(tensors.size() == 1 ? tensors[0] : std::move(tensors));
+  if (call.use_causal_mask) kwargs["use_causal_mask"] = true;
   if (call.mode) kwargs["training"] = *call.mode == Mode::train;
   return {{"args", std::move(args)}, {"kwargs", std::move(kwargs)}};
 }
@@ -137,14 +144,19 @@ Json all_layers(const NestedModel& model, const References& references) {
   const std::size_t first = layers.size();
   for (const ModelPart& part : model.layers) layers.push_back(part_config(part));
   if (model.class_name != "Sequential")
-    for (const PartCall& call : model.calls)
-      layers[first + index(call.part)]["inbound_nodes"].push_back(node_config(call, references));
+    for (const PartCall& call : model.calls) {
+      const ModelPart& part = model.layers[index(call.part)];
+      const bool attends = part.layer && is_attention(part.layer->impl().class_name());
+      layers[first + index(call.part)]["inbound_nodes"].push_back(node_config(call, attends, references));
+    }
   return layers;
 }
 
-void remove_modules(Json& model) {
+/// Removes modules, and gives the layer whose class has two names in Keras its other one.
+void make_legacy(Json& model) {
   for (Json& layer : model["config"]["layers"]) {
-    if (layer["config"].contains("layers")) remove_modules(layer);
+    if (layer["config"].contains("layers")) make_legacy(layer);
+    if (layer["class_name"] == "GroupQueryAttention") layer["class_name"] = "GroupedQueryAttention";
     for (const char* key : {"module", "registered_name"}) layer.erase(key);
   }
   for (const char* key : {"module", "registered_name"}) model.erase(key);
@@ -201,7 +213,7 @@ Json network_config(const NestedModel& model, ConfigForm form) {
     written["config"]["input_layers"] = ends(inputs, references);
     written["config"]["output_layers"] = ends(model.outputs, references);
   }
-  if (form == ConfigForm::legacy_h5) remove_modules(written);
+  if (form == ConfigForm::legacy_h5) make_legacy(written);
   return written;
 }
 

@@ -1,6 +1,7 @@
 #include "lockstep/models/serialization/parsed_model.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -9,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/layers/attention.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
@@ -104,12 +106,79 @@ void make_rescaling(ParsedLayer& layer, Json& node) {
       std::make_shared<const Json>(Json{{"name", layer.name}, {"scale", affine->first}, {"offset", affine->second}});
 }
 
+/// The result of a layer that an argument is, in Keras 2's or 3's form; nothing for other values.
+std::optional<ParsedReference> tensor_of(const Json& value) {
+  if (is_reference(value)) return reference_of(value);
+  if (!value.is_object() || value.value("class_name", Json()) != "__keras_tensor__") return {};
+  const Json& history = value.at("config").at("keras_history");
+  if (!is_reference(history)) return {};
+  return reference_of(history);
+}
+
+/// Reads the arguments of a call of attention, by name. The inputs become query, value, key, mask; the value is also
+/// the key if a mask is given without a key.
+void read_attention(const std::string& layer, const Json& arguments, ParsedCall& call) {
+  std::map<std::string, ParsedReference> tensors;
+  Json others = Json::object();
+  for (const auto& [key, value] : arguments.items()) {
+    if (const std::optional<ParsedReference> tensor = tensor_of(value))
+      tensors.emplace(key, *tensor);
+    else if (key == "use_causal_mask" && value.is_boolean())
+      call.use_causal_mask = value.get<bool>();
+    else
+      others[key] = value;
+  }
+  read_arguments(layer, others, call);
+  const auto add = [&](const char* key, const char* otherwise) {
+    const auto found = tensors.contains(key) ? tensors.find(key) : tensors.find(otherwise);
+    require<InputError>(found != tensors.end(), "layer '{}' is called without {}", layer, key);
+    call.inputs.push_back(found->second);
+  };
+  add("query", "");
+  add("value", "");
+  if (tensors.contains("key") || tensors.contains("attention_mask")) add("key", "value");
+  if (tensors.contains("attention_mask")) add("attention_mask", "");
+  for (const char* key : {"query", "value", "key", "attention_mask"}) tensors.erase(key);
+  require<InputError>(tensors.empty(), "layer '{}' is called with {}; only query, value, key and attention_mask can be",
+                      layer, tensors.empty() ? "" : tensors.begin()->first);
+}
+
+/// The names of the arguments that a call of attention gives in order, in Keras' order.
+constexpr const char* attention_arguments[] = {"query",
+                                               "value",
+                                               "key",
+                                               "query_mask",
+                                               "value_mask",
+                                               "key_mask",
+                                               "attention_mask",
+                                               "return_attention_scores",
+                                               "training",
+                                               "use_causal_mask"};
+
+/// A call of attention. In Keras 2 the query's reference is followed by the arguments given by name.
+ParsedCall read_attention_call(const std::string& layer, const Json& node) {
+  const bool is_keras_2 = node.is_array();
+  Json arguments = Json::object();
+  const Json& in_order = is_keras_2 ? node : node.at("args");
+  require<InputError>(in_order.is_array() && in_order.size() <= std::size(attention_arguments),
+                      "layer '{}' is called with other arguments than Keras' attention: {}", layer, in_order.dump());
+  for (std::size_t i = 0; i < in_order.size(); ++i) arguments[attention_arguments[i]] = in_order[i];
+  if (!is_keras_2)
+    arguments.update(node.at("kwargs"));
+  else if (!in_order.empty() && in_order[0].size() > 3)
+    arguments.update(in_order[0][3]);
+  ParsedCall call;
+  read_attention(layer, arguments, call);
+  return call;
+}
+
 ParsedCall read_call(const ParsedLayer& called, const Json& node) {
   const std::string& layer = called.name;
   require<InputError>(!called.class_name.ends_with("OpLambda"),
                       "layer '{}' of class {} is a function of TensorFlow, such as x * 2: those cannot be read; build "
                       "the model of layers alone",
                       layer, called.class_name);
+  if (is_attention(called.class_name)) return read_attention_call(layer, node);
   ParsedCall call;
   if (node.is_object()) {
     add_tensors(called, node.at("args"), call.inputs);
@@ -146,6 +215,7 @@ ParsedLayer read_layer(const Json& layer) {
   ParsedLayer result{.name = std::move(name),
                      .class_name = layer.at("class_name").get<std::string>(),
                      .values = std::make_shared<const Json>(values)};
+  if (result.class_name == "GroupedQueryAttention") result.class_name = "GroupQueryAttention";  // as .h5 names it
   if (layer.contains("shared_object_id")) result.shared_id = layer["shared_object_id"].get<std::int64_t>();
   if (is_model(result.class_name)) result.model = std::make_shared<const ParsedModel>(parse_model_config(layer));
   result.is_operation = is_operation(layer);

@@ -26,6 +26,7 @@ struct ParsedModel;
 struct ParsedCall {
   std::vector<ParsedReference> inputs{};  ///< arguments, in order
   std::optional<bool> training{};         ///< the argument of this name, if given
+  bool use_causal_mask = false;           ///< as LayerCall::use_causal_mask
 };
 
 /// A layer of a model. An operation that Keras records for a formula such as x + 3 becomes the layer Rescaling.
@@ -49,8 +50,8 @@ struct ParsedModel {
 };
 
 /// Parses the configuration of a Functional, Model or Sequential model. Throws InputError for other classes and for
-/// calls with arguments other than tensors and `training`, and nlohmann::json's exceptions for values of unexpected
-/// types.
+/// calls with arguments other than tensors, `training` and those of attention, and nlohmann::json's exceptions for
+/// values of unexpected types.
 ParsedModel parse_model_config(const nlohmann::ordered_json& model);
 
 /// For a model made by the old multi_gpu_model or make_parallel, its layer that is the model that all replicas run;

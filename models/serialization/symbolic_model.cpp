@@ -56,6 +56,7 @@ struct Within {
   std::shared_ptr<const ModelCall> part_of{};  ///< call of the outermost nested model around it; null if none
   std::vector<Symbol>* made = nullptr;         ///< receives all symbols created in that call
   std::optional<bool> training{};              ///< innermost `training` argument, if any
+  bool use_causal_mask = false;                ///< of the call itself
 };
 
 /// A model of the file. All calls of the model share its layers.
@@ -259,6 +260,7 @@ std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Sy
   }
   const Symbol result = edited(call_layer(member, inputs), [&](Symbol::Node& node) {
     node.part_of = within.part_of;
+    node.use_causal_mask = within.use_causal_mask;
     if (within.training) node.mode = mode_of(*within.training);
   });
   if (within.made) within.made->push_back(result);
@@ -293,6 +295,7 @@ void ModelGraph::describe(const std::vector<Symbol>& inputs, const Results& resu
       described.part = static_cast<int>(nested_->layers.size());
       for (const ParsedReference& input : layer.calls[call].inputs) described.inputs.push_back(result_of(input));
       if (members_[i]->layer) described.shape = made[call].front().shape();
+      described.use_causal_mask = layer.calls[call].use_causal_mask;
       if (layer.calls[call].training) described.mode = mode_of(*layer.calls[call].training);
     }
     if (members_[i]->model)
@@ -330,6 +333,7 @@ std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs, const Wi
         // A layer's own argument overrides that of the model around it.
         Within inside = within;
         if (call.training) inside.training = call.training;
+        inside.use_causal_mask = call.use_causal_mask;
         done.push_back(call_member(*members_[i], find(call.inputs, results), inside));
       }
       if (done.size() == before) continue;

@@ -115,6 +115,7 @@ Model make_model(const std::string& name) {
   if (name == "images") return images_model();
   if (name == "sequences") return sequences_model();
   if (name == "wrapped") return wrapped_model();
+  if (name == "attention") return attention_model();
   fail("there is no model '{}'", name);
 }
 

@@ -101,12 +101,24 @@ def mixed_by_keras():
     return model
 
 
+def attention_by_keras():
+    """Calls of attention with arguments in order, by name and left out; a layer that is called twice."""
+    x, y, marks = keras.Input((6, 8)), keras.Input((5, 8)), keras.Input((6, 5))
+    mask = layers.ReLU()(marks)
+    shared = layers.MultiHeadAttention(2, 3, output_shape=(2, 4), kernel_regularizer="l2")
+    left = layers.Reshape((6, 8))(shared(x, value=y, key=y))
+    right = layers.Reshape((6, 8))(shared(left, y, y, attention_mask=mask))
+    groups = layers.GroupQueryAttention(5, 4, 2)(right, value=y, attention_mask=mask)
+    return keras.Model([x, y, marks], layers.Dense(3)(layers.Flatten()(groups)))
+
+
 # The models that lockstep makes, with the shapes of their inputs; the inputs of "shared" are ids below 9.
 OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15, 4)], "sequences": [(54,)],
         "wrapped": [(6, 4)],
-        "mixed": [(10, 10, 3)], "parts": [(4,), (4,)]}
+        "mixed": [(10, 10, 3)], "parts": [(4,), (4,)], "attention": [(6, 8), (5, 8), (6, 5)]}
 THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "regularized": regularized,
-          "formulas": formulas, "mixed_by_keras": mixed_by_keras}
+          "formulas": formulas, "mixed_by_keras": mixed_by_keras,
+          "attention_by_keras": attention_by_keras}
 
 
 class Files:

@@ -115,8 +115,19 @@ def steps():
     return keras.Model(sequence, layers.Dense(3)(layers.Flatten()(layers.Conv2D(2, 3)(image))))
 
 
+def attention():
+    """Attention that is causal, masked, both, and of groups of heads."""
+    queries, values, marks = keras.Input((6, 8)), keras.Input((5, 8)), keras.Input((6, 5))
+    mask = layers.ReLU()(marks)
+    x = layers.MultiHeadAttention(2, 3, value_dim=5)(queries, queries, use_causal_mask=True)
+    y = layers.MultiHeadAttention(3, 4, dropout=0.25, output_shape=8)(x, values, attention_mask=mask)
+    z = layers.GroupQueryAttention(5, 4, 2, use_bias=False)(y, values, values, attention_mask=mask, use_causal_mask=True)
+    return keras.Model([queries, values, marks], layers.Dense(3)(layers.Flatten()(layers.Add()([x, z]))))
+
+
 MODELS = {"preprocessing": preprocessing, "merges": merges, "images": images, "sequences": sequences,
-          "wrapped": wrapped, "all_activations": all_activations, "products": products, "steps": steps}
+          "wrapped": wrapped, "all_activations": all_activations, "products": products, "steps": steps,
+          "attention": attention}
 
 if __name__ == "__main__":
     keras_interop.main(MODELS)

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <lockstep/models/graph/attention_call.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/bidirectional.h>
@@ -151,6 +152,20 @@ inline Model steps_model() {
   return {sequence, Dense({.units = 3})(Flatten()(Conv2D({.filters = 2, .kernel_size = {3, 3}})(image)))};
 }
 
+inline Model attention_model() {
+  const Symbol queries = Input({6, 8});
+  const Symbol values = Input({5, 8});
+  const Symbol marks = Input({6, 5});
+  const Symbol mask = ReLU()(marks);
+  const Symbol x =
+      MultiHeadAttention({.num_heads = 2, .key_dim = 3, .value_dim = 5})(queries, queries, {.use_causal_mask = true});
+  const Symbol y = MultiHeadAttention({.num_heads = 3, .key_dim = 4, .dropout = 0.25, .output_shape = Shape{8}})(
+      x, values, {.attention_mask = mask});
+  const GroupQueryAttention groups({.head_dim = 5, .num_query_heads = 4, .num_key_value_heads = 2, .use_bias = false});
+  const Symbol z = groups(y, values, {.key = values, .attention_mask = mask, .use_causal_mask = true});
+  return {{queries, values, marks}, Dense({.units = 3})(Flatten()(Add()({x, z})))};
+}
+
 /// The model for a case of layers_interop.py, if it is one.
 inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "images") return images_model();
@@ -161,6 +176,7 @@ inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "preprocessing") return preprocessing_model();
   if (name == "products") return products_model();
   if (name == "steps") return steps_model();
+  if (name == "attention") return attention_model();
   return {};
 }
 

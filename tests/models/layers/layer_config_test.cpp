@@ -2,6 +2,7 @@
 
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/application_layers.h>
+#include <lockstep/models/layers/attention.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/conv.h>
@@ -189,6 +190,25 @@ std::vector<Layer> unusual_layers() {
               .name = "conv1d"}),
       Dot({.axes = {2, 1}, .normalize = true, .name = "dot"}),
       Dot({.axes = {-1}, .name = "dot_of_one_axis"}),
+      MultiHeadAttention({.num_heads = 2,
+                          .key_dim = 3,
+                          .value_dim = 4,
+                          .dropout = 0.25,
+                          .use_bias = false,
+                          .output_shape = Shape{5, 6},
+                          .kernel_initializer = zeros,
+                          .kernel_regularizer = L1(0.5),
+                          .bias_constraint = NonNeg(),
+                          .name = "ae"}),
+      GroupQueryAttention({.head_dim = 2,
+                           .num_query_heads = 6,
+                           .num_key_value_heads = 3,
+                           .dropout = 0.25,
+                           .use_bias = false,
+                           .bias_initializer = ones,
+                           .bias_regularizer = L2(0.5),
+                           .kernel_constraint = MaxNorm(),
+                           .name = "af"}),
   };
 }
 
@@ -224,6 +244,14 @@ TEST(LayerConfig, HasKerasKeysAndValues) {
       "activity_regularizer": null, "kernel_constraint": null, "bias_constraint": null})")
                 .patch({{{"op", "replace"}, {"path", "/kernel_initializer"}, {"value", initializer("GlorotUniform")}},
                         {{"op", "replace"}, {"path", "/bias_initializer"}, {"value", initializer("Zeros")}}}));
+}
+
+TEST(LayerConfig, ReadsAttentionThatKerasHasNotBuilt) {
+  const Json config{{"name", "x"}, {"num_heads", 2}, {"key_dim", 3}, {"attention_axes", nullptr}, {"output_shape", 5}};
+  const Json read = config_of(layer_of("MultiHeadAttention", config));
+  EXPECT_EQ(read["value_dim"], 3);
+  EXPECT_EQ(read["output_shape"], Json::array({5}));
+  EXPECT_EQ(read["attention_axes"], Json::array({1}));
 }
 
 TEST(LayerConfig, ReadsABoundThatIsNone) {
@@ -320,6 +348,12 @@ TEST(LayerConfig, SaysWhatALayerCannotBe) {
                layer_of("Bidirectional", {{"name", "x"}, {"merge_mode", nullptr}}));
   EXPECT_ERROR(InputError, "axis cannot be 1; it must be -1",
                layer_of("BatchNormalization", {{"name", "x"}, {"axis", 1}}));
+  EXPECT_ERROR(InputError, "layer 'x' (MultiHeadAttention): attention_axes cannot be [2]; it must be null or [1]",
+               layer_of("MultiHeadAttention", {{"name", "x"}, {"attention_axes", {2}}}));
+  EXPECT_ERROR(InputError, "layer 'x' (MultiHeadAttention): sliding_window cannot be 3",
+               layer_of("MultiHeadAttention", {{"name", "x"}, {"sliding_window", 3}}));
+  EXPECT_ERROR(InputError, "output_shape cannot be \"x\"; it must be null, a size or a list of sizes",
+               layer_of("MultiHeadAttention", {{"name", "x"}, {"output_shape", "x"}}));
   EXPECT_ERROR(InputError, "layer 'x': Dense needs at least 1 unit", layer_of("Dense", {{"name", "x"}}));
   EXPECT_ERROR(Unsupported, "layer 'x' (Activation): activation has no name in Keras' files",
                config_of(ActivationLayer(Activation::gelu_tanh, "x")));

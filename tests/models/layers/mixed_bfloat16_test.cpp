@@ -13,6 +13,7 @@
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/application_layers.h>
+#include <lockstep/models/layers/attention.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/conv1d.h>
@@ -101,6 +102,9 @@ std::vector<Case> cases() {
       {"Dropout_noise", make<Dropout>(DropoutOptions{.rate = 0.25, .noise_shape = {-1, 1, 1, -1}}), {image}},
       {"StochasticDepth", make<StochasticDepth>(StochasticDepthOptions{.drop_path_rate = 0.25}), {image}},
       {"Dropout", make<Dropout>(DropoutOptions{.rate = 0.25}), {image}},
+      {"MultiHeadAttention",
+       make<MultiHeadAttention>(MultiHeadAttentionOptions{.num_heads = 2, .key_dim = 4, .use_bias = false}),
+       {{5, 12}, {7, 12}}},
       {"LayerNormalization", make<LayerNormalization>(LayerNormalizationOptions{}), {{5, 12}}, true},
       {"LSTM", make<LSTM>(LstmOptions{.units = 4}), {{5, 3}}, true},
       {"GRU", make<GRU>(GruOptions{.units = 4, .return_sequences = true}), {{5, 3}}, true},

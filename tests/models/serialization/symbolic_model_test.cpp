@@ -7,6 +7,8 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/models/graph/attention_call.h>
 #include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/dense.h>
@@ -99,6 +101,81 @@ TEST(SymbolicModel, WritesWhatKerasWritesOfACall) {
   EXPECT_FALSE(
       network_config(keras_model(network, "functional"), ConfigForm::legacy_h5)["config"]["layers"][1].contains(
           "module"));
+}
+
+/// A model of layers of attention with every argument of a call.
+Network attention_network() {
+  const Symbol x = Input({5, 4}, "x");
+  const Symbol mask = Input({5, 5}, "mask");
+  const Symbol y = MultiHeadAttention({.num_heads = 2, .key_dim = 3, .name = "a"})(x, x, {.use_causal_mask = true});
+  const GroupQueryAttention groups({.head_dim = 3, .num_query_heads = 2, .num_key_value_heads = 1, .name = "b"});
+  return {{x, mask}, groups(y, x, {.key = y, .attention_mask = mask}), 0};
+}
+
+TEST(SymbolicModel, WritesTheArgumentsOfAttention) {
+  const Json config = network_config(keras_model(attention_network(), "functional"))["config"];
+  const auto names = [](const Json& tensors) {
+    std::vector<std::string> result;
+    for (const Json& tensor : tensors) result.push_back(tensor["config"]["keras_history"][0]);
+    return result;
+  };
+  const Json causal = config["layers"][2]["inbound_nodes"][0];
+  EXPECT_THAT(names(causal["args"]), ElementsAre("x", "x"));
+  EXPECT_EQ(causal["kwargs"], Json({{"use_causal_mask", true}}));
+  const Json masked = config["layers"][3]["inbound_nodes"][0];
+  EXPECT_THAT(names(masked["args"]), ElementsAre("a", "x", "a"));
+  EXPECT_THAT(names(masked["kwargs"]), ElementsAre("mask"));
+  EXPECT_TRUE(masked["kwargs"].contains("attention_mask"));
+}
+
+TEST(SymbolicModel, CallsAttentionAsItWasCalled) {
+  const Network network = attention_network();
+  const Network again = network_of(model_from_config(network_config(keras_model(network, "functional"))));
+  const std::vector<Tensor> xs{test::random_tensor({3, 5, 4}, 1), relu(test::random_tensor({3, 5, 5}, 2))};
+  test::expect_same_bits(again(xs, Mode::inference), network(xs, Mode::inference));
+}
+
+/// A model of x, y, z and mask with a layer of attention that is called as the node says.
+Json attention_config(const char* node) {
+  Json attention{{"class_name", "MultiHeadAttention"},
+                 {"config", {{"name", "a"}, {"num_heads", 2}, {"key_dim", 3}}},
+                 {"name", "a"},
+                 {"inbound_nodes", Json::array({Json::parse(node)})}};
+  Json ends{{"class_name", "Concatenate"}, {"config", {{"name", "end"}, {"axis", 1}}}, {"name", "end"}};
+  ends["inbound_nodes"] = Json::parse(R"([[["a", 0, 0], ["x", 0, 0], ["y", 0, 0], ["z", 0, 0], ["mask", 0, 0]]])");
+  const char* const shape = "[null, 4, 4]";
+  return model_of("Model", "m",
+                  {input("x", shape), input("y", shape), input("z", shape), input("mask", shape), attention, ends},
+                  R"([["x", 0, 0], ["y", 0, 0], ["z", 0, 0], ["mask", 0, 0]])", R"([["end", 0, 0]])");
+}
+
+TEST(SymbolicModel, ReadsEveryFormOfACallOfAttention) {
+  const auto inputs_of = [](const char* node) {
+    const Network network = network_of(model_from_config(attention_config(node)));
+    return network.calls()[0].inputs;
+  };
+  const char* const tensor = R"({"class_name": "__keras_tensor__", "config": {"keras_history": ["%", 0, 0]}})";
+  const auto keras_3 = [&](std::string node) {
+    for (const std::string name : {"x", "y", "z", "mask"}) {
+      std::string whole = tensor;
+      whole.replace(whole.find('%'), 1, name);
+      for (std::size_t at = node.find("<" + name + ">"); at != std::string::npos; at = node.find("<" + name + ">"))
+        node.replace(at, name.size() + 2, whole);
+    }
+    return inputs_of(node.c_str());
+  };
+  EXPECT_THAT(keras_3(R"({"args": [<x>, <y>], "kwargs": {}})"), ElementsAre(-1, -2));
+  EXPECT_THAT(keras_3(R"({"args": [<x>], "kwargs": {"value": <y>, "key": <z>}})"), ElementsAre(-1, -2, -3));
+  EXPECT_THAT(keras_3(R"({"args": [<x>, <y>], "kwargs": {"attention_mask": <mask>}})"), ElementsAre(-1, -2, -2, -4));
+  EXPECT_THAT(keras_3(R"({"args": [<x>, <y>, <z>, null, null, null, <mask>, false], "kwargs": {"training": null}})"),
+              ElementsAre(-1, -2, -3, -4));
+  EXPECT_THAT(inputs_of(R"([["x", 0, 0, {"value": ["y", 0, 0], "attention_mask": ["mask", 0, 0]}]])"),
+              ElementsAre(-1, -2, -2, -4));
+  EXPECT_ERROR(InputError, "layer 'a' is called without value", inputs_of(R"([["x", 0, 0, {}]])"));
+  EXPECT_ERROR(InputError, "layer 'a' is called with query_mask; only query, value, key and attention_mask can be",
+               inputs_of(R"([["x", 0, 0, {"value": ["y", 0, 0], "query_mask": ["mask", 0, 0]}]])"));
+  EXPECT_ERROR(InputError, "layer 'a' is called with return_attention_scores = true",
+               inputs_of(R"([["x", 0, 0, {"value": ["y", 0, 0], "return_attention_scores": true}]])"));
 }
 
 TEST(SymbolicModel, IsASequentialModel) {

@@ -9,6 +9,7 @@
 #include <support/tensors.h>
 
 #include <lockstep/models/files/hdf5_file.h>
+#include <lockstep/models/graph/attention_call.h>
 #include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
@@ -151,6 +152,35 @@ TEST_F(WeightsH5, HoldsTheWeightsOfLayersInLayersInGroupsOfTheirOwn) {
               HasSubstr("has no weights for layer 'gru': there is no group"));
   EXPECT_THAT(load_failure(Network(input, TimeDistributed(Flatten())(input), 0)),
               HasSubstr("has a layer that the model lacks: \"layers/time_distributed/layer/backward_layer\""));
+}
+
+TEST_F(WeightsH5, HoldsAnAttentionLayersWeightsInItsInnerLayers) {
+  const auto model = [](std::uint64_t seed) {
+    const Symbol input = Input({5, 4});
+    const Symbol y = MultiHeadAttention({.num_heads = 2, .key_dim = 3})(input, input);
+    const GroupQueryAttention groups({.head_dim = 3, .num_query_heads = 4, .num_key_value_heads = 2});
+    return Network(input, groups(y, y), seed);
+  };
+  const Network saved = model(1);
+  save_weights(saved, file_);
+  {
+    const hdf5::Reader file(file_);
+    EXPECT_THAT(file.names_in("layers"), ElementsAre("grouped_query_attention", "input_layer", "multi_head_attention"));
+    EXPECT_THAT(
+        file.names_in("layers/multi_head_attention"),
+        ElementsAre("_dropout_layer", "_softmax", "key_dense", "output_dense", "query_dense", "value_dense", "vars"));
+    EXPECT_THAT(file.names_in("layers/multi_head_attention/vars"), IsEmpty());
+    EXPECT_THAT(file.names_in("layers/multi_head_attention/_softmax/vars"), IsEmpty());
+    EXPECT_EQ(file.shape_of("layers/multi_head_attention/output_dense/vars/0"), Shape({2, 3, 4}));
+    EXPECT_EQ(file.shape_of("layers/grouped_query_attention/_key_dense/vars/1"), Shape({2, 3}));
+  }
+  const Network loaded = model(2);
+  load_weights(loaded, file_);
+  EXPECT_EQ(weights_of(loaded), weights_of(saved));
+  const Symbol input = Input({5, 4});
+  EXPECT_THAT(
+      load_failure(Network(input, MultiHeadAttention({.num_heads = 2, .key_dim = 3})(input, input), 0)),
+      HasSubstr("weights that the model lacks: group \"layers/grouped_query_attention/_key_dense/vars\" has 2"));
 }
 
 TEST_F(WeightsH5, CountsLayersInTheOrderOfKeras) {

@@ -1,0 +1,31 @@
+#include "lockstep/models/graph/attention_call.h"
+
+#include <vector>
+
+namespace lockstep {
+namespace {
+
+Symbol call_attention(const Layer& layer, const Symbol& query, const Symbol& value, const AttentionCall& call) {
+  std::vector<Symbol> inputs{query, value};
+  if (call.key || call.attention_mask) inputs.push_back(call.key.value_or(value));
+  if (call.attention_mask) inputs.push_back(*call.attention_mask);
+  return edited(layer(inputs), [&](Symbol::Node& node) { node.use_causal_mask = call.use_causal_mask; });
+}
+
+}  // namespace
+
+Symbol MultiHeadAttention::operator()(const Symbol& query, const Symbol& value) const {
+  return call_attention(*this, query, value, {});
+}
+Symbol MultiHeadAttention::operator()(const Symbol& query, const Symbol& value, const AttentionCall& call) const {
+  return call_attention(*this, query, value, call);
+}
+
+Symbol GroupQueryAttention::operator()(const Symbol& query, const Symbol& value) const {
+  return call_attention(*this, query, value, {});
+}
+Symbol GroupQueryAttention::operator()(const Symbol& query, const Symbol& value, const AttentionCall& call) const {
+  return call_attention(*this, query, value, call);
+}
+
+}  // namespace lockstep
