@@ -143,6 +143,7 @@ int main(int argc, char** argv) {
   const lockstep::ComputeThreadsScope one_thread(1);
   benchmark::AddCustomContext("matmul_gflop_per_s", fmt::format("{:.1f}", lockstep::limits().flops_per_s * 1e-9));
   benchmark::AddCustomContext("copy_gb_per_s", fmt::format("{:.1f}", lockstep::limits().bytes_per_s * 1e-9));
+  lockstep::add_attentions();
   lockstep::add_convolutions();
   lockstep::add_dense();
   lockstep::add_normalizations();

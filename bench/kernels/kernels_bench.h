@@ -71,6 +71,7 @@ double bytes_of(std::initializer_list<Tensor> tensors);
 
 ///@{
 /// Register the benchmarks of a subject; each has a file of its own.
+void add_attentions();
 void add_convolutions();
 void add_dense();
 void add_elementwise();
