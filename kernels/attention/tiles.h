@@ -29,10 +29,17 @@ class Tile {
         columns_(whole_lanes(columns)),
         lines_(static_cast<std::size_t>(rows_ * columns_ / lanes)) {}
 
+  ///@{
+  /// The sizes.
   std::int64_t rows() const { return rows_; }
   std::int64_t columns() const { return columns_; }
+  ///@}
+  ///@{
+  /// Row i; later rows follow it.
   float* row(std::int64_t i) { return lines_.data()->elements + i * columns_; }
   const float* row(std::int64_t i) const { return lines_.data()->elements + i * columns_; }
+  ///@}
+  /// Sets all elements.
   void fill(float value) { std::fill_n(row(0), rows_ * columns_, value); }
 
  private:
@@ -55,8 +62,11 @@ struct Head {
         column_stride(x.strides()[3]),
         columns(x.dim(3)) {}
 
-  T* first;
+  T* first;  ///< element 0 of row 0
+  ///@{
+  /// Distances in elements, and the size of a row.
   std::int64_t row_stride, column_stride, columns;
+  ///@}
 };
 
 /// Rows [first, first + count) of the head, times `factor`, as the tile's first rows. Its other elements, up to
@@ -101,11 +111,17 @@ inline void transpose(const Tile& x, std::int64_t rows, std::int64_t columns, Ti
 
 /// A matrix whose elements are read one by one: element (i, k) is first[i * row_stride + k * column_stride].
 struct Factor {
+  ///@{
+  /// As above.
   const float* first;
   std::int64_t row_stride, column_stride;
+  ///@}
 };
+///@{
+/// The tile, and the transposed one.
 inline Factor factor(const Tile& x) { return {x.row(0), x.columns(), 1}; }
 inline Factor transposed_factor(const Tile& x) { return {x.row(0), 1, x.columns()}; }
+///@}
 
 namespace detail {
 
