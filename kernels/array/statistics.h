@@ -4,9 +4,9 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Statistics of f32 or bf16 tensors, computed in f32. Each is over all elements, with a result of rank 0, or over
-// `axes` (negative ones count from the end), which remain as axes of size 1 with `keepdims`. All are differentiable.
-// Throw InvalidArgument for other dtypes and for axes that x does not have or that are given twice.
+// Statistics of f32 or bf16 tensors, computed in f32; results have x's dtype. Each is over all elements, with a result
+// of rank 0, or over `axes` (negative ones count from the end), which remain as axes of size 1 with `keepdims`. All are
+// differentiable. Throw InvalidArgument for other dtypes and for axes that x does not have or that are given twice.
 
 namespace lockstep {
 
@@ -22,13 +22,14 @@ Tensor std(const Tensor& x);
 Tensor std(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// The Euclidean norm, of matrices Frobenius': the square root of the sum of squares. Its gradient is NaN where it is
-/// 0, as in TensorFlow.
+/// The Euclidean norm (of a matrix, the Frobenius norm): the square root of the sum of squares. Its gradient is NaN
+/// where it is 0, as in TensorFlow.
 Tensor norm(const Tensor& x);
 Tensor norm(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// log(sum(exp(x))), without overflow for any x. Throws InvalidArgument for a result of no elements.
+/// log(sum(exp(x))), without overflow for any x. Throws InvalidArgument if a reduced axis has size 0
+/// and the result has elements.
 Tensor logsumexp(const Tensor& x);
 Tensor logsumexp(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}

@@ -10,7 +10,8 @@
 
 namespace lockstep::attention {
 
-/// The score of a key that a query does not see. It is finite, so that a query that sees no key weighs all alike.
+/// The score of a key that a query does not see. It is finite because the softmax of -inf alone is NaN: a query that
+/// sees no key gets equal weights for all keys.
 inline constexpr float hidden_score = -2.3e38F;
 
 /// Dropout of weights. One block of random words serves four neighboring keys of a row (example, head, query).

@@ -11,7 +11,7 @@ namespace lockstep::cudnn {
 /// Times plans of a convolution on the calling thread's GPU, with operands that it allocates.
 class PlanTimer {
  public:
-  /// `handle` belongs to `gpu`. Throws OutOfMemory.
+  /// `handle` belongs to `gpu`. Throws OutOfMemory, DeviceError.
   PlanTimer(const Convolution& convolution, const Gpu& gpu, cudnnHandle_t handle);
 
   /// The median time of 5 runs in ms, after a warm-up run that loads the kernels. Stops after the first timed run if

@@ -28,7 +28,8 @@ Tensor prod(const Tensor& x, const std::vector<int>& axes, bool keepdims = false
 ///@}
 ///@{
 /// The largest and the smallest element; NaN if one element is NaN. Differentiable: elements that equal the result
-/// share its gradient equally, as in TensorFlow. Throw InvalidArgument for a result of no elements.
+/// share its gradient equally, as in TensorFlow. Throw InvalidArgument if a reduced axis has
+/// size 0 and the result has elements.
 Tensor max(const Tensor& x);
 Tensor max(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 Tensor min(const Tensor& x);

@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-/// The progress of a call of fit. Together with the model, the optimizer and the callbacks it suffices to resume the
-/// run.
+/// The progress of a call of fit. Together with the state of the model, the optimizer and the callbacks it suffices to
+/// resume the run with the same data set and options.
 struct TrainingProgress {
   int epoch = 0;                    ///< the current epoch, or the next one between epochs
   std::int64_t steps = 0;           ///< steps done in all epochs

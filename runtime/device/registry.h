@@ -14,13 +14,14 @@ namespace lockstep {
 std::vector<Device> physical_devices();
 
 /// Free bytes of the device's memory. For a GPU the call creates a context, as any use would, which takes a few hundred
-/// MB until this process ends; it returns 0 if another process has exclusive use of the GPU.
+/// MB until this process ends; it returns 0 if this process cannot have one, for example because another process has
+/// exclusive use of the GPU.
 std::size_t free_memory(const Device& device);
 
 /// Why there is no GPU: no CUDA in this build, no driver or no device. Empty if there is one.
 std::string why_no_gpu();
 
-/// `count` logical CPUs CPU:0 .. CPU:count-1 that share the machine's cores evenly, at least one core each.
+/// `count` logical CPUs CPU:0 .. CPU:count-1, each with available_cores() / count cores, rounded down, at least one.
 /// Throws InvalidArgument unless 1 <= count <= max_logical_cpus.
 std::vector<LogicalDevice> logical_cpus(int count);
 /// Logical CPUs are CPU:0 .. CPU:63.
@@ -40,9 +41,10 @@ inline constexpr int max_logical_gpus = 64;
 std::vector<LogicalDevice> default_devices(std::optional<int> count = std::nullopt);
 
 /// The named devices, in the order of the names. Accepted names: "CPU:0", "cpu:0", "/cpu:0", "/device:CPU:0", "GPU:1",
-/// each with an optional memory limit: "CPU:1@64MiB" (or KiB, GiB, or no unit for bytes). The CPUs among them share the
-/// cores evenly. Throws InvalidArgument for an empty list, for a name that is not a device's, for a device that this
-/// machine does not have (the message says which ones it has), and for a device named twice.
+/// each with an optional memory limit: "CPU:1@64MiB" (or KiB, GiB, or no unit for bytes). The CPUs among them have
+/// cores as logical_cpus gives them. Throws InvalidArgument for an empty list, for a name that is not a device's, for a
+/// device that this machine does not have (the message says which ones it has; GPUs are the physical ones), and for a
+/// device named twice.
 std::vector<LogicalDevice> parse_devices(std::span<const std::string> names);
 
 /// Hardware threads that this process may use.

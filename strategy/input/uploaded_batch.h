@@ -13,7 +13,7 @@ namespace lockstep {
 class UploadedBatch {
  public:
   /// Starts copying the tensors that are not on the GPU. `host` may change after this constructor returns. Throws
-  /// OutOfMemory, DeviceError.
+  /// OutOfMemory, and as Uploads::begin.
   UploadedBatch(const Batch& host, const LogicalDevice& gpu);
   /// Makes the GPU's later work wait for the copies, if await() has not, so that their memory is not reused too early.
   ~UploadedBatch();
@@ -21,6 +21,7 @@ class UploadedBatch {
   UploadedBatch& operator=(const UploadedBatch&) = delete;
 
   /// Makes work that is submitted to the GPU from now on wait for the copies. The host does not wait.
+  /// Throws as Stream::wait.
   void await() const;
   /// The batch on the GPU.
   const Batch& batch() const { return batch_; }

@@ -30,7 +30,8 @@ struct MultiWorkerOptions {
 /// called a worker, has the same number of replicas and runs the same program; a step runs on the replicas of all
 /// workers. Collectives include the replicas of all workers. `run` takes and returns this worker's values; `reduce` and
 /// `gather` take this worker's values and combine them with those of the others. Variables start with the chief's
-/// values. If the program was started alone, this is a MirroredStrategy.
+/// values; making one throws InvalidArgument on all workers if its options differ, or its initial values by more than
+/// 1e-5, as with different seeds. If the program was started alone, this is a MirroredStrategy.
 class MultiWorkerMirroredStrategy : public Strategy {
  public:
   /// A replica on each of worker_devices().

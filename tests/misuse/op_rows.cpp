@@ -42,8 +42,6 @@ Rows elementwise_rows() {
                               [] { maximum(zeros({2}), zeros({3})); }),
       misuse<InvalidArgument>("minimum", "of two dtypes", {"minimum", "f32 (2)", "bf16 (2)"},
                               [] { minimum(zeros({2}), zeros({2}, DType::bf16)); }),
-      misuse<InvalidArgument>("activate", "a tensor that was moved from", {"got an undefined tensor"},
-                              [] { activate(moved_from_tensor(), Activation::relu); }),
       misuse<InvalidArgument>("leaky_relu", "a negative slope", {"leaky_relu", "negative_slope", "got -1"},
                               [] { leaky_relu(zeros({2}), -1); }),
       misuse<InvalidArgument>("elu", "a negative alpha", {"elu", "got -1"}, [] { elu(zeros({2}), -1); }),

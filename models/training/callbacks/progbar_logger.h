@@ -16,9 +16,10 @@ class ProgbarLogger final : public Callback {
   ProgbarLogger();
   ~ProgbarLogger() override;
 
-  ///@{
-  /// These show the speed, the time left or taken, and every loss and accuracy.
   bool chief_only() const override { return true; }
+  ///@{
+  /// Show the speed, the time taken (a bar also the time left, if the number of steps is known) and the values whose
+  /// names contain "loss" or "accuracy".
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
   void on_step_end(Model& model, const StepReport& report) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
