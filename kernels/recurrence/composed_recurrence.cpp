@@ -26,7 +26,7 @@ void check_bias(const char* op, const Tensor& bias, const Shape& shape) {
 void check_factors(const char* op, const Tensor& factors, std::int64_t n, std::int64_t gates, std::int64_t inputs) {
   const auto fits = [&](std::int64_t count) { return factors.shape() == Shape{n, count, inputs}; };
   require(!factors.defined() || (factors.dtype() == DType::f32 && (fits(gates) || fits(1))),
-          "{}: the factors of dropout must be f32 {} or {}, got {}", op, Shape{n, gates, inputs}, Shape{n, 1, inputs},
+          "{}: the factors of dropout must be f32 {}, or 1 as second size, got {}", op, Shape{n, gates, inputs},
           factors);
 }
 
