@@ -2,6 +2,7 @@
 
 #include <lockstep/kernels/elementwise/place_kernels.h>
 #include <lockstep/kernels/indexing/indices.h>
+#include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/op/rows_kernels.h>
@@ -25,8 +26,7 @@ std::int64_t product(const Shape& shape, int begin, int end) {
 /// Checks the operands of `op`.
 Rows rows_of(const char* op, const Shape& whole, const Tensor& indices, const Tensor& values) {
   const Tensor chosen = as_indices(op, "indices", indices);
-  require(values.defined() && values.dtype() != DType::u8, "{} takes values of f32, bf16, i32 or i64, got {}", op,
-          values);
+  require_number(op, values);
   const int axes = chosen.rank() == 0 ? 0 : static_cast<int>(chosen.dim(-1));
   require(axes >= 1 && axes <= whole.rank(), "{}: indices (..., d) of a tensor {} need a d of 1 to {}, got {}", op,
           whole, whole.rank(), indices);

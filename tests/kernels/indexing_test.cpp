@@ -79,8 +79,9 @@ TEST(Scatter, NamesWhatDoesNotFit) {
                scatter_update(x, at, Tensor::zeros({2, 3})));
   EXPECT_ERROR(InvalidArgument, "scatter: indices (..., d) of a tensor (3) need a d of 1 to 1, got i64 (1, 2)",
                scatter(numbers({0, 4}, {1, 2}), Tensor::zeros({1}), {3}));
-  EXPECT_ERROR(InvalidArgument, "scatter takes values of f32, bf16, i32 or i64, got u8 (2, 4)",
-               scatter(at, Tensor::zeros({2, 4}, DType::u8), {3, 4}));
+  for (const DType dtype : {DType::u8, DType::boolean})
+    EXPECT_ERROR(InvalidArgument, fmt::format("scatter takes f32, bf16, i32 or i64, got {} (2, 4)", name(dtype)),
+                 scatter(at, Tensor::zeros({2, 4}, dtype), {3, 4}));
   EXPECT_ERROR(InvalidArgument, "scatter_update takes tensors of one dtype, got f32 (3, 4) on ",
                scatter_update(x, at, Tensor::zeros({2, 4}, DType::bf16)));
   EXPECT_ERROR(InvalidArgument, "segment_sum takes segment_ids of shape (3) for the rows of f32 (3, 4)",
