@@ -4,6 +4,7 @@
 #include <memory>
 
 #include <lockstep/kernels/attention/attention_kernels.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/transfer.h>
@@ -32,18 +33,21 @@ void check_operands(const Tensor& query, const Tensor& key, const Tensor& value)
           op, query.shape(), key.shape());
 }
 
-/// The mask with the shape of all scores, (b, heads, tq, tk).
+/// The mask as bool with the shape of all scores, (b, heads, tq, tk).
 Tensor broadcast_mask(const Tensor& mask, const Tensor& query, const Tensor& key) {
   if (!mask.defined()) return mask;
   const Shape scores{query.dim(0), query.dim(2), query.dim(1), key.dim(1)};
-  require(mask.dtype() == DType::u8 || mask.dtype() == DType::i32 || mask.dtype() == DType::f32,
-          "{}: the mask must be u8, i32 or f32, got {}", op, mask);
   bool fits = mask.rank() <= scores.rank();
   for (int axis = 1; fits && axis <= mask.rank(); ++axis)
     fits = mask.dim(-axis) == 1 || mask.dim(-axis) == scores.dim(-axis);
   require(fits, "{}: a mask {} does not broadcast to scores (batch, heads, queries, keys) {}", op, mask.shape(),
           scores);
-  return to_current_device(mask).broadcast_view(scores);
+  Tensor seen = to_current_device(mask);
+  if (seen.dtype() != DType::boolean) {
+    seen = Tensor::empty(mask.shape(), DType::boolean);
+    launch(kernels::Convert{to_current_device(mask), seen});
+  }
+  return seen.broadcast_view(scores);
 }
 
 /// What the gradient needs. The key of dropout is that of the latest forward pass.

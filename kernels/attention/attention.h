@@ -12,7 +12,8 @@ namespace lockstep {
 struct AttentionOptions {
   std::optional<float> scale{};  ///< factor of the scores; without it 1 / sqrt(d)
   bool is_causal = false;        ///< query i sees keys 0 to i only
-  /// If defined, u8, i32 or f32 that broadcasts to (b, heads, tq, tk): queries do not see keys where it is 0.
+  /// If defined, of any dtype and a shape that broadcasts to (b, heads, tq, tk): queries do not see keys where it is
+  /// false or 0.
   Tensor mask{};
   float dropout_rate = 0;  ///< sets weights to 0 with this probability and scales the others by 1 / (1 - rate)
   /// Called once, or at each launch of captured work, for the random numbers of dropout; never at rate 0.

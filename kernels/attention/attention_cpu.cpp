@@ -57,15 +57,14 @@ void hide_later_keys(const Queries& queries, const Keys& keys, Tile& scores) {
   }
 }
 
-template <class T>
 void hide_masked_keys(const Tensor& mask, const Queries& queries, const Keys& keys, Tile& scores) {
   const Shape& strides = mask.strides();
-  const T* const first = mask.data<T>() + queries.example * strides[0] + queries.head * strides[1] +
-                         queries.first * strides[2] + keys.first * strides[3];
+  const bool* const first = mask.data<bool>() + queries.example * strides[0] + queries.head * strides[1] +
+                            queries.first * strides[2] + keys.first * strides[3];
   for (std::int64_t i = 0; i < keys.count; ++i) {
-    const T* const of_key = first + i * strides[3];
+    const bool* const of_key = first + i * strides[3];
     float* const row = scores.row(i);
-    for (std::int64_t l = 0; l < queries.count; ++l) row[l] = of_key[l * strides[2]] == 0 ? hidden_score : row[l];
+    for (std::int64_t l = 0; l < queries.count; ++l) row[l] = of_key[l * strides[2]] ? row[l] : hidden_score;
   }
 }
 
@@ -91,13 +90,7 @@ class Scores {
     load(Head<const T>(key_, queries.example, shared_head(queries)), keys.first, keys.count, 1, keys_);
     multiply(factor(keys_), transposed_queries, keys.count, key_.dim(3), queries.columns(), false, scores_);
     if (rule_.is_causal && keys.first + keys.count - 1 > queries.first) hide_later_keys(queries, keys, scores_);
-    if (!rule_.mask.defined()) return scores_;
-    if (rule_.mask.dtype() == DType::u8)
-      hide_masked_keys<std::uint8_t>(rule_.mask, queries, keys, scores_);
-    else if (rule_.mask.dtype() == DType::f32)
-      hide_masked_keys<float>(rule_.mask, queries, keys, scores_);
-    else
-      hide_masked_keys<std::int32_t>(rule_.mask, queries, keys, scores_);
+    if (rule_.mask.defined()) hide_masked_keys(rule_.mask, queries, keys, scores_);
     return scores_;
   }
 

@@ -40,25 +40,20 @@ struct Heads {
   Index example_stride, time_stride, head_stride, column_stride;
 };
 
-/// The mask's elements; without a mask all are 1.
+/// The mask's elements; without a mask all are true.
 struct MaskView {
   explicit MaskView(const Tensor& mask) {
     if (!mask.defined()) return;
-    dtype = mask.dtype();
-    elements = mask.raw_data();
+    elements = mask.data<bool>();
     for (int axis = 0; axis < 4; ++axis) strides[axis] = mask.strides()[axis];
   }
 
   LOCKSTEP_HOST_DEVICE bool hides(Index example, Index head, Index query, Index key) const {
     const Index at = example * strides[0] + head * strides[1] + query * strides[2] + key * strides[3];
-    if (elements == nullptr) return false;
-    if (dtype == DType::u8) return static_cast<const std::uint8_t*>(elements)[at] == 0;
-    if (dtype == DType::f32) return static_cast<const float*>(elements)[at] == 0;
-    return static_cast<const std::int32_t*>(elements)[at] == 0;
+    return elements != nullptr && !elements[at];
   }
 
-  const void* elements = nullptr;
-  DType dtype = DType::u8;
+  const bool* elements = nullptr;
   Index strides[4] = {};
 };
 

@@ -5,7 +5,7 @@
 
 namespace lockstep::kernels {
 
-/// Options of lockstep::scaled_dot_product_attention (attention.h). The mask is undefined or of shape (b, heads, tq,
+/// Options of lockstep::scaled_dot_product_attention (attention.h). The mask is undefined or bool (b, heads, tq,
 /// tk), with stride 0 where it is broadcast. `key` names the random numbers of dropout.
 struct AttentionRule {
   float scale;

@@ -195,11 +195,9 @@ class AttentionImpl final : public LayerImpl {
     return reshape(product(x, p, p.features(), heads * size), {x.dim(0), x.dim(1), heads, size});
   }
 
-  /// A mask (n, queries, keys) or (n, heads, queries, keys) of any dtype.
+  /// A mask (n, queries, keys) or (n, heads, queries, keys), with an axis of heads.
   static Tensor mask_of(const Tensor& mask) {
-    const bool is_taken = mask.dtype() == DType::u8 || mask.dtype() == DType::i32;
-    const Tensor numbers = is_taken ? mask : cast(mask, DType::f32);
-    return mask.rank() == 4 ? numbers : reshape(numbers, {mask.dim(0), 1, mask.dim(1), mask.dim(2)});
+    return mask.rank() == 4 ? mask : reshape(mask, {mask.dim(0), 1, mask.dim(1), mask.dim(2)});
   }
 
   const char* class_name_;
