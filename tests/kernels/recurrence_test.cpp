@@ -138,7 +138,8 @@ TEST(ComposedRecurrence, GoesBackwards) {
 TEST(ComposedRecurrence, NamesFactorsOfDropoutThatDoNotFit) {
   const std::vector<Tensor> in{random_tensor({4, 5, 3}, 1), random_tensor({3, 8}, 2), random_tensor({2, 8}, 3)};
   const auto run = [&](const RecurrentDropout& dropout) { return lstm(in[0], in[1], in[2], {}, {}, dropout); };
-  EXPECT_ERROR(InvalidArgument, "lstm: the factors of dropout must be f32 (4, 4, 3), or 1 as second size, got f32 (4, 3)",
+  EXPECT_ERROR(InvalidArgument,
+               "lstm: the factors of dropout must be f32 (4, 4, 3), or 1 as second size, got f32 (4, 3)",
                run({.input = Tensor::full({4, 3}, 1)}));
   EXPECT_ERROR(InvalidArgument, "must be f32 (4, 4, 2) or (4, 1, 2), got f32 (4, 2, 2)",
                run({.state = Tensor::full({4, 2, 2}, 1)}));
