@@ -39,6 +39,7 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<Concatenate>("Concatenate"),
                                          keras_class<Conv1D>("Conv1D"),
                                          keras_class<Conv2D>("Conv2D"),
+                                         keras_class<Cropping1D>("Cropping1D"),
                                          keras_class<Cropping2D>("Cropping2D"),
                                          keras_class<CustomScaleLayer>("CustomScaleLayer"),
                                          keras_class<Dense>("Dense"),
@@ -77,6 +78,7 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<TimeDistributed>("TimeDistributed"),
                                          keras_class<UpSampling1D>("UpSampling1D"),
                                          keras_class<UpSampling2D>("UpSampling2D"),
+                                         keras_class<ZeroPadding1D>("ZeroPadding1D"),
                                          keras_class<ZeroPadding2D>("ZeroPadding2D")};
 
 }  // namespace lockstep

@@ -26,6 +26,13 @@ inline const Shape& only_image(std::string_view layer, std::span<const Shape> in
   return shape;
 }
 
+/// The input of a layer that takes one batch of sequences. Throws InvalidArgument unless it is (steps, features).
+inline const Shape& only_sequence(std::string_view layer, std::span<const Shape> inputs) {
+  const Shape& shape = only_input(layer, inputs);
+  require(shape.rank() == 2, "{} takes sequences (steps, features), got {}", layer, shape);
+  return shape;
+}
+
 /// Whether the activation's op takes bf16. softmax and log_softmax do not, since they sum.
 inline bool has_bf16(Activation activation) {
   return activation != Activation::softmax && activation != Activation::log_softmax;

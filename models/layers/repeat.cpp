@@ -32,13 +32,6 @@ class IdentityImpl final : public LayerImpl {
   void describe(LayerConfig& config) const override { write_options(config, list, NoOptions()); }
 };
 
-/// The shape of a sequence. Throws InvalidArgument unless the input is (steps, features).
-const Shape& only_sequence(std::string_view layer, std::span<const Shape> inputs) {
-  const Shape& shape = only_input(layer, inputs);
-  require(shape.rank() == 2, "{} takes sequences (steps, features), got {}", layer, shape);
-  return shape;
-}
-
 class RepeatVectorImpl final : public LayerImpl {
  public:
   explicit RepeatVectorImpl(const RepeatVectorOptions& options)

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <lockstep/kernels/array/pad.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 
@@ -19,6 +20,20 @@ void list(LayerConfig& config, ZeroPadding2DOptions& options) {
   config.option("padding", options.padding);
   config.fixed("data_format", "channels_last");
 }
+
+/// Reads and writes the widths as a list of two, and reads one number for both.
+void list_borders(LayerConfig& config, const char* key, Borders1d& borders) {
+  Size2d pair{borders.before, borders.after};
+  config.option(key, pair);
+  borders = {pair.height, pair.width};
+}
+
+void list(LayerConfig& config, ZeroPadding1DOptions& options) {
+  list_borders(config, "padding", options.padding);
+  config.fixed("data_format", "channels_last");
+}
+
+void list(LayerConfig& config, Cropping1DOptions& options) { list_borders(config, "cropping", options.cropping); }
 
 void list(LayerConfig& config, Cropping2DOptions& options) {
   config.option("cropping", options.cropping);
@@ -131,6 +146,62 @@ class ZeroPadding2DImpl final : public LayerImpl {
   Borders2d padding_;
 };
 
+class ZeroPadding1DImpl final : public LayerImpl {
+ public:
+  explicit ZeroPadding1DImpl(const ZeroPadding1DOptions& options)
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), padding_(options.padding) {
+    require(padding_.before >= 0 && padding_.after >= 0, "ZeroPadding1D needs padding of at least 0, got ({}, {})",
+            padding_.before, padding_.after);
+  }
+
+  std::string_view class_name() const override { return "ZeroPadding1D"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& sequence = only_sequence(class_name(), inputs);
+    return {padding_.before + sequence[0] + padding_.after, sequence[1]};
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    return pad(inputs[0], {{0, 0}, {padding_.before, padding_.after}, {0, 0}});
+  }
+
+  void describe(LayerConfig& config) const override {
+    write_options(config, list, ZeroPadding1DOptions{.padding = padding_});
+  }
+
+ private:
+  Borders1d padding_;
+};
+
+class Cropping1DImpl final : public LayerImpl {
+ public:
+  explicit Cropping1DImpl(const Cropping1DOptions& options)
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), cropping_(options.cropping) {
+    require(cropping_.before >= 0 && cropping_.after >= 0, "Cropping1D needs cropping of at least 0, got ({}, {})",
+            cropping_.before, cropping_.after);
+  }
+
+  std::string_view class_name() const override { return "Cropping1D"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& sequence = only_sequence(class_name(), inputs);
+    const std::int64_t steps = sequence[0] - cropping_.before - cropping_.after;
+    require(steps >= 1, "Cropping1D of ({}, {}) leaves nothing of {}", cropping_.before, cropping_.after, sequence);
+    return {steps, sequence[1]};
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    return slice(inputs[0], 1, cropping_.before, inputs[0].dim(1) - cropping_.after);
+  }
+
+  void describe(LayerConfig& config) const override {
+    write_options(config, list, Cropping1DOptions{.cropping = cropping_});
+  }
+
+ private:
+  Borders1d cropping_;
+};
+
 class Cropping2DImpl final : public LayerImpl {
  public:
   explicit Cropping2DImpl(const Cropping2DOptions& options)
@@ -180,6 +251,19 @@ ZeroPadding2D::ZeroPadding2D(const ZeroPadding2DOptions& options)
 
 ZeroPadding2D ZeroPadding2D::from_config(LayerConfig& config) {
   return ZeroPadding2D(read_options<ZeroPadding2DOptions>(config, list));
+}
+
+ZeroPadding1D::ZeroPadding1D(const ZeroPadding1DOptions& options)
+    : Layer(std::make_shared<ZeroPadding1DImpl>(options)) {}
+
+ZeroPadding1D ZeroPadding1D::from_config(LayerConfig& config) {
+  return ZeroPadding1D(read_options<ZeroPadding1DOptions>(config, list));
+}
+
+Cropping1D::Cropping1D(const Cropping1DOptions& options) : Layer(std::make_shared<Cropping1DImpl>(options)) {}
+
+Cropping1D Cropping1D::from_config(LayerConfig& config) {
+  return Cropping1D(read_options<Cropping1DOptions>(config, list));
 }
 
 Cropping2D::Cropping2D(const Cropping2DOptions& options) : Layer(std::make_shared<Cropping2DImpl>(options)) {}

@@ -41,6 +41,19 @@ struct Permute : Layer {
   static Permute from_config(LayerConfig& config);
 };
 
+/// Widths of borders of a sequence, in steps.
+struct Borders1d {
+  /// The same width on both sides, as in Keras.
+  constexpr Borders1d(std::int64_t both) : Borders1d(both, both) {}  // NOLINT: implicit
+  /// A width for each side.
+  constexpr Borders1d(std::int64_t before, std::int64_t after) : before(before), after(after) {}
+
+  ///@{
+  /// Steps at the beginning and at the end.
+  std::int64_t before, after;
+  ///@}
+};
+
 /// ZeroPadding2D's options.
 struct ZeroPadding2DOptions {
   /// Rows and columns of zeros on each side; not negative.
@@ -57,6 +70,40 @@ struct ZeroPadding2D : Layer {
   explicit ZeroPadding2D(Defaults) : ZeroPadding2D() {}
   /// Makes the layer from the options in a file.
   static ZeroPadding2D from_config(LayerConfig& config);
+};
+
+/// ZeroPadding1D's options.
+struct ZeroPadding1DOptions {
+  Borders1d padding = 1;  ///< steps of zeros before and after; not negative
+  /// Name of the layer; if empty, the model derives one from the class name.
+  std::string name{};
+};
+
+/// Adds zeros around each sequence: (steps, c) -> (before + steps + after, c).
+struct ZeroPadding1D : Layer {
+  /// Throws InvalidArgument for a negative border.
+  explicit ZeroPadding1D(const ZeroPadding1DOptions& options = {});
+  /// Lets `ZeroPadding1D({})` mean the defaults.
+  explicit ZeroPadding1D(Defaults) : ZeroPadding1D() {}
+  /// Makes the layer from the options in a file.
+  static ZeroPadding1D from_config(LayerConfig& config);
+};
+
+/// Cropping1D's options.
+struct Cropping1DOptions {
+  Borders1d cropping = 1;  ///< steps to remove before and after; not negative
+  /// Name of the layer; if empty, the model derives one from the class name.
+  std::string name{};
+};
+
+/// Removes steps of each sequence: (steps, c) -> (steps - before - after, c). The elements are not copied.
+struct Cropping1D : Layer {
+  /// Throws InvalidArgument for a negative border.
+  explicit Cropping1D(const Cropping1DOptions& options = {});
+  /// Lets `Cropping1D({})` mean the defaults.
+  explicit Cropping1D(Defaults) : Cropping1D() {}
+  /// Makes the layer from the options in a file.
+  static Cropping1D from_config(LayerConfig& config);
 };
 
 /// Cropping2D's options.

@@ -74,6 +74,13 @@ def regularized():
     return keras.Model(pictures, layers.GlobalAveragePooling2D(keepdims=True)(x))
 
 
+def borders():
+    """Sequences with steps removed and added."""
+    sequence = keras.Input((6, 5))
+    x = layers.ZeroPadding1D((1, 3))(layers.Cropping1D((2, 1))(sequence))
+    return keras.Model(sequence, layers.Dense(4)(layers.Flatten()(x)))
+
+
 def formulas():
     """Layers that prepare images, and formulas, which Keras records as operations between the layers."""
     pictures = keras.Input((9, 8, 3))
@@ -117,7 +124,7 @@ OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15,
         "wrapped": [(6, 4)],
         "mixed": [(10, 10, 3)], "parts": [(4,), (4,)], "attention": [(6, 8), (5, 8), (6, 5)]}
 THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "regularized": regularized,
-          "formulas": formulas, "mixed_by_keras": mixed_by_keras,
+          "borders": borders, "formulas": formulas, "mixed_by_keras": mixed_by_keras,
           "attention_by_keras": attention_by_keras}
 
 

@@ -78,6 +78,13 @@ def merges():
     return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(mean)))
 
 
+def borders():
+    """Sequences with steps removed and added."""
+    sequence = keras.Input((6, 5))
+    x = layers.ZeroPadding1D((1, 3))(layers.Cropping1D((2, 1))(sequence))
+    return keras.Model(sequence, layers.Dense(4)(layers.Flatten()(x)))
+
+
 def preprocessing():
     """Layers that prepare images, with numbers that are given and with weights."""
     pictures = keras.Input((9, 8, 3))
@@ -125,9 +132,9 @@ def attention():
     return keras.Model([queries, values, marks], layers.Dense(3)(layers.Flatten()(layers.Add()([x, z]))))
 
 
-MODELS = {"preprocessing": preprocessing, "merges": merges, "images": images, "sequences": sequences,
-          "wrapped": wrapped, "all_activations": all_activations, "products": products, "steps": steps,
-          "attention": attention}
+MODELS = {"preprocessing": preprocessing, "borders": borders, "merges": merges, "images": images,
+          "sequences": sequences, "wrapped": wrapped, "all_activations": all_activations, "products": products,
+          "steps": steps, "attention": attention}
 
 if __name__ == "__main__":
     keras_interop.main(MODELS)

@@ -110,6 +110,12 @@ inline Model merges_model() {
   return {pictures, Dense({.units = 3})(Flatten()(mean))};
 }
 
+inline Model borders_model() {
+  const Symbol sequence = Input({6, 5});
+  const Symbol x = ZeroPadding1D({.padding = {1, 3}})(Cropping1D({.cropping = {2, 1}})(sequence));
+  return {sequence, Dense({.units = 4})(Flatten()(x))};
+}
+
 inline Model preprocessing_model() {
   const Symbol pictures = Input({9, 8, 3});
   Symbol x = Normalization()(Rescaling({.scale = {0.5, 2, -1}, .offset = {0, 1, 0.25}})(pictures));
@@ -173,6 +179,7 @@ inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "wrapped") return wrapped_model();
   if (name == "all_activations") return all_activations_model();
   if (name == "merges") return merges_model();
+  if (name == "borders") return borders_model();
   if (name == "preprocessing") return preprocessing_model();
   if (name == "products") return products_model();
   if (name == "steps") return steps_model();

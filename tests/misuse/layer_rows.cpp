@@ -81,6 +81,14 @@ Rows more_layer_rows() {
                               [] {
                                 called(Cropping2D({.cropping = {1, 2, 0, 0}}), {{3, 4, 5}});
                               }),
+      misuse<InvalidArgument>("Cropping1D", "images", {"Cropping1D", "(steps, features)", "(3, 4, 5)"},
+                              [] {
+                                called(Cropping1D(), {{3, 4, 5}});
+                              }),
+      misuse<InvalidArgument>("ZeroPadding1D", "a negative border", {"ZeroPadding1D", "padding", "got (-1, 0)"},
+                              [] {
+                                ZeroPadding1D({.padding = {-1, 0}});
+                              }),
       misuse<InvalidArgument>("Rescaling", "no scale", {"Rescaling"}, [] { Rescaling({}); }),
       misuse<InvalidArgument>("Normalization", "a mean without a variance", {"Normalization", "got 1 and 0"},
                               [] { Normalization({.mean = {1}}); }),

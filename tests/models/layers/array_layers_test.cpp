@@ -93,6 +93,29 @@ TEST(ZeroPadding2D, SurroundsImages) {
                ZeroPadding2D({.padding = {-1, 0, 0, 0}}));
 }
 
+TEST(ZeroPadding1D, SurroundsSequences) {
+  EXPECT_EQ(shape_after(ZeroPadding1D(), {{3, 5}}), (Shape{5, 5}));
+  const ZeroPadding1D layer({.padding = {1, 2}});
+  EXPECT_EQ(shape_after(layer, {{3, 5}}), (Shape{6, 5}));
+  const Tensor x = random_tensor({2, 3, 5}, 1);
+  const Tensor y = call(layer, {x});
+  expect_same_bits(y.slice_view(1, 1, 4), x);
+  EXPECT_THAT(y.slice_view(1, 0, 1).to_vector<float>(), testing::Each(0));
+  EXPECT_THAT(y.slice_view(1, 4, 6).to_vector<float>(), testing::Each(0));
+  EXPECT_ERROR(InvalidArgument, "padding of at least 0, got (-1, 0)", ZeroPadding1D({.padding = {-1, 0}}));
+  EXPECT_ERROR(InvalidArgument, "ZeroPadding1D takes sequences (steps, features), got (5)", shape_after(layer, {{5}}));
+}
+
+TEST(Cropping1D, RemovesSteps) {
+  EXPECT_EQ(shape_after(Cropping1D(), {{5, 2}}), (Shape{3, 2}));
+  const Cropping1D layer({.cropping = {2, 1}});
+  const Tensor x = random_tensor({2, 5, 3}, 1);
+  EXPECT_EQ(shape_after(layer, {{5, 3}}), (Shape{2, 3}));
+  expect_same_bits(call(layer, {x}), x.slice_view(1, 2, 4));
+  EXPECT_ERROR(InvalidArgument, "cropping of at least 0, got (-1, 0)", Cropping1D({.cropping = {-1, 0}}));
+  EXPECT_ERROR(InvalidArgument, "Cropping1D of (2, 1) leaves nothing of (3, 4)", shape_after(layer, {{3, 4}}));
+}
+
 TEST(Cropping2D, RemovesBorders) {
   const Cropping2D layer({.cropping = {1, 0, 2, 1}});
   EXPECT_EQ(shape_after(layer, {{3, 5, 4}}), (Shape{2, 2, 4}));

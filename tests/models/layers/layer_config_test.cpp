@@ -162,6 +162,8 @@ std::vector<Layer> unusual_layers() {
       Subtract("ac"),
       Permute({.dims = {2, 1}, .name = "ad"}),
       Dropout({.rate = 0.25, .noise_shape = {-1, 1, 1}, .name = "x"}),
+      Cropping1D({.cropping = {1, 2}, .name = "ak"}),
+      ZeroPadding1D({.padding = {1, 2}, .name = "an"}),
       Cropping2D({.cropping = {1, 2, 3, 4}, .name = "ae"}),
       CustomScaleLayer({.scale = 0.25, .name = "af"}),
       LayerScale({.init_values = 0.5, .projection_dim = 3, .name = "ag"}),

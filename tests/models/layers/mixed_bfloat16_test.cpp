@@ -94,6 +94,8 @@ std::vector<Case> cases() {
       {"Maximum", make<Maximum>(), {image, image}},
       {"Multiply", make<Multiply>(), {image, {image[2]}}},
       {"Permute", make<Permute>(PermuteOptions{.dims = {3, 1, 2}}), {image}},
+      {"Cropping1D", make<Cropping1D>(Cropping1DOptions{.cropping = {1, 2}}), {{6, 4}}},
+      {"ZeroPadding1D", make<ZeroPadding1D>(ZeroPadding1DOptions{.padding = {1, 2}}), {{6, 4}}},
       {"Cropping2D", make<Cropping2D>(Cropping2DOptions{.cropping = {1, 0, 2, 1}}), {image}},
       {"Rescaling", make<Rescaling>(RescalingLayerOptions{.scale = {0.5}, .offset = {-1}}), {image}},
       {"Normalization", make<Normalization>(NormalizationOptions{.mean = {0.5}, .variance = {2}}), {image}, true},
