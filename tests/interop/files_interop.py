@@ -20,6 +20,8 @@ import keras
 import numpy as np
 import safetensors.numpy
 from keras import layers
+from keras.src.applications.convnext import LayerScale, StochasticDepth
+from keras.src.applications.inception_resnet_v2 import CustomScaleLayer
 
 ROWS = 7
 TOLERANCE = 1e-5  # of predictions, relative to the largest one if that exceeds 1
@@ -92,6 +94,14 @@ def formulas():
     return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(-x)))
 
 
+def of_applications():
+    """The layers that keras.applications defines for its own models."""
+    vector = keras.Input((6,))
+    x = LayerScale(0.5, 6)(layers.Dense(6)(vector))
+    x = CustomScaleLayer(0.25)([vector, StochasticDepth(0.5)(x)])
+    return keras.Model(vector, layers.Dense(3)(x))
+
+
 def mixed_by_keras():
     """Layers of most kinds in bfloat16, and two in float32, one of which returns a result."""
     keras.mixed_precision.set_global_policy("mixed_bfloat16")
@@ -124,8 +134,10 @@ OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15,
         "wrapped": [(6, 4)],
         "mixed": [(10, 10, 3)], "parts": [(4,), (4,)], "attention": [(6, 8), (5, 8), (6, 5)]}
 THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "regularized": regularized,
-          "borders": borders, "formulas": formulas, "mixed_by_keras": mixed_by_keras,
-          "attention_by_keras": attention_by_keras}
+          "borders": borders, "formulas": formulas, "of_applications": of_applications,
+          "mixed_by_keras": mixed_by_keras, "attention_by_keras": attention_by_keras}
+# Keras itself does not find these layers again in .h5 files.
+ONLY_KERAS_3 = {"of_applications"}
 
 
 class Files:
@@ -295,7 +307,7 @@ def main():
     parser.add_argument("cases", nargs="*", help=f"of {', '.join([*OURS, *THEIRS])}; all if none is named")
     arguments = parser.parse_args()
     for case in arguments.cases or [*OURS, *THEIRS]:
-        for suffix in (".keras", ".h5"):
+        for suffix in (".keras",) if case in ONLY_KERAS_3 else (".keras", ".h5"):
             check(arguments.driver, case, suffix)
 
 
