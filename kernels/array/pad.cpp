@@ -40,7 +40,9 @@ Tensor pad_with_number(const Tensor& x, const std::vector<PadWidth>& widths, dou
     shape[axis] += widths[static_cast<std::size_t>(axis)].before + widths[static_cast<std::size_t>(axis)].after;
   const Tensor y = Tensor::empty(shape, x.dtype());
   const Tensor border = number(value, x.dtype());
-  const auto fill = [&](const Tensor& part) { launch(kernels::Convert{border.broadcast_view(part.shape()), part}); };
+  const auto fill = [&](const Tensor& part) {
+    if (part.elements() > 0) launch(kernels::Convert{border.broadcast_view(part.shape()), part});
+  };
   Tensor rest = y;  // without the borders of the axes before
   for (int axis = 0; axis < x.rank(); ++axis) {
     const std::int64_t begin = widths[static_cast<std::size_t>(axis)].before;

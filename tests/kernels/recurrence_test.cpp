@@ -141,7 +141,7 @@ TEST(ComposedRecurrence, NamesFactorsOfDropoutThatDoNotFit) {
   EXPECT_ERROR(InvalidArgument,
                "lstm: the factors of dropout must be f32 (4, 4, 3), or 1 as second size, got f32 (4, 3)",
                run({.input = Tensor::full({4, 3}, 1)}));
-  EXPECT_ERROR(InvalidArgument, "must be f32 (4, 4, 2) or (4, 1, 2), got f32 (4, 2, 2)",
+  EXPECT_ERROR(InvalidArgument, "must be f32 (4, 4, 2), or 1 as second size, got f32 (4, 2, 2)",
                run({.state = Tensor::full({4, 2, 2}, 1)}));
 }
 

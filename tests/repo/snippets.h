@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -18,11 +19,12 @@ extern MirroredStrategy strategy;
 extern Model model;
 extern SGD optimizer;
 extern SparseCategoricalCrossentropy cross_entropy;
-extern Tensor x, y, value, queries, keys;
+extern Tensor x, y, value, queries, keys, query, key, mask, a, b, indices, labels, rows, segments, places, values;
+extern std::int64_t n;
 extern Dataset train, test;
 extern DistributedBatch batch;
 extern Layer shared_lstm;
-extern Symbol tweet;
+extern Symbol tweet, sequence, memory, marks;
 extern Estimator::InputFunction input_fn, eval_input_fn;
 extern int epochs;
 
