@@ -52,11 +52,12 @@ const std::map<std::string, Workload> workloads{
     {"transformer", {bench::transformer, {64}, 10, 1000, 0.01}},
 };
 
-const std::map<std::string, bench::Way> ways{
-    {"lockstep", bench::lockstep_libtorch},
-    {"data-parallel", bench::data_parallel},
-    {"by-hand", bench::by_hand},
-    {"one", bench::one},
+const std::map<std::string, bench::Way> ways {
+  {"lockstep", bench::lockstep_libtorch},
+#if LOCKSTEP_HAVE_CUDA
+      {"data-parallel", bench::data_parallel},
+#endif
+      {"by-hand", bench::by_hand}, {"one", bench::one},
 };
 
 template <class T>

@@ -7,7 +7,9 @@
 #include <thread>
 
 #include <ATen/Parallel.h>
+#if LOCKSTEP_HAVE_CUDA
 #include <torch/nn/parallel/data_parallel.h>
+#endif
 
 #include <lockstep/lockstep.h>
 #include <lockstep/models/libtorch/distribute.h>
@@ -128,6 +130,7 @@ Training lockstep_libtorch(const Work& work) {
   return {step, {net.replicas().begin(), net.replicas().end()}};
 }
 
+#if LOCKSTEP_HAVE_CUDA
 Training data_parallel(const Work& work) {
   const Net net = work.make();
   const auto optimizer = std::make_shared<SGD>(net->parameters(), options_of(work));
@@ -153,6 +156,7 @@ Training data_parallel(const Work& work) {
   };
   return {step, {net}};
 }
+#endif
 
 Training by_hand(const Work& work) {
   const auto trained = std::make_shared<HandWritten>(work);
