@@ -4,13 +4,15 @@
 #include <cmath>
 
 #include <lockstep/kernels/elementwise/place_kernels.h>
+#include <lockstep/kernels/op/number.h>
 
 namespace lockstep {
 namespace {
 
-Tensor range(std::int64_t count, double start, double step, DType dtype) {
+/// start + i * step / divisor, of which the last is exact if `count` is divisor + 1.
+Tensor range(std::int64_t count, double start, double step, double divisor, DType dtype) {
   const Tensor y = Tensor::empty({count}, dtype);
-  launch(kernels::Range{start, step, y});
+  launch(kernels::Range{start, step, y, divisor});
   return y;
 }
 
@@ -21,7 +23,7 @@ Tensor arange(double start, double stop, double step, DType dtype) try {
           "arange takes finite numbers and a step that is not 0, got {}, {} and a step of {}", start, stop, step);
   const double count = std::max(0.0, std::ceil((stop - start) / step));
   require(count < 0x1p62, "arange from {} to {} by {} has too many numbers", start, stop, step);
-  return range(static_cast<std::int64_t>(count), start, step, dtype);
+  return range(static_cast<std::int64_t>(count), start, step, 1, dtype);
 } catch (Error& error) {
   rethrow_from("arange", error);
 }
@@ -30,13 +32,14 @@ Tensor linspace(double start, double stop, std::int64_t count, bool endpoint, DT
   require(count >= 0 && std::isfinite(start) && std::isfinite(stop),
           "linspace takes finite numbers and a count of at least 0, got {}, {} and a count of {}", start, stop, count);
   const auto steps = static_cast<double>(std::max<std::int64_t>(1, endpoint ? count - 1 : count));
-  return range(count, start, (stop - start) / steps, dtype);
+  return range(count, start, stop - start, steps, dtype);
 } catch (Error& error) {
   rethrow_from("linspace", error);
 }
 
 Tensor full_like(const Tensor& x, double value) try {
   require(x.defined(), "full_like takes a tensor, got an undefined one");
+  require(holds(x.dtype(), value), "full_like with {} takes a dtype that holds it, such as f32, got {}", value, x);
   const ContextScope there(context_on(x.device()));
   return Tensor::full(x.shape(), value, x.dtype());
 } catch (Error& error) {

@@ -1,5 +1,7 @@
 #include "lockstep/kernels/array/elementwise.h"
 
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include <lockstep/kernels/array/broadcast_gradient.h>
@@ -188,6 +190,13 @@ Tensor multiply(const Tensor& x, double b) {
 }
 
 Tensor divide(double a, const Tensor& x) { return unary({UnaryOp::divided, static_cast<float>(a)}, x); }
+Tensor divide(const Tensor& x, double b) {
+  require_real("divide", x);
+  const double factor = 1 / b;
+  const bool overflows = std::abs(factor) > std::numeric_limits<float>::max() && b != 0;
+  return overflows ? divide(x, number_like("divide", x, b)) : affine("divide", x, factor, 0);
+}
+
 Tensor power(const Tensor& x, double b) { return unary({UnaryOp::power, static_cast<float>(b)}, x); }
 
 Tensor negative(const Tensor& x) {

@@ -42,6 +42,7 @@ Tensor add(const Tensor& a, double b);
 Tensor subtract(double a, const Tensor& b);
 Tensor multiply(const Tensor& a, double b);
 Tensor divide(double a, const Tensor& b);
+Tensor divide(const Tensor& a, double b);
 Tensor power(const Tensor& a, double b);
 ///@}
 
@@ -102,7 +103,7 @@ inline Tensor operator-(const Tensor& a, double b) { return add(a, -b); }
 inline Tensor operator-(double a, const Tensor& b) { return subtract(a, b); }
 inline Tensor operator*(const Tensor& a, double b) { return multiply(a, b); }
 inline Tensor operator*(double a, const Tensor& b) { return multiply(b, a); }
-inline Tensor operator/(const Tensor& a, double b) { return multiply(a, 1.0 / b); }
+inline Tensor operator/(const Tensor& a, double b) { return divide(a, b); }
 inline Tensor operator/(double a, const Tensor& b) { return divide(a, b); }
 ///@}
 

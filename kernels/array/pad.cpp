@@ -6,6 +6,7 @@
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/op/number.h>
 
 namespace lockstep {
 namespace {
@@ -88,6 +89,8 @@ Tensor pad(const Tensor& operand, const std::vector<PadWidth>& pad_width, PadMod
   require(operand.defined(), "pad takes a tensor, got an undefined one");
   check_widths(operand, pad_width);
   Tensor x = to_current_device(operand);
+  require(holds(x.dtype(), constant_value), "pad with {} takes a dtype that holds it, such as f32, got {}",
+          constant_value, operand);
   if (mode == PadMode::constant) return pad_with_number(x, pad_width, constant_value);
   for (int axis = 0; axis < x.rank(); ++axis) {
     const PadWidth& width = pad_width[static_cast<std::size_t>(axis)];

@@ -1,5 +1,7 @@
 #include "lockstep/kernels/array/triangle.h"
 
+#include <algorithm>
+
 #include <lockstep/kernels/elementwise/place_kernels.h>
 #include <lockstep/kernels/op/gradient.h>
 
@@ -13,9 +15,10 @@ Tensor as_matrices(const Tensor& x) {
   return make_dense(x).view({n, x.dim(-2), x.dim(-1)});
 }
 
-Tensor triangle(const char* op, const Tensor& operand, bool lower, std::int64_t k) try {
+Tensor triangle(const char* op, const Tensor& operand, bool lower, std::int64_t diagonal) try {
   require(operand.defined() && operand.rank() >= 2, "{} takes a tensor (..., rows, columns), got {}", op, operand);
   const Tensor x = to_current_device(operand);
+  const std::int64_t k = std::clamp(diagonal, -x.dim(-2), x.dim(-1));  // beyond these all or nothing is kept
   const Tensor y = Tensor::empty(x.shape(), x.dtype());
   launch(kernels::Triangle{as_matrices(x), lower, k, as_matrices(y)});
   if (recording({x})) {

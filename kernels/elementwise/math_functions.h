@@ -46,14 +46,14 @@ struct Abs {
 struct Maximum {
   static constexpr bool from_result = false;
   float lowest;
-  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x < lowest ? lowest : x; }
-  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return x < lowest ? 0.0F : dy; }
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x < lowest || lowest != lowest ? lowest : x; }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return x < lowest || lowest != lowest ? 0.0F : dy; }
 };
 struct Minimum {
   static constexpr bool from_result = false;
   float highest;
-  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x > highest ? highest : x; }
-  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return x > highest ? 0.0F : dy; }
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x > highest || highest != highest ? highest : x; }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return x > highest || highest != highest ? 0.0F : dy; }
 };
 
 struct Clip {

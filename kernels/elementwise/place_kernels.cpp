@@ -16,11 +16,11 @@ namespace detail {
 
 template <class T>
 struct RangeElement {
-  double start, step;
+  double start, step, divisor;
   T* y;
 
   LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
-    const double value = start + static_cast<double>(i) * step;
+    const double value = start + static_cast<double>(i) * step / divisor;
     if constexpr (!std::is_integral_v<T>)
       y[i] = static_cast<T>(static_cast<float>(value));
     else
@@ -50,7 +50,7 @@ struct TriangleElement {
 template <class Executor>
 void Range::run(Executor& on) const {
   visit_dtype(y.dtype(), [&]<class T>() {
-    on.for_each(y.elements(), detail::RangeElement<T>{start, step, y.data<T>()});
+    on.for_each(y.elements(), detail::RangeElement<T>{start, step, divisor, y.data<T>()});
   });
 }
 

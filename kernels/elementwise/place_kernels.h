@@ -6,11 +6,12 @@
 
 namespace lockstep::kernels {
 
-/// y[i] = start + i * step in row-major order, computed in double precision; any dtype.
+/// y[i] = start + i * step / divisor in row-major order, computed in double precision; any dtype.
 struct Range {
   double start;
   double step;
   Tensor y;
+  double divisor = 1;
 
   static constexpr const char* name = "range";
   auto operands() const { return kernels::operands(y); }

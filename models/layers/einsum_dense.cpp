@@ -125,7 +125,8 @@ class EinsumDenseImpl final : public LayerImpl {
   Shapes shapes_of(const Shape& example) const {
     const Shape input = with_batch_axis(example);
     const int elided = input.rank() - static_cast<int>(equation_.input.size());
-    require(equation_.elided == Elided::none ? elided == 0 : elided >= 0,
+    const int least = equation_.elided == Elided::first ? 1 : 0;  // the batch axis
+    require(equation_.elided == Elided::none ? elided == 0 : elided >= least,
             "EinsumDense with '{}' does not fit the axes of (batch) + {}", options_.equation, example);
     const int before = equation_.elided == Elided::first ? elided : 0;  // axes before the first letter's
     Shapes shapes;

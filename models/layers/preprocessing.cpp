@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/data/normalization.h>
 #include <lockstep/models/layers/initializers.h>
@@ -127,7 +128,7 @@ class NormalizationImpl final : public LayerImpl {
   void adapt(const Tensor& data) {
     require<LogicError>(options_.mean.empty(), "Normalization '{}' has the mean and variance given to its constructor",
                         name());
-    const ChannelStatistics statistics = channel_statistics(data);
+    const ChannelStatistics statistics = channel_statistics(dense_copy(data));
     if (is_built()) {
       check_adapted(mean_.shape()[0], statistics.mean.dim(0));
       mean_.assign(statistics.mean);

@@ -10,7 +10,8 @@ namespace lockstep {
 /// weights. All steps are computed in one call of the layer, as one batch, except in training for a layer with moving
 /// statistics such as BatchNormalization, which normalizes each step by that step's statistics.
 struct TimeDistributed : Layer {
-  /// `name`: of the new layer. `layer` is called nowhere else.
+  /// `name`: of the new layer. `layer` is called nowhere else. As a single argument another TimeDistributed is copied:
+  /// write TimeDistributed(Layer(inner)) for one around it.
   explicit TimeDistributed(const Layer& layer, std::string name = {});
   /// The layer of a file's options.
   static TimeDistributed from_config(LayerConfig& config);

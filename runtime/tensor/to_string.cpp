@@ -74,6 +74,9 @@ class Writer {
 
 }  // namespace
 
-std::string to_string(const Tensor& x) { return x.defined() ? Writer(x.on_host()).text() : x.text(); }
+std::string to_string(const Tensor& x) {
+  if (!x.defined()) return x.text();
+  return x.elements() == 0 ? "[]" : Writer(x.on_host()).text();
+}
 
 }  // namespace lockstep

@@ -40,6 +40,16 @@ TEST(Linspace, HasEqualSteps) {
   EXPECT_ERROR(InvalidArgument, "linspace takes finite numbers", linspace(0, std::nan("")));
 }
 
+TEST(Linspace, OfIntegersEndsAtStop) {
+  for (std::int64_t count = 2; count < 200; ++count)
+    EXPECT_EQ(linspace(0, 10, count, true, DType::i64).to_vector<std::int64_t>().back(), 10) << count;
+}
+
+TEST(FullLike, RefusesNumbersThatTheDtypeDoesNotHold) {
+  EXPECT_ERROR(InvalidArgument, "full_like with 0.5 takes a dtype that holds it",
+               full_like(Tensor::zeros({1}, DType::i64), 0.5));
+}
+
 TEST(FullLike, HasShapeAndDtype) {
   const Tensor x = Tensor::zeros({2, 3}, DType::bf16);
   expect_same_bits(full_like(x, 1.5), Tensor::full({2, 3}, 1.5, DType::bf16));

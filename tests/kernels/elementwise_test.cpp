@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <support/errors.h>
+#include <support/expect_error.h>
 #include <support/tensors.h>
 
 #include <lockstep/kernels/array/elementwise.h>
@@ -151,6 +152,21 @@ TEST(Expm1, IsExactNearZeroAndUpToTheLargestNumber) {
   for (const std::size_t i : {0U, 1U, 2U}) EXPECT_NEAR(y[i] / std::expm1(static_cast<double>(x[i])), 1, 1e-6);
   EXPECT_EQ(y[3], std::numeric_limits<float>::infinity());
   EXPECT_EQ(y[4], -1);
+}
+
+TEST(Divide, ByNumbersWhoseReciprocalOverflows) {
+  const Tensor x = Tensor::from(std::vector<float>{0, 1e-5F, -1}, {3});
+  const std::vector<float> y = (x / 1e-40).to_vector<float>();
+  EXPECT_EQ(y[0], 0);
+  EXPECT_FLOAT_EQ(y[1], 1e35F);
+  EXPECT_EQ(y[2], -std::numeric_limits<float>::infinity());
+  EXPECT_ERROR(InvalidArgument, "divide takes f32 or bf16, got i64 (1) on CPU:0", Tensor::zeros({1}, DType::i64) / 0.5);
+}
+
+TEST(Maximum, WithANumberThatIsNanIsNan) {
+  const Tensor x = Tensor::from(std::vector<float>{1, -1}, {2});
+  for (const Tensor& y : {maximum(x, std::nan("")), minimum(x, std::nan(""))})
+    for (const float value : y.to_vector<float>()) EXPECT_TRUE(std::isnan(value));
 }
 
 TEST(Clip, PassesTheGradientAtItsBounds) {

@@ -1,4 +1,7 @@
 #include <array>
+#include <cstdint>
+#include <limits>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <support/expect_error.h>
@@ -104,6 +107,18 @@ TEST(Eye, HasOnesOnItsDiagonal) {
   EXPECT_THAT(eye(2, 3, 1, DType::i32).to_vector<int>(), testing::ElementsAre(0, 1, 0, 0, 0, 1));
   EXPECT_THAT(eye(3, 2, -1).to_vector<int>(), testing::ElementsAre(0, 0, 1, 0, 0, 1));
   EXPECT_ERROR(InvalidArgument, "eye takes sizes of at least 0, got -1 and 2", eye(-1, 2));
+}
+
+TEST(Triangles, TakeAnyDiagonal) {
+  const Tensor x = Tensor::full({3, 2}, 1);
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  const std::vector<float> all(6, 1);
+  const std::vector<float> none(6, 0);
+  EXPECT_EQ(tril(x, most).to_vector<float>(), all);
+  EXPECT_EQ(tril(x, least).to_vector<float>(), none);
+  EXPECT_EQ(triu(x, most).to_vector<float>(), none);
+  EXPECT_EQ(triu(x, least).to_vector<float>(), all);
 }
 
 TEST(Triangles, TakeMatrices) {

@@ -78,8 +78,10 @@ std::vector<OpCase> unary_cases() {
       unary_case(
           "add of numbers", [](const Tensor& x) { return 3.0 + x - 0.5; }, [](double x) { return x + 2.5; }, -2, 2),
       unary_case(
-          "multiply by numbers", [](const Tensor& x) { return 3.0 * x / 4.0; }, [](double x) { return x * 0.75; }, -2,
+          "multiply by numbers", [](const Tensor& x) { return 3.0 * x * 0.25; }, [](double x) { return x * 0.75; }, -2,
           2),
+      unary_case(
+          "divide by a number", [](const Tensor& x) { return x / 4.0; }, [](double x) { return x / 4; }, -2, 2),
   };
 }
 

@@ -204,7 +204,7 @@ std::vector<OpCase> shape_cases() {
   std::vector<OpCase> cases = view_cases();
   for (OpCase& c : copy_cases()) cases.push_back(std::move(c));
   cases.push_back(pad_case("pad with zeros", PadMode::constant, {{1, 2}, {0, 0}, {0, 3}}, 0));
-  cases.push_back(pad_case("pad with a number", PadMode::constant, {{0, 0}, {1, 2}, {2, 0}}, 2.5));
+  cases.push_back(pad_case("pad with a number", PadMode::constant, {{0, 0}, {1, 2}, {2, 0}}, -2));
   cases.push_back(pad_case("pad with edges", PadMode::edge, {{1, 4}, {0, 2}, {1, 0}}, 0));
   cases.push_back(pad_case("pad with reflections", PadMode::reflect, {{0, 0}, {1, 0}, {2, 3}}, 0));
   cases.push_back(pad_case("pad symmetrically", PadMode::symmetric, {{1, 3}, {0, 0}, {4, 2}}, 0));

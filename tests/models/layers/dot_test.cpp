@@ -47,6 +47,8 @@ TEST(Dot, RefusesWhatItCannotTake) {
   EXPECT_ERROR(InvalidArgument, "Dot needs one or two axes that are not the batch axis, 0, got (0)",
                Dot({.axes = {0}}));
   EXPECT_ERROR(InvalidArgument, "Dot needs one or two axes that are not the batch axis, 0, got ()", Dot({.axes = {}}));
+  EXPECT_ERROR(InvalidArgument, "Dot takes axes of its inputs, got 4294967297",
+               shape_after(Dot({.axes = {(std::int64_t{1} << 32) + 1}}), {{4}, {4}}));
   EXPECT_ERROR(InvalidArgument, "Dot takes two inputs, got 1", shape_after(Dot(), {{3}}));
   EXPECT_ERROR(InvalidArgument, "Dot needs axes of one size, got 3 and 4 in (3) and (4)",
                shape_after(Dot(), {{3}, {4}}));

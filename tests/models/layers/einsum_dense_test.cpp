@@ -61,6 +61,8 @@ TEST(EinsumDense, RefusesWhatItCannotTake) {
                EinsumDense({.equation = "ab,bc->ac", .output_shape = {3}, .bias_axes = "b"}));
   const EinsumDense layer({.equation = "abc,cd->abd", .output_shape = {3, 5}});
   EXPECT_ERROR(InvalidArgument, "'abc,cd->abd' does not fit the axes of (batch) + (4)", shape_after(layer, {{4}}));
+  EXPECT_ERROR(InvalidArgument, "'...ab,bc->...cb' does not fit the axes of (batch) + (3)",
+               shape_after(EinsumDense({.equation = "...ab,bc->...cb", .output_shape = {3}}), {{3}}));
   EXPECT_ERROR(InvalidArgument, "output_shape (3, 5) does not fit the sizes of (2, 4)", shape_after(layer, {{2, 4}}));
   built(layer, {{3, 4}});
   EXPECT_ERROR(InvalidArgument, "was built with a kernel (4, 5), and the input (3, 6) needs (6, 5)",

@@ -3,6 +3,7 @@
 
 #include <support/replicas.h>
 
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/models/layers/preprocessing.h>
 
 #include "layer_test.h"
@@ -108,7 +109,7 @@ TEST(NormalizationLayer, RefusesWhatDoesNotFit) {
   EXPECT_ERROR(LogicError, "has the mean and variance given to its constructor",
                Normalization({.mean = {1}, .variance = {1}}).adapt(Tensor::zeros({4, 2})));
   const Normalization adapted;
-  adapted.adapt(Tensor::zeros({4, 2}));
+  adapted.adapt(transpose(Tensor::zeros({2, 4})));
   EXPECT_ERROR(InvalidArgument, "takes 3 channels, it is adapted to data of 2", shape_after(adapted, {{3}}));
   EXPECT_ERROR(InvalidArgument, "needs an axis of channels", shape_after(Normalization(), {Shape{}}));
 }

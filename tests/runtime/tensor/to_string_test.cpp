@@ -20,7 +20,7 @@ TEST(ToString, NestsAxesInBrackets) {
   EXPECT_EQ(to_string(counting({2, 2})), "[[0 1]\n [2 3]]");
   EXPECT_EQ(to_string(counting({2, 1, 2})), "[[[0 1]]\n\n [[2 3]]]");
   EXPECT_EQ(to_string(Tensor::scalar<std::int64_t>(-7)), "-7");
-  EXPECT_EQ(to_string(Tensor::zeros({2, 0})), "[[]\n []]");
+  EXPECT_EQ(to_string(Tensor::zeros({2, 0})), "[]");
   EXPECT_EQ(to_string(Tensor()), "an undefined tensor");
 }
 
@@ -37,6 +37,11 @@ TEST(ToString, AlignsNumbersOfEveryDtype) {
 TEST(ToString, OfViewsFollowsStrides) {
   EXPECT_EQ(to_string(counting({2, 3}).transposed_view()), "[[0 3]\n [1 4]\n [2 5]]");
   EXPECT_EQ(to_string(counting({2, 3}).slice_view(1, 1, 3)), "[[1 2]\n [4 5]]");
+}
+
+TEST(ToString, OfNoElementsIsOnePairOfBrackets) {
+  EXPECT_EQ(to_string(Tensor::empty({3, 0})), "[]");
+  EXPECT_EQ(to_string(Tensor::empty({std::int64_t{1} << 40, 0})), "[]");
 }
 
 TEST(ToString, ShortensLargeTensors) {
