@@ -18,14 +18,6 @@ void check_widths(const Tensor& x, const std::vector<PadWidth>& widths) {
     require(before >= 0 && after >= 0, "pad takes widths of at least 0, got {} and {}", before, after);
 }
 
-/// A tensor of rank 0 with this value.
-Tensor number(double value, DType dtype) {
-  if (!is_real(dtype)) return Tensor::full({}, value, dtype);
-  const Tensor result = Tensor::empty({}, dtype);
-  launch(kernels::Fill{result, static_cast<float>(value)});
-  return result;
-}
-
 /// The part of a padded tensor that is x: all but the widths.
 Tensor inner_part(Tensor y, const std::vector<PadWidth>& widths) {
   for (int axis = 0; axis < y.rank(); ++axis) {
@@ -40,7 +32,7 @@ Tensor pad_with_number(const Tensor& x, const std::vector<PadWidth>& widths, dou
   for (int axis = 0; axis < x.rank(); ++axis)
     shape[axis] += widths[static_cast<std::size_t>(axis)].before + widths[static_cast<std::size_t>(axis)].after;
   const Tensor y = Tensor::empty(shape, x.dtype());
-  const Tensor border = number(value, x.dtype());
+  const Tensor border = number_like("pad", x, value);
   const auto fill = [&](const Tensor& part) {
     if (part.elements() > 0) launch(kernels::Convert{border.broadcast_view(part.shape()), part});
   };
@@ -89,8 +81,6 @@ Tensor pad(const Tensor& operand, const std::vector<PadWidth>& pad_width, PadMod
   require(operand.defined(), "pad takes a tensor, got an undefined one");
   check_widths(operand, pad_width);
   Tensor x = to_current_device(operand);
-  require(holds(x.dtype(), constant_value), "pad with {} takes a dtype that holds it, such as f32, got {}",
-          constant_value, operand);
   if (mode == PadMode::constant) return pad_with_number(x, pad_width, constant_value);
   for (int axis = 0; axis < x.rank(); ++axis) {
     const PadWidth& width = pad_width[static_cast<std::size_t>(axis)];
