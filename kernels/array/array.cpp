@@ -7,6 +7,7 @@
 
 #include <lockstep/kernels/array/pad.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/transfer.h>
 
@@ -70,7 +71,7 @@ void record_recompute_of_parts(std::span<const Tensor> parts, const Tensor& whol
 }  // namespace
 
 Tensor reshape(const Tensor& x, const Shape& shape) try {
-  require(x.defined(), "reshape takes a tensor, got an undefined one");
+  require_defined("reshape", x);
   const ContextScope there(context_on(x.device()));
   const Tensor y = make_dense(x).view(shape);
   if (recording({x})) {
@@ -120,7 +121,7 @@ Tensor concat(std::span<const Tensor> operands, int axis) try {
 }
 
 Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end) {
-  require(x.defined(), "slice takes a tensor, got an undefined one");
+  require_defined("slice", x);
   const Tensor y = x.slice_view(axis, begin, end);
   if (recording({x})) {
     record("slice", {x}, y, [shape = x.shape(), axis, begin, end](BackwardContext& c) {
@@ -137,7 +138,7 @@ Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end) {
 }
 
 std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis) {
-  require(x.defined(), "split takes a tensor, got an undefined one");
+  require_defined("split", x);
   axis = x.shape().normalize_axis(axis);
   require(parts >= 1 && x.dim(axis) % parts == 0, "split: axis {} of {} has no {} equal parts", axis, x, parts);
   const std::vector<std::int64_t> sizes(static_cast<std::size_t>(parts), x.dim(axis) / parts);
@@ -166,7 +167,7 @@ Tensor transpose(const Tensor& x) {
 }
 
 Tensor transpose(const Tensor& x, const std::vector<int>& axes) {
-  require(x.defined(), "transpose takes a tensor, got an undefined one");
+  require_defined("transpose", x);
   std::vector<int> order;
   for (const int axis : axes) {
     order.push_back(x.shape().normalize_axis(axis));

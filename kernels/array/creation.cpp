@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <lockstep/kernels/elementwise/place_kernels.h>
+#include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/number.h>
 
 namespace lockstep {
@@ -38,7 +39,7 @@ Tensor linspace(double start, double stop, std::int64_t count, bool endpoint, DT
 }
 
 Tensor full_like(const Tensor& x, double value) try {
-  require(x.defined(), "full_like takes a tensor, got an undefined one");
+  require_defined("full_like", x);
   require(holds(x.dtype(), value), "full_like with {} takes a dtype that holds it, such as f32, got {}", value, x);
   const ContextScope there(context_on(x.device()));
   return Tensor::full(x.shape(), value, x.dtype());

@@ -252,7 +252,7 @@ Tensor clip(const Tensor& x, double lowest, double highest) {
 }
 
 Tensor cast(const Tensor& operand, DType dtype) try {
-  require(operand.defined(), "cast takes a tensor, got an undefined one");
+  require_defined("cast", operand);
   if (operand.dtype() == dtype) return operand;
   const Tensor x = to_current_device(operand);
   Tensor y = in_dtype(dtype, x);

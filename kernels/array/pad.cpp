@@ -5,6 +5,7 @@
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/shapes.h>
+#include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/number.h>
 
@@ -78,7 +79,7 @@ Tensor pad_with_own(const Tensor& x, int axis, PadWidth width, PadMode mode) {
 }  // namespace
 
 Tensor pad(const Tensor& operand, const std::vector<PadWidth>& pad_width, PadMode mode, double constant_value) try {
-  require(operand.defined(), "pad takes a tensor, got an undefined one");
+  require_defined("pad", operand);
   check_widths(operand, pad_width);
   Tensor x = to_current_device(operand);
   if (mode == PadMode::constant) return pad_with_number(x, pad_width, constant_value);

@@ -6,16 +6,13 @@
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/elementwise/place_kernels.h>
+#include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/rows_kernels.h>
 #include <lockstep/kernels/reduction/axis_groups.h>
 
 namespace lockstep {
 namespace {
-
-void require_defined(const char* op, const Tensor& x) {
-  require(x.defined(), "{} takes a tensor, got an undefined one", op);
-}
 
 /// The place of a new axis in a shape of rank `rank` without it.
 int new_axis(const char* op, int rank, int axis) {

@@ -99,7 +99,7 @@ Tensor scatter(const Tensor& indices, const Tensor& operand, const Shape& shape)
 }
 
 Tensor scatter_update(const Tensor& operand, const Tensor& indices, const Tensor& new_values) try {
-  require(operand.defined(), "scatter_update takes a tensor, got an undefined one");
+  require_defined("scatter_update", operand);
   const Rows rows = rows_of("scatter_update", operand.shape(), indices, new_values);
   require(operand.dtype() == new_values.dtype(), "scatter_update takes tensors of one dtype, got {} and {}; cast one",
           operand, new_values);

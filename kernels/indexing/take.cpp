@@ -4,6 +4,7 @@
 #include <lockstep/kernels/indexing/indexing_kernels.h>
 #include <lockstep/kernels/indexing/indices.h>
 #include <lockstep/kernels/op/broadcast.h>
+#include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/op/rows_kernels.h>
@@ -46,7 +47,7 @@ Tensor flat_indices_along(const Tensor& indices, const Shape& around, std::int64
 }  // namespace
 
 Tensor take(const Tensor& operand, const Tensor& indices, int axis) try {
-  require(operand.defined(), "take takes a tensor, got an undefined one");
+  require_defined("take", operand);
   axis = operand.shape().normalize_axis(axis);
   const Tensor chosen = as_indices("take", "indices", indices);
   const Tensor x = to_current_device(operand);
@@ -65,7 +66,7 @@ Tensor take(const Tensor& operand, const Tensor& indices, int axis) try {
 }
 
 Tensor take_along_axis(const Tensor& operand, const Tensor& indices, int axis) try {
-  require(operand.defined(), "take_along_axis takes a tensor, got an undefined one");
+  require_defined("take_along_axis", operand);
   axis = operand.shape().normalize_axis(axis);
   const Tensor given = as_indices("take_along_axis", "indices", indices);
   require(given.rank() == operand.rank(), "take_along_axis takes indices of x's rank, got {} for x {}", indices,

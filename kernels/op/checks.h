@@ -4,6 +4,11 @@
 
 namespace lockstep {
 
+/// Throws InvalidArgument naming the op unless x is a defined tensor.
+inline void require_defined(const char* op, const Tensor& x) {
+  require(x.defined(), "{} takes a tensor, got an undefined one", op);
+}
+
 /// Throws InvalidArgument naming the op unless x is a defined f32 tensor.
 inline void require_f32(const char* op, const Tensor& x) {
   require(x.defined() && x.dtype() == DType::f32, "{} takes f32, got {}", op, x);

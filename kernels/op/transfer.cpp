@@ -1,12 +1,13 @@
 #include "lockstep/kernels/op/transfer.h"
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
 
 namespace lockstep {
 
 Tensor to_device(const Tensor& x, const LogicalDevice& device) try {
-  require(x.defined(), "to_device takes a tensor, got an undefined one");
+  require_defined("to_device", x);
   if (x.device() == device) return x;
   const Tensor y = Tensor::empty(x.shape(), x.dtype(), device);
   assign(x, y);
