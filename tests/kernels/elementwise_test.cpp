@@ -158,9 +158,9 @@ TEST(Divide, ByNumbersWhoseReciprocalOverflows) {
   const Tensor x = Tensor::from(std::vector<float>{0, 1e-5F, -1}, {3});
   const std::vector<float> y = (x / 1e-40).to_vector<float>();
   EXPECT_EQ(y[0], 0);
-  EXPECT_FLOAT_EQ(y[1], 1e35F);
+  EXPECT_FLOAT_EQ(y[1], 1e-5F / 1e-40F);  // f32 holds 1e-40 as a subnormal number of few digits
   EXPECT_EQ(y[2], -std::numeric_limits<float>::infinity());
-  EXPECT_ERROR(InvalidArgument, "divide takes f32 or bf16, got i64 (1) on CPU:0", Tensor::zeros({1}, DType::i64) / 0.5);
+  EXPECT_ERROR(InvalidArgument, "divide takes f32 or bf16, got i64 (1) on ", Tensor::zeros({1}, DType::i64) / 0.5);
 }
 
 TEST(Maximum, WithANumberThatIsNanIsNan) {
