@@ -6,12 +6,12 @@
 #include <lockstep/kernels/random/philox.h>
 #include <lockstep/runtime/core/host_device.h>
 
-// What the sources of attention's kernels share.
+// Shared by the sources of the attention kernels.
 
 namespace lockstep::attention {
 
-/// The score of a key that a query does not see. It is finite because the softmax of -inf alone is NaN: a query that
-/// sees no key gets equal weights for all keys.
+/// The score of a masked key. It is finite because the softmax of -inf alone is NaN: a query whose keys are all masked
+/// gets equal weights for all of them.
 inline constexpr float hidden_score = -2.3e38F;
 
 /// Dropout of weights. One block of random words serves four neighboring keys of a row (example, head, query).
@@ -19,11 +19,11 @@ struct WeightDropout {
   WeightDropout(float rate, const RandomKey& key, std::int64_t keys)
       : rule(rate), sequence(key), blocks((keys + 3) / 4) {}
 
-  /// The random words of keys 4 * four to 4 * four + 3.
-  LOCKSTEP_HOST_DEVICE PhiloxBlock block(std::int64_t row, std::int64_t four) const {
-    return sequence.block(static_cast<std::uint64_t>(row * blocks + four));
+  /// The random words of keys 4 * group to 4 * group + 3.
+  LOCKSTEP_HOST_DEVICE PhiloxBlock block(std::int64_t row, std::int64_t group) const {
+    return sequence.block(static_cast<std::uint64_t>(row * blocks + group));
   }
-  /// What the weight of a key is multiplied by.
+  /// The factor of a key's weight: 0 or 1 / (1 - rate).
   LOCKSTEP_HOST_DEVICE float factor(std::int64_t row, std::int64_t key) const {
     return rule(1.0F, block(row, key / 4).word[key % 4]);
   }

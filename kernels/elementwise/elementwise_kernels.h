@@ -32,9 +32,9 @@ struct Binary {
   void on_gpu() const;
 };
 
-/// out = dy times the derivative of `op`, maximum, minimum, power or squared_difference, with respect to a if
-/// `of_first`, else to b. Real; a, b and dy have out's rank and any strides. Maximum and minimum take the first of
-/// equals, as in TensorFlow.
+/// out = dy * d op(a, b) / da if `of_first`, else dy * d op(a, b) / db. `op` is maximum, minimum, power or
+/// squared_difference. Real; a, b and dy have out's rank and any strides. Where a equals b, the gradient of maximum and
+/// minimum goes to a, as in TensorFlow.
 struct BinaryGradient {
   BinaryOp op;
   bool of_first;
@@ -111,7 +111,8 @@ struct FitMatrix {
   void on_gpu() const;
 };
 
-/// Sets every element of x, of any dtype, to value. Precondition: the dtype holds it, rounded if real.
+/// Sets every element of x, of any dtype, to value. Precondition: the dtype can represent it, after rounding for f32
+/// and bf16.
 struct Fill {
   Tensor x;
   double value;

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// Base of strategies with one replica: steps run on the calling thread, variables are plain.
+/// Base of strategies with one replica: steps run on the calling thread, variables have a single copy.
 class InlineStrategy : public StrategyState {
  public:
   /// Throws Unsupported for a device that this build cannot use.

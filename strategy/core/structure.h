@@ -148,7 +148,8 @@ struct Regroup<std::map<Key, T>> {
     for (int replica = 1; replica < values.size(); ++replica) {
       bool same = values[replica].size() == values[0].size();
       for (const auto& [key, value] : values[0]) same = same && values[replica].contains(key);
-      require(same, "the replicas' results differ in structure: maps with other keys on replica 0 and {}", replica);
+      require(same, "the replicas' results differ in structure: the maps of replicas 0 and {} have different keys",
+              replica);
     }
     std::map<Key, decltype(Regroup<T>::regroup(std::declval<PerReplica<T>>()))> result;
     for (const auto& [key, value] : values[0])
@@ -197,7 +198,8 @@ template <class T>
 void after_step(const T&, const ReplicaGroup&) {}
 
 /// Turns one structure per replica into one structure of PerReplica leaves: {a, {b}} of each replica becomes
-/// {PerReplica a, {PerReplica b}}. Throws InvalidArgument, naming both, when lengths or keys differ between replicas.
+/// {PerReplica a, {PerReplica b}}. Throws InvalidArgument, naming the two replicas, if lengths or keys differ between
+/// replicas.
 template <class T>
 auto regroup(const PerReplica<T>& values) {
   return detail::Regroup<T>::regroup(values);

@@ -30,7 +30,7 @@ class LimitEachTest : public testing::EmptyTestEventListener {
 int main(int argc, char** argv) {
   setenv("LOCKSTEP_CHECK_CONTRACTS", "1", 0);  // runtime/device/contracts.h
   testing::InitGoogleMock(&argc, argv);
-  // Set by lockstep_test, a little below ctest's own limit; not set when a person runs the program, e.g. in a debugger.
+  // Set by lockstep_test, below ctest's own limit; not set when a person runs the program, e.g. in a debugger.
   if (const char* limit_s = std::getenv("LOCKSTEP_TEST_LIMIT_S"))
     testing::UnitTest::GetInstance()->listeners().Append(
         new lockstep::test::LimitEachTest(std::chrono::seconds(std::stoi(limit_s))));  // GoogleTest deletes it

@@ -25,10 +25,12 @@ class CSVLogger final : public Callback {
       : filename_(std::move(filename)), options_(options) {}
 
   bool chief_only() const override { return true; }
-  /// These throw InputError when the file cannot be written.
+  ///@{
+  /// Throws InputError if the file cannot be written.
   void on_train_begin(Model& model) override;
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
+  ///@}
   void on_train_end(Model& model) override;
 
  private:

@@ -109,7 +109,7 @@ TEST(Regroup, RefusesStructuresThatDiffer) {
   const auto lists = strategy.run([] { return std::vector<int>(static_cast<std::size_t>(this_replica())); });
   EXPECT_ERROR(InvalidArgument, "a list of 0 on replica 0, of 1 on replica 1", regroup(lists));
   const auto maps = strategy.run([] { return std::map<int, int>{{this_replica() == 2 ? 1 : 0, 5}}; });
-  EXPECT_ERROR(InvalidArgument, "maps with other keys on replica 0 and 2", regroup(maps));
+  EXPECT_ERROR(InvalidArgument, "the maps of replicas 0 and 2 have different keys", regroup(maps));
 }
 
 // TF case 13: results fed into the next run; semantics 2.4: its slice of every PerReplica, in structures
