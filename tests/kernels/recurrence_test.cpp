@@ -10,11 +10,14 @@
 #include <support/tensors.h>
 
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/recurrence/composed_recurrence.h>
 #include <lockstep/kernels/recurrence/gru.h>
 #include <lockstep/kernels/recurrence/lstm.h>
+#include <lockstep/kernels/recurrence/masked_recurrence.h>
 #include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/kernels/scan/scan.h>
 #include <lockstep/runtime/autograd/tape.h>
 
 // The recurrent ops: tests that all must pass, and tests of each one's formula and errors.
@@ -143,6 +146,63 @@ TEST(ComposedRecurrence, NamesFactorsOfDropoutThatDoNotFit) {
                run({.input = Tensor::full({4, 3}, 1)}));
   EXPECT_ERROR(InvalidArgument, "must be f32 (4, 4, 2), or 1 as second size, got f32 (4, 2, 2)",
                run({.state = Tensor::full({4, 2, 2}, 1)}));
+}
+
+/// (3, 4): some, no and all steps masked.
+Tensor a_mask() {
+  const Tensor steps = Tensor::from(std::vector<float>{0, 1, 0, 1, 0, 0, 0, 0, 1, 1, 1, 1}, {3, 4});
+  return not_equal(steps, 0);
+}
+
+/// masked_recurrence of the sums of squares up to each step, in double precision.
+Reference masked_sums(const MaskedRecurrenceOptions& options) {
+  const std::vector<bool> mask = a_mask().to_vector<bool>();
+  return [options, mask](const Values& in) {
+    std::vector<double> y;
+    for (std::size_t row = 0; row < 3; ++row) {
+      std::array<double, 2> sums{};
+      for (std::size_t step = 0; step < 4; ++step) {
+        const bool counts = mask[4 * row + step];
+        for (std::size_t unit = 0; unit < 2; ++unit) {
+          const double x = in[0][8 * row + 2 * step + unit];
+          if (counts) sums[unit] += x * x;
+          if (options.return_sequences)
+            y.push_back(counts || !options.zero_output_for_mask ? sums[unit] : 0);
+          else if (step == 3)
+            y.push_back(sums[unit]);
+        }
+      }
+    }
+    return y;
+  };
+}
+
+TEST(MaskedRecurrence, SkipsMaskedSteps) {
+  for (const MaskedRecurrenceOptions& options :
+       {MaskedRecurrenceOptions{}, MaskedRecurrenceOptions{.return_sequences = true},
+        MaskedRecurrenceOptions{.return_sequences = true, .zero_output_for_mask = true}}) {
+    const auto op = [&](std::span<const Tensor> in) {
+      return masked_recurrence(in[0], a_mask(), options, [](const Tensor& x) { return cumsum(square(x), 1); });
+    };
+    check_gradients(op, masked_sums(options), {random_tensor({3, 4, 2}, 1)}, {.length = 4});
+  }
+}
+
+TEST(MaskedRecurrence, TakesBatchesWithoutRows) {
+  const Tensor mask = Tensor::zeros({0, 4}, DType::boolean);
+  const auto same = [](const Tensor& x) { return x; };
+  EXPECT_EQ(masked_recurrence(Tensor::zeros({0, 4, 2}), mask, {}, same).shape(), Shape({0, 2}));
+  EXPECT_EQ(masked_recurrence(Tensor::zeros({0, 4, 2}), mask, {.return_sequences = true}, same).shape(),
+            Shape({0, 4, 2}));
+}
+
+TEST(MaskedRecurrence, RefusesAMaskThatDoesNotFit) {
+  const auto same = [](const Tensor& x) { return x; };
+  const Tensor x = Tensor::zeros({2, 4, 3});
+  EXPECT_ERROR(InvalidArgument, "takes a mask of bool (2, 4), got bool (2, 3)",
+               masked_recurrence(x, Tensor::zeros({2, 3}, DType::boolean), {}, same));
+  EXPECT_ERROR(InvalidArgument, "takes a mask of bool (2, 4), got f32 (2, 4)",
+               masked_recurrence(x, Tensor::zeros({2, 4}), {}, same));
 }
 
 }  // namespace

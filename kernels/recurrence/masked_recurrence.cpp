@@ -1,0 +1,43 @@
+#include "lockstep/kernels/recurrence/masked_recurrence.h"
+
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/comparison.h>
+#include <lockstep/kernels/array/creation.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/shapes.h>
+#include <lockstep/kernels/indexing/take.h>
+#include <lockstep/kernels/scan/scan.h>
+#include <lockstep/kernels/sorting/sort.h>
+
+namespace lockstep {
+namespace {
+
+/// y[i, j, :] = x[i, steps[i, j], :] of x (n, time, k) and steps (n, m), i64.
+Tensor take_steps(const Tensor& x, const Tensor& steps) {
+  const std::int64_t n = x.dim(0);
+  const std::int64_t time = x.dim(1);
+  const Tensor first_rows =
+      reshape(arange(0, static_cast<double>(n * time), static_cast<double>(time), DType::i64), {n, 1});
+  return take(reshape(x, {n * time, x.dim(2)}), steps + first_rows, 0);
+}
+
+}  // namespace
+
+Tensor masked_recurrence(const Tensor& x, const Tensor& mask, const MaskedRecurrenceOptions& options,
+                         const std::function<Tensor(const Tensor& x)>& recurrence) {
+  require(x.defined() && x.rank() == 3 && x.dim(1) >= 1, "a recurrence takes (n, time, features), got {}", x);
+  require(mask.defined() && mask.dtype() == DType::boolean && mask.shape() == Shape{x.dim(0), x.dim(1)},
+          "a recurrence over {} takes a mask of bool {}, got {}", x, Shape{x.dim(0), x.dim(1)}, mask);
+  const std::int64_t time = x.dim(1);
+  const Tensor unmasked = cast(mask, DType::f32);
+  const Tensor order = argsort(unmasked, 1, SortDirection::descending);  // equal elements keep their order
+  const Tensor y = recurrence(take_steps(x, order));
+  Tensor counts = cumsum(unmasked, 1);  // of unmasked steps up to each step
+  if (!options.return_sequences) counts = slice(counts, 1, time - 1, time);
+  const Tensor last = cast(maximum(counts - 1, 0), DType::i64);
+  const Tensor kept = options.return_sequences && options.zero_output_for_mask ? mask : greater(counts, 0);
+  const Tensor result = where(expand_dims(kept, -1), take_steps(y, last), 0);
+  return options.return_sequences ? result : squeeze(result, {1});
+}
+
+}  // namespace lockstep

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <functional>
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+
+/// Options of masked_recurrence, by Keras' names.
+struct MaskedRecurrenceOptions {
+  bool return_sequences = false;      ///< the results of all steps instead of the last one
+  bool zero_output_for_mask = false;  ///< results of masked steps are 0 instead of the last result before them
+};
+
+/// A recurrence over x (n, time, features) that skips the steps where `mask` (n, time), bool, is false: they leave the
+/// state as it is. `recurrence` computes (n, time, units) from (n, time, features), with an initial result of 0, each
+/// step from earlier ones only. It is called once, on sequences whose unmasked steps have been moved to the front.
+/// -> (n, time, units) with return_sequences, else (n, units). Differentiable in x and in what `recurrence` reads.
+/// Throws InvalidArgument for a mask of another dtype or shape.
+Tensor masked_recurrence(const Tensor& x, const Tensor& mask, const MaskedRecurrenceOptions& options,
+                         const std::function<Tensor(const Tensor& x)>& recurrence);
+
+}  // namespace lockstep
