@@ -14,6 +14,7 @@
 #include <lockstep/models/graph/summary.h>
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/models/layers/statistic_updates.h>
+#include <lockstep/runtime/core/logging.h>
 #include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/runtime/trace/trace.h>
 #include <lockstep/strategy/comm/cluster/cluster.h>
@@ -58,6 +59,14 @@ std::string names_of(const std::vector<NetworkInput>& inputs) {
   return fmt::format("'{}'", fmt::join(names, "', '"));
 }
 
+/// The mask of a call's result; undefined if it has none. `masks`: as LayerCall::masks.
+Tensor mask_of(const LayerImpl& layer, std::span<const Tensor> inputs, std::span<const Tensor> masks) {
+  const LayerTraits& traits = layer.traits();
+  if (!traits.supports_masking) return {};
+  if (std::ranges::any_of(masks, &Tensor::defined)) return layer.compute_mask(inputs, masks);
+  return traits.makes_masks ? layer.compute_mask(inputs, std::vector<Tensor>(inputs.size())) : Tensor();
+}
+
 /// A result of a run, with its copies on the devices and in the dtypes that have read it.
 struct Placed {
   Tensor value{};
@@ -90,6 +99,8 @@ Network::Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& o
   build_layers(seed);
   order_ = running_order(*this);
   plan_ = plan_steps(calls_, order_, layers_, outputs_);
+  masked_ = std::ranges::any_of(layers_, [](const Layer& layer) { return layer.impl().traits().makes_masks; });
+  if (masked_) warn_of_dropped_masks();
 }
 
 void Network::add_inputs(const std::vector<Symbol>& inputs) {
@@ -205,14 +216,46 @@ void Network::build_layers(std::uint64_t seed) {
     workers->agree("the making of a model", "the dtype policy is", policies_of(layers_));
 }
 
+void Network::warn_of_dropped_masks() const {
+  // Masks depend on values, but not whether there are any: a batch without rows shows that.
+  const auto empty = [](const Shape& shape) { return Tensor::zeros(batched(0, shape)); };
+  std::vector<Tensor> masks;
+  for (const GraphCall& call : calls_) {
+    const Layer& layer = layers_[call.layer];
+    std::vector<Tensor> inputs;
+    std::vector<Tensor> own;
+    for (const int from : call.inputs) {
+      inputs.push_back(empty(from < 0 ? inputs_[-1 - from].shape : calls_[from].shape));
+      own.push_back(from < 0 ? Tensor() : masks[from]);
+    }
+    masks.push_back(mask_of(layer.impl(), inputs, own));
+    if (!layer.impl().traits().supports_masking && std::ranges::any_of(own, &Tensor::defined))
+      log_warning(
+          "layer '{}' ({}) does not support the mask of its input: it computes all time steps, and layers "
+          "after it see no mask",
+          layer.name(), layer.impl().class_name());
+  }
+}
+
 struct Network::Run {
   Mode mode = Mode::inference;
   bool placed = false;  ///< layers run on their devices, those without one on `home`
   LogicalDevice home{};
   std::vector<Placed> given{};
   std::vector<Placed> results{};  ///< by step
+  std::vector<Placed> masks{};    ///< of the results; empty in a network without masks
 
   Tensor read(int from, DType dtype) { return (from < 0 ? given[-1 - from] : results[from]).read(dtype, placed); }
+  /// The masks of a step's inputs; empty if none has one.
+  std::vector<Tensor> read_masks(const PlanStep& step) {
+    std::vector<Tensor> read;
+    for (const int from : step.inputs) {
+      const bool has_mask = from >= 0 && !masks.empty() && masks[from].value.defined();
+      read.push_back(has_mask ? masks[from].read(DType::boolean, placed) : Tensor());
+    }
+    if (std::ranges::none_of(read, &Tensor::defined)) read.clear();
+    return read;
+  }
 };
 
 Tensor Network::operator()(const std::vector<Tensor>& xs, Mode mode) const {
@@ -220,23 +263,30 @@ Tensor Network::operator()(const std::vector<Tensor>& xs, Mode mode) const {
   return run(xs, mode).front();
 }
 
-std::vector<Tensor> Network::run(const std::vector<Tensor>& xs, Mode mode) const {
+std::vector<Tensor> Network::run(const std::vector<Tensor>& xs, Mode mode, std::vector<Tensor>* masks) const {
   check_call(xs, mode);
   // As in Keras, a model that is called in a DeviceScope runs there, wherever its layers were placed at first.
   const ExecutionContext& context = current_context();
   Run run{.mode = mode, .placed = placed_ && !context.placed, .home = context.device};
   for (const Tensor& x : xs) run.given.push_back({.value = x});
   run.results.resize(plan_.steps.size());
+  if (masked_) run.masks.resize(plan_.steps.size());
   StatisticUpdates statistics;
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
     const PlanStep& step = plan_.steps[i];
     if (step.mode == Mode::inference) statistics.apply();  // it may use those of a layer that it shares
-    run.results[i].value = run_step(step, run);
-    for (const int done : step.last_reads) run.results[done] = {};
+    run_step(i, run);
+    for (const int done : step.last_reads) {
+      run.results[done] = {};
+      if (masked_) run.masks[done] = {};
+    }
   }
   statistics.apply();
   std::vector<Tensor> outputs;
-  for (const int output : plan_.outputs) outputs.push_back(run.results[output].value);
+  for (const int output : plan_.outputs) {
+    outputs.push_back(run.results[output].value);
+    if (masks != nullptr) masks->push_back(masked_ ? run.masks[output].value : Tensor());
+  }
   return outputs;
 }
 
@@ -255,7 +305,8 @@ void Network::check_call(const std::vector<Tensor>& xs, Mode mode) const {
                       strategy_.num_replicas_in_sync());
 }
 
-Tensor Network::run_step(const PlanStep& step, Run& run) const {
+void Network::run_step(std::size_t index, Run& run) const {
+  const PlanStep& step = plan_.steps[index];
   LayerImpl& layer = layers_[step.layer].impl();
   std::optional<DeviceScope> there;
   if (run.placed) there.emplace(step.device.value_or(run.home));
@@ -264,10 +315,12 @@ Tensor Network::run_step(const PlanStep& step, Run& run) const {
   try {
     std::vector<Tensor> inputs;
     for (const int from : step.inputs) inputs.push_back(run.read(from, layer.call_dtype()));
+    const std::vector<Tensor> masks = run.read_masks(step);
     LayerCall call{.mode = step.mode.value_or(run.mode),
                    .fused_relu = step.fused_relu,
                    .is_output = step.is_output,
-                   .use_causal_mask = step.use_causal_mask};
+                   .use_causal_mask = step.use_causal_mask,
+                   .masks = masks};
     if (step.concat >= 0) {
       Tensor& whole = run.results[step.concat].value;
       if (!whole.defined())
@@ -277,7 +330,8 @@ Tensor Network::run_step(const PlanStep& step, Run& run) const {
     Tensor result = layer.call(inputs, call);
     if (layer.compute_dtype() != layer.call_dtype() && is_real(result.dtype()))
       result = cast(result, layer.compute_dtype());
-    return result;
+    run.results[index].value = result;
+    if (masked_) run.masks[index].value = mask_of(layer, inputs, masks);
   } catch (Error& error) {
     error.add_context(fmt::format("layer '{}'", name));
     throw;

@@ -42,7 +42,8 @@ class Network {
   /// Computes (n, output shape) for each output from (n, input shape) for each input, with the calling replica's copy
   /// of the weights. Throws InvalidArgument for a wrong number or shape of inputs; LogicError for training outside the
   /// replicas of a strategy that has several.
-  std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode) const;
+  /// `masks`, if given, receives the mask of each output (LayerCall::masks), undefined for outputs without one.
+  std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode, std::vector<Tensor>* masks = nullptr) const;
   /// As run(), for a network with one output. Also throws LogicError if there are several.
   Tensor operator()(const std::vector<Tensor>& xs, Mode mode) const;
   /// As run(), for a network with one input and one output.
@@ -95,9 +96,12 @@ class Network {
   std::vector<std::string> add_calls(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs);
   void name_layers(const std::vector<std::string>& models);
   void build_layers(std::uint64_t seed);
+  /// Warns of layers that do not support the masks of their inputs.
+  void warn_of_dropped_masks() const;
   void check_call(const std::vector<Tensor>& xs, Mode mode) const;
   struct Run;  ///< one call of the network
-  Tensor run_step(const PlanStep& step, Run& run) const;
+  /// Computes the result of a step, and its mask.
+  void run_step(std::size_t step, Run& run) const;
 
   Strategy strategy_;
   std::vector<NetworkInput> inputs_;
@@ -108,6 +112,7 @@ class Network {
   std::vector<int> order_;  ///< execution order: indices into calls_
   Plan plan_;
   bool placed_ = false;  ///< whether any call has a device of its own
+  bool masked_ = false;  ///< whether any layer makes masks
 };
 
 }  // namespace lockstep

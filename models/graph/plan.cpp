@@ -53,6 +53,8 @@ class Fusion {
   /// Chooses for each Add of two terms the one that its step computes, too: the later one, next to whose step it is. A
   /// layer that is called several times keeps the order of its calls, and so that of its updates.
   void choose_terms(const std::vector<int>& order) {
+    // The mask of an Add depends on both terms.
+    if (std::ranges::any_of(layers_, [](const Layer& layer) { return layer.impl().traits().makes_masks; })) return;
     std::vector<int> calls_of_layer(layers_.size(), 0);
     for (const GraphCall& call : calls_) ++calls_of_layer[call.layer];
     std::vector<int> place(calls_.size());

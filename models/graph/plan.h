@@ -61,7 +61,8 @@ struct Plan {
 
 /// Plans the execution of `calls` in the order `order`, a list of their indices; `outputs` are the indices of the calls
 /// that give the network's outputs. Optimizations:
-/// - an Add of two terms is fused into a layer that computes one of them, is called once, has no other reader and
+/// - in a network without masks, an Add of two terms is fused into a layer that computes one of them, is called once,
+/// has no other reader and
 ///   supports it, on the same device and in the same dtype;
 /// - a ReLU that is the only reader of a layer's result is fused into that layer if the layer supports it, on the same
 ///   device and in the same dtype;

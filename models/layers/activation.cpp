@@ -10,8 +10,9 @@ namespace lockstep {
 namespace {
 
 /// Of most functions.
-constexpr LayerTraits elementwise{.can_compute_in_bf16 = true, .can_be_captured = true};
-constexpr LayerTraits is_relu{.can_compute_in_bf16 = true, .can_be_captured = true, .is_relu = true};
+constexpr LayerTraits elementwise{.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true};
+constexpr LayerTraits is_relu{
+    .can_compute_in_bf16 = true, .can_be_captured = true, .is_relu = true, .supports_masking = true};
 
 struct ActivationOptions {
   Activation activation = Activation::linear;
@@ -95,7 +96,8 @@ ActivationLayer::ActivationLayer(Activation activation, std::string name)
           {.can_compute_in_bf16 = has_bf16(activation),
            .can_be_captured = true,
            .is_relu = activation == Activation::relu,
-           .may_return_input = activation == Activation::linear},
+           .may_return_input = activation == Activation::linear,
+           .supports_masking = true},
           activation)) {}
 
 ActivationLayer ActivationLayer::from_config(LayerConfig& config) {

@@ -5,6 +5,9 @@
 #include <vector>
 
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/comparison.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/attention/attention.h>
 #include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/models/layers/layer_config.h>
@@ -80,7 +83,7 @@ class AttentionImpl final : public LayerImpl {
  public:
   /// `hidden`: what the names of inner layers start with in Keras.
   AttentionImpl(const char* class_name, std::string hidden, const Options& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}),
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}),
         class_name_(class_name),
         hidden_(std::move(hidden)),
         options_(options),
@@ -134,8 +137,7 @@ class AttentionImpl final : public LayerImpl {
     const Tensor query = heads_of(inputs[0], query_, sizes_.query_heads, sizes_.size);
     const Tensor key = heads_of(inputs[inputs.size() > 2 ? 2 : 1], key_, sizes_.key_heads, sizes_.size);
     const Tensor value = heads_of(inputs[1], value_, sizes_.key_heads, sizes_.value_size);
-    AttentionOptions options{.is_causal = call.use_causal_mask,
-                             .mask = inputs.size() > 3 ? mask_of(inputs[3]) : Tensor()};
+    AttentionOptions options{.is_causal = call.use_causal_mask, .mask = mask_of(inputs, call)};
     if (call.mode == Mode::train) {
       options.dropout_rate = static_cast<float>(options_.dropout);
       options.next_key = [this] { return draws_.next(); };
@@ -195,9 +197,21 @@ class AttentionImpl final : public LayerImpl {
     return reshape(product(x, p, p.features(), heads * size), {x.dim(0), x.dim(1), heads, size});
   }
 
-  /// A mask (n, queries, keys) or (n, heads, queries, keys), with an axis of heads.
-  static Tensor mask_of(const Tensor& mask) {
-    return mask.rank() == 4 ? mask : reshape(mask, {mask.dim(0), 1, mask.dim(1), mask.dim(2)});
+  /// The mask of the scores from that of the call, (n, queries, keys) or (n, heads, queries, keys), and those of query,
+  /// value and key, (n, time). Undefined without any.
+  static Tensor mask_of(std::span<const Tensor> inputs, const LayerCall& call) {
+    Tensor result;
+    if (inputs.size() > 3) {
+      result = inputs[3].rank() == 4 ? inputs[3] : expand_dims(inputs[3], 1);
+      if (!call.masks.empty()) result = cast(result, DType::boolean);
+    }
+    for (std::size_t i = 0; i < 3; ++i) {
+      const Tensor of_input = call.mask(i);
+      if (!of_input.defined()) continue;
+      const Tensor mask = expand_dims(expand_dims(of_input, i == 0 ? 2 : 1), 1);
+      result = result.defined() ? logical_and(result, mask) : mask;
+    }
+    return result;
   }
 
   const char* class_name_;

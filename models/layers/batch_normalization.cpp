@@ -71,7 +71,8 @@ class BatchNormalizationImpl final : public LayerImpl {
                                  .can_fuse_add = true,
                                  .can_write_to = true,
                                  .can_compute_in_bf16 = true,
-                                 .can_be_captured = !options.synchronized}),
+                                 .can_be_captured = !options.synchronized,
+                                 .supports_masking = true}),
         options_(options),
         epsilon_(static_cast<float>(options.epsilon)) {
     require(options.momentum >= 0 && options.momentum <= 1,
@@ -97,6 +98,8 @@ class BatchNormalizationImpl final : public LayerImpl {
     if (call.mode == Mode::inference || !trainable())
       return batch_norm_inference(x, gamma_.value(), beta_.value(), moving_mean_.value(), moving_variance_.value(),
                                   options);
+    require<Unsupported>(!call.mask(0).defined(),
+                         "BatchNormalization trains on all time steps: it takes no masked sequences");
     if (options_.synchronized && current_context().replicas_in_sync > 1)
       options.gather = [context = get_replica_context()](const Tensor& own) { return context.all_gather(own, 0); };
     const BatchNormResult result = batch_norm(x, gamma_.value(), beta_.value(), options);

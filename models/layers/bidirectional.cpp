@@ -47,7 +47,7 @@ std::string with_prefix(const std::string& prefix, const LayerImpl& layer) {
 class BidirectionalImpl final : public LayerImpl {
  public:
   BidirectionalImpl(const std::shared_ptr<LayerImpl>& layer, const BidirectionalOptions& options)
-      : LayerImpl(options.name), merge_mode_(options.merge_mode) {
+      : LayerImpl(options.name, {.supports_masking = true}), merge_mode_(options.merge_mode) {
     const auto given = recurrent(layer);
     forward_ = given->copy(with_prefix("forward_", *given), given->go_backwards());
     backward_ = options.backward_layer ? recurrent(options.backward_layer->shared())
@@ -71,8 +71,8 @@ class BidirectionalImpl final : public LayerImpl {
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
-    const Tensor y = call_inner(*forward_, *this, inputs[0], call.mode);
-    const Tensor backward = call_inner(*backward_, *this, inputs[0], call.mode);
+    const Tensor y = call_inner(*forward_, *this, inputs[0], call.mode, call.mask(0));
+    const Tensor backward = call_inner(*backward_, *this, inputs[0], call.mode, call.mask(0));
     const Tensor y_reversed = backward_->return_sequences() ? flip(backward, {1}) : backward;
     switch (merge_mode_) {
       case MergeMode::concat:
@@ -85,6 +85,10 @@ class BidirectionalImpl final : public LayerImpl {
         break;
     }
     return (y + y_reversed) / 2;
+  }
+
+  Tensor compute_mask(std::span<const Tensor> inputs, std::span<const Tensor> masks) const override {
+    return forward_->compute_mask(inputs, masks);
   }
 
   void describe(LayerConfig& config) const override {

@@ -45,7 +45,8 @@ std::string term_of(int rank, int summed, char& next) {
 class DotImpl final : public LayerImpl {
  public:
   explicit DotImpl(const DotOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), options_(options) {
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}),
+        options_(options) {
     const auto& axes = options.axes;
     require((axes.size() == 1 || axes.size() == 2) && axes.front() != 0 && axes.back() != 0,
             "Dot needs one or two axes that are not the batch axis, 0, got ({})", fmt::join(axes, ", "));
@@ -84,6 +85,8 @@ class DotImpl final : public LayerImpl {
     const Tensor y = einsum(fmt::format("{},{}->{}", terms[0], terms[1], result), operands);
     return y.rank() == 1 ? reshape(y, {y.dim(0), 1}) : y;
   }
+
+  Tensor compute_mask(std::span<const Tensor>, std::span<const Tensor>) const override { return {}; }
 
   void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 

@@ -50,10 +50,12 @@ class MaskImpl : public LayerImpl {
   RandomDraws* random_draws() override { return &draws_; }
 
  protected:
-  /// `draws_elements`: every element of the mask is drawn on its own.
-  MaskImpl(std::string name, double rate, bool draws_elements)
-      : LayerImpl(std::move(name),
-                  {.can_compute_in_bf16 = true, .can_be_captured = draws_elements, .may_return_input = true}),
+  /// `draws_elements`: every element of the mask is drawn on its own. `supports_masking`: as in LayerTraits.
+  MaskImpl(std::string name, double rate, bool draws_elements, bool supports_masking)
+      : LayerImpl(std::move(name), {.can_compute_in_bf16 = true,
+                                    .can_be_captured = draws_elements,
+                                    .may_return_input = true,
+                                    .supports_masking = supports_masking}),
         rate_(static_cast<float>(rate)) {}
 
   /// As DropoutOptions::noise_shape, for inputs of this rank, the batch axis included. Throws InvalidArgument for a
@@ -70,7 +72,7 @@ class MaskImpl : public LayerImpl {
 class DropoutImpl final : public MaskImpl {
  public:
   explicit DropoutImpl(const DropoutOptions& options)
-      : MaskImpl(options.name, options.rate, options.noise_shape.empty()), options_(options) {
+      : MaskImpl(options.name, options.rate, options.noise_shape.empty(), true), options_(options) {
     require(options.rate >= 0 && options.rate < 1, "Dropout needs a rate of at least 0 and below 1, got {}",
             options.rate);
     require(std::ranges::all_of(options.noise_shape, [](std::int64_t size) { return size == 1 || size == -1; }),
@@ -95,7 +97,7 @@ class DropoutImpl final : public MaskImpl {
 class StochasticDepthImpl final : public MaskImpl {
  public:
   explicit StochasticDepthImpl(const StochasticDepthOptions& options)
-      : MaskImpl(options.name, options.drop_path_rate, false), options_(options) {
+      : MaskImpl(options.name, options.drop_path_rate, false, false), options_(options) {
     require(options.drop_path_rate >= 0 && options.drop_path_rate < 1,
             "StochasticDepth needs a drop_path_rate of at least 0 and below 1, got {}", options.drop_path_rate);
   }

@@ -1,5 +1,6 @@
 #include "lockstep/models/layers/embedding.h"
 
+#include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/indexing/embedding.h>
 #include <lockstep/models/layers/initializers.h>
@@ -16,14 +17,16 @@ void list(LayerConfig& config, EmbeddingOptions& options) {
   config.option("embeddings_regularizer", options.embeddings_regularizer);
   config.fixed_null("activity_regularizer");
   config.option("embeddings_constraint", options.embeddings_constraint);
-  config.fixed("mask_zero", false);
+  config.option("mask_zero", options.mask_zero);
   config.passed_over("input_length");  // an option of Keras 2; the input has its length
 }
 
 class EmbeddingImpl final : public LayerImpl {
  public:
   explicit EmbeddingImpl(const EmbeddingOptions& options)
-      : LayerImpl(options.name, {.looks_up_rows = true}), options_(options) {
+      : LayerImpl(options.name,
+                  {.looks_up_rows = true, .supports_masking = options.mask_zero, .makes_masks = options.mask_zero}),
+        options_(options) {
     require(options.input_dim >= 1 && options.output_dim >= 1,
             "Embedding needs an input_dim and an output_dim of at least 1, got {} and {}", options.input_dim,
             options.output_dim);
@@ -40,6 +43,10 @@ class EmbeddingImpl final : public LayerImpl {
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
     const Tensor& ids = inputs[0];
     return embedding_lookup(embeddings_.value(), ids.dtype() == DType::f32 ? cast(ids, DType::i64) : ids);
+  }
+
+  Tensor compute_mask(std::span<const Tensor> inputs, std::span<const Tensor>) const override {
+    return not_equal(inputs[0], 0);
   }
 
   void describe(LayerConfig& config) const override { write_options(config, list, options_); }

@@ -19,6 +19,7 @@
 #include <lockstep/models/layers/gru.h>
 #include <lockstep/models/layers/layer_normalization.h>
 #include <lockstep/models/layers/lstm.h>
+#include <lockstep/models/layers/masking.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/preprocessing.h>
@@ -59,6 +60,7 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<LayerNormalization>("LayerNormalization"),
                                          keras_class<LayerScale>("LayerScale"),
                                          keras_class<LeakyReLU>("LeakyReLU"),
+                                         keras_class<Masking>("Masking"),
                                          keras_class<MaxPooling2D>("MaxPooling2D"),
                                          keras_class<Maximum>("Maximum"),
                                          keras_class<Minimum>("Minimum"),

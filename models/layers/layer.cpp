@@ -21,6 +21,8 @@ void LayerImpl::build(std::span<const Shape> inputs, const LayerSeed& seed) {
   built_ = true;
 }
 
+Tensor LayerImpl::compute_mask(std::span<const Tensor>, std::span<const Tensor> masks) const { return masks.front(); }
+
 void LayerImpl::describe(LayerConfig&) const {
   fail<Unsupported>("layer '{}' ({}) is none of Keras' that a file of a whole model can hold; save the weights alone",
                     name_, class_name());

@@ -31,6 +31,12 @@ struct LayerCall {
   /// keeps its logits for losses.
   bool is_output = false;
   bool use_causal_mask = false;  ///< Keras' argument of attention layers
+  /// The mask of each input: bool (n, time) for an input (n, time, ...), false for time steps that do not count;
+  /// undefined for an input without one. Empty if no input has one.
+  std::span<const Tensor> masks{};
+
+  /// The mask of an input; undefined if it has none.
+  Tensor mask(std::size_t input) const { return input < masks.size() ? masks[input] : Tensor(); }
 };
 
 /// The seed of a layer's initial weights and random numbers.
@@ -60,6 +66,10 @@ struct LayerTraits {
   /// Looks up rows of a weight (embedding_lookup). The first training step then finds out which gradients are rows;
   /// without such layers all gradients are exchanged whole.
   bool looks_up_rows = false;
+  /// Keras' property of this name: the result has the mask that compute_mask returns. The results of other layers have
+  /// none, and a network warns if their inputs have one.
+  bool supports_masking = false;
+  bool makes_masks = false;  ///< compute_mask returns a mask also if no input has one
 };
 
 class LayerConfig;
@@ -98,6 +108,9 @@ class LayerImpl {
   /// The result for a batch, of shape (n, output_shape), computed with the calling replica's weights; differentiable.
   /// Floating-point inputs have the dtype `call_dtype`, and so does the result.
   virtual Tensor call(std::span<const Tensor> inputs, const LayerCall& call) = 0;
+  /// Keras' compute_mask: the mask of the result, or an undefined tensor. By default the first input's. `masks`: as
+  /// LayerCall::masks, but never empty.
+  virtual Tensor compute_mask(std::span<const Tensor> inputs, std::span<const Tensor> masks) const;
   /// The state of its random numbers, which a run needs to resume; null if it draws none.
   virtual RandomDraws* random_draws() { return nullptr; }
   /// The traits given at construction.

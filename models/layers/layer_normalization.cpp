@@ -24,7 +24,7 @@ void list(LayerConfig& config, LayerNormalizationOptions& options) {
 class LayerNormalizationImpl final : public LayerImpl {
  public:
   explicit LayerNormalizationImpl(const LayerNormalizationOptions& options)
-      : LayerImpl(options.name, {.can_be_captured = true}), options_(options) {
+      : LayerImpl(options.name, {.can_be_captured = true, .supports_masking = true}), options_(options) {
     require(options.epsilon > 0, "LayerNormalization needs an epsilon above 0, got {}", options.epsilon);
   }
 

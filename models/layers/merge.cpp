@@ -5,7 +5,9 @@
 #include <vector>
 
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/op/broadcast.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
@@ -25,11 +27,21 @@ void list(LayerConfig& config, ConcatenateOptions& options) {
 
 void list(LayerConfig&, NoOptions&) {}
 
+/// y = op(op(parts[0], parts[1]), parts[2]) ...
+template <Tensor (*op)(const Tensor&, const Tensor&)>
+Tensor folded(std::span<const Tensor> parts) {
+  Tensor y = op(parts[0], parts[1]);
+  for (const Tensor& part : parts.subspan(2)) y = op(y, part);
+  return y;
+}
+
 class ConcatenateImpl final : public LayerImpl {
  public:
   explicit ConcatenateImpl(const ConcatenateOptions& options)
-      : LayerImpl(options.name,
-                  {.can_compute_in_bf16 = true, .can_be_captured = true, .joins_last_axis = options.axis == -1}),
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true,
+                                 .can_be_captured = true,
+                                 .joins_last_axis = options.axis == -1,
+                                 .supports_masking = true}),
         axis_(options.axis) {
     require(axis_ != 0, "Concatenate joins any axis but the batch axis, 0");
   }
@@ -53,17 +65,40 @@ class ConcatenateImpl final : public LayerImpl {
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return concat(inputs, axis_); }
+
+  /// Along the last axis, the steps that some input does not mask; along another one, the joined masks. Inputs without
+  /// a mask count as not masked.
+  Tensor compute_mask(std::span<const Tensor> inputs, std::span<const Tensor> masks) const override {
+    std::vector<Tensor> parts;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const Shape& shape = inputs[i].shape();
+      const Shape steps(std::span(shape.begin(), shape.end() - 1));
+      parts.push_back(masks[i].defined() ? masks[i] : Tensor::full(steps, 1, DType::boolean));
+      require(parts[i].shape() == steps, "Concatenate takes a mask {} of an input {}, got {}", steps, shape, masks[i]);
+    }
+    const int last = inputs[0].rank() - 1;
+    return axis_ == -1 || axis_ == last ? folded<logical_or>(parts) : concat(parts, axis_ < 0 ? axis_ + 1 : axis_);
+  }
+
   void describe(LayerConfig& config) const override { write_options(config, list, ConcatenateOptions{.axis = axis_}); }
 
  private:
   int axis_;
 };
 
-/// y = op(op(parts[0], parts[1]), parts[2]) ...
+/// As folded(), of the parts that are not masked at a time step (`masks`: as LayerCall::masks), or of all if all are.
 template <Tensor (*op)(const Tensor&, const Tensor&)>
-Tensor folded(std::span<const Tensor> parts) {
-  Tensor y = op(parts[0], parts[1]);
-  for (const Tensor& part : parts.subspan(2)) y = op(y, part);
+Tensor folded_unmasked(std::span<const Tensor> parts, std::span<const Tensor> masks) {
+  const auto mask_of = [&](std::size_t i) { return masks[i].defined() ? expand_dims(masks[i], -1) : Tensor(); };
+  Tensor y = parts[0];
+  Tensor mask = mask_of(0);
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const Tensor own = mask_of(i);
+    const Tensor x = own.defined() ? where(own, parts[i], y) : parts[i];
+    if (mask.defined()) y = where(mask, y, x);
+    mask = mask.defined() && own.defined() ? logical_or(mask, own) : Tensor();
+    y = op(y, x);
+  }
   return y;
 }
 
@@ -77,6 +112,8 @@ Tensor mean_of(std::span<const Tensor> parts) { return sum_of(parts) / static_ca
 struct Merge {
   const char* class_name;
   Tensor (*combine)(std::span<const Tensor> parts);  ///< parts of one rank
+  /// As `combine`, without the parts that are masked; null if masks make no difference.
+  Tensor (*combine_unmasked)(std::span<const Tensor> parts, std::span<const Tensor> masks) = nullptr;
   bool is_add = false;
   bool takes_two = false;  ///< and no more
 };
@@ -85,7 +122,9 @@ struct Merge {
 class MergeImpl final : public LayerImpl {
  public:
   MergeImpl(const Merge& merge, std::string name)
-      : LayerImpl(std::move(name), {.can_compute_in_bf16 = true, .can_be_captured = true, .is_add = merge.is_add}),
+      : LayerImpl(
+            std::move(name),
+            {.can_compute_in_bf16 = true, .can_be_captured = true, .is_add = merge.is_add, .supports_masking = true}),
         merge_(merge) {}
 
   std::string_view class_name() const override { return merge_.class_name; }
@@ -98,12 +137,21 @@ class MergeImpl final : public LayerImpl {
     return result;
   }
 
-  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     int rank = 0;
     for (const Tensor& x : inputs) rank = std::max(rank, x.rank());
     std::vector<Tensor> parts;
     for (const Tensor& x : inputs) parts.push_back(of_rank(rank, x));
+    if (merge_.combine_unmasked != nullptr && !call.masks.empty()) return merge_.combine_unmasked(parts, call.masks);
     return merge_.combine(parts);
+  }
+
+  /// The steps that some input does not mask; none if an input has no mask.
+  Tensor compute_mask(std::span<const Tensor>, std::span<const Tensor> masks) const override {
+    Tensor mask = masks[0];
+    for (const Tensor& other : masks.subspan(1))
+      mask = mask.defined() && other.defined() ? logical_or(mask, other) : Tensor();
+    return mask;
   }
 
   void describe(LayerConfig& config) const override { write_options(config, list, NoOptions()); }
@@ -141,12 +189,16 @@ Average::Average(std::string name)
 Average Average::from_config(LayerConfig& config) { return Average(read_options<NoOptions>(config, list).name); }
 
 Maximum::Maximum(std::string name)
-    : Layer(std::make_shared<MergeImpl>(Merge{.class_name = "Maximum", .combine = folded<maximum>}, std::move(name))) {}
+    : Layer(std::make_shared<MergeImpl>(
+          Merge{.class_name = "Maximum", .combine = folded<maximum>, .combine_unmasked = folded_unmasked<maximum>},
+          std::move(name))) {}
 
 Maximum Maximum::from_config(LayerConfig& config) { return Maximum(read_options<NoOptions>(config, list).name); }
 
 Minimum::Minimum(std::string name)
-    : Layer(std::make_shared<MergeImpl>(Merge{.class_name = "Minimum", .combine = folded<minimum>}, std::move(name))) {}
+    : Layer(std::make_shared<MergeImpl>(
+          Merge{.class_name = "Minimum", .combine = folded<minimum>, .combine_unmasked = folded_unmasked<minimum>},
+          std::move(name))) {}
 
 Minimum Minimum::from_config(LayerConfig& config) { return Minimum(read_options<NoOptions>(config, list).name); }
 

@@ -52,7 +52,8 @@ class RescalingImpl final : public LayerImpl {
  public:
   explicit RescalingImpl(const RescalingLayerOptions& options)
       : LayerImpl(options.name, {.can_compute_in_bf16 = options.scale.size() == 1 && options.offset.size() == 1,
-                                 .can_be_captured = true}),
+                                 .can_be_captured = true,
+                                 .supports_masking = true}),
         options_(options) {
     require(!options.scale.empty() && !options.offset.empty(), "Rescaling needs a scale and an offset");
     require(are_finite(options.scale) && are_finite(options.offset),
@@ -95,7 +96,7 @@ class RescalingImpl final : public LayerImpl {
 class NormalizationImpl final : public LayerImpl {
  public:
   explicit NormalizationImpl(const NormalizationOptions& options)
-      : LayerImpl(options.name, {.can_be_captured = true}), options_(options) {
+      : LayerImpl(options.name, {.can_be_captured = true, .supports_masking = true}), options_(options) {
     require(options.mean.size() == options.variance.size(),
             "Normalization needs as many means as variances, or neither, got {} and {}", options.mean.size(),
             options.variance.size());

@@ -9,6 +9,7 @@
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/random/dropout.h>
 #include <lockstep/kernels/recurrence/composed_recurrence.h>
+#include <lockstep/kernels/recurrence/masked_recurrence.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/models/layers/layer_checks.h>
@@ -54,8 +55,8 @@ void list_recurrent(LayerConfig& config, Options& options) {
   config.option("bias_constraint", options.bias_constraint);
   config.option("dropout", options.dropout);
   config.option("recurrent_dropout", options.recurrent_dropout);
-  // zero_output_for_mask has no effect, since there are no masks.
-  for (const char* key : {"unroll", "seed", "implementation", "zero_output_for_mask"}) config.passed_over(key);
+  config.option("zero_output_for_mask", options.zero_output_for_mask);
+  for (const char* key : {"unroll", "seed", "implementation"}) config.passed_over(key);
 }
 
 /// A recurrent layer as Bidirectional uses it.
@@ -66,7 +67,8 @@ class RecurrentLayerImpl : public LayerImpl {
   virtual bool go_backwards() const = 0;
   virtual bool return_sequences() const = 0;
   ///@}
-  /// A layer of the same options that is not built, of this name and direction.
+  /// A layer of the same options that is not built, of this name and direction. As in Keras, its results of masked
+  /// steps are 0 if it returns sequences.
   virtual std::shared_ptr<RecurrentLayerImpl> copy(std::string name, bool go_backwards) const = 0;
 
  protected:
@@ -80,7 +82,7 @@ class RecurrentImpl final : public RecurrentLayerImpl {
  public:
   /// Throws InvalidArgument for units below 1 and rates of dropout outside [0, 1).
   RecurrentImpl(const char* class_name, RecurrentOps ops, int gates, const Shape& bias_shape, const Options& options)
-      : RecurrentLayerImpl(options.name),
+      : RecurrentLayerImpl(options.name, {.supports_masking = true}),
         class_name_(class_name),
         ops_(ops),
         gates_(gates),
@@ -107,15 +109,21 @@ class RecurrentImpl final : public RecurrentLayerImpl {
 
   /// x (n, time, features) -> (n, time, units) with return_sequences, else (n, units).
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
-    const RecurrenceOptions options = formula();
-    const RecurrenceOptions usual{.go_backwards = options.go_backwards, .return_sequences = options.return_sequences};
     const RecurrentDropout dropout = call.mode == Mode::train ? draw_dropout(inputs[0]) : RecurrentDropout();
-    if (ops_.usual == nullptr || !options_.use_bias || options != usual || dropout.state.defined())
-      return ops_.composed(inputs[0], kernel_.value(), recurrent_kernel_.value(), value_if_any(bias_), options,
-                           dropout);
-    Tensor x = dropout.input.defined() ? inputs[0] * dropout.input : inputs[0];
-    if (options.go_backwards) x = flip(x, {1});
-    return ops_.usual(x, kernel_.value(), recurrent_kernel_.value(), bias_.value(), options.return_sequences);
+    const Tensor mask = call.mask(0);
+    if (!mask.defined()) return over_time(inputs[0], formula(), dropout);
+    RecurrenceOptions forward = formula();
+    forward.go_backwards = false;
+    forward.return_sequences = true;
+    const auto in_order = [&](const Tensor& x) { return options_.go_backwards ? flip(x, {1}) : x; };
+    return masked_recurrence(
+        in_order(inputs[0]), in_order(mask),
+        {.return_sequences = options_.return_sequences, .zero_output_for_mask = options_.zero_output_for_mask},
+        [&](const Tensor& x) { return over_time(x, forward, dropout); });
+  }
+
+  Tensor compute_mask(std::span<const Tensor>, std::span<const Tensor> masks) const override {
+    return options_.return_sequences ? masks[0] : Tensor();
   }
 
   void describe(LayerConfig& config) const override { write_options(config, list_recurrent<Options>, options_); }
@@ -131,6 +139,7 @@ class RecurrentImpl final : public RecurrentLayerImpl {
     Options options = options_;
     options.name = std::move(name);
     options.go_backwards = go_backwards;
+    options.zero_output_for_mask = options.return_sequences;
     auto copy = std::make_shared<RecurrentImpl>(class_name_, ops_, gates_, bias_shape_, options);
     copy->set_trainable(trainable());
     copy->set_dtype_policy(dtype_policy());
@@ -138,6 +147,15 @@ class RecurrentImpl final : public RecurrentLayerImpl {
   }
 
  private:
+  Tensor over_time(Tensor x, const RecurrenceOptions& options, const RecurrentDropout& dropout) const {
+    const RecurrenceOptions usual{.go_backwards = options.go_backwards, .return_sequences = options.return_sequences};
+    if (ops_.usual == nullptr || !options_.use_bias || options != usual || dropout.state.defined())
+      return ops_.composed(x, kernel_.value(), recurrent_kernel_.value(), value_if_any(bias_), options, dropout);
+    if (dropout.input.defined()) x = x * dropout.input;
+    if (options.go_backwards) x = flip(x, {1});
+    return ops_.usual(x, kernel_.value(), recurrent_kernel_.value(), bias_.value(), options.return_sequences);
+  }
+
   RecurrenceOptions formula() const {
     RecurrenceOptions formula{.activation = options_.activation,
                               .go_backwards = options_.go_backwards,

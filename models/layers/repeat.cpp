@@ -24,7 +24,10 @@ void list(LayerConfig& config, UpSampling2DOptions& options) {
 class IdentityImpl final : public LayerImpl {
  public:
   explicit IdentityImpl(std::string name)
-      : LayerImpl(std::move(name), {.can_compute_in_bf16 = true, .can_be_captured = true, .may_return_input = true}) {}
+      : LayerImpl(std::move(name), {.can_compute_in_bf16 = true,
+                                    .can_be_captured = true,
+                                    .may_return_input = true,
+                                    .supports_masking = true}) {}
 
   std::string_view class_name() const override { return "Identity"; }
   Shape output_shape(std::span<const Shape> inputs) const override { return only_input(class_name(), inputs); }

@@ -14,8 +14,9 @@ struct SimpleRnnOptions {
   ///@{
   /// Keras' arguments of these names, with its defaults where it has any.
   std::int64_t units = 0;
-  bool return_sequences = false;  ///< returns h of every time step instead of the last one
-  bool go_backwards = false;      ///< runs from the last time step to the first
+  bool return_sequences = false;      ///< returns h of every time step instead of the last one
+  bool go_backwards = false;          ///< runs from the last time step to the first
+  bool zero_output_for_mask = false;  ///< results of masked steps are 0 instead of the last result before them
   Activation activation = Activation::tanh;
   bool use_bias = true;
   SeededInitializer kernel_initializer = glorot_uniform;

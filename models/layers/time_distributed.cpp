@@ -33,7 +33,8 @@ class TimeDistributedImpl final : public LayerImpl {
   TimeDistributedImpl(std::string name, const std::shared_ptr<LayerImpl>& layer)
       : LayerImpl(std::move(name), {.can_compute_in_bf16 = layer->traits().can_compute_in_bf16,
                                     .can_be_captured = layer->traits().can_be_captured,
-                                    .looks_up_rows = layer->traits().looks_up_rows}),
+                                    .looks_up_rows = layer->traits().looks_up_rows,
+                                    .supports_masking = true}),
         layer_(layer) {}
 
   std::string_view class_name() const override { return "TimeDistributed"; }

@@ -132,9 +132,25 @@ def attention():
     return keras.Model([queries, values, marks], layers.Dense(3)(layers.Flatten()(layers.Add()([x, z]))))
 
 
+def masked():
+    """Masks that are made, used, joined and passed on."""
+    sequence = keras.Input((7, 2))
+    masked = layers.Masking(0.0)(layers.ReLU()(sequence))
+    a = layers.LSTM(4, return_sequences=True)(masked)
+    b = layers.Bidirectional(layers.GRU(3, return_sequences=True))(masked)
+    c = layers.Concatenate()([a, b])
+    d = layers.MultiHeadAttention(2, 3)(c, c)
+    e = layers.LayerNormalization()(layers.Dropout(0.25)(layers.Add()([c, d])))
+    f = layers.TimeDistributed(layers.Dense(10, activation="tanh"))(e)
+    g = layers.LSTM(10, return_sequences=True, zero_output_for_mask=True)(masked)
+    h = layers.SimpleRNN(4, go_backwards=True)(layers.Maximum()([f, g]))
+    both = layers.Concatenate(axis=1)([masked, sequence])
+    return keras.Model(sequence, layers.Dense(3)(layers.Concatenate()([h, layers.GRU(4)(both)])))
+
+
 MODELS = {"preprocessing": preprocessing, "borders": borders, "merges": merges, "images": images,
           "sequences": sequences, "wrapped": wrapped, "all_activations": all_activations, "products": products,
-          "steps": steps, "attention": attention}
+          "steps": steps, "attention": attention, "masked": masked}
 
 if __name__ == "__main__":
     keras_interop.main(MODELS)

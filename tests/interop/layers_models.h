@@ -18,6 +18,7 @@
 #include <lockstep/models/layers/gru.h>
 #include <lockstep/models/layers/layer_normalization.h>
 #include <lockstep/models/layers/lstm.h>
+#include <lockstep/models/layers/masking.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/preprocessing.h>
@@ -172,6 +173,21 @@ inline Model attention_model() {
   return {{queries, values, marks}, Dense({.units = 3})(Flatten()(Add()({x, z})))};
 }
 
+inline Model masked_model() {
+  const Symbol sequence = Input({7, 2});
+  const Symbol masked = Masking({.mask_value = 0})(ReLU()(sequence));
+  const Symbol a = LSTM({.units = 4, .return_sequences = true})(masked);
+  const Symbol b = Bidirectional(GRU({.units = 3, .return_sequences = true}))(masked);
+  const Symbol c = Concatenate()({a, b});
+  const Symbol d = MultiHeadAttention({.num_heads = 2, .key_dim = 3})(c, c);
+  const Symbol e = LayerNormalization()(Dropout({.rate = 0.25})(Add()({c, d})));
+  const Symbol f = TimeDistributed(Dense({.units = 10, .activation = Activation::tanh}))(e);
+  const Symbol g = LSTM({.units = 10, .return_sequences = true, .zero_output_for_mask = true})(masked);
+  const Symbol h = SimpleRNN({.units = 4, .go_backwards = true})(Maximum()({f, g}));
+  const Symbol both = Concatenate({.axis = 1})({masked, sequence});
+  return {sequence, Dense({.units = 3})(Concatenate()({h, GRU({.units = 4})(both)}))};
+}
+
 /// The model for a case of layers_interop.py, if it is one.
 inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "images") return images_model();
@@ -184,6 +200,7 @@ inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "products") return products_model();
   if (name == "steps") return steps_model();
   if (name == "attention") return attention_model();
+  if (name == "masked") return masked_model();
   return {};
 }
 

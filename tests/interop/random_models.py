@@ -183,7 +183,8 @@ class Generator:
         """A class and its options for a layer that can be called with such an input."""
         draw = self.draw
         if ids:
-            return "Embedding", {"input_dim": IDS, "output_dim": draw.whole(1, 5), **self.weight_options("embeddings")}
+            return "Embedding", {"input_dim": IDS, "output_dim": draw.whole(1, 5), **self.weight_options("embeddings"),
+                                 "mask_zero": not self.trainings and draw.chance(0.4)}
         dense = ("Dense", {"units": draw.whole(1, 6), **self.bias_options("kernel")})
         choices = [dense] * (5 if len(shape) == 1 else 1)
         if len(shape) == 3:
@@ -218,6 +219,11 @@ class Generator:
         number = draft.finish()
         self.ids = draft.ids  # finally, of the outermost model
         return number
+
+
+def has_mask(symbol):
+    """Softmax takes the mask of a sequence for one of its elements, so it, and models that may hold one, get none."""
+    return getattr(symbol, "_keras_mask", None) is not None
 
 
 class Draft:
@@ -292,6 +298,8 @@ class Draft:
                 reach = [(k - 1) * d + 1 for k, d in zip(kernel, options.get("dilation_rate", [1, 1]))]
                 if any(r > size for r, size in zip(reach, shape)):
                     continue
+            if class_name == "Softmax" and has_mask(result[1]):
+                continue
             if class_name == "ZeroPadding2D" and np.prod(shape) > MOST_ELEMENTS / 4:
                 continue
             break
@@ -300,6 +308,8 @@ class Draft:
         self.call_layer(class_name, options, result)
 
     def call_model(self, from_results):
+        if any(has_mask(result[1]) for result in from_results):
+            return self.call_new(from_results[0])
         shapes = [([0] if result[2] else []) + self.shape(result[1]) for result in from_results]
         number = self.generator.model(self.depth + 1, shapes, self.taken)
         self.generator.inputs_of[number] = shapes
@@ -307,6 +317,8 @@ class Draft:
 
     def may_be_called_again(self, number, result):
         entry = self.generator.pool[number]
+        if has_mask(result[1]) and ("model" in entry or entry["class"] == "Softmax"):
+            return False
         if "model" in entry:
             return self.generator.inputs_of[number] == [([0] if result[2] else []) + self.shape(result[1])]
         if entry["config"].get("activation") == "exponential":  # exceeds f32

@@ -24,7 +24,7 @@ extern std::int64_t n;
 extern Dataset train, test;
 extern DistributedBatch batch;
 extern Layer shared_lstm;
-extern Symbol tweet, sequence, memory, marks;
+extern Symbol tweet, sequence, memory, marks, ids, readings;
 extern Estimator::InputFunction input_fn, eval_input_fn;
 extern int epochs;
 

@@ -18,6 +18,7 @@
 #include <lockstep/models/layers/layer_normalization.h>
 #include <lockstep/models/layers/layer_registry.h>
 #include <lockstep/models/layers/lstm.h>
+#include <lockstep/models/layers/masking.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/preprocessing.h>
@@ -191,6 +192,9 @@ std::vector<Layer> unusual_layers() {
               .kernel_regularizer = L1(0.5),
               .name = "conv1d"}),
       Dot({.axes = {2, 1}, .normalize = true, .name = "dot"}),
+      Masking({.mask_value = -1, .name = "masking"}),
+      Embedding({.input_dim = 5, .output_dim = 2, .mask_zero = true, .name = "masked_embedding"}),
+      GRU({.units = 2, .return_sequences = true, .zero_output_for_mask = true, .name = "zeroed_gru"}),
       Dot({.axes = {-1}, .name = "dot_of_one_axis"}),
       MultiHeadAttention({.num_heads = 2,
                           .key_dim = 3,

@@ -26,6 +26,7 @@
 #include <lockstep/models/layers/gru.h>
 #include <lockstep/models/layers/layer_normalization.h>
 #include <lockstep/models/layers/lstm.h>
+#include <lockstep/models/layers/masking.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/preprocessing.h>
@@ -108,6 +109,7 @@ std::vector<Case> cases() {
        make<MultiHeadAttention>(MultiHeadAttentionOptions{.num_heads = 2, .key_dim = 4, .use_bias = false}),
        {{5, 12}, {7, 12}}},
       {"LayerNormalization", make<LayerNormalization>(LayerNormalizationOptions{}), {{5, 12}}, true},
+      {"Masking", make<Masking>(MaskingOptions{}), {{5, 3}}},
       {"LSTM", make<LSTM>(LstmOptions{.units = 4}), {{5, 3}}, true},
       {"GRU", make<GRU>(GruOptions{.units = 4, .return_sequences = true}), {{5, 3}}, true},
       {"Embedding", make<Embedding>(EmbeddingOptions{.input_dim = 400, .output_dim = 3}), {{5}}, true, true},

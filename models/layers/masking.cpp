@@ -1,0 +1,54 @@
+#include "lockstep/models/layers/masking.h"
+
+#include <cmath>
+
+#include <lockstep/kernels/array/comparison.h>
+#include <lockstep/kernels/array/shapes.h>
+#include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_config.h>
+
+namespace lockstep {
+namespace {
+
+void list(LayerConfig& config, MaskingOptions& options) { config.option("mask_value", options.mask_value); }
+
+class MaskingImpl final : public LayerImpl {
+ public:
+  explicit MaskingImpl(const MaskingOptions& options)
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .supports_masking = true, .makes_masks = true}),
+        options_(options) {
+    require(std::isfinite(options.mask_value), "Masking needs a finite mask_value, got {}", options.mask_value);
+  }
+
+  std::string_view class_name() const override { return "Masking"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& input = only_input(class_name(), inputs);
+    require(input.rank() >= 2, "Masking takes sequences (time, features), got {}", input);
+    return input;
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    return where(expand_dims(mask_of(inputs[0]), -1), inputs[0], 0);
+  }
+
+  Tensor compute_mask(std::span<const Tensor> inputs, std::span<const Tensor>) const override {
+    return mask_of(inputs[0]);
+  }
+
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ private:
+  Tensor mask_of(const Tensor& x) const { return any(not_equal(x, options_.mask_value), {-1}); }
+
+  MaskingOptions options_;
+};
+
+}  // namespace
+
+Masking::Masking(const MaskingOptions& options) : Layer(std::make_shared<MaskingImpl>(options)) {}
+
+Masking Masking::from_config(LayerConfig& config) { return Masking(read_options<MaskingOptions>(config, list)); }
+
+}  // namespace lockstep

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include <lockstep/models/layers/layer.h>
+#include <lockstep/runtime/core/defaults.h>
+
+namespace lockstep {
+
+/// Masking's options, by Keras' names.
+struct MaskingOptions {
+  double mask_value = 0;  ///< a step all of whose features have this value is masked
+  /// Name of the layer; if empty, the model derives one from the class name.
+  std::string name{};
+};
+
+/// Keras' Masking: masks time steps of sequences (time, features), and sets the features of masked steps to 0. Layers
+/// with LayerTraits::supports_masking skip these steps or pass the mask on.
+struct Masking : Layer {
+  /// Throws InvalidArgument for a mask_value that is not finite.
+  explicit Masking(const MaskingOptions& options = {});
+  /// Lets `Masking({})` mean the defaults.
+  explicit Masking(Defaults) : Masking() {}
+  /// Makes the layer from the options in a file.
+  static Masking from_config(LayerConfig& config);
+};
+
+}  // namespace lockstep
