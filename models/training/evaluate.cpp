@@ -82,8 +82,10 @@ Logs Model::evaluate(const Dataset& batches) {
     const auto replicas = strategy().run(
         [&](const Batch& local) {
           const NoGradientScope not_recorded;
-          const std::vector<Tensor> y_preds = network().run(local.inputs, Mode::inference);
-          return batch_totals(compiled.outputs, local, y_preds, batch_losses(compiled.outputs, local, y_preds));
+          Predictions predictions{.global_size = batch.global_size()};
+          predictions.y_preds = network().run(local.inputs, Mode::inference, &predictions.masks);
+          return batch_totals(compiled.outputs, local, predictions.y_preds,
+                              batch_losses(compiled.outputs, local, predictions));
         },
         batch);
     for (const Totals& replica : replicas.local_results()) totals += replica;

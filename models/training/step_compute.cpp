@@ -1,5 +1,7 @@
 #include "lockstep/models/training/step_compute.h"
 
+#include <utility>
+
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/losses/average_loss.h>
 #include <lockstep/runtime/trace/step_clock.h>
@@ -8,8 +10,10 @@ namespace lockstep {
 
 Forward StepCompute::forward(const Batch& local, std::int64_t global_size) const {
   const PhaseTimer timer(Phase::compute);
-  Forward forward{.y_preds = network_.run(local.inputs, Mode::train)};
-  forward.losses = batch_losses(outputs_, local, forward.y_preds);
+  Predictions predictions{.global_size = global_size};
+  predictions.y_preds = network_.run(local.inputs, Mode::train, &predictions.masks);
+  Forward forward{.losses = batch_losses(outputs_, local, predictions)};
+  forward.y_preds = std::move(predictions.y_preds);
   forward.penalty = network_.regularization_loss();
   forward.loss = forward.losses.loss / static_cast<double>(global_size);
   if (forward.penalty.defined()) forward.loss = forward.loss + scale_regularization_loss(forward.penalty);

@@ -12,6 +12,7 @@
 #include <lockstep/models/losses/by_example.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/core/logging.h>
+#include <lockstep/strategy/core/replica_context.h>
 
 namespace lockstep {
 namespace {
@@ -31,6 +32,45 @@ Tensor weighted_loss(const Loss& loss, const Tensor& y_true, const Tensor& y_pre
           weight);
   const Tensor by_example = reshape(weight, losses.shape());
   return sum(losses * (weight.dtype() == DType::f32 ? by_example : cast(by_example, DType::f32)));
+}
+
+/// x (n, time, ...) as (n time, ...), or (n time, 1) without further axes.
+Tensor steps_of(const Tensor& x) {
+  Shape shape{x.dim(0) * x.dim(1)};
+  for (int axis = 2; axis < x.rank(); ++axis) shape.push_back(x.dim(axis));
+  if (x.rank() == 2) shape.push_back(1);
+  return reshape(x, shape);
+}
+
+/// As steps_of, with the logits that losses look for.
+Tensor predicted_steps(const Tensor& y_pred) {
+  Tensor steps = steps_of(y_pred);
+  for (const char* activation : {"softmax", "sigmoid"})
+    if (const Tensor logits = y_pred.origin(activation); logits.defined())
+      steps = steps.with_origin(activation, steps_of(logits));
+  return steps;
+}
+
+/// As weighted_loss, of the steps that `mask` (n, time) keeps. It is scaled so that its sum over the replicas, divided
+/// by `global_size`, is the mean over the steps that the masks of all replicas keep.
+Tensor masked_loss(const Loss& loss, const Tensor& y_true, const Tensor& y_pred, const Tensor& weight,
+                   const Tensor& mask, std::int64_t global_size) {
+  const Shape& steps = mask.shape();
+  require(y_true.rank() >= 2 && y_true.dim(0) == steps[0] && y_true.dim(1) == steps[1],
+          "{}: an output with a mask {} needs a target for each time step, got {}", loss.name(), steps, y_true);
+  const Tensor kept = cast(mask, DType::f32);
+  const Tensor count = [&] {
+    const NoGradientScope not_recorded;
+    return maximum(get_replica_context().all_reduce(ReduceOp::sum, sum(kept)), 1);
+  }();
+  Tensor weights = kept;
+  if (weight.defined()) {
+    require(weight.elements() == steps[0], "{} examples need as many sample weights, got {}", steps[0], weight);
+    weights = kept * cast(reshape(weight, {steps[0], 1}), DType::f32);
+  }
+  const Tensor total =
+      weighted_loss(loss, steps_of(y_true), predicted_steps(y_pred), reshape(weights, {mask.elements()}));
+  return total * static_cast<double>(global_size) / count;
 }
 
 void check_targets(const Batch& batch, std::size_t outputs) {
@@ -149,14 +189,18 @@ Logs Totals::results(const std::vector<CompiledOutput>& outputs) const {
 }
 
 BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch& batch,
-                         const std::vector<Tensor>& y_preds) {
+                         const Predictions& predictions) {
   check_targets(batch, outputs.size());
   BatchLosses losses;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     losses.by_output.emplace_back();
     if (!outputs[i].loss) continue;
     const double loss_weight = outputs[i].loss_weight;
-    const Tensor loss = weighted_loss(*outputs[i].loss, batch.targets[i], y_preds[i], batch.sample_weight(i));
+    const auto& [y_preds, masks, global_size] = predictions;
+    const Tensor weight = batch.sample_weight(i);
+    const Tensor loss = masks[i].defined()
+                            ? masked_loss(*outputs[i].loss, batch.targets[i], y_preds[i], weight, masks[i], global_size)
+                            : weighted_loss(*outputs[i].loss, batch.targets[i], y_preds[i], weight);
     losses.by_output[i] = loss;
     const Tensor part = loss_weight == 1 ? loss : loss * loss_weight;
     losses.loss = losses.loss.defined() ? losses.loss + part : part;

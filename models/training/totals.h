@@ -42,11 +42,19 @@ struct BatchLosses {
   std::vector<Tensor> by_output{};  ///< by output, the sum of its loss, a scalar; undefined for one without a loss
 };
 
-/// The losses of the model's outputs for a batch; each example's loss is multiplied by its sample weight. Throws
-/// InvalidArgument if the number of targets is not that of outputs, if a loss does not give one value per example, and
-/// for sample weights that do not fit.
+/// The predictions of a network for a replica's part of a global batch.
+struct Predictions {
+  std::vector<Tensor> y_preds{};  ///< by output
+  std::vector<Tensor> masks{};    ///< by output, as Network::run returns them
+  std::int64_t global_size = 0;   ///< examples of the global batch
+};
+
+/// The losses of the model's outputs for a batch; each example's loss is multiplied by its sample weight. As in Keras,
+/// the loss of an output with a mask is the mean over the time steps that count; it is taken over the global batch, so
+/// all replicas must call this function. Throws InvalidArgument if the number of targets is not that of outputs, if a
+/// loss does not give one value per example, and for sample weights that do not fit.
 BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch& batch,
-                         const std::vector<Tensor>& y_preds);
+                         const Predictions& predictions);
 /// Warns if a cross-entropy without from_logits gets predictions outside [0, 1], which are probably logits, and if one
 /// with from_logits gets the result of a softmax or sigmoid.
 void warn_of_wrong_from_logits(const std::vector<CompiledOutput>& outputs, const std::vector<Tensor>& y_preds);
