@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/layers/attention.h>
+#include <lockstep/models/serialization/mask_operations.h>
+#include <lockstep/models/serialization/operations.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
@@ -51,8 +53,6 @@ void read_arguments(const std::string& layer, const Json& arguments, ParsedCall&
   }
 }
 
-bool is_tensor(const Json& value) { return value.is_object() && value.value("class_name", "") == "__keras_tensor__"; }
-
 /// Adds the tensors in the arguments of a call in Keras 3's form.
 void add_tensors(const ParsedLayer& called, const Json& value, References& found) {
   const std::string& layer = called.name;
@@ -69,14 +69,6 @@ void add_tensors(const ParsedLayer& called, const Json& value, References& found
                         "formulas, only x + 1, 1 - x, x * 2 and x / 2 can be read; build the model of layers alone",
                         layer, called.class_name, value.dump());
   }
-}
-
-/// Whether a layer's object is that of an operation, which has none of the options that all layers have.
-bool is_operation(const Json& layer) {
-  const Json& options = layer.at("config");
-  return options.is_object() && !options.contains("trainable") && !options.contains("dtype") &&
-         !options.contains("layers") && layer.contains("inbound_nodes") && !layer["inbound_nodes"].empty() &&
-         layer["inbound_nodes"][0].is_object();
 }
 
 /// scale and offset of an operation of a tensor and a number; nothing for other operations.
@@ -256,7 +248,7 @@ class CallCounts {
 ParsedModel read_functional(const Json& config) {
   ParsedModel model{.name = config.value("name", "functional")};
   const CallCounts counts(config.at("layers"));
-  for (const Json& layer : config.at("layers")) {
+  for (const Json& layer : without_masks(config)) {
     model.layers.push_back(read_layer(layer));
     for (ParsedCall& call : model.layers.back().calls)
       for (ParsedReference& reference : call.inputs) counts.correct_call(reference);
