@@ -2,28 +2,13 @@
 
 #include <cmath>
 
+#include <lockstep/kernels/update/rule_on_gpus.h>
 #include <lockstep/kernels/update/update.h>
 #include <lockstep/runtime/core/host_device.h>
 
-// An optimizer's step for one element: computes the new parameter from the old one and the reduced gradient, and
-// updates the state in place. Each rule class has a fixed number of slots, so that loops over elements do not branch on
-// options that change which memory they access. The formulas and the order of operations are those of keras.optimizers
-// in Keras 3.
+// Functors of element_rule.h. The formulas and the order of operations are those of keras.optimizers in Keras 3.
 
 namespace lockstep {
-
-/// The gradient after scaling and clipping, as the rule gets it. NaN stays NaN.
-LOCKSTEP_HOST_DEVICE inline float scaled_and_clipped(const OptimizerStep& step, float gradient) {
-  gradient *= step.gradient_scale;
-  const float above = gradient < -step.clip_value ? -step.clip_value : gradient;
-  return above > step.clip_value ? step.clip_value : above;
-}
-
-LOCKSTEP_HOST_DEVICE inline float decayed(const OptimizerStep& step, float w) { return w - w * step.decay; }
-
-LOCKSTEP_HOST_DEVICE inline float averaged(const OptimizerStep& step, float average, float w) {
-  return step.average_momentum * average + (1 - step.average_momentum) * w;
-}
 
 struct SgdRule {
   static constexpr int slots = 0;
@@ -196,20 +181,15 @@ struct AdagradRule {
   AdagradStep s;
 };
 
-/// Calls f with the rule object of a step and returns its result.
-template <class F>
-auto visit_rule(const OptimizerStep::Rule& rule, F&& f) {
-  if (const auto* const sgd = std::get_if<SgdStep>(&rule))
-    return sgd->momentum == 0.0F ? f(SgdRule(*sgd)) : f(MomentumRule(*sgd));
-  if (const auto* const adam = std::get_if<AdamStep>(&rule))
-    return adam->amsgrad ? f(AmsgradRule(*adam)) : f(AdamRule(*adam));
-  if (const auto* const rmsprop = std::get_if<RmspropStep>(&rule)) {
-    if (rmsprop->momentum == 0.0F)
-      return rmsprop->centered ? f(CenteredRmspropRule(*rmsprop)) : f(RmspropRule(*rmsprop));
-    return rmsprop->centered ? f(CenteredRmspropMomentumRule(*rmsprop)) : f(RmspropMomentumRule(*rmsprop));
-  }
-  if (const auto* const adagrad = std::get_if<AdagradStep>(&rule)) return f(AdagradRule(*adagrad));
-  return f(LambDirectionRule(std::get<LambDirectionStep>(rule)));
-}
+LOCKSTEP_RULE_ON_GPUS(SgdRule)
+LOCKSTEP_RULE_ON_GPUS(MomentumRule)
+LOCKSTEP_RULE_ON_GPUS(AdamRule)
+LOCKSTEP_RULE_ON_GPUS(AmsgradRule)
+LOCKSTEP_RULE_ON_GPUS(LambDirectionRule)
+LOCKSTEP_RULE_ON_GPUS(RmspropRule)
+LOCKSTEP_RULE_ON_GPUS(CenteredRmspropRule)
+LOCKSTEP_RULE_ON_GPUS(RmspropMomentumRule)
+LOCKSTEP_RULE_ON_GPUS(CenteredRmspropMomentumRule)
+LOCKSTEP_RULE_ON_GPUS(AdagradRule)
 
 }  // namespace lockstep

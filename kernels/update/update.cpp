@@ -1,13 +1,12 @@
 #include "lockstep/kernels/update/update.h"
 
-#include <lockstep/kernels/update/optimizer_rules.h>
+#include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
 
 int state_slots(const OptimizerStep& step) {
-  const int average = step.average == OptimizerStep::Average::none ? 0 : 1;
-  return average + visit_rule(step.rule, [](const auto& rule) { return rule.slots; });
+  return step.rule->slots() + (step.average == StepOptions::Average::none ? 0 : 1);
 }
 
 void check_views(const OptimizerStep& step, const UpdateViews& views) {
@@ -17,10 +16,21 @@ void check_views(const OptimizerStep& step, const UpdateViews& views) {
   const auto slots = static_cast<std::size_t>(state_slots(step));
   require(views.state.size() == slots, "this update keeps {} state slots for a parameter, got {}", slots,
           views.state.size());
-  const auto* const adam = std::get_if<AdamStep>(&step.rule);
-  const auto* const lamb = std::get_if<LambDirectionStep>(&step.rule);
-  const std::int64_t t = adam ? adam->t : lamb ? lamb->t : 1;
-  require(t >= 1, "steps are counted from 1, got step {}", t);
+}
+
+void kernels::Update::on_cpu() const {
+  check_views(step, views);
+  step.rule->on_cpu(step, views);
+}
+
+void kernels::Update::on_host() const {
+  check_views(step, views);
+  step.rule->on_host(step, views);
+}
+
+void kernels::Update::on_gpu() const {
+  check_views(step, views);
+  step.rule->on_gpu(step, views);
 }
 
 }  // namespace lockstep

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
-#include <variant>
+#include <utility>
 
 // Kernels on flat f32 memory that read every replica's gradients and write every replica's parameters: the reduction
 // and the optimizer's step in one pass. They do not use tensors, so that memory of other frameworks can be updated,
@@ -83,16 +83,8 @@ struct LambDirectionStep {
   ///@}
 };
 
-/// One step of an optimizer: a rule, and the options that all rules share.
-struct OptimizerStep {
-  /// The formula and its constants.
-  using Rule = std::variant<SgdStep, AdamStep, RmspropStep, AdagradStep, LambDirectionStep>;
-
-  /// The rule alone, without scaling, clipping, decay or average.
-  template <std::convertible_to<Rule> Of>
-  OptimizerStep(const Of& of) : rule(of) {}  // NOLINT: implicit, a rule alone is a step
-
-  Rule rule;                                                  ///< applied after scaling, clipping and decay
+/// What a step does besides its rule.
+struct StepOptions {
   float gradient_scale = 1;                                   ///< factor of the sum of the gradients
   float clip_value = std::numeric_limits<float>::infinity();  ///< the scaled gradient is clipped to +-clip_value
   float decay = 0;                                            ///< w -= decay * w before the rule
@@ -105,10 +97,47 @@ struct OptimizerStep {
   float average_momentum = 0.99F;  ///< in [0, 1]
 };
 
+/// The formula of a step with its constants, compiled for all devices. element_rule (element_rule.h) makes one from a
+/// functor.
+class UpdateRule {
+ public:
+  virtual ~UpdateRule() = default;
+  /// Number of slots, without the average.
+  virtual int slots() const = 0;
+  ///@{
+  /// As kernels::Update, with this rule. Precondition: check_views.
+  virtual void on_cpu(const StepOptions& options, const UpdateViews& views) const = 0;
+  virtual void on_host(const StepOptions& options, const UpdateViews& views) const = 0;
+  virtual void on_gpu(const StepOptions& options, const UpdateViews& views) const = 0;
+  ///@}
+};
+
+///@{
+/// The rule of a step. Throws InvalidArgument unless t >= 1.
+std::shared_ptr<const UpdateRule> rule_of(const SgdStep& step);
+std::shared_ptr<const UpdateRule> rule_of(const AdamStep& step);
+std::shared_ptr<const UpdateRule> rule_of(const RmspropStep& step);
+std::shared_ptr<const UpdateRule> rule_of(const AdagradStep& step);
+std::shared_ptr<const UpdateRule> rule_of(const LambDirectionStep& step);
+///@}
+
+/// One step of an optimizer: a rule, and the options that all rules share.
+struct OptimizerStep : StepOptions {
+  ///@{
+  /// The rule alone, without scaling, clipping, decay or average.
+  OptimizerStep(std::shared_ptr<const UpdateRule> of) : rule(std::move(of)) {}  // NOLINT: implicit
+  template <class Of>
+  requires requires(const Of& of) { rule_of(of); }
+  OptimizerStep(const Of& of) : rule(rule_of(of)) {}  // NOLINT: implicit
+  ///@}
+
+  std::shared_ptr<const UpdateRule> rule;  ///< applied after scaling, clipping and decay
+};
+
 /// Number of state slots of a step, the average included.
 int state_slots(const OptimizerStep& step);
 
-/// Throws InvalidArgument unless the views have gradients, parameters and state_slots(step) slots, and t >= 1.
+/// Throws InvalidArgument unless the views have gradients, parameters and state_slots(step) slots.
 void check_views(const OptimizerStep& step, const UpdateViews& views);
 
 }  // namespace lockstep

@@ -50,8 +50,6 @@ struct Update {
   static constexpr const char* name = "update";
   static constexpr bool capturable = false;
   std::vector<Operand> operands() const;
-  template <class Executor>
-  void run(Executor& on) const;
   void on_host() const;
   void on_cpu() const;
   void on_gpu() const;

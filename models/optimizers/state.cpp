@@ -374,7 +374,7 @@ void Optimizer::State::update_along_directions(const ReplicaContext& context, co
         const double norm = std::sqrt(parameters[variable]) * (1 - static_cast<double>(step.decay));
         const double ratio = norm > 0 && directions[variable] > 0 ? norm / std::sqrt(directions[variable]) : 1;
         OptimizerStep own = step;
-        own.rule = SgdStep{.learning_rate = static_cast<float>(learning_rate_.at(done) * ratio)};
+        own.rule = rule_of(SgdStep{.learning_rate = static_cast<float>(learning_rate_.at(done) * ratio)});
         const auto average = views.state.subspan(rule_slots);
         launch(kernels::Update{own, {views.gradients, views.parameters, average, views.count}});
       });

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -108,21 +107,28 @@ double reference_rule(const LambDirectionStep& s, double, double g, std::vector<
 }
 
 /// A whole step, with the code around the rule as in keras/src/optimizers/base_optimizer.py.
-double reference_step(const OptimizerStep& step, double w, double g, std::vector<double>& slots) {
+template <class Rule>
+double reference_step(const Rule& rule, const StepOptions& step, double w, double g, std::vector<double>& slots) {
   const double most = step.clip_value;
   g = std::clamp(g * static_cast<double>(step.gradient_scale), -most, most);
   w -= w * static_cast<double>(step.decay);
-  w = std::visit([&](const auto& rule) { return reference_rule(rule, w, g, slots); }, step.rule);
+  w = reference_rule(rule, w, g, slots);
   if (step.average == OptimizerStep::Average::none) return w;
-  double& average = slots[static_cast<std::size_t>(state_slots(step)) - 1];
+  double& average = slots.back();
   const double momentum = step.average_momentum;
   average = momentum * average + (1 - momentum) * w;
   return step.average == OptimizerStep::Average::overwrite ? average : w;
 }
 
-/// `step_at(t)` gives the options of step t = 1, 2, ...
-void expect_reference(const std::function<OptimizerStep(int t)>& step_at) {
+/// `rule_at(t)` gives the rule of step t = 1, 2, ...; `set` its options.
+template <class RuleAt>
+void expect_reference(const RuleAt& rule_at, const std::function<void(StepOptions&, int t)>& set = {}) {
   const int steps = 5;
+  const auto step_at = [&](int t) {
+    OptimizerStep step(rule_at(t));
+    if (set) set(step, t);
+    return step;
+  };
   const auto slots_of = static_cast<std::size_t>(state_slots(step_at(1)));
   for (const std::size_t replicas : {1U, 2U, 5U}) {
     for (const std::int64_t n : {0, 1, 1500}) {
@@ -132,7 +138,7 @@ void expect_reference(const std::function<OptimizerStep(int t)>& step_at) {
       for (std::size_t i = 0; i < start.size(); ++i) {
         auto w = static_cast<double>(start[i]);
         std::vector<double> slots(slots_of);
-        for (int t = 1; t <= steps; ++t) w = reference_step(step_at(t), w, gradient_sum(problem, i), slots);
+        for (int t = 1; t <= steps; ++t) w = reference_step(rule_at(t), step_at(t), w, gradient_sum(problem, i), slots);
         const auto terms = static_cast<double>(replicas) + 1;  // the parameter and the gradients, each at most 1
         ASSERT_NEAR(static_cast<double>(problem.parameters[0][i]), w, tolerance(DType::f32, steps, terms));
       }
@@ -169,28 +175,24 @@ TEST(LambDirection, FollowsKeras) {
   expect_reference([](int t) { return LambDirectionStep{.epsilon = 1e-3F, .t = t}; });
 }
 
+template <class Rule>
+void expect_common_options(const Rule& rule) {
+  const auto rule_at = [&](int) { return rule; };
+  expect_reference(rule_at, [](StepOptions& step, int) { step.decay = 0.05F; });
+  expect_reference(rule_at, [](StepOptions& step, int) { step.gradient_scale = 0.25F; });
+  expect_reference(rule_at, [](StepOptions& step, int) { step.clip_value = 0.3F; });
+  expect_reference(rule_at, [](StepOptions& step, int t) {
+    step.gradient_scale = 0.5F;
+    step.clip_value = 0.2F;
+    step.decay = 0.1F;
+    step.average = t % 2 == 0 ? StepOptions::Average::overwrite : StepOptions::Average::keep;
+    step.average_momentum = t == 1 ? 0.0F : 0.75F;
+  });
+}
+
 TEST(Update, DoesWhatAllRulesHaveInCommon) {
-  const auto with = [](const OptimizerStep::Rule& rule, auto set) {
-    return [=](int t) {
-      OptimizerStep step(rule);
-      set(step, t);
-      return step;
-    };
-  };
-  const std::array<OptimizerStep::Rule, 2> rules{SgdStep{.learning_rate = 0.1F, .momentum = 0.9F},
-                                                 RmspropStep{.learning_rate = 0.01F, .epsilon = 1e-3F}};
-  for (const OptimizerStep::Rule& rule : rules) {
-    expect_reference(with(rule, [](OptimizerStep& step, int) { step.decay = 0.05F; }));
-    expect_reference(with(rule, [](OptimizerStep& step, int) { step.gradient_scale = 0.25F; }));
-    expect_reference(with(rule, [](OptimizerStep& step, int) { step.clip_value = 0.3F; }));
-    expect_reference(with(rule, [](OptimizerStep& step, int t) {
-      step.gradient_scale = 0.5F;
-      step.clip_value = 0.2F;
-      step.decay = 0.1F;
-      step.average = t % 2 == 0 ? OptimizerStep::Average::overwrite : OptimizerStep::Average::keep;
-      step.average_momentum = t == 1 ? 0.0F : 0.75F;
-    }));
-  }
+  expect_common_options(SgdStep{.learning_rate = 0.1F, .momentum = 0.9F});
+  expect_common_options(RmspropStep{.learning_rate = 0.01F, .epsilon = 1e-3F});
 }
 
 TEST(Update, LetsNanThroughTheClipping) {

@@ -1,6 +1,11 @@
 #include <gtest/gtest.h>
 
+#if defined(LOCKSTEP_EMULATED_GPU)
+#define LOCKSTEP_KERNELS_OF_GPUS  // also compiles the rules for the emulated GPU
+#endif
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/update/element_rule.h>
+#include <lockstep/kernels/update/optimizer_rules.h>
 #include <lockstep/kernels/update/update_kernels.h>
 
 #include "parity.h"
@@ -69,32 +74,35 @@ TEST(GridUpdate, RefusesWhatTheCpuRefuses) {
   EXPECT_THROW(grid(kernels::Update{SgdStep{}, UpdateViews{}}), InvalidArgument);
 }
 
-std::vector<OptimizerStep> steps() {
-  std::vector<OptimizerStep> result{SgdStep{},
-                                    SgdStep{.momentum = 0.9F},
-                                    SgdStep{.momentum = 0.9F, .nesterov = true},
-                                    AdamStep{.t = 3},
-                                    AdamStep{.amsgrad = true},
-                                    RmspropStep{},
-                                    RmspropStep{.centered = true},
-                                    RmspropStep{.momentum = 0.8F},
-                                    RmspropStep{.momentum = 0.8F, .centered = true},
-                                    AdagradStep{},
-                                    LambDirectionStep{}};
-  OptimizerStep all = AdamStep{};
+/// A step of each functor, with its name.
+std::vector<std::pair<std::string, OptimizerStep>> steps() {
+  std::vector<std::pair<std::string, OptimizerStep>> result{
+      {"sgd", element_rule(SgdRule(SgdStep{}))},
+      {"momentum", element_rule(MomentumRule(SgdStep{.momentum = 0.9F}))},
+      {"nesterov", element_rule(MomentumRule(SgdStep{.momentum = 0.9F, .nesterov = true}))},
+      {"adam", element_rule(AdamRule(AdamStep{.t = 3}))},
+      {"amsgrad", element_rule(AmsgradRule(AdamStep{.amsgrad = true}))},
+      {"rmsprop", element_rule(RmspropRule(RmspropStep{}))},
+      {"centered rmsprop", element_rule(CenteredRmspropRule(RmspropStep{.centered = true}))},
+      {"rmsprop with momentum", element_rule(RmspropMomentumRule(RmspropStep{.momentum = 0.8F}))},
+      {"centered rmsprop with momentum",
+       element_rule(CenteredRmspropMomentumRule(RmspropStep{.momentum = 0.8F, .centered = true}))},
+      {"adagrad", element_rule(AdagradRule(AdagradStep{}))},
+      {"lamb", element_rule(LambDirectionRule(LambDirectionStep{}))}};
+  OptimizerStep all = element_rule(AdamRule(AdamStep{}));
   all.gradient_scale = 0.5F;
   all.clip_value = 0.6F;
   all.decay = 0.01F;
   all.average = OptimizerStep::Average::keep;
-  result.push_back(all);
+  result.emplace_back("adam with an average", all);
   all.average = OptimizerStep::Average::overwrite;
-  result.push_back(all);
+  result.emplace_back("adam overwritten by an average", all);
   return result;
 }
 
 /// Updates all but the first `skipped` of 37 elements.
 void check_update(const OptimizerStep& step, std::size_t replicas, std::int64_t skipped) {
-  SCOPED_TRACE(fmt::format("rule {} of {} replicas from element {}", step.rule.index(), replicas, skipped));
+  SCOPED_TRACE(fmt::format("{} replicas from element {}", replicas, skipped));
   const std::int64_t n = 37;
   const Results gradients = of_replicas(replicas, n, DType::f32, 1);
   Results before(replicas, random_tensor({n}, 500));
@@ -114,12 +122,17 @@ void check_update(const OptimizerStep& step, std::size_t replicas, std::int64_t 
 }
 
 TEST(GridUpdate, AppliesEveryRuleToEveryCopy) {
-  for (const OptimizerStep& step : steps())
+  for (const auto& [name, step] : steps()) {
+    SCOPED_TRACE(name);
     for (const std::size_t replicas : replica_counts) check_update(step, replicas, 0);
+  }
 }
 
 TEST(GridUpdate, UpdatesMisalignedMemory) {
-  for (const OptimizerStep& step : steps()) check_update(step, 3, 1);
+  for (const auto& [name, step] : steps()) {
+    SCOPED_TRACE(name);
+    check_update(step, 3, 1);
+  }
 }
 
 }  // namespace

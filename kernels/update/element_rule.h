@@ -1,0 +1,66 @@
+#pragma once
+
+#include <memory>
+
+#include <lockstep/kernels/executor/host_executor.h>
+#include <lockstep/kernels/update/rule_on_gpus.h>
+#include <lockstep/kernels/update/update.h>
+#include <lockstep/kernels/update/update_cpu.h>
+#include <lockstep/kernels/update/update_shared.h>
+#include <lockstep/runtime/core/error.h>
+
+// Rules of optimizers from functors. A functor computes the new parameter from the old one and the reduced gradient,
+// and updates the parameter's slots in place:
+//
+//   struct Momentum {
+//     static constexpr int slots = 1;
+//     LOCKSTEP_HOST_DEVICE float operator()(float w, float gradient, float& velocity) const {
+//       velocity = momentum * velocity - learning_rate * gradient;
+//       return w + velocity;
+//     }
+//     float learning_rate, momentum;
+//   };
+//
+// The number of slots is fixed, so that loops over elements do not branch on options that change which memory they
+// access. Functors are copied to GPUs byte by byte.
+
+namespace lockstep {
+
+namespace kernels::detail {
+
+template <class F, bool on_gpus>
+class ElementRule final : public UpdateRule {
+ public:
+  explicit ElementRule(const F& f) : f_(f) {}
+
+  int slots() const override { return F::slots; }
+  void on_cpu(const StepOptions& step, const UpdateViews& views) const override {
+    cpu::update_elements(f_, step, views);
+  }
+  void on_host(const StepOptions& step, const UpdateViews& views) const override {
+    HostExecutor on;
+    update_elements(on, f_, step, views);
+  }
+  void on_gpu(const StepOptions& step, const UpdateViews& views) const override {
+    if constexpr (on_gpus)
+      update_on_gpu(f_, step, views);
+    else
+      fail<Unsupported>(
+          "the optimizer's rule was compiled for CPUs only; compile its source with nvcc to use it on GPUs");
+  }
+
+ private:
+  F f_;
+};
+
+}  // namespace kernels::detail
+
+/// The rule of a functor. It can be used on CPUs; on GPUs if nvcc compiles this call, and for the library's own
+/// functors (rule_on_gpus.h).
+template <class F, bool on_gpus = kernels::detail::has_update_on_gpu<F>>
+std::shared_ptr<const UpdateRule> element_rule(const F& f) {
+  static_assert(std::is_trivially_copyable_v<F>, "a rule is copied to GPUs byte by byte");
+  return std::make_shared<kernels::detail::ElementRule<F, on_gpus>>(f);
+}
+
+}  // namespace lockstep
