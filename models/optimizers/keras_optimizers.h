@@ -6,14 +6,17 @@
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/lamb.h>
+#include <lockstep/models/optimizers/lion.h>
 #include <lockstep/models/optimizers/rmsprop.h>
 #include <lockstep/models/optimizers/sgd.h>
 
 namespace lockstep {
 
 /// The supported optimizers of Keras.
-inline constexpr std::tuple keras_optimizers{keras_class<SGD>("SGD"),         keras_class<Adam>("Adam"),
-                                             keras_class<AdamW>("AdamW"),     keras_class<RMSprop>("RMSprop"),
-                                             keras_class<Adagrad>("Adagrad"), keras_class<Lamb>("Lamb")};
+inline constexpr std::tuple keras_optimizers{
+    keras_class<SGD>("SGD"),         keras_class<Adam>("Adam"),       keras_class<AdamW>("AdamW"),
+    keras_class<RMSprop>("RMSprop"), keras_class<Adagrad>("Adagrad"), keras_class<Lamb>("Lamb"),
+    keras_class<Lion>("Lion"),
+};
 
 }  // namespace lockstep

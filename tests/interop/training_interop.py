@@ -36,6 +36,7 @@ OPTIMIZERS = {
     "rmsprop": lambda: optimizers.RMSprop(0.03125, momentum=0.5, epsilon=1e-3, centered=True),
     "adagrad": lambda: optimizers.Adagrad(0.125, gradient_accumulation_steps=3),
     "lamb": lambda: optimizers.Lamb(0.03125, beta_1=0.5, beta_2=0.75),
+    "lion": lambda: optimizers.Lion(0.03125, beta_1=0.5, beta_2=0.75),
 }
 
 

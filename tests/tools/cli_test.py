@@ -1055,14 +1055,14 @@ class TrainedModel(Case):
 
     def test_a_file_with_an_unknown_optimizer_is_used_for_all_but_training_with_it(self):
         model = self.train("model.keras")
-        nadam = self.compiled_otherwise(model, optimizer={"class_name": "Nadam", "config": {}})
-        self.assertEqual(self.predict("--model", nadam), self.predict("--model", model))
-        self.assertEqual(self.evaluate("--model", nadam)["loss"], self.evaluate("--model", model)["loss"])
+        free = self.compiled_otherwise(model, optimizer={"class_name": "ScheduleFreeAdamW", "config": {}})
+        self.assertEqual(self.predict("--model", free), self.predict("--model", model))
+        self.assertEqual(self.evaluate("--model", free)["loss"], self.evaluate("--model", model)["loss"])
         data = ["--data", "synthetic:8"]
-        self.refuse("train", "--model", nadam, *data, says=["of class Nadam; known are Adagrad, Adam,", "choose another one with --optimizer"])
-        self.succeed("train", "--model", nadam, *data, "--optimizer", "adam")
-        done = self.succeed("convert", nadam, self.path / "out.keras")
-        self.assertIn("of class Nadam; known are Adagrad, Adam", done.stderr)
+        self.refuse("train", "--model", free, *data, says=["of class ScheduleFreeAdamW; known are", "choose another one with --optimizer"])
+        self.succeed("train", "--model", free, *data, "--optimizer", "adam")
+        done = self.succeed("convert", free, self.path / "out.keras")
+        self.assertIn("of class ScheduleFreeAdamW; known are", done.stderr)
         self.assertNotIn("LoadOptions", done.stderr)
         with zipfile.ZipFile(self.path / "out.keras") as file:
             self.assertNotIn("compile_config", file.read("config.json").decode())

@@ -3,6 +3,7 @@
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/lamb.h>
+#include <lockstep/models/optimizers/lion.h>
 #include <lockstep/models/optimizers/rmsprop.h>
 
 // Adam and other rules that scale each parameter's step, compared with Keras' formulas in double precision.
@@ -138,6 +139,31 @@ TEST(Lamb, TakesKerasSteps) {
                    .use_ema = true,
                    .ema_momentum = 0.5};
   test::expect_steps_as([&] { return Lamb(options, keras.options); }, keras, 1.5, 20);
+}
+
+TEST(Lion, TakesKerasSteps) {
+  for (const LionOptions& options : {LionOptions{}, LionOptions{.learning_rate = 0.01, .beta_1 = 0.5, .beta_2 = 0.8}}) {
+    const auto rule = [options]() -> test::ReferenceRule {
+      return [options, m = 0.0](double w, double g, std::int64_t t) mutable {
+        const double direction = options.beta_1 * m + (1 - options.beta_1) * g;
+        m = options.beta_2 * m + (1 - options.beta_2) * g;
+        return w - options.learning_rate.at(t - 1) * static_cast<double>((direction > 0) - (direction < 0));
+      };
+    };
+    test::expect_steps_as([&] { return Lion(options); }, {.rule = rule, .rate = rate_of(options.learning_rate)}, 1.5);
+  }
+}
+
+TEST(Lion, LetsNanThrough) {
+  const Variable v = test::variable_of("v", Tensor::zeros({2}));
+  Lion{}.apply_gradients(std::vector{Tensor::from(std::vector<float>{std::nanf(""), 0}, {2})}, {v});
+  EXPECT_TRUE(std::isnan(v.value().to_vector<float>()[0]));
+  EXPECT_EQ(v.value().to_vector<float>()[1], 0);
+}
+
+TEST(Lion, RefusesOptionsOutOfRange) {
+  EXPECT_THROW(Lion({.beta_1 = 0}), InvalidArgument);
+  EXPECT_THROW(Lion({.beta_2 = -1}), InvalidArgument);
 }
 
 TEST(Lamb, RefusesOptionsOutOfRange) {

@@ -9,6 +9,7 @@
 #include <lockstep/kernels/indexing/embedding.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/optimizers/adam.h>
+#include <lockstep/models/optimizers/lion.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/strategy/strategies/verify.h>
 
@@ -78,7 +79,8 @@ INSTANTIATE_TEST_SUITE_P(
                                           [] {
                                             return SGD({.learning_rate = 0.1}, {.gradient_accumulation_steps = 2});
                                           }},
-                                     Case{"Adam", [] { return Adam({.learning_rate = 0.1}); }})),
+                                     Case{"Adam", [] { return Adam({.learning_rate = 0.1}); }},
+                                     Case{"Lion", [] { return Lion({.learning_rate = 0.1}); }})),
     [](const auto& info) { return std::get<1>(info.param).name + std::to_string(std::get<0>(info.param)); });
 
 // semantics 14.7: SGD with learning rate 1 on a table of 4 rows, {0: 1, 1: 2} on one replica and {1: 1, 2: 2} on the

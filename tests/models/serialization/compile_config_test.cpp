@@ -193,7 +193,7 @@ TEST(CompileConfig, NamesAnOptimizerAsCompileTakesIt) {
 }
 
 TEST(CompileConfig, IsReadWithoutWhatIsUnknown) {
-  const Json config = keras_2(R"({"class_name": "Nadam", "config": {}})", R"("mse")",
+  const Json config = keras_2(R"({"class_name": "ScheduleFreeAdamW", "config": {}})", R"("mse")",
                               R"([{"class_name": "F1Score", "config": {}}, "mae"])");
   std::vector<std::string> problems;
   const CompileReading reading{.optimizer = Adam(),
@@ -206,8 +206,9 @@ TEST(CompileConfig, IsReadWithoutWhatIsUnknown) {
 }
 
 TEST(CompileConfig, SaysWhatIsWrong) {
-  EXPECT_ERROR(InputError, "the optimizer is of class Nadam; known are Adagrad, Adam, AdamW, Lamb, RMSprop, SGD",
-               read(keras_2(R"({"class_name": "Nadam", "config": {}})", R"("mse")")));
+  EXPECT_ERROR(InputError,
+               "the optimizer is of class ScheduleFreeAdamW; known are Adagrad, Adam, AdamW, Lamb, Lion, RMSprop, SGD",
+               read(keras_2(R"({"class_name": "ScheduleFreeAdamW", "config": {}})", R"("mse")")));
   EXPECT_ERROR(InputError, "the optimizer has a schedule and a decay of 0.5; it can have one",
                read(keras_2(R"({"class_name": "SGD", "config": {"decay": 0.5, "learning_rate": {"class_name":
                    "PolynomialDecay", "config": {"initial_learning_rate": 1, "decay_steps": 3}}}})",
