@@ -50,6 +50,7 @@
 #include <lockstep/models/metrics/metric_tracker.h>
 #include <lockstep/models/optimizers/keras_optimizers.h>
 #include <lockstep/models/optimizers/optimizer.h>
+#include <lockstep/models/optimizers/rule.h>
 #include <lockstep/models/optimizers/schedules.h>
 #include <lockstep/models/training/callbacks/backup_and_restore.h>
 #include <lockstep/models/training/callbacks/csv_logger.h>

@@ -181,6 +181,13 @@ struct AdagradRule {
   AdagradStep s;
 };
 
+/// w = g: assigns values that were computed elsewhere.
+struct AssignRule {
+  static constexpr int slots = 0;
+
+  LOCKSTEP_HOST_DEVICE float operator()(float, float value) const { return value; }
+};
+
 LOCKSTEP_RULE_ON_GPUS(SgdRule)
 LOCKSTEP_RULE_ON_GPUS(MomentumRule)
 LOCKSTEP_RULE_ON_GPUS(AdamRule)
@@ -191,5 +198,6 @@ LOCKSTEP_RULE_ON_GPUS(CenteredRmspropRule)
 LOCKSTEP_RULE_ON_GPUS(RmspropMomentumRule)
 LOCKSTEP_RULE_ON_GPUS(CenteredRmspropMomentumRule)
 LOCKSTEP_RULE_ON_GPUS(AdagradRule)
+LOCKSTEP_RULE_ON_GPUS(AssignRule)
 
 }  // namespace lockstep

@@ -37,7 +37,6 @@ class AdaptiveMoments final : public Optimizer::Rule {
                     .amsgrad = options_.amsgrad,
                     .t = t};
   }
-  bool moves_without_gradient() const override { return true; }
 
  private:
   const char* class_name_;

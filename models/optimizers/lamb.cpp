@@ -28,7 +28,6 @@ class LayerwiseMoments final : public Optimizer::Rule {
     return LambDirectionStep{
         .beta_1 = options_.beta_1, .beta_2 = options_.beta_2, .epsilon = static_cast<float>(options_.epsilon), .t = t};
   }
-  bool moves_without_gradient() const override { return true; }
   bool scales_by_norms() const override { return true; }
 
  private:

@@ -25,7 +25,6 @@ class SignOfMomentum final : public Optimizer::Rule {
   OptimizerStep step(float learning_rate, std::int64_t) const override {
     return element_rule(LionRule(learning_rate, options_));
   }
-  bool moves_without_gradient() const override { return true; }
 
  private:
   LionOptions options_;

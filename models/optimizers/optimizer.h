@@ -31,7 +31,7 @@ struct OptimizerOptions {
   /// Whether the replicas' gradients are summed. If false, each replica updates its own copy of the variables with its
   /// own gradients; copies stay equal only if the program gives all replicas equal gradients. The first step then
   /// throws Unsupported for variables that have one copy for several replicas and, with several replicas, for
-  /// optimizers that need the norms of whole variables, such as Lamb.
+  /// optimizers that need the summed gradients of whole variables, such as Lamb.
   bool aggregate = true;
 
   /// Number of steps whose gradients are averaged for one update; only the last of them exchanges gradients. A learning
@@ -75,9 +75,9 @@ class Optimizer {
   /// Computes the gradients of `loss`, this replica's share of the global loss, sums them over the replicas and applies
   /// them to every copy of the variables. Consumes the tape. Call it in every replica, or outside all strategies. If
   /// the first step's tape uses a variable only to look up rows, its gradient is exchanged as IndexedSlices in all
-  /// steps, unless the step needs norms. A replica that does not use a variable adds nothing to its gradient. Throws
-  /// InvalidArgument for variables other than the first step's, for another order on some replica, and when no replica
-  /// has any gradient; LogicError under a strategy other than the first step's.
+  /// steps, unless the step needs whole variables. A replica that does not use a variable adds nothing to its gradient.
+  /// Throws InvalidArgument for variables other than the first step's, for another order on some replica, and when no
+  /// replica has any gradient; LogicError under a strategy other than the first step's.
   void minimize(GradientTape& tape, const Tensor& loss, const std::vector<Variable>& variables) const;
   ///@{
   /// As `minimize`, with the given gradients, one for each variable; undefined ones count as 0.

@@ -36,7 +36,6 @@ class MeanSquares final : public Optimizer::Rule {
                        .epsilon = static_cast<float>(options_.epsilon),
                        .centered = options_.centered};
   }
-  bool moves_without_gradient() const override { return true; }  // averages fall and momentum continues
 
  private:
   RmspropOptions options_;

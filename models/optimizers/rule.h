@@ -10,7 +10,19 @@
 
 namespace lockstep {
 
-/// The part of an optimizer that differs between SGD, Adam and the others.
+/// The step of one variable, for Optimizer::Rule::compute. Tensors are dense f32 of the variable's shape, on the
+/// current device, and share no memory with the variable or the optimizer's state.
+struct VariableStep {
+  const Variable& variable;     ///< for its name; `value` is its value
+  double learning_rate;         ///< of this step
+  std::int64_t t;               ///< the number of the update, from 1
+  Tensor gradient{};            ///< of the global batch, scaled and clipped
+  Tensor value{};               ///< the parameters after weight decay; `compute` replaces them by the new ones
+  std::vector<Tensor> slots{};  ///< the variable's slots, in the order of Rule::slots; `compute` replaces them, too
+};
+
+/// The part of an optimizer that differs between SGD, Adam and the others. A rule updates elements (`step`), in one
+/// pass over all variables, or whole variables by ops (`computes_variables`, `compute`). Replicas call it concurrently.
 class Optimizer::Rule {
  public:
   virtual ~Rule() = default;
@@ -25,15 +37,23 @@ class Optimizer::Rule {
   };
   /// The rule's slots, in the order of UpdateViews::state.
   virtual std::vector<Slot> slots() const = 0;
-  /// Step number `t`, from 1. For a rule that scales by norms, the step that writes the direction to the parameter
-  /// views.
-  virtual OptimizerStep step(float learning_rate, std::int64_t t) const = 0;
-  /// Whether a step may move a parameter whose gradient is 0. If not, a step skips the rows of a table that no replica
-  /// looked up.
-  virtual bool moves_without_gradient() const = 0;
+  /// Whether a step may change a parameter whose gradient is 0, or its slots. If not, a step skips the rows of a table
+  /// that no replica looked up.
+  virtual bool moves_without_gradient() const { return true; }
+
+  /// The formula of update number `t`, from 1, such as element_rule of a functor. For a rule that scales by norms, the
+  /// step that writes the direction to the parameter views.
+  virtual OptimizerStep step(float learning_rate, std::int64_t t) const;
   /// Whether each variable moves along its direction by the learning rate times the ratio of the variable's norm to the
   /// direction's norm (by the learning rate if one of them is 0).
   virtual bool scales_by_norms() const { return false; }
+
+  /// Whether the rule has `compute` instead of `step`. Each variable is then updated by one replica, which writes all
+  /// copies; by every replica if these cannot access each other's memory. All gradients are exchanged as dense tensors.
+  virtual bool computes_variables() const { return false; }
+  /// Computes a variable's new value and slots with ops. Throwing, and results of another shape or dtype, end the step
+  /// with an error.
+  virtual void compute(VariableStep& step) const;
 };
 
 }  // namespace lockstep

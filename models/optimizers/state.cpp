@@ -38,13 +38,6 @@ void check_options(const OptimizerOptions& options) {
           options.ema_overwrite_frequency);
 }
 
-/// The factor that limits the norm of a gradient. `norm`: its norm; `global`: the norm of all gradients together. As in
-/// Keras, a norm up to the limit gives 1.
-double clip_factor(const OptimizerOptions& options, double norm, double global) {
-  if (options.clipnorm > 0) return options.clipnorm / std::max(norm, options.clipnorm);
-  return options.global_clipnorm / std::max(global, options.global_clipnorm);
-}
-
 Tensor copy_of(const Tensor& tensor) {
   const Tensor result = Tensor::empty(tensor.shape(), tensor.dtype());
   copy(tensor, result);
@@ -90,12 +83,15 @@ std::vector<Optimizer::Rule::Slot> Optimizer::State::slots() const {
   return slots;
 }
 
-bool Optimizer::State::needs_norms() const { return rule_->scales_by_norms() || (clips_by_norms() && !clips_own()); }
+bool Optimizer::State::needs_sums() const {
+  return rule_->scales_by_norms() || rule_->computes_variables() || (clips_by_norms() && !clips_own());
+}
 
 void Optimizer::State::check_own_updates(const ReplicaContext& context, const std::vector<Variable>& variables) const {
-  require<Unsupported>(!rule_->scales_by_norms() || context.num_replicas_in_sync() == 1,
-                       "this optimizer needs the norms of summed gradients: with several replicas it does not take "
-                       "aggregate = false");
+  require<Unsupported>(
+      !(rule_->scales_by_norms() || rule_->computes_variables()) || context.num_replicas_in_sync() == 1,
+      "this optimizer needs the summed gradients of whole variables: with several replicas it does not take "
+      "aggregate = false");
   for (const Variable& variable : variables)
     require<Unsupported>(variable.state().copies().size() == static_cast<std::size_t>(context.num_local_replicas()),
                          "aggregate = false needs a copy for each replica, variable '{}' has {} for {} replicas",
@@ -151,7 +147,7 @@ void Optimizer::State::build(const ReplicaContext& context, const std::vector<Va
   require(!variables.empty(), "there are no trainable variables to optimize");
   if (restored_) check(*restored_, variables);
   if (!options_.aggregate) check_own_updates(context, variables);
-  if (needs_norms() || clips_own()) by_rows.assign(by_rows.size(), false);
+  if (needs_sums() || clips_own()) by_rows.assign(by_rows.size(), false);
   std::vector<float> starts;
   for (const Rule::Slot& slot : slots()) starts.push_back(slot.start);
   const bool own_copies = !options_.aggregate || context.strategy().state()->gradient_update().updates_own_copy();
@@ -187,6 +183,11 @@ void Optimizer::State::build(const ReplicaContext& context, const std::vector<Va
     throw;
   }
   restored_.reset();
+}
+
+double Optimizer::State::clip_factor(double norm, double global) const {
+  if (options_.clipnorm > 0) return options_.clipnorm / std::max(norm, options_.clipnorm);
+  return options_.global_clipnorm / std::max(global, options_.global_clipnorm);
 }
 
 GradientReducer::AfterBackward Optimizer::State::after_backward() const {
@@ -231,8 +232,8 @@ void Optimizer::State::step(const ReplicaContext& context) try {
   if (clips_own()) clip_own(context);
   if ((done + 1) % options_.gradient_accumulation_steps != 0)
     accumulate(context, done);
-  else if (needs_norms())
-    update_by_norms(context, done);
+  else if (needs_sums())
+    update_from_sums(context, done);
   else if (!options_.aggregate)
     update_own(context, done);
   else
@@ -259,19 +260,22 @@ void Optimizer::State::clip_own(const ReplicaContext& context) const {
       squares.push_back(launch(kernels::SquaredNorm{gradient.data<float>(), gradient.elements()}));
     const double global = std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
     for (std::size_t i = 0; i < gradients.size(); ++i)
-      copy(gradients[i] * clip_factor(options_, std::sqrt(squares[i]), global), gradients[i]);
+      copy(gradients[i] * clip_factor(std::sqrt(squares[i]), global), gradients[i]);
   }
 }
 
 OptimizerStep Optimizer::State::next_step(std::int64_t done) const {
-  OptimizerStep step =
-      rule_->step(static_cast<float>(learning_rate_.at(done)), done / options_.gradient_accumulation_steps + 1);
-  step.gradient_scale = 1 / static_cast<float>(options_.gradient_accumulation_steps);
-  if (options_.clipvalue > 0 && !clips_own()) step.clip_value = static_cast<float>(options_.clipvalue);
+  OptimizerStep step = rule_->step(static_cast<float>(learning_rate_.at(done)), update_number(done));
+  set_gradients(step);
   return step;
 }
 
-void Optimizer::State::add_common(OptimizerStep& step, const Group& group, std::int64_t done) const {
+void Optimizer::State::set_gradients(StepOptions& step) const {
+  step.gradient_scale = 1 / static_cast<float>(options_.gradient_accumulation_steps);
+  if (options_.clipvalue > 0 && !clips_own()) step.clip_value = static_cast<float>(options_.clipvalue);
+}
+
+void Optimizer::State::add_common(StepOptions& step, const Group& group, std::int64_t done) const {
   if (group.decays) step.decay = static_cast<float>(options_.weight_decay * learning_rate_.at(done));
   if (!options_.use_ema) return;
   const AverageStep average = average_step(done);
@@ -280,7 +284,7 @@ void Optimizer::State::add_common(OptimizerStep& step, const Group& group, std::
 }
 
 AverageStep Optimizer::State::average_step(std::int64_t done) const {
-  const std::int64_t t = done / options_.gradient_accumulation_steps + 1;
+  const std::int64_t t = update_number(done);
   const int frequency = options_.ema_overwrite_frequency;
   return {.momentum = t == 1 ? 0.0F : static_cast<float>(options_.ema_momentum),
           .overwrites = frequency > 0 && t % frequency == 0};
@@ -307,77 +311,6 @@ void Optimizer::State::update_own(const ReplicaContext& context, std::int64_t do
     add_common(step, group, done);
     group.reducer->apply_own(context, [&](const UpdateViews& views) { launch(kernels::Update{step, views}); });
   }
-}
-
-void Optimizer::State::update_by_norms(const ReplicaContext& context, std::int64_t done) const {
-  for (const Group& group : groups_) group.reducer->sum_gradients(context);
-  const std::vector<std::vector<float>> scales = gradient_scales(context);
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    if (rule_->scales_by_norms())
-      update_along_directions(context, groups_[i], scales[i], done);
-    else
-      update_group_by_norms(context, groups_[i], scales[i], done);
-  }
-}
-
-std::vector<std::vector<float>> Optimizer::State::gradient_scales(const ReplicaContext& context) const {
-  const double average = 1.0 / options_.gradient_accumulation_steps;
-  const bool clips = clips_by_norms() && !clips_own();
-  std::vector<std::vector<double>> squares;
-  double total = 0;
-  for (const Group& group : groups_) {
-    squares.emplace_back(group.members.size());
-    if (clips) squares.back() = group.reducer->squared_norms(context, GradientReducer::ArenaBuffer::gradients);
-    for (const double square : squares.back()) total += square;
-  }
-  std::vector<std::vector<float>> scales;
-  for (const std::vector<double>& of_group : squares) {
-    auto& result = scales.emplace_back();
-    for (const double square : of_group) {
-      double scale = average;
-      if (clips) scale *= clip_factor(options_, average * std::sqrt(square), average * std::sqrt(total));
-      result.push_back(static_cast<float>(scale));
-    }
-  }
-  return scales;
-}
-
-void Optimizer::State::update_group_by_norms(const ReplicaContext& context, const Group& group,
-                                             std::span<const float> scales, std::int64_t done) const {
-  OptimizerStep step = next_step(done);
-  add_common(step, group, done);
-  group.reducer->update_by_variable(context, GradientReducer::ArenaBuffer::parameters,
-                                    [&](std::size_t variable, const UpdateViews& views) {
-                                      OptimizerStep own = step;
-                                      own.gradient_scale = scales[variable];
-                                      launch(kernels::Update{own, views});
-                                    });
-}
-
-void Optimizer::State::update_along_directions(const ReplicaContext& context, const Group& group,
-                                               std::span<const float> scales, std::int64_t done) const {
-  const std::size_t rule_slots = rule_->slots().size();
-  const OptimizerStep direction = next_step(done);
-  group.reducer->update_by_variable(
-      context, GradientReducer::ArenaBuffer::gradients, [&](std::size_t variable, const UpdateViews& views) {
-        OptimizerStep own = direction;
-        own.gradient_scale = scales[variable];
-        launch(kernels::Update{own, {views.gradients, views.parameters, views.state.first(rule_slots), views.count}});
-      });
-
-  OptimizerStep step = SgdStep{};
-  add_common(step, group, done);
-  const auto directions = group.reducer->squared_norms(context, GradientReducer::ArenaBuffer::gradients);
-  const auto parameters = group.reducer->squared_norms(context, GradientReducer::ArenaBuffer::parameters);
-  group.reducer->update_by_variable(
-      context, GradientReducer::ArenaBuffer::parameters, [&](std::size_t variable, const UpdateViews& views) {
-        const double norm = std::sqrt(parameters[variable]) * (1 - static_cast<double>(step.decay));
-        const double ratio = norm > 0 && directions[variable] > 0 ? norm / std::sqrt(directions[variable]) : 1;
-        OptimizerStep own = step;
-        own.rule = rule_of(SgdStep{.learning_rate = static_cast<float>(learning_rate_.at(done) * ratio)});
-        const auto average = views.state.subspan(rule_slots);
-        launch(kernels::Update{own, {views.gradients, views.parameters, average, views.count}});
-      });
 }
 
 void Optimizer::State::constrain(const ReplicaContext& context) const {

@@ -53,14 +53,19 @@ class Optimizer::State {
   };
 
   std::vector<Rule::Slot> slots() const;
+  /// Number of the update, from 1, that the step after `done` steps makes or contributes to.
+  std::int64_t update_number(std::int64_t done) const { return done / options_.gradient_accumulation_steps + 1; }
   /// `transform` if gradients are accumulated or clips_own(): then they are not exchanged as the backward pass computes
   /// them. Else `apply`.
   GradientReducer::AfterBackward after_backward() const;
   bool clips_by_norms() const { return options_.clipnorm > 0 || options_.global_clipnorm > 0; }
+  /// The factor that limits the norm of a gradient. `norm`: its norm; `global`: the norm of all gradients together. As
+  /// in Keras, a norm up to the limit gives 1.
+  double clip_factor(double norm, double global) const;
   /// Whether each replica clips its own gradients: if they are clipped before the sum, or not summed.
   bool clips_own() const { return options_.clip_before_aggregate || !options_.aggregate; }
-  /// Whether an update needs the norms of whole variables.
-  bool needs_norms() const;
+  /// Whether an update needs the summed gradients of whole variables: to compute with them, or for their norms.
+  bool needs_sums() const;
   /// Throws Unsupported if replicas cannot update copies of their own.
   void check_own_updates(const ReplicaContext& context, const std::vector<Variable>& variables) const;
   /// Clips this replica's gradients, before they are summed.
@@ -78,19 +83,22 @@ class Optimizer::State {
 
   /// The rule's step after `done` steps, with the scaling and clipping of gradients.
   OptimizerStep next_step(std::int64_t done) const;
-  void add_common(OptimizerStep& step, const Group& group, std::int64_t done) const;
+  void set_gradients(StepOptions& step) const;
+  void add_common(StepOptions& step, const Group& group, std::int64_t done) const;
   /// The update of the parameters' averages in the step after `done` steps.
   AverageStep average_step(std::int64_t done) const;
   void accumulate(const ReplicaContext& context, std::int64_t done) const;
   void update(const ReplicaContext& context, std::int64_t done) const;
   void update_own(const ReplicaContext& context, std::int64_t done) const;
-  void update_by_norms(const ReplicaContext& context, std::int64_t done) const;
+  void update_from_sums(const ReplicaContext& context, std::int64_t done) const;
   /// The factor, by group and variable, that averages and clips the sum of a variable's gradients.
   std::vector<std::vector<float>> gradient_scales(const ReplicaContext& context) const;
   void update_group_by_norms(const ReplicaContext& context, const Group& group, std::span<const float> scales,
                              std::int64_t done) const;
   void update_along_directions(const ReplicaContext& context, const Group& group, std::span<const float> scales,
                                std::int64_t done) const;
+  void compute_variables(const ReplicaContext& context, const Group& group, std::span<const float> scales,
+                         std::int64_t done) const;
   /// Applies the variables' constraints, after all replicas have updated all copies.
   void constrain(const ReplicaContext& context) const;
 

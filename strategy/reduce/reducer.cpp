@@ -342,7 +342,8 @@ std::vector<double> GradientReducer::squared_norms(const ReplicaContext& context
 }
 
 void GradientReducer::update_by_variable(const ReplicaContext& context, ArenaBuffer to,
-                                         const std::function<void(std::size_t variable, const UpdateViews&)>& update) {
+                                         const std::function<void(std::size_t variable, const UpdateViews&)>& update,
+                                         Parts parts) {
   const int replica = context.local_replica();
   const ContextScope there(context_of(replica));
   const PhaseTimer timer(Phase::update);
@@ -352,7 +353,10 @@ void GradientReducer::update_by_variable(const ReplicaContext& context, ArenaBuf
                         state_of(replica).pointers};
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     const FlatRange range = arena_->range_of(static_cast<int>(i));
-    const FlatRange share = own_copies_ ? range : shard_of(range, replica, context.num_local_replicas());
+    const int replicas = context.num_local_replicas();
+    FlatRange share = range;
+    if (!own_copies_ && parts == Parts::of_each) share = shard_of(range, replica, replicas);
+    if (!own_copies_ && parts == Parts::whole && static_cast<int>(i) % replicas != replica) continue;
     update_range([&](const UpdateViews& part) { update(i, part); }, views, share);
   }
   context.local_barrier("the end of the update");

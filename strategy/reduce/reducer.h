@@ -86,11 +86,14 @@ class GradientReducer {
   /// The sum of squares of each variable's gradient or value; equal on all replicas. A collective. Precondition for
   /// gradients: sum_gradients was called.
   std::vector<double> squared_norms(const ReplicaContext& context, ArenaBuffer buffer);
-  /// Calls `update(variable number, views)` for this replica's part of every variable; it writes all copies (with
-  /// own_copies, its own copy) of the parameters or gradients, as `to` selects. A collective: returns when all replicas
-  /// have finished.
+  /// A replica's part of the variables: a part of each, or some variables as a whole.
+  enum class Parts { of_each, whole };
+  /// Calls `update(variable number, views)` for this replica's part of the variables (with own_copies, all of them); it
+  /// writes all copies (with own_copies, its own copy) of the parameters or gradients, as `to` selects. A collective:
+  /// returns when all replicas have finished.
   void update_by_variable(const ReplicaContext& context, ArenaBuffer to,
-                          const std::function<void(std::size_t variable, const UpdateViews&)>& update);
+                          const std::function<void(std::size_t variable, const UpdateViews&)>& update,
+                          Parts parts = Parts::of_each);
 
  private:
   /// Location of a variable: its number in the arena or among the tables.

@@ -88,7 +88,8 @@ std::vector<std::pair<std::string, OptimizerStep>> steps() {
       {"centered rmsprop with momentum",
        element_rule(CenteredRmspropMomentumRule(RmspropStep{.momentum = 0.8F, .centered = true}))},
       {"adagrad", element_rule(AdagradRule(AdagradStep{}))},
-      {"lamb", element_rule(LambDirectionRule(LambDirectionStep{}))}};
+      {"lamb", element_rule(LambDirectionRule(LambDirectionStep{}))},
+      {"assign", element_rule(AssignRule())}};
   OptimizerStep all = element_rule(AdamRule(AdamStep{}));
   all.gradient_scale = 0.5F;
   all.clip_value = 0.6F;

@@ -314,7 +314,7 @@ TEST(Optimizer, WithoutAggregationRefusesWhatReplicasShare) {
   EXPECT_THAT([&] { apply(central, SGD({}, {.aggregate = false})); },
               ThrowsMessage<Unsupported>(HasSubstr("variable 'v' has 1 for 2 replicas")));
   EXPECT_THAT([&] { apply(test::mirrored(2), Lamb({}, {.aggregate = false})); },
-              ThrowsMessage<Unsupported>(HasSubstr("norms of summed gradients")));
+              ThrowsMessage<Unsupported>(HasSubstr("summed gradients of whole variables")));
 }
 
 TEST(Optimizer, WithoutAggregationIsTheUsualForOneReplica) {

@@ -1,0 +1,69 @@
+#include "lockstep/models/optimizers/computed_step.h"
+
+#include <span>
+#include <string_view>
+
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/op/layout.h>
+#include <lockstep/kernels/op/transfer.h>
+#include <lockstep/kernels/update/element_rule.h>
+#include <lockstep/kernels/update/optimizer_rules.h>
+#include <lockstep/kernels/update/update_kernels.h>
+#include <lockstep/runtime/core/error.h>
+
+namespace lockstep {
+namespace {
+
+/// A copy of the values behind `from`, maybe another device's, after the step's scaling and clipping of gradients. The
+/// kernel waits for this replica's last step; a copy() from another device would not.
+Tensor copied(const OptimizerStep& step, const float* from, const Shape& shape) {
+  const Tensor result = Tensor::empty(shape);
+  float* const to = result.data<float>();
+  launch(kernels::Update{step, {std::span(&from, 1), std::span(&to, 1), {}, shape.elements()}});
+  return result;
+}
+
+/// Assigns `values` to every copy, and updates `state`, the average if the step has one.
+void assign_all(const OptimizerStep& step, const Tensor& values, std::span<float* const> copies,
+                std::span<float* const> state) {
+  const float* const from = values.data<float>();
+  launch(kernels::Update{step, {std::span(&from, 1), copies, state, values.elements()}});
+}
+
+/// A result of the rule where kernels can read it.
+Tensor checked(std::string_view what, const Variable& variable, const Tensor& result) {
+  require(result.defined() && result.shape() == variable.shape() && result.dtype() == DType::f32,
+          "the optimizer's rule must compute {} of '{}' as f32 {}, it computed {}", what, variable.name(),
+          variable.shape(), result);
+  return make_dense(to_current_device(result));
+}
+
+}  // namespace
+
+void compute_step(const Optimizer::Rule& rule, const StepOptions& options, VariableStep& step, int replica,
+                  const UpdateViews& views) {
+  const Shape& shape = step.variable.shape();
+  const std::size_t slots = rule.slots().size();
+  const OptimizerStep assign = element_rule(AssignRule());
+  OptimizerStep scaling = assign;
+  scaling.gradient_scale = options.gradient_scale;
+  scaling.clip_value = options.clip_value;
+  step.gradient = copied(scaling, views.gradients[0], shape);
+  step.value = copied(assign, views.parameters[views.parameters.size() == 1 ? 0 : replica], shape);
+  if (options.decay != 0) step.value = step.value - step.value * static_cast<double>(options.decay);
+  for (const float* const slot : views.state.first(slots)) step.slots.push_back(copied(assign, slot, shape));
+
+  rule.compute(step);
+  require(step.slots.size() == slots, "the optimizer's rule must compute {} slots of '{}', it computed {}", slots,
+          step.variable.name(), step.slots.size());
+  const Tensor value = checked("the new value", step.variable, step.value);
+  for (Tensor& slot : step.slots) slot = checked("a slot", step.variable, slot);
+
+  for (std::size_t i = 0; i < slots; ++i) assign_all(assign, step.slots[i], views.state.subspan(i, 1), {});
+  OptimizerStep last = assign;
+  last.average = options.average;
+  last.average_momentum = options.average_momentum;
+  assign_all(last, value, views.parameters, views.state.subspan(slots));
+}
+
+}  // namespace lockstep
