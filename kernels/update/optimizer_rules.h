@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include <lockstep/kernels/update/moments.h>
 #include <lockstep/kernels/update/rule_on_gpus.h>
 #include <lockstep/kernels/update/update.h>
 #include <lockstep/runtime/core/host_device.h>
@@ -30,20 +31,6 @@ struct MomentumRule {
   }
 
   SgdStep s;
-};
-
-/// First and second moments of the gradients, for Adam, AMSGrad and LAMB.
-struct Moments {
-  Moments(double beta_1, double beta_2)
-      : rest_1(static_cast<float>(1 - beta_1)), rest_2(static_cast<float>(1 - beta_2)) {}
-
-  LOCKSTEP_HOST_DEVICE void add(float gradient, float& m, float& v) const {
-    m = m + (gradient - m) * rest_1;
-    v = v + (gradient * gradient - v) * rest_2;
-  }
-
-  float rest_1;  ///< 1 - beta_1
-  float rest_2;  ///< 1 - beta_2
 };
 
 struct AdamRule {

@@ -20,6 +20,8 @@ struct OptimizerConfig {
   /// Keras' names of the rule's slots, in the order of files. Set by Optimizer::config; optimizer_from_config ignores
   /// it. Slots that files store together for each variable are in one list.
   std::vector<std::vector<std::string>> slots{};
+  /// Keras' variables of the optimizer as a whole, which files have after the slots. Set and ignored as `slots`.
+  std::vector<double> scalars{};
 };
 
 /// A new optimizer with these options. Throws InvalidArgument for values out of their range.

@@ -37,6 +37,9 @@ class Optimizer::Rule {
   };
   /// The rule's slots, in the order of UpdateViews::state.
   virtual std::vector<Slot> slots() const = 0;
+  /// Keras' variables of the optimizer as a whole, after `updates` updates. They stand in files after the slots and
+  /// follow from the number of updates, so they are not read.
+  virtual std::vector<double> scalars(std::int64_t /*updates*/) const { return {}; }
   /// Whether a step may change a parameter whose gradient is 0, or its slots. If not, a step skips the rows of a table
   /// that no replica looked up.
   virtual bool moves_without_gradient() const { return true; }

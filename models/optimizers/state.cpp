@@ -358,6 +358,7 @@ OptimizerConfig Optimizer::State::config() const {
     if (!slot.beside_previous) config.slots.emplace_back();
     config.slots.back().push_back(slot.name);
   }
+  config.scalars = rule_->scalars(iterations(0));
   return config;
 }
 

@@ -176,6 +176,10 @@ std::vector<std::string> write_optimizer(hdf5::Writer& file, const std::string& 
     const Tensor value = slot == sums ? Tensor::zeros(variable.shape()) : kept->values[number];
     file.add_dataset(add_name(slot_name(variable, slot)), value.to_vector<float>(), variable.shape());
   }
+  for (const double scalar : config.scalars) {
+    const auto value = static_cast<float>(scalar);
+    file.add_dataset(add_name("variable"), std::span(&value, 1), {});
+  }
   return names;
 }
 
@@ -192,7 +196,7 @@ Optimizer read_optimizer(const hdf5::Reader& file, const std::string& group, con
       order != OptimizerDatasets::Order::keras_2 || names.front().find("/iter") != std::string::npos;
   const bool has_rate = order == OptimizerDatasets::Order::keras_3 && !config.learning_rate.is_schedule();
   const std::size_t counts = std::size_t{counts_steps} + std::size_t{has_rate};
-  const std::size_t all = counts + places.size();
+  const std::size_t all = counts + places.size() + config.scalars.size();
   // Keras 2 also stores slots of options that are off.
   const bool is_whole = order == OptimizerDatasets::Order::keras_3 ? names.size() == all : names.size() >= all;
   require<InputError>(names.size() == counts || is_whole,

@@ -33,6 +33,7 @@
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/lion.h>
+#include <lockstep/models/optimizers/nadam.h>
 #include <lockstep/models/optimizers/rmsprop.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/training/model_files.h>
@@ -171,6 +172,7 @@ Optimizer make_optimizer(const std::string& name) {
   if (name == "adagrad") return Adagrad({.learning_rate = 0.125}, {.gradient_accumulation_steps = 3});
   if (name == "lamb") return Lamb({.learning_rate = 0.03125, .beta_1 = 0.5, .beta_2 = 0.75});
   if (name == "lion") return Lion({.learning_rate = 0.03125, .beta_1 = 0.5, .beta_2 = 0.75});
+  if (name == "nadam") return Nadam({.learning_rate = 0.03125, .beta_1 = 0.5, .beta_2 = 0.75});
   fail("there is no optimizer '{}'", name);
 }
 

@@ -35,6 +35,7 @@ OPTIMIZERS = {
     "adagrad": lambda: optimizers.Adagrad(0.1),
     "lamb": lambda: optimizers.Lamb(0.01),
     "lion": lambda: optimizers.Lion(0.01, weight_decay=0.1),
+    "nadam": lambda: optimizers.Nadam(0.01),
     "clipvalue": lambda: optimizers.SGD(0.1, clipvalue=0.2),
     "clipnorm": lambda: optimizers.SGD(0.1, clipnorm=0.5),
     "global_clipnorm": lambda: optimizers.Adam(0.01, global_clipnorm=0.5),

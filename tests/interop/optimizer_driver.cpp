@@ -21,6 +21,7 @@
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/lion.h>
+#include <lockstep/models/optimizers/nadam.h>
 #include <lockstep/models/optimizers/rmsprop.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/runtime/device/registry.h>
@@ -45,6 +46,7 @@ Optimizer make_optimizer(const std::string& name) {
       {"adagrad", [] { return Adagrad({.learning_rate = 0.1}); }},
       {"lamb", [] { return Lamb({.learning_rate = 0.01}); }},
       {"lion", [] { return Lion({.learning_rate = 0.01}, {.weight_decay = 0.1}); }},
+      {"nadam", [] { return Nadam({.learning_rate = 0.01}); }},
       {"clipvalue", [] { return SGD({.learning_rate = 0.1}, {.clipvalue = 0.2}); }},
       {"clipnorm", [] { return SGD({.learning_rate = 0.1}, {.clipnorm = 0.5}); }},
       {"global_clipnorm", [] { return Adam({.learning_rate = 0.01}, {.global_clipnorm = 0.5}); }},

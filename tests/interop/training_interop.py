@@ -37,6 +37,7 @@ OPTIMIZERS = {
     "adagrad": lambda: optimizers.Adagrad(0.125, gradient_accumulation_steps=3),
     "lamb": lambda: optimizers.Lamb(0.03125, beta_1=0.5, beta_2=0.75),
     "lion": lambda: optimizers.Lion(0.03125, beta_1=0.5, beta_2=0.75),
+    "nadam": lambda: optimizers.Nadam(0.03125, beta_1=0.5, beta_2=0.75),
 }
 
 

@@ -42,6 +42,8 @@ Rows option_rows() {
       misuse<InvalidArgument>("Lamb", "a beta_2 of 1", {"Lamb", "[0, 1)", "got 0.9 and 1"},
                               [] { Lamb({.beta_2 = 1}); }),
       misuse<InvalidArgument>("Lion", "a beta_1 of 0", {"Lion", "(0, 1]", "got 0"}, [] { Lion({.beta_1 = 0}); }),
+      misuse<InvalidArgument>("Nadam", "a beta_1 of 1", {"Nadam", "[0, 1)", "got 1 and 0.999"},
+                              [] { Nadam({.beta_1 = 1}); }),
       misuse<InvalidArgument>("SGD", "a negative norm to clip to", {"got 0, 0 and -1"},
                               [] { SGD({}, {.global_clipnorm = -1}); }),
       misuse<InvalidArgument>("SGD", "an ema_momentum above 1", {"ema_momentum", "[0, 1]", "got 2"},

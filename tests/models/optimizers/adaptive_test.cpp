@@ -4,6 +4,7 @@
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/lion.h>
+#include <lockstep/models/optimizers/nadam.h>
 #include <lockstep/models/optimizers/rmsprop.h>
 
 // Adam and other rules that scale each parameter's step, compared with Keras' formulas in double precision.
@@ -169,6 +170,31 @@ TEST(Lion, RefusesOptionsOutOfRange) {
 TEST(Lamb, RefusesOptionsOutOfRange) {
   EXPECT_THROW(Lamb({.beta_1 = 1}), InvalidArgument);
   EXPECT_THROW(Lamb({.epsilon = 0}), InvalidArgument);
+}
+
+TEST(Nadam, TakesKerasSteps) {
+  for (const NadamOptions& options : {NadamOptions{}, NadamOptions{.learning_rate = 0.1, .beta_1 = 0.5, .beta_2 = 0.9},
+                                      NadamOptions{.learning_rate = 0.01, .epsilon = 1e-3}}) {
+    const auto rule = [options]() -> test::ReferenceRule {
+      return [options, m = 0.0, v = 0.0, product = 1.0](double w, double g, std::int64_t t) mutable {
+        const auto step = static_cast<double>(t);
+        const double now = options.beta_1 * (1 - 0.5 * std::pow(0.96, step));
+        const double next = options.beta_1 * (1 - 0.5 * std::pow(0.96, step + 1));
+        product *= now;
+        m += (g - m) * (1 - options.beta_1);
+        v += (g * g - v) * (1 - options.beta_2);
+        const double direction = next * m / (1 - product * next) + (1 - now) * g / (1 - product);
+        return w - options.learning_rate.at(t - 1) * direction /
+                       (std::sqrt(v / (1 - std::pow(options.beta_2, step))) + options.epsilon);
+      };
+    };
+    test::expect_steps_as([&] { return Nadam(options); }, {.rule = rule, .rate = rate_of(options.learning_rate)}, 1.5);
+  }
+}
+
+TEST(Nadam, RefusesOptionsOutOfRange) {
+  EXPECT_THROW(Nadam({.beta_1 = 1}), InvalidArgument);
+  EXPECT_THROW(Nadam({.epsilon = 0}), InvalidArgument);
 }
 
 }  // namespace
