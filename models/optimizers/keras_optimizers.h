@@ -7,6 +7,7 @@
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/lion.h>
+#include <lockstep/models/optimizers/muon.h>
 #include <lockstep/models/optimizers/nadam.h>
 #include <lockstep/models/optimizers/rmsprop.h>
 #include <lockstep/models/optimizers/sgd.h>
@@ -17,7 +18,7 @@ namespace lockstep {
 inline constexpr std::tuple keras_optimizers{
     keras_class<SGD>("SGD"),         keras_class<Adam>("Adam"),       keras_class<AdamW>("AdamW"),
     keras_class<RMSprop>("RMSprop"), keras_class<Adagrad>("Adagrad"), keras_class<Lamb>("Lamb"),
-    keras_class<Lion>("Lion"),       keras_class<Nadam>("Nadam"),
+    keras_class<Lion>("Lion"),       keras_class<Nadam>("Nadam"),     keras_class<Muon>("Muon"),
 };
 
 }  // namespace lockstep

@@ -73,7 +73,7 @@ Json optimizer_json(const Optimizer& optimizer, ConfigForm form) {
   const std::string& class_name = config.rule.class_name;
   Json options = *config.rule.options;
   const Json common = common_options(config.common);
-  const bool has_decay = class_name == "AdamW";  // has a weight decay of its own
+  const bool has_decay = class_name == "AdamW" || class_name == "Muon";  // have a weight decay of their own
   for (const auto& [key, value] : common.items())
     if (value != 0 || (has_decay && key == "weight_decay")) options[key] = value;
   if (config.common.gradient_accumulation_steps == 1) options.erase("gradient_accumulation_steps");

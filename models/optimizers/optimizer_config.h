@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <lockstep/models/config/object_config.h>
@@ -20,6 +22,8 @@ struct OptimizerConfig {
   /// Keras' names of the rule's slots, in the order of files. Set by Optimizer::config; optimizer_from_config ignores
   /// it. Slots that files store together for each variable are in one list.
   std::vector<std::vector<std::string>> slots{};
+  /// Whether files have a slot for a variable. Set and ignored as `slots`.
+  std::function<bool(const std::string& slot, const Variable& variable)> has_slot{};
   /// Keras' variables of the optimizer as a whole, which files have after the slots. Set and ignored as `slots`.
   std::vector<double> scalars{};
 };
@@ -27,11 +31,11 @@ struct OptimizerConfig {
 /// A new optimizer with these options. Throws InvalidArgument for values out of their range.
 Optimizer optimizer_from_config(const OptimizerConfig& config);
 
-/// Reads the options of a rule.
+/// Reads the options of a rule; those that the configuration lacks keep their values in `options`.
 template <class Options>
-Options rule_options(const OptimizerConfig& config, void (*list)(OptionVisitor&, Options&)) {
+Options rule_options(const OptimizerConfig& config, void (*list)(OptionVisitor&, Options&), Options options = {}) {
   OptionVisitor visitor("the optimizer " + config.rule.class_name, *config.rule.options);
-  Options options = read_options(visitor, list);
+  options = read_options(visitor, list, std::move(options));
   options.learning_rate = config.learning_rate;
   return options;
 }

@@ -37,6 +37,10 @@ class Optimizer::Rule {
   };
   /// The rule's slots, in the order of UpdateViews::state.
   virtual std::vector<Slot> slots() const = 0;
+  /// Whether Keras keeps this slot for the variable. If not, it is 0 and not in files.
+  virtual bool keeps(const Slot& /*slot*/, const Variable& /*variable*/) const { return true; }
+  /// The weight decay of a variable that is not excluded from it; `common` is that of OptimizerOptions.
+  virtual double weight_decay(const Variable& /*variable*/, double common) const { return common; }
   /// Keras' variables of the optimizer as a whole, after `updates` updates. They stand in files after the slots and
   /// follow from the number of updates, so they are not read.
   virtual std::vector<double> scalars(std::int64_t /*updates*/) const { return {}; }

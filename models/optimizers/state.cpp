@@ -132,11 +132,11 @@ std::vector<Optimizer::State::Group> Optimizer::State::grouped(const ReplicaCont
     const bool excluded = std::ranges::any_of(options_.exclude_from_weight_decay, [&](const std::string& part) {
       return variables[i].name().find(part) != std::string::npos;
     });
-    const bool decays = options_.weight_decay != 0 && !excluded;
+    const double decay = excluded ? 0 : rule_->weight_decay(variables[i], options_.weight_decay);
     auto group = std::ranges::find_if(
-        groups, [&](const Group& other) { return other.devices == devices && other.decays == decays; });
+        groups, [&](const Group& other) { return other.devices == devices && other.weight_decay == decay; });
     if (group == groups.end())
-      group = groups.insert(groups.end(), Group{.devices = std::move(devices), .decays = decays});
+      group = groups.insert(groups.end(), Group{.devices = std::move(devices), .weight_decay = decay});
     group->members.push_back(i);
   }
   return groups;
@@ -154,7 +154,7 @@ void Optimizer::State::build(const ReplicaContext& context, const std::vector<Va
   std::vector<Group> groups = grouped(context, variables);
   for (Group& group : groups) {
     std::vector<Variable> members;
-    const bool every_row = rule_->moves_without_gradient() || group.decays || options_.use_ema;
+    const bool every_row = rule_->moves_without_gradient() || group.weight_decay != 0 || options_.use_ema;
     ReducerOptions options{.slots = starts, .by_rows = {}, .every_row = every_row, .own_copies = own_copies};
     for (const std::size_t member : group.members) {
       members.push_back(variables[member]);
@@ -276,7 +276,7 @@ void Optimizer::State::set_gradients(StepOptions& step) const {
 }
 
 void Optimizer::State::add_common(StepOptions& step, const Group& group, std::int64_t done) const {
-  if (group.decays) step.decay = static_cast<float>(options_.weight_decay * learning_rate_.at(done));
+  step.decay = static_cast<float>(group.weight_decay * learning_rate_.at(done));
   if (!options_.use_ema) return;
   const AverageStep average = average_step(done);
   step.average = average.overwrites ? OptimizerStep::Average::overwrite : OptimizerStep::Average::keep;
@@ -358,6 +358,11 @@ OptimizerConfig Optimizer::State::config() const {
     if (!slot.beside_previous) config.slots.emplace_back();
     config.slots.back().push_back(slot.name);
   }
+  config.has_slot = [rule = rule_](const std::string& name, const Variable& variable) {
+    const std::vector<Rule::Slot> slots = rule->slots();
+    const auto slot = std::ranges::find(slots, name, &Rule::Slot::name);
+    return slot == slots.end() || rule->keeps(*slot, variable);
+  };
   config.scalars = rule_->scalars(iterations(0));
   return config;
 }

@@ -42,12 +42,12 @@ class Optimizer::State {
   void restore(const OptimizerState& state);
 
  private:
-  /// Variables that are on the same devices and either all have weight decay or all have none. All variables are on the
-  /// same devices under a strategy, but not in a model that with_device spreads over devices. The gradients' arena and
-  /// the optimizer's state of the group are on these devices.
+  /// Variables that are on the same devices and have the same weight decay. All variables are on the same devices under
+  /// a strategy, but not in a model that with_device spreads over devices. The gradients' arena and the optimizer's
+  /// state of the group are on these devices.
   struct Group {
     std::vector<LogicalDevice> devices{};
-    bool decays = true;
+    double weight_decay = 0;
     std::vector<std::size_t> members{};  ///< indices of the group's variables
     std::unique_ptr<GradientReducer> reducer{};
   };
@@ -102,7 +102,7 @@ class Optimizer::State {
   /// Applies the variables' constraints, after all replicas have updated all copies.
   void constrain(const ReplicaContext& context) const;
 
-  std::unique_ptr<const Rule> rule_;
+  std::shared_ptr<const Rule> rule_;  ///< configurations refer to it, too
   OptimizerOptions options_;
   LearningRate learning_rate_;
   bool checks_numerics_ = false;

@@ -87,11 +87,12 @@ struct Place {
 };
 
 /// All slots in the order of a file, in which they follow the counts.
-std::vector<Place> places_of(const Layout& layout, const TrainedVariables& trained, OptimizerDatasets::Order order) {
+std::vector<Place> places_of(const OptimizerConfig& config, const TrainedVariables& trained,
+                             OptimizerDatasets::Order order) {
   const std::vector<Variable>& variables = trained.in_keras_order;
   const std::vector<std::size_t> numbers = numbers_in_optimizer(trained);
   std::vector<Place> places;
-  for (const std::vector<std::string>& slots : layout) {
+  for (const std::vector<std::string>& slots : layout_of(config)) {
     if (order == OptimizerDatasets::Order::keras_2) {
       for (const std::string& slot : slots)
         for (std::size_t i = 0; i < variables.size(); ++i) places.push_back({slot, variables[i], numbers[i]});
@@ -100,12 +101,13 @@ std::vector<Place> places_of(const Layout& layout, const TrainedVariables& train
         for (const std::string& slot : slots) places.push_back({slot, variables[i], numbers[i]});
     }
   }
+  std::erase_if(places, [&](const Place& place) { return !config.has_slot(place.slot, place.variable); });
   return places;
 }
 
 /// The values of all slots by name; each list is in the optimizer's order of variables.
 std::map<std::string, std::vector<Tensor>> read_slots(const hdf5::Reader& file, std::span<const std::string> datasets,
-                                                      const std::vector<Place>& places,
+                                                      const Layout& layout, const std::vector<Place>& places,
                                                       const TrainedVariables& trained) {
   std::map<std::string, std::vector<Tensor>> values;
   auto dataset = datasets.begin();
@@ -113,6 +115,12 @@ std::map<std::string, std::vector<Tensor>> read_slots(const hdf5::Reader& file, 
     values[slot].resize(trained.variables.size());
     values[slot][number] = read_value(file, *dataset++, variable);
   }
+  for (const std::vector<std::string>& slots : layout)
+    for (const std::string& slot : slots) {
+      values[slot].resize(trained.variables.size());
+      for (std::size_t i = 0; i < values[slot].size(); ++i)  // those that Keras does not keep are 0
+        if (!values[slot][i].defined()) values[slot][i] = Tensor::zeros(trained.variables[i].shape());
+    }
   return values;
 }
 
@@ -169,8 +177,7 @@ std::vector<std::string> write_optimizer(hdf5::Writer& file, const std::string& 
     file.add_dataset(add_name("learning_rate"), std::span(&rate, 1), {});
   }
   if (state.slots.empty() && state.steps == 0) return names;
-  for (const auto& [slot, variable, number] :
-       places_of(layout_of(config), training.trained, OptimizerDatasets::Order::keras_3)) {
+  for (const auto& [slot, variable, number] : places_of(config, training.trained, OptimizerDatasets::Order::keras_3)) {
     const auto kept = std::ranges::find(state.slots, slot, &OptimizerState::Slot::name);
     require<BrokenInvariant>(kept != state.slots.end() || slot == sums, "the optimizer keeps no {}", slot);
     const Tensor value = slot == sums ? Tensor::zeros(variable.shape()) : kept->values[number];
@@ -190,7 +197,7 @@ Optimizer read_optimizer(const hdf5::Reader& file, const std::string& group, con
   if (names.empty()) return optimizer;
   const OptimizerConfig config = optimizer.config();
   const Layout layout = layout_of(config);
-  const std::vector<Place> places = places_of(layout, training.trained, order);
+  const std::vector<Place> places = places_of(config, training.trained, order);
   // RMSprop and Adagrad did not count steps until Keras 2.3.
   const bool counts_steps =
       order != OptimizerDatasets::Order::keras_2 || names.front().find("/iter") != std::string::npos;
@@ -207,7 +214,7 @@ Optimizer read_optimizer(const hdf5::Reader& file, const std::string& group, con
                        .slots = {}};
   if (has_rate) state.learning_rate = read_learning_rate(file, names[1], state.learning_rate);
   if (is_whole && !places.empty())
-    state.slots = ordered(layout, read_slots(file, std::span(names).subspan(counts), places, training.trained));
+    state.slots = ordered(layout, read_slots(file, std::span(names).subspan(counts), layout, places, training.trained));
   try {
     optimizer.load_state(state);
   } catch (const InvalidArgument& error) {

@@ -33,6 +33,7 @@
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/lion.h>
+#include <lockstep/models/optimizers/muon.h>
 #include <lockstep/models/optimizers/nadam.h>
 #include <lockstep/models/optimizers/rmsprop.h>
 #include <lockstep/models/optimizers/sgd.h>
@@ -173,6 +174,13 @@ Optimizer make_optimizer(const std::string& name) {
   if (name == "lamb") return Lamb({.learning_rate = 0.03125, .beta_1 = 0.5, .beta_2 = 0.75});
   if (name == "lion") return Lion({.learning_rate = 0.03125, .beta_1 = 0.5, .beta_2 = 0.75});
   if (name == "nadam") return Nadam({.learning_rate = 0.03125, .beta_1 = 0.5, .beta_2 = 0.75});
+  if (name == "muon")
+    return Muon({.learning_rate = 0.03125,
+                 .adam_beta_1 = 0.5,
+                 .adam_beta_2 = 0.75,
+                 .exclude_layers = {"^end"},
+                 .ns_steps = 2,
+                 .rms_rate = {}});
   fail("there is no optimizer '{}'", name);
 }
 

@@ -21,6 +21,7 @@
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/lion.h>
+#include <lockstep/models/optimizers/muon.h>
 #include <lockstep/models/optimizers/nadam.h>
 #include <lockstep/models/optimizers/rmsprop.h>
 #include <lockstep/models/optimizers/sgd.h>
@@ -47,6 +48,13 @@ Optimizer make_optimizer(const std::string& name) {
       {"lamb", [] { return Lamb({.learning_rate = 0.01}); }},
       {"lion", [] { return Lion({.learning_rate = 0.01}, {.weight_decay = 0.1}); }},
       {"nadam", [] { return Nadam({.learning_rate = 0.01}); }},
+      {"muon", [] { return Muon({.learning_rate = 0.01}); }},
+      {"muon_with_all",
+       [] {
+         return Muon(
+             {.learning_rate = 0.01, .adam_weight_decay = 0.1, .ns_steps = 2, .nesterov = false, .rms_rate = {}},
+             {.exclude_from_weight_decay = {"bias"}, .clipnorm = 0.5, .use_ema = true});
+       }},
       {"clipvalue", [] { return SGD({.learning_rate = 0.1}, {.clipvalue = 0.2}); }},
       {"clipnorm", [] { return SGD({.learning_rate = 0.1}, {.clipnorm = 0.5}); }},
       {"global_clipnorm", [] { return Adam({.learning_rate = 0.01}, {.global_clipnorm = 0.5}); }},

@@ -38,6 +38,9 @@ OPTIMIZERS = {
     "lamb": lambda: optimizers.Lamb(0.03125, beta_1=0.5, beta_2=0.75),
     "lion": lambda: optimizers.Lion(0.03125, beta_1=0.5, beta_2=0.75),
     "nadam": lambda: optimizers.Nadam(0.03125, beta_1=0.5, beta_2=0.75),
+    "muon": lambda: optimizers.Muon(
+        0.03125, adam_beta_1=0.5, adam_beta_2=0.75, exclude_layers=["^end"], ns_steps=2, rms_rate=None
+    ),
 }
 
 
@@ -93,6 +96,8 @@ def has(theirs, ours):
     """Whether all of lockstep's options agree with Keras'."""
     if isinstance(ours, dict):
         return all(key in theirs and has(theirs[key], value) for key, value in ours.items())
+    if isinstance(ours, list):
+        return len(ours) == len(theirs) and all(map(has, theirs, ours))
     return ours == theirs if isinstance(ours, (str, type(None))) else np.isclose(theirs, ours, rtol=1e-7)
 
 

@@ -44,6 +44,8 @@ Rows option_rows() {
       misuse<InvalidArgument>("Lion", "a beta_1 of 0", {"Lion", "(0, 1]", "got 0"}, [] { Lion({.beta_1 = 0}); }),
       misuse<InvalidArgument>("Nadam", "a beta_1 of 1", {"Nadam", "[0, 1)", "got 1 and 0.999"},
                               [] { Nadam({.beta_1 = 1}); }),
+      misuse<InvalidArgument>("Muon", "a broken regular expression", {"exclude_layers", "(", "regular expression"},
+                              [] { Muon({.exclude_layers = {"("}}); }),
       misuse<InvalidArgument>("SGD", "a negative norm to clip to", {"got 0, 0 and -1"},
                               [] { SGD({}, {.global_clipnorm = -1}); }),
       misuse<InvalidArgument>("SGD", "an ema_momentum above 1", {"ema_momentum", "[0, 1]", "got 2"},

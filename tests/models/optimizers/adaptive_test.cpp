@@ -1,9 +1,12 @@
 #include <models/optimizers/keras_rules.h>
 
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/lion.h>
+#include <lockstep/models/optimizers/muon.h>
 #include <lockstep/models/optimizers/nadam.h>
 #include <lockstep/models/optimizers/rmsprop.h>
 
@@ -195,6 +198,96 @@ TEST(Nadam, TakesKerasSteps) {
 TEST(Nadam, RefusesOptionsOutOfRange) {
   EXPECT_THROW(Nadam({.beta_1 = 1}), InvalidArgument);
   EXPECT_THROW(Nadam({.epsilon = 0}), InvalidArgument);
+}
+
+/// Keras' zeropower_via_newtonschulz5 of a matrix of 3 rows and 7 columns, with Muon's default coefficients.
+test::Values orthogonal(const test::Values& matrix) {
+  constexpr std::size_t rows = 3;
+  const std::size_t columns = matrix.size() / rows;
+  test::Values x = matrix;
+  const double norm = std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0)) + 1e-7;
+  for (double& value : x) value /= norm;
+  for (int step = 0; step < 5; ++step) {
+    double a[rows][rows] = {};
+    double b[rows][rows] = {};
+    for (std::size_t i = 0; i < rows; ++i)
+      for (std::size_t j = 0; j < rows; ++j)
+        for (std::size_t k = 0; k < columns; ++k) a[i][j] += x[i * columns + k] * x[j * columns + k];
+    for (std::size_t i = 0; i < rows; ++i)
+      for (std::size_t j = 0; j < rows; ++j) {
+        b[i][j] = -4.7750 * a[i][j];
+        for (std::size_t k = 0; k < rows; ++k) b[i][j] += 2.0315 * a[i][k] * a[k][j];
+      }
+    test::Values next(x.size());
+    for (std::size_t i = 0; i < rows; ++i)
+      for (std::size_t k = 0; k < columns; ++k) {
+        next[i * columns + k] = 3.4445 * x[i * columns + k];
+        for (std::size_t j = 0; j < rows; ++j) next[i * columns + k] += b[i][j] * x[j * columns + k];
+      }
+    x = next;
+  }
+  return x;
+}
+
+TEST(Muon, MovesMatricesAlongOrthogonalMomentum) {
+  for (const bool tall : {false, true}) {
+    const Shape shape = tall ? Shape{7, 3} : Shape{3, 7};
+    const auto kept = [&](const Tensor& x) { return tall ? transpose(x) : x; };
+    for (const int replicas : test::replica_counts) {
+      const MirroredStrategy strategy = test::mirrored(replicas);
+      const std::vector<Variable> variables = strategy.scope([&] {
+        return std::vector{test::variable_of("dense/kernel", test::random_tensor(shape, 1)),
+                           test::variable_of("dense_1/kernel", test::random_tensor(shape, 2))};
+      });
+      test::Values w = kept(variables[1].value()).to_vector<double>();
+      test::Values m(w.size());
+      const Muon optimizer({.learning_rate = 0.1});
+      for (unsigned step = 0; step < 4; ++step) {
+        const Tensor g = test::random_tensor(shape, 5 + step);
+        strategy.run([&] {
+          const Tensor own = g / replicas;
+          optimizer.apply_gradients(std::vector{own, own}, variables);
+        });
+        const test::Values gradient = kept(g).to_vector<double>();
+        test::Values direction(w.size());
+        for (std::size_t i = 0; i < w.size(); ++i) {
+          m[i] += gradient[i] - 0.05 * m[i];
+          direction[i] = gradient[i] + 0.95 * m[i];
+          w[i] -= w[i] * 0.004 * 0.1;
+        }
+        direction = orthogonal(direction);
+        for (std::size_t i = 0; i < w.size(); ++i) w[i] -= 0.1 * 0.2 * std::sqrt(7) * direction[i];
+      }
+      verify_mirrored(variables);
+      test::expect_close(kept(variables[1].value()), w, 100);
+    }
+  }
+}
+
+TEST(Muon, UpdatesOtherVariablesLikeAdamW) {
+  const auto moved = [](const Optimizer& optimizer, const std::string& name, const Shape& shape) {
+    const Variable v = test::variable_of(name, test::random_tensor(shape, 1));
+    for (unsigned step = 0; step < 3; ++step)
+      optimizer.apply_gradients(std::vector{test::random_tensor(shape, 5 + step)}, {v});
+    return v.value();
+  };
+  const MuonOptions options{
+      .adam_beta_1 = 0.5, .adam_weight_decay = 0.1, .exclude_layers = {"^out"}, .adam_lr_ratio = 10};
+  const AdamWOptions as_adam{.learning_rate = 0.01, .weight_decay = 0.01, .beta_1 = 0.5};
+  const std::pair<std::string, Shape> cases[] = {{"bias", {3}}, {"Embedding/table", {3, 2}}, {"output/kernel", {3, 2}}};
+  for (const auto& [name, shape] : cases)
+    test::expect_close(moved(Muon(options), name, shape), moved(AdamW(as_adam), name, shape).to_vector<double>(), 3);
+  const Tensor matrix = moved(Muon(options), "the_output/kernel", {3, 2});
+  EXPECT_NE(matrix.to_vector<float>(), moved(AdamW(as_adam), "the_output/kernel", {3, 2}).to_vector<float>());
+}
+
+TEST(Muon, RefusesOptionsOutOfRange) {
+  EXPECT_THROW(Muon({.adam_beta_2 = 1}), InvalidArgument);
+  EXPECT_THROW(Muon({.adam_weight_decay = -1}), InvalidArgument);
+  EXPECT_THROW(Muon({.epsilon = 0}), InvalidArgument);
+  EXPECT_THROW(Muon({.momentum = 2}), InvalidArgument);
+  EXPECT_THROW(Muon({.ns_steps = -1}), InvalidArgument);
+  EXPECT_THROW(Muon({}, {.weight_decay = 0.1}), InvalidArgument);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/lion.h>
+#include <lockstep/models/optimizers/muon.h>
 #include <lockstep/models/optimizers/nadam.h>
 #include <lockstep/models/optimizers/optimizer.h>
 #include <lockstep/models/optimizers/rmsprop.h>
@@ -429,6 +430,7 @@ TEST(Optimizer, TakesEmptyOptions) {
   EXPECT_EQ(Adagrad({}).learning_rate(), 0.001);
   EXPECT_EQ(Lamb({}).learning_rate(), 0.001);
   EXPECT_EQ(Lion({}).learning_rate(), 0.001);
+  EXPECT_EQ(Muon({}).learning_rate(), 0.001);
   EXPECT_EQ(Nadam({}).learning_rate(), 0.001);
 }
 

@@ -14,6 +14,7 @@
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/lion.h>
+#include <lockstep/models/optimizers/muon.h>
 #include <lockstep/models/optimizers/nadam.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/optimizers/rmsprop.h>
@@ -56,6 +57,7 @@ const std::vector<std::function<Optimizer()>> optimizers{
     [] { return Lamb({.learning_rate = 0.01}, {.gradient_accumulation_steps = 3}); },
     [] { return Lion({.learning_rate = 0.001}); },
     [] { return Nadam({.learning_rate = 0.01}, {.use_ema = true}); },
+    [] { return Muon({.learning_rate = 0.01, .exclude_layers = {"near"}, .rms_rate = {}}); },
     [] {
       return SGD(
           {.learning_rate = ExponentialDecay({.initial_learning_rate = 0.5, .decay_steps = 2, .decay_rate = 0.5})},

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <lockstep/models/optimizers/optimizer.h>
+#include <lockstep/runtime/core/defaults.h>
+
+namespace lockstep {
+
+/// Muon's options, by Keras' names. Those that begin with adam belong to the variables that AdamW updates.
+struct MuonOptions {
+  /// A number or a schedule; not negative.
+  LearningRate learning_rate = 0.001;
+  double adam_beta_1 = 0.9;    ///< in [0, 1)
+  double adam_beta_2 = 0.999;  ///< in [0, 1)
+  /// As OptimizerOptions::weight_decay, for the variables that AdamW updates.
+  double adam_weight_decay = 0.004;
+  double epsilon = 1e-7;  ///< of AdamW; above 0
+  /// As OptimizerOptions::weight_decay, for the other variables.
+  double weight_decay = 0.004;
+  /// AdamW updates variables in whose names one of these regular expressions (ECMAScript) matches a part.
+  std::vector<std::string> exclude_layers{};
+  bool exclude_embeddings = true;  ///< AdamW updates variables whose names contain "embedding"
+  ///@{
+  /// The coefficients of the Newton-Schulz iteration.
+  double muon_a = 3.4445;
+  double muon_b = -4.7750;
+  double muon_c = 2.0315;
+  ///@}
+  double adam_lr_ratio = 1;  ///< AdamW's learning rate, divided by learning_rate
+  double momentum = 0.95;    ///< in [0, 1]
+  int ns_steps = 5;          ///< number of Newton-Schulz iterations; not negative
+  bool nesterov = true;      ///< adds the gradient to the momentum once more
+  /// Scales a matrix's step by this times the square root of its larger dimension; empty: does not scale it.
+  std::optional<double> rms_rate = 0.2;
+};
+
+/// Jordan et al. 2024 and Liu et al. 2025, as keras.optimizers.Muon: a matrix moves along its momentum, of which
+/// Newton-Schulz iterations bring all singular values near 1. AdamW updates variables of other ranks and the excluded
+/// ones.
+struct Muon : Optimizer {
+  /// Throws InvalidArgument for a value out of its range, for a regular expression that is not valid, and for a weight
+  /// decay in `common`.
+  explicit Muon(const MuonOptions& options = {}, const OptimizerOptions& common = {});
+  /// Lets `Muon({})` mean the defaults.
+  explicit Muon(Defaults) : Muon() {}
+  /// Makes the optimizer from the options in a file.
+  static Muon from_config(const OptimizerConfig& config);
+};
+
+}  // namespace lockstep
