@@ -31,6 +31,7 @@
 #include <lockstep/models/metrics/accuracy.h>
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
+#include <lockstep/models/optimizers/adamax.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/lion.h>
 #include <lockstep/models/optimizers/muon.h>
@@ -181,6 +182,7 @@ Optimizer make_optimizer(const std::string& name) {
                  .exclude_layers = {"^end"},
                  .ns_steps = 2,
                  .rms_rate = {}});
+  if (name == "adamax") return Adamax({.learning_rate = 0.03125, .beta_1 = 0.5, .beta_2 = 0.75});
   fail("there is no optimizer '{}'", name);
 }
 

@@ -19,6 +19,7 @@
 #include <lockstep/models/layers/constraints.h>
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
+#include <lockstep/models/optimizers/adamax.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/lion.h>
 #include <lockstep/models/optimizers/muon.h>
@@ -55,6 +56,7 @@ Optimizer make_optimizer(const std::string& name) {
              {.learning_rate = 0.01, .adam_weight_decay = 0.1, .ns_steps = 2, .nesterov = false, .rms_rate = {}},
              {.exclude_from_weight_decay = {"bias"}, .clipnorm = 0.5, .use_ema = true});
        }},
+      {"adamax", [] { return Adamax({.learning_rate = 0.01}); }},
       {"clipvalue", [] { return SGD({.learning_rate = 0.1}, {.clipvalue = 0.2}); }},
       {"clipnorm", [] { return SGD({.learning_rate = 0.1}, {.clipnorm = 0.5}); }},
       {"global_clipnorm", [] { return Adam({.learning_rate = 0.01}, {.global_clipnorm = 0.5}); }},

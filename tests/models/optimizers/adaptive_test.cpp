@@ -4,6 +4,7 @@
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
+#include <lockstep/models/optimizers/adamax.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/lion.h>
 #include <lockstep/models/optimizers/muon.h>
@@ -288,6 +289,27 @@ TEST(Muon, RefusesOptionsOutOfRange) {
   EXPECT_THROW(Muon({.momentum = 2}), InvalidArgument);
   EXPECT_THROW(Muon({.ns_steps = -1}), InvalidArgument);
   EXPECT_THROW(Muon({}, {.weight_decay = 0.1}), InvalidArgument);
+}
+
+TEST(Adamax, TakesKerasSteps) {
+  for (const AdamaxOptions& options :
+       {AdamaxOptions{}, AdamaxOptions{.learning_rate = 0.1, .beta_1 = 0.5, .beta_2 = 0.9},
+        AdamaxOptions{.learning_rate = 0.01, .epsilon = 1e-3}}) {
+    const auto rule = [options]() -> test::ReferenceRule {
+      return [options, m = 0.0, u = 0.0](double w, double g, std::int64_t t) mutable {
+        m += (g - m) * (1 - options.beta_1);
+        u = std::max(options.beta_2 * u, std::abs(g));
+        return w - options.learning_rate.at(t - 1) * m /
+                       ((1 - std::pow(options.beta_1, static_cast<double>(t))) * (u + options.epsilon));
+      };
+    };
+    test::expect_steps_as([&] { return Adamax(options); }, {.rule = rule, .rate = rate_of(options.learning_rate)}, 1.5);
+  }
+}
+
+TEST(Adamax, RefusesOptionsOutOfRange) {
+  EXPECT_THROW(Adamax({.beta_2 = 1}), InvalidArgument);
+  EXPECT_THROW(Adamax({.epsilon = 0}), InvalidArgument);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
+#include <lockstep/models/optimizers/adamax.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/lion.h>
 #include <lockstep/models/optimizers/muon.h>
@@ -430,6 +431,7 @@ TEST(Optimizer, TakesEmptyOptions) {
   EXPECT_EQ(Adagrad({}).learning_rate(), 0.001);
   EXPECT_EQ(Lamb({}).learning_rate(), 0.001);
   EXPECT_EQ(Lion({}).learning_rate(), 0.001);
+  EXPECT_EQ(Adamax({}).learning_rate(), 0.001);
   EXPECT_EQ(Muon({}).learning_rate(), 0.001);
   EXPECT_EQ(Nadam({}).learning_rate(), 0.001);
 }

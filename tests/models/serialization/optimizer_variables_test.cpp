@@ -12,6 +12,7 @@
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
+#include <lockstep/models/optimizers/adamax.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/lion.h>
 #include <lockstep/models/optimizers/muon.h>
@@ -58,6 +59,7 @@ const std::vector<std::function<Optimizer()>> optimizers{
     [] { return Lion({.learning_rate = 0.001}); },
     [] { return Nadam({.learning_rate = 0.01}, {.use_ema = true}); },
     [] { return Muon({.learning_rate = 0.01, .exclude_layers = {"near"}, .rms_rate = {}}); },
+    [] { return Adamax({.learning_rate = 0.01}); },
     [] {
       return SGD(
           {.learning_rate = ExponentialDecay({.initial_learning_rate = 0.5, .decay_steps = 2, .decay_rate = 0.5})},
