@@ -29,6 +29,7 @@
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/losses/regression.h>
 #include <lockstep/models/metrics/accuracy.h>
+#include <lockstep/models/optimizers/adadelta.h>
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/adamax.h>
@@ -183,6 +184,7 @@ Optimizer make_optimizer(const std::string& name) {
                  .ns_steps = 2,
                  .rms_rate = {}});
   if (name == "adamax") return Adamax({.learning_rate = 0.03125, .beta_1 = 0.5, .beta_2 = 0.75});
+  if (name == "adadelta") return Adadelta({.learning_rate = 1, .rho = 0.75, .epsilon = 1e-3});
   fail("there is no optimizer '{}'", name);
 }
 

@@ -41,6 +41,7 @@ OPTIMIZERS = {
         optimizers.Muon(0.01, adam_weight_decay=0.1, nesterov=False, rms_rate=None, ns_steps=2, clipnorm=0.5, use_ema=True)
     ),
     "adamax": lambda: optimizers.Adamax(0.01),
+    "adadelta": lambda: optimizers.Adadelta(1.0),
     "clipvalue": lambda: optimizers.SGD(0.1, clipvalue=0.2),
     "clipnorm": lambda: optimizers.SGD(0.1, clipnorm=0.5),
     "global_clipnorm": lambda: optimizers.Adam(0.01, global_clipnorm=0.5),

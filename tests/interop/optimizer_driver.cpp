@@ -17,6 +17,7 @@
 #include <fmt/core.h>
 
 #include <lockstep/models/layers/constraints.h>
+#include <lockstep/models/optimizers/adadelta.h>
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/adamax.h>
@@ -57,6 +58,7 @@ Optimizer make_optimizer(const std::string& name) {
              {.exclude_from_weight_decay = {"bias"}, .clipnorm = 0.5, .use_ema = true});
        }},
       {"adamax", [] { return Adamax({.learning_rate = 0.01}); }},
+      {"adadelta", [] { return Adadelta({.learning_rate = 1}); }},
       {"clipvalue", [] { return SGD({.learning_rate = 0.1}, {.clipvalue = 0.2}); }},
       {"clipnorm", [] { return SGD({.learning_rate = 0.1}, {.clipnorm = 0.5}); }},
       {"global_clipnorm", [] { return Adam({.learning_rate = 0.01}, {.global_clipnorm = 0.5}); }},

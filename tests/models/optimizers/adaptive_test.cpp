@@ -2,6 +2,7 @@
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/models/optimizers/adadelta.h>
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/adamax.h>
@@ -310,6 +311,27 @@ TEST(Adamax, TakesKerasSteps) {
 TEST(Adamax, RefusesOptionsOutOfRange) {
   EXPECT_THROW(Adamax({.beta_2 = 1}), InvalidArgument);
   EXPECT_THROW(Adamax({.epsilon = 0}), InvalidArgument);
+}
+
+TEST(Adadelta, TakesKerasSteps) {
+  for (const AdadeltaOptions& options :
+       {AdadeltaOptions{}, AdadeltaOptions{.learning_rate = 1, .rho = 0.5, .epsilon = 1e-3}}) {
+    const auto rule = [options]() -> test::ReferenceRule {
+      return [options, a = 0.0, x = 0.0](double w, double g, std::int64_t t) mutable {
+        a = options.rho * a + (1 - options.rho) * g * g;
+        const double moved = std::sqrt(x + options.epsilon) * g / std::sqrt(a + options.epsilon);
+        x = options.rho * x + (1 - options.rho) * moved * moved;
+        return w - options.learning_rate.at(t - 1) * moved;
+      };
+    };
+    test::expect_steps_as([&] { return Adadelta(options); }, {.rule = rule, .rate = rate_of(options.learning_rate)},
+                          1.5);
+  }
+}
+
+TEST(Adadelta, RefusesOptionsOutOfRange) {
+  EXPECT_THROW(Adadelta({.rho = 1}), InvalidArgument);
+  EXPECT_THROW(Adadelta({.epsilon = 0}), InvalidArgument);
 }
 
 }  // namespace

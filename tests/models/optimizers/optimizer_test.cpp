@@ -9,6 +9,7 @@
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/models/optimizers/adadelta.h>
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/adamax.h>
@@ -431,6 +432,7 @@ TEST(Optimizer, TakesEmptyOptions) {
   EXPECT_EQ(Adagrad({}).learning_rate(), 0.001);
   EXPECT_EQ(Lamb({}).learning_rate(), 0.001);
   EXPECT_EQ(Lion({}).learning_rate(), 0.001);
+  EXPECT_EQ(Adadelta({}).learning_rate(), 0.001);
   EXPECT_EQ(Adamax({}).learning_rate(), 0.001);
   EXPECT_EQ(Muon({}).learning_rate(), 0.001);
   EXPECT_EQ(Nadam({}).learning_rate(), 0.001);

@@ -10,6 +10,7 @@
 #include <support/tensors.h>
 
 #include <lockstep/models/layers/merge.h>
+#include <lockstep/models/optimizers/adadelta.h>
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/adamax.h>
@@ -60,6 +61,7 @@ const std::vector<std::function<Optimizer()>> optimizers{
     [] { return Nadam({.learning_rate = 0.01}, {.use_ema = true}); },
     [] { return Muon({.learning_rate = 0.01, .exclude_layers = {"near"}, .rms_rate = {}}); },
     [] { return Adamax({.learning_rate = 0.01}); },
+    [] { return Adadelta({.learning_rate = 1}); },
     [] {
       return SGD(
           {.learning_rate = ExponentialDecay({.initial_learning_rate = 0.5, .decay_steps = 2, .decay_rate = 0.5})},
