@@ -7,6 +7,7 @@
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/adamax.h>
+#include <lockstep/models/optimizers/ftrl.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/lion.h>
 #include <lockstep/models/optimizers/muon.h>
@@ -21,7 +22,7 @@ inline constexpr std::tuple keras_optimizers{
     keras_class<SGD>("SGD"),         keras_class<Adam>("Adam"),         keras_class<AdamW>("AdamW"),
     keras_class<RMSprop>("RMSprop"), keras_class<Adagrad>("Adagrad"),   keras_class<Lamb>("Lamb"),
     keras_class<Lion>("Lion"),       keras_class<Nadam>("Nadam"),       keras_class<Muon>("Muon"),
-    keras_class<Adamax>("Adamax"),   keras_class<Adadelta>("Adadelta"),
+    keras_class<Adamax>("Adamax"),   keras_class<Adadelta>("Adadelta"), keras_class<Ftrl>("Ftrl"),
 };
 
 }  // namespace lockstep

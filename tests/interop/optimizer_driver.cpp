@@ -21,6 +21,7 @@
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/adamax.h>
+#include <lockstep/models/optimizers/ftrl.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/lion.h>
 #include <lockstep/models/optimizers/muon.h>
@@ -59,6 +60,16 @@ Optimizer make_optimizer(const std::string& name) {
        }},
       {"adamax", [] { return Adamax({.learning_rate = 0.01}); }},
       {"adadelta", [] { return Adadelta({.learning_rate = 1}); }},
+      {"ftrl", [] { return Ftrl({.learning_rate = 0.1}); }},
+      {"ftrl_with_all",
+       [] {
+         return Ftrl({.learning_rate = 0.1,
+                      .learning_rate_power = -0.75,
+                      .l1_regularization_strength = 0.01,
+                      .l2_regularization_strength = 0.1,
+                      .l2_shrinkage_regularization_strength = 0.05,
+                      .beta = 0.5});
+       }},
       {"clipvalue", [] { return SGD({.learning_rate = 0.1}, {.clipvalue = 0.2}); }},
       {"clipnorm", [] { return SGD({.learning_rate = 0.1}, {.clipnorm = 0.5}); }},
       {"global_clipnorm", [] { return Adam({.learning_rate = 0.01}, {.global_clipnorm = 0.5}); }},

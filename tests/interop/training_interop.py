@@ -43,6 +43,7 @@ OPTIMIZERS = {
     ),
     "adamax": lambda: optimizers.Adamax(0.03125, beta_1=0.5, beta_2=0.75),
     "adadelta": lambda: optimizers.Adadelta(1.0, rho=0.75, epsilon=1e-3),
+    "ftrl": lambda: optimizers.Ftrl(0.125, l1_regularization_strength=0.0625, beta=0.5),
 }
 
 

@@ -49,6 +49,7 @@ Rows option_rows() {
       misuse<InvalidArgument>("Adamax", "a beta_2 of 1", {"Adamax", "[0, 1)", "got 0.9 and 1"},
                               [] { Adamax({.beta_2 = 1}); }),
       misuse<InvalidArgument>("Adadelta", "a rho of 1", {"Adadelta", "[0, 1)", "got 1"}, [] { Adadelta({.rho = 1}); }),
+      misuse<InvalidArgument>("Ftrl", "a negative beta", {"Ftrl", "beta", "got -1"}, [] { Ftrl({.beta = -1}); }),
       misuse<InvalidArgument>("SGD", "a negative norm to clip to", {"got 0, 0 and -1"},
                               [] { SGD({}, {.global_clipnorm = -1}); }),
       misuse<InvalidArgument>("SGD", "an ema_momentum above 1", {"ema_momentum", "[0, 1]", "got 2"},

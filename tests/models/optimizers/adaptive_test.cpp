@@ -6,6 +6,7 @@
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/adamax.h>
+#include <lockstep/models/optimizers/ftrl.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/lion.h>
 #include <lockstep/models/optimizers/muon.h>
@@ -332,6 +333,39 @@ TEST(Adadelta, TakesKerasSteps) {
 TEST(Adadelta, RefusesOptionsOutOfRange) {
   EXPECT_THROW(Adadelta({.rho = 1}), InvalidArgument);
   EXPECT_THROW(Adadelta({.epsilon = 0}), InvalidArgument);
+}
+
+TEST(Ftrl, TakesKerasSteps) {
+  for (const FtrlOptions& options : {FtrlOptions{.learning_rate = 0.1}, FtrlOptions{.learning_rate = 0.1,
+                                                                        .learning_rate_power = -0.75,
+                                                                        .initial_accumulator_value = 1,
+                                                                        .l1_regularization_strength = 0.01,
+                                                                        .l2_regularization_strength = 0.1,
+                                                                        .l2_shrinkage_regularization_strength = 0.05,
+                                                                        .beta = 0.5}}) {
+    const auto rule = [options]() -> test::ReferenceRule {
+      return [options, a = options.initial_accumulator_value, z = 0.0](double w, double g, std::int64_t t) mutable {
+        const double rate = options.learning_rate.at(t - 1);
+        const double p = -options.learning_rate_power;
+        const double l1 = options.l1_regularization_strength;
+        const double b = a + g * g;
+        z += g + 2 * options.l2_shrinkage_regularization_strength * w - (std::pow(b, p) - std::pow(a, p)) / rate * w;
+        a = b;
+        const double l2 = options.l2_regularization_strength + options.beta / (2 * rate);
+        return (std::clamp(z, -l1, l1) - z) / (std::pow(b, p) / rate + 2 * l2);
+      };
+    };
+    test::expect_steps_as([&] { return Ftrl(options); }, {.rule = rule, .rate = rate_of(options.learning_rate)}, 1.5);
+  }
+}
+
+TEST(Ftrl, RefusesOptionsOutOfRange) {
+  EXPECT_THROW(Ftrl({.learning_rate_power = 0.5}), InvalidArgument);
+  EXPECT_THROW(Ftrl({.initial_accumulator_value = -1}), InvalidArgument);
+  EXPECT_THROW(Ftrl({.l1_regularization_strength = -1}), InvalidArgument);
+  EXPECT_THROW(Ftrl({.l2_regularization_strength = -1}), InvalidArgument);
+  EXPECT_THROW(Ftrl({.l2_shrinkage_regularization_strength = -1}), InvalidArgument);
+  EXPECT_THROW(Ftrl({.beta = -1}), InvalidArgument);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/adamax.h>
+#include <lockstep/models/optimizers/ftrl.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/lion.h>
 #include <lockstep/models/optimizers/muon.h>
@@ -432,6 +433,7 @@ TEST(Optimizer, TakesEmptyOptions) {
   EXPECT_EQ(Adagrad({}).learning_rate(), 0.001);
   EXPECT_EQ(Lamb({}).learning_rate(), 0.001);
   EXPECT_EQ(Lion({}).learning_rate(), 0.001);
+  EXPECT_EQ(Ftrl({}).learning_rate(), 0.001);
   EXPECT_EQ(Adadelta({}).learning_rate(), 0.001);
   EXPECT_EQ(Adamax({}).learning_rate(), 0.001);
   EXPECT_EQ(Muon({}).learning_rate(), 0.001);

@@ -14,6 +14,7 @@
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/adamax.h>
+#include <lockstep/models/optimizers/ftrl.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/lion.h>
 #include <lockstep/models/optimizers/muon.h>
@@ -62,6 +63,7 @@ const std::vector<std::function<Optimizer()>> optimizers{
     [] { return Muon({.learning_rate = 0.01, .exclude_layers = {"near"}, .rms_rate = {}}); },
     [] { return Adamax({.learning_rate = 0.01}); },
     [] { return Adadelta({.learning_rate = 1}); },
+    [] { return Ftrl({.learning_rate = 0.1, .l1_regularization_strength = 0.01}); },
     [] {
       return SGD(
           {.learning_rate = ExponentialDecay({.initial_learning_rate = 0.5, .decay_steps = 2, .decay_rate = 0.5})},
