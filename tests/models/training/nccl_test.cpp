@@ -10,6 +10,7 @@
 #include <support/small_problem.h>
 
 #include <lockstep/kernels/op/transfer.h>
+#include <lockstep/models/optimizers/muon.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/strategies/verify.h>
 
@@ -68,6 +69,19 @@ TEST_P(NcclTraining, MeansOfEqualValuesAreTheseValues) {
   const PerReplica<Tensor> means =
       replicas.run([&] { return get_replica_context().all_reduce(ReduceOp::mean, to_current_device(values)); });
   for (const Tensor& mean : means.local_results()) expect_close(mean, values.to_vector<double>());
+}
+
+// Each GPU updates its own copy of whole matrices; fit verifies that the copies stay equal.
+TEST_P(NcclTraining, OfAnOptimizerThatComputesVariablesIsThatOfSharedMemory) {
+  const auto with_muon = [](const Strategy& strategy) {
+    Model model = small_model(strategy);
+    model.compile(Muon({.learning_rate = 0.01}), SparseCategoricalCrossentropy{{.from_logits = true}});
+    return model;
+  };
+  const Trained exchanged = trained(with_muon(strategy()), {.epochs = 3});
+  const Trained expected = trained(with_muon(strategy(CrossDeviceOps::shared_memory)), {.epochs = 3});
+  for (std::size_t epoch = 0; epoch < expected.losses.size(); ++epoch)
+    EXPECT_NEAR(exchanged.losses[epoch], expected.losses[epoch], 1e-4) << "epoch " << epoch;
 }
 
 TEST_P(NcclTraining, HasTheSameBitsWithCudaGraphs) {
