@@ -205,6 +205,24 @@ TEST(CompileConfig, IsReadWithoutWhatIsUnknown) {
   EXPECT_THAT(problems, testing::ElementsAre(testing::HasSubstr("the metric 'F1Score' is none of Keras'")));
 }
 
+TEST(CompileConfig, ReadsWhatMuonTurnsOff) {
+  const auto config_of = [](const char* options) {
+    const Json config{{"class_name", "Muon"}, {"config", Json::parse(options)}};
+    return optimizer_from_json(config).config();
+  };
+  const OptimizerConfig off = config_of(
+      R"({"exclude_layers": ["^a", "b$"], "rms_rate": null, "weight_decay": 0.5, "adam_weight_decay": null})");
+  EXPECT_EQ((*off.rule.options)["exclude_layers"], (Json{"^a", "b$"}));
+  EXPECT_TRUE((*off.rule.options)["rms_rate"].is_null());
+  EXPECT_EQ((*off.rule.options)["adam_weight_decay"], 0);
+  EXPECT_EQ(off.common.weight_decay, 0.5);
+  EXPECT_EQ((*config_of(R"({"rms_rate": 0.25})").rule.options)["rms_rate"], 0.25);
+  EXPECT_ERROR(InputError, "the optimizer Muon: exclude_layers cannot be [1]; it must be a list of strings",
+               config_of(R"({"exclude_layers": [1]})"));
+  EXPECT_ERROR(InputError, "exclude_layers of Muon has \"(\", which is not a regular expression",
+               config_of(R"({"exclude_layers": ["("]})"));
+}
+
 TEST(CompileConfig, SaysWhatIsWrong) {
   EXPECT_ERROR(InputError,
                "the optimizer is of class ScheduleFreeAdamW; known are Adadelta, Adagrad, Adam, AdamW, Adamax, Ftrl, "
