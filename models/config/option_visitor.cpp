@@ -83,16 +83,20 @@ void OptionVisitor::option(const char* key, double& value) {
   value = number.get<double>();
 }
 
-void OptionVisitor::option(const char* key, std::optional<double>& value) {
+template <class Number>
+void OptionVisitor::optional_number(const char* key, std::optional<Number>& value) {
   if (reading_ ? !values_->contains(key) : !value.has_value()) return;
   if (reading_ && values_->at(key).is_null()) {
     value.reset();
     return fixed_null(key);  // it has been read
   }
-  double number = value.value_or(0);
+  Number number = value.value_or(0);
   option(key, number);
   value = number;
 }
+
+void OptionVisitor::option(const char* key, std::optional<double>& value) { optional_number(key, value); }
+void OptionVisitor::option(const char* key, std::optional<int>& value) { optional_number(key, value); }
 
 void OptionVisitor::option(const char* key, std::string& value) {
   const Json* found = exchange(key, value);

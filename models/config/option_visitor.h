@@ -45,6 +45,7 @@ class OptionVisitor {
   /// Options that are not written where the value is empty. Reading null, as in Keras' files, empties an optional
   /// number.
   void option(const char* key, std::optional<double>& value);
+  void option(const char* key, std::optional<int>& value);
   void option_if_any(const char* key, std::vector<double>& value);
   ///@}
   ///@{
@@ -86,6 +87,8 @@ class OptionVisitor {
   const std::string& object() const { return object_; }
 
  private:
+  template <class Number>
+  void optional_number(const char* key, std::optional<Number>& value);
   void fixed_flag(const char* key, bool value);
   void fixed_value(const char* key, const nlohmann::ordered_json& value);
   /// Writes names[own] and returns `own`; or returns the index among `names` of the value that was read.

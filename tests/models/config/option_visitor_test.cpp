@@ -18,6 +18,7 @@ struct Options {
   std::int64_t steps = std::int64_t{1} << 40;
   double rate = 0.5;
   std::optional<double> limit{};
+  std::optional<int> most{};
   std::string text = "a";
   std::vector<std::int64_t> axes{3};
   std::vector<double> thresholds{};
@@ -31,6 +32,7 @@ void list(OptionVisitor& visitor, Options& options) {
   visitor.option("steps", options.steps);
   visitor.option("rate", options.rate);
   visitor.option("limit", options.limit);
+  visitor.option("most", options.most);
   visitor.option("text", options.text);
   visitor.one_or_more("axes", options.axes);
   visitor.option_if_any("thresholds", options.thresholds);
@@ -54,7 +56,8 @@ TEST(OptionVisitor, WritesAndReadsTheSameOptions) {
   const Json plain = Json::parse(R"({"flag": false, "count": 1, "steps": 1099511627776, "rate": 0.5, "text": "a",
       "axes": 3, "factors": 2.0, "mode": "up", "kind": "plain"})");
   EXPECT_EQ(written({}), plain);
-  const Json unusual = Json::parse(R"({"flag": true, "count": -2, "steps": 3, "rate": 2.0, "limit": 0.25, "text": "b",
+  const Json unusual =
+      Json::parse(R"({"flag": true, "count": -2, "steps": 3, "rate": 2.0, "limit": 0.25, "most": 3, "text": "b",
       "axes": [0, 1], "thresholds": [0.5], "factors": [0.5, 2.0], "mode": "down", "kind": "plain"})");
   EXPECT_EQ(written(read(unusual)), unusual);
   EXPECT_EQ(written(read(Json::object())), plain);
@@ -65,6 +68,7 @@ TEST(OptionVisitor, ReadsOtherFormsOfOneValue) {
   EXPECT_EQ(read({{"rate", 2}}).rate, 2);
   EXPECT_EQ(read({{"rate", {0.25}}}).rate, 0.25);
   EXPECT_FALSE(read({{"limit", nullptr}}).limit);
+  EXPECT_FALSE(read({{"most", nullptr}}).most);
   EXPECT_TRUE(read({{"factors", nullptr}}).factors.empty());
   EXPECT_EQ(read({{"factors", 3}}).factors, std::vector<double>{3});
   EXPECT_EQ(read({{"unknown", false}, {"other", nullptr}, {"more", 0}}).count, 1);
@@ -79,6 +83,7 @@ TEST(OptionVisitor, SaysWhatWouldBeRight) {
   refused(R"({"steps": 0.5})", "the object: steps cannot be 0.5; it must be a whole number");
   refused(R"({"rate": "high"})", "the object: rate cannot be \"high\"; it must be a number");
   refused(R"({"limit": "high"})", "the object: limit cannot be \"high\"; it must be a number");
+  refused(R"({"most": 0.5})", "the object: most cannot be 0.5; it must be a whole number of 32 bits");
   refused(R"({"text": 1})", "the object: text cannot be 1; it must be text");
   refused(R"({"axes": [0.5]})", "the object: axes cannot be [0.5]; it must be a whole number, or a list of them");
   refused(R"({"factors": "a"})", "the object: factors cannot be \"a\"; it must be a number, a list of them, or null");
