@@ -5,6 +5,7 @@
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/runtime/autograd/tape.h>
 
 namespace lockstep {
 
@@ -21,6 +22,19 @@ Tensor mean_by_example(const Tensor& x) {
   std::vector<int> axes(static_cast<std::size_t>(x.rank() - 1));
   std::iota(axes.begin(), axes.end(), 1);
   return mean(x, axes);
+}
+
+Tensor logits_of(const char* activation, const Tensor& y_pred) {
+  const Tensor logits = y_pred.origin(activation);
+  return logits.defined() && (recording({logits}) || !recording({y_pred})) ? as_f32(logits) : Tensor();
+}
+
+Tensor smoothed(const Tensor& targets, double smoothing, double classes) {
+  return smoothing == 0 ? targets : targets * (1 - smoothing) + smoothing / classes;
+}
+
+void check_smoothing(double label_smoothing) {
+  require(label_smoothing >= 0 && label_smoothing <= 1, "label_smoothing lies in [0, 1], got {}", label_smoothing);
 }
 
 }  // namespace lockstep

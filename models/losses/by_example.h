@@ -19,4 +19,14 @@ Tensor targets_like(const char* loss, const Tensor& y_true, const Tensor& y_pred
 /// (n, ...) -> (n): the mean over each example's elements.
 Tensor mean_by_example(const Tensor& x);
 
+/// The logits, as f32, from which `activation` computed the probabilities. Undefined if they are unknown, or if a tape
+/// records only the probabilities.
+Tensor logits_of(const char* activation, const Tensor& y_pred);
+
+/// targets (1 - smoothing) + smoothing / classes.
+Tensor smoothed(const Tensor& targets, double smoothing, double classes);
+
+/// Throws InvalidArgument for a label_smoothing outside [0, 1].
+void check_smoothing(double label_smoothing);
+
 }  // namespace lockstep

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include <lockstep/models/config/keras_class.h>
+#include <lockstep/models/losses/focal.h>
 #include <lockstep/models/losses/loss.h>
 #include <lockstep/models/losses/regression.h>
 
@@ -20,6 +21,8 @@ inline constexpr std::tuple keras_losses{
     keras_class<KLDivergence>("kldivergence", "kld", "kullbackleiblerdivergence"),
     keras_class<SparseCategoricalCrossentropy>("sparsecategoricalcrossentropy"),
     keras_class<CategoricalCrossentropy>("categoricalcrossentropy"),
-    keras_class<BinaryCrossentropy>("binarycrossentropy", "bce")};
+    keras_class<BinaryCrossentropy>("binarycrossentropy", "bce"),
+    keras_class<CategoricalFocalCrossentropy>("categoricalfocalcrossentropy"),
+    keras_class<BinaryFocalCrossentropy>("binaryfocalcrossentropy")};
 
 }  // namespace lockstep

@@ -6,7 +6,6 @@
 #include <lockstep/kernels/losses/cross_entropy.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/losses/by_example.h>
-#include <lockstep/runtime/autograd/tape.h>
 
 namespace lockstep {
 namespace {
@@ -14,13 +13,6 @@ namespace {
 /// The logarithm of probabilities clipped at epsilon. Keras also clips at 1 - epsilon, the nearest f32 below 1, which
 /// changes a loss by no more than 1e-7.
 Tensor safe_log(const Tensor& probabilities) { return log(maximum(probabilities, keras_epsilon)); }
-
-/// The logits, as f32, from which `activation` computed the probabilities. Undefined if they are unknown, or if a tape
-/// records only the probabilities.
-Tensor logits_of(const char* activation, const Tensor& y_pred) {
-  const Tensor logits = y_pred.origin(activation);
-  return logits.defined() && (recording({logits}) || !recording({y_pred})) ? as_f32(logits) : Tensor();
-}
 
 /// Joins all axes but the last: (rows, classes).
 Tensor as_rows(const Tensor& x) {
@@ -49,13 +41,8 @@ Tensor log_probabilities(const Tensor& y_pred, bool from_logits) {
   return safe_log(rows / sum(rows, {1}, true));
 }
 
-Tensor smoothed(const Tensor& targets, double smoothing, double classes) {
-  return smoothing == 0 ? targets : targets * (1 - smoothing) + smoothing / classes;
-}
-
 CrossentropyOptions checked(const CrossentropyOptions& options) {
-  require(options.label_smoothing >= 0 && options.label_smoothing <= 1, "label_smoothing lies in [0, 1], got {}",
-          options.label_smoothing);
+  check_smoothing(options.label_smoothing);
   return options;
 }
 
@@ -111,14 +98,17 @@ BinaryCrossentropy::BinaryCrossentropy(const CrossentropyOptions& options)
     : Loss("binary_crossentropy", binary(checked(options)), config_of("BinaryCrossentropy", list, options)) {}
 
 SparseCategoricalCrossentropy SparseCategoricalCrossentropy::from_config(OptionVisitor& visitor) {
+  visitor.fixed("axis", -1.0);
   return SparseCategoricalCrossentropy(read_options<SparseCrossentropyOptions>(visitor, list));
 }
 
 CategoricalCrossentropy CategoricalCrossentropy::from_config(OptionVisitor& visitor) {
+  visitor.fixed("axis", -1.0);
   return CategoricalCrossentropy(read_options<CrossentropyOptions>(visitor, list));
 }
 
 BinaryCrossentropy BinaryCrossentropy::from_config(OptionVisitor& visitor) {
+  visitor.fixed("axis", -1.0);
   return BinaryCrossentropy(read_options<CrossentropyOptions>(visitor, list));
 }
 

@@ -38,7 +38,6 @@ void read_common_options(OptionVisitor& visitor) {
     visitor.passed_over("reduction");
   else
     visitor.fixed("reduction", "sum_over_batch_size");
-  visitor.fixed("axis", -1.0);
 }
 
 Loss loss_from_json(const Json& value, const std::vector<Loss>& own) {

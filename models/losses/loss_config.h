@@ -25,7 +25,7 @@ Loss loss_from_json(const nlohmann::ordered_json& value, const std::vector<Loss>
 const Makers<Loss, OptionVisitor>& loss_makers();
 
 /// Reads the options that all losses and metrics have. Throws InputError for values that are not supported, such as
-/// another reduction or axis.
+/// another reduction.
 void read_common_options(OptionVisitor& visitor);
 
 /// The custom object whose name is the class, function or object name that was read; null if there is none.

@@ -1,6 +1,7 @@
 #include "lockstep/models/metrics/metric.h"
 
 #include <numeric>
+#include <set>
 
 #include <lockstep/models/losses/by_example.h>
 #include <lockstep/models/metrics/rows.h>
@@ -15,10 +16,11 @@ std::vector<double> weights_of(const Tensor& sample_weight, std::int64_t rows) {
   return sample_weight.to_vector<double>();
 }
 
-/// The config of Keras' metric that is the mean of a loss.
+/// The config of Keras' metric that is the mean of a loss; empty where Keras has none.
 std::optional<ObjectConfig> metric_config(const Loss& loss) {
+  static const std::set<std::string> only_losses{"BinaryFocalCrossentropy", "CategoricalFocalCrossentropy", "Huber"};
   std::optional<ObjectConfig> config = loss.config();
-  if (!config || config->class_name == "Huber") return {};  // Keras has no such metric
+  if (!config || only_losses.contains(config->class_name)) return {};
   if (config->class_name == "LogCosh") config->class_name = "LogCoshError";
   return config;
 }

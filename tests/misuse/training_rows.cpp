@@ -230,6 +230,10 @@ Rows loss_rows() {
       misuse<InvalidArgument>("AUC", "one threshold", {"AUC", "got 1"}, [] { AUC({.num_thresholds = 1}); }),
       misuse<InvalidArgument>("SparseTopKCategoricalAccuracy", "a k of 0", {"got 0"},
                               [] { SparseTopKCategoricalAccuracy(0); }),
+      misuse<InvalidArgument>("CategoricalFocalCrossentropy", "alphas of other classes", {"(n, ..., 2)", "f32 (1, 3)"},
+                              [] {
+                                CategoricalFocalCrossentropy({.alpha = {1, 2}})(zeros({1, 3}), zeros({1, 3}));
+                              }),
       misuse<InvalidArgument>("Huber", "a delta of 0", {"Huber", "got 0"}, [] { Huber(0); }),
       misuse<InvalidArgument>("MeanAbsoluteError", "targets of another size", {"mean_absolute_error"},
                               [] {

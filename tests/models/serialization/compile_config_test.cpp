@@ -3,9 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <support/expect_error.h>
 
-#include <lockstep/models/losses/regression.h>
-#include <lockstep/models/metrics/accuracy.h>
-#include <lockstep/models/metrics/confusion.h>
+#include <lockstep/models/losses/keras_losses.h>
+#include <lockstep/models/metrics/keras_metrics.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/optimizers/sgd.h>
@@ -45,7 +44,9 @@ TEST_P(CompileConfigs, StayTheSame) {
                                  Huber(2),
                                  LogCosh(),
                                  Poisson(),
-                                 KLDivergence()};
+                                 KLDivergence(),
+                                 BinaryFocalCrossentropy({.apply_class_balancing = true, .gamma = 3}),
+                                 CategoricalFocalCrossentropy({.alpha = {0.25, 0.5}, .label_smoothing = 0.125})};
   std::vector<Metric> metrics{Accuracy(),
                               BinaryAccuracy(0.25),
                               CategoricalAccuracy(),
@@ -60,7 +61,7 @@ TEST_P(CompileConfigs, StayTheSame) {
                                    .from_logits = true,
                                    .name = "area"})};
   for (const Loss& loss : losses)
-    if (loss.name() != "huber_loss") metrics.push_back(MeanMetricWrapper(loss));
+    if (const MeanMetricWrapper metric(loss); metric.config()) metrics.push_back(metric);
   for (const Loss& loss : losses) {
     const Json config = compile_config(compiled_with(SGD(), {.loss = loss, .metrics = metrics}), GetParam());
     const CompileConfig again = read(config);
@@ -239,8 +240,10 @@ TEST(CompileConfig, SaysWhatIsWrong) {
   EXPECT_ERROR(
       InputError, "the learning rate's schedule is of class Mine; known are ExponentialDecay",
       read(keras_2(R"({"class_name": "SGD", "config": {"learning_rate": {"class_name": "Mine"}}})", R"("mse")")));
-  EXPECT_ERROR(InputError, "the loss 'Dice' is none of Keras' that this project has (bce, ",
-               read(keras_2(sgd, R"({"class_name": "Dice", "config": {}})")));
+  EXPECT_ERROR(InputError, "the loss 'CTC' is none of Keras' that this project has (bce, ",
+               read(keras_2(sgd, R"({"class_name": "CTC", "config": {}})")));
+  EXPECT_ERROR(InputError, "the loss BinaryCrossentropy: axis cannot be 1; it must be -1",
+               read(keras_2(sgd, R"({"class_name": "BinaryCrossentropy", "config": {"axis": 1}})")));
   EXPECT_ERROR(InputError, "the loss MeanSquaredError: reduction cannot be \"sum\"; it must be \"sum_over_batch_size\"",
                read(keras_2(sgd, R"({"class_name": "MeanSquaredError", "config": {"reduction": "sum"}})")));
   EXPECT_ERROR(InputError, "the metric 'F1Score' is none of Keras'",

@@ -1,0 +1,86 @@
+#include <ostream>
+
+#include <gtest/gtest.h>
+#include <support/small_problem.h>
+#include <support/tolerance.h>
+
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/models/losses/keras_losses.h>
+#include <lockstep/runtime/autograd/tape.h>
+
+// Losses in fit over several replicas, with sample weights and rows that the replicas do not divide.
+
+namespace lockstep {
+namespace {
+
+constexpr std::int64_t rows = 7;
+
+struct Case {
+  Loss loss;
+};
+
+/// Makes GoogleTest print a parameter.
+void PrintTo(const Case& of, std::ostream* out) { *out << of.loss.name(); }
+
+/// Three probabilities from five numbers, with the same weights each time.
+Model make_model(const Strategy& strategy) {
+  const auto inside = strategy.scope();
+  const Symbol input = Input({5});
+  return {input, Dense({.units = 3, .activation = Activation::sigmoid})(input), {.seed = 3}};
+}
+
+struct Rows {
+  Tensor x = test::random_tensor({rows, 5}, 1);
+  Tensor y = Tensor::from(std::vector<float>{1, 0, 0, 0, 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 0, 1, 0}, {rows, 3});
+  Tensor weight = Tensor::from(std::vector<float>{1, 0.5F, 2, 0, 1, 1.5F, 3}, {rows});
+};
+
+class LossesOn : public testing::TestWithParam<std::tuple<int, Case>> {};
+
+/// The weighted loss of the replicas' shares, one after the other on one device, over all rows.
+Tensor mean_over_shares(const Loss& loss, const Model& model, const Rows& data, int replicas) {
+  Tensor total = Tensor::zeros({});
+  std::int64_t begin = 0;
+  for (int replica = 0; replica < replicas; ++replica) {
+    const std::int64_t end = begin + rows / replicas + (replica < rows % replicas ? 1 : 0);
+    const Tensor p = model.run({data.x.slice_view(0, begin, end)}, Mode::train).at(0);
+    total += sum(loss(data.y.slice_view(0, begin, end), p) * data.weight.slice_view(0, begin, end));
+    begin = end;
+  }
+  return total / static_cast<double>(rows);
+}
+
+TEST_P(LossesOn, AreTheMeanOverTheGlobalBatch) {
+  const auto& [replicas, of] = GetParam();
+  const Rows data;
+  const Model reference = make_model(get_strategy());
+  const auto before = test::weights_of(reference);
+  GradientTape tape;
+  const Tensor expected = mean_over_shares(of.loss, reference, data, replicas);
+  SGD({.learning_rate = 0.5}).minimize(tape, expected, reference.trainable_variables());
+
+  Model model = make_model(test::mirrored(replicas));
+  model.compile(SGD({.learning_rate = 0.5}), of.loss);
+  const History history = model.fit(Dataset::from_tensors(data.x, data.y, data.weight).batch(rows));
+  EXPECT_NEAR(history.values.at("loss").at(0), expected.item<float>(), test::tolerance(DType::f32, rows, 2));
+  const auto weights = test::weights_of(model);
+  const auto after = test::weights_of(reference);
+  EXPECT_NE(after, before);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    for (std::size_t k = 0; k < weights[i].size(); ++k)
+      EXPECT_NEAR(weights[i][k], after[i][k], test::tolerance(DType::f32, rows, 1)) << i << ": " << k;
+}
+
+INSTANTIATE_TEST_SUITE_P(Replicas, LossesOn,
+                         testing::Combine(testing::Values(1, 3),
+                                          testing::Values(Case{BinaryFocalCrossentropy()},
+                                                          Case{CategoricalFocalCrossentropy()},
+                                                          Case{CategoricalFocalCrossentropy({.alpha = {0.5, 2, 1}})})),
+                         [](const auto& info) {
+                           return fmt::format("{}{}On{}", std::get<1>(info.param).loss.name(), info.index,
+                                              std::get<0>(info.param));
+                         });
+
+}  // namespace
+}  // namespace lockstep
