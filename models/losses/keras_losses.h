@@ -4,6 +4,7 @@
 
 #include <lockstep/models/config/keras_class.h>
 #include <lockstep/models/losses/focal.h>
+#include <lockstep/models/losses/hinge.h>
 #include <lockstep/models/losses/loss.h>
 #include <lockstep/models/losses/regression.h>
 
@@ -19,6 +20,9 @@ inline constexpr std::tuple keras_losses{
     keras_class<LogCosh>("logcosh"),
     keras_class<Poisson>("poisson"),
     keras_class<KLDivergence>("kldivergence", "kld", "kullbackleiblerdivergence"),
+    keras_class<Hinge>("hinge"),
+    keras_class<SquaredHinge>("squaredhinge"),
+    keras_class<CategoricalHinge>("categoricalhinge"),
     keras_class<SparseCategoricalCrossentropy>("sparsecategoricalcrossentropy"),
     keras_class<CategoricalCrossentropy>("categoricalcrossentropy"),
     keras_class<BinaryCrossentropy>("binarycrossentropy", "bce"),

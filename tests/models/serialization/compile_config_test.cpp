@@ -45,6 +45,9 @@ TEST_P(CompileConfigs, StayTheSame) {
                                  LogCosh(),
                                  Poisson(),
                                  KLDivergence(),
+                                 Hinge(),
+                                 SquaredHinge(),
+                                 CategoricalHinge(),
                                  BinaryFocalCrossentropy({.apply_class_balancing = true, .gamma = 3}),
                                  CategoricalFocalCrossentropy({.alpha = {0.25, 0.5}, .label_smoothing = 0.125})};
   std::vector<Metric> metrics{Accuracy(),
