@@ -6,6 +6,7 @@
 #include <lockstep/models/losses/focal.h>
 #include <lockstep/models/losses/hinge.h>
 #include <lockstep/models/losses/loss.h>
+#include <lockstep/models/losses/overlap.h>
 #include <lockstep/models/losses/regression.h>
 
 namespace lockstep {
@@ -23,6 +24,8 @@ inline constexpr std::tuple keras_losses{
     keras_class<Hinge>("hinge"),
     keras_class<SquaredHinge>("squaredhinge"),
     keras_class<CategoricalHinge>("categoricalhinge"),
+    keras_class<Dice>("dice"),
+    keras_class<Tversky>("tversky"),
     keras_class<SparseCategoricalCrossentropy>("sparsecategoricalcrossentropy"),
     keras_class<CategoricalCrossentropy>("categoricalcrossentropy"),
     keras_class<BinaryCrossentropy>("binarycrossentropy", "bce"),

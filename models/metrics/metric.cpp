@@ -18,7 +18,8 @@ std::vector<double> weights_of(const Tensor& sample_weight, std::int64_t rows) {
 
 /// The config of Keras' metric that is the mean of a loss; empty where Keras has none.
 std::optional<ObjectConfig> metric_config(const Loss& loss) {
-  static const std::set<std::string> only_losses{"BinaryFocalCrossentropy", "CategoricalFocalCrossentropy", "Huber"};
+  static const std::set<std::string> only_losses{"BinaryFocalCrossentropy", "CategoricalFocalCrossentropy", "Dice",
+                                                 "Huber", "Tversky"};
   std::optional<ObjectConfig> config = loss.config();
   if (!config || only_losses.contains(config->class_name)) return {};
   if (config->class_name == "LogCosh") config->class_name = "LogCoshError";

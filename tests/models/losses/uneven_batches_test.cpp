@@ -72,15 +72,17 @@ TEST_P(LossesOn, AreTheMeanOverTheGlobalBatch) {
       EXPECT_NEAR(weights[i][k], after[i][k], test::tolerance(DType::f32, rows, 1)) << i << ": " << k;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Replicas, LossesOn,
-    testing::Combine(testing::Values(1, 3),
-                     testing::Values(Case{BinaryFocalCrossentropy()}, Case{CategoricalFocalCrossentropy()},
-                                     Case{CategoricalFocalCrossentropy({.alpha = {0.5, 2, 1}})}, Case{Hinge()},
-                                     Case{SquaredHinge()}, Case{CategoricalHinge()})),
-    [](const auto& info) {
-      return fmt::format("{}{}On{}", std::get<1>(info.param).loss.name(), info.index, std::get<0>(info.param));
-    });
+INSTANTIATE_TEST_SUITE_P(Replicas, LossesOn,
+                         testing::Combine(testing::Values(1, 3),
+                                          testing::Values(Case{BinaryFocalCrossentropy()},
+                                                          Case{CategoricalFocalCrossentropy()},
+                                                          Case{CategoricalFocalCrossentropy({.alpha = {0.5, 2, 1}})},
+                                                          Case{Hinge()}, Case{SquaredHinge()}, Case{CategoricalHinge()},
+                                                          Case{Dice()}, Case{Dice({.axis = {1}})}, Case{Tversky()})),
+                         [](const auto& info) {
+                           return fmt::format("{}{}On{}", std::get<1>(info.param).loss.name(), info.index,
+                                              std::get<0>(info.param));
+                         });
 
 }  // namespace
 }  // namespace lockstep

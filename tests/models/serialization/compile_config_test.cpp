@@ -48,6 +48,9 @@ TEST_P(CompileConfigs, StayTheSame) {
                                  Hinge(),
                                  SquaredHinge(),
                                  CategoricalHinge(),
+                                 Dice({.axis = {1, 2}}),
+                                 Dice(),
+                                 Tversky({.alpha = 0.25, .beta = 0.75, .axis = {1}}),
                                  BinaryFocalCrossentropy({.apply_class_balancing = true, .gamma = 3}),
                                  CategoricalFocalCrossentropy({.alpha = {0.25, 0.5}, .label_smoothing = 0.125})};
   std::vector<Metric> metrics{Accuracy(),
@@ -245,6 +248,8 @@ TEST(CompileConfig, SaysWhatIsWrong) {
       read(keras_2(R"({"class_name": "SGD", "config": {"learning_rate": {"class_name": "Mine"}}})", R"("mse")")));
   EXPECT_ERROR(InputError, "the loss 'CTC' is none of Keras' that this project has (bce, ",
                read(keras_2(sgd, R"({"class_name": "CTC", "config": {}})")));
+  EXPECT_ERROR(InputError, "the loss Dice: axis cannot be [0.5]; it must be a whole number, or a list of them",
+               read(keras_2(sgd, R"({"class_name": "Dice", "config": {"axis": [0.5]}})")));
   EXPECT_ERROR(InputError, "the loss BinaryCrossentropy: axis cannot be 1; it must be -1",
                read(keras_2(sgd, R"({"class_name": "BinaryCrossentropy", "config": {"axis": 1}})")));
   EXPECT_ERROR(InputError, "the loss MeanSquaredError: reduction cannot be \"sum\"; it must be \"sum_over_batch_size\"",

@@ -1,0 +1,76 @@
+#include "lockstep/models/losses/overlap.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/shapes.h>
+#include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/models/losses/by_example.h>
+
+namespace lockstep {
+namespace {
+
+/// The axes that a loss sums over; all if there are none.
+struct Axes {
+  explicit Axes(const std::vector<std::int64_t>& axis) : axes(axis.begin(), axis.end()) {}
+  Tensor sum_over(const Tensor& x) const { return axes.empty() ? sum(x) : sum(x, axes); }
+  bool have_examples(int rank) const {
+    return axes.empty() || std::ranges::any_of(axes, [&](int axis) { return axis == 0 || axis == -rank; });
+  }
+
+  std::vector<int> axes;
+};
+
+/// 1 - overlap(y, p), by example.
+template <class Overlap>
+Loss::Function one_minus(const char* name, const Axes& axes, const Overlap& overlap) {
+  return [=](const Tensor& y_true, const Tensor& y_pred) {
+    const Tensor losses = 1.0 - overlap(targets_like(name, y_true, y_pred), y_pred);
+    if (!axes.have_examples(y_pred.rank())) return mean_by_example(losses);
+    return broadcast_to(mean(losses), {y_pred.dim(0)});
+  };
+}
+
+Loss::Function dice(const DiceOptions& options) {
+  const Axes axes(options.axis);
+  return one_minus("dice", axes, [axes](const Tensor& y, const Tensor& p) {
+    return axes.sum_over(y * p) * 2.0 / (axes.sum_over(y) + axes.sum_over(p) + keras_epsilon);
+  });
+}
+
+Loss::Function tversky(const TverskyOptions& options) {
+  const Axes axes(options.axis);
+  return one_minus("tversky", axes, [options, axes](const Tensor& y, const Tensor& p) {
+    const Tensor common = axes.sum_over(y * p);
+    const Tensor missed = axes.sum_over(y * (1.0 - p));
+    const Tensor wrong = axes.sum_over((1.0 - y) * p);
+    return common / (common + missed * options.alpha + wrong * options.beta + keras_epsilon);
+  });
+}
+
+void list_axis(OptionVisitor& visitor, std::vector<std::int64_t>& axis) {
+  if (!axis.empty() || visitor.values().contains("axis")) visitor.one_or_more("axis", axis);
+}
+
+void list(OptionVisitor& visitor, DiceOptions& options) { list_axis(visitor, options.axis); }
+
+void list(OptionVisitor& visitor, TverskyOptions& options) {
+  visitor.option("alpha", options.alpha);
+  visitor.option("beta", options.beta);
+  list_axis(visitor, options.axis);
+}
+
+}  // namespace
+
+Dice::Dice(const DiceOptions& options) : Loss("dice", dice(options), config_of("Dice", list, options)) {}
+
+Tversky::Tversky(const TverskyOptions& options)
+    : Loss("tversky", tversky(options), config_of("Tversky", list, options)) {}
+
+Dice Dice::from_config(OptionVisitor& visitor) { return Dice(read_options<DiceOptions>(visitor, list)); }
+
+Tversky Tversky::from_config(OptionVisitor& visitor) { return Tversky(read_options<TverskyOptions>(visitor, list)); }
+
+}  // namespace lockstep

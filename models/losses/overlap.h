@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <lockstep/models/losses/loss.h>
+
+// Losses of the overlap of targets y and predictions p in [0, 1] with the same number of elements, for segmentation.
+// Sums are over `axis`, and an example's loss is the mean over its other axes. Without `axis`, or if it has the axis of
+// examples, a sum is over all rows of a batch that the replica has, and each of these rows has their common loss. Then
+// the result depends on the split over replicas, as in Keras over TensorFlow's MirroredStrategy. The formulas and the
+// epsilon of 1e-7 are Keras'.
+
+namespace lockstep {
+
+/// Dice's options, by Keras' names.
+struct DiceOptions {
+  std::vector<std::int64_t> axis{};  ///< axes of the predictions, which the sums are over; empty: all
+};
+
+/// Tversky's options, by Keras' names.
+struct TverskyOptions {
+  double alpha = 0.5;                ///< weight of what is missed, y (1 - p)
+  double beta = 0.5;                 ///< weight of what is wrongly predicted, (1 - y) p
+  std::vector<std::int64_t> axis{};  ///< as DiceOptions::axis
+};
+
+/// 1 - 2 sum(y p) / (sum(y) + sum(p) + epsilon).
+struct Dice : Loss {
+  /// A call throws InvalidArgument for axes that the predictions do not have.
+  explicit Dice(const DiceOptions& options = {});
+  /// Lets `Dice({})` mean the defaults.
+  explicit Dice(Defaults) : Dice() {}
+  /// Makes the loss from the options in a file.
+  static Dice from_config(OptionVisitor& visitor);
+};
+/// 1 - t / (t + alpha sum(y (1 - p)) + beta sum((1 - y) p) + epsilon) with t = sum(y p).
+struct Tversky : Loss {
+  /// A call throws InvalidArgument for axes that the predictions do not have.
+  explicit Tversky(const TverskyOptions& options = {});
+  /// Lets `Tversky({})` mean the defaults.
+  explicit Tversky(Defaults) : Tversky() {}
+  /// Makes the loss from the options in a file.
+  static Tversky from_config(OptionVisitor& visitor);
+};
+
+}  // namespace lockstep
