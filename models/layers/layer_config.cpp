@@ -240,6 +240,14 @@ void LayerConfig::only_size(const char* key, std::int64_t& value) {
   value = size.get<std::int64_t>();
 }
 
+void LayerConfig::only_size(const char* key, std::optional<std::int64_t>& value) {
+  if (is_reading() && (!values().contains(key) || values()[key].is_null())) return passed_over(key);
+  if (!is_reading() && !value) return fixed_null(key);
+  std::int64_t size = value.value_or(0);
+  only_size(key, size);
+  value = size;
+}
+
 void LayerConfig::string_or_null(const char* key, std::string& value) {
   const Json* found = exchange(key, value.empty() ? Json() : Json(value));
   if (found == nullptr || found->is_null()) return;

@@ -78,8 +78,11 @@ class LayerConfig : public OptionVisitor {
   void last_axis(const char* key);
   /// Sizes, of which -1 is null in files; also reads one number.
   void sizes(const char* key, Shape& value);
-  /// The size of a single axis: a list of one in files; also reads a number.
+  ///@{
+  /// The size of a single axis: a list of one in files; also reads a number. Null in files where there is none.
   void only_size(const char* key, std::int64_t& value);
+  void only_size(const char* key, std::optional<std::int64_t>& value);
+  ///@}
   /// A string; null in files if it is empty.
   void string_or_null(const char* key, std::string& value);
   /// An option that must name the axis of time: written as [1], also read as null or 1.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -65,6 +66,64 @@ struct GlobalAveragePooling2D : Layer {
   explicit GlobalAveragePooling2D(Defaults) : GlobalAveragePooling2D() {}
   /// Makes the layer from the options in a file.
   static GlobalAveragePooling2D from_config(LayerConfig& config);
+};
+
+/// MaxPooling1D's and AveragePooling1D's options.
+struct Pooling1DOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults where it has any.
+  std::int64_t pool_size = 2;
+  std::optional<std::int64_t> strides{};  ///< default: pool_size
+  Padding padding = Padding::valid;
+  std::string name{};
+  ///@}
+};
+
+/// The largest element of each window of a sequence: (steps, features) -> (steps', features).
+struct MaxPooling1D : Layer {
+  /// Throws InvalidArgument for a size below 1.
+  explicit MaxPooling1D(const Pooling1DOptions& options = {});
+  /// Lets `MaxPooling1D({})` mean the defaults.
+  explicit MaxPooling1D(Defaults) : MaxPooling1D() {}
+  /// Makes the layer from the options in a file.
+  static MaxPooling1D from_config(LayerConfig& config);
+};
+
+/// The mean of each window of a sequence, padding not counted: (steps, features) -> (steps', features).
+struct AveragePooling1D : Layer {
+  /// Throws InvalidArgument for a size below 1.
+  explicit AveragePooling1D(const Pooling1DOptions& options = {});
+  /// Lets `AveragePooling1D({})` mean the defaults.
+  explicit AveragePooling1D(Defaults) : AveragePooling1D() {}
+  /// Makes the layer from the options in a file.
+  static AveragePooling1D from_config(LayerConfig& config);
+};
+
+/// GlobalMaxPooling1D's and GlobalAveragePooling1D's options.
+struct GlobalPooling1DOptions {
+  bool keepdims = false;  ///< returns (1, features) instead of (features)
+  /// Name of the layer; if empty, the model derives one from the class name.
+  std::string name{};
+};
+
+/// The largest element of each feature: (steps, features) -> (features).
+struct GlobalMaxPooling1D : Layer {
+  /// A layer for sequences of any length.
+  explicit GlobalMaxPooling1D(const GlobalPooling1DOptions& options = {});
+  /// Lets `GlobalMaxPooling1D({})` mean the defaults.
+  explicit GlobalMaxPooling1D(Defaults) : GlobalMaxPooling1D() {}
+  /// Makes the layer from the options in a file.
+  static GlobalMaxPooling1D from_config(LayerConfig& config);
+};
+
+/// The mean of each feature: (steps, features) -> (features). Keras' masks are not supported.
+struct GlobalAveragePooling1D : Layer {
+  /// A layer for sequences of any length.
+  explicit GlobalAveragePooling1D(const GlobalPooling1DOptions& options = {});
+  /// Lets `GlobalAveragePooling1D({})` mean the defaults.
+  explicit GlobalAveragePooling1D(Defaults) : GlobalAveragePooling1D() {}
+  /// Makes the layer from the options in a file.
+  static GlobalAveragePooling1D from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

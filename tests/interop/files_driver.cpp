@@ -118,10 +118,7 @@ Model make_model(const std::string& name) {
   if (name == "shared") return shared();
   if (name == "mixed") return mixed();
   if (name == "parts") return parts();
-  if (name == "images") return images_model();
-  if (name == "sequences") return sequences_model();
-  if (name == "wrapped") return wrapped_model();
-  if (name == "attention") return attention_model();
+  if (std::optional<Model> model = layers_model(name)) return *std::move(model);
   fail("there is no model '{}'", name);
 }
 

@@ -132,7 +132,8 @@ def attention_by_keras():
 # The models that lockstep makes, with the shapes of their inputs; the inputs of "shared" are ids below 9.
 OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15, 4)], "sequences": [(54,)],
         "wrapped": [(6, 4)],
-        "mixed": [(10, 10, 3)], "parts": [(4,), (4,)], "attention": [(6, 8), (5, 8), (6, 5)]}
+        "mixed": [(10, 10, 3)], "parts": [(4,), (4,)], "attention": [(6, 8), (5, 8), (6, 5)],
+        "pools": [(10, 4)]}
 THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "regularized": regularized,
           "borders": borders, "formulas": formulas, "of_applications": of_applications,
           "mixed_by_keras": mixed_by_keras, "attention_by_keras": attention_by_keras}

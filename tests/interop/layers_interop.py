@@ -148,9 +148,18 @@ def masked():
     return keras.Model(sequence, layers.Dense(3)(layers.Concatenate()([h, layers.GRU(4)(both)])))
 
 
+def pools():
+    """Pooling of sequences."""
+    sequence = keras.Input((10, 4))
+    mean = layers.AveragePooling1D(2, padding="same")(layers.MaxPooling1D(3, strides=2, padding="same")(sequence))
+    first = layers.Flatten()(layers.GlobalAveragePooling1D(keepdims=True)(layers.AveragePooling1D(2)(sequence)))
+    second = layers.GlobalMaxPooling1D()(layers.MaxPooling1D(4, strides=1)(sequence))
+    return keras.Model(sequence, layers.Dense(3)(layers.Concatenate()([layers.Flatten()(mean), first, second])))
+
+
 MODELS = {"preprocessing": preprocessing, "borders": borders, "merges": merges, "images": images,
           "sequences": sequences, "wrapped": wrapped, "all_activations": all_activations, "products": products,
-          "steps": steps, "attention": attention, "masked": masked}
+          "steps": steps, "attention": attention, "masked": masked, "pools": pools}
 
 if __name__ == "__main__":
     keras_interop.main(MODELS)

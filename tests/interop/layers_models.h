@@ -28,6 +28,8 @@
 #include <lockstep/models/layers/time_distributed.h>
 #include <lockstep/models/training/model.h>
 
+#include "window_models.h"
+
 // The models of layers_interop.py.
 
 namespace lockstep {
@@ -201,6 +203,7 @@ inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "steps") return steps_model();
   if (name == "attention") return attention_model();
   if (name == "masked") return masked_model();
+  if (name == "pools") return pools_model();
   return {};
 }
 

@@ -59,6 +59,19 @@ Rows more_layer_rows() {
                               [] { called(GlobalMaxPooling2D(), {{4}}); }),
       misuse<InvalidArgument>("GlobalAveragePooling2D", "vectors", {"GlobalAveragePooling2D", "(4)"},
                               [] { called(GlobalAveragePooling2D(), {{4}}); }),
+      misuse<InvalidArgument>("MaxPooling1D", "a stride of 0", {"MaxPooling1D", "strides", "got 0"},
+                              [] { MaxPooling1D({.strides = 0}); }),
+      misuse<InvalidArgument>("AveragePooling1D", "sequences shorter than the window",
+                              {"AveragePooling1D", "1 x 2", "(1, 1, 1, 3)"},
+                              [] {
+                                called(AveragePooling1D(), {{1, 3}});
+                              }),
+      misuse<InvalidArgument>("GlobalMaxPooling1D", "images", {"GlobalMaxPooling1D", "(4, 4, 3)"},
+                              [] {
+                                called(GlobalMaxPooling1D(), {{4, 4, 3}});
+                              }),
+      misuse<InvalidArgument>("GlobalAveragePooling1D", "vectors", {"GlobalAveragePooling1D", "(4)"},
+                              [] { called(GlobalAveragePooling1D(), {{4}}); }),
       misuse<InvalidArgument>("BatchNormalization", "two inputs", {"BatchNormalization", "got 2"},
                               [] {
                                 called(BatchNormalization(), {{4}, {4}});

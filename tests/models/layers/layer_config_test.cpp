@@ -146,6 +146,10 @@ std::vector<Layer> unusual_layers() {
       AveragePooling2D({.pool_size = {3, 2}, .name = "k"}),
       GlobalMaxPooling2D({.keepdims = true, .name = "l"}),
       GlobalAveragePooling2D({.keepdims = true, .name = "m"}),
+      MaxPooling1D({.pool_size = 3, .strides = 2, .padding = Padding::same, .name = "max_pooling1d"}),
+      AveragePooling1D({.pool_size = 3, .name = "average_pooling1d"}),
+      GlobalMaxPooling1D({.keepdims = true, .name = "global_max_pooling1d"}),
+      GlobalAveragePooling1D({.keepdims = true, .name = "global_average_pooling1d"}),
       ActivationLayer(Activation::softsign, "n"),
       ReLU({.max_value = 6, .negative_slope = 0.125, .name = "o"}),
       LeakyReLU({.negative_slope = 0.125, .name = "p"}),
@@ -263,6 +267,11 @@ TEST(LayerConfig, ReadsAttentionThatKerasHasNotBuilt) {
 TEST(LayerConfig, ReadsABoundThatIsNone) {
   const Json config{{"name", "x"}, {"max_value", nullptr}, {"negative_slope", 0.0}, {"threshold", 0.0}};
   EXPECT_TRUE(layer_of("ReLU", config).impl().traits().is_relu);
+}
+
+TEST(LayerConfig, ReadsStridesThatAreNone) {
+  const Json config{{"name", "x"}, {"pool_size", 3}, {"strides", nullptr}};
+  EXPECT_EQ(config_of(layer_of("MaxPooling1D", config, 3))["strides"], Json::array({3}));
 }
 
 TEST(LayerConfig, ReadsFormsOfPreprocessing) {

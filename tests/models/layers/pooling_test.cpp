@@ -59,5 +59,42 @@ TEST(GlobalPooling, IsOneWindow) {
   EXPECT_ERROR(InvalidArgument, "GlobalMaxPooling2D takes images", shape_after(GlobalMaxPooling2D(), {{7}}));
 }
 
+TEST(Pooling1D, PoolsImagesOfOneRow) {
+  const Tensor x = random_tensor({2, 9, 3}, 1);
+  const Pooling1DOptions options{.pool_size = 3, .strides = 2, .padding = Padding::same};
+  const Pool2dOptions same{.window = {1, 3}, .strides = Size2d{1, 2}, .padding = Padding::same};
+  EXPECT_EQ(shape_after(MaxPooling1D(options), {{9, 3}}), (Shape{5, 3}));
+  EXPECT_EQ(shape_after(AveragePooling1D({}), {{9, 3}}), (Shape{4, 3})) << "the strides are the pool size by default";
+  const Tensor image = x.view({2, 1, 9, 3});
+  expect_same_bits(call(MaxPooling1D(options), {x}), max_pool2d(image, same).view({2, 5, 3}));
+  expect_same_bits(call(AveragePooling1D(options), {x}), average_pool2d(image, same).view({2, 5, 3}));
+  EXPECT_EQ(call(MaxPooling1D(), {Tensor::zeros({0, 9, 3})}).shape(), (Shape{0, 4, 3})) << "a replica without rows";
+}
+
+TEST(Pooling1D, RefusesWhatItCannotTake) {
+  EXPECT_ERROR(InvalidArgument, "MaxPooling1D needs a pool_size of at least 1, got 0", MaxPooling1D({.pool_size = 0}));
+  EXPECT_ERROR(InvalidArgument, "AveragePooling1D needs strides of at least 1, got 0",
+               AveragePooling1D({.strides = 0}));
+  EXPECT_ERROR(InvalidArgument, "MaxPooling1D: the window of 1 x 7 does not fit",
+               shape_after(MaxPooling1D({.pool_size = 7}), {{6, 1}}));
+  EXPECT_ERROR(InvalidArgument, "AveragePooling1D takes sequences (steps, features), got (3, 4, 5)",
+               shape_after(AveragePooling1D(), {{3, 4, 5}}));
+}
+
+TEST(GlobalPooling1D, IsOneWindow) {
+  const Tensor x = random_tensor({2, 5, 7}, 1);
+  EXPECT_EQ(shape_after(GlobalAveragePooling1D(), {{5, 7}}), Shape{7});
+  EXPECT_EQ(shape_after(GlobalMaxPooling1D({.keepdims = true}), {{5, 7}}), (Shape{1, 7}));
+  const Pool2dOptions window{.window = {1, 5}, .strides = Size2d{1, 1}};
+  const Tensor image = x.view({2, 1, 5, 7});
+  expect_same_bits(call(GlobalAveragePooling1D(), {x}), average_pool2d(image, window).view({2, 7}));
+  expect_same_bits(call(GlobalMaxPooling1D(), {x}), max_pool2d(image, window).view({2, 7}));
+  expect_same_bits(call(GlobalMaxPooling1D({.keepdims = true}), {x}), max_pool2d(image, window).view({2, 1, 7}));
+  EXPECT_EQ(call(GlobalAveragePooling1D(), {Tensor::zeros({0, 5, 7})}).shape(), (Shape{0, 7}));
+  EXPECT_ERROR(InvalidArgument, "GlobalMaxPooling1D takes sequences", shape_after(GlobalMaxPooling1D(), {{7}}));
+  EXPECT_ERROR(InvalidArgument, "GlobalAveragePooling1D needs sequences of at least one step, got (0, 7)",
+               shape_after(GlobalAveragePooling1D(), {{0, 7}}));
+}
+
 }  // namespace
 }  // namespace lockstep::test
