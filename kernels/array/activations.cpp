@@ -2,6 +2,7 @@
 
 #include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/fused_activation.h>
+#include <lockstep/kernels/array/over_axes.h>
 #include <lockstep/kernels/array/unary.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/elementwise/unary_function.h>
@@ -89,6 +90,20 @@ Tensor softmax(const Tensor& logits) {
 
 Tensor log_softmax(const Tensor& logits) {
   return by_row<kernels::LogSoftmax, kernels::LogSoftmaxGradient>("log_softmax", logits);
+}
+
+Tensor softmax(const Tensor& logits, const std::vector<int>& axes) try {
+  require_f32("softmax", logits);
+  return over_axes("softmax", logits, axes, [](const Tensor& x) { return softmax(x); });
+} catch (Error& error) {
+  rethrow_from("softmax", error);
+}
+
+Tensor log_softmax(const Tensor& logits, const std::vector<int>& axes) try {
+  require_f32("log_softmax", logits);
+  return over_axes("log_softmax", logits, axes, [](const Tensor& x) { return log_softmax(x); });
+} catch (Error& error) {
+  rethrow_from("log_softmax", error);
 }
 
 Tensor activate(const Tensor& x, Activation activation) {

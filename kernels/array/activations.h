@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include <lockstep/kernels/activation.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
@@ -59,6 +61,13 @@ Tensor soft_shrink(const Tensor& x, double threshold = 0.5);
 /// origin. Throw InvalidArgument for rank 0.
 Tensor softmax(const Tensor& logits);
 Tensor log_softmax(const Tensor& logits);
+///@}
+///@{
+/// The same over all elements along `axes` together (negative ones count from the end). softmax keeps its origin only
+/// over the last axis. Throw InvalidArgument for no axes, and for axes that the logits do not have or that are given
+/// twice.
+Tensor softmax(const Tensor& logits, const std::vector<int>& axes);
+Tensor log_softmax(const Tensor& logits, const std::vector<int>& axes);
 ///@}
 
 /// The function that `activation` names; the result keeps no origin.

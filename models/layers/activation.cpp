@@ -3,6 +3,7 @@
 #include <functional>
 #include <utility>
 
+#include <lockstep/kernels/array/comparison.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 
@@ -26,11 +27,20 @@ void list_activation(LayerConfig& config, ActivationOptions& options) {
 void list_relu(LayerConfig& config, ReLUOptions& options) {
   config.option("max_value", options.max_value);
   config.option("negative_slope", options.negative_slope);
-  config.fixed("threshold", 0.0);
+  config.option("threshold", options.threshold);
+}
+
+/// A ReLU with a threshold above 0.
+Tensor thresholded(const Tensor& x, const ReLUOptions& options) {
+  const Tensor above = options.max_value ? minimum(x, *options.max_value) : x;
+  const Tensor is_above = greater(x, options.threshold);
+  if (options.negative_slope == 0) return where(is_above, above, 0.0);
+  return where(is_above, above, (x - options.threshold) * options.negative_slope);
 }
 
 /// The function of a ReLU: one op where there is one, which is faster than two.
 std::function<Tensor(const Tensor&)> function_of(const ReLUOptions& options) {
+  if (options.threshold != 0) return [options](const Tensor& x) { return thresholded(x, options); };
   const double slope = options.negative_slope;
   const auto unbounded = [slope](const Tensor& x) { return slope == 0 ? relu(x) : leaky_relu(x, slope); };
   if (!options.max_value) return unbounded;
@@ -45,7 +55,14 @@ void list_leaky_relu(LayerConfig& config, LeakyReLUOptions& options) {
 
 void list_elu(LayerConfig& config, ELUOptions& options) { config.option("alpha", options.alpha); }
 
-void list_softmax(LayerConfig& config, NoOptions&) { config.last_axis("axis"); }
+void list_prelu(LayerConfig& config, PReLUOptions& options) {
+  config.option("alpha_initializer", options.alpha_initializer);
+  config.option("alpha_regularizer", options.alpha_regularizer);
+  config.option("alpha_constraint", options.alpha_constraint);
+  config.axes("shared_axes", options.shared_axes);
+}
+
+void list_softmax(LayerConfig& config, SoftmaxOptions& options) { config.axes("axis", options.axis); }
 
 class ActivationImpl final : public LayerImpl {
  public:
@@ -75,6 +92,71 @@ class ActivationImpl final : public LayerImpl {
   Function function_;
   Describe describe_;
   Activation activation_;
+};
+
+class SoftmaxImpl final : public LayerImpl {
+ public:
+  explicit SoftmaxImpl(const SoftmaxOptions& options)
+      : LayerImpl(options.name, {.can_be_captured = true}), options_(options) {}
+
+  std::string_view class_name() const override { return "Softmax"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& input = only_input(class_name(), inputs);
+    axes_of(class_name(), options_.axis, input);
+    return input;
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    const Tensor& x = inputs[0];
+    const bool over_last = options_.axis == std::vector{-1} || options_.axis == std::vector{x.rank() - 1};
+    if (!over_last) return softmax(x, options_.axis);
+    return call.is_output ? softmax(x) : activate(x, Activation::softmax);
+  }
+
+  void describe(LayerConfig& config) const override { write_options(config, list_softmax, options_); }
+
+ private:
+  SoftmaxOptions options_;
+};
+
+class PReLUImpl final : public LayerImpl {
+ public:
+  explicit PReLUImpl(const PReLUOptions& options)
+      : LayerImpl(options.name, {.can_be_captured = true}), options_(options) {}
+
+  std::string_view class_name() const override { return "PReLU"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& input = only_input(class_name(), inputs);
+    const Shape weights = shape_of_alpha(input);
+    require(!is_built() || weights == alpha_.shape(), "PReLU '{}' was built for an alpha of {}, got {}", name(),
+            is_built() ? alpha_.shape() : Shape(), input);
+    return input;
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    return relu(inputs[0]) - alpha_.value() * relu(-inputs[0]);
+  }
+
+  void describe(LayerConfig& config) const override { write_options(config, list_prelu, options_); }
+
+ private:
+  Shape shape_of_alpha(const Shape& input) const {
+    Shape shape = input;
+    if (options_.shared_axes.empty()) return shape;
+    for (const int axis : axes_of(class_name(), options_.shared_axes, input)) shape[axis - 1] = 1;
+    return shape;
+  }
+
+  void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
+    alpha_ = add_weight(
+        {.name = "alpha", .shape = shape_of_alpha(inputs[0]), .initializer = options_.alpha_initializer(seed.key(0))},
+        options_.alpha_regularizer, options_.alpha_constraint);
+  }
+
+  PReLUOptions options_;
+  Variable alpha_;
 };
 
 /// A layer of a function, with its options and how they are listed.
@@ -107,10 +189,10 @@ ActivationLayer ActivationLayer::from_config(LayerConfig& config) {
 
 ReLU::ReLU(const ReLUOptions& options)
     : Layer(make("ReLU", function_of(options), list_relu, options,
-                 options.max_value || options.negative_slope != 0 ? elementwise : is_relu)) {
-  require(options.max_value.value_or(0) >= 0 && options.negative_slope >= 0,
-          "ReLU needs a max_value and a negative_slope of at least 0, got {} and {}", options.max_value.value_or(0),
-          options.negative_slope);
+                 options.max_value || options.negative_slope != 0 || options.threshold != 0 ? elementwise : is_relu)) {
+  require(options.max_value.value_or(0) >= 0 && options.negative_slope >= 0 && options.threshold >= 0,
+          "ReLU needs a max_value, a negative_slope and a threshold of at least 0, got {}, {} and {}",
+          options.max_value.value_or(0), options.negative_slope, options.threshold);
 }
 
 ReLU ReLU::from_config(LayerConfig& config) { return ReLU(read_options(config, list_relu)); }
@@ -133,11 +215,12 @@ ELU::ELU(const ELUOptions& options)
 
 ELU ELU::from_config(LayerConfig& config) { return ELU(read_options(config, list_elu)); }
 
-Softmax::Softmax(std::string name)
-    : Layer(make(
-          "Softmax", [](const Tensor& x) { return activate(x, Activation::softmax); }, list_softmax,
-          NoOptions{.name = std::move(name)}, {.can_be_captured = true}, Activation::softmax)) {}
+PReLU::PReLU(const PReLUOptions& options) : Layer(std::make_shared<PReLUImpl>(options)) {}
 
-Softmax Softmax::from_config(LayerConfig& config) { return Softmax(read_options(config, list_softmax).name); }
+PReLU PReLU::from_config(LayerConfig& config) { return PReLU(read_options(config, list_prelu)); }
+
+Softmax::Softmax(const SoftmaxOptions& options) : Layer(std::make_shared<SoftmaxImpl>(options)) {}
+
+Softmax Softmax::from_config(LayerConfig& config) { return Softmax(read_options(config, list_softmax)); }
 
 }  // namespace lockstep

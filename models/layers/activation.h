@@ -2,8 +2,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/runtime/core/defaults.h>
 
@@ -21,13 +23,14 @@ struct ActivationLayer : Layer {
 /// ReLU's options.
 struct ReLUOptions {
   std::optional<double> max_value{};  ///< upper bound of the result, not negative; none by default
-  double negative_slope = 0;          ///< factor of x below 0; not negative
+  double negative_slope = 0;          ///< factor of x - threshold up to the threshold; not negative
+  double threshold = 0;               ///< not negative
   /// Name of the layer; if empty, the model names it after its class.
   std::string name{};
 };
-/// x, or negative_slope * x below 0, but at most max_value. Keras' threshold is not supported.
+/// x above the threshold, at most max_value, and else negative_slope * (x - threshold).
 struct ReLU : Layer {
-  /// Throws InvalidArgument for a negative bound or slope.
+  /// Throws InvalidArgument for a negative bound, slope or threshold.
   explicit ReLU(const ReLUOptions& options = {});
   /// Lets `ReLU({})` mean the defaults.
   explicit ReLU(Defaults) : ReLU() {}
@@ -51,6 +54,28 @@ struct LeakyReLU : Layer {
   static LeakyReLU from_config(LayerConfig& config);
 };
 
+/// PReLU's options.
+struct PReLUOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults.
+  SeededInitializer alpha_initializer = zeros;
+  Regularizer alpha_regularizer{};
+  Constraint alpha_constraint{};
+  std::vector<int> shared_axes{};  ///< axes, the batch axis being 0, along which all elements have one alpha
+  std::string name{};
+  ///@}
+};
+/// x, or alpha * x below 0 (He et al. 2015). Weight: alpha, of the input's shape without the batch axis, with size 1
+/// along the shared axes.
+struct PReLU : Layer {
+  /// Takes any shape that has the shared axes.
+  explicit PReLU(const PReLUOptions& options = {});
+  /// Lets `PReLU({})` mean the defaults.
+  explicit PReLU(Defaults) : PReLU() {}
+  /// Makes the layer from the options in a file.
+  static PReLU from_config(LayerConfig& config);
+};
+
 /// ELU's options.
 struct ELUOptions {
   /// Factor of exp(x) - 1 below 0; not negative.
@@ -68,10 +93,17 @@ struct ELU : Layer {
   static ELU from_config(LayerConfig& config);
 };
 
-/// Softmax over the last axis.
+/// Softmax's options.
+struct SoftmaxOptions {
+  /// The axes that are summed over together. The batch axis, 0, is not among them; negative ones count from the end.
+  std::vector<int> axis{-1};
+  /// Name of the layer; if empty, the model names it after its class.
+  std::string name{};
+};
+/// exp(x) / sum(exp(x)). Keras' masks are not supported.
 struct Softmax : Layer {
-  /// exp(x) / sum(exp(x)).
-  explicit Softmax(std::string name = {});
+  /// Takes any shape that has the axes.
+  explicit Softmax(const SoftmaxOptions& options = {});
   /// Lets `Softmax({})` mean the defaults.
   explicit Softmax(Defaults) : Softmax() {}
   /// Makes the layer from the options in a file.

@@ -71,6 +71,7 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<MultiHeadAttention>("MultiHeadAttention"),
                                          keras_class<Multiply>("Multiply"),
                                          keras_class<Normalization>("Normalization"),
+                                         keras_class<PReLU>("PReLU"),
                                          keras_class<Permute>("Permute"),
                                          keras_class<ReLU>("ReLU"),
                                          keras_class<RepeatVector>("RepeatVector"),

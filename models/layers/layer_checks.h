@@ -1,7 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string_view>
+#include <vector>
+
+#include <fmt/ranges.h>
 
 #include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/activations.h>
@@ -31,6 +35,18 @@ inline const Shape& only_sequence(std::string_view layer, std::span<const Shape>
   const Shape& shape = only_input(layer, inputs);
   require(shape.rank() == 2, "{} takes sequences (steps, features), got {}", layer, shape);
   return shape;
+}
+
+/// The numbers, in order, of `axes` in a batch of this input; negative ones count from the end. Throws InvalidArgument
+/// for no axes, for axes that are not there or are given twice, and for 0, the axis of the batch.
+inline std::vector<int> axes_of(std::string_view layer, const std::vector<int>& axes, const Shape& input) {
+  std::vector<int> numbers;
+  for (const int axis : axes) numbers.push_back(axis < 0 ? axis + input.rank() + 1 : axis);
+  std::ranges::sort(numbers);
+  require(!numbers.empty() && numbers.front() >= 1 && numbers.back() <= input.rank() &&
+              std::ranges::adjacent_find(numbers) == numbers.end(),
+          "{} needs different axes behind the batch axis, got ({}) for {}", layer, fmt::join(axes, ", "), input);
+  return numbers;
 }
 
 /// Whether the activation's op takes bf16. softmax and log_softmax do not, since they sum.

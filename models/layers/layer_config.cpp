@@ -219,6 +219,14 @@ void LayerConfig::last_axis(const char* key) {
   if (axis != -1 && axis != input_rank_ - 1) refuse(key, *found, "-1, the last axis");
 }
 
+void LayerConfig::axes(const char* key, std::vector<int>& value) {
+  const Json* found = exchange(key, value.empty() ? Json() : value.size() == 1 ? Json(value.front()) : Json(value));
+  if (found == nullptr) return;
+  const Json all = found->is_array() ? *found : found->is_null() ? Json::array() : Json::array({*found});
+  if (!std::ranges::all_of(all, is_whole)) refuse(key, *found, "an axis, a list of axes, or null");
+  value = all.get<std::vector<int>>();
+}
+
 void LayerConfig::sizes(const char* key, Shape& value) {
   Json own = Json::array();
   for (const std::int64_t size : value) own.push_back(size == -1 ? Json() : Json(size));

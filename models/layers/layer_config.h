@@ -76,6 +76,8 @@ class LayerConfig : public OptionVisitor {
   int input_rank() const { return input_rank_; }
   /// An option that must name the last axis: written as -1, also read as the axis's number in the layer's input.
   void last_axis(const char* key);
+  /// Axes: one is written as a number, none as null; a list of them is also read.
+  void axes(const char* key, std::vector<int>& value);
   /// Sizes, of which -1 is null in files; also reads one number.
   void sizes(const char* key, Shape& value);
   ///@{

@@ -157,9 +157,26 @@ def pools():
     return keras.Model(sequence, layers.Dense(3)(layers.Concatenate()([layers.Flatten()(mean), first, second])))
 
 
+def activation_layers():
+    """Layers of activations with the arguments that all_activations leaves out."""
+    sequence = keras.Input((6, 4))
+    results = [layers.ReLU(threshold=0.25)(sequence),
+               layers.ReLU(0.75, negative_slope=0.5, threshold=0.125)(sequence),
+               layers.PReLU(shared_axes=[1])(layers.PReLU("ones")(sequence)),
+               layers.Softmax(1)(layers.Dense(4)(sequence))]
+    return keras.Model(sequence, layers.Dense(3)(layers.Flatten()(layers.Concatenate()(results))))
+
+
+def softmax_over_axes():
+    """Softmax over two axes: a tuple, since Keras' NumPy backend does not take the list that files have."""
+    pictures = keras.Input((3, 4, 2))
+    return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(layers.Softmax((1, 3))(pictures))))
+
+
 MODELS = {"preprocessing": preprocessing, "borders": borders, "merges": merges, "images": images,
           "sequences": sequences, "wrapped": wrapped, "all_activations": all_activations, "products": products,
-          "steps": steps, "attention": attention, "masked": masked, "pools": pools}
+          "steps": steps, "attention": attention, "masked": masked, "pools": pools,
+          "activation_layers": activation_layers, "softmax_over_axes": softmax_over_axes}
 
 if __name__ == "__main__":
     keras_interop.main(MODELS)

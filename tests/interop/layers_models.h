@@ -190,6 +190,20 @@ inline Model masked_model() {
   return {sequence, Dense({.units = 3})(Concatenate()({h, GRU({.units = 4})(both)}))};
 }
 
+inline Model activation_layers_model() {
+  const Symbol sequence = Input({6, 4});
+  const Symbol first = ReLU({.threshold = 0.25})(sequence);
+  const Symbol second = ReLU({.max_value = 0.75, .negative_slope = 0.5, .threshold = 0.125})(sequence);
+  const Symbol third = PReLU({.shared_axes = {1}})(PReLU({.alpha_initializer = ones})(sequence));
+  const Symbol fourth = Softmax({.axis = {1}})(Dense({.units = 4})(sequence));
+  return {sequence, Dense({.units = 3})(Flatten()(Concatenate()({first, second, third, fourth})))};
+}
+
+inline Model softmax_over_axes_model() {
+  const Symbol pictures = Input({3, 4, 2});
+  return {pictures, Dense({.units = 3})(Flatten()(Softmax({.axis = {1, 3}})(pictures)))};
+}
+
 /// The model for a case of layers_interop.py, if it is one.
 inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "images") return images_model();
@@ -204,6 +218,8 @@ inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "attention") return attention_model();
   if (name == "masked") return masked_model();
   if (name == "pools") return pools_model();
+  if (name == "activation_layers") return activation_layers_model();
+  if (name == "softmax_over_axes") return softmax_over_axes_model();
   return {};
 }
 

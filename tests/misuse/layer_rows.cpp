@@ -124,12 +124,16 @@ Rows more_layer_rows() {
                               [] {
                                 called(Conv1D({.filters = 1, .kernel_size = 1}), {{4, 4, 3}});
                               }),
-      misuse<InvalidArgument>("ReLU", "a negative bound", {"ReLU", "max_value", "got -1 and 0"},
+      misuse<InvalidArgument>("ReLU", "a negative bound", {"ReLU", "max_value", "got -1, 0 and 0"},
                               [] { ReLU({.max_value = -1}); }),
       misuse<InvalidArgument>("ReLU", "two inputs", {"ReLU", "got 2"},
                               [] {
                                 called(ReLU(), {{4}, {4}});
                               }),
+      misuse<InvalidArgument>("Softmax", "the batch axis", {"Softmax", "(0)", "(4)"},
+                              [] { called(Softmax({.axis = {0}}), {{4}}); }),
+      misuse<InvalidArgument>("PReLU", "an axis that is not there", {"PReLU", "(2)", "(4)"},
+                              [] { called(PReLU({.shared_axes = {2}}), {{4}}); }),
       misuse<InvalidArgument>("Softmax", "two inputs", {"Softmax", "got 2"},
                               [] {
                                 called(Softmax(), {{4}, {4}});

@@ -48,6 +48,9 @@ Rows elementwise_rows() {
       misuse<InvalidArgument>("softmax", "a number", {"softmax", "f32 ()"}, [] { softmax(zeros(Shape())); }),
       misuse<InvalidArgument>("log_softmax", "a number", {"log_softmax", "f32 ()"},
                               [] { log_softmax(zeros(Shape())); }),
+      misuse<InvalidArgument>("softmax", "no axes", {"softmax", "f32 (2)"}, [] { softmax(zeros({2}), {}); }),
+      misuse<InvalidArgument>("log_softmax", "an axis that is not there", {"axis 1"},
+                              [] { log_softmax(zeros({2}), {1}); }),
       misuse<InvalidArgument>("mean", "an axis that is not there", {"axis 1"}, [] { mean(zeros({2}), {1}); }),
       misuse<InvalidArgument>("sum", "an axis twice", {"axis 0", "(2, 2)"},
                               [] {

@@ -4,6 +4,7 @@
 
 #include <kernels/cases/activations.h>
 #include <kernels/cases/op_case.h>
+#include <kernels/cases/sources.h>
 
 #include <lockstep/kernels/array/elementwise.h>
 
@@ -28,6 +29,32 @@ Reference softmax_of(std::int64_t columns, bool log) {
     }
     return y;
   };
+}
+
+/// Over axis 1 of three, or over axes 0 and 2 together.
+OpCase softmax_over_axes_case(const Shape& shape, bool middle, bool log) {
+  const std::vector<int> axes = middle ? std::vector{1} : std::vector{2, -3};
+  const auto reference = [=](const Values& in) {
+    std::vector<double> y;
+    for_each_place(shape, [&](const Shape& at) {
+      double sum = 0;
+      for_each_place(shape, [&](const Shape& other) {
+        const bool counts = middle ? at[0] == other[0] && at[2] == other[2] : at[1] == other[1];
+        if (counts) sum += std::exp(in[0][static_cast<std::size_t>(number_of(other, shape))]);
+      });
+      const double x = in[0][static_cast<std::size_t>(number_of(at, shape))];
+      y.push_back(log ? x - std::log(sum) : std::exp(x) / sum);
+    });
+    return y;
+  };
+  return {.name = fmt::format("{} over {} of {}", log ? "log_softmax" : "softmax", middle ? "axis 1" : "axes 0 and 2",
+                              shape),
+          .inputs = {random_tensor(shape, 1, -3, 3)},
+          .run = [=](In in) { return log ? log_softmax(in[0], axes) : softmax(in[0], axes); },
+          .reference = reference,
+          .check = {.length = shape.elements(), .magnitude = 4},
+          .takes_no_rows = middle,
+          .bf16 = Bf16::none};
 }
 
 OpCase softmax_case(const Shape& shape, bool log) {
@@ -115,6 +142,8 @@ std::vector<OpCase> activation_cases() {
   for (const bool log : {false, true})
     for (const Shape& shape : {Shape{5}, Shape{3, 1}, Shape{2, 3, 17}, Shape{4, 100}})
       cases.push_back(softmax_case(shape, log));
+  for (const bool log : {false, true})
+    for (const bool middle : {false, true}) cases.push_back(softmax_over_axes_case({3, 4, 5}, middle, log));
   return cases;
 }
 

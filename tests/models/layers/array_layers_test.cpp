@@ -1,3 +1,5 @@
+#include <array>
+
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
@@ -46,10 +48,70 @@ TEST(ReLU, HasABoundAndASlope) {
   expect_same_bits(call(ReLU({.max_value = 2, .negative_slope = 0.25}), {x}), minimum(leaky_relu(x, 0.25), 2));
   for (const ReLUOptions& options : {ReLUOptions{.max_value = 6}, ReLUOptions{.negative_slope = 0.25}})
     EXPECT_FALSE(ReLU(options).impl().traits().is_relu) << "it cannot be fused as a ReLU";
-  EXPECT_ERROR(InvalidArgument, "a max_value and a negative_slope of at least 0, got -1 and 0",
-               ReLU({.max_value = -1}));
-  EXPECT_ERROR(InvalidArgument, "a max_value and a negative_slope of at least 0, got 0 and -1",
-               ReLU({.negative_slope = -1}));
+  EXPECT_ERROR(InvalidArgument, "of at least 0, got -1, 0 and 0", ReLU({.max_value = -1}));
+  EXPECT_ERROR(InvalidArgument, "of at least 0, got 0, -1 and 0", ReLU({.negative_slope = -1}));
+  EXPECT_ERROR(InvalidArgument, "a max_value, a negative_slope and a threshold of at least 0, got 0, 0 and -1",
+               ReLU({.threshold = -1}));
+}
+
+// The numbers of Keras' documentation, and those around the threshold.
+TEST(ReLU, HasAThreshold) {
+  const Tensor x = Tensor::from(std::vector<float>{-10, -5, 0, 4.5, 5, 5.5, 10}, {7});
+  const auto results = [&](const ReLUOptions& options) { return call(ReLU(options), {x}).to_vector<float>(); };
+  EXPECT_THAT(results({.threshold = 5}), testing::ElementsAre(0, 0, 0, 0, 0, 5.5F, 10));
+  EXPECT_THAT(results({.max_value = 6, .threshold = 5}), testing::ElementsAre(0, 0, 0, 0, 0, 5.5F, 6));
+  EXPECT_THAT(results({.max_value = 6, .negative_slope = 0.5, .threshold = 5}),
+              testing::ElementsAre(-7.5F, -5, -2.5F, -0.25F, 0, 5.5F, 6));
+  EXPECT_FALSE(ReLU({.threshold = 5}).impl().traits().is_relu) << "it cannot be fused as a ReLU";
+}
+
+TEST(ReLU, WithAThresholdHasTheGradientOfEachPart) {
+  const Tensor x = Tensor::from(std::vector<float>{-10, 4, 5.5, 10}, {4});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = call(ReLU({.max_value = 6, .negative_slope = 0.5, .threshold = 5}), {x});
+  EXPECT_THAT(tape.gradient(sum(y), std::array{x}).front().to_vector<float>(), testing::ElementsAre(0.5F, 0.5F, 1, 0));
+}
+
+TEST(PReLU, HasASlopeForEachElement) {
+  const PReLU layer = built(PReLU({.alpha_initializer = constant(0.25)}), {{2}});
+  EXPECT_THAT(weights_of(layer), testing::ElementsAre("layer/alpha (2)"));
+  EXPECT_THAT(weight(built(PReLU(), {{2}}), 0).to_vector<float>(), testing::ElementsAre(0, 0));
+  const Tensor x = Tensor::from(std::vector<float>{-4, 3, 0, -1}, {2, 2});
+  const Tensor alpha = weight(layer, 0);
+  GradientTape tape;
+  for (const Tensor& source : {x, alpha}) tape.watch(source);
+  const Tensor y = call(layer, {x});
+  EXPECT_THAT(y.to_vector<float>(), testing::ElementsAre(-1, 3, 0, -0.25F));
+  const std::vector<Tensor> gradients = tape.gradient(sum(y), std::array{x, alpha});
+  EXPECT_THAT(gradients[0].to_vector<float>(), testing::ElementsAre(0.25F, 1, 0, 0.25F));
+  EXPECT_THAT(gradients[1].to_vector<float>(), testing::ElementsAre(-4, -1));
+  EXPECT_ERROR(InvalidArgument, "PReLU 'layer' was built for an alpha of (2), got (3)", shape_after(layer, {{3}}));
+}
+
+TEST(PReLU, SharesSlopesAlongAxes) {
+  const PReLU layer = built(PReLU({.alpha_initializer = constant(0.5), .shared_axes = {1, -2}}), {{4, 5, 3}});
+  EXPECT_THAT(weights_of(layer), testing::ElementsAre("layer/alpha (1, 1, 3)"));
+  EXPECT_EQ(shape_after(layer, {{7, 6, 3}}), (Shape{7, 6, 3})) << "the sizes of shared axes may change";
+  const Tensor x = random_tensor({2, 4, 5, 3}, 1);
+  expect_same_bits(call(layer, {x}), relu(x) - relu(-x) * 0.5);
+  EXPECT_ERROR(InvalidArgument, "PReLU needs different axes behind the batch axis, got (1, 3) for (4, 5)",
+               shape_after(PReLU({.shared_axes = {1, 3}}), {{4, 5}}));
+}
+
+TEST(Softmax, IsOverAnyAxes) {
+  const Tensor x = random_tensor({2, 3, 4}, 1);
+  expect_same_bits(call(Softmax({.axis = {1}}), {x}), softmax(x, {1}));
+  expect_same_bits(call(Softmax({.axis = {-2, 2}}), {x}), softmax(x, {1, 2}));
+  EXPECT_EQ(call(Softmax({.axis = {1}}), {Tensor::zeros({0, 3, 4})}).shape(), (Shape{0, 3, 4}));
+  for (const int last : {-1, 2}) {
+    const Softmax layer({.axis = {last}});
+    EXPECT_EQ(call(layer, {x}, {.is_output = true}).origin("softmax").id(), x.id()) << "losses need the logits";
+    EXPECT_FALSE(call(layer, {x}).origin("softmax").defined());
+  }
+  EXPECT_ERROR(InvalidArgument, "Softmax needs different axes behind the batch axis, got (0) for (3, 4)",
+               shape_after(Softmax({.axis = {0}}), {{3, 4}}));
+  EXPECT_ERROR(InvalidArgument, "behind the batch axis, got () for (3)", shape_after(Softmax({.axis = {}}), {{3}}));
 }
 
 TEST(Permute, GivesAxesInAnotherOrder) {
