@@ -3,6 +3,7 @@
 #include <optional>
 
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/normalization/batch_norm.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer_checks.h>
@@ -49,7 +50,7 @@ void update_statistic(const Variable& statistic, const Tensor& of_rows, double w
 }
 
 void list(LayerConfig& config, BatchNormalizationOptions& options) {
-  config.last_axis("axis");
+  config.axis("axis", options.axis);
   config.option("momentum", options.momentum);
   config.option("epsilon", options.epsilon);
   config.option("center", options.center);
@@ -68,8 +69,8 @@ class BatchNormalizationImpl final : public LayerImpl {
  public:
   explicit BatchNormalizationImpl(const BatchNormalizationOptions& options)
       : LayerImpl(options.name, {.can_fuse_relu = true,
-                                 .can_fuse_add = true,
-                                 .can_write_to = true,
+                                 .can_fuse_add = options.axis == -1,
+                                 .can_write_to = options.axis == -1,
                                  .can_compute_in_bf16 = true,
                                  .can_be_captured = !options.synchronized,
                                  .supports_masking = true}),
@@ -85,13 +86,27 @@ class BatchNormalizationImpl final : public LayerImpl {
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
     require(input.rank() >= 1, "BatchNormalization needs a channel axis, got {}", input);
-    require(!is_built() || input.dim(-1) == gamma_.shape()[0],
-            "BatchNormalization '{}' was built for {} channels, got {}", name(), is_built() ? gamma_.shape()[0] : 0,
-            input);
+    const std::int64_t channels = channels_of(input);
+    require(!is_built() || channels == gamma_.shape()[0], "BatchNormalization '{}' was built for {} channels, got {}",
+            name(), is_built() ? gamma_.shape()[0] : 0, input);
     return input;
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    if (options_.axis == -1) return normalized(inputs, call);
+    const Tensor x = moveaxis(inputs[0], options_.axis, -1);
+    return moveaxis(normalized(std::span(&x, 1), call), -1, options_.axis);
+  }
+
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ private:
+  std::int64_t channels_of(const Shape& input) const {
+    return input[axes_of(class_name(), {options_.axis}, input).front() - 1];
+  }
+
+  /// For inputs whose last axis is the channels.
+  Tensor normalized(std::span<const Tensor> inputs, const LayerCall& call) {
     const Tensor& x = inputs[0];
     BatchNormOptions options{.epsilon = epsilon_, .relu = call.fused_relu, .out = call.out};
     if (inputs.size() > 1) options.residual = inputs[1];
@@ -110,11 +125,8 @@ class BatchNormalizationImpl final : public LayerImpl {
     return result.y;
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
-
- private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed&) override {
-    const Shape channels{inputs[0].dim(-1)};
+    const Shape channels{channels_of(inputs[0])};
     const VariableSpec gamma{.name = "gamma", .shape = channels, .initializer = ones()};
     const VariableSpec beta{.name = "beta", .shape = channels, .initializer = zeros()};
     gamma_ = options_.scale ? add_weight(gamma, {}, options_.gamma_constraint) : constant_weight(gamma);

@@ -9,6 +9,8 @@ namespace lockstep {
 
 /// BatchNormalization's options, by Keras' names.
 struct BatchNormalizationOptions {
+  /// The axis of the channels. The batch axis is 0; negative ones count from the end. The last one needs no copies.
+  int axis = -1;
   /// Share of the moving statistics that a training step keeps. Keras' default takes some hundred steps to forget the
   /// initial 0 and 1; shorter trainings need a smaller value.
   double momentum = 0.99;
@@ -31,7 +33,7 @@ struct BatchNormalizationOptions {
   std::string name{};
 };
 
-/// Normalizes each channel, the last axis (Ioffe and Szegedy 2015). In training it uses the batch's mean and variance
+/// Normalizes each channel (Ioffe and Szegedy 2015). In training it uses the batch's mean and variance
 /// and updates the moving statistics with them; at inference it uses the moving statistics. Weights, each (c): gamma,
 /// beta, moving_mean, moving_variance. Under a strategy every replica normalizes by its own part of the batch, unless
 /// `synchronized`, and keeps its own moving statistics. Outside replicas and in files, a statistic's value is the mean

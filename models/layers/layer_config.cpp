@@ -212,11 +212,18 @@ void LayerConfig::option(const char* key, std::shared_ptr<LayerImpl>& layer, int
   layer = layer_from_config(inner).shared();
 }
 
-void LayerConfig::last_axis(const char* key) {
-  const Json* found = exchange(key, -1);
+void LayerConfig::axis(const char* key, int& value) {
+  const Json* found = exchange(key, value);
   if (found == nullptr) return;
   const Json& axis = found->is_array() && found->size() == 1 ? (*found)[0] : *found;
-  if (axis != -1 && axis != input_rank_ - 1) refuse(key, *found, "-1, the last axis");
+  if (!is_whole(axis)) refuse(key, *found, "the number of an axis");
+  value = axis == input_rank_ - 1 ? -1 : axis.get<int>();
+}
+
+void LayerConfig::last_axis(const char* key) {
+  int number = -1;
+  axis(key, number);
+  if (number != -1) refuse(key, number, "-1, the last axis");
 }
 
 void LayerConfig::axes(const char* key, std::vector<int>& value) {

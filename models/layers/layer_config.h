@@ -74,8 +74,12 @@ class LayerConfig : public OptionVisitor {
   void option(const char* key, std::shared_ptr<LayerImpl>& layer, int input_rank);
   /// Rank of the layer's first input, with the batch axis; 0 when writing.
   int input_rank() const { return input_rank_; }
-  /// An option that must name the last axis: written as -1, also read as the axis's number in the layer's input.
+  ///@{
+  /// An axis, or an option that must name the last axis. The last one is -1, and is also read as its number in the
+  /// layer's input; a list of one is read, too.
+  void axis(const char* key, int& value);
   void last_axis(const char* key);
+  ///@}
   /// Axes: one is written as a number, none as null; a list of them is also read.
   void axes(const char* key, std::vector<int>& value);
   /// Sizes, of which -1 is null in files; also reads one number.

@@ -1,24 +1,57 @@
 #include "lockstep/models/layers/layer_normalization.h"
 
+#include <algorithm>
+
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/over_axes.h>
+#include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/normalization/layer_norm.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 
 namespace lockstep {
 namespace {
 
-void list(LayerConfig& config, LayerNormalizationOptions& options) {
-  config.last_axis("axis");
+/// The options that layer and group normalization share.
+template <class Options>
+void list_parameters(LayerConfig& config, Options& options) {
   config.option("epsilon", options.epsilon);
   config.option("center", options.center);
   config.option("scale", options.scale);
-  config.fixed("rms_scaling", false);
   config.option("beta_initializer", options.beta_initializer);
   config.option("gamma_initializer", options.gamma_initializer);
   config.option("beta_regularizer", options.beta_regularizer);
   config.option("gamma_regularizer", options.gamma_regularizer);
   config.option("beta_constraint", options.beta_constraint);
   config.option("gamma_constraint", options.gamma_constraint);
+}
+
+void list(LayerConfig& config, LayerNormalizationOptions& options) {
+  config.axes("axis", options.axis);
+  config.fixed("rms_scaling", false);
+  list_parameters(config, options);
+}
+
+void list(LayerConfig& config, GroupNormalizationOptions& options) {
+  config.option("groups", options.groups);
+  config.axis("axis", options.axis);
+  list_parameters(config, options);
+}
+
+void list(LayerConfig& config, RMSNormalizationOptions& options) {
+  config.axes("axis", options.axis);
+  config.option("epsilon", options.epsilon);
+}
+
+void list(LayerConfig& config, UnitNormalizationOptions& options) { config.axes("axis", options.axis); }
+
+/// The sizes of these axes of an input, as axes_of.
+Shape sizes_of(std::string_view layer, const std::vector<int>& axes, const Shape& input) {
+  Shape sizes;
+  for (const int axis : axes_of(layer, axes, input)) sizes.push_back(input[axis - 1]);
+  return sizes;
 }
 
 class LayerNormalizationImpl final : public LayerImpl {
@@ -32,22 +65,26 @@ class LayerNormalizationImpl final : public LayerImpl {
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
-    require(input.rank() >= 1, "LayerNormalization needs an axis of features, got {}", input);
-    require(!is_built() || input.dim(-1) == gamma_.shape()[0],
-            "LayerNormalization '{}' was built for {} features, got {}", name(), is_built() ? gamma_.shape()[0] : 0,
-            input);
+    const Shape features = sizes_of(class_name(), options_.axis, input);
+    require(!is_built() || features == gamma_.shape(), "LayerNormalization '{}' was built for features of {}, got {}",
+            name(), is_built() ? gamma_.shape() : Shape(), input);
     return input;
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
-    return layer_norm(inputs[0], gamma_.value(), beta_.value(), static_cast<float>(options_.epsilon));
+    return over_axes("layer_norm", inputs[0], options_.axis, [&](const Tensor& x) {
+      const auto flat = [&](const Tensor& weight) {
+        return weight.rank() == 1 ? weight : reshape(weight, {x.dim(-1)});
+      };
+      return layer_norm(x, flat(gamma_.value()), flat(beta_.value()), static_cast<float>(options_.epsilon));
+    });
   }
 
   void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
-    const Shape features{inputs[0].dim(-1)};
+    const Shape features = sizes_of(class_name(), options_.axis, inputs[0]);
     VariableSpec gamma{.name = "gamma", .shape = features, .initializer = options_.gamma_initializer(seed.key(0))};
     VariableSpec beta{.name = "beta", .shape = features, .initializer = options_.beta_initializer(seed.key(1))};
     if (!options_.scale) gamma.initializer = ones();
@@ -63,6 +100,135 @@ class LayerNormalizationImpl final : public LayerImpl {
   Variable beta_;
 };
 
+class GroupNormalizationImpl final : public LayerImpl {
+ public:
+  explicit GroupNormalizationImpl(const GroupNormalizationOptions& options)
+      : LayerImpl(options.name, {.can_be_captured = true}), options_(options) {
+    require(options.epsilon > 0, "GroupNormalization needs an epsilon above 0, got {}", options.epsilon);
+    require(options.groups >= 1 || options.groups == -1, "GroupNormalization needs at least 1 group, or -1, got {}",
+            options.groups);
+  }
+
+  std::string_view class_name() const override { return "GroupNormalization"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& input = only_input(class_name(), inputs);
+    const std::int64_t channels = channels_of(input);
+    require(channels >= 1 && channels % groups_of(channels) == 0,
+            "GroupNormalization needs channels that make {} groups, got {} in {}", options_.groups, channels, input);
+    require(!is_built() || channels == channels_, "GroupNormalization '{}' was built for {} channels, got {}", name(),
+            channels_, input);
+    return input;
+  }
+
+  /// Normalizes x as (n, places, groups, channels of a group).
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    const Tensor x = moveaxis(inputs[0], options_.axis, -1);
+    const std::int64_t groups = groups_of(channels_);
+    std::int64_t places = 1;
+    for (int axis = 1; axis < x.rank() - 1; ++axis) places *= x.dim(axis);
+    const Shape of_groups{groups, channels_ / groups};
+    Tensor y = over_axes(
+        "layer_norm", reshape(x, {x.dim(0), places, of_groups[0], of_groups[1]}), {1, 3}, [&](const Tensor& rows) {
+          const Shape elements{rows.dim(-1)};
+          return layer_norm(rows, broadcast_to(one_.value(), elements), broadcast_to(zero_.value(), elements),
+                            static_cast<float>(options_.epsilon));
+        });
+    if (options_.scale) y *= reshape(gamma_.value(), of_groups);
+    if (options_.center) y += reshape(beta_.value(), of_groups);
+    return moveaxis(reshape(y, x.shape()), -1, options_.axis);
+  }
+
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ private:
+  std::int64_t channels_of(const Shape& input) const { return sizes_of(class_name(), {options_.axis}, input)[0]; }
+  std::int64_t groups_of(std::int64_t channels) const { return options_.groups == -1 ? channels : options_.groups; }
+
+  void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
+    channels_ = channels_of(inputs[0]);
+    one_ = constant_weight({.name = "one", .shape = {1}, .initializer = ones()});
+    zero_ = constant_weight({.name = "zero", .shape = {1}, .initializer = zeros()});
+    if (options_.scale)
+      gamma_ =
+          add_weight({.name = "gamma", .shape = {channels_}, .initializer = options_.gamma_initializer(seed.key(0))},
+                     options_.gamma_regularizer, options_.gamma_constraint);
+    if (options_.center)
+      beta_ = add_weight({.name = "beta", .shape = {channels_}, .initializer = options_.beta_initializer(seed.key(1))},
+                         options_.beta_regularizer, options_.beta_constraint);
+  }
+
+  GroupNormalizationOptions options_;
+  std::int64_t channels_ = 0;  ///< that the weights were built for
+  Variable one_;               ///< layer_norm's gamma: a group's channels have different ones
+  Variable zero_;              ///< its beta
+  Variable gamma_;
+  Variable beta_;
+};
+
+class RMSNormalizationImpl final : public LayerImpl {
+ public:
+  explicit RMSNormalizationImpl(const RMSNormalizationOptions& options)
+      : LayerImpl(options.name, {.can_be_captured = true}), options_(options) {
+    require(options.epsilon > 0, "RMSNormalization needs an epsilon above 0, got {}", options.epsilon);
+  }
+
+  std::string_view class_name() const override { return "RMSNormalization"; }
+
+  /// Keras multiplies by the scale along the last axes, whichever it normalizes.
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& input = only_input(class_name(), inputs);
+    const std::vector<int> axes = axes_of(class_name(), options_.axis, input);
+    require(axes.front() == input.rank() + 1 - static_cast<int>(axes.size()),
+            "RMSNormalization needs the last axes, got ({}) for {}", fmt::join(options_.axis, ", "), input);
+    require(!is_built() || sizes_of(class_name(), axes, input) == scale_.shape(),
+            "RMSNormalization '{}' was built for features of {}, got {}", name(), is_built() ? scale_.shape() : Shape(),
+            input);
+    return input;
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    const Tensor& x = inputs[0];
+    return x * rsqrt(mean(square(x), options_.axis, true) + options_.epsilon) * scale_.value();
+  }
+
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ private:
+  void make_weights(std::span<const Shape> inputs, const LayerSeed&) override {
+    scale_ =
+        add_weight({.name = "scale", .shape = sizes_of(class_name(), options_.axis, inputs[0]), .initializer = ones()});
+  }
+
+  RMSNormalizationOptions options_;
+  Variable scale_;
+};
+
+class UnitNormalizationImpl final : public LayerImpl {
+ public:
+  explicit UnitNormalizationImpl(const UnitNormalizationOptions& options)
+      : LayerImpl(options.name, {.can_be_captured = true}), options_(options) {}
+
+  std::string_view class_name() const override { return "UnitNormalization"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& input = only_input(class_name(), inputs);
+    axes_of(class_name(), options_.axis, input);
+    return input;
+  }
+
+  /// The lower bound, a square of 1e-12, keeps the gradient of zeros finite.
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    const Tensor& x = inputs[0];
+    return x * rsqrt(maximum(sum(square(x), options_.axis, true), 1e-24));
+  }
+
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ private:
+  UnitNormalizationOptions options_;
+};
+
 }  // namespace
 
 LayerNormalization::LayerNormalization(const LayerNormalizationOptions& options)
@@ -70,6 +236,27 @@ LayerNormalization::LayerNormalization(const LayerNormalizationOptions& options)
 
 LayerNormalization LayerNormalization::from_config(LayerConfig& config) {
   return LayerNormalization(read_options<LayerNormalizationOptions>(config, list));
+}
+
+GroupNormalization::GroupNormalization(const GroupNormalizationOptions& options)
+    : Layer(std::make_shared<GroupNormalizationImpl>(options)) {}
+
+GroupNormalization GroupNormalization::from_config(LayerConfig& config) {
+  return GroupNormalization(read_options<GroupNormalizationOptions>(config, list));
+}
+
+RMSNormalization::RMSNormalization(const RMSNormalizationOptions& options)
+    : Layer(std::make_shared<RMSNormalizationImpl>(options)) {}
+
+RMSNormalization RMSNormalization::from_config(LayerConfig& config) {
+  return RMSNormalization(read_options<RMSNormalizationOptions>(config, list));
+}
+
+UnitNormalization::UnitNormalization(const UnitNormalizationOptions& options)
+    : Layer(std::make_shared<UnitNormalizationImpl>(options)) {}
+
+UnitNormalization UnitNormalization::from_config(LayerConfig& config) {
+  return UnitNormalization(read_options<UnitNormalizationOptions>(config, list));
 }
 
 }  // namespace lockstep

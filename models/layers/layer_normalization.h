@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
@@ -12,6 +14,7 @@ namespace lockstep {
 struct LayerNormalizationOptions {
   ///@{
   /// Keras' arguments of these names, with its defaults where it has any.
+  std::vector<int> axis{-1};  ///< the axes of the features; the batch axis is 0, negative ones count from the end
   double epsilon = 1e-3;
   bool center = true;
   bool scale = true;
@@ -25,8 +28,8 @@ struct LayerNormalizationOptions {
   ///@}
 };
 
-/// Normalizes each vector along the last axis by its mean and variance (Ba, Kiros and Hinton 2016). Weights, each
-/// (features): gamma, beta.
+/// Normalizes the features, the elements along `axis` together, by their mean and variance (Ba, Kiros and Hinton 2016).
+/// Weights, each of the sizes of the axes: gamma, beta.
 struct LayerNormalization : Layer {
   /// Throws InvalidArgument unless epsilon > 0.
   explicit LayerNormalization(const LayerNormalizationOptions& options = {});
@@ -34,6 +37,76 @@ struct LayerNormalization : Layer {
   explicit LayerNormalization(Defaults) : LayerNormalization() {}
   /// Makes the layer from the options in a file.
   static LayerNormalization from_config(LayerConfig& config);
+};
+
+/// GroupNormalization's options.
+struct GroupNormalizationOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults where it has any.
+  std::int64_t groups = 32;  ///< -1: each channel is a group of its own
+  int axis = -1;             ///< of the channels; the batch axis is 0, negative ones count from the end
+  double epsilon = 1e-3;
+  bool center = true;
+  bool scale = true;
+  SeededInitializer beta_initializer = zeros;
+  SeededInitializer gamma_initializer = ones;
+  Regularizer beta_regularizer{};
+  Regularizer gamma_regularizer{};
+  Constraint beta_constraint{};
+  Constraint gamma_constraint{};
+  std::string name{};
+  ///@}
+};
+
+/// Normalizes each group of neighboring channels of each example by its mean and variance (Wu and He 2018). Weights,
+/// each (channels): gamma, beta.
+struct GroupNormalization : Layer {
+  /// Throws InvalidArgument unless epsilon > 0, and for groups that are neither -1 nor at least 1.
+  explicit GroupNormalization(const GroupNormalizationOptions& options = {});
+  /// Lets `GroupNormalization({})` mean the defaults.
+  explicit GroupNormalization(Defaults) : GroupNormalization() {}
+  /// Makes the layer from the options in a file.
+  static GroupNormalization from_config(LayerConfig& config);
+};
+
+/// RMSNormalization's options.
+struct RMSNormalizationOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults.
+  std::vector<int> axis{-1};  ///< the axes of the features: the last one or several; negative ones count from the end
+  double epsilon = 1e-6;
+  std::string name{};
+  ///@}
+};
+
+/// Divides the features, the elements along `axis` together, by the root of the mean of their squares, sqrt(mean(x^2) +
+/// epsilon), and multiplies them by the weight scale, of the sizes of the axes (Zhang and Sennrich 2019).
+struct RMSNormalization : Layer {
+  /// Throws InvalidArgument unless epsilon > 0.
+  explicit RMSNormalization(const RMSNormalizationOptions& options = {});
+  /// Lets `RMSNormalization({})` mean the defaults.
+  explicit RMSNormalization(Defaults) : RMSNormalization() {}
+  /// Makes the layer from the options in a file.
+  static RMSNormalization from_config(LayerConfig& config);
+};
+
+/// UnitNormalization's options.
+struct UnitNormalizationOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults.
+  std::vector<int> axis{-1};  ///< the axes that the norm sums over; the batch axis is 0
+  std::string name{};
+  ///@}
+};
+
+/// Divides the elements along `axis` together by their Euclidean norm, or by 1e-12 if that is larger.
+struct UnitNormalization : Layer {
+  /// Takes any shape that has the axes.
+  explicit UnitNormalization(const UnitNormalizationOptions& options = {});
+  /// Lets `UnitNormalization({})` mean the defaults.
+  explicit UnitNormalization(Defaults) : UnitNormalization() {}
+  /// Makes the layer from the options in a file.
+  static UnitNormalization from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

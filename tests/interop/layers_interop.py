@@ -173,10 +173,23 @@ def softmax_over_axes():
     return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(layers.Softmax((1, 3))(pictures))))
 
 
+def normalizations():
+    """Normalizations over one axis and over several."""
+    pictures = keras.Input((5, 4, 6))
+    x = layers.BatchNormalization(axis=1)(layers.LayerNormalization(axis=[1, 3])(pictures))
+    x = layers.LayerNormalization(axis=2, scale=False)(layers.Conv2D(6, 1)(x))
+    x = layers.GroupNormalization(3)(layers.Conv2D(6, 1)(x))
+    x = layers.GroupNormalization(2, axis=2, center=False)(x)
+    x = layers.RMSNormalization(axis=[2, 3])(layers.RMSNormalization()(layers.Dense(6)(x)))
+    x = layers.Dense(3)(layers.UnitNormalization(axis=[1, 2])(layers.Dense(4)(x)))
+    return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(layers.UnitNormalization()(x))))
+
+
 MODELS = {"preprocessing": preprocessing, "borders": borders, "merges": merges, "images": images,
           "sequences": sequences, "wrapped": wrapped, "all_activations": all_activations, "products": products,
           "steps": steps, "attention": attention, "masked": masked, "pools": pools,
-          "activation_layers": activation_layers, "softmax_over_axes": softmax_over_axes}
+          "activation_layers": activation_layers, "softmax_over_axes": softmax_over_axes,
+          "normalizations": normalizations}
 
 if __name__ == "__main__":
     keras_interop.main(MODELS)

@@ -204,6 +204,17 @@ inline Model softmax_over_axes_model() {
   return {pictures, Dense({.units = 3})(Flatten()(Softmax({.axis = {1, 3}})(pictures)))};
 }
 
+inline Model normalizations_model() {
+  const Symbol pictures = Input({5, 4, 6});
+  Symbol x = BatchNormalization({.axis = 1})(LayerNormalization({.axis = {1, 3}})(pictures));
+  x = LayerNormalization({.axis = {2}, .scale = false})(Conv2D({.filters = 6, .kernel_size = 1})(x));
+  x = GroupNormalization({.groups = 3})(Conv2D({.filters = 6, .kernel_size = 1})(x));
+  x = GroupNormalization({.groups = 2, .axis = 2, .center = false})(x);
+  x = RMSNormalization({.axis = {2, 3}})(RMSNormalization()(Dense({.units = 6})(x)));
+  const Symbol both = UnitNormalization({.axis = {1, 2}})(Dense({.units = 4})(x));
+  return {pictures, Dense({.units = 3})(Flatten()(UnitNormalization()(Dense({.units = 3})(both))))};
+}
+
 /// The model for a case of layers_interop.py, if it is one.
 inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "images") return images_model();
@@ -220,6 +231,7 @@ inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "pools") return pools_model();
   if (name == "activation_layers") return activation_layers_model();
   if (name == "softmax_over_axes") return softmax_over_axes_model();
+  if (name == "normalizations") return normalizations_model();
   return {};
 }
 

@@ -78,6 +78,19 @@ Rows more_layer_rows() {
                               }),
       misuse<InvalidArgument>("LayerNormalization", "an epsilon of 0", {"LayerNormalization", "got 0"},
                               [] { LayerNormalization({.epsilon = 0}); }),
+      misuse<InvalidArgument>("GroupNormalization", "channels that make no groups",
+                              {"GroupNormalization", "32", "(4, 6)"},
+                              [] {
+                                called(GroupNormalization(), {{4, 6}});
+                              }),
+      misuse<InvalidArgument>("RMSNormalization", "an axis that is not the last", {"RMSNormalization", "(1)", "(4, 6)"},
+                              [] {
+                                called(RMSNormalization({.axis = {1}}), {{4, 6}});
+                              }),
+      misuse<InvalidArgument>("UnitNormalization", "an axis twice", {"UnitNormalization", "(1, -1)", "(4)"},
+                              [] {
+                                called(UnitNormalization({.axis = {1, -1}}), {{4}});
+                              }),
       misuse<InvalidArgument>("LeakyReLU", "a negative slope", {"LeakyReLU", "negative_slope", "got -1"},
                               [] { LeakyReLU({.negative_slope = -1}); }),
       misuse<InvalidArgument>("ELU", "a negative alpha", {"ELU", "got -1"}, [] { ELU({.alpha = -1}); }),

@@ -3,6 +3,7 @@
 
 #include <support/replicas.h>
 
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/normalization/batch_norm.h>
 #include <lockstep/kernels/reduction/reduction.h>
@@ -61,6 +62,25 @@ TEST(BatchNormalization, HasNoGammaOrBetaOnRequest) {
               testing::ElementsAre("layer/moving_mean (4)", "layer/moving_variance (4)"));
   const BatchNormalization layer = built(BatchNormalization({.scale = false}), {{4}});
   EXPECT_ERROR(InvalidArgument, "built for 4 channels, got (5)", shape_after(layer, {{5}}));
+}
+
+TEST(BatchNormalization, TakesTheChannelsOfAnyAxis) {
+  const Tensor x = random_tensor({3, 4, 5}, 1);
+  const Tensor last = dense_copy(transpose(x, {0, 2, 1}));
+  const BatchNormalization layer = built(BatchNormalization({.axis = 1}), {{4, 5}});
+  const BatchNormalization same = built(BatchNormalization({.axis = -1}), {{5, 4}});
+  EXPECT_EQ(weights_of(layer), weights_of(same));
+  for (const Mode mode : {Mode::train, Mode::inference}) {
+    const LayerCall how{.mode = mode, .fused_relu = true};
+    expect_same_bits(call(layer, {x}, how), transpose(call(same, {last}, how), {0, 2, 1}));
+  }
+  for (int number : {mean, variance}) expect_same_bits(weight(layer, number), weight(same, number));
+  EXPECT_FALSE(layer.impl().traits().can_fuse_add);
+  EXPECT_FALSE(layer.impl().traits().can_write_to);
+  EXPECT_EQ(shape_after(layer, {{4, 7}}), (Shape{4, 7}));
+  EXPECT_ERROR(InvalidArgument, "built for 4 channels, got (5, 4)", shape_after(layer, {{5, 4}}));
+  EXPECT_ERROR(InvalidArgument, "BatchNormalization needs different axes behind the batch axis, got (2) for (5)",
+               shape_after(BatchNormalization({.axis = 2}), {{5}}));
 }
 
 TEST(BatchNormalization, NormalizesByTheBatchInTraining) {

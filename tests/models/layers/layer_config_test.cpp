@@ -91,6 +91,7 @@ std::vector<Layer> unusual_layers() {
              .kernel_constraint = MaxNorm(),
              .bias_constraint = UnitNorm(),
              .name = "d"}),
+      BatchNormalization({.axis = 1, .name = "batch_normalization_of_an_axis"}),
       BatchNormalization({.momentum = 0.5,
                           .epsilon = 0.25,
                           .synchronized = true,
@@ -98,6 +99,17 @@ std::vector<Layer> unusual_layers() {
                           .beta_constraint = NonNeg(),
                           .gamma_constraint = MaxNorm(),
                           .name = "e"}),
+      GroupNormalization({.groups = 4,
+                          .axis = 2,
+                          .epsilon = 0.25,
+                          .center = false,
+                          .gamma_initializer = zeros,
+                          .gamma_regularizer = L2(0.5),
+                          .beta_constraint = NonNeg(),
+                          .name = "group_normalization"}),
+      RMSNormalization({.axis = {-2, -1}, .epsilon = 0.25, .name = "rms_normalization"}),
+      UnitNormalization({.axis = {1, 2}, .name = "unit_normalization"}),
+      LayerNormalization({.axis = {1, 3}, .scale = false, .name = "layer_normalization_of_axes"}),
       LayerNormalization({.epsilon = 0.25,
                           .center = false,
                           .gamma_initializer = zeros,
@@ -362,8 +374,11 @@ TEST(LayerConfig, SaysWhatALayerCannotBe) {
   EXPECT_ERROR(InputError, "layer 'x': Bidirectional needs a layer", layer_of("Bidirectional", {{"name", "x"}}));
   EXPECT_ERROR(InputError, "merge_mode cannot be null; it must be \"concat\" or \"sum\" or",
                layer_of("Bidirectional", {{"name", "x"}, {"merge_mode", nullptr}}));
-  EXPECT_ERROR(InputError, "axis cannot be 1; it must be -1",
-               layer_of("BatchNormalization", {{"name", "x"}, {"axis", 1}}));
+  EXPECT_ERROR(InputError, "axis cannot be 1; it must be -1", layer_of("Normalization", {{"name", "x"}, {"axis", 1}}));
+  EXPECT_ERROR(InputError, "layer 'x' (BatchNormalization): axis cannot be [1,2]; it must be the number of an axis",
+               layer_of("BatchNormalization", {{"name", "x"}, {"axis", {1, 2}}}));
+  EXPECT_ERROR(InputError, "axis cannot be \"last\"; it must be an axis, a list of axes, or null",
+               layer_of("LayerNormalization", {{"name", "x"}, {"axis", "last"}}));
   EXPECT_ERROR(InputError, "layer 'x' (MultiHeadAttention): attention_axes cannot be [2]; it must be null or [1]",
                layer_of("MultiHeadAttention", {{"name", "x"}, {"attention_axes", {2}}}));
   EXPECT_ERROR(InputError, "layer 'x' (MultiHeadAttention): sliding_window cannot be 3",
