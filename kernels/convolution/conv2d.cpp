@@ -30,12 +30,6 @@ void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias, s
           "conv2d: the bias for kernel {} must be f32 ({}), got {}", kernel.shape(), kernel.dim(3), bias);
 }
 
-/// The kernel as GPUs' library takes it, converted once for both passes; undefined on CPUs.
-Tensor filters_for_library(const Tensor& kernel, DType dtype) {
-  if (current_context().device.kind == DeviceKind::cpu) return {};
-  return filters_first(kernel, dtype);
-}
-
 /// Sum of dy over all but the last axis.
 void sum_rows(const Tensor& dy, const Tensor& sum) {
   const std::int64_t channels = dy.dim(-1);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // The memory order of convolution kernels on GPUs, "filters first": filter by filter, channels innermost. As a matrix
@@ -18,6 +19,12 @@ inline Tensor filters_first(const Tensor& kernel, DType dtype) {
   Tensor filters = empty_filters_first(kernel.shape(), dtype);
   launch(kernels::Convert{kernel.view({-1, kernel.dim(3)}).transposed_view(), filters});
   return filters;
+}
+
+/// The kernel as GPUs' library takes it, converted once for both passes; undefined on CPUs.
+inline Tensor filters_for_library(const Tensor& kernel, DType dtype) {
+  if (current_context().device.kind == DeviceKind::cpu) return {};
+  return filters_first(kernel, dtype);
 }
 
 /// The inverse of filters_first: writes a dense HWIO kernel of any dtype.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include <lockstep/kernels/convolution/conv1d.h>
+#include <lockstep/kernels/window/window.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
 
@@ -38,6 +39,70 @@ struct Conv1D : Layer {
   explicit Conv1D(const Conv1DOptions& options);
   /// Makes the layer from the options in a file.
   static Conv1D from_config(LayerConfig& config);
+};
+
+/// DepthwiseConv1D's options.
+struct DepthwiseConv1DOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults where it has any.
+  std::int64_t kernel_size = 0;  ///< required
+  std::int64_t strides = 1;
+  Padding padding = Padding::valid;
+  std::int64_t depth_multiplier = 1;
+  std::int64_t dilation_rate = 1;
+  Activation activation = Activation::linear;
+  bool use_bias = true;
+  SeededInitializer depthwise_initializer = glorot_uniform;
+  SeededInitializer bias_initializer = zeros;
+  Regularizer depthwise_regularizer{};
+  Regularizer bias_regularizer{};
+  Constraint depthwise_constraint{};
+  Constraint bias_constraint{};
+  std::string name{};
+  ///@}
+};
+
+/// Convolves each channel separately: (steps, c) -> (steps', c * depth_multiplier). Weights: kernel (kernel_size, c,
+/// depth_multiplier), bias (c * depth_multiplier).
+struct DepthwiseConv1D : Layer {
+  /// Throws InvalidArgument for a size below 1, and for strides and a dilation_rate that are both larger than 1.
+  explicit DepthwiseConv1D(const DepthwiseConv1DOptions& options);
+  /// Makes the layer from the options in a file.
+  static DepthwiseConv1D from_config(LayerConfig& config);
+};
+
+/// SeparableConv1D's options.
+struct SeparableConv1DOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults where it has any.
+  std::int64_t filters = 0;      ///< required
+  std::int64_t kernel_size = 0;  ///< required
+  std::int64_t strides = 1;
+  Padding padding = Padding::valid;
+  std::int64_t dilation_rate = 1;
+  std::int64_t depth_multiplier = 1;
+  Activation activation = Activation::linear;
+  bool use_bias = true;
+  SeededInitializer depthwise_initializer = glorot_uniform;
+  SeededInitializer pointwise_initializer = glorot_uniform;
+  SeededInitializer bias_initializer = zeros;
+  Regularizer depthwise_regularizer{};
+  Regularizer pointwise_regularizer{};
+  Regularizer bias_regularizer{};
+  Constraint depthwise_constraint{};
+  Constraint pointwise_constraint{};
+  Constraint bias_constraint{};
+  std::string name{};
+  ///@}
+};
+
+/// A depthwise convolution followed by one of single steps: (steps, c) -> (steps', filters). Weights: depthwise_kernel
+/// (kernel_size, c, depth_multiplier), pointwise_kernel (1, c * depth_multiplier, filters), bias (filters).
+struct SeparableConv1D : Layer {
+  /// Throws InvalidArgument for a size below 1, and for strides and a dilation_rate that are both larger than 1.
+  explicit SeparableConv1D(const SeparableConv1DOptions& options);
+  /// Makes the layer from the options in a file.
+  static SeparableConv1D from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

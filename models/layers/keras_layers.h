@@ -10,6 +10,7 @@
 #include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/conv1d.h>
+#include <lockstep/models/layers/conv_transpose.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dot.h>
 #include <lockstep/models/layers/dropout.h>
@@ -40,11 +41,14 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<Bidirectional>("Bidirectional"),
                                          keras_class<Concatenate>("Concatenate"),
                                          keras_class<Conv1D>("Conv1D"),
+                                         keras_class<Conv1DTranspose>("Conv1DTranspose"),
                                          keras_class<Conv2D>("Conv2D"),
+                                         keras_class<Conv2DTranspose>("Conv2DTranspose"),
                                          keras_class<Cropping1D>("Cropping1D"),
                                          keras_class<Cropping2D>("Cropping2D"),
                                          keras_class<CustomScaleLayer>("CustomScaleLayer"),
                                          keras_class<Dense>("Dense"),
+                                         keras_class<DepthwiseConv1D>("DepthwiseConv1D"),
                                          keras_class<DepthwiseConv2D>("DepthwiseConv2D"),
                                          keras_class<Dot>("Dot"),
                                          keras_class<Dropout>("Dropout"),
@@ -79,6 +83,7 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<RepeatVector>("RepeatVector"),
                                          keras_class<Rescaling>("Rescaling"),
                                          keras_class<Reshape>("Reshape"),
+                                         keras_class<SeparableConv1D>("SeparableConv1D"),
                                          keras_class<SeparableConv2D>("SeparableConv2D"),
                                          keras_class<SimpleRNN>("SimpleRNN"),
                                          keras_class<Softmax>("Softmax"),

@@ -9,11 +9,12 @@
 
 #include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/shape.h>
 
-// Checks of layers' input shapes, which are without the batch axis, and helpers for their activations.
+// Checks of layers' input shapes, which are without the batch axis, and helpers for their inputs and activations.
 
 namespace lockstep {
 
@@ -48,6 +49,9 @@ inline std::vector<int> axes_of(std::string_view layer, const std::vector<int>& 
           "{} needs different axes behind the batch axis, got ({}) for {}", layer, fmt::join(axes, ", "), input);
   return numbers;
 }
+
+/// Sequences (n, steps, features) as images of one row; dense ones are not copied.
+inline Tensor as_images(const Tensor& x) { return reshape(x, {x.dim(0), 1, x.dim(1), x.dim(2)}); }
 
 /// Whether the activation's op takes bf16. softmax and log_softmax do not, since they sum.
 inline bool has_bf16(Activation activation) {

@@ -107,9 +107,6 @@ class GlobalPooling2DImpl final : public LayerImpl {
   bool keepdims_;
 };
 
-/// Sequences (n, steps, features) as images of one row.
-Tensor as_images(const Tensor& x) { return reshape(x, {x.dim(0), 1, x.dim(1), x.dim(2)}); }
-
 class Pooling1DImpl final : public LayerImpl {
  public:
   Pooling1DImpl(const char* class_name, Op op, const Pooling1DOptions& options)

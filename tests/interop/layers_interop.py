@@ -185,11 +185,32 @@ def normalizations():
     return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(layers.UnitNormalization()(x))))
 
 
+def transposes():
+    """Transposed convolutions of images and sequences."""
+    pictures = keras.Input((3, 4, 3))
+    x = layers.Conv2DTranspose(4, (3, 2), strides=(2, 3), padding="same")(pictures)
+    x = layers.Conv2DTranspose(3, 2, strides=(3, 1), activation="tanh")(x)
+    x = layers.Conv2DTranspose(2, (4, 3), strides=2, padding="same", output_padding=(1, 0), use_bias=False)(x)
+    x = layers.Conv2DTranspose(2, 3, padding="same", dilation_rate=(2, 3))(x)
+    y = layers.Conv1DTranspose(4, 3, strides=2, padding="same")(layers.Reshape((-1, 50))(x))
+    y = layers.Conv1DTranspose(2, 2, strides=3, output_padding=1)(y)
+    return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(y)))
+
+
+def channels():
+    """Depthwise and separable convolutions of sequences."""
+    sequence = keras.Input((12, 4))
+    x = layers.DepthwiseConv1D(3, strides=2, padding="same", depth_multiplier=2, activation="tanh")(sequence)
+    x = layers.SeparableConv1D(5, 2, dilation_rate=2, depth_multiplier=2)(x)
+    x = layers.SeparableConv1D(3, 2, use_bias=False)(x)
+    return keras.Model(sequence, layers.Dense(3)(layers.Flatten()(x)))
+
+
 MODELS = {"preprocessing": preprocessing, "borders": borders, "merges": merges, "images": images,
           "sequences": sequences, "wrapped": wrapped, "all_activations": all_activations, "products": products,
           "steps": steps, "attention": attention, "masked": masked, "pools": pools,
           "activation_layers": activation_layers, "softmax_over_axes": softmax_over_axes,
-          "normalizations": normalizations}
+          "normalizations": normalizations, "transposes": transposes, "channels": channels}
 
 if __name__ == "__main__":
     keras_interop.main(MODELS)

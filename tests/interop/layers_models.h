@@ -232,6 +232,8 @@ inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "activation_layers") return activation_layers_model();
   if (name == "softmax_over_axes") return softmax_over_axes_model();
   if (name == "normalizations") return normalizations_model();
+  if (name == "transposes") return transposes_model();
+  if (name == "channels") return channels_model();
   return {};
 }
 

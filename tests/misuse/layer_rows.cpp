@@ -133,6 +133,17 @@ Rows more_layer_rows() {
                               }),
       misuse<InvalidArgument>("UpSampling2D", "a size of 0", {"UpSampling2D", "got (0, 0)"},
                               [] { UpSampling2D({.size = 0}); }),
+      misuse<InvalidArgument>("Conv2DTranspose", "an output_padding that is not below the strides",
+                              {"Conv2DTranspose", "output_padding", "got (1, 1) for (1, 1)"},
+                              [] { Conv2DTranspose({.filters = 1, .kernel_size = 1, .output_padding = 1}); }),
+      misuse<InvalidArgument>("Conv1DTranspose", "images", {"Conv1DTranspose", "got (4, 4, 3)"},
+                              [] {
+                                called(Conv1DTranspose({.filters = 1, .kernel_size = 1}), {{4, 4, 3}});
+                              }),
+      misuse<InvalidArgument>("DepthwiseConv1D", "vectors", {"DepthwiseConv1D", "got (4)"},
+                              [] { called(DepthwiseConv1D({.kernel_size = 1}), {{4}}); }),
+      misuse<InvalidArgument>("SeparableConv1D", "no filters", {"SeparableConv1D", "filters", "got 0"},
+                              [] { SeparableConv1D({.kernel_size = 1}); }),
       misuse<InvalidArgument>("Conv1D", "images", {"Conv1D", "got (4, 4, 3)"},
                               [] {
                                 called(Conv1D({.filters = 1, .kernel_size = 1}), {{4, 4, 3}});

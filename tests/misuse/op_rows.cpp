@@ -1,4 +1,5 @@
 #include <lockstep/kernels/convolution/conv2d.h>
+#include <lockstep/kernels/convolution/conv2d_transpose.h>
 #include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/kernels/matmul/matmul.h>
 #include <lockstep/kernels/normalization/batch_norm.h>
@@ -141,6 +142,23 @@ Rows layer_op_rows() {
       misuse<InvalidArgument>("dense", "a bias of other units", {"dense", "(3, 4)", "f32 (3)"},
                               [] {
                                 dense(zeros({2, 3}), zeros({3, 4}), zeros({3}));
+                              }),
+      misuse<InvalidArgument>("conv2d_transpose", "a kernel for other channels",
+                              {"conv2d_transpose", "(1, 4, 4, 3)", "(3, 3, 2, 5)"},
+                              [] {
+                                conv2d_transpose(zeros({1, 4, 4, 3}), zeros({3, 3, 2, 5}), {});
+                              }),
+      misuse<InvalidArgument>(
+          "conv2d_transpose", "an output_padding that is not below the strides",
+          {"conv2d_transpose", "output_padding", "got 2 x 2 for 2 x 2"},
+          [] {
+            conv2d_transpose(zeros({1, 4, 4, 3}), zeros({3, 3, 2, 3}), {}, {.strides = 2, .output_padding = 2});
+          }),
+      misuse<InvalidArgument>("conv2d_transpose", "a result without pixels",
+                              {"conv2d_transpose", "(1, 1, 4, 3)", "0 x 4"},
+                              [] {
+                                conv2d_transpose(zeros({1, 1, 4, 3}), zeros({2, 3, 2, 3}), {},
+                                                 {.padding = Padding::same, .output_padding = 0});
                               }),
       misuse<InvalidArgument>("conv2d", "vectors", {"conv2d", "f32 (2, 2)"},
                               [] {

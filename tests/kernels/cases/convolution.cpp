@@ -1,11 +1,15 @@
 #include <algorithm>
+#include <iterator>
+#include <optional>
 
 #include <kernels/cases/activations.h>
 #include <kernels/cases/convolution.h>
 #include <kernels/cases/op_case.h>
+#include <kernels/cases/sources.h>
 #include <kernels/cases/window.h>
 
 #include <lockstep/kernels/convolution/conv1d.h>
+#include <lockstep/kernels/convolution/conv2d_transpose.h>
 
 namespace lockstep::test {
 namespace {
@@ -125,6 +129,80 @@ OpCase conv1d_case(const char* padding, const Shape& x, const Shape& kernel, con
   return result;
 }
 
+/// The size of a transposed convolution's result along an axis, and how many elements before it are cut off, by the
+/// formulas that Keras has for JAX (compute_conv_transpose_padding_args_for_jax): there the inputs, with zeros between
+/// them, get a border on both sides, over which the window then slides.
+Extent transposed_extent(std::int64_t input, std::int64_t taps, std::int64_t dilation, std::int64_t stride,
+                         Padding padding, std::optional<std::int64_t> output_padding) {
+  const std::int64_t reach = (taps - 1) * dilation + 1;
+  std::int64_t before = reach - 1;
+  std::int64_t after = reach - 1 + output_padding.value_or(std::max(reach, stride) - reach);
+  if (padding == Padding::same) {
+    const std::int64_t both = output_padding ? reach + reach % 2 - 2 + *output_padding : stride + reach - 2;
+    before = std::min(both / 2 + both % 2, reach - 1);
+    after = both - before;
+  }
+  return {(input - 1) * stride + 1 + before + after - (reach - 1), reach - 1 - before};
+}
+
+/// conv2d_transpose of x (n, h, w, channels) by a kernel (h, w, filters, channels).
+OpCase transposed_case(const char* what, const Shape& x, const Shape& kernel, const Conv2dTransposeOptions& options,
+                       bool bias) {
+  const std::optional<Size2d> added = options.output_padding;
+  const Extent rows = transposed_extent(x[1], kernel[0], options.dilation.height, options.strides.height,
+                                        options.padding, added ? std::optional(added->height) : std::nullopt);
+  const Extent columns = transposed_extent(x[2], kernel[1], options.dilation.width, options.strides.width,
+                                           options.padding, added ? std::optional(added->width) : std::nullopt);
+  const Shape result{x[0], rows.size, columns.size, kernel[2]};
+  const auto reference = [=](const Values& in) {
+    std::vector<double> y(static_cast<std::size_t>(result.elements()));
+    for_each_place(x, [&](const Shape& from) {
+      const double value = in[0][static_cast<std::size_t>(number_of(from, x))];
+      for_each_place({kernel[0], kernel[1], kernel[2]}, [&](const Shape& tap) {
+        const std::int64_t row = from[1] * options.strides.height + tap[0] * options.dilation.height - rows.pad;
+        const std::int64_t column = from[2] * options.strides.width + tap[1] * options.dilation.width - columns.pad;
+        if (row < 0 || row >= result[1] || column < 0 || column >= result[2]) return;
+        y[static_cast<std::size_t>(number_of({from[0], row, column, tap[2]}, result))] +=
+            value * in[1][static_cast<std::size_t>(number_of({tap[0], tap[1], tap[2], from[3]}, kernel))];
+      });
+    });
+    for (std::size_t i = 0; in.size() > 2 && i < y.size(); ++i) y[i] += in[2][i % in[2].size()];
+    return options.activation == Activation::relu ? relu_of(y) : y;
+  };
+  const std::int64_t taps = kernel[0] * kernel[1] * std::max(kernel[2], kernel[3]);
+  const bool reaches_all = kernel[0] >= options.strides.height && kernel[1] >= options.strides.width && !added;
+  OpCase op{.name = fmt::format("conv2d_transpose of {} by {}, {}", x, kernel, what),
+            .inputs = {random_tensor(x, 1), random_tensor(kernel, 2)},
+            .run = [=](In in) { return conv2d_transpose(in[0], in[1], in.size() > 2 ? in[2] : Tensor(), options); },
+            .reference = reference,
+            .check = {.length = std::max(taps, result.elements() / kernel[2])},
+            .bf16 = Bf16::data,
+            .nan_spreads = reaches_all,
+            .optional = bias ? 1U : 0U,
+            .same_bits_on_any_threads = false};
+  const bool relu = options.activation == Activation::relu;
+  if (bias) op.inputs.push_back(relu ? bias_far_from_0(kernel[2], taps) : random_tensor({kernel[2]}, 3));
+  return op;
+}
+
+std::vector<OpCase> transposed_cases() {
+  std::vector<OpCase> cases{
+      transposed_case("valid", {2, 3, 4, 3}, {3, 3, 4, 3}, {}, true),
+      transposed_case("same", {2, 3, 4, 3}, {3, 2, 5, 3}, {.strides = {2, 3}, .padding = Padding::same}, true),
+      transposed_case("even taps", {1, 3, 3, 2}, {4, 4, 3, 2}, {.padding = Padding::same}, false),
+      transposed_case("strides above the window", {2, 3, 2, 3}, {2, 2, 4, 3}, {.strides = {3, 2}}, true),
+      transposed_case("dilated", {1, 4, 3, 2}, {3, 2, 3, 2}, {.padding = Padding::same, .dilation = {2, 3}}, true),
+      transposed_case("added", {1, 3, 4, 2}, {3, 3, 2, 2}, {.strides = 2, .output_padding = Size2d{1, 0}}, false),
+      transposed_case("added to even taps", {2, 3, 4, 2}, {4, 2, 3, 2},
+                      {.strides = {3, 2}, .padding = Padding::same, .output_padding = Size2d{2, 0}}, true),
+      transposed_case("single taps", {2, 3, 3, 4}, {1, 1, 3, 4}, {.strides = {2, 1}, .padding = Padding::same}, true),
+      transposed_case("relu", {2, 3, 3, 4}, {2, 2, 3, 4}, {.activation = Activation::relu}, true),
+      // Computed with Winograd's filtering on the CPU.
+      transposed_case("large", {1, 8, 8, 16}, {3, 3, 16, 16}, {.padding = Padding::same}, true)};
+  cases.back() = large(cases.back(), 3);
+  return cases;
+}
+
 }  // namespace
 
 const std::vector<Conv2dCase>& conv2d_cases() {
@@ -179,6 +257,7 @@ std::vector<OpCase> convolution_cases() {
   cases.push_back(conv1d_case("causal", {3, 8, 2}, {3, 2, 3}, {.padding = Padding1d::causal, .dilation = 2}, true));
   cases.push_back(
       conv1d_case("causal strided", {2, 5, 2}, {4, 2, 3}, {.stride = 2, .padding = Padding1d::causal}, false));
+  std::ranges::move(transposed_cases(), std::back_inserter(cases));
   return cases;
 }
 

@@ -17,6 +17,7 @@
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/conv1d.h>
+#include <lockstep/models/layers/conv_transpose.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dot.h>
 #include <lockstep/models/layers/dropout.h>
@@ -72,6 +73,17 @@ std::vector<Case> cases() {
            EinsumDenseOptions{.equation = "abcd,de->aebc", .output_shape = {7, -1, -1}, .bias_axes = "e"}),
        {image}},
       {"Conv1D", make<Conv1D>(Conv1DOptions{.filters = 8, .kernel_size = 3, .padding = Padding1d::causal}), {{9, 4}}},
+      {"DepthwiseConv1D",
+       make<DepthwiseConv1D>(DepthwiseConv1DOptions{.kernel_size = 3, .depth_multiplier = 2}),
+       {{9, 4}}},
+      {"SeparableConv1D",
+       make<SeparableConv1D>(SeparableConv1DOptions{.filters = 5, .kernel_size = 3, .activation = Activation::tanh}),
+       {{9, 4}}},
+      {"Conv2DTranspose",
+       make<Conv2DTranspose>(
+           Conv2DTransposeOptions{.filters = 6, .kernel_size = 3, .strides = 2, .padding = Padding::same}),
+       {image}},
+      {"Conv1DTranspose", make<Conv1DTranspose>(Conv1DTransposeOptions{.filters = 6, .kernel_size = 3}), {{9, 4}}},
       {"Identity", make<Identity>(), {image}},
       {"RepeatVector", make<RepeatVector>(RepeatVectorOptions{.n = 3}), {{9}}},
       {"UpSampling1D", make<UpSampling1D>(UpSampling1DOptions{}), {{5, 3}}},

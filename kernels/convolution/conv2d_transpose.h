@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+
+#include <lockstep/kernels/activation.h>
+#include <lockstep/kernels/window/window2d.h>
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+
+/// Keras' arguments of 2D transposed convolutions.
+struct Conv2dTransposeOptions {
+  Size2d strides = 1;                          ///< rows and columns of the result between those of x
+  Padding padding = Padding::valid;            ///< `same` cuts the borders of the result
+  std::optional<Size2d> output_padding{};      ///< rows and columns added at the end, fewer than the strides
+  Size2d dilation = 1;                         ///< distance between the window's taps
+  Activation activation = Activation::linear;  ///< applied to the result
+};
+
+/// activation(transposed convolution of x (n, h, w, c_in) by kernel (k_h, k_w, c_out, c_in) + bias (c_out)) -> (n, h',
+/// w', c_out), as keras.ops.conv_transpose: the gradient of conv2d with respect to its x. The bias may be undefined; n
+/// may be 0. For a window that reaches over r = (k_h - 1) * dilation + 1 rows, h' is, and w' accordingly:
+/// - `valid`: (h - 1) * stride + r + output_padding, which by default is max(stride - r, 0)
+/// - `same`: h * stride by default, else (h - 1) * stride + r % 2 + output_padding
+///
+/// Differentiable. Dtypes and errors as conv2d; also throws InvalidArgument unless 0 <= output_padding < strides, and
+/// for a result without pixels.
+Tensor conv2d_transpose(const Tensor& x, const Tensor& kernel, const Tensor& bias,
+                        const Conv2dTransposeOptions& options = {});
+
+/// The window of the convolution whose gradient conv2d_transpose of x (n, h, w, c) is, and the rows and columns of the
+/// result. `size` counts the window's taps. Throws InvalidArgument naming `op`, as conv2d_transpose.
+Sliding2d slide_transposed(const char* op, const Shape& x, Size2d size, const Conv2dTransposeOptions& options);
+
+}  // namespace lockstep

@@ -1,0 +1,157 @@
+#include "lockstep/models/layers/conv_transpose.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+#include <fmt/ranges.h>
+
+#include <lockstep/kernels/array/shapes.h>
+#include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_config.h>
+
+namespace lockstep {
+namespace {
+
+template <class Options>
+void list_weights(LayerConfig& config, Options& options) {
+  config.option("activation", options.activation);
+  config.option("use_bias", options.use_bias);
+  config.option("kernel_initializer", options.kernel_initializer);
+  config.option("bias_initializer", options.bias_initializer);
+  config.option("kernel_regularizer", options.kernel_regularizer);
+  config.option("bias_regularizer", options.bias_regularizer);
+  config.fixed_null("activity_regularizer");
+  config.option("kernel_constraint", options.kernel_constraint);
+  config.option("bias_constraint", options.bias_constraint);
+  config.passed_over("groups");  // always 1 in Keras 2
+}
+
+void list(LayerConfig& config, Conv2DTransposeOptions& options) {
+  config.option("filters", options.filters);
+  config.option("kernel_size", options.kernel_size);
+  config.option("strides", options.strides);
+  config.option("padding", options.padding);
+  config.option("output_padding", options.output_padding);
+  config.fixed("data_format", "channels_last");
+  config.option("dilation_rate", options.dilation_rate);
+  list_weights(config, options);
+}
+
+void list(LayerConfig& config, Conv1DTransposeOptions& options) {
+  config.option("filters", options.filters);
+  config.only_size("kernel_size", options.kernel_size);
+  config.only_size("strides", options.strides);
+  config.option("padding", options.padding);
+  config.only_size("output_padding", options.output_padding);
+  config.fixed("data_format", "channels_last");
+  config.only_size("dilation_rate", options.dilation_rate);
+  list_weights(config, options);
+}
+
+/// A size along each spatial axis.
+std::vector<std::int64_t> sizes(Size2d size) { return {size.height, size.width}; }
+std::vector<std::int64_t> sizes(std::int64_t size) { return {size}; }
+
+/// The same for images, of which a sequence is one row.
+Size2d for_images(Size2d size, std::int64_t /*of_rows*/) { return size; }
+Size2d for_images(std::int64_t size, std::int64_t of_rows) { return {of_rows, size}; }
+
+/// Options: Conv2DTransposeOptions or Conv1DTransposeOptions.
+template <class Options>
+class ConvTransposeImpl final : public LayerImpl {
+ public:
+  ConvTransposeImpl(const char* class_name, const Options& options)
+      : LayerImpl(options.name, {.can_compute_in_bf16 = has_bf16(options.activation), .can_be_captured = true}),
+        class_name_(class_name),
+        options_(options) {
+    require(options.filters >= 1, "{} needs at least 1 filter, got {}", class_name, options.filters);
+    const auto check = [&](const char* what, const auto& size) {
+      const std::vector<std::int64_t> all = sizes(size);
+      require(std::ranges::min(all) >= 1, "{} needs {} of at least 1, got ({})", class_name, what,
+              fmt::join(all, ", "));
+      return std::ranges::max(all) > 1;
+    };
+    check("a kernel_size", options.kernel_size);
+    const bool strided = check("strides", options.strides);
+    const bool dilated = check("a dilation_rate", options.dilation_rate);
+    require(!strided || !dilated, "{} takes strides or a dilation_rate above 1, not both", class_name);
+    if (!options.output_padding) return;
+    const std::vector<std::int64_t> added = sizes(*options.output_padding);
+    const std::vector<std::int64_t> strides = sizes(options.strides);
+    for (std::size_t axis = 0; axis < added.size(); ++axis)
+      require(added[axis] >= 0 && added[axis] < strides[axis],
+              "{} needs an output_padding of at least 0 and below the strides, got ({}) for ({})", class_name,
+              fmt::join(added, ", "), fmt::join(strides, ", "));
+  }
+
+  std::string_view class_name() const override { return class_name_; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& input = is_1d ? only_sequence(class_name_, inputs) : only_image(class_name_, inputs);
+    require(!is_built() || input.dim(-1) == kernel_.shape().dim(-1), "{} '{}' was built for {} channels, got {}",
+            class_name_, name(), is_built() ? kernel_.shape().dim(-1) : 0, input);
+    const Shape image = is_1d ? Shape{1, 1, input[0], input[1]} : with_batch_axis(input);
+    const Size2d size =
+        slide_transposed(class_name_, image, for_images(options_.kernel_size, 1), conv(Activation::linear)).output;
+    return is_1d ? Shape{size.width, options_.filters} : Shape{size.height, size.width, options_.filters};
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    const Tensor x = is_1d ? as_images(inputs[0]) : inputs[0];
+    const Tensor kernel = is_1d ? expand_dims(kernel_.value(), 0) : kernel_.value();
+    return activated(call, options_.activation, [&](Activation activation) {
+      const Tensor y = conv2d_transpose(x, kernel, value_if_any(bias_), conv(activation));
+      return is_1d ? squeeze(y, {1}) : y;
+    });
+  }
+
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ private:
+  static constexpr bool is_1d = std::is_same_v<Options, Conv1DTransposeOptions>;
+
+  Conv2dTransposeOptions conv(Activation activation) const {
+    Conv2dTransposeOptions conv{.strides = for_images(options_.strides, 1),
+                                .padding = options_.padding,
+                                .dilation = for_images(options_.dilation_rate, 1),
+                                .activation = activation};
+    if (options_.output_padding) conv.output_padding = for_images(*options_.output_padding, 0);
+    return conv;
+  }
+
+  void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
+    Shape kernel(sizes(options_.kernel_size));
+    kernel.push_back(options_.filters);
+    kernel.push_back(inputs[0].dim(-1));
+    kernel_ = add_weight({.name = "kernel", .shape = kernel, .initializer = options_.kernel_initializer(seed.key(0))},
+                         options_.kernel_regularizer, options_.kernel_constraint);
+    if (options_.use_bias)
+      bias_ = add_weight(
+          {.name = "bias", .shape = {options_.filters}, .initializer = options_.bias_initializer(seed.key(1))},
+          options_.bias_regularizer, options_.bias_constraint);
+  }
+
+  const char* class_name_;
+  Options options_;
+  Variable kernel_;
+  Variable bias_;
+};
+
+}  // namespace
+
+Conv2DTranspose::Conv2DTranspose(const Conv2DTransposeOptions& options)
+    : Layer(std::make_shared<ConvTransposeImpl<Conv2DTransposeOptions>>("Conv2DTranspose", options)) {}
+
+Conv2DTranspose Conv2DTranspose::from_config(LayerConfig& config) {
+  return Conv2DTranspose(read_options<Conv2DTransposeOptions>(config, list));
+}
+
+Conv1DTranspose::Conv1DTranspose(const Conv1DTransposeOptions& options)
+    : Layer(std::make_shared<ConvTransposeImpl<Conv1DTransposeOptions>>("Conv1DTranspose", options)) {}
+
+Conv1DTranspose Conv1DTranspose::from_config(LayerConfig& config) {
+  return Conv1DTranspose(read_options<Conv1DTransposeOptions>(config, list));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <lockstep/kernels/convolution/conv2d_transpose.h>
+#include <lockstep/models/layers/initializers.h>
+#include <lockstep/models/layers/layer.h>
+
+// Transposed convolutions. Their constructors throw InvalidArgument for a size below 1, for an output_padding below 0
+// or not below the strides, and for strides and a dilation_rate that are both larger than 1, as Keras does.
+
+namespace lockstep {
+
+/// Conv2DTranspose's options.
+struct Conv2DTransposeOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults where it has any.
+  std::int64_t filters = 0;  ///< required
+  Size2d kernel_size{};      ///< required
+  Size2d strides = 1;
+  Padding padding = Padding::valid;
+  std::optional<Size2d> output_padding{};
+  Size2d dilation_rate = 1;
+  Activation activation = Activation::linear;
+  bool use_bias = true;
+  SeededInitializer kernel_initializer = glorot_uniform;
+  SeededInitializer bias_initializer = zeros;
+  Regularizer kernel_regularizer{};
+  Regularizer bias_regularizer{};
+  Constraint kernel_constraint{};
+  Constraint bias_constraint{};
+  std::string name{};
+  ///@}
+};
+
+/// A transposed 2D convolution (conv2d_transpose): (h, w, c) -> (h', w', filters). Weights: kernel (k_h, k_w, filters,
+/// c), bias (filters).
+struct Conv2DTranspose : Layer {
+  /// Throws InvalidArgument for sizes out of range.
+  explicit Conv2DTranspose(const Conv2DTransposeOptions& options);
+  /// Makes the layer from the options in a file.
+  static Conv2DTranspose from_config(LayerConfig& config);
+};
+
+/// Conv1DTranspose's options.
+struct Conv1DTransposeOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults where it has any.
+  std::int64_t filters = 0;      ///< required
+  std::int64_t kernel_size = 0;  ///< required
+  std::int64_t strides = 1;
+  Padding padding = Padding::valid;
+  std::optional<std::int64_t> output_padding{};
+  std::int64_t dilation_rate = 1;
+  Activation activation = Activation::linear;
+  bool use_bias = true;
+  SeededInitializer kernel_initializer = glorot_uniform;
+  SeededInitializer bias_initializer = zeros;
+  Regularizer kernel_regularizer{};
+  Regularizer bias_regularizer{};
+  Constraint kernel_constraint{};
+  Constraint bias_constraint{};
+  std::string name{};
+  ///@}
+};
+
+/// A transposed 1D convolution, that of images of one row: (steps, c) -> (steps', filters). Weights: kernel (k,
+/// filters, c), bias (filters).
+struct Conv1DTranspose : Layer {
+  /// Throws InvalidArgument for sizes out of range.
+  explicit Conv1DTranspose(const Conv1DTransposeOptions& options);
+  /// Makes the layer from the options in a file.
+  static Conv1DTranspose from_config(LayerConfig& config);
+};
+
+}  // namespace lockstep
