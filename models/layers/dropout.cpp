@@ -24,6 +24,17 @@ void list(LayerConfig& config, StochasticDepthOptions& options) {
   config.option("drop_path_rate", options.drop_path_rate);
 }
 
+void list_sequences(LayerConfig& config, SpatialDropoutOptions& options) {
+  config.without_trainable();
+  config.option("rate", options.rate);
+  config.passed_over("seed");
+}
+
+void list_images(LayerConfig& config, SpatialDropoutOptions& options) {
+  list_sequences(config, options);
+  config.fixed("data_format", "channels_last");
+}
+
 using NoiseShape = std::vector<std::int64_t>;
 
 /// Multiplies its input by a mask of 0 and 1 / (1 - rate) in training.
@@ -94,6 +105,37 @@ class DropoutImpl final : public MaskImpl {
   DropoutOptions options_;
 };
 
+class SpatialDropoutImpl final : public MaskImpl {
+ public:
+  using List = void (*)(LayerConfig&, SpatialDropoutOptions&);
+
+  /// `noise`: as DropoutOptions::noise_shape.
+  SpatialDropoutImpl(const char* class_name, NoiseShape noise, List list, const SpatialDropoutOptions& options)
+      : MaskImpl(options.name, options.rate, false),
+        class_name_(class_name),
+        noise_(std::move(noise)),
+        list_(list),
+        options_(options) {
+    require(options.rate >= 0 && options.rate < 1, "{} needs a rate of at least 0 and below 1, got {}", class_name,
+            options.rate);
+  }
+
+  std::string_view class_name() const override { return class_name_; }
+  void describe(LayerConfig& config) const override { write_options(config, list_, options_); }
+
+ private:
+  NoiseShape noise_shape(int rank) const override {
+    require(static_cast<std::size_t>(rank) == noise_.size(), "{} takes {} axes, the batch axis included, got {}",
+            class_name_, noise_.size(), rank);
+    return noise_;
+  }
+
+  const char* class_name_;
+  NoiseShape noise_;
+  List list_;
+  SpatialDropoutOptions options_;
+};
+
 class StochasticDepthImpl final : public MaskImpl {
  public:
   explicit StochasticDepthImpl(const StochasticDepthOptions& options)
@@ -120,6 +162,20 @@ class StochasticDepthImpl final : public MaskImpl {
 Dropout::Dropout(const DropoutOptions& options) : Layer(std::make_shared<DropoutImpl>(options)) {}
 
 Dropout Dropout::from_config(LayerConfig& config) { return Dropout(read_options<DropoutOptions>(config, list)); }
+
+SpatialDropout1D::SpatialDropout1D(const SpatialDropoutOptions& options)
+    : Layer(std::make_shared<SpatialDropoutImpl>("SpatialDropout1D", NoiseShape{-1, 1, -1}, list_sequences, options)) {}
+
+SpatialDropout1D SpatialDropout1D::from_config(LayerConfig& config) {
+  return SpatialDropout1D(read_options<SpatialDropoutOptions>(config, list_sequences));
+}
+
+SpatialDropout2D::SpatialDropout2D(const SpatialDropoutOptions& options)
+    : Layer(std::make_shared<SpatialDropoutImpl>("SpatialDropout2D", NoiseShape{-1, 1, 1, -1}, list_images, options)) {}
+
+SpatialDropout2D SpatialDropout2D::from_config(LayerConfig& config) {
+  return SpatialDropout2D(read_options<SpatialDropoutOptions>(config, list_images));
+}
 
 StochasticDepth::StochasticDepth(const StochasticDepthOptions& options)
     : Layer(std::make_shared<StochasticDepthImpl>(options)) {}

@@ -31,6 +31,29 @@ struct Dropout : Layer {
   static Dropout from_config(LayerConfig& config);
 };
 
+/// SpatialDropout1D's and SpatialDropout2D's options.
+struct SpatialDropoutOptions {
+  double rate = -1;  ///< probability that a feature of an example is dropped; required
+  /// Name of the layer; if empty, the model derives one from the class name.
+  std::string name{};
+};
+
+/// Dropout of features of whole sequences (steps, features) (Tompson et al. 2014).
+struct SpatialDropout1D : Layer {
+  /// Throws InvalidArgument unless 0 <= rate < 1.
+  explicit SpatialDropout1D(const SpatialDropoutOptions& options);
+  /// Makes the layer from the options in a file.
+  static SpatialDropout1D from_config(LayerConfig& config);
+};
+
+/// Dropout of channels of whole images (height, width, channels).
+struct SpatialDropout2D : Layer {
+  /// Throws InvalidArgument unless 0 <= rate < 1.
+  explicit SpatialDropout2D(const SpatialDropoutOptions& options);
+  /// Makes the layer from the options in a file.
+  static SpatialDropout2D from_config(LayerConfig& config);
+};
+
 /// StochasticDepth's options.
 struct StochasticDepthOptions {
   double drop_path_rate = -1;  ///< probability that an example is dropped; required

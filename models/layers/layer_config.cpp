@@ -281,7 +281,9 @@ std::string Layer::get_config() const { return written_config(*impl_, name()).du
 Json written_config(const LayerImpl& layer, const std::string& name) {
   LayerConfig config(layer.class_name(), name, layer.trainable(), layer.dtype_policy());
   layer.describe(config);
-  return config.values();
+  Json values = config.values();
+  if (!config.has_trainable()) values.erase("trainable");
+  return values;
 }
 
 }  // namespace lockstep

@@ -36,7 +36,10 @@ class LayerConfig : public OptionVisitor {
   const std::string& class_name() const { return class_name_; }
   const std::string& name() const { return name_; }
   bool trainable() const { return trainable_; }
+  bool has_trainable() const { return has_trainable_; }
   ///@}
+  /// Leaves "trainable" out of what is written: some of Keras' classes do not take it.
+  void without_trainable() { has_trainable_ = false; }
   /// Empty when the file has none; the layer then gets the policy of the open DTypePolicyScope, as in Keras.
   const std::optional<DTypePolicy>& dtype_policy() const { return dtype_policy_; }
 
@@ -100,6 +103,7 @@ class LayerConfig : public OptionVisitor {
   std::string class_name_;
   std::string name_;
   bool trainable_ = true;
+  bool has_trainable_ = true;
   std::optional<DTypePolicy> dtype_policy_{};
   int input_rank_ = 0;
 };

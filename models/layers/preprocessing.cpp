@@ -6,6 +6,9 @@
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/shapes.h>
+#include <lockstep/kernels/indexing/one_hot.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/data/normalization.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer_checks.h>
@@ -26,6 +29,14 @@ void list(LayerConfig& config, NormalizationOptions& options) {
   config.one_or_more("mean", options.mean);
   config.one_or_more("variance", options.variance);
   config.option("invert", options.invert);
+}
+
+void list(LayerConfig& config, CategoryEncodingOptions& options) {
+  config.option("num_tokens", options.num_tokens);
+  config.choice("output_mode", options.output_mode,
+                {{"one_hot", CategoryOutput::one_hot},
+                 {"multi_hot", CategoryOutput::multi_hot},
+                 {"count", CategoryOutput::count}});
 }
 
 bool are_finite(const Values& values) {
@@ -170,6 +181,36 @@ class NormalizationImpl final : public LayerImpl {
   Variable variance_;
 };
 
+class CategoryEncodingImpl final : public LayerImpl {
+ public:
+  explicit CategoryEncodingImpl(const CategoryEncodingOptions& options)
+      : LayerImpl(options.name, {.can_be_captured = true}), options_(options) {
+    require(options.num_tokens >= 1, "CategoryEncoding needs a num_tokens of at least 1, got {}", options.num_tokens);
+  }
+
+  std::string_view class_name() const override { return "CategoryEncoding"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& input = only_input(class_name(), inputs);
+    require(input.rank() == 1, "CategoryEncoding takes lists of ids (k), got {}", input);
+    const bool one_by_one = options_.output_mode == CategoryOutput::one_hot && input[0] != 1;
+    return one_by_one ? Shape{input[0], options_.num_tokens} : Shape{options_.num_tokens};
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    const Tensor& ids = inputs[0];
+    const Tensor each = one_hot(ids.dtype() == DType::f32 ? cast(ids, DType::i64) : ids, options_.num_tokens);
+    if (options_.output_mode == CategoryOutput::one_hot) return ids.dim(1) == 1 ? squeeze(each, {1}) : each;
+    const Tensor counts = sum(each, {1});
+    return options_.output_mode == CategoryOutput::count ? counts : minimum(counts, 1);
+  }
+
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ private:
+  CategoryEncodingOptions options_;
+};
+
 }  // namespace
 
 Rescaling::Rescaling(const RescalingLayerOptions& options) : Layer(std::make_shared<RescalingImpl>(options)) {}
@@ -185,6 +226,13 @@ void Normalization::adapt(const Tensor& data) const { static_cast<NormalizationI
 
 Normalization Normalization::from_config(LayerConfig& config) {
   return Normalization(read_options<NormalizationOptions>(config, list));
+}
+
+CategoryEncoding::CategoryEncoding(const CategoryEncodingOptions& options)
+    : Layer(std::make_shared<CategoryEncodingImpl>(options)) {}
+
+CategoryEncoding CategoryEncoding::from_config(LayerConfig& config) {
+  return CategoryEncoding(read_options<CategoryEncodingOptions>(config, list));
 }
 
 }  // namespace lockstep

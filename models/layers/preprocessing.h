@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,28 @@ struct Normalization : Layer {
   void adapt(const Tensor& data) const;
   /// Makes the layer from the options in a file.
   static Normalization from_config(LayerConfig& config);
+};
+
+/// How CategoryEncoding encodes a list of ids: each id on its own, which ids are among them, or how often each is.
+enum class CategoryOutput { one_hot, multi_hot, count };
+
+/// CategoryEncoding's options.
+struct CategoryEncodingOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults where it has any.
+  std::int64_t num_tokens = 0;  ///< number of categories, whose ids count from 0; required
+  CategoryOutput output_mode = CategoryOutput::multi_hot;
+  std::string name{};
+  ///@}
+};
+
+/// Encodes ids as numbers 0 and 1, or as counts: (k) -> (num_tokens), or with one_hot (k, num_tokens) if k > 1. Other
+/// ids than those of the categories give 0. Keras' count_weights are not supported.
+struct CategoryEncoding : Layer {
+  /// Throws InvalidArgument for a num_tokens below 1.
+  explicit CategoryEncoding(const CategoryEncodingOptions& options);
+  /// Makes the layer from the options in a file.
+  static CategoryEncoding from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -134,7 +134,7 @@ OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15,
         "wrapped": [(6, 4)],
         "mixed": [(10, 10, 3)], "parts": [(4,), (4,)], "attention": [(6, 8), (5, 8), (6, 5)],
         "pools": [(10, 4)], "activation_layers": [(6, 4)], "normalizations": [(5, 4, 6)],
-        "transposes": [(3, 4, 3)], "channels": [(12, 4)]}
+        "transposes": [(3, 4, 3)], "channels": [(12, 4)], "dropouts": [(6, 5, 4)]}
 THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "regularized": regularized,
           "borders": borders, "formulas": formulas, "of_applications": of_applications,
           "mixed_by_keras": mixed_by_keras, "attention_by_keras": attention_by_keras}
@@ -196,6 +196,7 @@ def check_options(options, theirs):
             check_options(value["config"], theirs[key]["config"])
         elif not key.endswith("_initializer"):
             same = theirs[key] in (value, [value])  # LayerNormalization keeps its axis as a list
+            same |= key == "dtype" and theirs[key] == value["config"]["name"]  # as SpatialDropout keeps it
             assert same, f"{options['name']}: {key} is {value}, Keras has {theirs[key]}"
 
 

@@ -206,11 +206,19 @@ def channels():
     return keras.Model(sequence, layers.Dense(3)(layers.Flatten()(x)))
 
 
+def dropouts():
+    """Dropout of whole features, which predictions do not have."""
+    pictures = keras.Input((6, 5, 4))
+    x = layers.SpatialDropout2D(0.25)(layers.Conv2D(3, 2)(pictures))
+    x = layers.SpatialDropout1D(0.5)(layers.Reshape((5, 12))(x))
+    return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(x)))
+
+
 MODELS = {"preprocessing": preprocessing, "borders": borders, "merges": merges, "images": images,
           "sequences": sequences, "wrapped": wrapped, "all_activations": all_activations, "products": products,
           "steps": steps, "attention": attention, "masked": masked, "pools": pools,
           "activation_layers": activation_layers, "softmax_over_axes": softmax_over_axes,
-          "normalizations": normalizations, "transposes": transposes, "channels": channels}
+          "normalizations": normalizations, "transposes": transposes, "channels": channels, "dropouts": dropouts}
 
 if __name__ == "__main__":
     keras_interop.main(MODELS)

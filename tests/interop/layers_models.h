@@ -215,6 +215,13 @@ inline Model normalizations_model() {
   return {pictures, Dense({.units = 3})(Flatten()(UnitNormalization()(Dense({.units = 3})(both))))};
 }
 
+inline Model dropouts_model() {
+  const Symbol pictures = Input({6, 5, 4});
+  const Symbol x = SpatialDropout2D({.rate = 0.25})(Conv2D({.filters = 3, .kernel_size = 2})(pictures));
+  const Symbol y = SpatialDropout1D({.rate = 0.5})(Reshape({.target_shape = {5, 12}})(x));
+  return {pictures, Dense({.units = 3})(Flatten()(y))};
+}
+
 /// The model for a case of layers_interop.py, if it is one.
 inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "images") return images_model();
@@ -234,6 +241,7 @@ inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "normalizations") return normalizations_model();
   if (name == "transposes") return transposes_model();
   if (name == "channels") return channels_model();
+  if (name == "dropouts") return dropouts_model();
   return {};
 }
 

@@ -124,6 +124,14 @@ Rows more_layer_rows() {
                               [] { LayerScale({}); }),
       misuse<InvalidArgument>("StochasticDepth", "no rate", {"StochasticDepth", "drop_path_rate", "got -1"},
                               [] { StochasticDepth({}); }),
+      misuse<InvalidArgument>("SpatialDropout1D", "no rate", {"SpatialDropout1D", "rate", "got -1"},
+                              [] { SpatialDropout1D({}); }),
+      misuse<InvalidArgument>("SpatialDropout2D", "sequences", {"SpatialDropout2D", "4 axes", "got 3"},
+                              [] {
+                                called(SpatialDropout2D({.rate = 0.5}), {{4, 3}});
+                              }),
+      misuse<InvalidArgument>("CategoryEncoding", "no categories", {"CategoryEncoding", "num_tokens", "got 0"},
+                              [] { CategoryEncoding({}); }),
       misuse<InvalidArgument>("EinsumDense", "no kernel", {"EinsumDense", "'ab->ac'"},
                               [] { EinsumDense({.equation = "ab->ac", .output_shape = {2}}); }),
       misuse<InvalidArgument>("Dot", "the batch axis", {"Dot", "axes", "got (0)"}, [] { Dot({.axes = {0}}); }),

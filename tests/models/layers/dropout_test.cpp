@@ -91,6 +91,22 @@ TEST(Dropout, HasTheMasksGradient) {
   expect_same_bits(gradient, multiply(Tensor::full({6, 4}, 1), mask));
 }
 
+TEST(SpatialDropout, DropsWholeFeatures) {
+  const SpatialDropout1D steps = built(SpatialDropout1D({.rate = 0.5}), {{5, 8}}, seed);
+  const SpatialDropout2D pixels = built(SpatialDropout2D({.rate = 0.5}), {{3, 4, 8}}, seed);
+  const RandomKey key{.seed = 7, .stream = 48, .replica = 0, .step = 0};
+  const Tensor sequence = random_tensor({6, 5, 8}, 1, 1, 2);
+  const Tensor mask = dropout(Tensor::full({6, 1, 8}, 1), 0.5F, key);
+  expect_same_bits(call(steps, {sequence}, training), multiply(sequence, mask));
+  const Tensor image = random_tensor({6, 3, 4, 8}, 1, 1, 2);
+  expect_same_bits(call(pixels, {image}, training), multiply(image, mask.view({6, 1, 1, 8})));
+  EXPECT_EQ(call(pixels, {image}).id(), image.id()) << "inference";
+  EXPECT_ERROR(InvalidArgument, "SpatialDropout1D takes 3 axes, the batch axis included, got 4",
+               shape_after(steps, {{3, 4, 8}}));
+  EXPECT_ERROR(InvalidArgument, "SpatialDropout2D needs a rate of at least 0 and below 1, got 1",
+               SpatialDropout2D({.rate = 1}));
+}
+
 TEST(StochasticDepth, DropsWholeExamples) {
   const StochasticDepth layer = built(StochasticDepth({.drop_path_rate = 0.5}), {{3, 4}}, seed);
   const Tensor x = random_tensor({32, 3, 4}, 1, 1, 2);

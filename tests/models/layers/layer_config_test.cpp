@@ -188,6 +188,9 @@ std::vector<Layer> unusual_layers() {
       LayerScale({.init_values = 0.5, .projection_dim = 3, .name = "ag"}),
       Normalization({.mean = {1, 2}, .variance = {3, 4}, .invert = true, .name = "ah"}),
       Rescaling({.scale = {0.5, 2}, .offset = {-1}, .name = "ai"}),
+      SpatialDropout1D({.rate = 0.25, .name = "spatial_dropout1d"}),
+      SpatialDropout2D({.rate = 0.5, .name = "spatial_dropout2d"}),
+      CategoryEncoding({.num_tokens = 4, .output_mode = CategoryOutput::count, .name = "category_encoding"}),
       StochasticDepth({.drop_path_rate = 0.25, .name = "aj"}),
       EinsumDense({.equation = "abc,cde->abde",
                    .output_shape = {-1, 2, 3},
@@ -313,6 +316,12 @@ TEST(LayerConfig, ReadsAttentionThatKerasHasNotBuilt) {
   EXPECT_EQ(read["value_dim"], 3);
   EXPECT_EQ(read["output_shape"], Json::array({5}));
   EXPECT_EQ(read["attention_axes"], Json::array({1}));
+}
+
+// Keras' constructor does not take it.
+TEST(LayerConfig, OfSpatialDropoutHasNoTrainable) {
+  EXPECT_FALSE(config_of(SpatialDropout1D({.rate = 0.25, .name = "x"})).contains("trainable"));
+  EXPECT_TRUE(config_of(Dropout({.rate = 0.25, .name = "x"})).contains("trainable"));
 }
 
 TEST(LayerConfig, ReadsABoundThatIsNone) {

@@ -122,6 +122,7 @@ std::vector<Case> cases() {
       {"CustomScaleLayer", make<CustomScaleLayer>(CustomScaleLayerOptions{.scale = 0.25}), {image, image}},
       {"LayerScale", make<LayerScale>(LayerScaleOptions{.init_values = 0.5, .projection_dim = 4}), {image}, true},
       {"Dropout_noise", make<Dropout>(DropoutOptions{.rate = 0.25, .noise_shape = {-1, 1, 1, -1}}), {image}},
+      {"SpatialDropout1D", make<SpatialDropout1D>(SpatialDropoutOptions{.rate = 0.25}), {{9, 4}}},
       {"StochasticDepth", make<StochasticDepth>(StochasticDepthOptions{.drop_path_rate = 0.25}), {image}},
       {"Dropout", make<Dropout>(DropoutOptions{.rate = 0.25}), {image}},
       {"MultiHeadAttention",

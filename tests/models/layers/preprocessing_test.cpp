@@ -114,5 +114,36 @@ TEST(NormalizationLayer, RefusesWhatDoesNotFit) {
   EXPECT_ERROR(InvalidArgument, "needs an axis of channels", shape_after(Normalization(), {Shape{}}));
 }
 
+// The examples of Keras' documentation.
+TEST(CategoryEncoding, EncodesIds) {
+  const auto encoded = [](CategoryOutput mode, const std::vector<float>& ids, const Shape& shape) {
+    return call(CategoryEncoding({.num_tokens = 4, .output_mode = mode}), {Tensor::from(ids, shape)});
+  };
+  const Tensor each = encoded(CategoryOutput::one_hot, {3, 2, 0, 1}, {4, 1});
+  EXPECT_EQ(each.shape(), (Shape{4, 4}));
+  EXPECT_THAT(each.to_vector<float>(), ElementsAre(0, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0));
+  const std::vector<float> pairs{0, 1, 0, 0, 1, 2, 3, 1};
+  const Tensor present = encoded(CategoryOutput::multi_hot, pairs, {4, 2});
+  EXPECT_EQ(present.shape(), (Shape{4, 4}));
+  EXPECT_THAT(present.to_vector<float>(), ElementsAre(1, 1, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 0, 1));
+  EXPECT_THAT(encoded(CategoryOutput::count, pairs, {4, 2}).to_vector<float>(),
+              ElementsAre(1, 1, 0, 0, 2, 0, 0, 0, 0, 1, 1, 0, 0, 1, 0, 1));
+  EXPECT_EQ(encoded(CategoryOutput::one_hot, pairs, {4, 2}).shape(), (Shape{4, 2, 4}));
+  EXPECT_EQ(encoded(CategoryOutput::count, {}, {0, 2}).shape(), (Shape{0, 4})) << "a replica without rows";
+  EXPECT_THAT(encoded(CategoryOutput::count, {4, -1}, {1, 2}).to_vector<float>(), ElementsAre(0, 0, 0, 0));
+}
+
+TEST(CategoryEncoding, GivesKerasShapes) {
+  const auto shape = [](CategoryOutput mode, const Shape& input) {
+    return shape_after(CategoryEncoding({.num_tokens = 4, .output_mode = mode}), {input});
+  };
+  EXPECT_EQ(shape(CategoryOutput::one_hot, {1}), Shape{4});
+  EXPECT_EQ(shape(CategoryOutput::one_hot, {3}), (Shape{3, 4}));
+  EXPECT_EQ(shape(CategoryOutput::multi_hot, {3}), Shape{4});
+  EXPECT_ERROR(InvalidArgument, "CategoryEncoding takes lists of ids (k), got (3, 4)",
+               shape(CategoryOutput::count, {3, 4}));
+  EXPECT_ERROR(InvalidArgument, "CategoryEncoding needs a num_tokens of at least 1, got 0", CategoryEncoding({}));
+}
+
 }  // namespace
 }  // namespace lockstep::test
