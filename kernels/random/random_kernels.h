@@ -21,4 +21,19 @@ struct Dropout {
   void on_gpu() const;
 };
 
+/// lockstep::normal (normal.h), real.
+struct Normal {
+  double mean;
+  double stddev;
+  RandomKey key;
+  Tensor y;
+
+  static constexpr const char* name = "normal";
+  auto operands() const { return kernels::operands(y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_gpu() const;
+};
+
 }  // namespace lockstep::kernels

@@ -1,12 +1,14 @@
 #include "lockstep/models/layers/dropout.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/ranges.h>
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/random/dropout.h>
+#include <lockstep/kernels/random/normal.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/layers/random_draws.h>
@@ -33,6 +35,16 @@ void list_sequences(LayerConfig& config, SpatialDropoutOptions& options) {
 void list_images(LayerConfig& config, SpatialDropoutOptions& options) {
   list_sequences(config, options);
   config.fixed("data_format", "channels_last");
+}
+
+void list(LayerConfig& config, GaussianNoiseOptions& options) {
+  config.option("stddev", options.stddev);
+  config.passed_over("seed");
+}
+
+void list(LayerConfig& config, GaussianDropoutOptions& options) {
+  config.option("rate", options.rate);
+  config.passed_over("seed");
 }
 
 using NoiseShape = std::vector<std::int64_t>;
@@ -136,6 +148,69 @@ class SpatialDropoutImpl final : public MaskImpl {
   SpatialDropoutOptions options_;
 };
 
+/// Base of the layers that draw a normally distributed number for each element in training.
+class GaussianImpl : public LayerImpl {
+ public:
+  Shape output_shape(std::span<const Shape> inputs) const override { return only_input(class_name(), inputs); }
+  RandomDraws* random_draws() override { return &draws_; }
+
+ protected:
+  explicit GaussianImpl(std::string name)
+      : LayerImpl(std::move(name), {.can_compute_in_bf16 = true, .can_be_captured = true, .may_return_input = true}) {}
+
+  Tensor numbers_for(const Tensor& x, double mean, double stddev) {
+    return normal(
+        x.shape(), mean, stddev, [this] { return draws_.next(); }, x.dtype());
+  }
+
+ private:
+  void make_weights(std::span<const Shape>, const LayerSeed& seed) override { draws_.start(seed.key(0)); }
+
+  RandomDraws draws_;
+};
+
+class GaussianNoiseImpl final : public GaussianImpl {
+ public:
+  explicit GaussianNoiseImpl(const GaussianNoiseOptions& options) : GaussianImpl(options.name), options_(options) {
+    require(options.stddev >= 0 && options.stddev <= 1, "GaussianNoise needs a stddev from 0 to 1, got {}",
+            options.stddev);
+  }
+
+  std::string_view class_name() const override { return "GaussianNoise"; }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    const Tensor& x = inputs[0];
+    if (call.mode == Mode::inference || options_.stddev == 0) return x;
+    return x + numbers_for(x, 0, options_.stddev);
+  }
+
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ private:
+  GaussianNoiseOptions options_;
+};
+
+class GaussianDropoutImpl final : public GaussianImpl {
+ public:
+  explicit GaussianDropoutImpl(const GaussianDropoutOptions& options) : GaussianImpl(options.name), options_(options) {
+    require(options.rate >= 0 && options.rate < 1, "GaussianDropout needs a rate of at least 0 and below 1, got {}",
+            options.rate);
+  }
+
+  std::string_view class_name() const override { return "GaussianDropout"; }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    const Tensor& x = inputs[0];
+    if (call.mode == Mode::inference || options_.rate == 0) return x;
+    return x * numbers_for(x, 1, std::sqrt(options_.rate / (1 - options_.rate)));
+  }
+
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ private:
+  GaussianDropoutOptions options_;
+};
+
 class StochasticDepthImpl final : public MaskImpl {
  public:
   explicit StochasticDepthImpl(const StochasticDepthOptions& options)
@@ -175,6 +250,20 @@ SpatialDropout2D::SpatialDropout2D(const SpatialDropoutOptions& options)
 
 SpatialDropout2D SpatialDropout2D::from_config(LayerConfig& config) {
   return SpatialDropout2D(read_options<SpatialDropoutOptions>(config, list_images));
+}
+
+GaussianNoise::GaussianNoise(const GaussianNoiseOptions& options)
+    : Layer(std::make_shared<GaussianNoiseImpl>(options)) {}
+
+GaussianNoise GaussianNoise::from_config(LayerConfig& config) {
+  return GaussianNoise(read_options<GaussianNoiseOptions>(config, list));
+}
+
+GaussianDropout::GaussianDropout(const GaussianDropoutOptions& options)
+    : Layer(std::make_shared<GaussianDropoutImpl>(options)) {}
+
+GaussianDropout GaussianDropout::from_config(LayerConfig& config) {
+  return GaussianDropout(read_options<GaussianDropoutOptions>(config, list));
 }
 
 StochasticDepth::StochasticDepth(const StochasticDepthOptions& options)

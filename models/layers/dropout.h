@@ -54,6 +54,38 @@ struct SpatialDropout2D : Layer {
   static SpatialDropout2D from_config(LayerConfig& config);
 };
 
+/// GaussianNoise's options.
+struct GaussianNoiseOptions {
+  double stddev = -1;  ///< standard deviation of the noise; required
+  /// Name of the layer; if empty, the model derives one from the class name.
+  std::string name{};
+};
+
+/// In training, adds normally distributed numbers of mean 0, which depend on the same as Dropout's mask; at inference,
+/// returns its input.
+struct GaussianNoise : Layer {
+  /// Throws InvalidArgument unless 0 <= stddev <= 1.
+  explicit GaussianNoise(const GaussianNoiseOptions& options);
+  /// Makes the layer from the options in a file.
+  static GaussianNoise from_config(LayerConfig& config);
+};
+
+/// GaussianDropout's options.
+struct GaussianDropoutOptions {
+  double rate = -1;  ///< of the Dropout whose mask has the same variance; required
+  /// Name of the layer; if empty, the model derives one from the class name.
+  std::string name{};
+};
+
+/// In training, multiplies by normally distributed numbers of mean 1 and variance rate / (1 - rate), which depend on
+/// the same as Dropout's mask; at inference, returns its input (Srivastava et al. 2014).
+struct GaussianDropout : Layer {
+  /// Throws InvalidArgument unless 0 <= rate < 1.
+  explicit GaussianDropout(const GaussianDropoutOptions& options);
+  /// Makes the layer from the options in a file.
+  static GaussianDropout from_config(LayerConfig& config);
+};
+
 /// StochasticDepth's options.
 struct StochasticDepthOptions {
   double drop_path_rate = -1;  ///< probability that an example is dropped; required

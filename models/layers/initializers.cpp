@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <numeric>
 #include <vector>
 
+#include <lockstep/kernels/random/normal_rule.h>
 #include <lockstep/kernels/random/philox.h>
 #include <lockstep/runtime/thread/parallel.h>
 
@@ -21,22 +21,12 @@ float symmetric(std::uint32_t word, float limit) {
   return (2.0F * unit - 1.0F) * limit;
 }
 
-/// The standard normal number `i` of the four from a block. Each pair of numbers comes from a pair of words
-/// (Box-Muller).
-double normal(const PhiloxBlock& random, std::size_t i) {
-  const auto unit = [](std::uint32_t word) { return (word + 0.5) * 0x1p-32; };  // inside (0, 1)
-  const std::size_t pair = i / 2 * 2;
-  const double radius = std::sqrt(-2 * std::log(unit(random.word[pair])));
-  const double angle = 2 * std::numbers::pi * unit(random.word[pair + 1]);
-  return radius * (i % 2 == 0 ? std::cos(angle) : std::sin(angle));
-}
-
 /// The standard normal number `i` of a sequence, redrawn while it is two or more standard deviations from 0.
 double normal_within_two(const RandomSequence& sequence, std::uint64_t i) {
   for (std::uint64_t attempt = 0;; ++attempt) {
     const PhiloxBlock random = sequence.block(i + (attempt << 48));
-    for (std::size_t k = 0; k < block_size; ++k)
-      if (const double drawn = normal(random, k); std::abs(drawn) < 2) return drawn;
+    for (int k = 0; k < block_size; ++k)
+      if (const double drawn = standard_normal(random, k); std::abs(drawn) < 2) return drawn;
   }
 }
 
@@ -66,7 +56,7 @@ Initializer draw_uniform(const RandomKey& key, float center, float limit) {
 Initializer draw_normal(const RandomKey& key, double mean, double stddev) {
   return [=](const Tensor& values) {
     draw_by_block(key, values, [=](const PhiloxBlock& random, std::size_t i) {
-      return static_cast<float>(mean + stddev * normal(random, i));
+      return static_cast<float>(mean + stddev * standard_normal(random, static_cast<int>(i)));
     });
   };
 }
@@ -121,7 +111,7 @@ Columns gaussian(const RandomKey& key, std::int64_t rows, std::int64_t count) {
   matrix.values.resize(static_cast<std::size_t>(rows * count));
   const RandomSequence sequence(key);
   for (std::size_t i = 0; i < matrix.values.size(); ++i)
-    matrix.values[i] = normal(sequence.block(i / block_size), i % block_size);
+    matrix.values[i] = standard_normal(sequence.block(i / block_size), static_cast<int>(i % block_size));
   return matrix;
 }
 

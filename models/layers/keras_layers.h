@@ -58,6 +58,8 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<Embedding>("Embedding"),
                                          keras_class<Flatten>("Flatten"),
                                          keras_class<GRU>("GRU"),
+                                         keras_class<GaussianDropout>("GaussianDropout"),
+                                         keras_class<GaussianNoise>("GaussianNoise"),
                                          keras_class<GlobalAveragePooling1D>("GlobalAveragePooling1D"),
                                          keras_class<GlobalAveragePooling2D>("GlobalAveragePooling2D"),
                                          keras_class<GlobalMaxPooling1D>("GlobalMaxPooling1D"),

@@ -207,10 +207,11 @@ def channels():
 
 
 def dropouts():
-    """Dropout of whole features, which predictions do not have."""
+    """Dropout of whole features and noise, which predictions do not have."""
     pictures = keras.Input((6, 5, 4))
     x = layers.SpatialDropout2D(0.25)(layers.Conv2D(3, 2)(pictures))
     x = layers.SpatialDropout1D(0.5)(layers.Reshape((5, 12))(x))
+    x = layers.GaussianDropout(0.25)(layers.GaussianNoise(0.5)(x))
     return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(x)))
 
 

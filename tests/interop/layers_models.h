@@ -218,7 +218,8 @@ inline Model normalizations_model() {
 inline Model dropouts_model() {
   const Symbol pictures = Input({6, 5, 4});
   const Symbol x = SpatialDropout2D({.rate = 0.25})(Conv2D({.filters = 3, .kernel_size = 2})(pictures));
-  const Symbol y = SpatialDropout1D({.rate = 0.5})(Reshape({.target_shape = {5, 12}})(x));
+  Symbol y = SpatialDropout1D({.rate = 0.5})(Reshape({.target_shape = {5, 12}})(x));
+  y = GaussianDropout({.rate = 0.25})(GaussianNoise({.stddev = 0.5})(y));
   return {pictures, Dense({.units = 3})(Flatten()(y))};
 }
 

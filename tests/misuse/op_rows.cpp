@@ -6,6 +6,7 @@
 #include <lockstep/kernels/normalization/layer_norm.h>
 #include <lockstep/kernels/pooling/pool2d.h>
 #include <lockstep/kernels/random/dropout.h>
+#include <lockstep/kernels/random/normal.h>
 #include <lockstep/kernels/recurrence/gru.h>
 #include <lockstep/kernels/recurrence/lstm.h>
 
@@ -52,6 +53,13 @@ Rows elementwise_rows() {
       misuse<InvalidArgument>("softmax", "no axes", {"softmax", "f32 (2)"}, [] { softmax(zeros({2}), {}); }),
       misuse<InvalidArgument>("log_softmax", "an axis that is not there", {"axis 1"},
                               [] { log_softmax(zeros({2}), {1}); }),
+      misuse<InvalidArgument>("normal", "a negative stddev", {"normal", "stddev", "got 0 and -1"},
+                              [] { normal({2}, 0, -1, [] { return RandomKey(); }); }),
+      misuse<InvalidArgument>("normal", "integers", {"normal", "i32"},
+                              [] {
+                                normal(
+                                    {2}, 0, 1, [] { return RandomKey(); }, DType::i32);
+                              }),
       misuse<InvalidArgument>("mean", "an axis that is not there", {"axis 1"}, [] { mean(zeros({2}), {1}); }),
       misuse<InvalidArgument>("sum", "an axis twice", {"axis 0", "(2, 2)"},
                               [] {

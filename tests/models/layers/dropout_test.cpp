@@ -1,9 +1,12 @@
 #include <array>
+#include <cmath>
 
 #include <support/replicas.h>
 
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/statistics.h>
 #include <lockstep/kernels/random/dropout.h>
+#include <lockstep/kernels/random/normal.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/dropout.h>
 #include <lockstep/runtime/autograd/tape.h>
@@ -105,6 +108,32 @@ TEST(SpatialDropout, DropsWholeFeatures) {
                shape_after(steps, {{3, 4, 8}}));
   EXPECT_ERROR(InvalidArgument, "SpatialDropout2D needs a rate of at least 0 and below 1, got 1",
                SpatialDropout2D({.rate = 1}));
+}
+
+TEST(GaussianNoise, AddsNumbersInTraining) {
+  const GaussianNoise layer = built(GaussianNoise({.stddev = 0.5}), {{4}}, seed);
+  const Tensor x = random_tensor({6, 4}, 1);
+  for (const std::uint64_t step : {0, 1}) {
+    const RandomKey key{.seed = 7, .stream = 48, .replica = 0, .step = step};
+    expect_same_bits(call(layer, {x}, training), x + normal({6, 4}, 0, 0.5, [&] { return key; }));
+    EXPECT_EQ(call(layer, {x}).id(), x.id()) << "inference draws no random numbers";
+  }
+  EXPECT_EQ(call(GaussianNoise({.stddev = 0}), {x}, training).id(), x.id());
+  EXPECT_ERROR(InvalidArgument, "GaussianNoise needs a stddev from 0 to 1, got -1", GaussianNoise({}));
+}
+
+TEST(GaussianDropout, MultipliesByNumbersInTraining) {
+  const GaussianDropout layer = built(GaussianDropout({.rate = 0.2}), {{64}}, seed);
+  const Tensor x = random_tensor({512, 64}, 1, 1, 2);
+  const RandomKey key{.seed = 7, .stream = 48, .replica = 0, .step = 0};
+  const Tensor y = call(layer, {x}, training);
+  expect_same_bits(y, x * normal({512, 64}, 1, 0.5, [&] { return key; }));
+  // Five standard errors of the mean and the deviation of 32,768 numbers.
+  const Tensor factors = y / x;
+  EXPECT_NEAR(mean(factors).item<float>(), 1, 5 * 0.5 / std::sqrt(512 * 64));
+  EXPECT_NEAR(lockstep::std(factors).item<float>(), 0.5, 5 * 0.5 / std::sqrt(2 * 512 * 64));
+  EXPECT_EQ(call(layer, {x}).id(), x.id()) << "inference";
+  EXPECT_ERROR(InvalidArgument, "a rate of at least 0 and below 1, got 1", GaussianDropout({.rate = 1}));
 }
 
 TEST(StochasticDepth, DropsWholeExamples) {

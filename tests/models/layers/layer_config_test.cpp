@@ -191,6 +191,8 @@ std::vector<Layer> unusual_layers() {
       SpatialDropout1D({.rate = 0.25, .name = "spatial_dropout1d"}),
       SpatialDropout2D({.rate = 0.5, .name = "spatial_dropout2d"}),
       CategoryEncoding({.num_tokens = 4, .output_mode = CategoryOutput::count, .name = "category_encoding"}),
+      GaussianNoise({.stddev = 0.25, .name = "gaussian_noise"}),
+      GaussianDropout({.rate = 0.25, .name = "gaussian_dropout"}),
       StochasticDepth({.drop_path_rate = 0.25, .name = "aj"}),
       EinsumDense({.equation = "abc,cde->abde",
                    .output_shape = {-1, 2, 3},

@@ -123,6 +123,8 @@ std::vector<Case> cases() {
       {"LayerScale", make<LayerScale>(LayerScaleOptions{.init_values = 0.5, .projection_dim = 4}), {image}, true},
       {"Dropout_noise", make<Dropout>(DropoutOptions{.rate = 0.25, .noise_shape = {-1, 1, 1, -1}}), {image}},
       {"SpatialDropout1D", make<SpatialDropout1D>(SpatialDropoutOptions{.rate = 0.25}), {{9, 4}}},
+      {"GaussianNoise", make<GaussianNoise>(GaussianNoiseOptions{.stddev = 0.25}), {image}},
+      {"GaussianDropout", make<GaussianDropout>(GaussianDropoutOptions{.rate = 0.25}), {image}},
       {"StochasticDepth", make<StochasticDepth>(StochasticDepthOptions{.drop_path_rate = 0.25}), {image}},
       {"Dropout", make<Dropout>(DropoutOptions{.rate = 0.25}), {image}},
       {"MultiHeadAttention",

@@ -16,6 +16,7 @@
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/conv_transpose.h>
 #include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/layers/embedding.h>
 #include <lockstep/models/layers/flatten.h>
@@ -198,6 +199,29 @@ TEST_P(CudaGraphsOn, AreOfTheZoosImageModels) {
   };
   expect_same([] { return zoo::mini_googlenet({32, 32, 3}, 3); });
   expect_same([] { return zoo::resnet50({.input_shape = {32, 32, 3}, .classes = 3}); });
+}
+
+TEST_P(CudaGraphsOn, HoldLayersThatAreCompositionsOrDrawNumbers) {
+  if (replicas_ != 2) return;
+  const Dataset data = images(24).batch(4);
+  const auto outcome = [&](bool cuda_graphs) {
+    const Model model = strategy_.scope([] {
+      const Symbol input = Input({6, 6, 2});
+      Symbol x = Conv2DTranspose({.filters = 4, .kernel_size = 2, .strides = 2})(input);
+      x = ReLU({.negative_slope = 0.5, .threshold = 0.25})(PReLU()(GroupNormalization({.groups = 2})(x)));
+      x = RMSNormalization()(LayerNormalization({.axis = {1, 2}})(BatchNormalization({.axis = 1})(x)));
+      x = GaussianDropout({.rate = 0.25})(GaussianNoise({.stddev = 0.5})(x));
+      x = UnitNormalization()(Softmax({.axis = {1, 3}})(x));
+      return Model(input, Dense({.units = 3})(Flatten()(x)), {.seed = 5});
+    });
+    compile(model);
+    return train(model, data, {.cuda_graphs = cuda_graphs});
+  };
+  const std::size_t before = launches();
+  EXPECT_EQ(outcome(true), outcome(false));
+  if (counts_launches()) {
+    EXPECT_GT(launches(), before);
+  }
 }
 
 // The optimizer's work is unchanged: norms, averages over steps, class weights and limits.

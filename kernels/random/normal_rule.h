@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cmath>
+#include <numbers>
+
+#include <lockstep/kernels/random/philox.h>
+#include <lockstep/runtime/core/host_device.h>
+
+namespace lockstep {
+
+/// The standard normal number `i` of the four from a block. Each pair of numbers comes from a pair of words
+/// (Box-Muller).
+LOCKSTEP_HOST_DEVICE inline double standard_normal(const PhiloxBlock& random, int i) {
+  const int pair = i / 2 * 2;
+  const double unit = (random.word[pair] + 0.5) * 0x1p-32;  // inside (0, 1)
+  const double turn = (random.word[pair + 1] + 0.5) * 0x1p-32;
+  const double radius = std::sqrt(-2 * std::log(unit));
+  const double angle = 2 * std::numbers::pi * turn;
+  return radius * (i % 2 == 0 ? std::cos(angle) : std::sin(angle));
+}
+
+}  // namespace lockstep
