@@ -8,8 +8,8 @@ std::vector<Symbol> Network::connect(const std::vector<Symbol>& inputs,
                                      const std::shared_ptr<const NestedModel>& model) const {
   require(inputs.size() == inputs_.size(), "'{}' takes {} inputs, got {}", model->name, inputs_.size(), inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    require(inputs[i].shape() == inputs_[i].shape, "input '{}' of '{}' takes {}, got {}", inputs_[i].name, model->name,
-            inputs_[i].shape, inputs[i].shape());
+    require(fits(inputs[i].shape(), inputs_[i].shape), "input '{}' of '{}' takes {}, got {}", inputs_[i].name,
+            model->name, inputs_[i].shape, inputs[i].shape());
   const auto made = std::make_shared<ModelCall>(ModelCall{.model = model, .inputs = numbers_of(inputs)});
   std::vector<Symbol> results;
   std::vector<std::size_t> result_of(calls_.size());

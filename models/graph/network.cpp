@@ -140,6 +140,7 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
     GraphCall call{.layer = layer->second,
                    .inputs = {},
                    .shape = node->shape,
+                   .examples = node->examples,
                    .device = node->device,
                    .mode = node->mode,
                    .use_causal_mask = node->use_causal_mask};
@@ -198,8 +199,13 @@ void Network::build_layers(std::uint64_t seed) {
   for (const GraphCall& call : calls_) {
     LayerImpl& layer = layers_[call.layer].impl();
     require(!layer.is_inner(), "layer '{}' is called by the layer that holds it; call another one", layer.name());
-    std::vector<Shape> inputs;
-    for (const int from : call.inputs) inputs.push_back(from < 0 ? inputs_[-1 - from].shape : calls_[from].shape);
+    const auto inputs_of = [&](std::size_t example) {
+      std::vector<Shape> inputs;
+      for (const int from : call.inputs)
+        inputs.push_back((from < 0 ? examples_of(inputs_[-1 - from].shape) : calls_[from].examples)[example]);
+      return inputs;
+    };
+    const std::vector<Shape> inputs = inputs_of(0);
     if (!layer.is_built()) {
       std::optional<DeviceScope> there;
       if (call.device) there.emplace(*call.device);
@@ -207,6 +213,12 @@ void Network::build_layers(std::uint64_t seed) {
       made_variables = made_variables || !layer.variables().empty();
     }
     layer.output_shape(inputs);  // throws when a layer that is shared was built for other inputs
+    try {
+      layer.output_shape(inputs_of(1));
+    } catch (const InvalidArgument&) {
+      fail("the weights of layer '{}' depend on a size of its input that is unknown, -1 (None in Keras): give the size",
+           layer.name());
+    }
     for (const Variable& variable : layer.variables())
       require(variable.state().serves_all_replicas() || variable.state().copies().size() == strategy_.devices().size(),
               "layer '{}' was built under another strategy, with {} copies of its weights instead of {}", layer.name(),
@@ -218,14 +230,14 @@ void Network::build_layers(std::uint64_t seed) {
 
 void Network::warn_of_dropped_masks() const {
   // Masks depend on values, but not whether there are any: a batch without rows shows that.
-  const auto empty = [](const Shape& shape) { return Tensor::zeros(batched(0, shape)); };
   std::vector<Tensor> masks;
   for (const GraphCall& call : calls_) {
     const Layer& layer = layers_[call.layer];
     std::vector<Tensor> inputs;
     std::vector<Tensor> own;
     for (const int from : call.inputs) {
-      inputs.push_back(empty(from < 0 ? inputs_[-1 - from].shape : calls_[from].shape));
+      const ShapeExamples& examples = from < 0 ? examples_of(inputs_[-1 - from].shape) : calls_[from].examples;
+      inputs.push_back(Tensor::zeros(batched(0, examples[0])));
       own.push_back(from < 0 ? Tensor() : masks[from]);
     }
     masks.push_back(mask_of(layer.impl(), inputs, own));
@@ -295,7 +307,7 @@ void Network::check_call(const std::vector<Tensor>& xs, Mode mode) const {
           xs.size());
   for (std::size_t i = 0; i < xs.size(); ++i) {
     const Tensor& x = xs[i];
-    require(x.defined() && x.rank() >= 1 && x.shape() == batched(xs[0].dim(0), inputs_[i].shape),
+    require(x.defined() && x.rank() >= 1 && fits(x.shape(), batched(xs[0].dim(0), inputs_[i].shape)),
             "the model takes batches of {}, got {}", inputs_[i].shape, x);
   }
   const bool trains = mode == Mode::train ||

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <lockstep/models/graph/nested_model.h>
+#include <lockstep/models/graph/unknown_sizes.h>
 #include <lockstep/models/layers/layer.h>
 
 // A network's calls of layers, and the plan of the steps that execute them.
@@ -16,7 +17,8 @@ namespace lockstep {
 struct GraphCall {
   int layer = 0;                          ///< index of the layer in Network::layers
   std::vector<int> inputs;                ///< indices of earlier calls; -1 - i for the network's input i
-  Shape shape;                            ///< shape of the result, without the batch axis
+  Shape shape;                            ///< shape of the result, without the batch axis; -1 for unknown sizes
+  ShapeExamples examples{};               ///< as Symbol::Node::examples
   std::optional<LogicalDevice> device{};  ///< device of a call that was placed on one (DeviceScope)
   std::optional<Mode> mode{};             ///< the call's own mode, which replaces the network's
   bool use_causal_mask = false;           ///< as LayerCall::use_causal_mask
@@ -37,7 +39,7 @@ struct PlanStep {
   /// As GraphCall::layer.
   int layer = 0;
   std::vector<int> inputs;  ///< indices of earlier steps; -1 - i for the network's input i
-  /// Shape of the result, without the batch axis.
+  /// As GraphCall::shape.
   Shape shape;
   std::optional<LogicalDevice> device{};  ///< as GraphCall::device
   std::optional<Mode> mode{};             ///< as GraphCall::mode
@@ -66,7 +68,8 @@ struct Plan {
 ///   supports it, on the same device and in the same dtype;
 /// - a ReLU that is the only reader of a layer's result is fused into that layer if the layer supports it, on the same
 ///   device and in the same dtype;
-/// - the inputs of a concatenation are written in place if all of them come from layers that can write into a slice, on
+/// - the inputs of a concatenation of known shape are written in place if all of them come from layers that can write
+/// into a slice, on
 ///   its device and in its dtype, and have no other reader;
 /// - a result is freed after its last reader.
 Plan plan_steps(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,

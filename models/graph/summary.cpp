@@ -46,10 +46,10 @@ std::string memory_of(std::int64_t parameters) {
   return fmt::format("{:.2f} {}", size, units[unit]);
 }
 
-/// "(None, 32, 32, 3)".
+/// "(None, 32, 32, 3)", with None for the batch and for unknown sizes.
 std::string batch_of(const Shape& shape) {
   std::string text = "(None";
-  for (const std::int64_t size : shape) text += fmt::format(", {}", size);
+  for (const std::int64_t size : shape) text += size == -1 ? ", None" : fmt::format(", {}", size);
   return text + ")";
 }
 

@@ -32,10 +32,14 @@ Symbol::Node::~Node() {
 }
 
 Symbol Input(const Shape& shape, std::string name) {  // NOLINT: Keras' name
-  require(std::ranges::all_of(shape, [](std::int64_t size) { return size >= 1; }),
-          "Input needs sizes of at least 1 (the batch axis left out), got {}", shape);
-  return Symbol(std::make_shared<Symbol::Node>(
-      Symbol::Node{.layer = {}, .inputs = {}, .shape = shape, .name = std::move(name), .number = next_number()}));
+  require(std::ranges::all_of(shape, [](std::int64_t size) { return size >= 1 || size == -1; }),
+          "Input needs sizes of at least 1, or -1 for any (the batch axis left out), got {}", shape);
+  return Symbol(std::make_shared<Symbol::Node>(Symbol::Node{.layer = {},
+                                                            .inputs = {},
+                                                            .shape = shape,
+                                                            .examples = examples_of(shape),
+                                                            .name = std::move(name),
+                                                            .number = next_number()}));
 }
 
 std::vector<std::uint64_t> numbers_of(const std::vector<Symbol>& symbols) {
@@ -64,11 +68,18 @@ std::vector<Symbol> with_what_is_beside(const std::vector<Symbol>& results, cons
 Symbol Layer::operator()(const Symbol& input) const { return (*this)(std::vector{input}); }
 
 Symbol Layer::operator()(const std::vector<Symbol>& inputs) const {
-  std::vector<Shape> shapes;
-  for (const Symbol& input : inputs) shapes.push_back(input.shape());
+  const auto result_of = [&](std::size_t example) {
+    std::vector<Shape> shapes;
+    for (const Symbol& input : inputs) shapes.push_back(input.node().examples[example]);
+    return impl_->output_shape(shapes);
+  };
+  const bool known = std::ranges::all_of(inputs, [](const Symbol& input) { return is_known(input.shape()); });
+  const Shape first = result_of(0);
+  const ShapeExamples examples{first, known ? first : result_of(1)};
   Symbol::Node node{.layer = impl_.shared(),
                     .inputs = inputs,
-                    .shape = impl_->output_shape(shapes),
+                    .shape = common_shape(examples),
+                    .examples = examples,
                     .name = {},
                     .number = next_number()};
   if (current_context().placed) node.device = current_context().device;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <lockstep/models/graph/nested_model.h>
+#include <lockstep/models/graph/unknown_sizes.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/runtime/core/handle.h>
 
@@ -21,7 +22,8 @@ class Symbol {
     std::shared_ptr<LayerImpl> layer;  ///< null for a model's input
     /// The inputs of the call; empty for an input.
     std::vector<Symbol> inputs;
-    Shape shape;  ///< without the batch axis
+    Shape shape;               ///< without the batch axis; -1 for sizes that are unknown
+    ShapeExamples examples{};  ///< of the shape
     /// Name of an input; empty for a layer's result.
     std::string name;
     std::uint64_t number;                   ///< larger for symbols made later
@@ -42,7 +44,7 @@ class Symbol {
 
   /// A handle to a call's result or an input.
   explicit Symbol(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
-  /// Shape of one example, without the batch axis.
+  /// Shape of one example, without the batch axis; -1 for sizes that are unknown.
   const Shape& shape() const { return node_->shape; }
   /// The call or the input that it refers to.
   const Node& node() const { return *node_; }
@@ -64,7 +66,8 @@ Symbol edited(const Symbol& symbol, const Edit& edit) {
   return Symbol(std::make_shared<Symbol::Node>(std::move(node)));
 }
 
-/// A model's input; `shape` has no batch axis. Throws InvalidArgument for sizes below 1.
+/// A model's input; `shape` has no batch axis. A size of -1 may differ between batches (None in Keras), if no weight
+/// depends on it. Throws InvalidArgument for other sizes below 1.
 Symbol Input(const Shape& shape, std::string name = "input_layer");  // NOLINT: Keras' name
 
 }  // namespace lockstep

@@ -23,7 +23,7 @@ const std::string& name_of(const ModelPart& part) { return part.layer ? part.lay
 
 Json batch_shape(const Shape& shape) {
   Json result = Json::array({nullptr});
-  for (const std::int64_t size : shape) result.push_back(size);
+  for (const std::int64_t size : shape) result.push_back(size == -1 ? Json() : Json(size));
   return result;
 }
 

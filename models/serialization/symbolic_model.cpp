@@ -181,11 +181,11 @@ Symbol input_of(const ParsedLayer& layer) {
                       "input '{}' has {} axes, at most {} can be", layer.name, found.size(), Shape::max_rank);
   Shape shape;
   for (std::size_t axis = 1; axis < found.size(); ++axis) {
-    require<InputError>(is_size(found[axis]), "input '{}' is {}; all sizes but the batch's must be known", layer.name,
-                        found.dump());
-    shape.push_back(found[axis].get<std::int64_t>());
+    require<InputError>(found[axis].is_null() || is_size(found[axis]),
+                        "input '{}' is {}; sizes are whole numbers of at least 1, or null", layer.name, found.dump());
+    shape.push_back(found[axis].is_null() ? -1 : found[axis].get<std::int64_t>());
   }
-  check_example(shape, layer.name);
+  check_example(examples_of(shape)[1], layer.name);
   return Input(shape, layer.name);
 }
 
@@ -217,7 +217,7 @@ Symbol call_layer(Member& member, const std::vector<Symbol>& inputs) {
                         member.name, inputs.front().shape(), input.shape());
   try {
     const Symbol result = (*member.layer)(inputs);
-    check_example(result.shape(), member.name);
+    check_example(result.node().examples[1], member.name);
     return result;
   } catch (const InvalidArgument& error) {
     fail<InputError>("layer '{}': {}", member.name, error.what());

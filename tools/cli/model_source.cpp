@@ -26,6 +26,9 @@ ModelInput input_of(const std::string& file, const Network& network) {
     require<InputError>(input.shape == network.input_shape(),
                         "--model {}: has inputs of {} and {}; this program's data have inputs of one shape", file,
                         network.input_shape(), input.shape);
+  require<InputError>(is_known(network.input_shape()),
+                      "--model {}: takes inputs of any size, {}; this program needs known sizes, use the library", file,
+                      network.input_shape());
   const std::int64_t units = network.output_shape().dim(-1);
   const auto inputs = static_cast<int>(network.inputs().size());
   return {.form = {network.input_shape(), units == 1 ? 2 : units, inputs},

@@ -103,6 +103,16 @@ TEST(SymbolicModel, WritesWhatKerasWritesOfACall) {
           "module"));
 }
 
+TEST(SymbolicModel, HasNullForUnknownSizes) {
+  const Symbol x = Input({-1, 5}, "x");
+  const Network network(x, Dense({.units = 1, .name = "y"})(x), 0);
+  const Json config = network_config(keras_model(network, "functional"));
+  EXPECT_EQ(config["config"]["layers"][0]["config"]["batch_shape"], Json::parse("[null, null, 5]"));
+  const Network again = network_of(model_from_config(config));
+  EXPECT_EQ(again.input_shape(), Shape({-1, 5}));
+  EXPECT_EQ(again.output_shape(), Shape({-1, 1}));
+}
+
 /// A model of layers of attention with every argument of a call.
 Network attention_network() {
   const Symbol x = Input({5, 4}, "x");
@@ -379,8 +389,8 @@ TEST(SymbolicModel, SaysWhatIsWrong) {
     model[Json::json_pointer(path)] = std::move(value);
     return model_from_config(model);
   };
-  EXPECT_ERROR(InputError, "input 'x' is [null,null]; all sizes but the batch's must be known",
-               broken("/config/layers/0/config/batch_input_shape", {nullptr, nullptr}));
+  EXPECT_ERROR(InputError, "input 'x' is [null,0]; sizes are whole numbers of at least 1, or null",
+               broken("/config/layers/0/config/batch_input_shape", {nullptr, 0}));
   EXPECT_ERROR(InputError, "missing or goes in a loop",
                broken("/config/layers/1/inbound_nodes", Json::parse(R"([[["second", 0, 0, {}]]])")));
   EXPECT_ERROR(InputError, "layer 'first' is called with mask = true; only inputs and training can be given",
@@ -409,7 +419,7 @@ TEST(SymbolicModel, ChecksSizesBeforeTheyAreUsed) {
     model["config"]["layers"][0] = input("x", shape);
     return model_from_config(model);
   };
-  EXPECT_ERROR(InputError, "input 'x' is [null,1099511627776]; all sizes but the batch's must be known",
+  EXPECT_ERROR(InputError, "input 'x' is [null,1099511627776]; sizes are whole numbers of at least 1, or null",
                with_input("[null, 1099511627776]"));
   EXPECT_ERROR(InputError, "input 'x' is [null,18446744073709551615]", with_input("[null, 18446744073709551615]"));
   EXPECT_ERROR(InputError, "layer 'x' makes (65536, 65536) of each example, which is more than 2147483647 numbers",

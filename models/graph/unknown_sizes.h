@@ -1,0 +1,25 @@
+#pragma once
+
+#include <array>
+
+#include <lockstep/runtime/core/shape.h>
+
+// Sizes that differ between batches, such as the length of sentences or the height and width of images: None in Keras,
+// -1 in shapes here. What layers make of them is found out by computing shapes for two sets of example sizes: results
+// that differ are unknown, too. A layer whose weights have the same shape for both can be built.
+
+namespace lockstep {
+
+/// A shape without the batch axis, for two sets of sizes in place of a model's unknown ones.
+using ShapeExamples = std::array<Shape, 2>;
+
+/// Whether the shape has no unknown size.
+bool is_known(const Shape& shape);
+/// The shape with example sizes in place of -1.
+ShapeExamples examples_of(const Shape& shape);
+/// The shape that has these examples: -1 where they differ. Precondition: they have one rank.
+Shape common_shape(const ShapeExamples& examples);
+/// Whether `shape` has the known sizes of `declared`.
+bool fits(const Shape& shape, const Shape& declared);
+
+}  // namespace lockstep

@@ -1,0 +1,111 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/expect_error.h>
+#include <support/replicas.h>
+#include <support/small_problem.h>
+#include <support/tensors.h>
+
+#include <lockstep/models/graph/network.h>
+#include <lockstep/models/graph/unknown_sizes.h>
+#include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/embedding.h>
+#include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/layers/lstm.h>
+#include <lockstep/models/layers/merge.h>
+#include <lockstep/models/layers/pooling.h>
+#include <lockstep/models/layers/reshape.h>
+#include <lockstep/models/training/model.h>
+
+// Inputs with sizes that differ between batches.
+
+namespace lockstep::test {
+namespace {
+
+/// An image classifier with branches that are concatenated; `height` and `width` may be -1.
+Network image_network(std::int64_t height, std::int64_t width) {
+  const Symbol image = Input({height, width, 3});
+  const auto branch = [&](std::int64_t size) {
+    const Symbol x = Conv2D({.filters = 4, .kernel_size = size, .strides = 2, .padding = Padding::same})(image);
+    return BatchNormalization()(x);
+  };
+  const Symbol joined = ReLU()(Concatenate()({branch(1), branch(3)}));
+  return {image, Dense({.units = 2})(GlobalAveragePooling2D()(joined)), 5};
+}
+
+TEST(UnknownSizes, EachBatchMayHaveOthers) {
+  const Network network = image_network(-1, -1);
+  EXPECT_EQ(network.input_shape(), Shape({-1, -1, 3}));
+  EXPECT_EQ(network.output_shape(), Shape({2}));
+  for (const auto& [height, width] : {std::pair(8, 8), std::pair(5, 9), std::pair(1, 2)}) {
+    const Tensor x = random_tensor({3, height, width, 3}, 1);
+    expect_close(network(x, Mode::inference), image_network(height, width)(x, Mode::inference).to_vector<double>(), 64);
+  }
+}
+
+TEST(UnknownSizes, ShapesOfResultsHaveThemWhereTheyDependOnThem) {
+  const Symbol image = Input({-1, 6, 3});
+  EXPECT_EQ(Conv2D({.filters = 4, .kernel_size = 3, .strides = 2})(image).shape(), Shape({-1, 2, 4}));
+  EXPECT_EQ(Flatten()(image).shape(), Shape({-1}));
+  EXPECT_EQ(GlobalMaxPooling2D()(image).shape(), Shape({3}));
+  EXPECT_EQ(Reshape({.target_shape = {-1, 18}})(image).shape(), Shape({-1, 18}));
+  const Symbol sequence = Input({-1, 5});
+  EXPECT_EQ(LSTM({.units = 2, .return_sequences = true})(sequence).shape(), Shape({-1, 2}));
+  EXPECT_EQ(Concatenate({.axis = 1})({sequence, Input({3, 5})}).shape(), Shape({-1, 5}));
+}
+
+TEST(UnknownSizes, TrainOverReplicas) {
+  const auto weights_after = [](int replicas) {
+    Model model = [&] {
+      const Strategy strategy = mirrored(replicas);
+      const auto inside = strategy.scope();
+      const Symbol ids = Input({-1});
+      const Symbol words = Embedding({.input_dim = 9, .output_dim = 4})(ids);
+      return Model(ids, Dense({.units = 3})(LSTM({.units = 5})(words)), {.seed = 2});
+    }();
+    model.compile(SGD({.learning_rate = 0.5}), SparseCategoricalCrossentropy{{.from_logits = true}});
+    for (const std::int64_t length : {4, 7, 2}) {
+      std::vector<std::int64_t> ids;
+      std::vector<std::int64_t> labels;
+      for (std::int64_t i = 0; i < 5 * length; ++i) ids.push_back(i * i % 9);
+      for (std::int64_t i = 0; i < 5; ++i) labels.push_back(ids[static_cast<std::size_t>(i * length)] % 3);
+      model.fit(Dataset::from_tensors(Tensor::from(ids, {5, length}), Tensor::from(labels, {5})).batch(5));
+    }
+    return weights_of(model);
+  };
+  const auto expected = weights_after(1);
+  const auto found = weights_after(3);
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    for (std::size_t k = 0; k < expected[i].size(); ++k)
+      EXPECT_NEAR(found[i][k], expected[i][k], tolerance(DType::f32, 64, 1)) << i << ": " << k;
+}
+
+TEST(UnknownSizes, AreThoseOfAModelInAModel) {
+  const Symbol inner_image = Input({-1, -1, 3});
+  const Model inner(inner_image, Conv2D({.filters = 2, .kernel_size = 3})(inner_image));
+  const Symbol image = Input({8, 6, 3});
+  EXPECT_EQ(inner(image).shape(), Shape({6, 4, 2}));
+  EXPECT_ERROR(InvalidArgument, "takes (-1, -1, 3), got (8, 6, 4)", inner(Input({8, 6, 4})));
+}
+
+TEST(UnknownSizes, AreNoneInASummary) {
+  const std::string summary = image_network(-1, 8).summary("images");
+  EXPECT_THAT(summary, testing::HasSubstr("(None, None, 8, 3)"));
+}
+
+TEST(UnknownSizes, MustNotDecideAWeight) {
+  const Symbol sequence = Input({-1, 5});
+  EXPECT_ERROR(InvalidArgument,
+               "the weights of layer 'dense' depend on a size of its input that is unknown, -1 (None in Keras)",
+               Network(sequence, Dense({.units = 2})(Flatten()(sequence)), 0));
+  EXPECT_ERROR(InvalidArgument, "Input needs sizes of at least 1, or -1 for any (the batch axis left out), got (-2, 5)",
+               Input({-2, 5}));
+  const Network network = image_network(-1, 8);
+  EXPECT_ERROR(InvalidArgument, "the model takes batches of (-1, 8, 3), got",
+               network(Tensor::zeros({2, 8, 9, 3}), Mode::inference));
+}
+
+}  // namespace
+}  // namespace lockstep::test
