@@ -96,8 +96,11 @@ class ActivationImpl final : public LayerImpl {
 
 class SoftmaxImpl final : public LayerImpl {
  public:
+  /// What Keras sets masked elements to before the softmax.
+  static constexpr double lowest_score = -1e9;
+
   explicit SoftmaxImpl(const SoftmaxOptions& options)
-      : LayerImpl(options.name, {.can_be_captured = true}), options_(options) {}
+      : LayerImpl(options.name, {.can_be_captured = true, .supports_masking = true}), options_(options) {}
 
   std::string_view class_name() const override { return "Softmax"; }
 
@@ -109,6 +112,8 @@ class SoftmaxImpl final : public LayerImpl {
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const Tensor& x = inputs[0];
+    if (const Tensor mask = call.mask(0); mask.defined())
+      return where(mask, softmax(where(mask, x, lowest_score), options_.axis), 0);
     const bool over_last = options_.axis == std::vector{-1} || options_.axis == std::vector{x.rank() - 1};
     if (!over_last) return softmax(x, options_.axis);
     return call.is_output ? softmax(x) : activate(x, Activation::softmax);
@@ -123,7 +128,7 @@ class SoftmaxImpl final : public LayerImpl {
 class PReLUImpl final : public LayerImpl {
  public:
   explicit PReLUImpl(const PReLUOptions& options)
-      : LayerImpl(options.name, {.can_be_captured = true}), options_(options) {}
+      : LayerImpl(options.name, {.can_be_captured = true, .supports_masking = true}), options_(options) {}
 
   std::string_view class_name() const override { return "PReLU"; }
 

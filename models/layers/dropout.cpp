@@ -123,7 +123,7 @@ class SpatialDropoutImpl final : public MaskImpl {
 
   /// `noise`: as DropoutOptions::noise_shape.
   SpatialDropoutImpl(const char* class_name, NoiseShape noise, List list, const SpatialDropoutOptions& options)
-      : MaskImpl(options.name, options.rate, false),
+      : MaskImpl(options.name, options.rate, false, true),
         class_name_(class_name),
         noise_(std::move(noise)),
         list_(list),
@@ -156,7 +156,10 @@ class GaussianImpl : public LayerImpl {
 
  protected:
   explicit GaussianImpl(std::string name)
-      : LayerImpl(std::move(name), {.can_compute_in_bf16 = true, .can_be_captured = true, .may_return_input = true}) {}
+      : LayerImpl(std::move(name), {.can_compute_in_bf16 = true,
+                                    .can_be_captured = true,
+                                    .may_return_input = true,
+                                    .supports_masking = true}) {}
 
   Tensor numbers_for(const Tensor& x, double mean, double stddev) {
     return normal(

@@ -103,7 +103,7 @@ class LayerNormalizationImpl final : public LayerImpl {
 class GroupNormalizationImpl final : public LayerImpl {
  public:
   explicit GroupNormalizationImpl(const GroupNormalizationOptions& options)
-      : LayerImpl(options.name, {.can_be_captured = true}), options_(options) {
+      : LayerImpl(options.name, {.can_be_captured = true, .supports_masking = true}), options_(options) {
     require(options.epsilon > 0, "GroupNormalization needs an epsilon above 0, got {}", options.epsilon);
     require(options.groups >= 1 || options.groups == -1, "GroupNormalization needs at least 1 group, or -1, got {}",
             options.groups);
@@ -207,7 +207,7 @@ class RMSNormalizationImpl final : public LayerImpl {
 class UnitNormalizationImpl final : public LayerImpl {
  public:
   explicit UnitNormalizationImpl(const UnitNormalizationOptions& options)
-      : LayerImpl(options.name, {.can_be_captured = true}), options_(options) {}
+      : LayerImpl(options.name, {.can_be_captured = true, .supports_masking = true}), options_(options) {}
 
   std::string_view class_name() const override { return "UnitNormalization"; }
 

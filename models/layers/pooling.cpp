@@ -1,8 +1,11 @@
 #include "lockstep/models/layers/pooling.h"
 
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/comparison.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/pooling/pool2d.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/window/window2d.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
@@ -150,7 +153,8 @@ class Pooling1DImpl final : public LayerImpl {
 class GlobalPooling1DImpl final : public LayerImpl {
  public:
   GlobalPooling1DImpl(const char* class_name, Op op, const GlobalPooling1DOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}),
+      : LayerImpl(options.name,
+                  {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = op == average_pool2d}),
         class_name_(class_name),
         op_(op),
         keepdims_(options.keepdims) {}
@@ -163,17 +167,25 @@ class GlobalPooling1DImpl final : public LayerImpl {
     return keepdims_ ? Shape{1, sequence[1]} : Shape{sequence[1]};
   }
 
-  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const Tensor& x = inputs[0];
+    if (const Tensor mask = call.mask(0); mask.defined()) return masked_mean(x, expand_dims(mask, -1));
     const Tensor y = squeeze(op_(as_images(x), {.window = {1, x.dim(1)}, .strides = Size2d{1, 1}}), {1});
     return keepdims_ ? y : squeeze(y, {1});
   }
+
+  Tensor compute_mask(std::span<const Tensor>, std::span<const Tensor>) const override { return {}; }
 
   void describe(LayerConfig& config) const override {
     write_options(config, list, GlobalPooling1DOptions{.keepdims = keepdims_});
   }
 
  private:
+  Tensor masked_mean(const Tensor& x, const Tensor& mask) const {
+    const Tensor steps = sum(cast(mask, x.dtype()), {1}, keepdims_);
+    return sum(where(mask, x, 0), {1}, keepdims_) / maximum(steps, 1);
+  }
+
   const char* class_name_;
   Op op_;
   bool keepdims_;

@@ -145,7 +145,8 @@ def masked():
     g = layers.LSTM(10, return_sequences=True, zero_output_for_mask=True)(masked)
     h = layers.SimpleRNN(4, go_backwards=True)(layers.Maximum()([f, g]))
     both = layers.Concatenate(axis=1)([masked, sequence])
-    return keras.Model(sequence, layers.Dense(3)(layers.Concatenate()([h, layers.GRU(4)(both)])))
+    mean = layers.GlobalAveragePooling1D()(layers.Masking()(both))
+    return keras.Model(sequence, layers.Dense(3)(layers.Concatenate()([h, layers.GRU(4)(both), mean])))
 
 
 def pools():

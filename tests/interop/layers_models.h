@@ -187,7 +187,8 @@ inline Model masked_model() {
   const Symbol g = LSTM({.units = 10, .return_sequences = true, .zero_output_for_mask = true})(masked);
   const Symbol h = SimpleRNN({.units = 4, .go_backwards = true})(Maximum()({f, g}));
   const Symbol both = Concatenate({.axis = 1})({masked, sequence});
-  return {sequence, Dense({.units = 3})(Concatenate()({h, GRU({.units = 4})(both)}))};
+  const Symbol mean = GlobalAveragePooling1D()(Masking()(both));
+  return {sequence, Dense({.units = 3})(Concatenate()({h, GRU({.units = 4})(both), mean}))};
 }
 
 inline Model activation_layers_model() {

@@ -4,6 +4,7 @@
 #include <support/tensors.h>
 
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/graph/attention_call.h>
 #include <lockstep/models/graph/network.h>
@@ -20,6 +21,7 @@
 #include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/masking.h>
 #include <lockstep/models/layers/merge.h>
+#include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/simple_rnn.h>
 #include <lockstep/models/layers/time_distributed.h>
 
@@ -179,6 +181,20 @@ TEST(Masks, AWarningNamesALayerThatDropsThem) {
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               HasSubstr("layer 'window' (Conv1D) does not support the mask of its input"));
   EXPECT_FALSE(mask_after(network, sequence({true, true, false, true, false})).defined());
+}
+
+TEST(Masks, AMeanOverTimeLeavesOutMaskedSteps) {
+  expect_skipped_steps([](const Symbol& x) { return GlobalAveragePooling1D()(x); });
+  const Network network = masked_network(3, 2, [](const Symbol& x) { return GlobalAveragePooling1D()(x); });
+  EXPECT_THAT(network(Tensor::zeros({1, 3, 2}), Mode::inference).to_vector<float>(), ElementsAre(0, 0));
+}
+
+TEST(Masks, SoftmaxGivesMaskedElementsNothing) {
+  const Softmax layer;
+  const Tensor x = Tensor::from(std::vector<float>{1, 2, 1, 5, 5, 5}, {2, 3});
+  const Tensor mask = not_equal(Tensor::from(std::vector<float>{1, 0, 1, 0, 0, 0}, {2, 3}), 0);
+  const Tensor y = layer.impl().call(std::span(&x, 1), {.masks = std::span(&mask, 1)});
+  EXPECT_THAT(y.to_vector<float>(), ElementsAre(0.5, 0, 0.5, 0, 0, 0));
 }
 
 TEST(Masks, BatchNormalizationDoesNotTrainOnThem) {
