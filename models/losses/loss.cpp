@@ -2,6 +2,7 @@
 
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/losses/cross_entropy.h>
 #include <lockstep/kernels/reduction/reduction.h>
@@ -20,15 +21,26 @@ Tensor as_rows(const Tensor& x) {
   return reshape(x, {x.dim(-1) == 0 ? 0 : x.elements() / x.dim(-1), x.dim(-1)});
 }
 
-Loss::Function sparse_categorical(bool from_logits) {
-  return [from_logits](const Tensor& y_true, const Tensor& y_pred) {
+/// The cross-entropy of each row of logits, 0 where the label is `ignored`, scaled to the mean over the other rows.
+Tensor without_class(int ignored, const Tensor& rows, const Tensor& labels) {
+  const Tensor wide = labels.dtype() == DType::u8 ? cast(labels, DType::i64) : labels;  // u8 does not hold -1
+  const Tensor counts = not_equal(wide, ignored);
+  const Tensor losses = where(counts, sparse_softmax_cross_entropy(rows, where(counts, wide, 0.0)), 0.0);
+  const Tensor counted = sum(cast(counts, DType::f32));
+  return losses * (static_cast<double>(rows.dim(0)) / maximum(counted, 1.0));
+}
+
+Loss::Function sparse_categorical(const SparseCrossentropyOptions& options) {
+  return [options](const Tensor& y_true, const Tensor& y_pred) {
     require(y_pred.rank() >= 2, "sparse_categorical_crossentropy takes predictions (n, ..., classes), got {}", y_pred);
-    const Tensor logits = from_logits ? y_pred : logits_of("softmax", y_pred);
+    const Tensor logits = options.from_logits ? y_pred : logits_of("softmax", y_pred);
     const Tensor rows = as_rows(logits.defined() ? logits : safe_log(y_pred));
-    if (y_pred.rank() == 2) return sparse_softmax_cross_entropy(rows, y_true);
+    if (y_pred.rank() == 2 && !options.ignore_class) return sparse_softmax_cross_entropy(rows, y_true);
     require(y_true.defined() && y_true.elements() == rows.dim(0),
             "sparse_categorical_crossentropy takes a label for each row of classes, got {} for {}", y_true, y_pred);
-    const Tensor by_row = sparse_softmax_cross_entropy(rows, reshape(y_true, {rows.dim(0)}));
+    const Tensor labels = reshape(y_true, {rows.dim(0)});
+    const Tensor by_row = options.ignore_class ? without_class(*options.ignore_class, rows, labels)
+                                               : sparse_softmax_cross_entropy(rows, labels);
     return mean_by_example(reshape(by_row, Shape(std::span(y_pred.shape().begin(), y_pred.shape().end() - 1))));
   };
 }
@@ -71,6 +83,7 @@ Loss::Function binary(const CrossentropyOptions& options) {
 
 void list(OptionVisitor& visitor, SparseCrossentropyOptions& options) {
   visitor.option("from_logits", options.from_logits);
+  visitor.option("ignore_class", options.ignore_class);
 }
 
 void list(OptionVisitor& visitor, CrossentropyOptions& options) {
@@ -87,7 +100,7 @@ Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred) const {
 }
 
 SparseCategoricalCrossentropy::SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options)
-    : Loss("sparse_categorical_crossentropy", sparse_categorical(options.from_logits),
+    : Loss("sparse_categorical_crossentropy", sparse_categorical(options),
            config_of("SparseCategoricalCrossentropy", list, options)) {}
 
 CategoricalCrossentropy::CategoricalCrossentropy(const CrossentropyOptions& options)

@@ -43,6 +43,10 @@ class Loss {
 struct SparseCrossentropyOptions {
   /// Predictions are logits, not probabilities.
   bool from_logits = false;
+  /// A label, in or outside the classes, that is left out: its loss is 0, and the losses of the other labels are scaled
+  /// so that the mean over all labels of the replica's rows is the mean over these. As in Keras over TensorFlow's
+  /// MirroredStrategy, each replica counts its own labels.
+  std::optional<int> ignore_class{};
 };
 
 /// CategoricalCrossentropy's and BinaryCrossentropy's options.

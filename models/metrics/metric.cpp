@@ -3,6 +3,8 @@
 #include <numeric>
 #include <set>
 
+#include <nlohmann/json.hpp>
+
 #include <lockstep/models/losses/by_example.h>
 #include <lockstep/models/metrics/rows.h>
 #include <lockstep/runtime/autograd/tape.h>
@@ -16,12 +18,13 @@ std::vector<double> weights_of(const Tensor& sample_weight, std::int64_t rows) {
   return sample_weight.to_vector<double>();
 }
 
-/// The config of Keras' metric that is the mean of a loss; empty where Keras has none.
+/// The config of Keras' metric that is the mean of a loss; empty where Keras has none. Its metric with
+/// ignore_class is another mean.
 std::optional<ObjectConfig> metric_config(const Loss& loss) {
   static const std::set<std::string> only_losses{"BinaryFocalCrossentropy", "CategoricalFocalCrossentropy", "Dice",
                                                  "Huber", "Tversky"};
   std::optional<ObjectConfig> config = loss.config();
-  if (!config || only_losses.contains(config->class_name)) return {};
+  if (!config || only_losses.contains(config->class_name) || config->options->contains("ignore_class")) return {};
   if (config->class_name == "LogCosh") config->class_name = "LogCoshError";
   return config;
 }

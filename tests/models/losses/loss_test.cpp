@@ -209,6 +209,50 @@ std::vector<double> categorical_reference(const std::vector<double>& predictions
   return losses;
 }
 
+/// The rows of sparse_reference, without those of the labels 2, times 6 rows / 4 counted ones.
+std::vector<double> reference_without_2(const std::vector<double>& predictions, bool from_logits) {
+  std::vector<double> losses = sparse_reference(predictions, from_logits);
+  for (std::size_t row = 0; row < labels.size(); ++row) losses[row] *= labels[row] == 2 ? 0 : 6.0 / 4;
+  return losses;
+}
+
+TEST(IgnoreClass, LeavesItsRowsOutOfTheMeanAndTheGradient) {
+  for (const bool from_logits : {false, true}) {
+    const SparseCategoricalCrossentropy loss{{.from_logits = from_logits, .ignore_class = 2}};
+    const Tensor y = Tensor::from(labels, {rows});
+    const Tensor x = test::random_tensor({rows, classes}, 1, -0.5, 0.5);
+    test::check_gradients([&](std::span<const Tensor> p) { return loss(y, p[0]); },
+                          [&](const Rows& p) { return reference_without_2(p[0], from_logits); },
+                          {from_logits ? x : softmax(x)}, {.length = classes});
+  }
+}
+
+TEST(IgnoreClass, MayBeOutsideTheClasses) {
+  const Tensor logits = test::random_tensor({rows, classes}, 1);
+  const std::vector<double> each = reference_without_2(logits.to_vector<double>(), true);
+  const auto check = [&](int ignored, const Tensor& y) {
+    const SparseCategoricalCrossentropy loss{{.from_logits = true, .ignore_class = ignored}};
+    test::expect_close(loss(y, logits), each, classes);
+    test::expect_close(loss(y.view({2, 3, 1}), logits.view({2, 3, classes})),
+                       {(each[0] + each[1] + each[2]) / 3, (each[3] + each[4] + each[5]) / 3}, classes);
+  };
+  check(-1, Tensor::from(std::vector<std::int32_t>{0, 4, -1, -1, 1, 3}, {rows, 1}));
+  check(255, Tensor::from(std::vector<std::uint8_t>{0, 4, 255, 255, 1, 3}, {rows}));
+}
+
+TEST(IgnoreClass, OfAllRowsIsZeroAndKeepsOtherLabelsToTheClasses) {
+  const SparseCategoricalCrossentropy loss{{.from_logits = true, .ignore_class = -1}};
+  const Tensor logits = test::random_tensor({2, classes}, 1);
+  test::expect_close(loss(Tensor::full({2}, -1, DType::i64), logits), {0, 0});
+  EXPECT_EQ(loss(Tensor::zeros({0}, DType::i64), Tensor::zeros({0, classes})).shape(), Shape{0});
+  // u8 does not hold -1.
+  test::expect_close(
+      loss(Tensor::zeros({2}, DType::u8), logits),
+      SparseCategoricalCrossentropy({.from_logits = true})(Tensor::zeros({2}, DType::u8), logits).to_vector<double>());
+  EXPECT_THROW(loss(Tensor::full({2}, -2, DType::i64), logits), InvalidArgument);
+  EXPECT_THROW(loss(Tensor::zeros({2}), logits), InvalidArgument);
+}
+
 class CategoricalCrossentropyFrom : public testing::TestWithParam<bool> {
  protected:
   const bool from_logits_ = GetParam();

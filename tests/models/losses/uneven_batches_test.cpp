@@ -18,6 +18,7 @@ constexpr std::int64_t rows = 7;
 
 struct Case {
   Loss loss;
+  bool takes_labels = false;
 };
 
 /// Makes GoogleTest print a parameter.
@@ -31,8 +32,14 @@ Model make_model(const Strategy& strategy) {
 }
 
 struct Rows {
+  explicit Rows(bool with_labels) {
+    const Tensor one_hot =
+        Tensor::from(std::vector<float>{1, 0, 0, 0, 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 0, 1, 0}, {rows, 3});
+    y = with_labels ? Tensor::from(std::vector<std::int64_t>{0, 2, 1, 0, 2, 2, 1}, {rows}) : one_hot;
+  }
+
   Tensor x = test::random_tensor({rows, 5}, 1);
-  Tensor y = Tensor::from(std::vector<float>{1, 0, 0, 0, 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 0, 1, 0}, {rows, 3});
+  Tensor y;
   Tensor weight = Tensor::from(std::vector<float>{1, 0.5F, 2, 0, 1, 1.5F, 3}, {rows});
 };
 
@@ -53,7 +60,7 @@ Tensor mean_over_shares(const Loss& loss, const Model& model, const Rows& data, 
 
 TEST_P(LossesOn, AreTheMeanOverTheGlobalBatch) {
   const auto& [replicas, of] = GetParam();
-  const Rows data;
+  const Rows data(of.takes_labels);
   const Model reference = make_model(get_strategy());
   const auto before = test::weights_of(reference);
   GradientTape tape;
@@ -72,17 +79,17 @@ TEST_P(LossesOn, AreTheMeanOverTheGlobalBatch) {
       EXPECT_NEAR(weights[i][k], after[i][k], test::tolerance(DType::f32, rows, 1)) << i << ": " << k;
 }
 
-INSTANTIATE_TEST_SUITE_P(Replicas, LossesOn,
-                         testing::Combine(testing::Values(1, 3),
-                                          testing::Values(Case{BinaryFocalCrossentropy()},
-                                                          Case{CategoricalFocalCrossentropy()},
-                                                          Case{CategoricalFocalCrossentropy({.alpha = {0.5, 2, 1}})},
-                                                          Case{Hinge()}, Case{SquaredHinge()}, Case{CategoricalHinge()},
-                                                          Case{Dice()}, Case{Dice({.axis = {1}})}, Case{Tversky()})),
-                         [](const auto& info) {
-                           return fmt::format("{}{}On{}", std::get<1>(info.param).loss.name(), info.index,
-                                              std::get<0>(info.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Replicas, LossesOn,
+    testing::Combine(testing::Values(1, 3),
+                     testing::Values(Case{BinaryFocalCrossentropy()}, Case{CategoricalFocalCrossentropy()},
+                                     Case{CategoricalFocalCrossentropy({.alpha = {0.5, 2, 1}})}, Case{Hinge()},
+                                     Case{SquaredHinge()}, Case{CategoricalHinge()}, Case{Dice()},
+                                     Case{Dice({.axis = {1}})}, Case{Tversky()},
+                                     Case{SparseCategoricalCrossentropy({.ignore_class = 2}), true})),
+    [](const auto& info) {
+      return fmt::format("{}{}On{}", std::get<1>(info.param).loss.name(), info.index, std::get<0>(info.param));
+    });
 
 }  // namespace
 }  // namespace lockstep

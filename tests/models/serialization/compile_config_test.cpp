@@ -51,6 +51,7 @@ TEST_P(CompileConfigs, StayTheSame) {
                                  Dice({.axis = {1, 2}}),
                                  Dice(),
                                  Tversky({.alpha = 0.25, .beta = 0.75, .axis = {1}}),
+                                 SparseCategoricalCrossentropy({.ignore_class = 255}),
                                  BinaryFocalCrossentropy({.apply_class_balancing = true, .gamma = 3}),
                                  CategoricalFocalCrossentropy({.alpha = {0.25, 0.5}, .label_smoothing = 0.125})};
   std::vector<Metric> metrics{Accuracy(),
@@ -252,6 +253,10 @@ TEST(CompileConfig, SaysWhatIsWrong) {
                read(keras_2(sgd, R"({"class_name": "Dice", "config": {"axis": [0.5]}})")));
   EXPECT_ERROR(InputError, "the loss BinaryCrossentropy: axis cannot be 1; it must be -1",
                read(keras_2(sgd, R"({"class_name": "BinaryCrossentropy", "config": {"axis": 1}})")));
+  EXPECT_ERROR(InputError,
+               "the metric SparseCategoricalCrossentropy cannot have an ignore_class; it averages over all labels",
+               read(keras_2(sgd, R"("mse")",
+                            R"([{"class_name": "SparseCategoricalCrossentropy", "config": {"ignore_class": 2}}])")));
   EXPECT_ERROR(InputError, "the loss MeanSquaredError: reduction cannot be \"sum\"; it must be \"sum_over_batch_size\"",
                read(keras_2(sgd, R"({"class_name": "MeanSquaredError", "config": {"reduction": "sum"}})")));
   EXPECT_ERROR(InputError, "the metric 'F1Score' is none of Keras'",
