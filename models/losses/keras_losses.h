@@ -21,6 +21,7 @@ inline constexpr std::tuple keras_losses{
     keras_class<LogCosh>("logcosh"),
     keras_class<Poisson>("poisson"),
     keras_class<KLDivergence>("kldivergence", "kld", "kullbackleiblerdivergence"),
+    keras_class<CosineSimilarity>("cosinesimilarity"),
     keras_class<Hinge>("hinge"),
     keras_class<SquaredHinge>("squaredhinge"),
     keras_class<CategoricalHinge>("categoricalhinge"),

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/losses/by_example.h>
 
 namespace lockstep {
@@ -34,6 +35,23 @@ Tensor in_unit_interval(const Tensor& x) {
   const Tensor low = maximum(x, keras_epsilon);
   return low - relu(low - 1.0);
 }
+
+/// x divided by its length along `axis`. The length is clipped before its root is taken, since the root has no gradient
+/// at 0.
+Tensor normalized(const Tensor& x, int axis) {
+  return x * rsqrt(maximum(sum(square(x), {axis}, true), keras_epsilon * keras_epsilon));
+}
+
+Loss::Function cosine_similarity(int axis) {
+  return [axis](const Tensor& y_true, const Tensor& y_pred) {
+    require(axis != 0 && axis != -y_pred.rank(), "cosine_similarity takes predictions (n, ...) with an axis {}, got {}",
+            axis, y_pred);
+    const Tensor y = targets_like("cosine_similarity", y_true, y_pred);
+    return mean_by_example(-sum(normalized(y, axis) * normalized(y_pred, axis), {axis}));
+  };
+}
+
+void list_axis(OptionVisitor& visitor, int& axis) { visitor.option("axis", axis); }
 
 void list(OptionVisitor& visitor, double& delta) { visitor.option("delta", delta); }
 
@@ -88,5 +106,12 @@ KLDivergence::KLDivergence()
             return mean_by_example(by_element) * static_cast<double>(y_pred.dim(-1));
           },
           ObjectConfig{"KLDivergence"}) {}
+
+CosineSimilarity::CosineSimilarity(int axis)
+    : Loss("cosine_similarity", cosine_similarity(axis), config_of("CosineSimilarity", list_axis, axis)) {}
+
+CosineSimilarity CosineSimilarity::from_config(OptionVisitor& visitor) {
+  return CosineSimilarity(read_options(visitor, list_axis, -1));  // Keras' files do not store axis
+}
 
 }  // namespace lockstep

@@ -2,8 +2,9 @@
 
 #include <lockstep/models/losses/loss.h>
 
-// Losses of predictions p (n, ...) and targets y with the same number of elements. Except for KLDivergence, an
-// example's loss is the mean of the formula over its elements. The formulas and the epsilon of 1e-7 are Keras'.
+// Losses of predictions p (n, ...) and targets y with the same number of elements. Except for KLDivergence and
+// CosineSimilarity, an example's loss is the mean of the formula over its elements. The formulas and the epsilon of
+// 1e-7 are Keras'.
 
 namespace lockstep {
 
@@ -42,6 +43,14 @@ struct Poisson : Loss {
 /// Targets and predictions are (n, ..., k).
 struct KLDivergence : Loss {
   KLDivergence();
+};
+/// -cos of the angle between y and p along `axis`: the negative sum of y p / (max(|y|, epsilon) max(|p|, epsilon)); the
+/// mean if there are several. A call throws InvalidArgument for the axis of the examples and for one that the
+/// predictions do not have.
+struct CosineSimilarity : Loss {
+  explicit CosineSimilarity(int axis = -1);
+  /// Makes the loss from the options in a file.
+  static CosineSimilarity from_config(OptionVisitor& visitor);
 };
 
 }  // namespace lockstep

@@ -5,6 +5,7 @@
 #include <lockstep/models/config/keras_class.h>
 #include <lockstep/models/metrics/accuracy.h>
 #include <lockstep/models/metrics/confusion.h>
+#include <lockstep/models/metrics/regression.h>
 
 namespace lockstep {
 
@@ -17,6 +18,9 @@ inline constexpr std::tuple keras_metrics{keras_class<Accuracy>("accuracy", "acc
                                           keras_class<SparseTopKCategoricalAccuracy>("sparsetopkcategoricalaccuracy"),
                                           keras_class<Precision>("precision"),
                                           keras_class<Recall>("recall"),
-                                          keras_class<AUC>("auc")};
+                                          keras_class<AUC>("auc"),
+                                          keras_class<RootMeanSquaredError>("rootmeansquarederror"),
+                                          keras_class<CosineSimilarityMetric>("cosinesimilarity"),
+                                          keras_class<R2Score>("r2score")};
 
 }  // namespace lockstep

@@ -18,11 +18,11 @@ std::vector<double> weights_of(const Tensor& sample_weight, std::int64_t rows) {
   return sample_weight.to_vector<double>();
 }
 
-/// The config of Keras' metric that is the mean of a loss; empty where Keras has none. Its metric with
-/// ignore_class is another mean.
+/// The config of Keras' metric that is the mean of a loss; empty where Keras has none. Its CosineSimilarity has the
+/// opposite sign, and its metric with ignore_class another mean.
 std::optional<ObjectConfig> metric_config(const Loss& loss) {
-  static const std::set<std::string> only_losses{"BinaryFocalCrossentropy", "CategoricalFocalCrossentropy", "Dice",
-                                                 "Huber", "Tversky"};
+  static const std::set<std::string> only_losses{
+      "BinaryFocalCrossentropy", "CategoricalFocalCrossentropy", "CosineSimilarity", "Dice", "Huber", "Tversky"};
   std::optional<ObjectConfig> config = loss.config();
   if (!config || only_losses.contains(config->class_name) || config->options->contains("ignore_class")) return {};
   if (config->class_name == "LogCosh") config->class_name = "LogCoshError";

@@ -230,6 +230,12 @@ Rows loss_rows() {
       misuse<InvalidArgument>("AUC", "one threshold", {"AUC", "got 1"}, [] { AUC({.num_thresholds = 1}); }),
       misuse<InvalidArgument>("SparseTopKCategoricalAccuracy", "a k of 0", {"got 0"},
                               [] { SparseTopKCategoricalAccuracy(0); }),
+      misuse<InvalidArgument>("R2Score", "predictions without outputs", {"(n, outputs)", "f32 (3)"},
+                              [] { R2Score().update(zeros({3}), zeros({3})); }),
+      misuse<InvalidArgument>("CosineSimilarity", "the axis of the examples", {"axis 0"},
+                              [] {
+                                CosineSimilarity(0)(zeros({3, 2}), zeros({3, 2}));
+                              }),
       misuse<InvalidArgument>("CategoricalFocalCrossentropy", "alphas of other classes", {"(n, ..., 2)", "f32 (1, 3)"},
                               [] {
                                 CategoricalFocalCrossentropy({.alpha = {1, 2}})(zeros({1, 3}), zeros({1, 3}));

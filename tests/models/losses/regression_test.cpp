@@ -5,7 +5,9 @@
 #include <support/gradient_check.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/losses/regression.h>
+#include <lockstep/runtime/autograd/tape.h>
 
 namespace lockstep {
 namespace {
@@ -97,6 +99,62 @@ TEST(RegressionLosses, KeepsToEpsilonWhereTheFormulaEnds) {
 TEST(RegressionLosses, LogCoshOfLargeErrorsDoesNotOverflow) {
   EXPECT_FLOAT_EQ(LogCosh()(Tensor::zeros({1, 1}), Tensor::full({1, 1}, -1000)).item<float>(),
                   static_cast<float>(1000 - std::log(2.0)));
+}
+
+/// -cos of the angle between y and p along the axis of `width`, whose elements are `stride` apart; by group.
+std::vector<double> cosines(const std::vector<double>& y, const std::vector<double>& p, std::size_t stride) {
+  std::vector<double> result;
+  for (std::size_t first = 0; first < y.size(); first += stride * width)
+    for (std::size_t at = first; at < first + stride; ++at) {
+      double both = 0;
+      double yy = 0;
+      double pp = 0;
+      for (std::size_t i = at; i < at + stride * width; i += stride) {
+        both += y[i] * p[i];
+        yy += y[i] * y[i];
+        pp += p[i] * p[i];
+      }
+      result.push_back(-both / std::sqrt(yy * pp));
+    }
+  return result;
+}
+
+TEST(CosineSimilarity, IsTheFormulaWithItsGradient) {
+  const Tensor y = test::random_tensor({rows, width}, 1, -2, 2);
+  test::check_gradients([&](std::span<const Tensor> x) { return CosineSimilarity()(y, x[0]); },
+                        [&](const Rows& x) { return cosines(y.to_vector<double>(), x[0], 1); },
+                        {test::random_tensor({rows, width}, 2, -2, 2)}, {.length = width, .magnitude = 4});
+}
+
+TEST(CosineSimilarity, AlongAnotherAxisIsTheMeanOverTheRest) {
+  const Tensor y = test::random_tensor({rows, width, 3}, 1, -2, 2);
+  const auto formula = [&](const Rows& x) {
+    const std::vector<double> each = cosines(y.to_vector<double>(), x[0], 3);
+    std::vector<double> losses;
+    for (std::size_t i = 0; i < each.size(); i += 3) losses.push_back((each[i] + each[i + 1] + each[i + 2]) / 3);
+    return losses;
+  };
+  for (const int axis : {1, -2})
+    test::check_gradients([&](std::span<const Tensor> x) { return CosineSimilarity(axis)(y, x[0]); }, formula,
+                          {test::random_tensor({rows, width, 3}, 2, -2, 2)}, {.length = width * 3, .magnitude = 4});
+}
+
+TEST(CosineSimilarity, OfZerosIsZeroWithAGradient) {
+  const Tensor y = Tensor::from(std::vector<float>{3, 4}, {1, 2});
+  const Tensor zero = Tensor::zeros({1, 2});
+  GradientTape tape;
+  tape.watch(zero);
+  const Tensor loss = CosineSimilarity()(y, zero);
+  EXPECT_EQ(loss.item<float>(), 0);
+  test::expect_close(tape.gradient(sum(loss), std::span(&zero, 1))[0], {-0.6e7, -0.8e7});
+}
+
+TEST(CosineSimilarity, RefusesTheAxisOfTheExamples) {
+  for (const int axis : {0, -2})
+    EXPECT_ERROR(InvalidArgument, "cosine_similarity takes predictions (n, ...) with an axis",
+                 CosineSimilarity{axis}(Tensor::zeros({3, 2}), Tensor::zeros({3, 2})));
+  EXPECT_THROW(CosineSimilarity()(Tensor::zeros({3}), Tensor::zeros({3})), InvalidArgument);
+  EXPECT_THROW(CosineSimilarity(2)(Tensor::zeros({3, 2}), Tensor::zeros({3, 2})), InvalidArgument);
 }
 
 TEST(RegressionLosses, HuberNeedsADelta) { EXPECT_THROW(Huber(0), InvalidArgument); }

@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values(Case{BinaryFocalCrossentropy()}, Case{CategoricalFocalCrossentropy()},
                                      Case{CategoricalFocalCrossentropy({.alpha = {0.5, 2, 1}})}, Case{Hinge()},
                                      Case{SquaredHinge()}, Case{CategoricalHinge()}, Case{Dice()},
-                                     Case{Dice({.axis = {1}})}, Case{Tversky()},
+                                     Case{Dice({.axis = {1}})}, Case{Tversky()}, Case{CosineSimilarity()},
                                      Case{SparseCategoricalCrossentropy({.ignore_class = 2}), true})),
     [](const auto& info) {
       return fmt::format("{}{}On{}", std::get<1>(info.param).loss.name(), info.index, std::get<0>(info.param));

@@ -4,6 +4,7 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
+#include <lockstep/models/metrics/keras_metrics.h>
 #include <lockstep/models/metrics/metric_tracker.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
@@ -106,6 +107,23 @@ TEST_P(TrackerOn, SumCountsEveryReplica) {
   MetricTracker sum(Sum(), strategy_);
   strategy_.run([&] { sum.update_state({}, floats({1})); });
   EXPECT_EQ(sum.result(), GetParam());
+}
+
+TEST_P(TrackerOn, SumsOfEveryMetricAreThoseOfOneDevice) {
+  const Tensor y = Tensor::from(std::vector<float>{1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 0, 1}, {7, 2});
+  const Tensor predictions = test::random_tensor({7, 2}, 1, 0.2, 1);
+  const Tensor weights = floats({1, 0.5F, 2, 0, 1, 1.5F, 3});
+  for (const Metric& metric : std::initializer_list<Metric>{
+
+           R2Score(), RootMeanSquaredError(), CosineSimilarityMetric()}) {
+    MetricTracker tracker(metric, strategy_);
+    const Dataset data = Dataset::from_tensors(predictions, y, weights);
+    for (const DistributedBatch& batch : strategy_.distribute(data.batch(4)).epoch())
+      strategy_.run([&](const Batch& own) { tracker.update_state(own.y(), own.x(), own.sample_weight()); }, batch);
+    const double whole = metric.result(metric.update(y, predictions, weights));
+    EXPECT_NE(whole, 0) << metric.name();
+    EXPECT_NEAR(tracker.result(), whole, 1e-12) << metric.name();
+  }
 }
 
 TEST_P(TrackerOn, IsReadOutsideReplicas) {

@@ -45,6 +45,7 @@ TEST_P(CompileConfigs, StayTheSame) {
                                  LogCosh(),
                                  Poisson(),
                                  KLDivergence(),
+                                 CosineSimilarity(-2),
                                  Hinge(),
                                  SquaredHinge(),
                                  CategoricalHinge(),
@@ -66,7 +67,10 @@ TEST_P(CompileConfigs, StayTheSame) {
                                    .thresholds = {0.25, 0.5, 0.875},
                                    .curve = AUCCurve::pr,
                                    .from_logits = true,
-                                   .name = "area"})};
+                                   .name = "area"}),
+                              RootMeanSquaredError(),
+                              CosineSimilarityMetric(1),
+                              R2Score({.class_aggregation = R2Aggregation::variance_weighted_average})};
   for (const Loss& loss : losses)
     if (const MeanMetricWrapper metric(loss); metric.config()) metrics.push_back(metric);
   for (const Loss& loss : losses) {

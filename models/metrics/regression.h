@@ -1,0 +1,46 @@
+#pragma once
+
+#include <lockstep/models/metrics/metric.h>
+#include <lockstep/runtime/core/defaults.h>
+
+// Metrics of predictions p and targets y with the same number of elements. The formulas are Keras'.
+
+namespace lockstep {
+
+/// The root of the weighted mean over the examples of the mean over an example's elements of (y - p)^2.
+struct RootMeanSquaredError : Metric {
+  RootMeanSquaredError();
+};
+/// Keras' metric CosineSimilarity: the weighted mean of the cosines, whose negatives are the loss CosineSimilarity.
+struct CosineSimilarityMetric : MeanMetricWrapper {
+  /// Named "cosine_similarity". `axis` as for the loss.
+  explicit CosineSimilarityMetric(int axis = -1);
+  /// Makes the metric from the options in a file.
+  static CosineSimilarityMetric from_config(OptionVisitor& visitor);
+};
+
+/// How R2Score joins the scores of several outputs: by their mean, or by their mean weighted by the targets' variances.
+/// Keras' third way, None, gives a value for each output, while a metric here has one; it is read from files as
+/// uniform_average.
+enum class R2Aggregation { uniform_average, variance_weighted_average };
+
+/// R2Score's options, by Keras' names.
+struct R2ScoreOptions {
+  R2Aggregation class_aggregation = R2Aggregation::uniform_average;
+  /// Number of independent variables p for the adjusted score 1 - (1 - score) (n - 1) / (n - p - 1), where n is the
+  /// number of targets, those of all outputs together. The plain score for 0 and where n - p - 1 is not above 0.
+  int num_regressors = 0;
+};
+
+/// The coefficient of determination of each output of y and p (n, outputs): 1 - sum (y - p)^2 / sum (y - mean of y)^2.
+/// Where the divisor is 0, as for equal targets, it is 0, or NaN if the dividend is 0, too.
+struct R2Score : Metric {
+  /// Named "r2_score". Throws InvalidArgument for num_regressors below 0.
+  explicit R2Score(const R2ScoreOptions& options = {});
+  /// Lets `R2Score({})` mean the defaults.
+  explicit R2Score(Defaults) : R2Score() {}
+  /// Makes the metric from the options in a file.
+  static R2Score from_config(OptionVisitor& visitor);
+};
+
+}  // namespace lockstep
