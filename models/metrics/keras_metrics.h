@@ -5,6 +5,7 @@
 #include <lockstep/models/config/keras_class.h>
 #include <lockstep/models/metrics/accuracy.h>
 #include <lockstep/models/metrics/confusion.h>
+#include <lockstep/models/metrics/f_score.h>
 #include <lockstep/models/metrics/regression.h>
 
 namespace lockstep {
@@ -19,6 +20,8 @@ inline constexpr std::tuple keras_metrics{keras_class<Accuracy>("accuracy", "acc
                                           keras_class<Precision>("precision"),
                                           keras_class<Recall>("recall"),
                                           keras_class<AUC>("auc"),
+                                          keras_class<F1Score>("f1score"),
+                                          keras_class<FBetaScore>("fbetascore"),
                                           keras_class<RootMeanSquaredError>("rootmeansquarederror"),
                                           keras_class<CosineSimilarityMetric>("cosinesimilarity"),
                                           keras_class<R2Score>("r2score")};

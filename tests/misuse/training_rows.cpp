@@ -230,6 +230,10 @@ Rows loss_rows() {
       misuse<InvalidArgument>("AUC", "one threshold", {"AUC", "got 1"}, [] { AUC({.num_thresholds = 1}); }),
       misuse<InvalidArgument>("SparseTopKCategoricalAccuracy", "a k of 0", {"got 0"},
                               [] { SparseTopKCategoricalAccuracy(0); }),
+      misuse<InvalidArgument>("F1Score", "several classes without an average", {"2 classes", "macro"},
+                              [] {
+                                F1Score().update(zeros({3, 2}), zeros({3, 2}));
+                              }),
       misuse<InvalidArgument>("R2Score", "predictions without outputs", {"(n, outputs)", "f32 (3)"},
                               [] { R2Score().update(zeros({3}), zeros({3})); }),
       misuse<InvalidArgument>("CosineSimilarity", "the axis of the examples", {"axis 0"},

@@ -1069,9 +1069,9 @@ class TrainedModel(Case):
 
     def test_a_file_with_an_unknown_metric_is_used_without_it(self):
         model = self.train("model.keras")
-        unknown = self.compiled_otherwise(model, metrics=[{"class_name": "F1Score", "config": {}}, "mae"])
+        unknown = self.compiled_otherwise(model, metrics=[{"class_name": "PearsonCorrelation", "config": {}}, "mae"])
         done = self.succeed("evaluate", "--model", unknown, *self.DATA, "--json")
-        self.assertEqual(done.stderr.count("the metric 'F1Score' is none of Keras' that this project has"), 1, done.stderr)
+        self.assertEqual(done.stderr.count("the metric 'PearsonCorrelation' is none of Keras' that this project has"), 1, done.stderr)
         self.assertIn("mae", json.loads(done.stdout.splitlines()[-1]))
         self.succeed("train", "--model", unknown, "--data", "synthetic:8")
         self.succeed("convert", unknown, self.path / "out.h5")

@@ -68,6 +68,9 @@ TEST_P(CompileConfigs, StayTheSame) {
                                    .curve = AUCCurve::pr,
                                    .from_logits = true,
                                    .name = "area"}),
+                              F1Score({.average = FScoreAverage::macro, .threshold = 0.25}),
+                              F1Score(),
+                              FBetaScore({.average = FScoreAverage::micro, .beta = 2}),
                               RootMeanSquaredError(),
                               CosineSimilarityMetric(1),
                               R2Score({.class_aggregation = R2Aggregation::variance_weighted_average})};
@@ -206,7 +209,7 @@ TEST(CompileConfig, NamesAnOptimizerAsCompileTakesIt) {
 
 TEST(CompileConfig, IsReadWithoutWhatIsUnknown) {
   const Json config = keras_2(R"({"class_name": "ScheduleFreeAdamW", "config": {}})", R"("mse")",
-                              R"([{"class_name": "F1Score", "config": {}}, "mae"])");
+                              R"([{"class_name": "PearsonCorrelation", "config": {}}, "mae"])");
   std::vector<std::string> problems;
   const CompileReading reading{.optimizer = Adam(),
                                .on_unknown_metric = [&](const std::string& problem) { problems.push_back(problem); }};
@@ -214,7 +217,7 @@ TEST(CompileConfig, IsReadWithoutWhatIsUnknown) {
   EXPECT_EQ(compiled.optimizer.config().rule.class_name, "Adam");
   ASSERT_EQ(compiled.outputs.at(0).metrics.size(), 1U);
   EXPECT_EQ(compiled.outputs.at(0).metrics[0].name(), "mae");
-  EXPECT_THAT(problems, testing::ElementsAre(testing::HasSubstr("the metric 'F1Score' is none of Keras'")));
+  EXPECT_THAT(problems, testing::ElementsAre(testing::HasSubstr("the metric 'PearsonCorrelation' is none of Keras'")));
 }
 
 TEST(CompileConfig, ReadsWhatMuonTurnsOff) {
@@ -263,8 +266,8 @@ TEST(CompileConfig, SaysWhatIsWrong) {
                             R"([{"class_name": "SparseCategoricalCrossentropy", "config": {"ignore_class": 2}}])")));
   EXPECT_ERROR(InputError, "the loss MeanSquaredError: reduction cannot be \"sum\"; it must be \"sum_over_batch_size\"",
                read(keras_2(sgd, R"({"class_name": "MeanSquaredError", "config": {"reduction": "sum"}})")));
-  EXPECT_ERROR(InputError, "the metric 'F1Score' is none of Keras'",
-               read(keras_2(sgd, R"("mse")", R"([{"class_name": "F1Score", "config": {}}])")));
+  EXPECT_ERROR(InputError, "the metric 'PearsonCorrelation' is none of Keras'",
+               read(keras_2(sgd, R"("mse")", R"([{"class_name": "PearsonCorrelation", "config": {}}])")));
   EXPECT_ERROR(InputError, "compiled with several losses; it can have one", read(keras_2(sgd, R"(["mse", "mae"])")));
   EXPECT_ERROR(InputError, "loss of 'side'; the outputs are 'end', 'start'",
                read_compile_config(keras_2(sgd, R"({"side": "mse"})"), {"end", "start"}, {}));

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <optional>
+
+#include <lockstep/models/metrics/metric.h>
+#include <lockstep/runtime/core/defaults.h>
+
+// Weighted harmonic means of precision and recall, of targets and predictions (n, classes). Without a threshold the
+// largest prediction of a row is positive, or several equal ones, unless it is 0; with one, those above it. A class has
+// the score (1 + beta^2) p r / (beta^2 p + r), with its precision p and recall r. The formulas and the epsilon of 1e-7
+// in their divisors are Keras'.
+
+namespace lockstep {
+
+/// How the scores of several classes become one. none: for predictions (n, 1) only, since a metric has one value.
+/// micro: the score of the counts of all classes together. macro: the mean of the scores. weighted: their mean weighted
+/// by the classes' positive targets.
+enum class FScoreAverage { none, micro, macro, weighted };
+
+/// FBetaScore's options, by Keras' names.
+struct FBetaScoreOptions {
+  FScoreAverage average = FScoreAverage::none;  ///< needed for several classes
+  double beta = 1;                              ///< how much recall counts in relation to precision
+  std::optional<double> threshold{};            ///< in (0, 1]
+};
+
+/// F1Score's options, by Keras' names.
+struct F1ScoreOptions {
+  FScoreAverage average = FScoreAverage::none;  ///< needed for several classes
+  std::optional<double> threshold{};            ///< in (0, 1]
+};
+
+/// The score for any beta.
+struct FBetaScore : Metric {
+  /// Named "fbeta_score". Throws InvalidArgument unless beta > 0, and for a threshold outside (0, 1].
+  explicit FBetaScore(const FBetaScoreOptions& options = {});
+  /// Lets `FBetaScore({})` mean the defaults.
+  explicit FBetaScore(Defaults) : FBetaScore() {}
+  /// Makes the metric from the options in a file.
+  static FBetaScore from_config(OptionVisitor& visitor);
+};
+/// The score for beta = 1.
+struct F1Score : Metric {
+  /// Named "f1_score". Throws InvalidArgument for a threshold outside (0, 1].
+  explicit F1Score(const F1ScoreOptions& options = {});
+  /// Lets `F1Score({})` mean the defaults.
+  explicit F1Score(Defaults) : F1Score() {}
+  /// Makes the metric from the options in a file.
+  static F1Score from_config(OptionVisitor& visitor);
+};
+
+}  // namespace lockstep
