@@ -6,6 +6,7 @@
 #include <lockstep/models/metrics/accuracy.h>
 #include <lockstep/models/metrics/confusion.h>
 #include <lockstep/models/metrics/f_score.h>
+#include <lockstep/models/metrics/iou.h>
 #include <lockstep/models/metrics/regression.h>
 
 namespace lockstep {
@@ -22,6 +23,11 @@ inline constexpr std::tuple keras_metrics{keras_class<Accuracy>("accuracy", "acc
                                           keras_class<AUC>("auc"),
                                           keras_class<F1Score>("f1score"),
                                           keras_class<FBetaScore>("fbetascore"),
+                                          keras_class<IoU>("iou"),
+                                          keras_class<BinaryIoU>("binaryiou"),
+                                          keras_class<MeanIoU>("meaniou"),
+                                          keras_class<OneHotIoU>("onehotiou"),
+                                          keras_class<OneHotMeanIoU>("onehotmeaniou"),
                                           keras_class<RootMeanSquaredError>("rootmeansquarederror"),
                                           keras_class<CosineSimilarityMetric>("cosinesimilarity"),
                                           keras_class<R2Score>("r2score")};

@@ -234,6 +234,9 @@ Rows loss_rows() {
                               [] {
                                 F1Score().update(zeros({3, 2}), zeros({3, 2}));
                               }),
+      misuse<InvalidArgument>("MeanIoU", "no classes", {"got 0"}, [] { MeanIoU({.num_classes = 0}); }),
+      misuse<InvalidArgument>("IoU", "a target that is no class", {"class 2", "2 classes"},
+                              [] { IoU({.num_classes = 2, .target_class_ids = {2}}); }),
       misuse<InvalidArgument>("R2Score", "predictions without outputs", {"(n, outputs)", "f32 (3)"},
                               [] { R2Score().update(zeros({3}), zeros({3})); }),
       misuse<InvalidArgument>("CosineSimilarity", "the axis of the examples", {"axis 0"},

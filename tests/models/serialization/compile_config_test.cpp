@@ -71,6 +71,11 @@ TEST_P(CompileConfigs, StayTheSame) {
                               F1Score({.average = FScoreAverage::macro, .threshold = 0.25}),
                               F1Score(),
                               FBetaScore({.average = FScoreAverage::micro, .beta = 2}),
+                              IoU({.num_classes = 3, .target_class_ids = {2}, .ignore_class = 255}),
+                              BinaryIoU({.target_class_ids = {1}, .threshold = 0.25}),
+                              MeanIoU({.num_classes = 3, .sparse_y_true = false, .sparse_y_pred = false}),
+                              OneHotIoU({.num_classes = 3, .target_class_ids = {0, 2}, .sparse_y_pred = true}),
+                              OneHotMeanIoU({.num_classes = 3, .ignore_class = 1}),
                               RootMeanSquaredError(),
                               CosineSimilarityMetric(1),
                               R2Score({.class_aggregation = R2Aggregation::variance_weighted_average})};

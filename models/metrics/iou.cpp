@@ -1,0 +1,181 @@
+#include "lockstep/models/metrics/iou.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <lockstep/kernels/array/comparison.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/models/losses/by_example.h>
+
+namespace lockstep {
+namespace {
+
+using Classes = std::vector<double>;
+
+/// The class of each element.
+Classes classes_of(const Tensor& x, bool sparse) {
+  if (!sparse) return argmax(x.dtype() == DType::f32 ? x : cast(x, DType::f32)).to_vector<double>();
+  Classes classes = x.to_vector<double>();
+  for (double& value : classes) value = std::trunc(value);
+  return classes;
+}
+
+/// The weights of each class's hits, predictions and targets, one after the other.
+Metric::Sums count(const Classes& truths, const Classes& predictions, std::span<const double> weights,
+                   const IoUOptions& options) {
+  const auto classes = static_cast<std::size_t>(options.num_classes);
+  const auto is_class = [&](double value) { return value >= 0 && value < options.num_classes; };
+  Metric::Sums sums(3 * classes);
+  for (std::size_t i = 0; i < truths.size(); ++i) {
+    const bool ignored = options.ignore_class && truths[i] == *options.ignore_class;
+    if (ignored || !is_class(truths[i]) || !is_class(predictions[i])) continue;
+    const double weight = weights[i * weights.size() / truths.size()];
+    const auto predicted = static_cast<std::size_t>(predictions[i]);
+    const auto truth = static_cast<std::size_t>(truths[i]);
+    if (predicted == truth) sums[truth] += weight;
+    sums[classes + predicted] += weight;
+    sums[2 * classes + truth] += weight;
+  }
+  return sums;
+}
+
+double mean_iou(const Metric::Sums& sums, const std::vector<std::int64_t>& target_class_ids) {
+  const std::size_t classes = sums.size() / 3;
+  double total = 0;
+  double present = 0;
+  for (const std::int64_t id : target_class_ids) {
+    const auto k = static_cast<std::size_t>(id);
+    const double joined = sums[classes + k] + sums[2 * classes + k] - sums[k];
+    if (joined <= 1e-9) continue;
+    total += sums[k] / (joined + keras_epsilon);
+    ++present;
+  }
+  return total / (present + keras_epsilon);
+}
+
+void check(const IoUOptions& options) {
+  require(options.num_classes >= 1, "IoU needs at least 1 class, got {}", options.num_classes);
+  require(!options.target_class_ids.empty(), "IoU needs a target class at least, got none");
+  for (const std::int64_t id : options.target_class_ids)
+    require(id >= 0 && id < options.num_classes, "IoU: target class {} is not one of {} classes", id,
+            options.num_classes);
+}
+
+/// A rule for predictions that `prepare` maps to those that the options describe.
+template <class Prepare>
+Metric::Rule rule(const IoUOptions& options, const ObjectConfig& config, const Prepare& prepare) {
+  check(options);
+  return {.update =
+              [options, prepare](const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights) {
+                require(y_true.defined() && y_true.rank() >= 1 && y_true.dim(0) == y_pred.dim(0),
+                        "IoU takes targets of the predictions' examples, got {} and {}", y_true, y_pred);
+                const Classes truths = classes_of(y_true, options.sparse_y_true);
+                const Classes predictions = classes_of(prepare(y_pred), options.sparse_y_pred);
+                require(truths.size() == predictions.size(),
+                        "IoU compares as many targets as predictions, got {} classes of {} and {} of {}", truths.size(),
+                        y_true, predictions.size(), y_pred);
+                return count(truths, predictions, weights, options);
+              },
+          .result = [ids = options.target_class_ids](const Metric::Sums& sums) { return mean_iou(sums, ids); },
+          .direction = Direction::up,
+          .config = config};
+}
+
+Metric::Rule rule(const IoUOptions& options, const ObjectConfig& config) {
+  return rule(options, config, [](const Tensor& y_pred) { return y_pred; });
+}
+
+std::vector<std::int64_t> all_of(int num_classes) {
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(std::max(num_classes, 0)));
+  std::iota(ids.begin(), ids.end(), 0);
+  return ids;
+}
+
+void list(OptionVisitor& visitor, IoUOptions& options) {
+  visitor.option("num_classes", options.num_classes);
+  visitor.option("target_class_ids", options.target_class_ids);
+  visitor.option("ignore_class", options.ignore_class);
+  visitor.option("sparse_y_true", options.sparse_y_true);
+  visitor.option("sparse_y_pred", options.sparse_y_pred);
+}
+
+void list(OptionVisitor& visitor, BinaryIoUOptions& options) {
+  visitor.option("target_class_ids", options.target_class_ids);
+  visitor.option("threshold", options.threshold);
+}
+
+void list(OptionVisitor& visitor, MeanIoUOptions& options) {
+  visitor.option("num_classes", options.num_classes);
+  visitor.option("ignore_class", options.ignore_class);
+  visitor.option("sparse_y_true", options.sparse_y_true);
+  visitor.option("sparse_y_pred", options.sparse_y_pred);
+}
+
+void list(OptionVisitor& visitor, OneHotIoUOptions& options) {
+  visitor.option("num_classes", options.num_classes);
+  visitor.option("target_class_ids", options.target_class_ids);
+  visitor.option("ignore_class", options.ignore_class);
+  visitor.option("sparse_y_pred", options.sparse_y_pred);
+}
+
+void list(OptionVisitor& visitor, OneHotMeanIoUOptions& options) {
+  visitor.option("num_classes", options.num_classes);
+  visitor.option("ignore_class", options.ignore_class);
+  visitor.option("sparse_y_pred", options.sparse_y_pred);
+}
+
+template <class Options>
+Options read(OptionVisitor& visitor) {
+  visitor.fixed("axis", -1.0);
+  return read_options<Options>(visitor, list);
+}
+
+}  // namespace
+
+IoU::IoU(const IoUOptions& options) : Metric("io_u", rule(options, config_of("IoU", list, options))) {}
+
+BinaryIoU::BinaryIoU(const BinaryIoUOptions& options)
+    : Metric(
+          "binary_io_u",
+          rule({.num_classes = 2, .target_class_ids = options.target_class_ids}, config_of("BinaryIoU", list, options),
+               [threshold = options.threshold](const Tensor& y_pred) { return greater_equal(y_pred, threshold); })) {}
+
+MeanIoU::MeanIoU(const MeanIoUOptions& options)
+    : Metric("mean_io_u", rule({.num_classes = options.num_classes,
+                                .target_class_ids = all_of(options.num_classes),
+                                .ignore_class = options.ignore_class,
+                                .sparse_y_true = options.sparse_y_true,
+                                .sparse_y_pred = options.sparse_y_pred},
+                               config_of("MeanIoU", list, options))) {}
+
+OneHotIoU::OneHotIoU(const OneHotIoUOptions& options)
+    : Metric("one_hot_io_u", rule({.num_classes = options.num_classes,
+                                   .target_class_ids = options.target_class_ids,
+                                   .ignore_class = options.ignore_class,
+                                   .sparse_y_true = false,
+                                   .sparse_y_pred = options.sparse_y_pred},
+                                  config_of("OneHotIoU", list, options))) {}
+
+OneHotMeanIoU::OneHotMeanIoU(const OneHotMeanIoUOptions& options)
+    : Metric("one_hot_mean_io_u", rule({.num_classes = options.num_classes,
+                                        .target_class_ids = all_of(options.num_classes),
+                                        .ignore_class = options.ignore_class,
+                                        .sparse_y_true = false,
+                                        .sparse_y_pred = options.sparse_y_pred},
+                                       config_of("OneHotMeanIoU", list, options))) {}
+
+IoU IoU::from_config(OptionVisitor& visitor) { return IoU(read<IoUOptions>(visitor)); }
+
+BinaryIoU BinaryIoU::from_config(OptionVisitor& visitor) { return BinaryIoU(read<BinaryIoUOptions>(visitor)); }
+
+MeanIoU MeanIoU::from_config(OptionVisitor& visitor) { return MeanIoU(read<MeanIoUOptions>(visitor)); }
+
+OneHotIoU OneHotIoU::from_config(OptionVisitor& visitor) { return OneHotIoU(read<OneHotIoUOptions>(visitor)); }
+
+OneHotMeanIoU OneHotMeanIoU::from_config(OptionVisitor& visitor) {
+  return OneHotMeanIoU(read<OneHotMeanIoUOptions>(visitor));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <lockstep/models/metrics/metric.h>
+#include <lockstep/runtime/core/defaults.h>
+
+// Intersection over union of the elements whose target and whose prediction are a class: hits / (hits + false alarms +
+// misses). The value is the mean over the target classes that occur in targets or predictions. Sparse targets and
+// predictions are classes, truncated to whole numbers; others have an axis of classes at their end, of which the
+// largest value counts. Elements outside the classes are left out. An example's weight counts for each of its elements,
+// also with its fraction, as in Keras for metrics of a dtype with fractions; for the default dtype, int, Keras
+// truncates it.
+
+namespace lockstep {
+
+/// IoU's options, by Keras' names.
+struct IoUOptions {
+  int num_classes = 0;                           ///< at least 1
+  std::vector<std::int64_t> target_class_ids{};  ///< the classes that count; at least one
+  std::optional<int> ignore_class{};             ///< a target whose elements are left out
+  bool sparse_y_true = true;                     ///< targets are classes
+  bool sparse_y_pred = true;                     ///< predictions are classes
+};
+
+/// BinaryIoU's options, by Keras' names.
+struct BinaryIoUOptions {
+  std::vector<std::int64_t> target_class_ids{0, 1};  ///< the classes that count; at least one
+  double threshold = 0.5;                            ///< predictions from here on are of class 1, others of class 0
+};
+
+/// MeanIoU's options, by Keras' names.
+struct MeanIoUOptions {
+  int num_classes = 0;                ///< at least 1
+  std::optional<int> ignore_class{};  ///< a target whose elements are left out
+  bool sparse_y_true = true;          ///< targets are classes
+  bool sparse_y_pred = true;          ///< predictions are classes
+};
+
+/// OneHotIoU's options, by Keras' names.
+struct OneHotIoUOptions {
+  int num_classes = 0;                           ///< at least 1
+  std::vector<std::int64_t> target_class_ids{};  ///< the classes that count; at least one
+  std::optional<int> ignore_class{};             ///< a target whose elements are left out
+  bool sparse_y_pred = false;                    ///< predictions are classes
+};
+
+/// OneHotMeanIoU's options, by Keras' names.
+struct OneHotMeanIoUOptions {
+  int num_classes = 0;                ///< at least 1
+  std::optional<int> ignore_class{};  ///< a target whose elements are left out
+  bool sparse_y_pred = false;         ///< predictions are classes
+};
+
+// The constructors throw InvalidArgument for a number of classes below 1, for no target classes, and for one outside
+// the classes. Names are Keras', such as "io_u".
+
+/// The mean over chosen classes.
+struct IoU : Metric {
+  explicit IoU(const IoUOptions& options);
+  /// Makes the metric from the options in a file.
+  static IoU from_config(OptionVisitor& visitor);
+};
+/// IoU of the classes 0 and 1 for predictions that are probabilities of class 1.
+struct BinaryIoU : Metric {
+  explicit BinaryIoU(const BinaryIoUOptions& options = {});
+  /// Lets `BinaryIoU({})` mean the defaults.
+  explicit BinaryIoU(Defaults) : BinaryIoU() {}
+  /// Makes the metric from the options in a file.
+  static BinaryIoU from_config(OptionVisitor& visitor);
+};
+/// IoU of all classes.
+struct MeanIoU : Metric {
+  explicit MeanIoU(const MeanIoUOptions& options);
+  /// Makes the metric from the options in a file.
+  static MeanIoU from_config(OptionVisitor& visitor);
+};
+/// IoU for one-hot targets.
+struct OneHotIoU : Metric {
+  explicit OneHotIoU(const OneHotIoUOptions& options);
+  /// Makes the metric from the options in a file.
+  static OneHotIoU from_config(OptionVisitor& visitor);
+};
+/// IoU of all classes for one-hot targets.
+struct OneHotMeanIoU : Metric {
+  explicit OneHotMeanIoU(const OneHotMeanIoUOptions& options);
+  /// Makes the metric from the options in a file.
+  static OneHotMeanIoU from_config(OptionVisitor& visitor);
+};
+
+}  // namespace lockstep
