@@ -20,12 +20,16 @@ void for_each_element(const Tensor& y_true, const Tensor& y_pred, std::span<cons
     add(truths[i] != 0, predictions[i], weights[i * weights.size() / truths.size()]);
 }
 
+void check_threshold(double threshold) {
+  require(threshold >= 0 && threshold <= 1, "a threshold lies in [0, 1], got {}", threshold);
+}
+
 void list_threshold(OptionVisitor& visitor, double& threshold) { visitor.option("thresholds", threshold); }
 
 /// The weight of the elements that are positive by both prediction and target, relative to that of all elements that
 /// are positive by prediction (precision) or by target (recall).
 Metric::Rule share_of_true_positives(const char* class_name, double threshold, bool among_predicted) {
-  require(threshold >= 0 && threshold <= 1, "a threshold lies in [0, 1], got {}", threshold);
+  check_threshold(threshold);
   return {.update =
               [=](const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights) {
                 Metric::Sums sums{0, 0};
@@ -38,6 +42,21 @@ Metric::Rule share_of_true_positives(const char* class_name, double threshold, b
               },
           .result = [](const Metric::Sums& sums) { return divide_no_nan(sums[0], sums[1]); },
           .direction = Direction::up,
+          .config = config_of(class_name, list_threshold, threshold)};
+}
+
+/// The weight of the elements whose target and prediction are these.
+Metric::Rule count_where(bool target, bool prediction, const char* class_name, double threshold) {
+  check_threshold(threshold);
+  return {.update =
+              [=](const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights) {
+                Metric::Sums sums{0};
+                for_each_element(y_true, y_pred, weights, [&](bool is_true, double p, double weight) {
+                  if (is_true == target && (p > threshold) == prediction) sums[0] += weight;
+                });
+                return sums;
+              },
+          .result = [](const Metric::Sums& sums) { return sums[0]; },
           .config = config_of(class_name, list_threshold, threshold)};
 }
 
@@ -130,6 +149,18 @@ Precision::Precision(double threshold) : Metric("precision", share_of_true_posit
 
 Recall::Recall(double threshold) : Metric("recall", share_of_true_positives("Recall", threshold, false)) {}
 
+TruePositives::TruePositives(double threshold)
+    : Metric("true_positives", count_where(true, true, "TruePositives", threshold)) {}
+
+FalsePositives::FalsePositives(double threshold)
+    : Metric("false_positives", count_where(false, true, "FalsePositives", threshold)) {}
+
+FalseNegatives::FalseNegatives(double threshold)
+    : Metric("false_negatives", count_where(true, false, "FalseNegatives", threshold)) {}
+
+TrueNegatives::TrueNegatives(double threshold)
+    : Metric("true_negatives", count_where(false, false, "TrueNegatives", threshold)) {}
+
 AUC::AUC(const AUCOptions& options) : Metric(options.name, area_under_curve(options)) {}
 
 Precision Precision::from_config(OptionVisitor& visitor) {
@@ -137,6 +168,22 @@ Precision Precision::from_config(OptionVisitor& visitor) {
 }
 
 Recall Recall::from_config(OptionVisitor& visitor) { return Recall(read_options(visitor, list_threshold, 0.5)); }
+
+TruePositives TruePositives::from_config(OptionVisitor& visitor) {
+  return TruePositives(read_options(visitor, list_threshold, 0.5));
+}
+
+FalsePositives FalsePositives::from_config(OptionVisitor& visitor) {
+  return FalsePositives(read_options(visitor, list_threshold, 0.5));
+}
+
+FalseNegatives FalseNegatives::from_config(OptionVisitor& visitor) {
+  return FalseNegatives(read_options(visitor, list_threshold, 0.5));
+}
+
+TrueNegatives TrueNegatives::from_config(OptionVisitor& visitor) {
+  return TrueNegatives(read_options(visitor, list_threshold, 0.5));
+}
 
 AUC AUC::from_config(OptionVisitor& visitor) {
   visitor.fixed("summation_method", "interpolation");

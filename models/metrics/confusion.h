@@ -26,6 +26,35 @@ struct Recall : Metric {
   static Recall from_config(OptionVisitor& visitor);
 };
 
+///@{
+/// The weight of the elements that are positive by prediction and target, by prediction only, by target only, and by
+/// neither.
+struct TruePositives : Metric {
+  /// Throws InvalidArgument for a threshold outside [0, 1].
+  explicit TruePositives(double threshold = 0.5);
+  /// Makes the metric from the options in a file.
+  static TruePositives from_config(OptionVisitor& visitor);
+};
+struct FalsePositives : Metric {
+  /// Throws InvalidArgument for a threshold outside [0, 1].
+  explicit FalsePositives(double threshold = 0.5);
+  /// Makes the metric from the options in a file.
+  static FalsePositives from_config(OptionVisitor& visitor);
+};
+struct FalseNegatives : Metric {
+  /// Throws InvalidArgument for a threshold outside [0, 1].
+  explicit FalseNegatives(double threshold = 0.5);
+  /// Makes the metric from the options in a file.
+  static FalseNegatives from_config(OptionVisitor& visitor);
+};
+struct TrueNegatives : Metric {
+  /// Throws InvalidArgument for a threshold outside [0, 1].
+  explicit TrueNegatives(double threshold = 0.5);
+  /// Makes the metric from the options in a file.
+  static TrueNegatives from_config(OptionVisitor& visitor);
+};
+///@}
+
 /// roc: true positive rate over false positive rate. pr: precision over recall.
 enum class AUCCurve { roc, pr };
 

@@ -230,6 +230,7 @@ Rows loss_rows() {
       misuse<InvalidArgument>("AUC", "one threshold", {"AUC", "got 1"}, [] { AUC({.num_thresholds = 1}); }),
       misuse<InvalidArgument>("SparseTopKCategoricalAccuracy", "a k of 0", {"got 0"},
                               [] { SparseTopKCategoricalAccuracy(0); }),
+      misuse<InvalidArgument>("TruePositives", "a threshold above 1", {"[0, 1]", "got 2"}, [] { TruePositives(2); }),
       misuse<InvalidArgument>("F1Score", "several classes without an average", {"2 classes", "macro"},
                               [] {
                                 F1Score().update(zeros({3, 2}), zeros({3, 2}));

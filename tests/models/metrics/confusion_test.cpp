@@ -42,6 +42,21 @@ TEST(PrecisionAndRecall, CountEveryElementWithItsExamplesWeight) {
   EXPECT_THAT(Recall(0.4).update(y, predictions, weight), ElementsAre(7, 7));
 }
 
+TEST(Counts, AreTheWeightsOfTheirElements) {
+  const Tensor y = Tensor::from(std::vector<std::uint8_t>{1, 0, 1, 0, 0, 1}, {3, 2});
+  const Tensor predictions = Tensor::from(std::vector<float>{0.6F, 0.6F, 0.5F, 0.2F, 0.9F, 0.8F}, {3, 2});
+  const Tensor weight = floats({1, 2, 4});
+  EXPECT_EQ(value(TruePositives(), y, predictions, weight), 1 + 4);
+  EXPECT_EQ(value(FalsePositives(), y, predictions, weight), 1 + 4);
+  EXPECT_EQ(value(FalseNegatives(), y, predictions, weight), 2);
+  EXPECT_EQ(value(TrueNegatives(), y, predictions, weight), 2);
+  EXPECT_EQ(value(TruePositives(0.25), y, predictions), 3);
+  EXPECT_EQ(value(FalsePositives(0.7), y, predictions), 1);
+  EXPECT_EQ(value(FalseNegatives(0.7), y, predictions), 2);
+  EXPECT_EQ(value(TrueNegatives(0.1), y, predictions), 0);
+  EXPECT_EQ(TruePositives().direction(), Direction::unknown);
+}
+
 TEST(PrecisionAndRecall, OfNothingAreZero) {
   EXPECT_EQ(value(Precision(), floats({1, 0}), floats({0, 0})), 0);
   EXPECT_EQ(value(Recall(), floats({0, 0}), floats({1, 0})), 0);
@@ -119,6 +134,8 @@ TEST(Auc, OfOneClassOrNothingIsZero) {
 TEST(Confusion, RefusesWhatDoesNotFit) {
   EXPECT_THROW(Precision(1.5), InvalidArgument);
   EXPECT_THROW(Recall(-0.1), InvalidArgument);
+  EXPECT_THROW(TruePositives(2), InvalidArgument);
+  EXPECT_THROW(TrueNegatives(-0.1), InvalidArgument);
   EXPECT_THROW(AUC({.num_thresholds = 1}), InvalidArgument);
   EXPECT_THROW(AUC({.thresholds = {0.5, 1.5}}), InvalidArgument);
   EXPECT_ERROR(InvalidArgument, "counted in targets and predictions of one size, got f32 (2)",

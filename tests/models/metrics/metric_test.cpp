@@ -113,10 +113,10 @@ TEST_P(TrackerOn, SumsOfEveryMetricAreThoseOfOneDevice) {
   const Tensor y = Tensor::from(std::vector<float>{1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 0, 1}, {7, 2});
   const Tensor predictions = test::random_tensor({7, 2}, 1, 0.2, 1);
   const Tensor weights = floats({1, 0.5F, 2, 0, 1, 1.5F, 3});
-  for (const Metric& metric : std::initializer_list<Metric>{F1Score({.average = FScoreAverage::macro}),
-                                                            FBetaScore({.average = FScoreAverage::weighted, .beta = 2}),
-                                                            BinaryIoU(), OneHotMeanIoU({.num_classes = 2}), R2Score(),
-                                                            RootMeanSquaredError(), CosineSimilarityMetric()}) {
+  for (const Metric& metric : std::initializer_list<Metric>{
+           F1Score({.average = FScoreAverage::macro}), FBetaScore({.average = FScoreAverage::weighted, .beta = 2}),
+           BinaryIoU(), OneHotMeanIoU({.num_classes = 2}), R2Score(), RootMeanSquaredError(), CosineSimilarityMetric(),
+           TruePositives(), FalsePositives(), FalseNegatives(), TrueNegatives()}) {
     MetricTracker tracker(metric, strategy_);
     const Dataset data = Dataset::from_tensors(predictions, y, weights);
     for (const DistributedBatch& batch : strategy_.distribute(data.batch(4)).epoch())

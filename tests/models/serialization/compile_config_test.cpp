@@ -68,6 +68,10 @@ TEST_P(CompileConfigs, StayTheSame) {
                                    .curve = AUCCurve::pr,
                                    .from_logits = true,
                                    .name = "area"}),
+                              TruePositives(0.25),
+                              FalsePositives(),
+                              FalseNegatives(),
+                              TrueNegatives(),
                               F1Score({.average = FScoreAverage::macro, .threshold = 0.25}),
                               F1Score(),
                               FBetaScore({.average = FScoreAverage::micro, .beta = 2}),
@@ -157,6 +161,32 @@ TEST(CompileConfig, IsReadAsKeras2WroteIt) {
   ASSERT_EQ(metrics.size(), 2U);
   EXPECT_EQ(metrics[0].name(), "mae");
   EXPECT_EQ(metrics[1].name(), "acc");
+}
+
+TEST(CompileConfig, NamesLossesAndMetricsAsKeras) {
+  const CompileConfig compiled =
+      read(keras_2(sgd, R"({"end": "dice"})",
+                   R"([["f1_score", "binary_io_u", "true_negatives", "root_mean_squared_error", "cosine_similarity",
+                        "r2_score", "squared_hinge"]])"));
+  EXPECT_EQ(compiled.outputs.at(0).loss.value().config()->class_name, "Dice");
+  std::vector<std::string> classes;
+  for (const Metric& metric : compiled.outputs.at(0).metrics) classes.push_back(metric.config()->class_name);
+  EXPECT_THAT(classes, testing::ElementsAre("F1Score", "BinaryIoU", "TrueNegatives", "RootMeanSquaredError",
+                                            "CosineSimilarity", "R2Score", "SquaredHinge"));
+  EXPECT_EQ(compiled.outputs.at(0).metrics.at(4).direction(), Direction::up);  // the metric, not the loss
+}
+
+TEST(CompileConfig, IsReadAsKeras3WritesOptionsWithoutValues) {
+  const CompileConfig compiled =
+      read(keras_2(sgd, R"({"class_name": "Tversky", "config": {"alpha": 0.25, "beta": 0.5, "axis": null}})",
+                   R"([{"class_name": "MeanIoU", "config": {"num_classes": 2, "name": "mean_io_u_1", "dtype": "int64",
+                   "ignore_class": null, "sparse_y_true": true, "sparse_y_pred": true, "axis": -1}},
+                  {"class_name": "F1Score", "config": {"average": null, "threshold": null, "dtype": "float32"}}])"));
+  EXPECT_EQ(compiled.outputs.at(0).loss.value().config()->options->dump(), R"({"alpha":0.25,"beta":0.5})");
+  const std::vector<Metric>& metrics = compiled.outputs.at(0).metrics;
+  EXPECT_EQ(metrics.at(0).get_config(),
+            R"({"num_classes":2,"sparse_y_pred":true,"sparse_y_true":true,"name":"mean_io_u_1"})");
+  EXPECT_EQ(metrics.at(1).get_config(), R"({"name":"f1_score"})");
 }
 
 TEST(CompileConfig, HasTheDecayOfKeras2) {
