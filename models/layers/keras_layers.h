@@ -4,6 +4,7 @@
 
 #include <lockstep/models/config/keras_class.h>
 #include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/adaptive_pooling.h>
 #include <lockstep/models/layers/application_layers.h>
 #include <lockstep/models/layers/attention.h>
 #include <lockstep/models/layers/batch_normalization.h>
@@ -33,6 +34,10 @@ namespace lockstep {
 
 /// Every layer that a file of a whole model can hold, with Keras' name of its class.
 inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activation"),
+                                         keras_class<AdaptiveAveragePooling1D>("AdaptiveAveragePooling1D"),
+                                         keras_class<AdaptiveAveragePooling2D>("AdaptiveAveragePooling2D"),
+                                         keras_class<AdaptiveMaxPooling1D>("AdaptiveMaxPooling1D"),
+                                         keras_class<AdaptiveMaxPooling2D>("AdaptiveMaxPooling2D"),
                                          keras_class<Add>("Add"),
                                          keras_class<Average>("Average"),
                                          keras_class<AveragePooling1D>("AveragePooling1D"),

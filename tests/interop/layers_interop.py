@@ -216,11 +216,23 @@ def dropouts():
     return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(x)))
 
 
+def adaptive_pools():
+    """Pooling to sizes that divide those of the input, and to others."""
+    pictures = keras.Input((11, 7, 4))
+    x = layers.AdaptiveAveragePooling2D((4, 6))(pictures)
+    sequence = layers.Reshape((24, 4))(x)
+    results = [layers.AdaptiveMaxPooling2D(3)(x), layers.AdaptiveAveragePooling1D(7)(sequence),
+               layers.AdaptiveMaxPooling1D(6)(sequence)]
+    results = layers.Concatenate()([layers.Flatten()(result) for result in results])
+    return keras.Model(pictures, layers.Dense(3)(results))
+
+
 MODELS = {"preprocessing": preprocessing, "borders": borders, "merges": merges, "images": images,
           "sequences": sequences, "wrapped": wrapped, "all_activations": all_activations, "products": products,
           "steps": steps, "attention": attention, "masked": masked, "pools": pools,
           "activation_layers": activation_layers, "softmax_over_axes": softmax_over_axes,
-          "normalizations": normalizations, "transposes": transposes, "channels": channels, "dropouts": dropouts}
+          "normalizations": normalizations, "transposes": transposes, "channels": channels, "dropouts": dropouts,
+          "adaptive_pools": adaptive_pools}
 
 if __name__ == "__main__":
     keras_interop.main(MODELS)

@@ -244,6 +244,7 @@ inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "transposes") return transposes_model();
   if (name == "channels") return channels_model();
   if (name == "dropouts") return dropouts_model();
+  if (name == "adaptive_pools") return adaptive_pools_model();
   return {};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <lockstep/models/layers/adaptive_pooling.h>
 #include <lockstep/models/layers/conv1d.h>
 #include <lockstep/models/layers/conv_transpose.h>
 #include <lockstep/models/layers/dense.h>
@@ -20,6 +21,17 @@ inline Model pools_model() {
   const Symbol first = Flatten()(GlobalAveragePooling1D({.keepdims = true})(AveragePooling1D()(sequence)));
   const Symbol second = GlobalMaxPooling1D()(MaxPooling1D({.pool_size = 4, .strides = 1})(sequence));
   return {sequence, Dense({.units = 3})(Concatenate()({Flatten()(mean), first, second}))};
+}
+
+inline Model adaptive_pools_model() {
+  const Symbol pictures = Input({11, 7, 4});
+  const Symbol x = AdaptiveAveragePooling2D({.output_size = {4, 6}})(pictures);
+  const Symbol largest = AdaptiveMaxPooling2D({.output_size = 3})(x);
+  const Symbol sequence = Reshape({.target_shape = {24, 4}})(x);
+  const Symbol mean = AdaptiveAveragePooling1D({.output_size = 7})(sequence);
+  const Symbol same = AdaptiveMaxPooling1D({.output_size = 6})(sequence);
+  const Symbol all = Concatenate()({Flatten()(largest), Flatten()(mean), Flatten()(same)});
+  return {pictures, Dense({.units = 3})(all)};
 }
 
 inline Model transposes_model() {

@@ -59,6 +59,21 @@ Rows more_layer_rows() {
                               [] { called(GlobalMaxPooling2D(), {{4}}); }),
       misuse<InvalidArgument>("GlobalAveragePooling2D", "vectors", {"GlobalAveragePooling2D", "(4)"},
                               [] { called(GlobalAveragePooling2D(), {{4}}); }),
+      misuse<InvalidArgument>("AdaptiveMaxPooling1D", "images", {"AdaptiveMaxPooling1D", "(4, 4, 3)"},
+                              [] {
+                                called(AdaptiveMaxPooling1D({.output_size = 2}), {{4, 4, 3}});
+                              }),
+      misuse<InvalidArgument>("AdaptiveAveragePooling1D", "no output_size",
+                              {"AdaptiveAveragePooling1D", "output_size", "got 0"},
+                              [] { AdaptiveAveragePooling1D({}); }),
+      misuse<InvalidArgument>("AdaptiveMaxPooling2D", "no columns", {"AdaptiveMaxPooling2D", "(2, 0)"},
+                              [] {
+                                AdaptiveMaxPooling2D({.output_size = {2, 0}});
+                              }),
+      misuse<InvalidArgument>("AdaptiveAveragePooling2D", "sequences", {"AdaptiveAveragePooling2D", "(4, 3)"},
+                              [] {
+                                called(AdaptiveAveragePooling2D({.output_size = 2}), {{4, 3}});
+                              }),
       misuse<InvalidArgument>("MaxPooling1D", "a stride of 0", {"MaxPooling1D", "strides", "got 0"},
                               [] { MaxPooling1D({.strides = 0}); }),
       misuse<InvalidArgument>("AveragePooling1D", "sequences shorter than the window",

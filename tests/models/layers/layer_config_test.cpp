@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/adaptive_pooling.h>
 #include <lockstep/models/layers/application_layers.h>
 #include <lockstep/models/layers/attention.h>
 #include <lockstep/models/layers/batch_normalization.h>
@@ -159,6 +160,10 @@ std::vector<Layer> unusual_layers() {
       AveragePooling2D({.pool_size = {3, 2}, .name = "k"}),
       GlobalMaxPooling2D({.keepdims = true, .name = "l"}),
       GlobalAveragePooling2D({.keepdims = true, .name = "m"}),
+      AdaptiveMaxPooling1D({.output_size = 3, .name = "adaptive_max_pooling1d"}),
+      AdaptiveAveragePooling1D({.output_size = 3, .name = "adaptive_average_pooling1d"}),
+      AdaptiveMaxPooling2D({.output_size = {3, 2}, .name = "adaptive_max_pooling2d"}),
+      AdaptiveAveragePooling2D({.output_size = {3, 2}, .name = "adaptive_average_pooling2d"}),
       MaxPooling1D({.pool_size = 3, .strides = 2, .padding = Padding::same, .name = "max_pooling1d"}),
       AveragePooling1D({.pool_size = 3, .name = "average_pooling1d"}),
       GlobalMaxPooling1D({.keepdims = true, .name = "global_max_pooling1d"}),
@@ -400,7 +405,7 @@ TEST(LayerConfig, HasTheDTypePolicy) {
 }
 
 TEST(LayerConfig, SaysWhatALayerCannotBe) {
-  EXPECT_ERROR(InputError, "layer 'x' is of class Attention; known are Activation, Add,",
+  EXPECT_ERROR(InputError, "layer 'x' is of class Attention; known are Activation, Adaptive",
                layer_of("Attention", {{"name", "x"}}));
   EXPECT_ERROR(InputError, "no name", layer_of("Dense", {{"units", 2}}));
   EXPECT_ERROR(InputError, "layer 'x' (Conv2D): data_format cannot be \"channels_first\"; it must be \"channels_last\"",

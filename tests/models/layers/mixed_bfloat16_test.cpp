@@ -12,6 +12,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/adaptive_pooling.h>
 #include <lockstep/models/layers/application_layers.h>
 #include <lockstep/models/layers/attention.h>
 #include <lockstep/models/layers/batch_normalization.h>
@@ -94,6 +95,14 @@ std::vector<Case> cases() {
       {"AveragePooling2D", make<AveragePooling2D>(strided), {image}},
       {"GlobalMaxPooling2D", make<GlobalMaxPooling2D>(GlobalPooling2DOptions{}), {image}},
       {"GlobalAveragePooling2D", make<GlobalAveragePooling2D>(GlobalPooling2DOptions{.keepdims = true}), {image}},
+      {"AdaptiveMaxPooling2D", make<AdaptiveMaxPooling2D>(AdaptivePooling2DOptions{.output_size = {3, 5}}), {image}},
+      {"AdaptiveAveragePooling2D",
+       make<AdaptiveAveragePooling2D>(AdaptivePooling2DOptions{.output_size = {3, 5}}),
+       {image}},
+      {"AdaptiveMaxPooling1D", make<AdaptiveMaxPooling1D>(AdaptivePooling1DOptions{.output_size = 4}), {{9, 4}}},
+      {"AdaptiveAveragePooling1D",
+       make<AdaptiveAveragePooling1D>(AdaptivePooling1DOptions{.output_size = 4}),
+       {{9, 4}}},
       {"MaxPooling1D", make<MaxPooling1D>(Pooling1DOptions{.pool_size = 3, .strides = 2}), {{9, 4}}},
       {"AveragePooling1D", make<AveragePooling1D>(Pooling1DOptions{.padding = Padding::same}), {{9, 4}}},
       {"GlobalMaxPooling1D", make<GlobalMaxPooling1D>(GlobalPooling1DOptions{}), {{9, 4}}},
