@@ -28,7 +28,7 @@
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/losses/regression.h>
-#include <lockstep/models/metrics/accuracy.h>
+#include <lockstep/models/metrics/keras_metrics.h>
 #include <lockstep/models/optimizers/adadelta.h>
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
@@ -210,9 +210,12 @@ void run(std::span<const std::string> words) {
   } else if (words[0] == "start" && words.size() == 4) {
     const MirroredStrategy strategy(logical_cpus(2));
     Model model = strategy.scope([] { return branches(); });
-    model.compile(
-        make_optimizer(words[1]), Huber(0.5),
-        {MeanMetricWrapper(MeanAbsoluteError()), Accuracy(), BinaryAccuracy(0.25), TopKCategoricalAccuracy(2)});
+    model.compile(make_optimizer(words[1]), Huber(0.5),
+                  {MeanMetricWrapper(MeanAbsoluteError()), Accuracy(), BinaryAccuracy(0.25), TopKCategoricalAccuracy(2),
+                   TruePositives(0.25), F1Score({.average = FScoreAverage::macro, .threshold = 0.25}),
+                   FBetaScore({.average = FScoreAverage::weighted, .beta = 2}), BinaryIoU({.target_class_ids = {1}}),
+                   OneHotIoU({.num_classes = 2, .target_class_ids = {0, 1}}), OneHotMeanIoU({.num_classes = 2}),
+                   RootMeanSquaredError(), R2Score({.class_aggregation = R2Aggregation::variance_weighted_average})});
     train(model, words[3]);
     save_model(model, words[2]);
   } else if (words[0] == "train_on") {

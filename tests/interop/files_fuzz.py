@@ -61,12 +61,23 @@ def require_same(what, ours, theirs):
 REGRESSIONS = [("MeanSquaredError", {}), ("MeanAbsoluteError", {}), ("Huber", {"delta": 0.5}), ("LogCosh", {})]
 OTHER_LOSSES = [("Poisson", {}), ("KLDivergence", {}), ("MeanAbsolutePercentageError", {}),
                 ("MeanSquaredLogarithmicError", {}), ("CategoricalCrossentropy", {"label_smoothing": 0.25}),
-                ("BinaryCrossentropy", {"from_logits": True}), ("SparseCategoricalCrossentropy", {"from_logits": True})]
+                ("BinaryCrossentropy", {"from_logits": True}), ("SparseCategoricalCrossentropy", {"from_logits": True}),
+                ("SparseCategoricalCrossentropy", {"ignore_class": 255}), ("CosineSimilarity", {}), ("Hinge", {}),
+                ("SquaredHinge", {}), ("CategoricalHinge", {}), ("Dice", {}), ("Dice", {"axis": (1, 2)}),
+                ("Tversky", {"alpha": 0.25, "beta": 0.75}), ("BinaryFocalCrossentropy", {"apply_class_balancing": True}),
+                ("CategoricalFocalCrossentropy", {"gamma": 3.0}), ("CategoricalFocalCrossentropy", {"alpha": [0.25, 0.5]})]
 OF_NUMBERS = [("MeanSquaredError", {}), ("MeanAbsoluteError", {}), ("BinaryAccuracy", {}),
               ("BinaryAccuracy", {"threshold": 0.25})]
 OTHER_METRICS = [("CategoricalAccuracy", {}), ("SparseCategoricalAccuracy", {}), ("TopKCategoricalAccuracy", {"k": 2}),
                  ("SparseTopKCategoricalAccuracy", {"k": 3}), ("Precision", {}), ("Recall", {"thresholds": 0.25}),
-                 ("AUC", {"num_thresholds": 10}), ("AUC", {"curve": "PR"})]
+                 ("AUC", {"num_thresholds": 10}), ("AUC", {"curve": "PR"}), ("TruePositives", {}),
+                 ("FalsePositives", {"thresholds": 0.25}), ("FalseNegatives", {}), ("TrueNegatives", {}),
+                 ("F1Score", {"average": "macro"}), ("FBetaScore", {"beta": 2.0, "threshold": 0.25}),
+                 ("IoU", {"num_classes": 3, "target_class_ids": [0, 2], "ignore_class": 255}),
+                 ("BinaryIoU", {"threshold": 0.25}), ("MeanIoU", {"num_classes": 3, "sparse_y_pred": False}),
+                 ("OneHotIoU", {"num_classes": 3, "target_class_ids": [1, 2]}), ("OneHotMeanIoU", {"num_classes": 3}),
+                 ("RootMeanSquaredError", {}), ("CosineSimilarity", {}), ("Hinge", {}), ("SquaredHinge", {}),
+                 ("CategoricalHinge", {}), ("R2Score", {"class_aggregation": "variance_weighted_average"})]
 
 
 
@@ -208,7 +219,8 @@ def object_of(value):
     if not isinstance(value, dict):
         return value
     config = {key: in_f32(x) for key, x in value["config"].items()
-              if key not in ("dtype", "reduction", "name", "fn", "ignore_class", "summation_method", "axis", "multi_label") and x is not None}
+              if key not in ("dtype", "reduction", "name", "fn", "summation_method", "multi_label") and x is not None
+              and (key, x) != ("axis", -1)}
     return value["class_name"], config
 
 

@@ -21,6 +21,17 @@ class Head:
     classes: int = 0  # number of classes that class weights may be given for
 
 
+# Metrics that Keras computes of outputs (n, k) only, or weights for these only.
+OF_ROWS = (metrics.FBetaScore, metrics.IoU)
+
+
+def of_whole_batches(loss):
+    """Whether a row's loss depends on the other rows of the batch."""
+    config = loss.get_config() if loss else {}
+    joins = isinstance(loss, (losses.Dice, losses.Tversky)) and config["axis"] is None
+    return joins or config.get("ignore_class") is not None
+
+
 def vector_of(draw, ends):
     """Reduces the results to vectors and concatenates them."""
     vectors = []
@@ -38,12 +49,22 @@ def draw_classes(draw):
     activation = "linear" if from_logits else "softmax"
     if draw.chance(0.5):
         own = [metrics.SparseCategoricalAccuracy(), metrics.SparseTopKCategoricalAccuracy(2),
-               metrics.SparseCategoricalCrossentropy(from_logits=from_logits)]
-        return Head(losses.SparseCategoricalCrossentropy(from_logits=from_logits), units, activation,
-                    lambda random, shape: random.integers(0, units, shape[:-1]), ["accuracy", *own], units)
+               metrics.SparseCategoricalCrossentropy(from_logits=from_logits),
+               metrics.MeanIoU(units, dtype="float32", ignore_class=draw.pick([None, 0]), sparse_y_pred=False),
+               metrics.IoU(units, [0, 1], dtype="float32", sparse_y_pred=False)]
+        loss = losses.SparseCategoricalCrossentropy(from_logits=from_logits, ignore_class=draw.pick([None, None, 0]))
+        return Head(loss, units, activation, lambda random, shape: random.integers(0, units, shape[:-1]),
+                    ["accuracy", *own], units)
     own = [metrics.CategoricalAccuracy(), metrics.TopKCategoricalAccuracy(2),
-           metrics.CategoricalCrossentropy(from_logits=from_logits, label_smoothing=draw.pick([0, 0.1]))]
-    loss = losses.CategoricalCrossentropy(from_logits=from_logits, label_smoothing=draw.pick([0, 0, draw.number(0.01, 0.5)]))
+           metrics.CategoricalCrossentropy(from_logits=from_logits, label_smoothing=draw.pick([0, 0.1])),
+           metrics.F1Score(draw.pick(["micro", "macro", "weighted"]), draw.pick([None, 0.4])),
+           metrics.FBetaScore("macro", beta=2.0), metrics.OneHotIoU(units, [0], dtype="float32"),
+           metrics.OneHotMeanIoU(units, dtype="float32"), metrics.CategoricalHinge()]
+    smoothing, gamma = draw.pick([0, 0, draw.number(0.01, 0.5)]), draw.pick([1.0, 2.0])
+    loss = draw.pick([losses.CategoricalCrossentropy(from_logits=from_logits, label_smoothing=smoothing),
+                      losses.CategoricalFocalCrossentropy(0.25, gamma, from_logits, smoothing),
+                      losses.CategoricalFocalCrossentropy([draw.number(0.2, 2) for _ in range(units)], gamma, from_logits),
+                      losses.CategoricalHinge()])
     return Head(loss, units, activation,
                 lambda random, shape: np.eye(units)[random.integers(0, units, shape[:-1])], ["accuracy", *own], units)
 
@@ -53,16 +74,24 @@ def draw_binary(draw):
     own = [metrics.MeanAbsoluteError()] if from_logits else [
         "accuracy", metrics.BinaryAccuracy(threshold=draw.pick([0.5, 0.3])), metrics.Precision(),
         metrics.Recall(thresholds=draw.pick([None, 0.4])), metrics.BinaryCrossentropy(),
-        metrics.AUC(num_thresholds=draw.pick([5, 20]), curve=draw.pick(["ROC", "PR"]))]
-    loss = losses.BinaryCrossentropy(from_logits=from_logits, label_smoothing=draw.pick([0, 0, draw.number(0.01, 0.5)]))
+        metrics.AUC(num_thresholds=draw.pick([5, 20]), curve=draw.pick(["ROC", "PR"])), metrics.TruePositives(),
+        metrics.FalsePositives(0.4), metrics.FalseNegatives(), metrics.TrueNegatives(), metrics.Hinge(),
+        metrics.SquaredHinge(), metrics.F1Score("macro", 0.5), metrics.BinaryIoU(threshold=0.4, dtype="float32")]
+    smoothing = draw.pick([0, 0, draw.number(0.01, 0.5)])
+    focal = {"gamma": draw.pick([1.0, 2.0]), "from_logits": from_logits, "label_smoothing": smoothing}
+    overlap = [] if from_logits else [losses.Dice(axis=draw.pick([None, -1])),
+                                      losses.Tversky(0.3, 0.6, axis=draw.pick([None, -1]))]
+    loss = draw.pick([losses.BinaryCrossentropy(from_logits=from_logits, label_smoothing=smoothing), *overlap,
+                      losses.BinaryFocalCrossentropy(draw.chance(0.5), 0.3, **focal), losses.Hinge(), losses.SquaredHinge()])
     return Head(loss, units, "linear" if from_logits else "sigmoid", lambda random, shape: random.integers(0, 2, shape),
                 own, 2 if units == 1 else 0)
 
 
 def draw_regression(draw):
     units = draw.whole(1, 3)
-    own = [metrics.MeanAbsoluteError(), metrics.MeanSquaredError(), metrics.MeanAbsolutePercentageError()]
-    kind = draw.pick(["any", "any", "large", "positive", "distribution"])
+    own = [metrics.MeanAbsoluteError(), metrics.MeanSquaredError(), metrics.MeanAbsolutePercentageError(),
+           metrics.RootMeanSquaredError(), metrics.CosineSimilarity()]
+    kind = draw.pick(["any", "any", "large", "positive", "distribution", "direction"])
     if kind == "large":
         return Head(losses.MeanAbsolutePercentageError(), units, "linear", lambda random, shape: random.uniform(90, 110, shape), own)
     if kind == "any":
@@ -74,6 +103,8 @@ def draw_regression(draw):
         own += [metrics.MeanSquaredLogarithmicError(), metrics.Poisson()]
         return Head(loss, units, draw.pick(["softplus", "exponential", "sigmoid"]),
                     lambda random, shape: random.uniform(0.2, 2, shape), own)
+    if kind == "direction":
+        return Head(losses.CosineSimilarity(), units + 1, "linear", lambda random, shape: random.normal(0, 1, shape), own)
     return Head(losses.KLDivergence(), units + 1, "softmax",
                 lambda random, shape: random.dirichlet(np.ones(shape[-1]), shape[:-1]), [*own, metrics.KLDivergence()])
 
@@ -145,8 +176,12 @@ class Case:
     def compile(self):
         for head in self.heads[1:]:
             head.loss = head.loss if self.draw.chance(0.9) else None
-        chosen = [self.draw.some(head.metrics, 0.4) for head in self.heads]
-        weighted = [[metric for metric in of_one if self.draw.chance(0.3)] for of_one in chosen]
+        fitting = [[metric for metric in head.metrics if len(output.shape) == 2 or not isinstance(metric, OF_ROWS)]
+                   for head, output in zip(self.heads, self.model.outputs)]
+        chosen = [self.draw.some(of_one, 0.4) for of_one in fitting]
+        # Keras can weight the elements of a BinaryIoU, but not the rows of several.
+        weighted = [[metric for metric in of_one if not isinstance(metric, metrics.BinaryIoU) and self.draw.chance(0.3)]
+                    for of_one in chosen]
         plain = [[metric for metric in of_one if metric not in w] for of_one, w in zip(chosen, weighted)]
         only = len(self.heads) == 1
         self.model.compile(
@@ -175,7 +210,8 @@ class Case:
 
     def any_replicas(self):
         """Whether the result must be the same for any number of replicas."""
-        return self.synchronized or not any(isinstance(layer, layers.BatchNormalization) for layer in self.leaves)
+        normalizes = any(isinstance(layer, layers.BatchNormalization) for layer in self.leaves)
+        return (self.synchronized or not normalizes) and not any(of_whole_batches(head.loss) for head in self.heads)
 
     def text(self):
         """Describes the case: layers with their options, and the options of compile and fit."""

@@ -268,6 +268,8 @@ class Saturation(keras.callbacks.Callback):
         for head, y in zip(heads, outputs):
             if head.activation in SATURATING:
                 self.found |= saturates(head.activation, y)
+            elif isinstance(head.loss, keras.losses.BinaryFocalCrossentropy):
+                self.found |= saturates("sigmoid", jax.nn.sigmoid(y))
             elif getattr(head.loss, "from_logits", False) and not isinstance(head.loss, keras.losses.BinaryCrossentropy):
                 self.found |= saturates("softmax", jax.nn.softmax(y))
 

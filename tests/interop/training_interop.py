@@ -134,7 +134,8 @@ def check_ours(lockstep, name, path, x, y):
 
 def check_theirs(lockstep, name, path, x, y):
     theirs = branches()
-    theirs.compile(OPTIMIZERS[name](), "mse", metrics=["mae", keras.metrics.MeanSquaredError()])
+    measures = [keras.metrics.MeanSquaredError(), keras.metrics.R2Score(), keras.metrics.F1Score("macro")]
+    theirs.compile(OPTIMIZERS[name](), "mse", metrics=["mae", "cosine_similarity", "binary_io_u", *measures])
     train(theirs, x, y)
     theirs.save(path)
     train(theirs, x, y)
