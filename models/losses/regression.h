@@ -45,9 +45,9 @@ struct KLDivergence : Loss {
   KLDivergence();
 };
 /// -cos of the angle between y and p along `axis`: the negative sum of y p / (max(|y|, epsilon) max(|p|, epsilon)); the
-/// mean if there are several. A call throws InvalidArgument for the axis of the examples and for one that the
-/// predictions do not have.
+/// mean if there are several.
 struct CosineSimilarity : Loss {
+  /// A call throws InvalidArgument for the axis of the examples and for one that the predictions do not have.
   explicit CosineSimilarity(int axis = -1);
   /// Makes the loss from the options in a file.
   static CosineSimilarity from_config(OptionVisitor& visitor);

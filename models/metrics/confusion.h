@@ -26,34 +26,34 @@ struct Recall : Metric {
   static Recall from_config(OptionVisitor& visitor);
 };
 
-///@{
-/// The weight of the elements that are positive by prediction and target, by prediction only, by target only, and by
-/// neither.
+/// The weight of the elements that are positive by prediction and target.
 struct TruePositives : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
   explicit TruePositives(double threshold = 0.5);
   /// Makes the metric from the options in a file.
   static TruePositives from_config(OptionVisitor& visitor);
 };
+/// The weight of the elements that are positive by prediction only.
 struct FalsePositives : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
   explicit FalsePositives(double threshold = 0.5);
   /// Makes the metric from the options in a file.
   static FalsePositives from_config(OptionVisitor& visitor);
 };
+/// The weight of the elements that are positive by target only.
 struct FalseNegatives : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
   explicit FalseNegatives(double threshold = 0.5);
   /// Makes the metric from the options in a file.
   static FalseNegatives from_config(OptionVisitor& visitor);
 };
+/// The weight of the elements that are positive by neither prediction nor target.
 struct TrueNegatives : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
   explicit TrueNegatives(double threshold = 0.5);
   /// Makes the metric from the options in a file.
   static TrueNegatives from_config(OptionVisitor& visitor);
 };
-///@}
 
 /// roc: true positive rate over false positive rate. pr: precision over recall.
 enum class AUCCurve { roc, pr };

@@ -54,17 +54,17 @@ struct OneHotMeanIoUOptions {
   bool sparse_y_pred = false;         ///< predictions are classes
 };
 
-// The constructors throw InvalidArgument for a number of classes below 1, for no target classes, and for one outside
-// the classes. Names are Keras', such as "io_u".
-
 /// The mean over chosen classes.
 struct IoU : Metric {
+  /// Named "io_u". Throws InvalidArgument for a number of classes below 1, for no target classes, and for one outside
+  /// the classes.
   explicit IoU(const IoUOptions& options);
   /// Makes the metric from the options in a file.
   static IoU from_config(OptionVisitor& visitor);
 };
 /// IoU of the classes 0 and 1 for predictions that are probabilities of class 1.
 struct BinaryIoU : Metric {
+  /// Named "binary_io_u". Throws InvalidArgument for no target classes, and for one other than 0 and 1.
   explicit BinaryIoU(const BinaryIoUOptions& options = {});
   /// Lets `BinaryIoU({})` mean the defaults.
   explicit BinaryIoU(Defaults) : BinaryIoU() {}
@@ -73,18 +73,21 @@ struct BinaryIoU : Metric {
 };
 /// IoU of all classes.
 struct MeanIoU : Metric {
+  /// Named "mean_io_u". Throws InvalidArgument for a number of classes below 1.
   explicit MeanIoU(const MeanIoUOptions& options);
   /// Makes the metric from the options in a file.
   static MeanIoU from_config(OptionVisitor& visitor);
 };
 /// IoU for one-hot targets.
 struct OneHotIoU : Metric {
+  /// Named "one_hot_io_u". Throws InvalidArgument as IoU.
   explicit OneHotIoU(const OneHotIoUOptions& options);
   /// Makes the metric from the options in a file.
   static OneHotIoU from_config(OptionVisitor& visitor);
 };
 /// IoU of all classes for one-hot targets.
 struct OneHotMeanIoU : Metric {
+  /// Named "one_hot_mean_io_u". Throws InvalidArgument for a number of classes below 1.
   explicit OneHotMeanIoU(const OneHotMeanIoUOptions& options);
   /// Makes the metric from the options in a file.
   static OneHotMeanIoU from_config(OptionVisitor& visitor);

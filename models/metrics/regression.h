@@ -26,7 +26,7 @@ enum class R2Aggregation { uniform_average, variance_weighted_average };
 
 /// R2Score's options, by Keras' names.
 struct R2ScoreOptions {
-  R2Aggregation class_aggregation = R2Aggregation::uniform_average;
+  R2Aggregation class_aggregation = R2Aggregation::uniform_average;  ///< joins the scores of several outputs
   /// Number of independent variables p for the adjusted score 1 - (1 - score) (n - 1) / (n - p - 1), where n is the
   /// number of targets, those of all outputs together. The plain score for 0 and where n - p - 1 is not above 0.
   int num_regressors = 0;
