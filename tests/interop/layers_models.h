@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <lockstep/models/graph/attention_call.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/bidirectional.h>
@@ -18,7 +17,6 @@
 #include <lockstep/models/layers/gru.h>
 #include <lockstep/models/layers/layer_normalization.h>
 #include <lockstep/models/layers/lstm.h>
-#include <lockstep/models/layers/masking.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/preprocessing.h>
@@ -28,6 +26,7 @@
 #include <lockstep/models/layers/time_distributed.h>
 #include <lockstep/models/training/model.h>
 
+#include "masked_models.h"
 #include "window_models.h"
 
 // The models of layers_interop.py.
@@ -159,36 +158,6 @@ inline Model steps_model() {
   const Symbol repeated = RepeatVector({.n = 6})(last);
   const Symbol image = UpSampling2D({.size = {2, 3}})(Reshape({.target_shape = {3, 2, 4}})(repeated));
   return {sequence, Dense({.units = 3})(Flatten()(Conv2D({.filters = 2, .kernel_size = {3, 3}})(image)))};
-}
-
-inline Model attention_model() {
-  const Symbol queries = Input({6, 8});
-  const Symbol values = Input({5, 8});
-  const Symbol marks = Input({6, 5});
-  const Symbol mask = ReLU()(marks);
-  const Symbol x =
-      MultiHeadAttention({.num_heads = 2, .key_dim = 3, .value_dim = 5})(queries, queries, {.use_causal_mask = true});
-  const Symbol y = MultiHeadAttention({.num_heads = 3, .key_dim = 4, .dropout = 0.25, .output_shape = Shape{8}})(
-      x, values, {.attention_mask = mask});
-  const GroupQueryAttention groups({.head_dim = 5, .num_query_heads = 4, .num_key_value_heads = 2, .use_bias = false});
-  const Symbol z = groups(y, values, {.key = values, .attention_mask = mask, .use_causal_mask = true});
-  return {{queries, values, marks}, Dense({.units = 3})(Flatten()(Add()({x, z})))};
-}
-
-inline Model masked_model() {
-  const Symbol sequence = Input({7, 2});
-  const Symbol masked = Masking({.mask_value = 0})(ReLU()(sequence));
-  const Symbol a = LSTM({.units = 4, .return_sequences = true})(masked);
-  const Symbol b = Bidirectional(GRU({.units = 3, .return_sequences = true}))(masked);
-  const Symbol c = Concatenate()({a, b});
-  const Symbol d = MultiHeadAttention({.num_heads = 2, .key_dim = 3})(c, c);
-  const Symbol e = LayerNormalization()(Dropout({.rate = 0.25})(Add()({c, d})));
-  const Symbol f = TimeDistributed(Dense({.units = 10, .activation = Activation::tanh}))(e);
-  const Symbol g = LSTM({.units = 10, .return_sequences = true, .zero_output_for_mask = true})(masked);
-  const Symbol h = SimpleRNN({.units = 4, .go_backwards = true})(Maximum()({f, g}));
-  const Symbol both = Concatenate({.axis = 1})({masked, sequence});
-  const Symbol mean = GlobalAveragePooling1D()(Masking()(both));
-  return {sequence, Dense({.units = 3})(Concatenate()({h, GRU({.units = 4})(both), mean}))};
 }
 
 inline Model activation_layers_model() {
