@@ -6,6 +6,7 @@
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/strategy/core/replica_context.h>
 
 namespace lockstep {
 
@@ -27,6 +28,12 @@ Tensor mean_by_example(const Tensor& x) {
 Tensor logits_of(const char* activation, const Tensor& y_pred) {
   const Tensor logits = y_pred.origin(activation);
   return logits.defined() && (recording({logits}) || !recording({y_pred})) ? as_f32(logits) : Tensor();
+}
+
+Tensor sum_over_replicas(const Tensor& x) {
+  if (!current_context().in_replica()) return x;
+  const NoGradientScope not_recorded;
+  return get_replica_context().all_reduce(ReduceOp::sum, x);
 }
 
 Tensor smoothed(const Tensor& targets, double smoothing, double classes) {

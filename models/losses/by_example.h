@@ -16,6 +16,9 @@ inline Tensor as_f32(const Tensor& y_pred) { return y_pred.dtype() == DType::bf1
 /// and equal numbers of examples and elements.
 Tensor targets_like(const char* loss, const Tensor& y_true, const Tensor& y_pred);
 
+/// The sum of x over all replicas, which must all call this; outside of replicas x itself. Not recorded by tapes.
+Tensor sum_over_replicas(const Tensor& x);
+
 /// (n, ...) -> (n): the mean over each example's elements.
 Tensor mean_by_example(const Tensor& x);
 

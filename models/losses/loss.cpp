@@ -1,5 +1,7 @@
 #include "lockstep/models/losses/loss.h"
 
+#include <array>
+
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
@@ -21,13 +23,15 @@ Tensor as_rows(const Tensor& x) {
   return reshape(x, {x.dim(-1) == 0 ? 0 : x.elements() / x.dim(-1), x.dim(-1)});
 }
 
-/// The cross-entropy of each row of logits, 0 where the label is `ignored`, scaled to the mean over the other rows.
+/// The cross-entropy of each row of logits, 0 where the label is `ignored`, times the number of all rows over that of
+/// the other ones, on all replicas.
 Tensor without_class(int ignored, const Tensor& rows, const Tensor& labels) {
   const Tensor wide = labels.dtype() == DType::u8 ? cast(labels, DType::i64) : labels;  // u8 does not hold -1
   const Tensor counts = not_equal(wide, ignored);
   const Tensor losses = where(counts, sparse_softmax_cross_entropy(rows, where(counts, wide, 0.0)), 0.0);
-  const Tensor counted = sum(cast(counts, DType::f32));
-  return losses * (static_cast<double>(rows.dim(0)) / maximum(counted, 1.0));
+  const Tensor all = Tensor::full({1}, static_cast<double>(rows.dim(0)));
+  const Tensor numbers = sum_over_replicas(concat(std::array{sum(cast(counts, DType::f32), {0}, true), all}, 0));
+  return losses * (slice(numbers, 0, 1, 2) / maximum(slice(numbers, 0, 0, 1), 1));
 }
 
 Loss::Function sparse_categorical(const SparseCrossentropyOptions& options) {

@@ -44,8 +44,8 @@ struct SparseCrossentropyOptions {
   /// Predictions are logits, not probabilities.
   bool from_logits = false;
   /// A label, in or outside the classes, that is left out: its loss is 0, and the losses of the other labels are scaled
-  /// so that the mean over all labels of the replica's rows is the mean over these. As in Keras over TensorFlow's
-  /// MirroredStrategy, each replica counts its own labels.
+  /// so that the mean over all labels is the mean over these. Replicas sum their numbers of labels, so all of them must
+  /// call the loss.
   std::optional<int> ignore_class{};
 };
 

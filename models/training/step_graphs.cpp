@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 #include <lockstep/kernels/op/layout.h>
 #include <lockstep/runtime/core/logging.h>
 #include <lockstep/runtime/device/context.h>
@@ -29,6 +31,9 @@ std::string why_not_captured(const StepCompute& compute, const std::vector<Logic
   for (const CompiledOutput& output : compute.outputs())
     if (output.loss && !output.loss->config())
       return fmt::format("the loss '{}' is none of the library's", output.loss->name());
+  for (const CompiledOutput& output : compute.outputs())
+    if (output.loss && output.loss->config()->options->contains("ignore_class"))
+      return fmt::format("the loss '{}' sums the numbers of the replicas' labels", output.loss->name());
   for (const LogicalDevice& device : devices)
     if (device.memory_limit > 0) return fmt::format("the memory of {} is limited", device.name());
   return {};

@@ -12,7 +12,6 @@
 #include <lockstep/models/losses/by_example.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/core/logging.h>
-#include <lockstep/strategy/core/replica_context.h>
 
 namespace lockstep {
 namespace {
@@ -59,10 +58,7 @@ Tensor masked_loss(const Loss& loss, const Tensor& y_true, const Tensor& y_pred,
   require(y_true.rank() >= 2 && y_true.dim(0) == steps[0] && y_true.dim(1) == steps[1],
           "{}: an output with a mask {} needs a target for each time step, got {}", loss.name(), steps, y_true);
   const Tensor kept = cast(mask, DType::f32);
-  const Tensor count = [&] {
-    const NoGradientScope not_recorded;
-    return maximum(get_replica_context().all_reduce(ReduceOp::sum, sum(kept)), 1);
-  }();
+  const Tensor count = maximum(sum_over_replicas(sum(kept)), 1);
   Tensor weights = kept;
   if (weight.defined()) {
     require(weight.elements() == steps[0], "{} examples need as many sample weights, got {}", steps[0], weight);

@@ -45,7 +45,7 @@ struct Rows {
 
 class LossesOn : public testing::TestWithParam<std::tuple<int, Case>> {};
 
-/// The weighted loss of the replicas' shares, one after the other on one device, over all rows.
+/// The weighted loss of `replicas` shares, one after the other on one device, over all rows.
 Tensor mean_over_shares(const Loss& loss, const Model& model, const Rows& data, int replicas) {
   Tensor total = Tensor::zeros({});
   std::int64_t begin = 0;
@@ -64,7 +64,8 @@ TEST_P(LossesOn, AreTheMeanOverTheGlobalBatch) {
   const Model reference = make_model(get_strategy());
   const auto before = test::weights_of(reference);
   GradientTape tape;
-  const Tensor expected = mean_over_shares(of.loss, reference, data, replicas);
+  // ignore_class is a mean over the labels of all replicas.
+  const Tensor expected = mean_over_shares(of.loss, reference, data, of.takes_labels ? 1 : replicas);
   SGD({.learning_rate = 0.5}).minimize(tape, expected, reference.trainable_variables());
 
   Model model = make_model(test::mirrored(replicas));
