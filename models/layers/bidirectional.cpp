@@ -50,8 +50,8 @@ class BidirectionalImpl final : public LayerImpl {
       : LayerImpl(options.name, {.supports_masking = true}), merge_mode_(options.merge_mode) {
     const auto given = recurrent(layer);
     forward_ = given->copy(with_prefix("forward_", *given), given->go_backwards());
-    backward_ = options.backward_layer ? recurrent(options.backward_layer->shared())
-                                       : given->copy(with_prefix("backward_", *given), true);
+    const auto own = options.backward_layer ? recurrent(options.backward_layer->shared()) : nullptr;
+    backward_ = own ? own->copy(own->name(), own->go_backwards()) : given->copy(with_prefix("backward_", *given), true);
     require(forward_->go_backwards() != backward_->go_backwards(),
             "Bidirectional needs layers of opposite directions, got two with go_backwards = {}",
             forward_->go_backwards());
