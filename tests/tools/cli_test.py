@@ -1032,8 +1032,8 @@ class TrainedModel(Case):
         self.assertEqual([metric["config"]["name"] for metric in compiled["metrics"]], ["mae", "binary_accuracy"])
         self.assertEqual(parts, {"metrics"})
         # A replaced loss or metric may be unknown to the library.
-        own = self.compiled_otherwise(model, loss="dice", metrics=["f1"])
-        self.refuse("train", "--model", own, *self.DATA, "--metrics", "mae", says="the loss 'dice'")
+        own = self.compiled_otherwise(model, loss="circle", metrics=["f1"])
+        self.refuse("train", "--model", own, *self.DATA, "--metrics", "mae", says="the loss 'circle'")
         compiled, parts = changed(own, "--loss", "binary_crossentropy", "--metrics", "accuracy")
         self.assertEqual(parts, set())
         logs = self.evaluate("--model", "siamese-lstm", "--weights", self.train("w.safetensors"), "--metrics", "mae")
