@@ -102,6 +102,21 @@ Tensor folded_unmasked(std::span<const Tensor> parts, std::span<const Tensor> ma
   return y;
 }
 
+/// The product of the parts that are not masked at a time step, 0 where all are.
+Tensor product_unmasked(std::span<const Tensor> parts, std::span<const Tensor> masks) {
+  std::vector<Tensor> factors;
+  Tensor kept;
+  bool all_have_masks = true;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    all_have_masks = all_have_masks && masks[i].defined();
+    const Tensor mask = masks[i].defined() ? expand_dims(masks[i], -1) : Tensor();
+    factors.push_back(mask.defined() ? where(mask, parts[i], 1) : parts[i]);
+    if (all_have_masks) kept = kept.defined() ? logical_or(kept, mask) : mask;
+  }
+  const Tensor y = folded<multiply>(factors);
+  return all_have_masks ? where(kept, y, 0) : y;
+}
+
 Tensor sum_of(std::span<const Tensor> parts) {
   const bool alike = std::ranges::all_of(parts, [&](const Tensor& part) { return part.shape() == parts[0].shape(); });
   return alike ? add_n(parts) : folded<add>(parts);
@@ -203,8 +218,9 @@ Minimum::Minimum(std::string name)
 Minimum Minimum::from_config(LayerConfig& config) { return Minimum(read_options<NoOptions>(config, list).name); }
 
 Multiply::Multiply(std::string name)
-    : Layer(
-          std::make_shared<MergeImpl>(Merge{.class_name = "Multiply", .combine = folded<multiply>}, std::move(name))) {}
+    : Layer(std::make_shared<MergeImpl>(
+          Merge{.class_name = "Multiply", .combine = folded<multiply>, .combine_unmasked = product_unmasked},
+          std::move(name))) {}
 
 Multiply Multiply::from_config(LayerConfig& config) { return Multiply(read_options<NoOptions>(config, list).name); }
 

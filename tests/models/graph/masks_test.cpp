@@ -162,6 +162,8 @@ TEST(Masks, OfMergedSequencesAreJoined) {
   const auto [values, mask] = run(Minimum()({masked_a, masked_b}));
   EXPECT_THAT(values, ElementsAre(1, 2, 0)) << "a masked 0 is not the minimum of itself and 1";
   EXPECT_THAT(mask, ElementsAre(true, true, false));
+  EXPECT_THAT(run(Multiply()({masked_a, masked_b})).first, ElementsAre(1, 2, 0));
+  EXPECT_THAT(run(Multiply()({masked_a, b})).first, ElementsAre(0, 2, 0));
 }
 
 TEST(Masks, OfEmbeddingsAreWhereIdsAre0) {
