@@ -46,7 +46,11 @@ class TimeDistributedImpl final : public LayerImpl {
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const Tensor& x = inputs[0];
-    if (call.mode == Mode::train && layer_->has_statistics()) return by_step(x, call.mode);
+    if (call.mode == Mode::train && layer_->has_statistics()) {
+      require<Unsupported>(!call.mask(0).defined(), "{} trains on all time steps: it takes no masked sequences",
+                           layer_->class_name());
+      return by_step(x, call.mode);
+    }
     const Tensor y = call_inner(*layer_, *this, reshape(x, with_rest({x.dim(0) * x.dim(1)}, x.shape(), 2)), call.mode);
     return reshape(y, with_rest({x.dim(0), x.dim(1)}, y.shape(), 1));
   }
