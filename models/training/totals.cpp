@@ -55,6 +55,11 @@ Tensor predicted_steps(const Tensor& y_pred) {
 Tensor masked_loss(const Loss& loss, const Tensor& y_true, const Tensor& y_pred, const Tensor& weight,
                    const Tensor& mask, std::int64_t global_size) {
   const Shape& steps = mask.shape();
+  require<Unsupported>(steps.rank() == 2, "{}: the mask of an output must be (examples, time), got {}", loss.name(),
+                       steps);
+  require<Unsupported>(!loss.config() || !loss.config()->options->contains("ignore_class"),
+                       "{}: ignore_class is not supported for an output with a mask; mask the labels' steps instead",
+                       loss.name());
   require(y_true.rank() >= 2 && y_true.dim(0) == steps[0] && y_true.dim(1) == steps[1],
           "{}: an output with a mask {} needs a target for each time step, got {}", loss.name(), steps, y_true);
   const Tensor kept = cast(mask, DType::f32);

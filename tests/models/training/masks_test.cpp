@@ -109,6 +109,14 @@ TEST(Masks, ABatchWithoutUnmaskedStepsHasNoLoss) {
   EXPECT_EQ(test::weights_of(model), before);
 }
 
+TEST(Masks, AreNotCombinedWithIgnoreClass) {
+  Model model = tagger(test::mirrored(2), Activation::softmax);
+  model.compile(SGD(), SparseCategoricalCrossentropy{{.ignore_class = 2}});
+  const Sentences sentences(4);
+  EXPECT_ERROR(Unsupported, "ignore_class is not supported for an output with a mask",
+               model.evaluate(Dataset::from_tensors(sentences.x, sentences.y).batch(4)));
+}
+
 TEST(Masks, NeedATargetForEachStep) {
   Model model = tagger(test::mirrored(2), Activation::softmax);
   model.compile(SGD(), MeanSquaredError());
