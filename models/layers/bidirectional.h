@@ -15,7 +15,8 @@ struct BidirectionalOptions {
   ///@{
   /// Keras' arguments of these names, with Keras' defaults.
   MergeMode merge_mode = MergeMode::concat;
-  std::optional<Layer> backward_layer{};  ///< by default a copy of the layer with the other go_backwards
+  /// Its options are copied; by default those of the layer with the other go_backwards.
+  std::optional<Layer> backward_layer{};
   std::string name{};
   ///@}
 };
