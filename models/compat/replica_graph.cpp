@@ -46,11 +46,16 @@ class BatchSlice final : public LayerImpl {
 /// Concatenates the replicas' parts of a batch.
 class BatchConcatenate final : public LayerImpl {
  public:
-  explicit BatchConcatenate(std::string name) : LayerImpl(std::move(name), {.can_compute_in_bf16 = true}) {}
+  explicit BatchConcatenate(std::string name)
+      : LayerImpl(std::move(name), {.can_compute_in_bf16 = true, .supports_masking = true}) {}
 
   std::string_view class_name() const override { return "Concatenate"; }
   Shape output_shape(std::span<const Shape> inputs) const override { return inputs[0]; }
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return concat(inputs, 0); }
+  /// All replicas run one model: all parts have a mask, or none.
+  Tensor compute_mask(std::span<const Tensor>, std::span<const Tensor> masks) const override {
+    return concat(masks, 0);
+  }
 };
 
 /// Makes a layer with the dtype policy of the template's layers that it is connected to, not the caller's policy.

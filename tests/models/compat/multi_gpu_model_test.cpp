@@ -7,6 +7,7 @@
 #include <lockstep/models/compat/multi_gpu_model.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/embedding.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/losses/regression.h>
 #include <lockstep/models/training/model_files.h>
@@ -157,6 +158,18 @@ TEST(MultiGpuModel, TrainsAsTheSingleModel) {
     for (std::size_t i = 0; i < weights.size(); ++i) expect_close(model.variables()[i].value(), weights[i], 16 * 12);
     EXPECT_EQ(parallel.optimizer().iterations(), 12);
   }
+}
+
+TEST(MultiGpuModel, KeepsTheMaskOfAnOutput) {
+  const Symbol ids = Input({3});
+  const Symbol words = Embedding({.input_dim = 5, .output_dim = 4, .mask_zero = true})(ids);
+  Model model(ids, Dense({.units = 2, .activation = Activation::softmax})(words), {.seed = 1});
+  Model parallel = multi_gpu_model(model, {.devices = two_cpus});
+  const Tensor x = Tensor::from(std::vector<std::int64_t>{1, 2, 0, 3, 0, 0, 4, 1, 2, 2, 2, 0}, {4, 3});
+  const Tensor y = Tensor::from(std::vector<std::int64_t>{1, 0, 0, 1, 0, 0, 1, 1, 0, 1, 1, 0}, {4, 3});
+  for (Model* const each : {&model, &parallel}) each->compile(SGD(), SparseCategoricalCrossentropy());
+  const Dataset data = Dataset::from_tensors(x, y).batch(4);
+  EXPECT_NEAR(parallel.evaluate(data).at("loss"), model.evaluate(data).at("loss"), 1e-6);
 }
 
 // Layers that write directly into a concatenation of channels must use the number of rows of their replica, not of the
