@@ -42,9 +42,12 @@ message(STATUS "CUPTI: ${LOCKSTEP_HAVE_CUPTI}")
 
 if(LOCKSTEP_HAVE_CUDA)
   set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE})
-  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
-    set(CMAKE_CUDA_ARCHITECTURES 80 90 100)
+  # Cached: a build folder keeps its architectures when it is configured again, with or without CUDAARCHS.
+  set(architectures 80 90 100)
+  if(DEFINED ENV{CUDAARCHS})
+    set(architectures $ENV{CUDAARCHS})
   endif()
+  set(CMAKE_CUDA_ARCHITECTURES ${architectures} CACHE STRING "Compute capabilities to compile for")
   set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # nvcc's static default would give each shared object its own
   enable_language(CUDA)
   if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc supports C++20
