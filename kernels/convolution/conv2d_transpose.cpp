@@ -13,15 +13,9 @@
 namespace lockstep {
 namespace {
 
-struct Axis {
-  std::int64_t output = 0;
-  std::int64_t pad_begin = 0;
-  std::int64_t pad_end = 0;
-};
-
-/// The result's size along an axis, and what the convolution pads there.
-Axis slide_axis(std::int64_t input, std::int64_t reach, std::int64_t stride, Padding padding,
-                std::optional<std::int64_t> output_padding) {
+/// `reach`: rows or columns from the window's first tap to its last one.
+SlidingAxis slide_axis(std::int64_t input, std::int64_t reach, std::int64_t stride, Padding padding,
+                       std::optional<std::int64_t> output_padding) {
   const std::int64_t before_last = (input - 1) * stride;
   if (padding == Padding::valid)
     return {.output = before_last + reach + output_padding.value_or(std::max<std::int64_t>(stride - reach, 0))};
@@ -80,21 +74,11 @@ Sliding2d slide_transposed(const char* op, const Shape& x, Size2d size, const Co
     return slide_axis(input, (size.*axis - 1) * dilation.*axis + 1, strides.*axis, options.padding,
                       options.output_padding ? std::optional(added.*axis) : std::nullopt);
   };
-  const Axis rows = along(&Size2d::height, x[1]);
-  const Axis columns = along(&Size2d::width, x[2]);
+  const SlidingAxis rows = along(&Size2d::height, x[1]);
+  const SlidingAxis columns = along(&Size2d::width, x[2]);
   require(x[1] >= 1 && x[2] >= 1 && rows.output >= 1 && columns.output >= 1,
           "{}: x {} gives a result of {} x {} pixels; at least one is needed", op, x, rows.output, columns.output);
-  return {.window = {.height = size.height,
-                     .width = size.width,
-                     .stride_h = strides.height,
-                     .stride_w = strides.width,
-                     .pad_top = rows.pad_begin,
-                     .pad_left = columns.pad_begin,
-                     .pad_bottom = rows.pad_end,
-                     .pad_right = columns.pad_end,
-                     .dilation_h = dilation.height,
-                     .dilation_w = dilation.width},
-          .output = {rows.output, columns.output}};
+  return sliding_window(size, strides, dilation, rows, columns);
 }
 
 Tensor conv2d_transpose(const Tensor& x, const Tensor& kernel, const Tensor& bias,

@@ -5,14 +5,8 @@
 namespace lockstep {
 namespace {
 
-struct Axis {
-  std::int64_t output = 0;
-  std::int64_t pad_begin = 0;
-  std::int64_t pad_end = 0;
-};
-
 /// Output size and padding: https://www.tensorflow.org/api_docs/python/tf/nn#notes_on_padding_2
-Axis slide_axis(std::int64_t input, std::int64_t window, std::int64_t stride, Padding padding) {
+SlidingAxis slide_axis(std::int64_t input, std::int64_t window, std::int64_t stride, Padding padding) {
   if (padding == Padding::valid) return {.output = (input - window) / stride + 1};
   const std::int64_t output = (input + stride - 1) / stride;
   const std::int64_t pad = std::max<std::int64_t>((output - 1) * stride + window - input, 0);
@@ -33,8 +27,13 @@ Sliding2d slide_window(const char* op, const Shape& x, Size2d size, Size2d strid
   const std::int64_t least_width = padding == Padding::valid ? reach.width : 1;
   require(x[1] >= least_height && x[2] >= least_width, "{}: the window of {} x {} does not fit into x {}", op,
           reach.height, reach.width, x);
-  const Axis rows = slide_axis(x[1], reach.height, strides.height, padding);
-  const Axis columns = slide_axis(x[2], reach.width, strides.width, padding);
+  const SlidingAxis rows = slide_axis(x[1], reach.height, strides.height, padding);
+  const SlidingAxis columns = slide_axis(x[2], reach.width, strides.width, padding);
+  return sliding_window(size, strides, dilation, rows, columns);
+}
+
+Sliding2d sliding_window(Size2d size, Size2d strides, Size2d dilation, const SlidingAxis& rows,
+                         const SlidingAxis& columns) {
   return {.window = {.height = size.height,
                      .width = size.width,
                      .stride_h = strides.height,

@@ -17,4 +17,15 @@ struct Sliding2d {
 Sliding2d slide_window(const char* op, const Shape& x, Size2d size, Size2d strides, Padding padding,
                        Size2d dilation = {1, 1});
 
+/// The result's size along an axis, and the padding there.
+struct SlidingAxis {
+  std::int64_t output = 0;
+  std::int64_t pad_begin = 0;
+  std::int64_t pad_end = 0;
+};
+
+/// The window of these sizes along both axes. Nothing is checked.
+Sliding2d sliding_window(Size2d size, Size2d strides, Size2d dilation, const SlidingAxis& rows,
+                         const SlidingAxis& columns);
+
 }  // namespace lockstep
