@@ -10,6 +10,7 @@
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/attention/attention.h>
 #include <lockstep/kernels/matmul/dense.h>
+#include <lockstep/models/layers/kernel_options.h>
 #include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/layers/random_draws.h>
 
@@ -22,13 +23,7 @@ void list_weights(LayerConfig& config, Options& options) {
   config.option("use_bias", options.use_bias);
   config.fixed("use_gate", false);
   config.fixed_null("sliding_window");
-  config.option("kernel_initializer", options.kernel_initializer);
-  config.option("bias_initializer", options.bias_initializer);
-  config.option("kernel_regularizer", options.kernel_regularizer);
-  config.option("bias_regularizer", options.bias_regularizer);
-  config.fixed_null("activity_regularizer");
-  config.option("kernel_constraint", options.kernel_constraint);
-  config.option("bias_constraint", options.bias_constraint);
+  list_kernel_and_bias(config, options);
   for (const char* key : {"seed", "flash_attention"}) config.passed_over(key);
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <lockstep/kernels/window/window2d.h>
+#include <lockstep/models/layers/kernel_options.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 
@@ -19,57 +20,7 @@ void list(LayerConfig& config, Conv2DOptions& options) {
   config.option("groups", options.groups);
   config.option("activation", options.activation);
   config.option("use_bias", options.use_bias);
-  config.option("kernel_initializer", options.kernel_initializer);
-  config.option("bias_initializer", options.bias_initializer);
-  config.option("kernel_regularizer", options.kernel_regularizer);
-  config.option("bias_regularizer", options.bias_regularizer);
-  config.fixed_null("activity_regularizer");
-  config.option("kernel_constraint", options.kernel_constraint);
-  config.option("bias_constraint", options.bias_constraint);
-}
-
-void list(LayerConfig& config, DepthwiseConv2DOptions& options) {
-  config.option("depth_multiplier", options.depth_multiplier);
-  config.option("kernel_size", options.kernel_size);
-  config.option("strides", options.strides);
-  config.option("padding", options.padding);
-  config.fixed("data_format", "channels_last");
-  config.option("dilation_rate", options.dilation_rate);
-  config.option("activation", options.activation);
-  config.option("use_bias", options.use_bias);
-  config.option("depthwise_initializer", options.depthwise_initializer);
-  config.option("bias_initializer", options.bias_initializer);
-  config.option("depthwise_regularizer", options.depthwise_regularizer);
-  config.option("bias_regularizer", options.bias_regularizer);
-  config.fixed_null("activity_regularizer");
-  config.option("depthwise_constraint", options.depthwise_constraint);
-  config.option("bias_constraint", options.bias_constraint);
-  config.passed_over("groups");  // always 1 in Keras 2
-}
-
-void list(LayerConfig& config, SeparableConv2DOptions& options) {
-  config.option("depth_multiplier", options.depth_multiplier);
-  config.option("filters", options.filters);
-  config.option("kernel_size", options.kernel_size);
-  config.option("strides", options.strides);
-  config.option("padding", options.padding);
-  config.fixed("data_format", "channels_last");
-  config.option("dilation_rate", options.dilation_rate);
-  config.option("activation", options.activation);
-  config.option("use_bias", options.use_bias);
-  config.option("depthwise_initializer", options.depthwise_initializer);
-  config.option("pointwise_initializer", options.pointwise_initializer);
-  config.option("bias_initializer", options.bias_initializer);
-  config.option("depthwise_regularizer", options.depthwise_regularizer);
-  config.option("pointwise_regularizer", options.pointwise_regularizer);
-  config.option("bias_regularizer", options.bias_regularizer);
-  config.fixed_null("activity_regularizer");
-  config.option("depthwise_constraint", options.depthwise_constraint);
-  config.option("pointwise_constraint", options.pointwise_constraint);
-  config.option("bias_constraint", options.bias_constraint);
-  // Keras 2 also lists the options of the convolution that the class derives from.
-  for (const char* key : {"groups", "kernel_initializer", "kernel_regularizer", "kernel_constraint"})
-    config.passed_over(key);
+  list_kernel_and_bias(config, options);
 }
 
 /// Base of the convolution layers.
@@ -199,7 +150,9 @@ class DepthwiseConv2DImpl final : public ConvImpl {
     });
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+  void describe(LayerConfig& config) const override {
+    write_options(config, list_depthwise<DepthwiseConv2DOptions>, options_);
+  }
 
  private:
   std::int64_t filters(std::int64_t channels) const override { return channels * options_.depth_multiplier; }
@@ -240,7 +193,9 @@ class SeparableConv2DImpl final : public ConvImpl {
     });
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+  void describe(LayerConfig& config) const override {
+    write_options(config, list_depthwise<SeparableConv2DOptions>, options_);
+  }
 
  private:
   std::int64_t filters(std::int64_t) const override { return options_.filters; }
@@ -277,14 +232,14 @@ DepthwiseConv2D::DepthwiseConv2D(const DepthwiseConv2DOptions& options)
     : Layer(std::make_shared<DepthwiseConv2DImpl>(options)) {}
 
 DepthwiseConv2D DepthwiseConv2D::from_config(LayerConfig& config) {
-  return DepthwiseConv2D(read_options<DepthwiseConv2DOptions>(config, list));
+  return DepthwiseConv2D(read_options(config, list_depthwise<DepthwiseConv2DOptions>));
 }
 
 SeparableConv2D::SeparableConv2D(const SeparableConv2DOptions& options)
     : Layer(std::make_shared<SeparableConv2DImpl>(options)) {}
 
 SeparableConv2D SeparableConv2D::from_config(LayerConfig& config) {
-  return SeparableConv2D(read_options<SeparableConv2DOptions>(config, list));
+  return SeparableConv2D(read_options(config, list_depthwise<SeparableConv2DOptions>));
 }
 
 }  // namespace lockstep

@@ -3,6 +3,7 @@
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/convolution/conv2d.h>
 #include <lockstep/kernels/window/window2d.h>
+#include <lockstep/models/layers/kernel_options.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 
@@ -20,56 +21,7 @@ void list(LayerConfig& config, Conv1DOptions& options) {
   config.option("groups", options.groups);
   config.option("activation", options.activation);
   config.option("use_bias", options.use_bias);
-  config.option("kernel_initializer", options.kernel_initializer);
-  config.option("bias_initializer", options.bias_initializer);
-  config.option("kernel_regularizer", options.kernel_regularizer);
-  config.option("bias_regularizer", options.bias_regularizer);
-  config.fixed_null("activity_regularizer");
-  config.option("kernel_constraint", options.kernel_constraint);
-  config.option("bias_constraint", options.bias_constraint);
-}
-
-/// The options that the depthwise layers share, in Keras' order.
-template <class Options>
-void list_window(LayerConfig& config, Options& options) {
-  config.only_size("kernel_size", options.kernel_size);
-  config.only_size("strides", options.strides);
-  config.option("padding", options.padding);
-  config.fixed("data_format", "channels_last");
-  config.only_size("dilation_rate", options.dilation_rate);
-  config.option("activation", options.activation);
-  config.option("use_bias", options.use_bias);
-  config.option("depthwise_initializer", options.depthwise_initializer);
-}
-
-void list(LayerConfig& config, DepthwiseConv1DOptions& options) {
-  config.option("depth_multiplier", options.depth_multiplier);
-  list_window(config, options);
-  config.option("bias_initializer", options.bias_initializer);
-  config.option("depthwise_regularizer", options.depthwise_regularizer);
-  config.option("bias_regularizer", options.bias_regularizer);
-  config.fixed_null("activity_regularizer");
-  config.option("depthwise_constraint", options.depthwise_constraint);
-  config.option("bias_constraint", options.bias_constraint);
-  config.passed_over("groups");  // always 1 in Keras 2
-}
-
-void list(LayerConfig& config, SeparableConv1DOptions& options) {
-  config.option("depth_multiplier", options.depth_multiplier);
-  config.option("filters", options.filters);
-  list_window(config, options);
-  config.option("pointwise_initializer", options.pointwise_initializer);
-  config.option("bias_initializer", options.bias_initializer);
-  config.option("depthwise_regularizer", options.depthwise_regularizer);
-  config.option("pointwise_regularizer", options.pointwise_regularizer);
-  config.option("bias_regularizer", options.bias_regularizer);
-  config.fixed_null("activity_regularizer");
-  config.option("depthwise_constraint", options.depthwise_constraint);
-  config.option("pointwise_constraint", options.pointwise_constraint);
-  config.option("bias_constraint", options.bias_constraint);
-  // Keras 2 also lists the options of the convolution that the class derives from.
-  for (const char* key : {"groups", "kernel_initializer", "kernel_regularizer", "kernel_constraint"})
-    config.passed_over(key);
+  list_kernel_and_bias(config, options);
 }
 
 class Conv1DImpl final : public LayerImpl {
@@ -156,7 +108,7 @@ class DepthwiseImpl : public LayerImpl {
     return {size.width, filters(input[1])};
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+  void describe(LayerConfig& config) const override { write_options(config, list_depthwise<Options>, options_); }
 
  protected:
   DepthwiseImpl(const char* class_name, const Options& options)
@@ -272,14 +224,14 @@ DepthwiseConv1D::DepthwiseConv1D(const DepthwiseConv1DOptions& options)
     : Layer(std::make_shared<DepthwiseConv1DImpl>(options)) {}
 
 DepthwiseConv1D DepthwiseConv1D::from_config(LayerConfig& config) {
-  return DepthwiseConv1D(read_options<DepthwiseConv1DOptions>(config, list));
+  return DepthwiseConv1D(read_options(config, list_depthwise<DepthwiseConv1DOptions>));
 }
 
 SeparableConv1D::SeparableConv1D(const SeparableConv1DOptions& options)
     : Layer(std::make_shared<SeparableConv1DImpl>(options)) {}
 
 SeparableConv1D SeparableConv1D::from_config(LayerConfig& config) {
-  return SeparableConv1D(read_options<SeparableConv1DOptions>(config, list));
+  return SeparableConv1D(read_options(config, list_depthwise<SeparableConv1DOptions>));
 }
 
 }  // namespace lockstep

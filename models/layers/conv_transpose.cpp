@@ -7,46 +7,27 @@
 #include <fmt/ranges.h>
 
 #include <lockstep/kernels/array/shapes.h>
+#include <lockstep/models/layers/kernel_options.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 
 namespace lockstep {
 namespace {
 
+/// Options: Conv2DTransposeOptions or Conv1DTransposeOptions.
 template <class Options>
-void list_weights(LayerConfig& config, Options& options) {
+void list(LayerConfig& config, Options& options) {
+  config.option("filters", options.filters);
+  list_size(config, "kernel_size", options.kernel_size);
+  list_size(config, "strides", options.strides);
+  config.option("padding", options.padding);
+  list_size(config, "output_padding", options.output_padding);
+  config.fixed("data_format", "channels_last");
+  list_size(config, "dilation_rate", options.dilation_rate);
   config.option("activation", options.activation);
   config.option("use_bias", options.use_bias);
-  config.option("kernel_initializer", options.kernel_initializer);
-  config.option("bias_initializer", options.bias_initializer);
-  config.option("kernel_regularizer", options.kernel_regularizer);
-  config.option("bias_regularizer", options.bias_regularizer);
-  config.fixed_null("activity_regularizer");
-  config.option("kernel_constraint", options.kernel_constraint);
-  config.option("bias_constraint", options.bias_constraint);
+  list_kernel_and_bias(config, options);
   config.passed_over("groups");  // always 1 in Keras 2
-}
-
-void list(LayerConfig& config, Conv2DTransposeOptions& options) {
-  config.option("filters", options.filters);
-  config.option("kernel_size", options.kernel_size);
-  config.option("strides", options.strides);
-  config.option("padding", options.padding);
-  config.option("output_padding", options.output_padding);
-  config.fixed("data_format", "channels_last");
-  config.option("dilation_rate", options.dilation_rate);
-  list_weights(config, options);
-}
-
-void list(LayerConfig& config, Conv1DTransposeOptions& options) {
-  config.option("filters", options.filters);
-  config.only_size("kernel_size", options.kernel_size);
-  config.only_size("strides", options.strides);
-  config.option("padding", options.padding);
-  config.only_size("output_padding", options.output_padding);
-  config.fixed("data_format", "channels_last");
-  config.only_size("dilation_rate", options.dilation_rate);
-  list_weights(config, options);
 }
 
 /// A size along each spatial axis.
@@ -106,7 +87,7 @@ class ConvTransposeImpl final : public LayerImpl {
     });
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+  void describe(LayerConfig& config) const override { write_options(config, list<Options>, options_); }
 
  private:
   static constexpr bool is_1d = std::is_same_v<Options, Conv1DTransposeOptions>;
@@ -144,14 +125,14 @@ Conv2DTranspose::Conv2DTranspose(const Conv2DTransposeOptions& options)
     : Layer(std::make_shared<ConvTransposeImpl<Conv2DTransposeOptions>>("Conv2DTranspose", options)) {}
 
 Conv2DTranspose Conv2DTranspose::from_config(LayerConfig& config) {
-  return Conv2DTranspose(read_options<Conv2DTransposeOptions>(config, list));
+  return Conv2DTranspose(read_options(config, list<Conv2DTransposeOptions>));
 }
 
 Conv1DTranspose::Conv1DTranspose(const Conv1DTransposeOptions& options)
     : Layer(std::make_shared<ConvTransposeImpl<Conv1DTransposeOptions>>("Conv1DTranspose", options)) {}
 
 Conv1DTranspose Conv1DTranspose::from_config(LayerConfig& config) {
-  return Conv1DTranspose(read_options<Conv1DTransposeOptions>(config, list));
+  return Conv1DTranspose(read_options(config, list<Conv1DTransposeOptions>));
 }
 
 }  // namespace lockstep
