@@ -99,7 +99,7 @@ Network::Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& o
   build_layers(seed);
   order_ = running_order(*this);
   plan_ = plan_steps(calls_, order_, layers_, outputs_);
-  masked_ = std::ranges::any_of(layers_, [](const Layer& layer) { return layer.impl().traits().makes_masks; });
+  masked_ = make_masks(layers_);
   if (masked_) warn_of_dropped_masks();
 }
 

@@ -54,7 +54,7 @@ class Fusion {
   /// layer that is called several times keeps the order of its calls, and so that of its updates.
   void choose_terms(const std::vector<int>& order) {
     // The mask of an Add depends on both terms.
-    if (std::ranges::any_of(layers_, [](const Layer& layer) { return layer.impl().traits().makes_masks; })) return;
+    if (make_masks(layers_)) return;
     std::vector<int> calls_of_layer(layers_.size(), 0);
     for (const GraphCall& call : calls_) ++calls_of_layer[call.layer];
     std::vector<int> place(calls_.size());
@@ -156,6 +156,10 @@ void note_last_reads(Plan& plan) {
 }
 
 }  // namespace
+
+bool make_masks(const std::vector<Layer>& layers) {
+  return std::ranges::any_of(layers, [](const Layer& layer) { return layer.impl().traits().makes_masks; });
+}
 
 Plan plan_steps(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,
                 const std::vector<int>& outputs) {

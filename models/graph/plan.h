@@ -54,6 +54,9 @@ struct PlanStep {
   std::vector<int> last_reads{};  ///< indices of steps, perhaps this one, whose results no later step reads
 };
 
+/// Whether any of the layers makes masks.
+bool make_masks(const std::vector<Layer>& layers);
+
 /// The steps of a network.
 struct Plan {
   /// In execution order.
