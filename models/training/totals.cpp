@@ -8,6 +8,7 @@
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/losses/by_example.h>
 #include <lockstep/runtime/autograd/tape.h>
@@ -21,16 +22,19 @@ double without_sign_of_nan(double value) {
   return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
 }
 
+/// One sample weight for each of `examples`, (examples) f32.
+Tensor example_weights(const Tensor& weight, std::int64_t examples) {
+  require(weight.elements() == examples, "{} examples need as many sample weights, got {}", examples, weight);
+  const Tensor by_example = reshape(weight, {examples});
+  return weight.dtype() == DType::f32 ? by_example : cast(by_example, DType::f32);
+}
+
 /// The sum of loss(y_true, y_pred) * weight over the batch, a scalar. An undefined weight means ones.
 Tensor weighted_loss(const Loss& loss, const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) {
   const Tensor losses = loss(y_true, y_pred);
   require(losses.shape() == Shape{y_pred.dim(0)}, "{} must give one value for each of {} examples, it gave {}",
           loss.name(), y_pred.dim(0), losses);
-  if (!weight.defined()) return sum(losses);
-  require(weight.elements() == losses.elements(), "{} examples need as many sample weights, got {}", losses.elements(),
-          weight);
-  const Tensor by_example = reshape(weight, losses.shape());
-  return sum(losses * (weight.dtype() == DType::f32 ? by_example : cast(by_example, DType::f32)));
+  return weight.defined() ? sum(losses * example_weights(weight, losses.elements())) : sum(losses);
 }
 
 /// x (n, time, ...) as (n time, ...), or (n time, 1) without further axes.
@@ -64,11 +68,7 @@ Tensor masked_loss(const Loss& loss, const Tensor& y_true, const Tensor& y_pred,
           "{}: an output with a mask {} needs a target for each time step, got {}", loss.name(), steps, y_true);
   const Tensor kept = cast(mask, DType::f32);
   const Tensor count = maximum(sum_over_replicas(sum(kept)), 1);
-  Tensor weights = kept;
-  if (weight.defined()) {
-    require(weight.elements() == steps[0], "{} examples need as many sample weights, got {}", steps[0], weight);
-    weights = kept * cast(reshape(weight, {steps[0], 1}), DType::f32);
-  }
+  const Tensor weights = weight.defined() ? kept * expand_dims(example_weights(weight, steps[0]), 1) : kept;
   const Tensor total =
       weighted_loss(loss, steps_of(y_true), predicted_steps(y_pred), reshape(weights, {mask.elements()}));
   return total * static_cast<double>(global_size) / count;
