@@ -43,8 +43,8 @@ Tensor checked(std::string_view what, const Variable& variable, const Tensor& re
 void compute_step(const Optimizer::Rule& rule, const StepOptions& options, VariableStep& step, int replica,
                   const UpdateViews& views) {
   const Shape& shape = step.variable.shape();
-  const std::size_t slots = rule.slots().size();
-  const OptimizerStep assign = element_rule(AssignRule());
+  const std::size_t slots = views.state.size() - (options.average == StepOptions::Average::none ? 0 : 1);
+  static const OptimizerStep assign = element_rule(AssignRule());
   OptimizerStep scaling = assign;
   scaling.gradient_scale = options.gradient_scale;
   scaling.clip_value = options.clip_value;
