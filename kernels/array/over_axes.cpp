@@ -6,7 +6,7 @@
 namespace lockstep {
 
 Tensor over_axes(const char* op, const Tensor& x, const std::vector<int>& axes,
-                 const std::function<Tensor(const Tensor&)>& of) {
+                 const std::function<Tensor(const Tensor&)>& function) {
   const AxisSet joined = axis_set(x.shape(), axes);
   require(joined.any(), "{} needs at least one axis, got none for {}", op, x);
   std::vector<int> order;
@@ -23,12 +23,12 @@ Tensor over_axes(const char* op, const Tensor& x, const std::vector<int>& axes,
     elements *= x.dim(axis);
   }
   rows.push_back(elements);
-  if (joined.count() == 1 && order.back() == x.rank() - 1) return of(x);
+  if (joined.count() == 1 && order.back() == x.rank() - 1) return function(x);
   std::vector<int> back(order.size());
   for (std::size_t place = 0; place < order.size(); ++place)
     back[static_cast<std::size_t>(order[place])] = static_cast<int>(place);
   const Tensor moved = transpose(x, order);
-  return transpose(reshape(of(reshape(moved, rows)), moved.shape()), back);
+  return transpose(reshape(function(reshape(moved, rows)), moved.shape()), back);
 }
 
 }  // namespace lockstep

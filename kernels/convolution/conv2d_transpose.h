@@ -10,7 +10,7 @@ namespace lockstep {
 
 /// Keras' arguments of 2D transposed convolutions.
 struct Conv2dTransposeOptions {
-  Size2d strides = 1;                          ///< rows and columns of the result between those of x
+  Size2d strides = 1;                          ///< distance, in the result, between neighboring rows and columns of x
   Padding padding = Padding::valid;            ///< `same` cuts the borders of the result
   std::optional<Size2d> output_padding{};      ///< rows and columns added at the end, fewer than the strides
   Size2d dilation = 1;                         ///< distance between the window's taps

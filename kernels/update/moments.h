@@ -6,7 +6,7 @@ namespace lockstep {
 
 /// First and second moments of the gradients, for Adam and its variants.
 struct Moments {
-  /// Of these decay rates.
+  /// For these decay rates.
   Moments(double beta_1, double beta_2)
       : rest_1(static_cast<float>(1 - beta_1)), rest_2(static_cast<float>(1 - beta_2)) {}
 

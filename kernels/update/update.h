@@ -125,10 +125,10 @@ std::shared_ptr<const UpdateRule> rule_of(const LambDirectionStep& step);
 struct OptimizerStep : StepOptions {
   ///@{
   /// The rule alone, without scaling, clipping, decay or average.
-  OptimizerStep(std::shared_ptr<const UpdateRule> of) : rule(std::move(of)) {}  // NOLINT: implicit
-  template <class Of>
-  requires requires(const Of& of) { rule_of(of); }
-  OptimizerStep(const Of& of) : rule(rule_of(of)) {}  // NOLINT: implicit
+  OptimizerStep(std::shared_ptr<const UpdateRule> rule) : rule(std::move(rule)) {}  // NOLINT: implicit
+  template <class Step>
+  requires requires(const Step& step) { rule_of(step); }
+  OptimizerStep(const Step& step) : rule(rule_of(step)) {}  // NOLINT: implicit
   ///@}
 
   std::shared_ptr<const UpdateRule> rule;  ///< applied after scaling, clipping and decay

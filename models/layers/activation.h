@@ -100,7 +100,7 @@ struct SoftmaxOptions {
   /// Name of the layer; if empty, the model names it after its class.
   std::string name{};
 };
-/// exp(x) / sum(exp(x)). Keras' masks are not supported.
+/// exp(x) / sum(exp(x)) over the elements that a mask of x's shape does not leave out; those get 0.
 struct Softmax : Layer {
   /// Takes any shape that has the axes.
   explicit Softmax(const SoftmaxOptions& options = {});

@@ -61,8 +61,8 @@ struct GaussianNoiseOptions {
   std::string name{};
 };
 
-/// In training, adds normally distributed numbers of mean 0, which depend on the same as Dropout's mask; at inference,
-/// returns its input.
+/// In training, adds normally distributed numbers of mean 0, drawn as Dropout draws its mask; at inference, returns its
+/// input.
 struct GaussianNoise : Layer {
   /// Throws InvalidArgument unless 0 <= stddev <= 1.
   explicit GaussianNoise(const GaussianNoiseOptions& options);
@@ -77,8 +77,8 @@ struct GaussianDropoutOptions {
   std::string name{};
 };
 
-/// In training, multiplies by normally distributed numbers of mean 1 and variance rate / (1 - rate), which depend on
-/// the same as Dropout's mask; at inference, returns its input (Srivastava et al. 2014).
+/// In training, multiplies by normally distributed numbers of mean 1 and variance rate / (1 - rate), drawn as Dropout
+/// draws its mask; at inference, returns its input (Srivastava et al. 2014).
 struct GaussianDropout : Layer {
   /// Throws InvalidArgument unless 0 <= rate < 1.
   explicit GaussianDropout(const GaussianDropoutOptions& options);

@@ -4,8 +4,8 @@
 
 #include <lockstep/models/losses/loss.h>
 
-// Focal cross-entropies (Lin et al. 2017): the better a target is predicted, the less it counts. Logits, of which
-// probabilities are known to be the result, are used as by the other cross-entropies. The formulas are Keras'.
+// Focal cross-entropies (Lin et al. 2017): the better a target is predicted, the less it counts. If the
+// logits behind the probabilities are known, the cross-entropy is computed from them (loss.h). The formulas are Keras'.
 
 namespace lockstep {
 

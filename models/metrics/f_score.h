@@ -5,8 +5,8 @@
 #include <lockstep/models/metrics/metric.h>
 #include <lockstep/runtime/core/defaults.h>
 
-// Weighted harmonic means of precision and recall, of targets and predictions (n, classes). Without a threshold the
-// largest prediction of a row is positive, or several equal ones, unless it is 0; with one, those above it. A class has
+// Weighted harmonic means of precision and recall, of targets and predictions (n, classes). Without a threshold
+// all largest predictions of a row are positive, unless they are 0; with one, those above it. A class has
 // the score (1 + beta^2) p r / (beta^2 p + r), with its precision p and recall r. The formulas and the epsilon of 1e-7
 // in their divisors are Keras'.
 

@@ -28,7 +28,7 @@ struct IoUOptions {
 /// BinaryIoU's options, by Keras' names.
 struct BinaryIoUOptions {
   std::vector<std::int64_t> target_class_ids{0, 1};  ///< the classes that count; at least one
-  double threshold = 0.5;                            ///< predictions from here on are of class 1, others of class 0
+  double threshold = 0.5;                            ///< predictions of at least this are class 1, others class 0
 };
 
 /// MeanIoU's options, by Keras' names.
