@@ -37,8 +37,8 @@ struct SelfAttention {
     forward();
     gradient();
     verify_element("attention", y.data<float>()[y.elements() - 1], last_element(s));
-    verify(dot(dvalue, value), dot(dy, y), dvalue, value);  // the result is linear in the values
-    verify(dot(dquery, query), dot(dkey, key), dkey, key);  // scores are products of both
+    verify(inner_product(dvalue, value), inner_product(dy, y), dvalue, value);  // the result is linear in the values
+    verify(inner_product(dquery, query), inner_product(dkey, key), dkey, key);  // scores are products of both
   }
 
   void forward() const { kernels::run_on_cpu(kernels::Attention{query, key, value, rule, y, maximum, sum}); }

@@ -25,8 +25,8 @@ struct Convolution {
     forward();
     gradient_x();
     gradient_kernel();
-    verify(dot(dy, y), dot(dx, x), dy, y);
-    verify(dot(dy, y), dot(dkernel, kernel), dy, y);
+    verify(inner_product(dy, y), inner_product(dx, x), dy, y);
+    verify(inner_product(dy, y), inner_product(dkernel, kernel), dy, y);
     verify_window();
   }
 

@@ -45,8 +45,8 @@ struct Dense {
     kernels::run_on_cpu(kernels::Dense{x, kernel, {}, Activation::linear, y});
     gradient_x();
     gradient_kernel();
-    verify(dot(dy, y), dot(dx, x), dy, y);
-    verify(dot(dy, y), dot(dkernel, kernel), dy, y);
+    verify(inner_product(dy, y), inner_product(dx, x), dy, y);
+    verify(inner_product(dy, y), inner_product(dkernel, kernel), dy, y);
   }
 
   void forward() const { kernels::run_on_cpu(kernels::Dense{x, kernel, bias, activation, y}); }

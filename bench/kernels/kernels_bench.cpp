@@ -76,7 +76,7 @@ double copy_bytes_per_s() {
   const double bytes = bytes_of({from});
   const double seconds =
       fastest_s([&] { std::memcpy(to.data<float>(), from.data<float>(), static_cast<std::size_t>(bytes)); });
-  verify(dot(from, from), dot(from, to), from, from);
+  verify(inner_product(from, from), inner_product(from, to), from, from);
   return 2 * bytes / seconds;
 }
 
@@ -98,7 +98,7 @@ Tensor uniform(const Shape& shape, unsigned seed) {
   return result;
 }
 
-double dot(const Tensor& a, const Tensor& b) {
+double inner_product(const Tensor& a, const Tensor& b) {
   double sum = 0;
   const auto left = a.span<float>();
   const auto right = b.span<float>();
@@ -107,7 +107,7 @@ double dot(const Tensor& a, const Tensor& b) {
 }
 
 void verify(double one, double other, const Tensor& a, const Tensor& b) {
-  const double scale = std::sqrt(dot(a, a) * dot(b, b));
+  const double scale = std::sqrt(inner_product(a, a) * inner_product(b, b));
   require<BrokenInvariant>(std::abs(one - other) <= 1e-5 * scale, "a kernel computes {}, not {}", one, other);
 }
 

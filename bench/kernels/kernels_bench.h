@@ -33,7 +33,7 @@ std::int64_t result_size(const ConvLayer& layer);
 /// Uniformly distributed elements in [-1, 1).
 Tensor uniform(const Shape& shape, unsigned seed);
 /// The inner product in f64.
-double dot(const Tensor& a, const Tensor& b);
+double inner_product(const Tensor& a, const Tensor& b);
 /// Throws BrokenInvariant unless `one` and `other`, two computed values of the inner product of `a` and `b`, agree up
 /// to rounding.
 void verify(double one, double other, const Tensor& a, const Tensor& b);

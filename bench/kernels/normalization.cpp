@@ -66,7 +66,7 @@ struct LayerNorm {
   LayerNorm() {
     forward();
     gradient();
-    verify(dot(dy, y), dot(dgamma, gamma) + dot(dbeta, beta), dy, y);
+    verify(inner_product(dy, y), inner_product(dgamma, gamma) + inner_product(dbeta, beta), dy, y);
     verify_last_row();
   }
 

@@ -33,7 +33,7 @@ void add_pooling(const PoolLayer& layer, bool largest) {
       };
       pool();
       gradient();
-      verify(dot(y, y), dot(x, dx), y,
+      verify(inner_product(y, y), inner_product(x, dx), y,
              y);  // pooling is linear in x (maximum pooling: for a fixed choice of the maxima), and dx is its gradient
       const double bytes = static_cast<double>((largest ? 5 : 4) * y.elements() + 4 * x.elements());
       time_bytes(state, bytes, [&] { forward ? pool() : gradient(); });

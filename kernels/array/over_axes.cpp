@@ -1,9 +1,17 @@
 #include "lockstep/kernels/array/over_axes.h"
 
+#include <numeric>
+
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/reduction/axis_groups.h>
 
 namespace lockstep {
+
+std::vector<int> all_axes(const Tensor& x) {
+  std::vector<int> axes(static_cast<std::size_t>(x.rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
 
 Tensor over_axes(const char* op, const Tensor& x, const std::vector<int>& axes,
                  const std::function<Tensor(const Tensor&)>& function) {

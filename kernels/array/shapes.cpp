@@ -1,10 +1,10 @@
 #include "lockstep/kernels/array/shapes.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/over_axes.h>
 #include <lockstep/kernels/elementwise/place_kernels.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
@@ -19,13 +19,6 @@ int new_axis(const char* op, int rank, int axis) {
   const int place = axis < 0 ? axis + rank + 1 : axis;
   require(place >= 0 && place <= rank, "{}: the new axis {} is outside {} to {}", op, axis, -rank - 1, rank);
   return place;
-}
-
-/// The numbers of x's axes in order.
-std::vector<int> all_axes(const Tensor& x) {
-  std::vector<int> axes(static_cast<std::size_t>(x.rank()));
-  std::iota(axes.begin(), axes.end(), 0);
-  return axes;
 }
 
 /// x (outer, n, inner) -> (outer, count, n, inner) if `whole`, else (outer, n, count, inner), in the shape `shape`.

@@ -2,6 +2,7 @@
 
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/over_axes.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
@@ -10,12 +11,6 @@
 
 namespace lockstep {
 namespace {
-
-std::vector<int> all_axes(const Tensor& x) {
-  std::vector<int> axes;
-  for (int axis = 0; axis < x.rank(); ++axis) axes.push_back(axis);
-  return axes;
-}
 
 /// f(x in f32), in x's dtype.
 template <class F>

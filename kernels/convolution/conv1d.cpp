@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias, std::int64_t groups) {
+void check_conv1d(const Tensor& x, const Tensor& kernel, const Tensor& bias, std::int64_t groups) {
   require(x.defined() && x.rank() == 3 && is_real(x.dtype()) && x.dim(2) >= 1,
           "conv1d: x must be f32 or bf16 (n, steps, channels), got {}", x);
   require(groups >= 1 && x.dim(2) % groups == 0, "conv1d: the {} channels of x {} do not make {} groups", x.dim(2),
@@ -34,7 +34,7 @@ std::int64_t conv1d_steps(const char* op, const Shape& x, std::int64_t size, con
 }
 
 Tensor conv1d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Conv1dOptions& options) try {
-  check_operands(x, kernel, bias, options.groups);
+  check_conv1d(x, kernel, bias, options.groups);
   conv1d_steps("conv1d", x.shape(), kernel.dim(0), options);
   const bool causal = options.padding == Padding1d::causal;
   const Tensor steps = causal ? pad(x, {{}, {(kernel.dim(0) - 1) * options.dilation, 0}, {}}) : x;

@@ -17,7 +17,7 @@
 namespace lockstep {
 namespace {
 
-void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias, std::int64_t groups) {
+void check_conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, std::int64_t groups) {
   require(x.defined() && x.rank() == 4 && is_real(x.dtype()) && x.dim(3) >= 1,
           "conv2d: x must be f32 or bf16 (n, height, width, channels), got {}", x);
   require(groups >= 1 && x.dim(3) % groups == 0, "conv2d: the {} channels of x {} do not make {} groups", x.dim(3),
@@ -63,7 +63,7 @@ void contribute_gradients(BackwardContext& c, const KeptInput& x, const Tensor& 
 }  // namespace
 
 Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Conv2dOptions& options) try {
-  check_operands(x, kernel, bias, options.groups);
+  check_conv2d(x, kernel, bias, options.groups);
   if (!is_fusable(options.activation)) {
     Conv2dOptions plain = options;
     plain.activation = Activation::linear;

@@ -24,7 +24,7 @@ SlidingAxis slide_axis(std::int64_t input, std::int64_t reach, std::int64_t stri
   return {.output = output, .pad_begin = pad / 2, .pad_end = pad - pad / 2};
 }
 
-void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias) {
+void check_conv2d_transpose(const Tensor& x, const Tensor& kernel, const Tensor& bias) {
   require(x.defined() && x.rank() == 4 && is_real(x.dtype()) && x.dim(3) >= 1,
           "conv2d_transpose: x must be f32 or bf16 (n, height, width, channels), got {}", x);
   require(kernel.defined() && kernel.rank() == 4 && kernel.dtype() == DType::f32 && kernel.dim(3) == x.dim(3) &&
@@ -83,7 +83,7 @@ Sliding2d slide_transposed(const char* op, const Shape& x, Size2d size, const Co
 
 Tensor conv2d_transpose(const Tensor& x, const Tensor& kernel, const Tensor& bias,
                         const Conv2dTransposeOptions& options) try {
-  check_operands(x, kernel, bias);
+  check_conv2d_transpose(x, kernel, bias);
   const auto [window, size] = slide_transposed("conv2d_transpose", x.shape(), {kernel.dim(0), kernel.dim(1)}, options);
   const Tensor y = plain(dense_copy(x), dense_copy(kernel), window, size);
   return activate(bias.defined() ? y + cast(bias, y.dtype()) : y, options.activation);

@@ -12,7 +12,7 @@ namespace {
 
 /// Memory for an operand, filled with ones, since computing with uninitialized values may be slower. The GPU fills it;
 /// copies from the host would take longer than all the timed runs.
-Tensor operand(const Layout& layout, DType dtype) {
+Tensor filled_operand(const Layout& layout, DType dtype) {
   const Tensor result = Tensor::empty({layout.elements()}, dtype);
   launch(kernels::Fill{result, 1});
   return result;
@@ -51,10 +51,10 @@ class PlanTimer::Stopwatch {
 PlanTimer::PlanTimer(const Convolution& convolution, const Gpu& gpu, cudnnHandle_t handle)
     : gpu_(&gpu),
       handle_(handle),
-      x_(operand(convolution.x(), convolution.dtype)),
-      kernel_(operand(convolution.kernel(), convolution.dtype)),
-      y_(operand(convolution.y(), convolution.dtype)),
-      bias_(operand(convolution.bias_layout(), convolution.dtype)),
+      x_(filled_operand(convolution.x(), convolution.dtype)),
+      kernel_(filled_operand(convolution.kernel(), convolution.dtype)),
+      y_(filled_operand(convolution.y(), convolution.dtype)),
+      bias_(filled_operand(convolution.bias_layout(), convolution.dtype)),
       stopwatch_(std::make_shared<Stopwatch>(gpu.stream())),
       least_(std::numeric_limits<double>::infinity()) {}
 

@@ -36,7 +36,7 @@ void check_operands(const char* op, const Tensor& x, const Tensor& gamma, const 
 Tensor as_rows(const Tensor& x) { return !x.defined() || is_rows(x) ? to_current_device(x) : dense_copy(x); }
 
 /// What the gradient needs.
-struct Saved {
+struct BatchNormSaved {
   Tensor x, gamma, beta, mean, variance, residual;
   float epsilon;
   bool relu;
@@ -119,7 +119,7 @@ struct Saved {
 };
 
 /// The mean, the variance and the number of rows of all parts of a batch.
-void moments_of_all(Saved& saved) {
+void moments_of_all(BatchNormSaved& saved) {
   const std::int64_t channels = saved.gamma.elements();
   const Tensor own = Tensor::empty({2 * channels + 1});
   launch(kernels::ChannelMoments{saved.x, own.slice_view(0, 0, channels), own.slice_view(0, channels, 2 * channels)});
@@ -132,7 +132,7 @@ void moments_of_all(Saved& saved) {
 }
 
 /// Computes y, and records the op.
-Tensor normalize(const char* op, Saved saved, const Tensor& out) {
+Tensor normalize(const char* op, BatchNormSaved saved, const Tensor& out) {
   const Tensor y = out.defined() ? out : Tensor::empty(saved.x.shape(), saved.x.dtype());
   saved.normalize(y);
   const std::initializer_list<Tensor> inputs{saved.x, saved.gamma, saved.beta, saved.residual};
@@ -151,16 +151,16 @@ Tensor normalize(const char* op, Saved saved, const Tensor& out) {
 BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta,
                            const BatchNormOptions& options) try {
   check_operands("batch_norm", x, gamma, beta, options);
-  Saved saved{.x = as_rows(x),
-              .gamma = to_current_device(gamma),
-              .beta = to_current_device(beta),
-              .mean = Tensor::empty(gamma.shape()),
-              .variance = Tensor::empty(gamma.shape()),
-              .residual = as_rows(options.residual),
-              .epsilon = options.epsilon,
-              .relu = options.relu,
-              .count = x.dim(-1) == 0 ? 0 : x.elements() / x.dim(-1),
-              .gather = options.gather};
+  BatchNormSaved saved{.x = as_rows(x),
+                       .gamma = to_current_device(gamma),
+                       .beta = to_current_device(beta),
+                       .mean = Tensor::empty(gamma.shape()),
+                       .variance = Tensor::empty(gamma.shape()),
+                       .residual = as_rows(options.residual),
+                       .epsilon = options.epsilon,
+                       .relu = options.relu,
+                       .count = x.dim(-1) == 0 ? 0 : x.elements() / x.dim(-1),
+                       .gather = options.gather};
   if (saved.gather)
     moments_of_all(saved);
   else
@@ -175,16 +175,16 @@ Tensor batch_norm_inference(const Tensor& x, const Tensor& gamma, const Tensor& 
   check_operands("batch_norm_inference", x, gamma, beta, options);
   check_vector("batch_norm_inference", "the mean", mean, x);
   check_vector("batch_norm_inference", "the variance", variance, x);
-  const Saved saved{.x = as_rows(x),
-                    .gamma = to_current_device(gamma),
-                    .beta = to_current_device(beta),
-                    .mean = to_current_device(mean),
-                    .variance = to_current_device(variance),
-                    .residual = as_rows(options.residual),
-                    .epsilon = options.epsilon,
-                    .relu = options.relu,
-                    .count = 0,
-                    .gather = {}};
+  const BatchNormSaved saved{.x = as_rows(x),
+                             .gamma = to_current_device(gamma),
+                             .beta = to_current_device(beta),
+                             .mean = to_current_device(mean),
+                             .variance = to_current_device(variance),
+                             .residual = as_rows(options.residual),
+                             .epsilon = options.epsilon,
+                             .relu = options.relu,
+                             .count = 0,
+                             .gather = {}};
   return normalize("batch_norm_inference", saved, options.out);
 } catch (Error& error) {
   rethrow_from("batch_norm_inference", error);

@@ -13,7 +13,7 @@ void check_vector(const char* what, const Tensor& value, const Tensor& x) {
 }
 
 /// What the gradient needs.
-struct Saved {
+struct LayerNormSaved {
   Tensor x, gamma;       ///< x as (rows, features)
   Tensor mean, inverse;  ///< (rows)
   Shape shape;           ///< of the operand
@@ -45,11 +45,11 @@ Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, floa
   const Tensor scale = dense_copy(gamma);
   const Tensor shift = dense_copy(beta);
   const std::int64_t rows = x.elements() / x.dim(-1);
-  const Saved saved{.x = input.view({rows, x.dim(-1)}),
-                    .gamma = scale,
-                    .mean = Tensor::empty({rows}),
-                    .inverse = Tensor::empty({rows}),
-                    .shape = x.shape()};
+  const LayerNormSaved saved{.x = input.view({rows, x.dim(-1)}),
+                             .gamma = scale,
+                             .mean = Tensor::empty({rows}),
+                             .inverse = Tensor::empty({rows}),
+                             .shape = x.shape()};
   const Tensor y = Tensor::empty(x.shape());
   launch(kernels::LayerNorm{saved.x, scale, shift, epsilon, y.view(saved.x.shape()), saved.mean, saved.inverse});
   if (recording({input, scale, shift}))

@@ -13,11 +13,11 @@ namespace {
 
 using Index = std::int64_t;
 
-constexpr Index chunk_elements = 8192;  ///< less is not worth waking a thread for
 constexpr Index most_blocks = 64;
 constexpr Index least_block = 8;  ///< rows, so that the blocks' sums are small beside x
 
-Index grain_of(Index features) { return std::max<Index>(1, chunk_elements / features); }
+/// Rows of less than 8192 elements in all are not worth waking a thread for.
+Index grain_of(Index features) { return std::max<Index>(1, 8192 / features); }
 
 /// Of x - shift.
 float sum_of(const float* x, float shift, Index n) {

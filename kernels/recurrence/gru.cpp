@@ -22,7 +22,7 @@ Tensor bias_row(const Tensor& bias, std::int64_t row) {
 }
 
 /// Tensors that the gradient needs.
-struct Saved {
+struct GruSaved {
   Tensor x;  ///< (time, n, features)
   Tensor kernel, recurrent_kernel;
   Tensor gates;       ///< (time, n, 3 units)
@@ -32,16 +32,16 @@ struct Saved {
   std::int64_t time() const { return x.dim(0); }
 };
 
-Saved run(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias) {
+GruSaved run_gru(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias) {
   const std::int64_t n = x.dim(0);
   const std::int64_t time = x.dim(1);
   const std::int64_t units = recurrent_kernel.dim(0);
-  const Saved run{.x = recurrence::time_first(x),
-                  .kernel = kernel,
-                  .recurrent_kernel = recurrent_kernel,
-                  .gates = Tensor::empty({time, n, 3 * units}),
-                  .state_sums = Tensor::empty({time, n, units}),
-                  .h = recurrence::states(time + 1, n, units)};
+  const GruSaved run{.x = recurrence::time_first(x),
+                     .kernel = kernel,
+                     .recurrent_kernel = recurrent_kernel,
+                     .gates = Tensor::empty({time, n, 3 * units}),
+                     .state_sums = Tensor::empty({time, n, units}),
+                     .h = recurrence::states(time + 1, n, units)};
   launch(kernels::Dense{as_matrix(run.x), kernel, bias_row(bias, 0), Activation::linear, as_matrix(run.gates)});
   const Tensor recurrent = Tensor::empty({n, 3 * units});
   launch(kernels::Convert{bias_row(bias, 1).broadcast_view(recurrent.shape()), recurrent});
@@ -59,7 +59,7 @@ struct SumGradients {
   Tensor of_input, of_state;
 };
 
-SumGradients gradient_through_time(const Saved& saved, const Tensor& dy) {
+SumGradients gradient_through_time(const GruSaved& saved, const Tensor& dy) {
   const SumGradients d{Tensor::empty(saved.gates.shape()), Tensor::empty(saved.gates.shape())};
   const Tensor dh = Tensor::empty({saved.h.dim(1), saved.h.dim(2)});
   launch(kernels::Fill{dh, 0});
@@ -73,7 +73,7 @@ SumGradients gradient_through_time(const Saved& saved, const Tensor& dy) {
   return d;
 }
 
-void contribute_gradients(BackwardContext& c, const Saved& saved) {
+void contribute_gradients(BackwardContext& c, const GruSaved& saved) {
   const SumGradients d = gradient_through_time(saved, c.gradient(0));
   const Tensor of_input = as_matrix(d.of_input);
   const Tensor of_state = as_matrix(d.of_state);
@@ -115,7 +115,7 @@ Tensor gru(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel
           recurrence::run_whole("gru", RecurrentCell::gru, input, {weights, recurrent, shift}, return_sequences);
       y.defined())
     return y;
-  const Saved saved = run(input, weights, recurrent, shift);
+  const GruSaved saved = run_gru(input, weights, recurrent, shift);
   const Tensor y = recurrence::result_of(saved.h.slice_view(0, 1, saved.time() + 1), return_sequences);
   if (recording({input, weights, recurrent, shift}))
     record("gru", {input, weights, recurrent, shift}, y,

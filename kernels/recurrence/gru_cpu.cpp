@@ -1,16 +1,15 @@
 #include <lockstep/kernels/recurrence/gru_math.h>
+#include <lockstep/kernels/recurrence/recurrence.h>
 #include <lockstep/kernels/recurrence/recurrence_kernels.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t grain = 2048;  // least number of units per thread: each takes several exponentials
-
 // These functions process one example. The values of the three gates are `units` apart.
 
-void step_row(float* gates, const float* recurrent, const float* h_before, float* state_sum, float* h,
-              std::int64_t units) {
+void gru_step_row(float* gates, const float* recurrent, const float* h_before, float* state_sum, float* h,
+                  std::int64_t units) {
 #pragma omp simd
   for (std::int64_t u = 0; u < units; ++u) {
     const GruUnit unit = gru_unit(gates[u], gates[units + u], gates[2 * units + u], recurrent[u], recurrent[units + u],
@@ -23,8 +22,8 @@ void step_row(float* gates, const float* recurrent, const float* h_before, float
   }
 }
 
-void gradient_row(const float* gates, const float* state_sum, const float* h_before, float* dh, float* dgates,
-                  float* drecurrent, std::int64_t units) {
+void gru_gradient_row(const float* gates, const float* state_sum, const float* h_before, float* dh, float* dgates,
+                      float* drecurrent, std::int64_t units) {
 #pragma omp simd
   for (std::int64_t u = 0; u < units; ++u) {
     const GruUnit unit{.update = gates[u], .reset = gates[units + u], .candidate = gates[2 * units + u], .h = 0};
@@ -43,22 +42,25 @@ void gradient_row(const float* gates, const float* state_sum, const float* h_bef
 
 void kernels::GruStep::on_cpu() const {
   const std::int64_t units = h.dim(1);
-  parallel_for(h.dim(0), std::max<std::int64_t>(1, grain / units), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row)
-      step_row(gates.data<float>() + row * 3 * units, recurrent.data<float>() + row * 3 * units,
-               h_before.data<float>() + row * units, state_sum.data<float>() + row * units,
-               h.data<float>() + row * units, units);
-  });
+  parallel_for(h.dim(0), std::max<std::int64_t>(1, recurrence::units_per_thread / units),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t row = begin; row < end; ++row)
+                   gru_step_row(gates.data<float>() + row * 3 * units, recurrent.data<float>() + row * 3 * units,
+                                h_before.data<float>() + row * units, state_sum.data<float>() + row * units,
+                                h.data<float>() + row * units, units);
+               });
 }
 
 void kernels::GruStepGradient::on_cpu() const {
   const std::int64_t units = dh.dim(1);
-  parallel_for(dh.dim(0), std::max<std::int64_t>(1, grain / units), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row)
-      gradient_row(gates.data<float>() + row * 3 * units, state_sum.data<float>() + row * units,
-                   h_before.data<float>() + row * units, dh.data<float>() + row * units,
-                   dgates.data<float>() + row * 3 * units, drecurrent.data<float>() + row * 3 * units, units);
-  });
+  parallel_for(dh.dim(0), std::max<std::int64_t>(1, recurrence::units_per_thread / units),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t row = begin; row < end; ++row)
+                   gru_gradient_row(gates.data<float>() + row * 3 * units, state_sum.data<float>() + row * units,
+                                    h_before.data<float>() + row * units, dh.data<float>() + row * units,
+                                    dgates.data<float>() + row * 3 * units, drecurrent.data<float>() + row * 3 * units,
+                                    units);
+               });
 }
 
 }  // namespace lockstep

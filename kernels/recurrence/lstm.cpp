@@ -18,7 +18,7 @@ using recurrence::states;
 using recurrence::step_of;
 
 /// Tensors that the gradient needs.
-struct Saved {
+struct LstmSaved {
   Tensor x;  ///< (time, n, features)
   Tensor kernel, recurrent_kernel;
   Tensor gates;  ///< (time, n, 4 units)
@@ -27,16 +27,16 @@ struct Saved {
   std::int64_t time() const { return x.dim(0); }
 };
 
-Saved run(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias) {
+LstmSaved run_lstm(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias) {
   const std::int64_t n = x.dim(0);
   const std::int64_t time = x.dim(1);
   const std::int64_t units = recurrent_kernel.dim(0);
-  const Saved run{.x = recurrence::time_first(x),
-                  .kernel = kernel,
-                  .recurrent_kernel = recurrent_kernel,
-                  .gates = Tensor::empty({time, n, 4 * units}),
-                  .c = states(time + 1, n, units),
-                  .h = states(time + 1, n, units)};
+  const LstmSaved run{.x = recurrence::time_first(x),
+                      .kernel = kernel,
+                      .recurrent_kernel = recurrent_kernel,
+                      .gates = Tensor::empty({time, n, 4 * units}),
+                      .c = states(time + 1, n, units),
+                      .h = states(time + 1, n, units)};
   launch(kernels::Dense{as_matrix(run.x), kernel, bias, Activation::linear, as_matrix(run.gates)});
   const Tensor recurrent = Tensor::empty({n, 4 * units});
   launch(kernels::Fill{recurrent, 0});
@@ -49,7 +49,7 @@ Saved run(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel,
 }
 
 /// The gradient of the gates' sums, (time, n, 4 units). `dy`: (n, time, units), or (n, units) for the last step only.
-Tensor gradient_through_time(const Saved& saved, const Tensor& dy) {
+Tensor gradient_through_time(const LstmSaved& saved, const Tensor& dy) {
   const Tensor dsums = Tensor::empty(saved.gates.shape());
   const Shape step{saved.c.dim(1), saved.c.dim(2)};
   const Tensor dh = Tensor::empty(step);
@@ -66,7 +66,7 @@ Tensor gradient_through_time(const Saved& saved, const Tensor& dy) {
   return dsums;
 }
 
-void contribute_gradients(BackwardContext& c, const Saved& saved) {
+void contribute_gradients(BackwardContext& c, const LstmSaved& saved) {
   const Tensor dsums = as_matrix(gradient_through_time(saved, c.gradient(0)));
   const Tensor dbias = Tensor::empty({dsums.dim(1)});
   const auto kernel_gradient = [&](const Tensor& out) {
@@ -105,7 +105,7 @@ Tensor lstm(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kerne
           recurrence::run_whole("lstm", RecurrentCell::lstm, input, {weights, recurrent, shift}, return_sequences);
       y.defined())
     return y;
-  const Saved saved = run(input, weights, recurrent, shift);
+  const LstmSaved saved = run_lstm(input, weights, recurrent, shift);
   const Tensor y = recurrence::result_of(saved.h.slice_view(0, 1, saved.time() + 1), return_sequences);
   if (recording({input, weights, recurrent, shift}))
     record("lstm", {input, weights, recurrent, shift}, y,

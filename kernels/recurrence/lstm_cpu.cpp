@@ -1,15 +1,15 @@
 #include <lockstep/kernels/recurrence/lstm_math.h>
+#include <lockstep/kernels/recurrence/recurrence.h>
 #include <lockstep/kernels/recurrence/recurrence_kernels.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t grain = 2048;  // least number of units per thread: each takes several exponentials
-
 // These functions process one example. The values of the four gates are `units` apart.
 
-void step_row(float* gates, const float* recurrent, const float* c_before, float* c, float* h, std::int64_t units) {
+void lstm_step_row(float* gates, const float* recurrent, const float* c_before, float* c, float* h,
+                   std::int64_t units) {
 #pragma omp simd
   for (std::int64_t u = 0; u < units; ++u) {
     const LstmUnit unit = lstm_unit(gates[u] + recurrent[u], gates[units + u] + recurrent[units + u],
@@ -24,8 +24,8 @@ void step_row(float* gates, const float* recurrent, const float* c_before, float
   }
 }
 
-void gradient_row(const float* gates, const float* c_before, const float* c, const float* dh, float* dc, float* dsums,
-                  std::int64_t units) {
+void lstm_gradient_row(const float* gates, const float* c_before, const float* c, const float* dh, float* dc,
+                       float* dsums, std::int64_t units) {
 #pragma omp simd
   for (std::int64_t u = 0; u < units; ++u) {
     const LstmUnit unit{.input = gates[u],
@@ -47,22 +47,24 @@ void gradient_row(const float* gates, const float* c_before, const float* c, con
 
 void kernels::LstmStep::on_cpu() const {
   const std::int64_t units = h.dim(1);
-  parallel_for(h.dim(0), std::max<std::int64_t>(1, grain / units), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row)
-      step_row(gates.data<float>() + row * 4 * units, recurrent.data<float>() + row * 4 * units,
-               c_before.data<float>() + row * units, c.data<float>() + row * units, h.data<float>() + row * units,
-               units);
-  });
+  parallel_for(h.dim(0), std::max<std::int64_t>(1, recurrence::units_per_thread / units),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t row = begin; row < end; ++row)
+                   lstm_step_row(gates.data<float>() + row * 4 * units, recurrent.data<float>() + row * 4 * units,
+                                 c_before.data<float>() + row * units, c.data<float>() + row * units,
+                                 h.data<float>() + row * units, units);
+               });
 }
 
 void kernels::LstmStepGradient::on_cpu() const {
   const std::int64_t units = dh.dim(1);
-  parallel_for(dh.dim(0), std::max<std::int64_t>(1, grain / units), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row)
-      gradient_row(gates.data<float>() + row * 4 * units, c_before.data<float>() + row * units,
-                   c.data<float>() + row * units, dh.data<float>() + row * units, dc.data<float>() + row * units,
-                   dsums.data<float>() + row * 4 * units, units);
-  });
+  parallel_for(dh.dim(0), std::max<std::int64_t>(1, recurrence::units_per_thread / units),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t row = begin; row < end; ++row)
+                   lstm_gradient_row(gates.data<float>() + row * 4 * units, c_before.data<float>() + row * units,
+                                     c.data<float>() + row * units, dh.data<float>() + row * units,
+                                     dc.data<float>() + row * units, dsums.data<float>() + row * 4 * units, units);
+               });
 }
 
 }  // namespace lockstep

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Shared by the recurrent ops. The tensors that they keep have time as their first axis: each step is then dense, and
@@ -9,6 +11,9 @@
 
 /// Shared by lstm and gru.
 namespace lockstep::recurrence {
+
+/// Minimum number of units per thread of a CPU: each takes several exponentials.
+inline constexpr std::int64_t units_per_thread = 2048;
 
 /// Throws InvalidArgument unless x is (n, time, features), kernel (features, gates * units) and recurrent_kernel
 /// (units, gates * units), all f32.

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include <lockstep/kernels/executor/parallel_strided.h>
 #include <lockstep/kernels/reduction/reduce_functions.h>
 #include <lockstep/kernels/update/step_functions.h>
 #include <lockstep/kernels/update/streaming_stores.h>
@@ -25,7 +26,6 @@ namespace lockstep::cpu {
 // without prefetching this is 10 % faster on an Intel core (SGD and Adam, two copies of 41 M parameters).
 inline constexpr std::int64_t tile = 64;
 inline constexpr std::int64_t ahead = 1024;  ///< elements from a tile to the elements prefetched for a later one
-inline constexpr std::int64_t grain = 32768;
 // Arrays with more bytes in total than this do not stay in a core's share of the last-level cache.
 inline constexpr std::int64_t cached_bytes = std::int64_t{16} << 20;
 

@@ -8,15 +8,15 @@ namespace lockstep {
 namespace {
 
 /// An output pixel's position along one axis of the input: `share` of the way from pixel `low` to pixel `high`.
-struct Position {
+struct PixelPosition {
   std::int64_t low;
   std::int64_t high;
   float share;
 };
 
-std::vector<Position> positions(std::int64_t from, std::int64_t to) {
+std::vector<PixelPosition> positions(std::int64_t from, std::int64_t to) {
   const float scale = static_cast<float>(from) / static_cast<float>(to);
-  std::vector<Position> result;
+  std::vector<PixelPosition> result;
   result.reserve(static_cast<std::size_t>(to));
   for (std::int64_t i = 0; i < to; ++i) {
     const float at = (static_cast<float>(i) + 0.5F) * scale - 0.5F;
@@ -29,8 +29,8 @@ std::vector<Position> positions(std::int64_t from, std::int64_t to) {
 }
 
 template <class T, int Channels>
-void resize_row(const T* upper, const T* lower, float down, const std::vector<Position>& columns, float* to) {
-  for (const Position& column : columns)
+void resize_row(const T* upper, const T* lower, float down, const std::vector<PixelPosition>& columns, float* to) {
+  for (const PixelPosition& column : columns)
     for (std::int64_t channel = 0; channel < Channels; ++channel) {
       const std::int64_t left = column.low * Channels + channel;
       const std::int64_t right = column.high * Channels + channel;
@@ -43,13 +43,13 @@ void resize_row(const T* upper, const T* lower, float down, const std::vector<Po
 
 template <class T, int Channels>
 Tensor resize(const Tensor& image, ImageSize size) {
-  const std::vector<Position> rows = positions(image.dim(0), size.height);
-  const std::vector<Position> columns = positions(image.dim(1), size.width);
+  const std::vector<PixelPosition> rows = positions(image.dim(0), size.height);
+  const std::vector<PixelPosition> columns = positions(image.dim(1), size.width);
   const std::int64_t from_row = image.dim(1) * Channels;
   const T* from = image.span<T>().data();
   Tensor result = Tensor::empty({size.height, size.width, Channels});
   float* to = result.data<float>();
-  for (const Position& row : rows) {
+  for (const PixelPosition& row : rows) {
     resize_row<T, Channels>(from + row.low * from_row, from + row.high * from_row, row.share, columns, to);
     to += size.width * Channels;
   }

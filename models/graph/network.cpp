@@ -67,6 +67,8 @@ Tensor mask_of(const LayerImpl& layer, std::span<const Tensor> inputs, std::span
   return traits.makes_masks ? layer.compute_mask(inputs, std::vector<Tensor>(inputs.size())) : Tensor();
 }
 
+}  // namespace
+
 /// A result of a run, with its copies on the devices and in the dtypes that have read it.
 struct Placed {
   Tensor value{};
@@ -83,8 +85,6 @@ struct Placed {
     return copies.emplace_back(value.dtype() == dtype ? to_device(value, device) : cast(value, dtype));
   }
 };
-
-}  // namespace
 
 Network::Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, std::uint64_t seed)
     : strategy_(get_strategy()) {

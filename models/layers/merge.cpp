@@ -25,8 +25,6 @@ void list(LayerConfig& config, ConcatenateOptions& options) {
   options.axis = static_cast<int>(axis);
 }
 
-void list(LayerConfig&, NoOptions&) {}
-
 /// y = op(op(parts[0], parts[1]), parts[2]) ...
 template <Tensor (*op)(const Tensor&, const Tensor&)>
 Tensor folded(std::span<const Tensor> parts) {
@@ -169,7 +167,7 @@ class MergeImpl final : public LayerImpl {
     return mask;
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list, NoOptions()); }
+  void describe(LayerConfig& config) const override { write_options(config, list_nothing, NoOptions()); }
 
  private:
   /// x (n, ...) with axes of size 1 after the batch axis.
@@ -196,38 +194,48 @@ Add::Add(std::string name)
     : Layer(std::make_shared<MergeImpl>(Merge{.class_name = "Add", .combine = sum_of, .is_add = true},
                                         std::move(name))) {}
 
-Add Add::from_config(LayerConfig& config) { return Add(read_options<NoOptions>(config, list).name); }
+Add Add::from_config(LayerConfig& config) { return Add(read_options<NoOptions>(config, list_nothing).name); }
 
 Average::Average(std::string name)
     : Layer(std::make_shared<MergeImpl>(Merge{.class_name = "Average", .combine = mean_of}, std::move(name))) {}
 
-Average Average::from_config(LayerConfig& config) { return Average(read_options<NoOptions>(config, list).name); }
+Average Average::from_config(LayerConfig& config) {
+  return Average(read_options<NoOptions>(config, list_nothing).name);
+}
 
 Maximum::Maximum(std::string name)
     : Layer(std::make_shared<MergeImpl>(
           Merge{.class_name = "Maximum", .combine = folded<maximum>, .combine_unmasked = folded_unmasked<maximum>},
           std::move(name))) {}
 
-Maximum Maximum::from_config(LayerConfig& config) { return Maximum(read_options<NoOptions>(config, list).name); }
+Maximum Maximum::from_config(LayerConfig& config) {
+  return Maximum(read_options<NoOptions>(config, list_nothing).name);
+}
 
 Minimum::Minimum(std::string name)
     : Layer(std::make_shared<MergeImpl>(
           Merge{.class_name = "Minimum", .combine = folded<minimum>, .combine_unmasked = folded_unmasked<minimum>},
           std::move(name))) {}
 
-Minimum Minimum::from_config(LayerConfig& config) { return Minimum(read_options<NoOptions>(config, list).name); }
+Minimum Minimum::from_config(LayerConfig& config) {
+  return Minimum(read_options<NoOptions>(config, list_nothing).name);
+}
 
 Multiply::Multiply(std::string name)
     : Layer(std::make_shared<MergeImpl>(
           Merge{.class_name = "Multiply", .combine = folded<multiply>, .combine_unmasked = product_unmasked},
           std::move(name))) {}
 
-Multiply Multiply::from_config(LayerConfig& config) { return Multiply(read_options<NoOptions>(config, list).name); }
+Multiply Multiply::from_config(LayerConfig& config) {
+  return Multiply(read_options<NoOptions>(config, list_nothing).name);
+}
 
 Subtract::Subtract(std::string name)
     : Layer(std::make_shared<MergeImpl>(Merge{.class_name = "Subtract", .combine = folded<subtract>, .takes_two = true},
                                         std::move(name))) {}
 
-Subtract Subtract::from_config(LayerConfig& config) { return Subtract(read_options<NoOptions>(config, list).name); }
+Subtract Subtract::from_config(LayerConfig& config) {
+  return Subtract(read_options<NoOptions>(config, list_nothing).name);
+}
 
 }  // namespace lockstep

@@ -24,7 +24,7 @@ void check_threshold(double threshold) {
   require(threshold >= 0 && threshold <= 1, "a threshold lies in [0, 1], got {}", threshold);
 }
 
-void list_threshold(OptionVisitor& visitor, double& threshold) { visitor.option("thresholds", threshold); }
+void list_thresholds(OptionVisitor& visitor, double& threshold) { visitor.option("thresholds", threshold); }
 
 /// The weight of the elements that are positive by both prediction and target, relative to that of all elements that
 /// are positive by prediction (precision) or by target (recall).
@@ -42,7 +42,7 @@ Metric::Rule share_of_true_positives(const char* class_name, double threshold, b
               },
           .result = [](const Metric::Sums& sums) { return divide_no_nan(sums[0], sums[1]); },
           .direction = Direction::up,
-          .config = config_of(class_name, list_threshold, threshold)};
+          .config = config_of(class_name, list_thresholds, threshold)};
 }
 
 /// The weight of the elements whose target and prediction are these.
@@ -57,7 +57,7 @@ Metric::Rule count_where(bool target, bool prediction, const char* class_name, d
                 return sums;
               },
           .result = [](const Metric::Sums& sums) { return sums[0]; },
-          .config = config_of(class_name, list_threshold, threshold)};
+          .config = config_of(class_name, list_thresholds, threshold)};
 }
 
 /// Index of the last threshold below a prediction. The first threshold is below 0, so that every prediction is above
@@ -164,25 +164,25 @@ TrueNegatives::TrueNegatives(double threshold)
 AUC::AUC(const AUCOptions& options) : Metric(options.name, area_under_curve(options)) {}
 
 Precision Precision::from_config(OptionVisitor& visitor) {
-  return Precision(read_options(visitor, list_threshold, 0.5));
+  return Precision(read_options(visitor, list_thresholds, 0.5));
 }
 
-Recall Recall::from_config(OptionVisitor& visitor) { return Recall(read_options(visitor, list_threshold, 0.5)); }
+Recall Recall::from_config(OptionVisitor& visitor) { return Recall(read_options(visitor, list_thresholds, 0.5)); }
 
 TruePositives TruePositives::from_config(OptionVisitor& visitor) {
-  return TruePositives(read_options(visitor, list_threshold, 0.5));
+  return TruePositives(read_options(visitor, list_thresholds, 0.5));
 }
 
 FalsePositives FalsePositives::from_config(OptionVisitor& visitor) {
-  return FalsePositives(read_options(visitor, list_threshold, 0.5));
+  return FalsePositives(read_options(visitor, list_thresholds, 0.5));
 }
 
 FalseNegatives FalseNegatives::from_config(OptionVisitor& visitor) {
-  return FalseNegatives(read_options(visitor, list_threshold, 0.5));
+  return FalseNegatives(read_options(visitor, list_thresholds, 0.5));
 }
 
 TrueNegatives TrueNegatives::from_config(OptionVisitor& visitor) {
-  return TrueNegatives(read_options(visitor, list_threshold, 0.5));
+  return TrueNegatives(read_options(visitor, list_thresholds, 0.5));
 }
 
 AUC AUC::from_config(OptionVisitor& visitor) {

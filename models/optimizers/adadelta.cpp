@@ -37,7 +37,7 @@ Adadelta::Adadelta(const AdadeltaOptions& options, const OptimizerOptions& commo
     : Optimizer(options.learning_rate, std::make_unique<MeanSquaresOfSteps>(options), common) {}
 
 Adadelta Adadelta::from_config(const OptimizerConfig& config) {
-  return Adadelta(rule_options(config, list), config.common);
+  return Adadelta(rule_options<AdadeltaOptions>(config, list), config.common);
 }
 
 }  // namespace lockstep

@@ -38,7 +38,7 @@ Adagrad::Adagrad(const AdagradOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<SumsOfSquares>(options), common) {}
 
 Adagrad Adagrad::from_config(const OptimizerConfig& config) {
-  return Adagrad(rule_options(config, list), config.common);
+  return Adagrad(rule_options<AdagradOptions>(config, list), config.common);
 }
 
 }  // namespace lockstep

@@ -43,7 +43,7 @@ class AdaptiveMoments final : public Optimizer::Rule {
   AdamOptions options_;
 };
 
-OptimizerOptions with_decay(OptimizerOptions common, double weight_decay) {
+OptimizerOptions with_adamw_decay(OptimizerOptions common, double weight_decay) {
   require(common.weight_decay == 0, "AdamW has a weight_decay of its own, {}: set that one, not {} for all optimizers",
           weight_decay, common.weight_decay);
   common.weight_decay = weight_decay;
@@ -62,12 +62,14 @@ AdamW::AdamW(const AdamWOptions& options, const OptimizerOptions& common)
                                                                        .beta_2 = options.beta_2,
                                                                        .epsilon = options.epsilon,
                                                                        .amsgrad = options.amsgrad}),
-                with_decay(common, options.weight_decay)) {}
+                with_adamw_decay(common, options.weight_decay)) {}
 
-Adam Adam::from_config(const OptimizerConfig& config) { return Adam(rule_options(config, list), config.common); }
+Adam Adam::from_config(const OptimizerConfig& config) {
+  return Adam(rule_options<AdamOptions>(config, list), config.common);
+}
 
 AdamW AdamW::from_config(const OptimizerConfig& config) {
-  const AdamOptions options = rule_options(config, list);
+  const AdamOptions options = rule_options<AdamOptions>(config, list);
   OptimizerOptions common = config.common;
   return AdamW({.learning_rate = options.learning_rate,
                 .weight_decay = std::exchange(common.weight_decay, 0),

@@ -36,6 +36,8 @@ class InfinityNorms final : public Optimizer::Rule {
 Adamax::Adamax(const AdamaxOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<InfinityNorms>(options), common) {}
 
-Adamax Adamax::from_config(const OptimizerConfig& config) { return Adamax(rule_options(config, list), config.common); }
+Adamax Adamax::from_config(const OptimizerConfig& config) {
+  return Adamax(rule_options<AdamaxOptions>(config, list), config.common);
+}
 
 }  // namespace lockstep

@@ -50,6 +50,8 @@ class RegularizedLeader final : public Optimizer::Rule {
 Ftrl::Ftrl(const FtrlOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<RegularizedLeader>(options), common) {}
 
-Ftrl Ftrl::from_config(const OptimizerConfig& config) { return Ftrl(rule_options(config, list), config.common); }
+Ftrl Ftrl::from_config(const OptimizerConfig& config) {
+  return Ftrl(rule_options<FtrlOptions>(config, list), config.common);
+}
 
 }  // namespace lockstep

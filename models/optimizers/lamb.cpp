@@ -39,6 +39,8 @@ class LayerwiseMoments final : public Optimizer::Rule {
 Lamb::Lamb(const LambOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<LayerwiseMoments>(options), common) {}
 
-Lamb Lamb::from_config(const OptimizerConfig& config) { return Lamb(rule_options(config, list), config.common); }
+Lamb Lamb::from_config(const OptimizerConfig& config) {
+  return Lamb(rule_options<LambOptions>(config, list), config.common);
+}
 
 }  // namespace lockstep

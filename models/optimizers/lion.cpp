@@ -35,6 +35,8 @@ class SignOfMomentum final : public Optimizer::Rule {
 Lion::Lion(const LionOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<SignOfMomentum>(options), common) {}
 
-Lion Lion::from_config(const OptimizerConfig& config) { return Lion(rule_options(config, list), config.common); }
+Lion Lion::from_config(const OptimizerConfig& config) {
+  return Lion(rule_options<LionOptions>(config, list), config.common);
+}
 
 }  // namespace lockstep

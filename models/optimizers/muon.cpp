@@ -127,7 +127,7 @@ class OrthogonalMomentum final : public Optimizer::Rule {
   std::vector<std::regex> excluded_;
 };
 
-OptimizerOptions with_decay(OptimizerOptions common, double weight_decay) {
+OptimizerOptions with_muon_decay(OptimizerOptions common, double weight_decay) {
   require(common.weight_decay == 0, "Muon has a weight_decay of its own, {}: set that one, not {} for all optimizers",
           weight_decay, common.weight_decay);
   common.weight_decay = weight_decay;
@@ -138,11 +138,11 @@ OptimizerOptions with_decay(OptimizerOptions common, double weight_decay) {
 
 Muon::Muon(const MuonOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<OrthogonalMomentum>(options),
-                with_decay(common, options.weight_decay)) {}
+                with_muon_decay(common, options.weight_decay)) {}
 
 Muon Muon::from_config(const OptimizerConfig& config) {
   // Keras' files have all options; null, which is not read, turns these off.
-  MuonOptions options = rule_options(config, list, {.adam_weight_decay = 0, .rms_rate = {}});
+  MuonOptions options = rule_options<MuonOptions>(config, list, {.adam_weight_decay = 0, .rms_rate = {}});
   OptimizerOptions common = config.common;
   options.weight_decay = std::exchange(common.weight_decay, 0);
   const nlohmann::ordered_json layers = config.rule.options->value("exclude_layers", nlohmann::ordered_json::array());

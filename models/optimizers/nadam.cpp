@@ -65,6 +65,8 @@ NadamRule::NadamRule(float learning_rate, const NadamOptions& options, std::int6
 Nadam::Nadam(const NadamOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<NesterovMoments>(options), common) {}
 
-Nadam Nadam::from_config(const OptimizerConfig& config) { return Nadam(rule_options(config, list), config.common); }
+Nadam Nadam::from_config(const OptimizerConfig& config) {
+  return Nadam(rule_options<NadamOptions>(config, list), config.common);
+}
 
 }  // namespace lockstep

@@ -47,7 +47,7 @@ RMSprop::RMSprop(const RmspropOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<MeanSquares>(options), common) {}
 
 RMSprop RMSprop::from_config(const OptimizerConfig& config) {
-  return RMSprop(rule_options(config, list), config.common);
+  return RMSprop(rule_options<RmspropOptions>(config, list), config.common);
 }
 
 }  // namespace lockstep

@@ -38,6 +38,8 @@ class Descent final : public Optimizer::Rule {
 SGD::SGD(const SgdOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<Descent>(options), common) {}
 
-SGD SGD::from_config(const OptimizerConfig& config) { return SGD(rule_options(config, list), config.common); }
+SGD SGD::from_config(const OptimizerConfig& config) {
+  return SGD(rule_options<SgdOptions>(config, list), config.common);
+}
 
 }  // namespace lockstep

@@ -63,14 +63,14 @@ std::span<const std::byte> bytes_of(const std::string& text) { return std::as_by
 
 std::string optimizer_dataset(std::size_t i) { return fmt::format("{}/{}", optimizer_group, i); }
 
-void write_training(hdf5::Writer& file, const Training& training) {
+void write_keras_training(hdf5::Writer& file, const Training& training) {
   write_optimizer(file, optimizer_group, training,
                   [](std::size_t i, const std::string&) { return optimizer_dataset(i); });
   file.add_attribute(optimizer_group, "name", snake_case(training.config.optimizer.config().rule.class_name));
 }
 
-std::vector<std::byte> contents_of(const Network& network, const NestedModel& model,
-                                   const std::optional<Training>& training) {
+std::vector<std::byte> keras_contents(const Network& network, const NestedModel& model,
+                                      const std::optional<Training>& training) {
   const std::string about = metadata();
   const NestedModel named = with_file_names(model, ConfigForm::keras_3);
   Json written = network_config(named);
@@ -79,17 +79,17 @@ std::vector<std::byte> contents_of(const Network& network, const NestedModel& mo
   hdf5::Writer weights(static_cast<std::size_t>(network.count_params()) * sizeof(float) +
                        (training ? bytes_of_optimizer(*training) : 0));
   write_weights(weights, named);
-  if (training) write_training(weights, *training);
+  if (training) write_keras_training(weights, *training);
   const std::vector<std::byte> image = weights.image();
   const std::array<ZipEntry, 3> entries{
       {{metadata_entry, bytes_of(about)}, {config_entry, bytes_of(config)}, {weights_entry, image}}};
   return make_zip(entries);
 }
 
-Json read_config(const std::string& path) { return in_own_terms(read_json(path, config_entry), writer_of(path)); }
+Json read_keras_config(const std::string& path) { return in_own_terms(read_json(path, config_entry), writer_of(path)); }
 
-void set_weights(const std::string& path, const Json&, const std::vector<SavedLayer>& layers,
-                 std::optional<Training>& training) {
+void set_keras_weights(const std::string& path, const Json&, const std::vector<SavedLayer>& layers,
+                       std::optional<Training>& training) {
   std::vector<WeightsGroup> groups;
   for (const SavedLayer& saved : layers) groups.push_back({.path = saved.group, .layer = saved.layer});
   const hdf5::Reader file(path, read_zip_entry(path, weights_entry));
@@ -104,7 +104,9 @@ void set_weights(const std::string& path, const Json&, const std::vector<SavedLa
 
 }  // namespace
 
-constexpr ModelFormat keras_format{
-    .extension = ".keras", .contents = contents_of, .read_config = read_config, .read_weights = set_weights};
+constexpr ModelFormat keras_format{.extension = ".keras",
+                                   .contents = keras_contents,
+                                   .read_config = read_keras_config,
+                                   .read_weights = set_keras_weights};
 
 }  // namespace lockstep

@@ -25,7 +25,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const std::string weights_group = "model_weights";
-const std::string optimizer_group = "optimizer_weights";
+const std::string legacy_optimizer_group = "optimizer_weights";
 const char* const format_version = "3.15.1";  // the Keras version with this layout
 
 /// The layers whose weights are in one group of a file.
@@ -189,15 +189,15 @@ void write_group_without_weights(hdf5::Writer& file, const std::string& name) {
   file.add_attribute(group, "weight_names", std::vector<std::string>{});
 }
 
-void write_training(hdf5::Writer& file, const Training& training) {
+void write_legacy_training(hdf5::Writer& file, const Training& training) {
   file.add_attribute("/", "training_config", compile_config(training.config, ConfigForm::legacy_h5).dump());
   const std::string optimizer = snake_case(training.config.optimizer.config().rule.class_name);
   std::vector<std::string> names;
-  write_optimizer(file, optimizer_group, training, [&](std::size_t, const std::string& name) {
+  write_optimizer(file, legacy_optimizer_group, training, [&](std::size_t, const std::string& name) {
     names.push_back(fmt::format("{}/{}", optimizer, name));
-    return fmt::format("{}/{}", optimizer_group, names.back());
+    return fmt::format("{}/{}", legacy_optimizer_group, names.back());
   });
-  file.add_attribute(optimizer_group, "weight_names", names);
+  file.add_attribute(legacy_optimizer_group, "weight_names", names);
 }
 
 /// The data sets of the optimizer's variables, for any version of Keras. Names that end in ":0" are from Keras 2 on
@@ -205,9 +205,9 @@ void write_training(hdf5::Writer& file, const Training& training) {
 OptimizerDatasets optimizer_datasets(const hdf5::Reader& file) {
   using enum OptimizerDatasets::Order;
   OptimizerDatasets found;
-  if (!file.has_group(optimizer_group)) return found;
-  const std::vector<std::string> names = file.attribute(optimizer_group, "weight_names");
-  for (const std::string& name : names) found.names.push_back(fmt::format("{}/{}", optimizer_group, name));
+  if (!file.has_group(legacy_optimizer_group)) return found;
+  const std::vector<std::string> names = file.attribute(legacy_optimizer_group, "weight_names");
+  for (const std::string& name : names) found.names.push_back(fmt::format("{}/{}", legacy_optimizer_group, name));
   if (!names.empty() && names.front().ends_with(":0"))
     found.order = names.front().ends_with("iteration:0") ? tensorflow_2_11 : keras_2;
   found.counts_first = !names.empty() && names.front().ends_with("/iterations:0");
@@ -215,8 +215,8 @@ OptimizerDatasets optimizer_datasets(const hdf5::Reader& file) {
 }
 
 /// The contents of a legacy file as Keras 3 writes it.
-std::vector<std::byte> contents_of(const Network& network, const NestedModel& model,
-                                   const std::optional<Training>& training) {
+std::vector<std::byte> legacy_contents(const Network& network, const NestedModel& model,
+                                       const std::optional<Training>& training) {
   const NestedModel named = with_file_names(model, ConfigForm::legacy_h5);
   const std::string config = network_config(named, ConfigForm::legacy_h5).dump();
   hdf5::Writer file(static_cast<std::size_t>(network.count_params()) * sizeof(float) + config.size() +
@@ -238,11 +238,11 @@ std::vector<std::byte> contents_of(const Network& network, const NestedModel& mo
     file.add_attribute(group, "keras_version", std::string(format_version));
     file.add_attribute(group, "backend", std::string("lockstep"));
   }
-  if (training) write_training(file, *training);
+  if (training) write_legacy_training(file, *training);
   return file.image();
 }
 
-Json read_config(const std::string& path) {
+Json read_legacy_config(const std::string& path) {
   const hdf5::Reader file(path);
   std::optional<Json> model = read_json(file, "model_config");
   require<InputError>(model.has_value(), "{}: holds no model: it has no attribute \"model_config\"{}", path,
@@ -255,8 +255,8 @@ Json read_config(const std::string& path) {
   return in_own_terms(*model, {.version = text("keras_version"), .backend = text("backend")});
 }
 
-void set_weights(const std::string& path, const Json& config, const std::vector<SavedLayer>& layers,
-                 std::optional<Training>& training) {
+void set_legacy_weights(const std::string& path, const Json& config, const std::vector<SavedLayer>& layers,
+                        std::optional<Training>& training) {
   const hdf5::Reader file(path);
   std::vector<Holder> holders;
   std::map<std::string, std::size_t> holder_of;
@@ -267,7 +267,8 @@ void set_weights(const std::string& path, const Json& config, const std::vector<
     holders[holder->second].layers.push_back(saved.layer);
   }
   read_holders(file, config, holders);
-  if (training) training->config.optimizer = read_optimizer(file, optimizer_group, optimizer_datasets(file), *training);
+  if (training)
+    training->config.optimizer = read_optimizer(file, legacy_optimizer_group, optimizer_datasets(file), *training);
 }
 
 }  // namespace
@@ -276,9 +277,9 @@ void set_weights(const std::string& path, const Json& config, const std::vector<
 constexpr ModelFormat legacy_h5_format{.extension = ".h5",
                                        .other_extension = ".hdf5",
                                        .recognizes = hdf5::is_hdf5,
-                                       .contents = contents_of,
-                                       .read_config = read_config,
-                                       .read_weights = set_weights};
+                                       .contents = legacy_contents,
+                                       .read_config = read_legacy_config,
+                                       .read_weights = set_legacy_weights};
 
 bool holds_legacy_weights(const hdf5::Reader& file) {
   return file.has_group(weights_group) || file.has_attribute("/", "layer_names");

@@ -19,7 +19,7 @@ namespace lockstep {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using References = std::vector<ParsedReference>;
+using ParsedReferences = std::vector<ParsedReference>;
 
 bool is_model(const std::string& class_name) {
   return class_name == "Functional" || class_name == "Model" || class_name == "Sequential";
@@ -54,7 +54,7 @@ void read_arguments(const std::string& layer, const Json& arguments, ParsedCall&
 }
 
 /// Adds the tensors in the arguments of a call in Keras 3's form.
-void add_tensors(const ParsedLayer& called, const Json& value, References& found) {
+void add_tensors(const ParsedLayer& called, const Json& value, ParsedReferences& found) {
   const std::string& layer = called.name;
   if (is_tensor(value)) {
     const Json& history = value.at("config").at("keras_history");
@@ -188,7 +188,7 @@ ParsedCall read_call(const ParsedLayer& called, const Json& node) {
 }
 
 /// Adds the references in a model's input_layers or output_layers: lists in order, dictionaries by key, as in Keras.
-void add_ends(const Json& value, References& found) {
+void add_ends(const Json& value, ParsedReferences& found) {
   if (is_reference(value)) {
     found.push_back(reference_of(value));
   } else if (value.is_object()) {
@@ -319,7 +319,7 @@ const ParsedLayer* template_of_replicas(const ParsedModel& model) {
   const std::size_t parts = found->calls.size();
   std::map<std::string_view, const ParsedLayer*> layers;
   for (const ParsedLayer& layer : model.layers) layers.emplace(layer.name, &layer);
-  const auto reads = [&](const References& references, const auto& kind) {
+  const auto reads = [&](const ParsedReferences& references, const auto& kind) {
     return std::ranges::all_of(references, [&](const ParsedReference& reference) {
       const auto layer = layers.find(reference.layer);
       return layer != layers.end() && kind(*layer->second, parts);

@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-std::vector<std::byte> contents_of(const Network& network) {
+std::vector<std::byte> safetensors_contents(const Network& network) {
   std::vector<NamedTensor> weights;
   const std::vector<Variable> variables = network.variables();
   const std::vector<std::string> names = network.weight_names();
@@ -19,7 +19,7 @@ std::vector<std::byte> contents_of(const Network& network) {
 }
 
 /// Implements load_weights. The file must have exactly the network's weights.
-void load(const Network& network, const std::string& path) {
+void load_safetensors(const Network& network, const std::string& path) {
   std::vector<SafetensorsFile::Expected> weights;
   const std::vector<Variable> variables = network.variables();
   const std::vector<std::string> names = network.weight_names();
@@ -31,6 +31,7 @@ void load(const Network& network, const std::string& path) {
 
 }  // namespace
 
-constexpr WeightsFormat safetensors_format{.extension = ".safetensors", .contents = contents_of, .load = load};
+constexpr WeightsFormat safetensors_format{
+    .extension = ".safetensors", .contents = safetensors_contents, .load = load_safetensors};
 
 }  // namespace lockstep

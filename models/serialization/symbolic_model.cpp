@@ -43,7 +43,7 @@ struct Opening {
 };
 
 /// Location of a model in the file; empty for the outermost model.
-struct Place {
+struct ModelPlace {
   std::string group{};  ///< prefix of its layers' groups
   std::string top_level{};
   std::string model{};       ///< name of the model
@@ -62,7 +62,7 @@ struct Within {
 /// A model of the file. All calls of the model share its layers.
 class ModelGraph {
  public:
-  ModelGraph(Opening& opening, const ParsedModel& config, const Place& place);
+  ModelGraph(Opening& opening, const ParsedModel& config, const ModelPlace& place);
 
   std::vector<Symbol> make_inputs() const;
   std::vector<Symbol> call(const std::vector<Symbol>& inputs, const Within& within) const;
@@ -71,7 +71,7 @@ class ModelGraph {
   /// Results in one call of this model: for each layer, the symbols of each of its calls.
   using Results = std::map<std::string, std::vector<std::vector<Symbol>>>;
 
-  std::shared_ptr<Member> member_of(const ParsedLayer& layer, const std::string& group, const Place& place) const;
+  std::shared_ptr<Member> member_of(const ParsedLayer& layer, const std::string& group, const ModelPlace& place) const;
   /// The first reference whose result does not exist yet; null if all exist.
   static const ParsedReference* first_missing(const std::vector<ParsedReference>& references, const Results& results);
   /// The referenced results. Precondition: first_missing is null.
@@ -103,7 +103,7 @@ std::string name_in_network(Opening& opening, const std::string& name, const std
 
 /// The model inside an old multi_gpu_model, at any depth of nesting; updates `place` to its location. Other models are
 /// returned unchanged.
-const ParsedModel& without_replicas(const ParsedModel& model, Place& place) {
+const ParsedModel& without_replicas(const ParsedModel& model, ModelPlace& place) {
   const ParsedLayer* const replicated = template_of_replicas(model);
   if (replicated == nullptr) return model;
   place.group += fmt::format("layers/{}/", snake_case(replicated->class_name));
@@ -111,7 +111,7 @@ const ParsedModel& without_replicas(const ParsedModel& model, Place& place) {
   return without_replicas(*replicated->model, place);
 }
 
-ModelGraph::ModelGraph(Opening& opening, const ParsedModel& config, const Place& place)
+ModelGraph::ModelGraph(Opening& opening, const ParsedModel& config, const ModelPlace& place)
     : opening_(opening),
       config_(config),
       nested_(std::make_shared<NestedModel>(NestedModel{.name = place.model, .class_name = place.class_name})) {
@@ -130,7 +130,7 @@ ModelGraph::ModelGraph(Opening& opening, const ParsedModel& config, const Place&
 }
 
 std::shared_ptr<Member> ModelGraph::member_of(const ParsedLayer& layer, const std::string& group,
-                                              const Place& place) const {
+                                              const ModelPlace& place) const {
   if (layer.shared_id && opening_.shared.contains(*layer.shared_id)) {
     const std::shared_ptr<Member>& shared = opening_.shared.at(*layer.shared_id);
     require<InputError>(shared->model || !shared->config->model, "model '{}' is a layer of itself", layer.name);
@@ -143,11 +143,11 @@ std::shared_ptr<Member> ModelGraph::member_of(const ParsedLayer& layer, const st
       Member{.config = &layer, .name = layer.name, .group = group, .top_level = top_level, .frozen = frozen});
   if (layer.shared_id) opening_.shared.emplace(*layer.shared_id, member);
   if (layer.model) {
-    Place inner{.group = group + "/",
-                .top_level = top_level,
-                .model = layer.name,
-                .class_name = layer.class_name == "Sequential" ? "Sequential" : "Functional",
-                .frozen = frozen};
+    ModelPlace inner{.group = group + "/",
+                     .top_level = top_level,
+                     .model = layer.name,
+                     .class_name = layer.class_name == "Sequential" ? "Sequential" : "Functional",
+                     .frozen = frozen};
     const ParsedModel& model = without_replicas(*layer.model, inner);
     member->model = std::make_shared<ModelGraph>(opening_, model, inner);
   } else {
@@ -358,7 +358,7 @@ std::vector<SavedLayer> made_layers(const Opening& opening) {
 
 SymbolicModel open_model(const Json& model) {
   const ParsedModel whole = parse_model_config(model);
-  Place place;
+  ModelPlace place;
   const ParsedModel& config = without_replicas(whole, place);
   Opening opening;
   for (const ParsedLayer& layer : config.layers)

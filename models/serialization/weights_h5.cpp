@@ -277,7 +277,7 @@ void read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& lay
 
 namespace {
 
-std::vector<std::byte> contents_of(const Network& network) {
+std::vector<std::byte> h5_contents(const Network& network) {
   hdf5::Writer file(static_cast<std::size_t>(network.count_params()) * sizeof(float));
   write_weights(file, keras_model(network, ""));
   return file.image();
@@ -285,7 +285,7 @@ std::vector<std::byte> contents_of(const Network& network) {
 
 /// Implements load_weights. Ignores the state of Keras' optimizer and random generators. Also reads legacy files of
 /// weights or whole models, and files in which the layers of nested models are layers of the outer model.
-void load(const Network& network, const std::string& path) {
+void load_h5(const Network& network, const std::string& path) {
   const hdf5::Reader file(path);
   if (holds_legacy_weights(file)) return load_legacy_weights(file, network);
   const std::vector<WeightsGroup> nested = Groups(keras_model(network, "")).layers();
@@ -295,6 +295,6 @@ void load(const Network& network, const std::string& path) {
 
 }  // namespace
 
-constexpr WeightsFormat weights_h5_format{.extension = ".weights.h5", .contents = contents_of, .load = load};
+constexpr WeightsFormat weights_h5_format{.extension = ".weights.h5", .contents = h5_contents, .load = load_h5};
 
 }  // namespace lockstep

@@ -17,7 +17,7 @@
 namespace lockstep::zoo {
 namespace {
 
-constexpr std::int64_t smallest_side = 32;
+constexpr std::int64_t smallest_resnet50_side = 32;
 
 /// The convolution `name`_conv and its normalization `name`_bn.
 Symbol normalized_conv(const Symbol& x, const std::string& name, Conv2DOptions conv) {
@@ -58,8 +58,9 @@ Symbol residual_block(const Symbol& x, const Stack& stack, int number) {
 
 Model resnet50(const ResNet50Options& options) {
   const Shape& shape = options.input_shape;
-  require(shape.rank() == 3 && shape[0] >= smallest_side && shape[1] >= smallest_side,
-          "ResNet-50 takes images (height, width, channels) of at least {0} x {0}, got {1}", smallest_side, shape);
+  require(shape.rank() == 3 && shape[0] >= smallest_resnet50_side && shape[1] >= smallest_resnet50_side,
+          "ResNet-50 takes images (height, width, channels) of at least {0} x {0}, got {1}", smallest_resnet50_side,
+          shape);
   const Symbol images = Input(shape);
   Symbol x = zero_padding(images, 3, "conv1_pad");
   x = normalized_conv(x, "conv1", {.filters = 64, .kernel_size = {7, 7}, .strides = {2, 2}});

@@ -14,7 +14,7 @@ namespace {
 using Scopes = std::vector<const NameScope*>;
 
 /// This thread's open scopes, innermost last; null until it opens its first one.
-thread_local std::shared_ptr<Scopes> open_scopes;
+thread_local std::shared_ptr<Scopes> open_name_scopes;
 
 /// Removes the number at the end of a name: "foo" for "foo_12". Leaves "foo" and "foo_a" unchanged.
 std::string_view without_suffix(std::string_view part) {
@@ -27,22 +27,22 @@ std::string_view without_suffix(std::string_view part) {
 
 NameScope::NameScope(std::string name) : name_(std::move(name)) {
   require(!name_.empty(), "a name scope needs a name");
-  if (!open_scopes) open_scopes = std::make_shared<Scopes>();
-  open_scopes->push_back(this);
-  open_scopes_ = open_scopes;
+  if (!open_name_scopes) open_name_scopes = std::make_shared<Scopes>();
+  open_name_scopes->push_back(this);
+  open_scopes_ = open_name_scopes;
 }
 
 NameScope::~NameScope() { std::erase(*open_scopes_, this); }
 
 std::string current_name_scope() {
   std::string joined;
-  if (!open_scopes) return joined;
-  for (const NameScope* scope : *open_scopes) joined += (joined.empty() ? "" : "/") + scope->name();
+  if (!open_name_scopes) return joined;
+  for (const NameScope* scope : *open_name_scopes) joined += (joined.empty() ? "" : "/") + scope->name();
   return joined;
 }
 
 std::string scoped_name(const std::string& name) {
-  return !open_scopes || open_scopes->empty() ? name : current_name_scope() + "/" + name;
+  return !open_name_scopes || open_name_scopes->empty() ? name : current_name_scope() + "/" + name;
 }
 
 std::string canonical_name(const std::string& name) {

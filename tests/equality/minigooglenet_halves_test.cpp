@@ -20,18 +20,18 @@
 namespace lockstep::test {
 namespace {
 
-constexpr int steps = 3;
-constexpr int rows = 8;
+constexpr int half_steps = 3;
+constexpr int half_rows = 8;
 constexpr float learning_rate = 5e-3F;
 constexpr float momentum = 0.9F;
 const zoo::MiniGoogLeNetOptions without_dropout{.dropout = 0, .seed = 5};
 
 Batch batch(int step) {
-  return {{random_tensor({rows, 32, 32, 3}, static_cast<unsigned>(step))}, {cyclic_labels(rows, 10)}};
+  return {{random_tensor({half_rows, 32, 32, 3}, static_cast<unsigned>(step))}, {cyclic_labels(half_rows, 10)}};
 }
 
 Tensor share_of_loss(const Model& model, const Batch& local) {
-  return sum(sparse_softmax_cross_entropy(model(local.x(), Mode::train), local.y())) / rows;
+  return sum(sparse_softmax_cross_entropy(model(local.x(), Mode::train), local.y())) / half_rows;
 }
 
 std::vector<std::vector<float>> values_of(const std::vector<Variable>& variables) {
@@ -46,7 +46,7 @@ std::vector<std::vector<float>> train_on_replicas() {
   const auto scope = strategy.scope();
   const Model model = zoo::mini_googlenet({32, 32, 3}, 10, without_dropout);
   const SGD optimizer({.learning_rate = learning_rate, .momentum = momentum});
-  for (int step = 0; step < steps; ++step) {
+  for (int step = 0; step < half_steps; ++step) {
     strategy.run(
         [&](const Batch& local) {
           GradientTape tape;
@@ -70,7 +70,7 @@ std::vector<std::vector<float>> train_plainly() {
     GradientTape tape;
     return tape.gradient(share_of_loss(model, half), parameters);
   };
-  for (int step = 0; step < steps; ++step) {
+  for (int step = 0; step < half_steps; ++step) {
     const DistributedBatch halves(batch(step), 2);
     const std::vector<Tensor> first = gradients_of(halves.local_results()[0]);
     const std::vector<Tensor> second = gradients_of(halves.local_results()[1]);

@@ -11,18 +11,18 @@
 namespace lockstep::test {
 namespace {
 
-using Values = std::vector<std::vector<float>>;
+using Copies = std::vector<std::vector<float>>;
 
-/// Values of every copy of every variable.
-Values values_of(const Model& model) {
-  Values values;
+/// Copies of every copy of every variable.
+Copies copies_of(const Model& model) {
+  Copies values;
   for (const Variable& variable : model.variables())
     for (const Tensor& copy : variable.state().copies()) values.push_back(copy.to_vector<float>());
   return values;
 }
 
 /// Variables after three steps.
-Values train_mini_googlenet(std::uint64_t seed) {
+Copies train_mini_googlenet(std::uint64_t seed) {
   const MirroredStrategy strategy = mirrored(2);
   const auto scope = strategy.scope();
   Model model = zoo::mini_googlenet({32, 32, 1}, 10, {.seed = seed});
@@ -30,17 +30,17 @@ Values train_mini_googlenet(std::uint64_t seed) {
   constexpr int rows = 18;
   const Dataset examples = Dataset::from_tensors(random_tensor({rows, 32, 32, 1}, 1), cyclic_labels(rows, 10));
   model.fit(examples.shuffle({.seed = seed}).batch(7).prefetch());
-  return values_of(model);
+  return copies_of(model);
 }
 
 TEST(Repetition, OneSeedGivesMiniGoogLeNetTheSameBits) {
-  const Values first = train_mini_googlenet(1);
+  const Copies first = train_mini_googlenet(1);
   EXPECT_TRUE(train_mini_googlenet(1) == first);
   EXPECT_FALSE(train_mini_googlenet(2) == first);
 }
 
 struct Training {
-  Values values;
+  Copies values;
   std::vector<double> losses;
   friend bool operator==(const Training&, const Training&) = default;
 };
@@ -59,7 +59,7 @@ class RepetitionOn : public testing::TestWithParam<int> {
     model.compile(SGD({.learning_rate = 0.1, .momentum = 0.9}), SparseCategoricalCrossentropy({.from_logits = true}));
     const Dataset data = SmallProblem(50).dataset().shuffle({.seed = seed}).batch(17);
     const History history = model.fit(data, {.epochs = 3, .verify_every = 1, .distribute = distribute});
-    return {values_of(model), history.values.at("loss")};
+    return {copies_of(model), history.values.at("loss")};
   }
 };
 

@@ -22,7 +22,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::FloatNear;
 
-std::vector<std::pair<std::string, Strategy>> strategies() {
+std::vector<std::pair<std::string, Strategy>> all_strategies() {
   std::vector<std::pair<std::string, Strategy>> all{{"one device", OneDeviceStrategy("CPU:0")}};
   for (const int replicas : replica_counts)
     all.emplace_back("mirrored " + std::to_string(replicas), mirrored(replicas));
@@ -54,7 +54,7 @@ TEST(AllStrategies, CountALoneLastRowInFull) {
   };
   const double expected = (1 - 2e-3 * 14 / 4) * (1 - 2e-3 * 126 / 4) * (1 - 2e-3 * 64);
   EXPECT_NEAR(expected, 0.811345, 1e-6) << "the six digits of the probe";
-  for (const auto& [name, strategy] : strategies()) {
+  for (const auto& [name, strategy] : all_strategies()) {
     SCOPED_TRACE(name);
     expect_close(weight(strategy), {expected}, 3 * 4);
   }

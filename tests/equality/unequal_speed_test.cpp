@@ -19,9 +19,9 @@
 namespace lockstep::test {
 namespace {
 
-constexpr int steps = 20;
-constexpr int rows = 31;
-constexpr int features = 60;
+constexpr int speed_steps = 20;
+constexpr int speed_rows = 31;
+constexpr int speed_features = 60;
 
 struct StepRecorder : Callback {
   void on_step_end(Model&, const StepReport& report) override { steps.push_back(report); }
@@ -32,22 +32,22 @@ std::vector<StepReport> train(const std::vector<int>& cores, const DistributeOpt
                               const Loss& loss = BinaryCrossentropy()) {
   const MirroredStrategy strategy(logical_cpus_with_cores(cores), {});
   const auto scope = strategy.scope();
-  Model model = zoo::mlp({.inputs = features, .hidden = {40, 20, 10, 5}, .seed = 3});
+  Model model = zoo::mlp({.inputs = speed_features, .hidden = {40, 20, 10, 5}, .seed = 3});
   model.compile(SGD({.learning_rate = 0.1, .momentum = 0.9}), loss);
-  const Tensor x = random_tensor({steps * rows, features}, 1);
+  const Tensor x = random_tensor({speed_steps * speed_rows, speed_features}, 1);
   const auto recorder = std::make_shared<StepRecorder>();
-  model.fit(Dataset::from_tensors(x, larger_first_feature(x)).batch(rows),
+  model.fit(Dataset::from_tensors(x, larger_first_feature(x)).batch(speed_rows),
             {.callbacks = {recorder}, .distribute = distribute});
   return recorder->steps;
 }
 
-// On any replica, a step's loss is a sum over rows divided by their global number: only the grouping of the additions
-// differs.
+// On any replica, a step's loss is a sum over speed_rows divided by their global number: only the grouping of the
+// additions differs.
 void expect_same_curve(const std::vector<StepReport>& actual, const std::vector<StepReport>& expected) {
-  ASSERT_EQ(actual.size(), static_cast<std::size_t>(steps));
+  ASSERT_EQ(actual.size(), static_cast<std::size_t>(speed_steps));
   for (std::size_t step = 0; step < actual.size(); ++step) {
     EXPECT_NEAR(actual[step].loss, expected[step].loss, 1e-5 * expected[step].loss) << "step " << step;
-    EXPECT_EQ(actual[step].rows[0] + actual[step].rows[1], rows);
+    EXPECT_EQ(actual[step].rows[0] + actual[step].rows[1], speed_rows);
   }
 }
 
@@ -58,7 +58,7 @@ TEST(UnequalSpeed, GivenSharesTrainAsTheEvenSplit) {
   EXPECT_THAT(even.front().rows, testing::ElementsAre(16, 15));
   struct Case {
     std::vector<double> shares;
-    std::vector<std::int64_t> rows;
+    std::vector<std::int64_t> speed_rows;
   };
   for (const auto& [shares, split] : std::vector<Case>{{{1, 2}, {10, 21}}, {{9, 1}, {28, 3}}, {{100, 1}, {31, 0}}}) {
     const std::vector<StepReport> weighted = train({1, 2}, {.shares = shares});

@@ -28,11 +28,11 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::IsNan;
 
-struct Results {
+struct ConvolutionResults {
   Tensor y, dx, dkernel, dbias;
 };
 
-Results run(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Tensor& weights) {
+ConvolutionResults run(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Tensor& weights) {
   GradientTape tape;
   const std::array sources{x, kernel, bias};
   for (const Tensor& source : sources) tape.watch(source);
@@ -41,7 +41,7 @@ Results run(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Ten
   return {y, gradients[0], gradients[1], gradients[2]};
 }
 
-void expect_same(const Results& a, const Results& b) {
+void expect_same(const ConvolutionResults& a, const ConvolutionResults& b) {
   expect_same_bits(a.y, b.y);
   expect_same_bits(a.dx, b.dx);
   expect_same_bits(a.dkernel, b.dkernel);
@@ -57,7 +57,7 @@ TEST(Conv2d, OfWinogradsFilteringGivesTheSameBitsOnAnyNumberOfThreads) {
     const ComputeThreadsScope scope(threads);
     return run(x, kernel, bias, weights);
   };
-  const Results alone = on_threads(1);
+  const ConvolutionResults alone = on_threads(1);
   for (const int threads : {1, 2, 3}) expect_same(on_threads(threads), alone);
 }
 
@@ -94,7 +94,7 @@ TEST(Conv2d, AcceptsAStridedGradient) {
   const Tensor kernel = random_tensor({3, 3, 6, 7}, 2);
   const Tensor bias = random_tensor({7}, 3);
   const Tensor weights = random_tensor({2, 4, 5, 7}, 4);
-  const Results direct = run(x, kernel, bias, weights);
+  const ConvolutionResults direct = run(x, kernel, bias, weights);
 
   GradientTape tape;
   const std::array sources{x, kernel, bias};

@@ -25,11 +25,11 @@ Tensor pool(Kind kind, const Tensor& x, const Pool2dOptions& options) {
 
 class Pool2d : public ::testing::TestWithParam<Kind> {};
 
-struct Results {
+struct PoolingResults {
   Tensor y, dx;
 };
 
-Results run(Kind kind, const Tensor& x, const Pool2dOptions& options) {
+PoolingResults run(Kind kind, const Tensor& x, const Pool2dOptions& options) {
   GradientTape tape;
   tape.watch(x);
   const Tensor y = pool(kind, x, options);
@@ -37,7 +37,7 @@ Results run(Kind kind, const Tensor& x, const Pool2dOptions& options) {
   return {y, tape.gradient(sum(multiply(y, weights)), std::array{x})[0]};
 }
 
-void expect_same(const Results& a, const Results& b) {
+void expect_same(const PoolingResults& a, const PoolingResults& b) {
   expect_same_bits(a.y, b.y);
   expect_same_bits(a.dx, b.dx);
 }
@@ -45,7 +45,7 @@ void expect_same(const Results& a, const Results& b) {
 TEST_P(Pool2d, SlicesAndThreadsGiveTheSameBits) {
   const Tensor x = random_tensor({20, 15, 15, 20}, 1);
   Pool2dOptions options{.window = {3, 3}, .strides = Size2d{2, 2}, .padding = Padding::same};
-  const Results expected = run(GetParam(), x, options);
+  const PoolingResults expected = run(GetParam(), x, options);
   for (const int threads : {1, 2, 3}) {
     const ComputeThreadsScope scope(threads);
     expect_same(expected, run(GetParam(), x, options));
@@ -60,7 +60,7 @@ TEST_P(Pool2d, SlicesAndThreadsGiveTheSameBits) {
 
 TEST_P(Pool2d, ReadsStridedGradients) {
   const Tensor x = random_tensor({2, 6, 6, 5}, 1);
-  const Results expected = run(GetParam(), x, {});
+  const PoolingResults expected = run(GetParam(), x, {});
   const Shape shape{2, 3, 3, 5};
   GradientTape tape;
   tape.watch(x);

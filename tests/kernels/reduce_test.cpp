@@ -17,11 +17,11 @@ namespace {
 constexpr ReduceOp all_ops[] = {ReduceOp::sum, ReduceOp::mean, ReduceOp::max, ReduceOp::min, ReduceOp::prod};
 
 template <class T>
-using Vectors = std::vector<std::vector<T>>;
+using ReplicaVectors = std::vector<std::vector<T>>;
 
 /// Writes the reduction of all `in` to every out[k].
 template <class T>
-void reduce(ReduceOp op, const Vectors<T>& in, Vectors<T>& out, std::int64_t terms = 0) {
+void reduce(ReduceOp op, const ReplicaVectors<T>& in, ReplicaVectors<T>& out, std::int64_t terms = 0) {
   std::vector<const T*> from;
   std::vector<T*> to;
   for (const auto& v : in) from.push_back(v.data());
@@ -31,16 +31,16 @@ void reduce(ReduceOp op, const Vectors<T>& in, Vectors<T>& out, std::int64_t ter
 }
 
 template <class T>
-std::vector<T> reduced(ReduceOp op, const Vectors<T>& in) {
-  Vectors<T> out(1, std::vector<T>(in[0].size()));
+std::vector<T> reduced(ReduceOp op, const ReplicaVectors<T>& in) {
+  ReplicaVectors<T> out(1, std::vector<T>(in[0].size()));
   reduce(op, in, out);
   return out[0];
 }
 
 /// Numbers from -20 to 20 in steps of 1/8 (of 1 for integers), which all dtypes hold exactly.
 template <class T>
-Vectors<T> numbers(std::size_t replicas, std::int64_t n) {
-  Vectors<T> result;
+ReplicaVectors<T> numbers(std::size_t replicas, std::int64_t n) {
+  ReplicaVectors<T> result;
   for (std::size_t r = 0; r < replicas; ++r) {
     std::vector<T> values;
     for (const double value : random_tensor({n}, 1 + static_cast<unsigned>(r), -160, 160).to_vector<double>())
@@ -52,7 +52,7 @@ Vectors<T> numbers(std::size_t replicas, std::int64_t n) {
 }
 
 template <class T>
-double reference(ReduceOp op, const Vectors<T>& in, std::size_t i) {
+double reference(ReduceOp op, const ReplicaVectors<T>& in, std::size_t i) {
   double result = convert_element<double>(in[0][i]);
   for (std::size_t r = 1; r < in.size(); ++r) {
     const double next = convert_element<double>(in[r][i]);
@@ -66,8 +66,8 @@ double reference(ReduceOp op, const Vectors<T>& in, std::size_t i) {
 
 template <class T>
 void expect_reference(ReduceOp op, std::size_t replicas, std::int64_t n) {
-  const Vectors<T> in = numbers<T>(replicas, n);
-  Vectors<T> out(replicas, std::vector<T>(static_cast<std::size_t>(n)));
+  const ReplicaVectors<T> in = numbers<T>(replicas, n);
+  ReplicaVectors<T> out(replicas, std::vector<T>(static_cast<std::size_t>(n)));
   reduce(op, in, out);
   for (std::size_t i = 0; i < out[0].size(); ++i) {
     const double expected = reference(op, in, i);
@@ -92,9 +92,9 @@ TEST(Reduce, CombinesAnyNumberOfReplicasIntoAllOutputs) {
 }
 
 TEST(Reduce, WorksInPlace) {
-  Vectors<float> in_place = numbers<float>(3, 3000);
+  ReplicaVectors<float> in_place = numbers<float>(3, 3000);
   const std::vector<float> sum = reduced(ReduceOp::sum, in_place);
-  reduce(ReduceOp::sum, Vectors<float>(in_place), in_place);
+  reduce(ReduceOp::sum, ReplicaVectors<float>(in_place), in_place);
   for (const auto& copy : in_place) EXPECT_EQ(copy, sum);
 }
 
@@ -102,10 +102,10 @@ TEST(Reduce, WorksInPlace) {
 template <class T>
 void expect_sum_of_large_ranges() {
   const std::int64_t n = (std::int64_t{5} << 20) / static_cast<std::int64_t>(sizeof(T));
-  const Vectors<T> in = numbers<T>(2, n);
+  const ReplicaVectors<T> in = numbers<T>(2, n);
   const std::vector<T> sum = reduced(ReduceOp::sum, in);
   const auto around = convert_element<T>(100.0F);  // larger than any sum
-  Vectors<T> out(2, std::vector<T>(in[0].size() + 64, around));
+  ReplicaVectors<T> out(2, std::vector<T>(in[0].size() + 64, around));
   const std::vector<const T*> from{in[0].data(), in[1].data()};
   const std::vector<T*> to{out[0].data() + 1, out[1].data() + 37};
   kernels::run_on_cpu(kernels::Reduce{ReduceOp::sum, ReduceViews<T>{from, to, n}});
@@ -144,8 +144,8 @@ TEST(Reduce, IntegersWrapAround) {
 }
 
 TEST(Reduce, AMeanOfPartialSumsDividesByTheNumberOfTerms) {
-  const Vectors<float> sums = {{3, 6}, {4, 6}};
-  Vectors<float> out(2, std::vector<float>(2));
+  const ReplicaVectors<float> sums = {{3, 6}, {4, 6}};
+  ReplicaVectors<float> out(2, std::vector<float>(2));
   reduce(ReduceOp::mean, sums, out, 5);
   EXPECT_EQ(out[1], (std::vector<float>{7.0F / 5.0F, 12.0F / 5.0F}));
 }
@@ -161,7 +161,7 @@ TEST(Reduce, KeepsNan) {
 
 TEST(Reduce, RefusesWhatHasNoResult) {
   // semantics 12.23: mean of an integer
-  Vectors<std::int32_t> integers(2, std::vector<std::int32_t>(1));
+  ReplicaVectors<std::int32_t> integers(2, std::vector<std::int32_t>(1));
   EXPECT_ERROR(InvalidArgument, "the mean of i32 values need not be a whole number",
                reduce(ReduceOp::mean, integers, integers));
   EXPECT_ERROR(InvalidArgument, "at least one replica",

@@ -15,9 +15,6 @@
 namespace lockstep::test {
 namespace {
 
-/// A tensor of two elements after a move from it.
-Tensor moved_from_tensor() { return moved_from(zeros({2})); }
-
 Rows moved_from_op_rows() {
   return {
       misuse<InvalidArgument>("embedding_lookup", "ids that were moved from", {"got an undefined tensor"},

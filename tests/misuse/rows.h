@@ -34,6 +34,9 @@ T moved_from(T value) {
   return value;  // NOLINT: use after move is the purpose
 }
 
+/// A tensor of two elements after a move from it.
+inline Tensor moved_from_tensor() { return moved_from(zeros({2})); }
+
 Rows joined(const std::vector<Rows>& parts);
 
 /// Runs `action` on a new thread; rethrows its exception.

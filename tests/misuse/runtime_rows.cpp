@@ -3,9 +3,6 @@
 namespace lockstep::test {
 namespace {
 
-/// A tensor of two elements after a move from it.
-Tensor moved_from_tensor() { return moved_from(zeros({2})); }
-
 Dataset ten() { return Dataset::from_tensors(zeros({10, 2}), zeros({10}, DType::i64)); }
 
 Rows moved_from_tensor_rows() {

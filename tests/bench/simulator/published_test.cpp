@@ -11,7 +11,7 @@
 namespace lockstep::simulation {
 namespace {
 
-constexpr std::int64_t mib = std::int64_t{1} << 20;
+constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
 
 /// A published efficiency: the rate per device on `devices`, divided by that on `base` devices.
 struct Published {
@@ -82,7 +82,7 @@ double predicted(const Published& row) {
   const MeasuredStep step = read_step(file("steps", row.step));
   const Machine machine = read_machine(file("machines", row.machine));
   const auto on = [&](int devices) {
-    return predict(step, machine, devices, AllReduce::ring, row.bucket_mib * mib).efficiency;
+    return predict(step, machine, devices, AllReduce::ring, row.bucket_mib * mebibyte).efficiency;
   };
   return on(row.devices) / on(row.base);
 }
@@ -129,7 +129,7 @@ TEST(PublishedEfficiency, IsMostlyExplainedBetweenNodes) {
 TEST(PublishedEfficiency, OrdersHorovodsModels) {
   const Machine machine = read_machine(file("machines", "p100-pcie-25gbit"));
   const auto efficiency = [&](const char* step, int devices) {
-    return predict(read_step(file("steps", step)), machine, devices, AllReduce::ring, 64 * mib).efficiency;
+    return predict(read_step(file("steps", step)), machine, devices, AllReduce::ring, 64 * mebibyte).efficiency;
   };
   EXPECT_LT(efficiency("vgg16-p100", 512), efficiency("vgg16-p100", 128));
   EXPECT_LT(efficiency("vgg16-p100", 128), efficiency("resnet101-p100", 512));

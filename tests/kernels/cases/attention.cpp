@@ -14,7 +14,7 @@ const RandomKey key{.seed = 5, .stream = 1, .replica = 2, .step = 9};
 /// What a mask of the shape of all scores has, and the shape of which the op gets it.
 enum class Mask { none, padding, of_heads, of_all, nothing_seen };
 
-struct Sizes {
+struct AttentionSizes {
   std::int64_t batch, queries, keys, heads, key_heads, size, value_size;
   bool is_causal = false;
   Mask mask = Mask::none;
@@ -54,7 +54,7 @@ struct Sizes {
 /// Attention of one query as loops, in double precision.
 class PlainRow {
  public:
-  PlainRow(const Sizes& sizes, const Values& in, std::int64_t example, std::int64_t query, std::int64_t head)
+  PlainRow(const AttentionSizes& sizes, const Values& in, std::int64_t example, std::int64_t query, std::int64_t head)
       : s_(sizes), in_(in), example_(example), query_(query), head_(head) {}
 
   void append_to(std::vector<double>& y) const {
@@ -104,12 +104,12 @@ class PlainRow {
     return weights;
   }
 
-  const Sizes& s_;
+  const AttentionSizes& s_;
   const Values& in_;
   std::int64_t example_, query_, head_;
 };
 
-std::vector<double> plain_attention(const Sizes& sizes, const Values& in) {
+std::vector<double> plain_attention(const AttentionSizes& sizes, const Values& in) {
   std::vector<double> y;
   const std::int64_t row = sizes.queries * sizes.heads * sizes.size;
   const std::int64_t batch = static_cast<std::int64_t>(in[0].size()) / row;
@@ -119,7 +119,7 @@ std::vector<double> plain_attention(const Sizes& sizes, const Values& in) {
   return y;
 }
 
-OpCase attention_case(const Sizes& s, const std::string& what) {
+OpCase attention_case(const AttentionSizes& s, const std::string& what) {
   const Shape query{s.batch, s.queries, s.heads, s.size};
   const Shape keys{s.batch, s.keys, s.key_heads, s.size};
   const Shape values{s.batch, s.keys, s.key_heads, s.value_size};

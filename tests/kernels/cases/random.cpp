@@ -6,15 +6,15 @@
 namespace lockstep::test {
 namespace {
 
-const RandomKey key{.seed = 5, .stream = 1, .replica = 2, .step = 9};
+const RandomKey dropout_key{.seed = 5, .stream = 1, .replica = 2, .step = 9};
 
 OpCase dropout_case(const Shape& shape, float rate) {
   return {.name = fmt::format("dropout of {} of {}", rate, shape),
           .inputs = {random_tensor(shape, 1, 0.5, 1.5)},
-          .run = [=](In in) { return dropout(in[0], rate, key); },
+          .run = [=](In in) { return dropout(in[0], rate, dropout_key); },
           .reference =
               [=](const Values& in) {
-                const RandomSequence sequence(key);
+                const RandomSequence sequence(dropout_key);
                 std::vector<double> y = in[0];
                 for (std::size_t i = 0; i < y.size(); ++i) {
                   const double word = sequence.block(i / 4).word[i % 4];

@@ -11,7 +11,7 @@
 namespace lockstep::test {
 namespace {
 
-struct Sizes {
+struct RecurrenceSizes {
   std::int64_t rows, time, features, units;
   bool return_sequences = false;
 };
@@ -21,7 +21,7 @@ double sigmoid(double z) { return 1 / (1 + std::exp(-z)); }
 /// A recurrent layer as loops over x, kernel, recurrent_kernel and bias, and perhaps the factors of dropout.
 class PlainRecurrence {
  public:
-  PlainRecurrence(const Sizes& sizes, std::int64_t gates, const Values& in)
+  PlainRecurrence(const RecurrenceSizes& sizes, std::int64_t gates, const Values& in)
       : sizes_(sizes), gates_(gates), x_(in[0]), kernel_(in[1]), recurrent_(in[2]), bias_(in[3]) {
     if (in.size() > 4) input_factors_ = in[4];
     if (in.size() > 5) state_factors_ = in[5];
@@ -77,7 +77,7 @@ class PlainRecurrence {
     return at(factors, (row * parts + (parts == 1 ? 0 : gate)) * inputs + k);
   }
 
-  Sizes sizes_;
+  RecurrenceSizes sizes_;
   std::int64_t gates_;
   const std::vector<double>&x_, &kernel_, &recurrent_, &bias_;
   std::vector<double> input_factors_{};
@@ -87,7 +87,7 @@ class PlainRecurrence {
 /// Keras' LSTM; the gates i, f, c, o.
 class PlainLstm final : public PlainRecurrence {
  public:
-  PlainLstm(const Sizes& sizes, const Values& in) : PlainRecurrence(sizes, 4, in) {}
+  PlainLstm(const RecurrenceSizes& sizes, const Values& in) : PlainRecurrence(sizes, 4, in) {}
 
  private:
   double next(std::int64_t row, std::int64_t s, const std::vector<double>& before, std::int64_t u,
@@ -101,7 +101,7 @@ class PlainLstm final : public PlainRecurrence {
 /// Keras' GRU with reset_after; update gate, reset gate, candidate.
 class PlainGru final : public PlainRecurrence {
  public:
-  PlainGru(const Sizes& sizes, const Values& in) : PlainRecurrence(sizes, 3, in) {}
+  PlainGru(const RecurrenceSizes& sizes, const Values& in) : PlainRecurrence(sizes, 3, in) {}
 
  private:
   double next(std::int64_t row, std::int64_t s, const std::vector<double>& before, std::int64_t u,
@@ -119,7 +119,7 @@ double hard_sigmoid(double z) { return std::clamp(z / 6 + 0.5, 0.0, 1.0); }
 /// Keras' LSTM with recurrent_activation hard_sigmoid and activation softsign.
 class PlainHardLstm final : public PlainRecurrence {
  public:
-  PlainHardLstm(const Sizes& sizes, const Values& in) : PlainRecurrence(sizes, 4, in) {}
+  PlainHardLstm(const RecurrenceSizes& sizes, const Values& in) : PlainRecurrence(sizes, 4, in) {}
 
  private:
   double next(std::int64_t row, std::int64_t s, const std::vector<double>& before, std::int64_t u,
@@ -134,7 +134,7 @@ class PlainHardLstm final : public PlainRecurrence {
 /// Keras' GRU without reset_after, with recurrent_activation hard_sigmoid.
 class PlainResetBeforeGru final : public PlainRecurrence {
  public:
-  PlainResetBeforeGru(const Sizes& sizes, const Values& in) : PlainRecurrence(sizes, 3, in) {}
+  PlainResetBeforeGru(const RecurrenceSizes& sizes, const Values& in) : PlainRecurrence(sizes, 3, in) {}
 
  private:
   double next(std::int64_t row, std::int64_t s, const std::vector<double>& before, std::int64_t u,
@@ -152,7 +152,7 @@ class PlainResetBeforeGru final : public PlainRecurrence {
 /// Keras' SimpleRNN.
 class PlainSimpleRnn final : public PlainRecurrence {
  public:
-  PlainSimpleRnn(const Sizes& sizes, const Values& in) : PlainRecurrence(sizes, 1, in) {}
+  PlainSimpleRnn(const RecurrenceSizes& sizes, const Values& in) : PlainRecurrence(sizes, 1, in) {}
 
  private:
   double next(std::int64_t row, std::int64_t s, const std::vector<double>& before, std::int64_t u,
@@ -175,14 +175,14 @@ Tensor composed(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_k
 }
 
 template <class Plain>
-std::vector<double> run_plain(const Sizes& sizes, const Values& in) {
+std::vector<double> run_plain(const RecurrenceSizes& sizes, const Values& in) {
   return Plain(sizes, in).run();
 }
 
 /// Reference of a recurrent kind.
-using Plain = std::vector<double> (*)(const Sizes& sizes, const Values& in);
+using Plain = std::vector<double> (*)(const RecurrenceSizes& sizes, const Values& in);
 
-OpCase case_of(const RecurrentKind& kind, Plain plain, const Sizes& sizes) {
+OpCase case_of(const RecurrentKind& kind, Plain plain, const RecurrenceSizes& sizes) {
   const std::int64_t sums = kind.gates * sizes.units;
   // The longest sum of a gradient is that of a kernel, over all rows and steps; its terms have passed the sums of all
   // later steps.
@@ -203,7 +203,7 @@ OpCase case_of(const RecurrentKind& kind, Plain plain, const Sizes& sizes) {
 /// An op with dropout: factors of the input for each of `input_gates`, and of the state for each of `state_gates`.
 OpCase dropout_case(const RecurrentKind& kind, Composed op, const RecurrenceOptions& options, Plain plain,
                     std::int64_t input_gates, std::int64_t state_gates) {
-  const Sizes sizes{3, 4, 3, 2, true};
+  const RecurrenceSizes sizes{3, 4, 3, 2, true};
   OpCase result = case_of(kind, plain, sizes);
   result.name += fmt::format(", dropout for {} and {} gates", input_gates, state_gates);
   result.inputs.push_back(random_tensor({sizes.rows, input_gates, sizes.features}, 5));
@@ -236,8 +236,9 @@ std::vector<OpCase> recurrence_cases() {
                          &run_plain<PlainResetBeforeGru>, &run_plain<PlainSimpleRnn>};
   std::vector<OpCase> cases;
   for (std::size_t kind = 0; kind < plain.size(); ++kind)
-    for (const Sizes& sizes : {Sizes{1, 1, 1, 1}, Sizes{3, 1, 2, 4, true}, Sizes{4, 5, 3, 2}, Sizes{2, 7, 5, 3, true},
-                               Sizes{9, 3, 4, 17}, Sizes{5, 12, 6, 8, true}}) {
+    for (const RecurrenceSizes& sizes :
+         {RecurrenceSizes{1, 1, 1, 1}, RecurrenceSizes{3, 1, 2, 4, true}, RecurrenceSizes{4, 5, 3, 2},
+          RecurrenceSizes{2, 7, 5, 3, true}, RecurrenceSizes{9, 3, 4, 17}, RecurrenceSizes{5, 12, 6, 8, true}}) {
       cases.push_back(case_of(recurrent_kinds()[kind], plain[kind], sizes));
       cases.back().optional = kind < 2 ? 0 : 1;  // composed ones need no bias
       cases.back().is_large = sizes.rows > 4;

@@ -9,15 +9,16 @@
 namespace lockstep::test {
 namespace {
 
-struct Sizes {
+struct AttentionSizes {
   std::int64_t batch, queries, keys, heads, key_heads, size, value_size;
 };
 
 // Smaller than a block, several blocks with and without a rest, and groups of heads.
-const std::vector<Sizes> all_sizes{{2, 3, 5, 2, 2, 4, 3}, {1, 64, 128, 2, 1, 16, 32}, {2, 70, 131, 4, 2, 24, 20}};
+const std::vector<AttentionSizes> all_sizes{
+    {2, 3, 5, 2, 2, 4, 3}, {1, 64, 128, 2, 1, 16, 32}, {2, 70, 131, 4, 2, 24, 20}};
 
 /// A mask (b, 1, tq, tk) by which queries 0, 5, 10, ... see nothing.
-Tensor mask_of(const Sizes& s) {
+Tensor mask_of(const AttentionSizes& s) {
   std::vector<bool> seen;
   for (std::int64_t b = 0; b < s.batch; ++b)
     for (std::int64_t q = 0; q < s.queries; ++q)
@@ -29,9 +30,9 @@ Tensor mask_of(const Sizes& s) {
 
 /// check(sizes, dtype, rule) for combinations of sizes and options.
 template <class Check>
-void for_each_case(const Check& check) {
+void for_each_attention(const Check& check) {
   const RandomKey key{.seed = 3, .stream = 4, .replica = 0, .step = 5};
-  for (const Sizes& s : all_sizes)
+  for (const AttentionSizes& s : all_sizes)
     for (const DType dtype : real_dtypes)
       for (const bool is_causal : {false, true})
         for (const float rate : {0.0F, 0.3F})
@@ -44,7 +45,7 @@ void for_each_case(const Check& check) {
 
 /// Queries, keys and values, as slices.
 struct Operands {
-  Operands(const Sizes& s, DType dtype)
+  Operands(const AttentionSizes& s, DType dtype)
       : query(strided_copy(in_dtype(dtype, random_tensor({s.batch, s.queries, s.heads, s.size}, 1, -2, 2)))),
         key(strided_copy(in_dtype(dtype, random_tensor({s.batch, s.keys, s.key_heads, s.size}, 2, -2, 2)), 1)),
         value(strided_copy(in_dtype(dtype, random_tensor({s.batch, s.keys, s.key_heads, s.value_size}, 3)))) {}
@@ -53,7 +54,7 @@ struct Operands {
 };
 
 TEST(GridAttention, ResultsAreThoseOfTheCpu) {
-  for_each_case([](const Sizes& s, DType dtype, const kernels::AttentionRule& rule) {
+  for_each_attention([](const AttentionSizes& s, DType dtype, const kernels::AttentionRule& rule) {
     const Operands in(s, dtype);
     const auto attention = [&](const Runner& run, const Results& out) {
       const Tensor maximum = Tensor::empty({s.batch, s.heads, s.queries});
@@ -65,7 +66,7 @@ TEST(GridAttention, ResultsAreThoseOfTheCpu) {
 }
 
 TEST(GridAttention, MaximaAndSumsAreThoseOfTheCpu) {
-  for_each_case([](const Sizes& s, DType dtype, const kernels::AttentionRule& rule) {
+  for_each_attention([](const AttentionSizes& s, DType dtype, const kernels::AttentionRule& rule) {
     const Operands in(s, dtype);
     const auto attention = [&](const Runner& run, const Results& out) {
       const Tensor y = Tensor::empty({s.batch, s.queries, s.heads, s.value_size}, dtype);
@@ -84,7 +85,7 @@ TEST(GridAttention, MaximaAndSumsAreThoseOfTheCpu) {
 }
 
 TEST(GridAttention, GradientsAreThoseOfTheCpu) {
-  for_each_case([](const Sizes& s, DType dtype, const kernels::AttentionRule& rule) {
+  for_each_attention([](const AttentionSizes& s, DType dtype, const kernels::AttentionRule& rule) {
     const Operands in(s, dtype);
     const Shape results{s.batch, s.queries, s.heads, s.value_size};
     const Tensor y = Tensor::empty(results, dtype);

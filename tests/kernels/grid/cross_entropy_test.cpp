@@ -10,7 +10,7 @@ namespace lockstep::test {
 namespace {
 
 // Rows for teams of a warp and of a block, with and without elements for all threads.
-const std::vector<Shape> shapes{{1, 1}, {5, 10}, {3, 33}, {2, 1024}, {2, 1025}, {3, 3001}, {0, 4}};
+const std::vector<Shape> logit_shapes{{1, 1}, {5, 10}, {3, 33}, {2, 1024}, {2, 1025}, {3, 3001}, {0, 4}};
 
 Tensor probabilities_of(const Tensor& logits) {
   const Tensor y = Tensor::empty(logits.shape());
@@ -19,7 +19,7 @@ Tensor probabilities_of(const Tensor& logits) {
 }
 
 TEST(GridCrossEntropy, Softmax) {
-  for (const Shape& shape : shapes) {
+  for (const Shape& shape : logit_shapes) {
     SCOPED_TRACE(shape.text());
     const Tensor logits = random_tensor(shape, 1, -20, 20);
     const Tensor dy = random_tensor(shape, 2);
@@ -56,7 +56,7 @@ TEST(GridCrossEntropy, SoftmaxOfExtremeLogits) {
 }
 
 TEST(GridCrossEntropy, SparseSoftmaxCrossEntropy) {
-  for (const Shape& shape : shapes) {
+  for (const Shape& shape : logit_shapes) {
     SCOPED_TRACE(shape.text());
     const Tensor logits = random_tensor(shape, 1, -5, 5);
     const Tensor labels = random_indices(shape[0], shape[1], 2);

@@ -9,7 +9,7 @@ namespace lockstep::test {
 namespace {
 
 /// A pooling from (2, height, width, channels) to (2, out_height, out_width, channels).
-struct Case {
+struct Pooling {
   std::int64_t height, width, channels, out_height, out_width;
   Window2d window;
 
@@ -21,7 +21,7 @@ constexpr std::int64_t beyond_32_bits = std::int64_t{1} << 33;
 
 // Windows that overlap, that tile, that leave gaps and elements over, that reach into padding, that cover all; packs of
 // channels; indices of 64 bits.
-const std::vector<Case> cases{
+const std::vector<Pooling> poolings{
     {1, 1, 1, 1, 1, {}},
     {6, 8, 3, 3, 4, {.height = 2, .width = 2, .stride_h = 2, .stride_w = 2}},
     {7, 7, 4, 3, 3, {.height = 3, .width = 3, .stride_h = 2, .stride_w = 2}},
@@ -35,7 +35,7 @@ const std::vector<Case> cases{
 };
 
 TEST(GridPool2d, WindowsThatCoverAnElement) {
-  for (const Case& c : cases) {
+  for (const Pooling& c : poolings) {
     const WindowAxis<std::int64_t> axis(c.height, c.out_height, c.window.height, c.window.stride_h, c.window.pad_top);
     for (std::int64_t i = 0; i < axis.in; ++i) {
       const IndexRange<std::int64_t> found = axis.covering(i);
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(Real, GridPool2dOf, testing::ValuesIn(real_dtypes),
                          [](const auto& info) { return std::string(name(info.param)); });
 
 /// Compares results, indices within the windows and gradients computed from these.
-void expect_same_max_pool(const Case& c, const Tensor& x, const Tensor& dy) {
+void expect_same_max_pool(const Pooling& c, const Tensor& x, const Tensor& dy) {
   expect_same_results(x.dtype(), {c.y()}, [&](const Runner& run, const Results& out) {
     run(kernels::MaxPool2d{x, c.window, out[0], Tensor()});
   });
@@ -79,7 +79,7 @@ void expect_same_max_pool(const Case& c, const Tensor& x, const Tensor& dy) {
 }
 
 TEST_P(GridPool2dOf, MaxPool) {
-  for (const Case& c : cases)
+  for (const Pooling& c : poolings)
     for (const Tensor& x : {numbers(c.x(), 1), in_dtype(dtype_, tied(c.x(), 2))}) {
       SCOPED_TRACE(c.x().text());
       const Tensor dy = numbers(c.y(), 3);
@@ -89,14 +89,14 @@ TEST_P(GridPool2dOf, MaxPool) {
 }
 
 TEST_P(GridPool2dOf, MaxPoolOfWhatIsNoNumber) {
-  const Case& c = cases[2];
+  const Pooling& c = poolings[2];
   const Tensor x = random_tensor(c.x(), 1);
   for (const std::int64_t at : {0, 30, 31, 77, 150}) x.data<float>()[at] = std::nanf("");
   expect_same_max_pool(c, in_dtype(dtype_, x), numbers(c.y(), 3));
 }
 
 TEST_P(GridPool2dOf, AveragePool) {
-  for (const Case& c : cases) {
+  for (const Pooling& c : poolings) {
     SCOPED_TRACE(c.x().text());
     const Tensor x = numbers(c.x(), 1);
     const Tensor dy = numbers(c.y(), 2);
@@ -111,7 +111,7 @@ TEST_P(GridPool2dOf, AveragePool) {
 }
 
 TEST_P(GridPool2dOf, WritesToAChannelSlice) {
-  const Case& c = cases[1];
+  const Pooling& c = poolings[1];
   const Tensor x = numbers(c.x(), 1);
   Shape wide = c.y();
   wide[3] += 5;

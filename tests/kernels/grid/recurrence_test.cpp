@@ -11,10 +11,10 @@ struct Size {
   std::int64_t n, units;
 };
 
-const std::vector<Size> sizes{{1, 1}, {3, 7}, {10, 64}};
+const std::vector<Size> state_sizes{{1, 1}, {3, 7}, {10, 64}};
 
 TEST(GridRecurrence, LstmStep) {
-  for (const auto& [n, units] : sizes) {
+  for (const auto& [n, units] : state_sizes) {
     const Tensor gates = random_tensor({n, 4 * units}, 1, -2, 2);
     const Tensor recurrent = random_tensor({n, 4 * units}, 2, -2, 2);
     const Tensor c_before = random_tensor({n, units}, 3);
@@ -32,7 +32,7 @@ TEST(GridRecurrence, LstmStep) {
 }
 
 TEST(GridRecurrence, GruStep) {
-  for (const auto& [n, units] : sizes) {
+  for (const auto& [n, units] : state_sizes) {
     const Tensor gates = random_tensor({n, 3 * units}, 1, -2, 2);
     const Tensor recurrent = random_tensor({n, 3 * units}, 2, -2, 2);
     const Tensor h_before = random_tensor({n, units}, 3);

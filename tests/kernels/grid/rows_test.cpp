@@ -7,24 +7,24 @@
 namespace lockstep::test {
 namespace {
 
-/// Sizes of a gather or scatter: `n` indices into the rows of `outer` matrices (rows, width).
-struct Sizes {
+/// RowSizes of a gather or scatter: `n` indices into the rows of `outer` matrices (rows, width).
+struct RowSizes {
   std::int64_t outer, rows, width, n;
 };
 
-const std::vector<Sizes>& sizes() {
-  static const std::vector<Sizes> all{{1, 1, 1, 1}, {1, 7, 5, 20}, {1, 100, 33, 3}, {1, 1, 3, 500}, {1, 1000, 8, 40},
-                                      {1, 4, 3, 0}, {1, 4, 0, 3},  {3, 5, 1, 40},   {2, 6, 4, 9},   {0, 4, 3, 2}};
+const std::vector<RowSizes>& row_sizes() {
+  static const std::vector<RowSizes> all{{1, 1, 1, 1}, {1, 7, 5, 20}, {1, 100, 33, 3}, {1, 1, 3, 500}, {1, 1000, 8, 40},
+                                         {1, 4, 3, 0}, {1, 4, 0, 3},  {3, 5, 1, 40},   {2, 6, 4, 9},   {0, 4, 3, 2}};
   return all;
 }
 
-std::string text(const Sizes& s) {
+std::string text(const RowSizes& s) {
   return fmt::format("{} indices into {} x {} rows of {}", s.n, s.outer, s.rows, s.width);
 }
 
 TEST(GridRows, Gather) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::i32, DType::i64, DType::u8})
-    for (const Sizes& s : sizes()) {
+    for (const RowSizes& s : row_sizes()) {
       SCOPED_TRACE(text(s));
       const Tensor x = in_dtype(dtype, random_tensor({s.outer, s.rows, s.width}, 1, 0, 100));
       const Tensor indices = random_indices(s.n, s.rows, 2);
@@ -37,7 +37,7 @@ TEST(GridRows, Gather) {
 TEST(GridRows, ScatterWritesAndAddsInTheOrderOfPlaces) {
   for (const Write write : {Write::replace, Write::add})
     for (const DType dtype : {DType::f32, DType::bf16, DType::i32, DType::i64})
-      for (const Sizes& s : sizes()) {
+      for (const RowSizes& s : row_sizes()) {
         SCOPED_TRACE(fmt::format("{}, {}", text(s), name(dtype)));
         const Tensor values = in_dtype(dtype, random_tensor({s.outer, s.n, s.width}, 1, -100, 100));
         const Tensor before = in_dtype(dtype, random_tensor({s.outer, s.rows, s.width}, 2, -100, 100));

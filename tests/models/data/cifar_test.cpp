@@ -18,13 +18,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-constexpr std::size_t pixels = 32 * 32;
+constexpr std::size_t cifar_pixels = 32 * 32;
 
 /// A record: the labels, then for pixel p of the three planes `first` + p, + 2 p, + 3 p, modulo 256.
 std::string record(const std::string& labels, int first) {
   std::string bytes = labels;
   for (const int step : {1, 2, 3})
-    for (std::size_t pixel = 0; pixel < pixels; ++pixel)
+    for (std::size_t pixel = 0; pixel < cifar_pixels; ++pixel)
       bytes += static_cast<char>(first + step * static_cast<int>(pixel));
   return bytes;
 }
@@ -35,7 +35,7 @@ void write_padded(const std::string& path, const std::string& bytes, std::uintma
   std::filesystem::resize_file(path, size);
 }
 
-constexpr std::uintmax_t cifar10_bytes = 10'000 * (1 + 3 * pixels);
+constexpr std::uintmax_t cifar10_bytes = 10'000 * (1 + 3 * cifar_pixels);
 
 /// All files of CIFAR-10 and the smaller one of CIFAR-100, as unpacked from their archives.
 struct Cifar : testing::Test {
@@ -46,7 +46,7 @@ struct Cifar : testing::Test {
       write_padded(ten / ("data_batch_" + std::to_string(i) + ".bin"), record({static_cast<char>(i)}, 10 * i),
                    cifar10_bytes);
     write_padded(ten / "test_batch.bin", record({9}, 100) + record({7}, 200), cifar10_bytes);
-    write_padded(hundred / "test.bin", record({19, 99}, 1) + record({3, 50}, 2), 10'000 * (2 + 3 * pixels));
+    write_padded(hundred / "test.bin", record({19, 99}, 1) + record({3, 50}, 2), 10'000 * (2 + 3 * cifar_pixels));
   }
 
   Example load_test(std::optional<std::int64_t> limit = std::nullopt) const {
@@ -69,9 +69,9 @@ TEST_F(Cifar, GivesImagesWithTheirChannelsLast) {
   EXPECT_THAT(set.y().to_vector<int>(), ElementsAre(9, 7));
   const auto values = set.x().span<std::uint8_t>();
   for (std::size_t image = 0; image < 2; ++image)
-    for (std::size_t pixel = 0; pixel < pixels; ++pixel)
+    for (std::size_t pixel = 0; pixel < cifar_pixels; ++pixel)
       for (std::size_t channel = 0; channel < 3; ++channel)
-        ASSERT_EQ(values[(image * pixels + pixel) * 3 + channel],
+        ASSERT_EQ(values[(image * cifar_pixels + pixel) * 3 + channel],
                   static_cast<std::uint8_t>(100 * (image + 1) + (channel + 1) * pixel));
 }
 
@@ -124,7 +124,7 @@ TEST_F(Cifar, SaysWhatIsMissing) {
 }
 
 TEST_F(Cifar, RefusesFilesOfAnotherLength) {
-  for (const std::uintmax_t less : {std::uintmax_t{1}, 1 + 3 * pixels}) {
+  for (const std::uintmax_t less : {std::uintmax_t{1}, 1 + 3 * cifar_pixels}) {
     std::filesystem::resize_file(ten / "test_batch.bin", cifar10_bytes - less);
     expect_refused("within record 9999 of 10000");
   }
@@ -138,7 +138,7 @@ TEST_F(Cifar, RefusesLabelsOutOfRange) {
   write_padded(ten / "test_batch.bin", record({9}, 0) + record({10}, 0), cifar10_bytes);
   expect_refused("label 1 is 10");
   Cifar100Options options{.directory = folder.path(), .split = Split::test};
-  write_padded(hundred / "test.bin", record({20, 99}, 0), 10'000 * (2 + 3 * pixels));
+  write_padded(hundred / "test.bin", record({20, 99}, 0), 10'000 * (2 + 3 * cifar_pixels));
   EXPECT_EQ(load_cifar100(options).size(), 10'000);
   options.label_mode = Cifar100Labels::coarse;
   EXPECT_THAT([&] { load_cifar100(options); }, ThrowsMessage<InputError>(HasSubstr("label 0 is 20")));

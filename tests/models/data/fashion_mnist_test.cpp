@@ -20,13 +20,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-constexpr std::size_t pixels = 28 * 28;
+constexpr std::size_t fashion_pixels = 28 * 28;
 
 /// A folder with three training images, filled with 0, 1 and 2 and labeled 4, 9 and 0; tests replace files in it.
 struct FashionMnist : testing::Test {
   FashionMnist() {
-    write(images,
-          gzip(idx_bytes({3, 28, 28}, std::string(pixels, 0) + std::string(pixels, 1) + std::string(pixels, 2))));
+    write(images, gzip(idx_bytes({3, 28, 28}, std::string(fashion_pixels, 0) + std::string(fashion_pixels, 1) +
+                                                  std::string(fashion_pixels, 2))));
     write(labels, gzip(idx_bytes({3}, {4, 9, 0})));
   }
 
@@ -49,7 +49,7 @@ TEST_F(FashionMnist, LoadsImagesAndLabels) {
   const Example set = load();
   EXPECT_EQ(set.x().shape(), (Shape{3, 28, 28}));
   EXPECT_EQ(set.x().dtype(), DType::u8);
-  EXPECT_EQ(set.x().span<std::uint8_t>()[2 * pixels], 2);
+  EXPECT_EQ(set.x().span<std::uint8_t>()[2 * fashion_pixels], 2);
   EXPECT_THAT(set.y().to_vector<std::uint8_t>(), ElementsAre(4, 9, 0));
 }
 
@@ -92,7 +92,7 @@ TEST_F(FashionMnist, RefusesUnequalNumbers) {
 }
 
 TEST_F(FashionMnist, RefusesImagesOfAnotherSize) {
-  write(images, gzip(idx_bytes({3, 28, 14}, std::string(3 * pixels / 2, 0))));
+  write(images, gzip(idx_bytes({3, 28, 14}, std::string(3 * fashion_pixels / 2, 0))));
   expect_refused(images, "28 x 14");
 }
 

@@ -18,9 +18,6 @@ namespace {
 
 using testing::ElementsAre;
 
-const LayerCall training{.mode = Mode::train};
-const LayerSeed seed{.seed = 7, .stream = 3};
-
 TEST(AttentionLayers, HaveKerasWeights) {
   const MultiHeadAttention layer =
       built(MultiHeadAttention({.num_heads = 2, .key_dim = 3, .value_dim = 4}), {{5, 6}, {7, 8}, {7, 9}});

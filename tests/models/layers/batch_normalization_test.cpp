@@ -22,7 +22,7 @@
 namespace lockstep::test {
 namespace {
 
-constexpr int mean = 2, variance = 3;  // indices of the weights
+constexpr int moving_mean = 2, moving_variance = 3;  // indices of the weights
 
 TEST(BatchNormalization, HasKerasWeights) {
   const BatchNormalization layer = built(BatchNormalization(), {{7, 8, 4}});
@@ -30,9 +30,9 @@ TEST(BatchNormalization, HasKerasWeights) {
                                                       "layer/moving_variance (4)"));
   expect_same_bits(weight(layer, 0), Tensor::full({4}, 1));
   expect_same_bits(weight(layer, 1), Tensor::full({4}, 0));
-  expect_same_bits(weight(layer, mean), Tensor::full({4}, 0));
-  expect_same_bits(weight(layer, variance), Tensor::full({4}, 1));
-  for (int number : {mean, variance}) {
+  expect_same_bits(weight(layer, moving_mean), Tensor::full({4}, 0));
+  expect_same_bits(weight(layer, moving_variance), Tensor::full({4}, 1));
+  for (int number : {moving_mean, moving_variance}) {
     const Variable& statistic = layer.impl().variables()[number];
     EXPECT_FALSE(statistic.trainable());
     EXPECT_EQ(statistic.synchronization(), Synchronization::on_read);
@@ -74,7 +74,7 @@ TEST(BatchNormalization, TakesTheChannelsOfAnyAxis) {
     const LayerCall how{.mode = mode, .fused_relu = true};
     expect_same_bits(call(layer, {x}, how), transpose(call(same, {last}, how), {0, 2, 1}));
   }
-  for (int number : {mean, variance}) expect_same_bits(weight(layer, number), weight(same, number));
+  for (int number : {moving_mean, moving_variance}) expect_same_bits(weight(layer, number), weight(same, number));
   EXPECT_FALSE(layer.impl().traits().can_fuse_add);
   EXPECT_FALSE(layer.impl().traits().can_write_to);
   EXPECT_EQ(shape_after(layer, {{4, 7}}), (Shape{4, 7}));
@@ -93,18 +93,19 @@ TEST(BatchNormalization, NormalizesByTheBatchInTraining) {
   const Tensor moved_mean = Tensor::full({4}, 0);
   const Tensor moved_variance = Tensor::full({4}, 1);
   update_moving_averages({{moved_mean, expected.mean, 0.99F}, {moved_variance, expected.variance, 0.99F}});
-  expect_same_bits(weight(layer, mean), moved_mean);
-  expect_same_bits(weight(layer, variance), moved_variance);
+  expect_same_bits(weight(layer, moving_mean), moved_mean);
+  expect_same_bits(weight(layer, moving_variance), moved_variance);
 }
 
 TEST(BatchNormalization, NormalizesByTheMovingStatisticsAtInference) {
   const BatchNormalization layer = built(BatchNormalization({.momentum = 0.5, .epsilon = 0.01}), {{4}});
   call(layer, {random_tensor({9, 4}, 1)}, {.mode = Mode::train});
-  const Tensor before = Tensor::from(weight(layer, mean).to_vector<float>(), {4});
+  const Tensor before = Tensor::from(weight(layer, moving_mean).to_vector<float>(), {4});
   const Tensor x = random_tensor({3, 4}, 2);
-  expect_same_bits(call(layer, {x}), batch_norm_inference(x, weight(layer, 0), weight(layer, 1), weight(layer, mean),
-                                                          weight(layer, variance), {.epsilon = 0.01F}));
-  expect_same_bits(weight(layer, mean), before);
+  expect_same_bits(call(layer, {x}),
+                   batch_norm_inference(x, weight(layer, 0), weight(layer, 1), weight(layer, moving_mean),
+                                        weight(layer, moving_variance), {.epsilon = 0.01F}));
+  expect_same_bits(weight(layer, moving_mean), before);
 }
 
 TEST(BatchNormalization, AppliesAFusedReluAndWritesIntoASlice) {
@@ -128,7 +129,7 @@ TEST(BatchNormalization, EveryReplicaKeepsItsOwnStatisticsAndTheirWeightedMeanIs
   strategy.run([&](const Tensor& x) { call(layer, {x}, {.mode = Mode::train}); },
                PerReplica<Tensor>({rows.slice_view(0, 0, 4), rows.slice_view(0, 4, 6)}));
 
-  const std::vector<Tensor>& copies = layer.impl().variables()[mean].state().copies();
+  const std::vector<Tensor>& copies = layer.impl().variables()[moving_mean].state().copies();
   const DeviceScope there(strategy.devices().front());  // on another device the last bits may differ
   const Tensor gamma = Tensor::full({4}, 1);
   const Tensor first = batch_norm(rows.slice_view(0, 0, 4), gamma, gamma).mean;
@@ -136,7 +137,7 @@ TEST(BatchNormalization, EveryReplicaKeepsItsOwnStatisticsAndTheirWeightedMeanIs
   expect_same_bits(copies[0], first);
   expect_same_bits(copies[1], second);
   const Tensor expected = multiply(add(multiply(first, 4.0), multiply(second, 2.0)), 1.0 / 6);
-  expect_close(weight(layer, mean), expected.to_vector<double>(), 2);
+  expect_close(weight(layer, moving_mean), expected.to_vector<double>(), 2);
 }
 
 /// Keras' formula for batches that are split into parts: moving averages of the parts' weighted means.
@@ -184,8 +185,8 @@ std::vector<std::vector<float>> uneven_batches() {
 }
 
 void expect_statistics(const Layer& layer, const MovingStatistics& expected) {
-  EXPECT_NEAR(weight(layer, mean).item<float>(), expected.mean, 3e-6);
-  EXPECT_NEAR(weight(layer, variance).item<float>(), expected.variance, 3e-5);
+  EXPECT_NEAR(weight(layer, moving_mean).item<float>(), expected.mean, 3e-6);
+  EXPECT_NEAR(weight(layer, moving_variance).item<float>(), expected.variance, 3e-5);
 }
 
 /// Trains on the batches, given as a DistributedBatch, or as parts so that no replica knows the others' rows.
@@ -230,8 +231,8 @@ TEST(BatchNormalization, AReplicaThatNeverHasRowsLeavesNothingOfItsInitialStatis
   FitOptions options;
   options.distribute.shares = {31, 1};
   model.fit(data, options);
-  EXPECT_NEAR(model.get_weights()[mean].item<float>(), 10.5, 1e-4);
-  EXPECT_NEAR(model.get_weights()[variance].item<float>(), 0.25, 1e-4);
+  EXPECT_NEAR(model.get_weights()[moving_mean].item<float>(), 10.5, 1e-4);
+  EXPECT_NEAR(model.get_weights()[moving_variance].item<float>(), 0.25, 1e-4);
 }
 
 TEST(BatchNormalization, AReplicaThatTakesNoneOfItsRowsAddsNothing) {
@@ -242,8 +243,8 @@ TEST(BatchNormalization, AReplicaThatTakesNoneOfItsRowsAddsNothing) {
     call(layer, {none ? local.x().slice_view(0, 0, 0) : local.x()}, {.mode = Mode::train});
   };
   strategy.run(step, DistributedBatch({{column({2, 4, 6, 8})}}, 2));
-  EXPECT_FLOAT_EQ(weight(layer, mean).item<float>(), 3);
-  EXPECT_FLOAT_EQ(weight(layer, variance).item<float>(), 1);
+  EXPECT_FLOAT_EQ(weight(layer, moving_mean).item<float>(), 3);
+  EXPECT_FLOAT_EQ(weight(layer, moving_variance).item<float>(), 1);
 }
 
 TEST(BatchNormalization, StatisticsThatAreSetCountAlikeAgain) {
@@ -251,12 +252,12 @@ TEST(BatchNormalization, StatisticsThatAreSetCountAlikeAgain) {
   const BatchNormalization layer = strategy.scope([] { return built(BatchNormalization({.momentum = 0.5}), {{1}}); });
   const auto step = [&](const Batch& local) { call(layer, {local.x()}, {.mode = Mode::train}); };
   strategy.run(step, DistributedBatch({{column({1, 2, 3})}}, 2));
-  const Variable& statistic = layer.impl().variables()[mean];
+  const Variable& statistic = layer.impl().variables()[moving_mean];
   EXPECT_NE(statistic.state().copy_weights()[0], statistic.state().copy_weights()[1]);
   statistic.assign(Tensor::full({1}, 8));
   EXPECT_THAT(statistic.state().copy_weights(), testing::Each(1));
   strategy.run(step, DistributedBatch({{column({4})}}, 2));
-  EXPECT_FLOAT_EQ(weight(layer, mean).item<float>(), 6);
+  EXPECT_FLOAT_EQ(weight(layer, moving_mean).item<float>(), 6);
 }
 
 // semantics 14.9: momentum .5, rows 0..3 on replica 0 and 10..13 on replica 1
@@ -266,20 +267,20 @@ TEST(BatchNormalization, ReadsTheWorkedExamplesMean) {
   const PerReplica rows(std::vector{Tensor::from(std::vector<float>{0, 1, 2, 3}, {4, 1}),
                                     Tensor::from(std::vector<float>{10, 11, 12, 13}, {4, 1})});
   strategy.run([&](const Tensor& x) { call(layer, {x}, {.mode = Mode::train}); }, rows);
-  const std::vector<Tensor>& copies = layer.impl().variables()[mean].state().copies();
+  const std::vector<Tensor>& copies = layer.impl().variables()[moving_mean].state().copies();
   EXPECT_FLOAT_EQ(copies[0].item<float>(), 0.75F);
   EXPECT_FLOAT_EQ(copies[1].item<float>(), 5.75F);
-  EXPECT_FLOAT_EQ(weight(layer, mean).item<float>(), 3.25F);
+  EXPECT_FLOAT_EQ(weight(layer, moving_mean).item<float>(), 3.25F);
 }
 
 // semantics 5.15, 15.3, Probe P2: skip the update of an empty replica
 TEST(BatchNormalization, AReplicaWithoutRowsKeepsItsStatistics) {
   const BatchNormalization layer = built(BatchNormalization(), {{3, 4}});
   call(layer, {random_tensor({2, 3, 4}, 1)}, {.mode = Mode::train});
-  const std::vector<float> before = weight(layer, variance).to_vector<float>();
+  const std::vector<float> before = weight(layer, moving_variance).to_vector<float>();
   const Tensor y = call(layer, {Tensor::zeros({0, 3, 4})}, {.mode = Mode::train});
   EXPECT_EQ(y.shape(), (Shape{0, 3, 4}));
-  EXPECT_EQ(weight(layer, variance).to_vector<float>(), before);
+  EXPECT_EQ(weight(layer, moving_variance).to_vector<float>(), before);
 }
 
 // semantics 5: BatchNorm. Synchronized statistics are exact for uneven parts and for one without rows.
@@ -324,7 +325,7 @@ TEST(BatchNormalization, SynchronizedReplicasNormalizeByTheWholeBatch) {
   }
   expect_close(dgamma, whole.dgamma.to_vector<double>(), rows * 2, 11);
   expect_close(dbeta, whole.dbeta.to_vector<double>(), rows * 2);
-  for (const int number : {mean, variance}) {
+  for (const int number : {moving_mean, moving_variance}) {
     const std::vector<Tensor>& copies = layer.impl().variables()[number].state().copies();
     for (const Tensor& copy : copies) expect_same_bits(copy, copies[0]);
     expect_close(copies[0], weight(alone, number).to_vector<double>(), rows * 2);
@@ -336,8 +337,8 @@ TEST(BatchNormalization, SynchronizedReplicasWithoutAnyRowKeepTheirStatistics) {
   const BatchNormalization layer =
       strategy.scope([] { return built(BatchNormalization({.synchronized = true}), {{4}}); });
   strategy.run([&] { call(layer, {Tensor::zeros({0, 4})}, {.mode = Mode::train}); });
-  expect_same_bits(weight(layer, mean), Tensor::zeros({4}));
-  expect_same_bits(weight(layer, variance), Tensor::full({4}, 1));
+  expect_same_bits(weight(layer, moving_mean), Tensor::zeros({4}));
+  expect_same_bits(weight(layer, moving_variance), Tensor::full({4}, 1));
 }
 
 TEST(BatchNormalization, RefusesWhatItCannotTake) {

@@ -16,9 +16,6 @@
 namespace lockstep::test {
 namespace {
 
-const LayerCall training{.mode = Mode::train};
-const LayerSeed seed{.seed = 7, .stream = 3};
-
 std::vector<float> masks(const Layer& layer, int calls, const Tensor& ones) {
   std::vector<float> masks;
   for (int i = 0; i < calls; ++i)

@@ -14,6 +14,9 @@
 
 namespace lockstep::test {
 
+inline const LayerCall training{.mode = Mode::train};
+inline const LayerSeed seed{.seed = 7, .stream = 3};
+
 /// Names the layer "layer" and builds it for these inputs.
 template <class SomeLayer>
 SomeLayer built(const SomeLayer& layer, const std::vector<Shape>& inputs, const LayerSeed& seed = {}) {

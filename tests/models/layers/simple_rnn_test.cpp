@@ -13,9 +13,6 @@
 namespace lockstep::test {
 namespace {
 
-const LayerCall training{.mode = Mode::train};
-const LayerSeed seed{.seed = 7, .stream = 3};
-
 /// The factors of a layer's n-th draw, (4, gates, inputs).
 Tensor factors(std::int64_t gates, std::int64_t inputs, float rate, std::uint64_t draw) {
   return dropout(Tensor::full({4, gates, inputs}, 1), rate, {.seed = 7, .stream = 51, .replica = 0, .step = draw});

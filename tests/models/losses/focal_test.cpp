@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <models/losses/rows.h>
 #include <support/expect_error.h>
 #include <support/gradient_check.h>
 #include <support/tensors.h>
@@ -15,10 +16,9 @@
 namespace lockstep {
 namespace {
 
-using Rows = std::vector<std::vector<double>>;
-
-constexpr std::size_t rows = 6;
-constexpr std::size_t width = 4;
+using test::Rows;
+using test::rows;
+using test::width;
 
 class FocalFrom : public testing::TestWithParam<bool> {
  protected:

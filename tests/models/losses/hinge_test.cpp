@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <gtest/gtest.h>
+#include <models/losses/rows.h>
 #include <support/expect_error.h>
 #include <support/gradient_check.h>
 #include <support/tensors.h>
@@ -10,10 +11,9 @@
 namespace lockstep {
 namespace {
 
-using Rows = std::vector<std::vector<double>>;
-
-constexpr std::size_t rows = 6;
-constexpr std::size_t width = 4;
+using test::Rows;
+using test::rows;
+using test::width;
 
 Tensor floats(const std::vector<float>& values, const Shape& shape) { return Tensor::from(values, shape); }
 

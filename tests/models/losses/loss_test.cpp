@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <models/losses/rows.h>
 #include <support/gradient_check.h>
 #include <support/tensors.h>
 
@@ -16,9 +17,9 @@
 namespace lockstep {
 namespace {
 
-using Rows = std::vector<std::vector<double>>;
+using test::Rows;
+using test::rows;
 
-constexpr std::int64_t rows = 6;
 constexpr std::int64_t classes = 5;
 const std::vector<std::int64_t> labels{0, 4, 2, 2, 1, 3};
 

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <models/losses/rows.h>
 #include <support/expect_error.h>
 #include <support/gradient_check.h>
 #include <support/tensors.h>
@@ -11,17 +12,19 @@ namespace lockstep {
 namespace {
 
 using Numbers = std::vector<double>;
-using Rows = std::vector<Numbers>;
+using test::Rows;
 
-constexpr std::size_t rows = 3;
+constexpr std::size_t overlap_examples = 3;
 constexpr std::size_t size = 8;  // of an example
-const Shape shape{rows, 2, 2, 2};
+const Shape shape{overlap_examples, 2, 2, 2};
 
 /// The indices of each group of elements that a sum is over, by example: all elements, those of an example, or those of
 /// an example's channel.
 std::vector<std::vector<std::size_t>> groups_of(const std::vector<std::int64_t>& axis) {
-  std::vector<std::vector<std::size_t>> groups(axis.empty() ? 1 : axis.size() == 3 ? rows : rows * 2);
-  for (std::size_t i = 0; i < rows * size; ++i)
+  std::vector<std::vector<std::size_t>> groups(axis.empty()       ? 1
+                                               : axis.size() == 3 ? overlap_examples
+                                                                  : overlap_examples * 2);
+  for (std::size_t i = 0; i < overlap_examples * size; ++i)
     groups[axis.empty() ? 0 : axis.size() == 3 ? i / size : i / size * 2 + i % 2].push_back(i);
   return groups;
 }
@@ -30,9 +33,9 @@ std::vector<std::vector<std::size_t>> groups_of(const std::vector<std::int64_t>&
 Numbers reference(const std::vector<std::int64_t>& axis, const Numbers& y, const Numbers& p, double alpha,
                   double beta) {
   const auto groups = groups_of(axis);
-  Numbers losses(rows);
-  for (std::size_t row = 0; row < rows; ++row) {
-    const std::size_t each = groups.size() < rows ? 0 : groups.size() / rows;
+  Numbers losses(overlap_examples);
+  for (std::size_t row = 0; row < overlap_examples; ++row) {
+    const std::size_t each = groups.size() < overlap_examples ? 0 : groups.size() / overlap_examples;
     for (std::size_t group = row * each; group < (each == 0 ? 1 : (row + 1) * each); ++group) {
       double hit = 0;
       double missed = 0;
@@ -57,7 +60,7 @@ TEST_P(OverlapOver, IsTheFormulaWithItsGradient) {
     test::check_gradients(
         [&](std::span<const Tensor> x) { return loss(y, x[0]); },
         [&](const Rows& x) { return reference(GetParam(), y.to_vector<double>(), x[0], alpha, beta); }, {p},
-        {.length = rows * size, .magnitude = 4});
+        {.length = overlap_examples * size, .magnitude = 4});
   };
   check(Dice({.axis = GetParam()}), 0.5, 0.5);
   check(Tversky({.axis = GetParam()}), 0.5, 0.5);

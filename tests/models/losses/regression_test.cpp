@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include <gtest/gtest.h>
+#include <models/losses/rows.h>
 #include <support/expect_error.h>
 #include <support/gradient_check.h>
 #include <support/tensors.h>
@@ -12,13 +13,12 @@
 namespace lockstep {
 namespace {
 
-using Rows = std::vector<std::vector<double>>;
-
-constexpr std::int64_t rows = 6;
-constexpr std::int64_t width = 4;
+using test::Rows;
+using test::rows;
+using test::width;
 
 /// A loss and its formula for one element in double precision.
-struct Case {
+struct RegressionCase {
   Loss loss;
   std::function<double(double y, double p)> element;
   double low = -2;        ///< of targets and predictions; positive for losses with logarithms
@@ -26,7 +26,7 @@ struct Case {
   double magnitude = 10;  ///< magnitude of the summands
 };
 
-class RegressionLoss : public testing::TestWithParam<Case> {};
+class RegressionLoss : public testing::TestWithParam<RegressionCase> {};
 
 TEST_P(RegressionLoss, IsTheFormulaWithItsGradient) {
   const auto& [loss, element, low, scale, magnitude] = GetParam();
@@ -70,21 +70,21 @@ double huber(double error, double delta) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, RegressionLoss,
-    testing::Values(Case{MeanSquaredError(), [](double y, double p) { return (y - p) * (y - p); }},
-                    Case{MeanAbsoluteError(), [](double y, double p) { return std::abs(y - p); }},
-                    Case{MeanAbsolutePercentageError(), [](double y, double p) { return 100 * std::abs((y - p) / y); },
-                         0.5, 1, 400},
-                    Case{MeanSquaredLogarithmicError(),
-                         [](double y, double p) { return std::pow(std::log1p(y) - std::log1p(p), 2); }, 0.1},
-                    Case{Huber(), [](double y, double p) { return huber(y - p, 1); }},
-                    Case{Huber(0.5), [](double y, double p) { return huber(y - p, 0.5); }},
-                    Case{LogCosh(), [](double y, double p) { return std::log(std::cosh(y - p)); }},
-                    Case{Poisson(), [](double y, double p) { return p - y * std::log(p + 1e-7); }, 0.1},
-                    Case{KLDivergence(),
-                         [](double y, double p) {
-                           return std::min(y, 1.0) * std::log(std::min(y, 1.0) / std::min(p, 1.0));
-                         },
-                         0.1, width}),
+    testing::Values(RegressionCase{MeanSquaredError(), [](double y, double p) { return (y - p) * (y - p); }},
+                    RegressionCase{MeanAbsoluteError(), [](double y, double p) { return std::abs(y - p); }},
+                    RegressionCase{MeanAbsolutePercentageError(),
+                                   [](double y, double p) { return 100 * std::abs((y - p) / y); }, 0.5, 1, 400},
+                    RegressionCase{MeanSquaredLogarithmicError(),
+                                   [](double y, double p) { return std::pow(std::log1p(y) - std::log1p(p), 2); }, 0.1},
+                    RegressionCase{Huber(), [](double y, double p) { return huber(y - p, 1); }},
+                    RegressionCase{Huber(0.5), [](double y, double p) { return huber(y - p, 0.5); }},
+                    RegressionCase{LogCosh(), [](double y, double p) { return std::log(std::cosh(y - p)); }},
+                    RegressionCase{Poisson(), [](double y, double p) { return p - y * std::log(p + 1e-7); }, 0.1},
+                    RegressionCase{KLDivergence(),
+                                   [](double y, double p) {
+                                     return std::min(y, 1.0) * std::log(std::min(y, 1.0) / std::min(p, 1.0));
+                                   },
+                                   0.1, width}),
     [](const auto& info) { return info.param.loss.name() + std::to_string(info.index); });
 
 TEST(RegressionLosses, KeepsToEpsilonWhereTheFormulaEnds) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <models/metrics/values.h>
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
@@ -11,12 +12,11 @@
 namespace lockstep {
 namespace {
 
+using test::floats;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
-
-Tensor floats(const std::vector<float>& values, const Shape& shape) { return Tensor::from(values, shape); }
 
 const Tensor scores = floats({3, 1, 2, 0, 0, 1, 5, 5, 4, -3, -1, -2}, {4, 3});
 const std::vector<std::int64_t> labels{0, 2, 1, 1};  // row 2 has equal maxima, of which the first counts

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <models/metrics/values.h>
 #include <support/expect_error.h>
 #include <support/replicas.h>
 #include <support/tensors.h>
@@ -13,15 +14,9 @@
 namespace lockstep {
 namespace {
 
+using test::floats;
+using test::value;
 using testing::ElementsAre;
-
-Tensor floats(const std::vector<float>& values) {
-  return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
-}
-
-double value(const Metric& metric, const Tensor& y_true, const Tensor& y_pred, const Tensor& weight = {}) {
-  return metric.result(metric.update(y_true, y_pred, weight));
-}
 
 // TF case 99: Precision and Recall of ([0,1,1,1], [1,0,1,1]) -> .6667
 TEST(PrecisionAndRecall, AreTensorFlows) {

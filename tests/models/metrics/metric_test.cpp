@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <models/metrics/values.h>
 #include <support/expect_error.h>
 #include <support/replicas.h>
 #include <support/tensors.h>
@@ -12,12 +13,9 @@
 namespace lockstep {
 namespace {
 
+using test::floats;
 using testing::DoubleEq;
 using testing::ElementsAre;
-
-Tensor floats(const std::vector<float>& values) {
-  return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
-}
 
 TEST(Metric, MeanWeightsExamplesByTheirMeans) {
   const Tensor values = Tensor::from(std::vector<float>{1, 3, 5, 7, 0, 2}, {3, 2});  // means 2, 6, 1

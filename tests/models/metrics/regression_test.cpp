@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include <gtest/gtest.h>
+#include <models/metrics/values.h>
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
@@ -10,12 +11,8 @@ namespace lockstep {
 namespace {
 
 using enum R2Aggregation;
-
-Tensor floats(const std::vector<float>& values, const Shape& shape) { return Tensor::from(values, shape); }
-
-double value(const Metric& metric, const Tensor& y_true, const Tensor& y_pred, const Tensor& weight = {}) {
-  return metric.result(metric.update(y_true, y_pred, weight));
-}
+using test::floats;
+using test::value;
 
 // Values from Keras' documentation.
 TEST(RegressionMetrics, AreKerasExamples) {

@@ -32,7 +32,7 @@ void step(const Strategy& strategy, const Optimizer& optimizer, const std::vecto
   });
 }
 
-const OptimizerOptions averaged{.use_ema = true, .ema_momentum = 0.5};
+const OptimizerOptions with_average{.use_ema = true, .ema_momentum = 0.5};
 
 // TF case 83: testCheckpointRestoreOptimizerSlots. There, restoring outside of the scope is an error of old optimizers;
 // here an optimizer belongs to the strategy of its first step, wherever its state was loaded.
@@ -42,7 +42,7 @@ TEST_P(SavedState, GoesOnWithAnyNumberOfReplicas) {
   const auto [before, after] = GetParam();
   const MirroredStrategy saving = test::mirrored(before);
   const std::vector<Variable> straight = make_variables(saving);
-  const Adam optimizer({.learning_rate = 0.1}, averaged);
+  const Adam optimizer({.learning_rate = 0.1}, with_average);
   for (int number = 0; number < 3; ++number) step(saving, optimizer, straight, number);
   const OptimizerState state = optimizer.state();
   EXPECT_EQ(state.steps, 3);
@@ -55,7 +55,7 @@ TEST_P(SavedState, GoesOnWithAnyNumberOfReplicas) {
   const MirroredStrategy loading = test::mirrored(after);
   const std::vector<Variable> resumed = make_variables(loading);
   for (std::size_t i = 0; i < resumed.size(); ++i) resumed[i].assign(straight[i].value());
-  const Adam restored({.learning_rate = 0.5}, averaged);
+  const Adam restored({.learning_rate = 0.5}, with_average);
   restored.load_state(state);
   EXPECT_EQ(restored.iterations(), 3);
   EXPECT_EQ(restored.learning_rate(), 0.1);

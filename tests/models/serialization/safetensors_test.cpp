@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-Network small_network(std::uint64_t seed = 0, std::int64_t units = 2) {
+Network dense_network(std::uint64_t seed = 0, std::int64_t units = 2) {
   const Symbol x = Input({3});
   return {x, BatchNormalization({.name = "norm"})(Dense({.units = units, .name = "dense"})(x)), seed};
 }
@@ -51,7 +51,7 @@ TEST_F(Safetensors, HasTheFormatsLayout) {
 }
 
 TEST_F(Safetensors, NamesWhatDoesNotFit) {
-  const Network network = small_network();
+  const Network network = dense_network();
   EXPECT_ERROR(InputError, file_ + ": there is no such file", load_weights(network, file_));
   EXPECT_EQ(load_failure(network, "text"), file_ + ": this is no safetensors file, or is cut short");
   EXPECT_THAT(load_failure(network, file_text("[1]", 0)), testing::HasSubstr("the header is not in safetensors' form"));
@@ -71,7 +71,7 @@ TEST_F(Safetensors, NamesWhatDoesNotFit) {
 
 // Sizes and offsets are checked before memory is allocated for them.
 TEST_F(Safetensors, RefusesSizesThatCannotBe) {
-  const Network network = small_network();
+  const Network network = dense_network();
   const auto refusal = [&](const char* shape, const char* offsets) {
     const std::string entry = fmt::format(R"({{"dtype":"F32","shape":{},"data_offsets":{}}})", shape, offsets);
     return load_failure(network, file_text(fmt::format(R"({{"dense/kernel":{}}})", entry), 24));
@@ -92,7 +92,7 @@ TEST_F(Safetensors, RefusesSizesThatCannotBe) {
 }
 
 TEST_F(Safetensors, NamesWeightsThatTheModelLacks) {
-  save_weights(small_network(), file_);
+  save_weights(dense_network(), file_);
   const Symbol x = Input({3});
   const Network dense(x, Dense({.units = 2, .name = "dense"})(x), 0);
   EXPECT_ERROR(InputError, "has weights that the model lacks, such as \"norm/beta\"", load_weights(dense, file_));

@@ -65,7 +65,7 @@ void randomize(const Network& network, unsigned seed) {
   }
 }
 
-std::vector<std::vector<float>> weights_of(const Network& network) {
+std::vector<std::vector<float>> all_weights_of(const Network& network) {
   std::vector<std::vector<float>> weights;
   for (const Variable& variable : network.variables()) weights.push_back(variable.value().to_vector<float>());
   return weights;
@@ -79,9 +79,9 @@ class WeightsH5 : public testing::Test {
     return load_failure(network);
   }
   std::string load_failure(const Network& network) const {
-    const auto before = weights_of(network);
+    const auto before = all_weights_of(network);
     std::string message = error_of<InputError>([&] { load_weights(network, file_); });
-    EXPECT_EQ(weights_of(network), before);
+    EXPECT_EQ(all_weights_of(network), before);
     EXPECT_THAT(message, testing::Not(HasSubstr("\n")));
     return message;
   }
@@ -122,7 +122,7 @@ TEST_F(WeightsH5, HoldsARecurrentLayersWeightsInItsCell) {
   }
   const Network loaded = model(2);
   load_weights(loaded, file_);
-  EXPECT_EQ(weights_of(loaded), weights_of(saved));
+  EXPECT_EQ(all_weights_of(loaded), all_weights_of(saved));
   const Symbol input = Input({5, 4});
   EXPECT_THAT(load_failure(Network(input, Flatten()(input), 0)),
               HasSubstr("weights that the model lacks: group \"layers/lstm/cell/vars\" has 3"));
@@ -146,7 +146,7 @@ TEST_F(WeightsH5, HoldsTheWeightsOfLayersInLayersInGroupsOfTheirOwn) {
   }
   const Network loaded = model(2);
   load_weights(loaded, file_);
-  EXPECT_EQ(weights_of(loaded), weights_of(saved));
+  EXPECT_EQ(all_weights_of(loaded), all_weights_of(saved));
   const Symbol input = Input({2, 5, 4});
   EXPECT_THAT(load_failure(Network(input, TimeDistributed(GRU({.units = 3}))(input), 0)),
               HasSubstr("has no weights for layer 'gru': there is no group"));
@@ -176,7 +176,7 @@ TEST_F(WeightsH5, HoldsAnAttentionLayersWeightsInItsInnerLayers) {
   }
   const Network loaded = model(2);
   load_weights(loaded, file_);
-  EXPECT_EQ(weights_of(loaded), weights_of(saved));
+  EXPECT_EQ(all_weights_of(loaded), all_weights_of(saved));
   const Symbol input = Input({5, 4});
   EXPECT_THAT(
       load_failure(Network(input, MultiHeadAttention({.num_heads = 2, .key_dim = 3})(input, input), 0)),
@@ -200,9 +200,9 @@ TEST_F(WeightsH5, GivesTheSameBitsBack) {
   randomize(saved, 100);
   save_weights(saved, file_);
   const Network loaded = small_model(2);
-  ASSERT_NE(weights_of(loaded), weights_of(saved));
+  ASSERT_NE(all_weights_of(loaded), all_weights_of(saved));
   load_weights(loaded, file_);
-  EXPECT_EQ(weights_of(loaded), weights_of(saved));
+  EXPECT_EQ(all_weights_of(loaded), all_weights_of(saved));
 }
 
 TEST_F(WeightsH5, GivesMiniGoogLeNetBack) {
@@ -211,7 +211,7 @@ TEST_F(WeightsH5, GivesMiniGoogLeNetBack) {
   save_weights(saved.network(), file_);
   const Model loaded = zoo::mini_googlenet({32, 32, 3}, 10, {.seed = 2});
   load_weights(loaded.network(), file_);
-  EXPECT_EQ(weights_of(loaded.network()), weights_of(saved.network()));
+  EXPECT_EQ(all_weights_of(loaded.network()), all_weights_of(saved.network()));
 }
 
 // semantics 11.1: checkpoints move freely between numbers of replicas. TF case 79: testSaveAndRestoreOnWrite
@@ -289,7 +289,7 @@ TEST_F(WeightsH5, PassesOverWhatIsNotTheModels) {
   }
   const Network loaded = small_model(2);
   load_weights(loaded, file_);
-  EXPECT_EQ(weights_of(loaded), weights_of(saved));
+  EXPECT_EQ(all_weights_of(loaded), all_weights_of(saved));
 }
 
 TEST_F(WeightsH5, OfLayersThatWereTakenOutOfTheirModelsAreRead) {
@@ -304,7 +304,7 @@ TEST_F(WeightsH5, OfLayersThatWereTakenOutOfTheirModelsAreRead) {
   file.write_to(file_);
   const Model loaded = make(2);
   load_weights(loaded.network(), file_);
-  EXPECT_EQ(weights_of(loaded.network()), weights_of(saved.network()));
+  EXPECT_EQ(all_weights_of(loaded.network()), all_weights_of(saved.network()));
 }
 
 TEST_F(WeightsH5, NamesFilesThatAreNotKerasWeights) {
@@ -464,10 +464,10 @@ TEST_F(WeightsH5, MayHaveModelsThatHoldNothing) {
   const Network network(x, second(first(x)), 1);
   save_weights(network, file_);
   EXPECT_TRUE(hdf5::Reader(file_).has_group("layers/functional_1/layers/functional/layers/input_layer/vars"));
-  const auto saved = weights_of(network);
+  const auto saved = all_weights_of(network);
   randomize(network, 2);
   load_weights(network, file_);
-  EXPECT_EQ(weights_of(network), saved);
+  EXPECT_EQ(all_weights_of(network), saved);
 }
 
 TEST_F(WeightsH5, AreReadAsTfKeras213WroteThem) {
@@ -482,7 +482,7 @@ TEST_F(WeightsH5, AreReadAsTfKeras213WroteThem) {
   const Symbol x = Input({2});
   const Network network(x, Dense({.units = 1, .use_bias = false})(model(x)), 0);
   load_weights(network, file_);
-  EXPECT_THAT(weights_of(network), ElementsAre(std::vector<float>{1, 2}, std::vector<float>{3}));
+  EXPECT_THAT(all_weights_of(network), ElementsAre(std::vector<float>{1, 2}, std::vector<float>{3}));
 }
 
 }  // namespace

@@ -43,14 +43,14 @@ Example doubled(const Example& rows) {
       rows.x().shape()));
 }
 
-struct Case {
+struct BatchesCase {
   std::string name;
   Dataset batches;
 };
 
-void PrintTo(const Case& of, std::ostream* out) { *out << of.name; }
+void PrintTo(const BatchesCase& of, std::ostream* out) { *out << of.name; }
 
-std::vector<Case> all_pipelines() {
+std::vector<BatchesCase> all_pipelines() {
   const Dataset set = numbers(23).shuffle({.seed = 4});
   const Dataset rows = Dataset::from_rows(
       [](std::int64_t begin, std::int64_t end) {
@@ -82,7 +82,7 @@ std::vector<Case> all_pipelines() {
   };
 }
 
-class RowsOfBatches : public testing::TestWithParam<Case> {};
+class RowsOfBatches : public testing::TestWithParam<BatchesCase> {};
 
 TEST_P(RowsOfBatches, AreThoseOfTheWholeBatches) {
   const Dataset& batches = GetParam().batches;
@@ -107,9 +107,9 @@ TEST_P(RowsOfBatches, AreThoseOfTheWholeBatches) {
     }
 }
 
-std::string name_of(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+std::string name_of_batches(const testing::TestParamInfo<BatchesCase>& info) { return info.param.name; }
 
-INSTANTIATE_TEST_SUITE_P(Data, RowsOfBatches, testing::ValuesIn(all_pipelines()), name_of);
+INSTANTIATE_TEST_SUITE_P(Data, RowsOfBatches, testing::ValuesIn(all_pipelines()), name_of_batches);
 
 TEST(RowsOfBatchesOfAMap, MakeNoOthers) {
   for (const int threads : {1, 4}) {

@@ -19,13 +19,13 @@ using detail::StagePtr;
 
 std::vector<float> values_of(const Example& example) { return example.x().to_vector<float>(); }
 
-Example counting(std::int64_t begin, std::int64_t end) {
+Example counted(std::int64_t begin, std::int64_t end) {
   std::vector<float> x;
   for (std::int64_t i = begin; i < end; ++i) x.push_back(static_cast<float>(i));
   return {{Tensor::from(x, {end - begin})}};
 }
 
-StagePtr tensors(std::int64_t n) { return detail::make_tensor_source(counting(0, n)); }
+StagePtr tensors(std::int64_t n) { return detail::make_tensor_source(counted(0, n)); }
 
 StagePtr generator(std::int64_t n, std::optional<std::int64_t> size) {
   const auto make = [n](std::uint64_t epoch) -> DatasetIterator {
@@ -60,21 +60,21 @@ StagePtr placed(StagePtr input) {
   return detail::make_map(std::move(input), transform, false);
 }
 
-struct Case {
+struct StageCase {
   std::string name;
   StagePtr stage;
 };
 
-void PrintTo(const Case& of, std::ostream* out) { *out << of.name; }
+void PrintTo(const StageCase& of, std::ostream* out) { *out << of.name; }
 
-std::vector<Case> all_stages() {
+std::vector<StageCase> all_stages() {
   using namespace detail;
   return {
       {"tensors", tensors(40)},
       {"shuffledTensors", tensors(40)->shuffled({.seed = 3})},
       {"fixedPart", tensors(40)->shuffled({.seed = 3, .fixed_parts = true})->fixed_part(9, 20)},
       {"fixedPartOfNothing", tensors(0)->shuffled({.seed = 3, .fixed_parts = true})->fixed_part(0, 20)},
-      {"rows", make_row_source(counting, 40)},
+      {"rows", make_row_source(counted, 40)},
       {"largeRows", large_rows(40)},
       {"generator", generator(40, 40)},
       {"generatorWithoutSize", generator(40, std::nullopt)},
@@ -86,7 +86,7 @@ std::vector<Case> all_stages() {
       {"batch", make_batch(tensors(40), 4, false)},
       {"batchOfMap", make_batch(placed(tensors(40)), 4, false)},
       {"batchThatDrops", make_batch(generator(40, std::nullopt), 3, true)},
-      {"batchOfRows", make_batch(make_row_source(counting, 40), 3, true)},
+      {"batchOfRows", make_batch(make_row_source(counted, 40), 3, true)},
       {"repeat", make_repeat(tensors(11)->shuffled({.seed = 1}), 4)},
       {"repeatOfMap", make_repeat(placed(tensors(11)), 4)},
       {"repeatOfGenerator", make_repeat(generator(11, std::nullopt), 4)},
@@ -147,7 +147,7 @@ class Walk {
   std::size_t at_ = 0;
 };
 
-class EachStage : public testing::TestWithParam<Case> {
+class EachStage : public testing::TestWithParam<StageCase> {
  protected:
   const StagePtr stage_ = GetParam().stage;
   const ComputeThreadsScope threads_{4};  // threads of maps that work ahead
@@ -176,9 +176,9 @@ TEST_P(EachStage, HasAsManyElementsAsItsExtentSays) {
   EXPECT_TRUE(!extent.exact || count == extent.most);
 }
 
-std::string name_of(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+std::string name_of_stage(const testing::TestParamInfo<StageCase>& info) { return info.param.name; }
 
-INSTANTIATE_TEST_SUITE_P(Data, EachStage, testing::ValuesIn(all_stages()), name_of);
+INSTANTIATE_TEST_SUITE_P(Data, EachStage, testing::ValuesIn(all_stages()), name_of_stage);
 
 TEST(StageOfBatches, CountsTheLastPartialOneAmongThoseSkipped) {
   EXPECT_EQ(detail::make_batch(tensors(23), 7, false)->open(0)->skip(9), 4);

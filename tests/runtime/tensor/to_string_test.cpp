@@ -9,16 +9,16 @@
 namespace lockstep {
 namespace {
 
-Tensor counting(const Shape& shape) {
+Tensor integers(const Shape& shape) {
   std::vector<std::int32_t> values(static_cast<std::size_t>(shape.elements()));
   std::iota(values.begin(), values.end(), 0);
   return Tensor::from(values, shape);
 }
 
 TEST(ToString, NestsAxesInBrackets) {
-  EXPECT_EQ(to_string(counting({3})), "[0 1 2]");
-  EXPECT_EQ(to_string(counting({2, 2})), "[[0 1]\n [2 3]]");
-  EXPECT_EQ(to_string(counting({2, 1, 2})), "[[[0 1]]\n\n [[2 3]]]");
+  EXPECT_EQ(to_string(integers({3})), "[0 1 2]");
+  EXPECT_EQ(to_string(integers({2, 2})), "[[0 1]\n [2 3]]");
+  EXPECT_EQ(to_string(integers({2, 1, 2})), "[[[0 1]]\n\n [[2 3]]]");
   EXPECT_EQ(to_string(Tensor::scalar<std::int64_t>(-7)), "-7");
   EXPECT_EQ(to_string(Tensor::zeros({2, 0})), "[]");
   EXPECT_EQ(to_string(Tensor()), "an undefined tensor");
@@ -35,8 +35,8 @@ TEST(ToString, AlignsNumbersOfEveryDtype) {
 }
 
 TEST(ToString, OfViewsFollowsStrides) {
-  EXPECT_EQ(to_string(counting({2, 3}).transposed_view()), "[[0 3]\n [1 4]\n [2 5]]");
-  EXPECT_EQ(to_string(counting({2, 3}).slice_view(1, 1, 3)), "[[1 2]\n [4 5]]");
+  EXPECT_EQ(to_string(integers({2, 3}).transposed_view()), "[[0 3]\n [1 4]\n [2 5]]");
+  EXPECT_EQ(to_string(integers({2, 3}).slice_view(1, 1, 3)), "[[1 2]\n [4 5]]");
 }
 
 TEST(ToString, OfNoElementsIsOnePairOfBrackets) {
@@ -45,8 +45,8 @@ TEST(ToString, OfNoElementsIsOnePairOfBrackets) {
 }
 
 TEST(ToString, ShortensLargeTensors) {
-  EXPECT_EQ(to_string(counting({1001})), "[   0    1    2 ...  998  999 1000]");
-  EXPECT_EQ(to_string(counting({501, 2})),
+  EXPECT_EQ(to_string(integers({1001})), "[   0    1    2 ...  998  999 1000]");
+  EXPECT_EQ(to_string(integers({501, 2})),
             "[[   0    1]\n [   2    3]\n [   4    5]\n ...\n [ 996  997]\n [ 998  999]\n [1000 1001]]");
 }
 

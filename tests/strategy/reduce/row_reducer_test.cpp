@@ -20,7 +20,7 @@ using test::this_replica;
 
 constexpr std::int64_t rows = 23;
 constexpr std::int64_t width = 5;
-constexpr SgdStep plain_step{.learning_rate = 0.5F};
+constexpr SgdStep half_step{.learning_rate = 0.5F};
 constexpr AdamStep adam_step{.learning_rate = 0.1F};
 
 /// Rows (r + 1) * i mod 23, so that some rows occur more than once, in one replica and across replicas; `count` may be
@@ -76,8 +76,8 @@ int nine(int) { return 9; }
 TEST_P(Tables, AreUpdatedAsWithDenseGradientsToTheBit) {
   for (const CrossDeviceOps ops : {CrossDeviceOps::shared_memory, CrossDeviceOps::reduction_to_one_device}) {
     const MirroredStrategy strategy = test::mirrored(replicas_, ops);
-    test::expect_same_bits(trained(strategy, plain_step, 0, false, true, nine),
-                           trained(strategy, plain_step, 0, false, false, nine));
+    test::expect_same_bits(trained(strategy, half_step, 0, false, true, nine),
+                           trained(strategy, half_step, 0, false, false, nine));
     test::expect_same_bits(trained(strategy, adam_step, 2, true, true, nine),
                            trained(strategy, adam_step, 2, true, false, nine));
   }
@@ -106,8 +106,8 @@ TEST_P(Tables, UpdatedByEachReplicaForItselfAreUpdatedAsTogether) {
 TEST_P(Tables, OfWhichReplicasLookUpDifferentNumbersOfRows) {
   const auto uneven = [](int replica) { return replica == 0 ? 4 : 30 * (replica % 2); };
   const MirroredStrategy strategy = test::mirrored(replicas_);
-  test::expect_same_bits(trained(strategy, plain_step, 0, false, true, uneven),
-                         trained(strategy, plain_step, 0, false, false, uneven));
+  test::expect_same_bits(trained(strategy, half_step, 0, false, true, uneven),
+                         trained(strategy, half_step, 0, false, false, uneven));
 }
 
 // Some replicas look up rows, one reads the whole table, one does not use it.
@@ -125,7 +125,7 @@ TEST_P(Tables, TakeWhateverGradientAReplicaHas) {
                         : kind == 1 ? sum(v.value())
                                     : sum(other);
     reducer.backward(context, tape, loss);
-    reducer.apply(context, [](const UpdateViews& views) { launch(kernels::Update{plain_step, views}); });
+    reducer.apply(context, [](const UpdateViews& views) { launch(kernels::Update{half_step, views}); });
   });
   const int looked_up = (replicas_ + 2) / 3;
   const int whole = (replicas_ + 1) / 3;

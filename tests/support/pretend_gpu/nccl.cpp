@@ -22,7 +22,6 @@
 // NCCL with non-blocking communicators: another thread carries out each call after the call has returned.
 
 namespace lockstep::test {
-namespace {
 
 /// One rank's part of a collective.
 struct Operation {
@@ -53,6 +52,8 @@ struct Clique {
   std::map<std::size_t, Collective> collectives;  ///< by their number
   bool mismatched = false;
 };
+
+namespace {
 
 /// Combines in rank order; a mean divides first, and bf16 is rounded after each addition.
 template <class T, class A>
