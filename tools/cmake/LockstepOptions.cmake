@@ -11,5 +11,6 @@ option(LOCKSTEP_LONG_TESTS "Do for hours what tests of chance and of time do for
 option(LOCKSTEP_NATIVE "Compile for this machine's processor (-march=native)" ON)
 option(LOCKSTEP_BENCH "Build the benchmarks" ON)
 option(LOCKSTEP_PCH "Compile headers that most sources include only once; OFF shows whether each source includes what it uses" ON)
+option(LOCKSTEP_UNITY "Compile the sources of a folder together, up to eight at a time; OFF compiles each source that changed alone" ON)
 option(LOCKSTEP_WERROR "Treat warnings in the project's own code as errors" ON)
 option(BUILD_SHARED_LIBS "Make the library shared objects, one for each folder, which keeps programs small" OFF)
