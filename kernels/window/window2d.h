@@ -17,11 +17,11 @@ struct Sliding2d {
 Sliding2d slide_window(const char* op, const Shape& x, Size2d size, Size2d strides, Padding padding,
                        Size2d dilation = {1, 1});
 
-/// The result's size along an axis, and the padding there.
+/// A sliding window along one axis.
 struct SlidingAxis {
-  std::int64_t output = 0;
-  std::int64_t pad_begin = 0;
-  std::int64_t pad_end = 0;
+  std::int64_t output = 0;     ///< size of the result
+  std::int64_t pad_begin = 0;  ///< elements of padding before the first one of x
+  std::int64_t pad_end = 0;    ///< elements of padding after the last one of x
 };
 
 /// The window of these sizes along both axes. Nothing is checked.

@@ -116,6 +116,7 @@ nlohmann::ordered_json written_config(const LayerImpl& layer, const std::string&
 struct NoOptions {
   std::string name{};  ///< name of the layer
 };
+/// Lists none.
 inline void list_nothing(LayerConfig&, NoOptions&) {}
 
 /// Reads the options of a layer. Throws InputError also for options in the file that the layer does not have.

@@ -41,7 +41,7 @@ std::vector<StepReport> train(const std::vector<int>& cores, const DistributeOpt
   return recorder->steps;
 }
 
-// On any replica, a step's loss is a sum over speed_rows divided by their global number: only the grouping of the
+// On any replica, a step's loss is a sum over rows divided by their global number: only the grouping of the
 // additions differs.
 void expect_same_curve(const std::vector<StepReport>& actual, const std::vector<StepReport>& expected) {
   ASSERT_EQ(actual.size(), static_cast<std::size_t>(speed_steps));

@@ -70,9 +70,9 @@ TEST(FScore, RefuseWhatDoesNotFit) {
   EXPECT_ERROR(InvalidArgument, "an F-score needs a threshold in (0, 1], got 0", F1Score({.threshold = 0}));
   EXPECT_ERROR(InvalidArgument, "an F-score of 3 classes has one value only with an average: micro, macro or weighted",
                F1Score().update(keras_truths, keras_predictions));
-  EXPECT_ERROR(InvalidArgument, "an F-score takes targets and keras_predictions (n, classes), got f32 (3)",
+  EXPECT_ERROR(InvalidArgument, "an F-score takes targets and predictions (n, classes), got f32 (3)",
                F1Score().update(Tensor::zeros({3}), Tensor::zeros({3})));
-  EXPECT_ERROR(InvalidArgument, "an F-score takes targets and keras_predictions (n, classes)",
+  EXPECT_ERROR(InvalidArgument, "an F-score takes targets and predictions (n, classes)",
                F1Score({.average = micro}).update(Tensor::zeros({3}), Tensor::zeros({3, 2})));
 }
 
