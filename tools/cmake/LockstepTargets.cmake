@@ -89,7 +89,10 @@ function(lockstep_library name)
   target_link_libraries(lockstep_${name} PUBLIC ${ARG_LINKS} PRIVATE $<BUILD_INTERFACE:lockstep_build_flags> ${ARG_PRIVATE_LINKS})
 endfunction()
 
-# How test code is compiled. Most of it runs once, and optimizing it takes longer than running it.
+# How test code is compiled. Most of it runs once, and optimizing it takes longer than running it. Folders whose tests
+# compute much set LOCKSTEP_TEST_OPTIMIZATION, and LOCKSTEP_TEST_HEADERS to a target with headers for this level.
+set(LOCKSTEP_TEST_OPTIMIZATION -O0)
+set(LOCKSTEP_TEST_HEADERS lockstep_test_main)
 function(lockstep_test_code target)
   lockstep_compile_together(${target})
   set_target_properties(${target} PROPERTIES LOCKSTEP_TEST ON)
@@ -97,8 +100,17 @@ function(lockstep_test_code target)
     target_compile_options(${target} PRIVATE -O0)
   else()
     # At -O1, g++ 12 gives false warnings about its own strings (its bugs 105329, 105651).
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${LOCKSTEP_TEST_OPTIMIZATION}>
       $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-restrict>)
+  endif()
+endfunction()
+
+# Precompiles for `target` the headers that most tests include.
+function(lockstep_test_headers target)
+  if(LOCKSTEP_PCH)
+    target_precompile_headers(${target} PRIVATE
+      <fmt/ranges.h> <gmock/gmock.h> <gtest/gtest.h> <lockstep/runtime/data/dataset.h>
+      <lockstep/strategy/core/replica_context.h> <lockstep/strategy/strategies/mirrored_strategy.h>)
   endif()
 endfunction()
 
@@ -145,7 +157,7 @@ function(lockstep_test name)
   if(LOCKSTEP_PCH AND ARG_PRECOMPILED)
     target_precompile_headers(${name} PRIVATE ${ARG_PRECOMPILED})
   elseif(LOCKSTEP_PCH)
-    target_precompile_headers(${name} REUSE_FROM lockstep_test_main)
+    target_precompile_headers(${name} REUSE_FROM ${LOCKSTEP_TEST_HEADERS})
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
@@ -202,7 +214,7 @@ function(lockstep_pretend_cuda_test name)
   target_link_libraries(${name} PRIVATE lockstep_build_flags ${ARG_LINKS} lockstep_test_support lockstep_test_main)
   lockstep_on_devices(${name} "${ARG_LINKS}")
   if(LOCKSTEP_PCH)
-    target_precompile_headers(${name} REUSE_FROM lockstep_test_main)
+    target_precompile_headers(${name} REUSE_FROM ${LOCKSTEP_TEST_HEADERS})
   endif()
   foreach(label ${ARG_LABELS})
     add_dependencies(tests_${label} ${name})
