@@ -20,6 +20,10 @@ std::vector<Symbol> Network::connect(const std::vector<Symbol>& inputs,
     for (const int source : call.inputs)
       from.push_back(source < 0 ? inputs[static_cast<std::size_t>(-1 - source)] : result(source));
     result_of[static_cast<std::size_t>(number)] = results.size();
+    if (call.result > 0) {
+      results.push_back(results_of(from[0])[static_cast<std::size_t>(call.result)]);
+      continue;
+    }
     results.push_back(edited(layers_[static_cast<std::size_t>(call.layer)](from), [&](Symbol::Node& node) {
       node.part_of = made;
       node.mode = call.mode;

@@ -91,13 +91,20 @@ class Parts {
     const std::vector<bool> leads = lead_to_outputs(network);
     for (std::size_t i = 0; i < network.calls().size(); ++i) {
       const GraphCall& call = network.calls()[i];
+      if (call.result > 0) {
+        own_.push_back(own_[static_cast<std::size_t>(call.inputs[0])]);
+        if (own_.back() >= 0) add_shape(calls_[static_cast<std::size_t>(own_.back())], call);
+        continue;
+      }
       const bool is_own = nested ? call.model_call < 0 : leads[i];
       own_.push_back(is_own ? static_cast<int>(calls_.size()) : -1);
-      if (is_own) calls_.push_back({.shape = call.shape, .mode = call.mode, .use_causal_mask = call.use_causal_mask});
+      if (is_own)
+        calls_.push_back({.shapes = {call.shape}, .mode = call.mode, .use_causal_mask = call.use_causal_mask});
     }
     first_of_models_ = static_cast<int>(calls_.size());
     for (std::size_t i = 0; i < own_.size(); ++i)
-      if (own_[i] >= 0) fill(calls_[static_cast<std::size_t>(own_[i])], network.calls()[i]);
+      if (own_[i] >= 0 && network.calls()[i].result == 0)
+        fill(calls_[static_cast<std::size_t>(own_[i])], network.calls()[i]);
     if (!nested) return;
     for (const GraphModelCall& call : network.model_calls()) {
       calls_.push_back({.part = part_of(call.model.get(), {.model = call.model}),
@@ -152,6 +159,12 @@ class Parts {
     return number->second;
   }
 
+  static void add_shape(PartCall& own, const GraphCall& result) {
+    const auto number = static_cast<std::size_t>(result.result);
+    if (own.shapes.size() <= number) own.shapes.resize(number + 1);
+    own.shapes[number] = result.shape;
+  }
+
   void fill(PartCall& own, const GraphCall& call) {
     const Layer& layer = network_.layers()[static_cast<std::size_t>(call.layer)];
     own.part = part_of(&layer.impl(), {.layer = layer});
@@ -162,9 +175,12 @@ class Parts {
   std::vector<PartResult> results_of(const std::vector<int>& calls) const {
     std::vector<PartResult> results;
     for (const int call : calls) {
-      const bool is_own = call < 0 || own_[static_cast<std::size_t>(call)] >= 0;
-      results.push_back(is_own ? PartResult{.call = call < 0 ? call : own_[static_cast<std::size_t>(call)]}
-                               : result_of_model(call));
+      if (call < 0)
+        results.push_back({.call = call});
+      else if (const int own = own_[static_cast<std::size_t>(call)]; own >= 0)
+        results.push_back({.call = own, .result = network_.calls()[static_cast<std::size_t>(call)].result});
+      else
+        results.push_back(result_of_model(call));
     }
     return results;
   }
@@ -236,7 +252,7 @@ std::vector<int> keras_call_order(const std::vector<GraphCall>& calls, const std
 std::vector<int> running_order(const Network& network) {
   std::vector<int> times(network.layers().size(), 0);
   const bool moves_again = std::ranges::any_of(network.calls(), [&](const GraphCall& call) {
-    return ++times[call.layer] > 1 && network.layers()[call.layer].impl().has_statistics();
+    return call.result == 0 && ++times[call.layer] > 1 && network.layers()[call.layer].impl().has_statistics();
   });
   if (moves_again) return Parts(network, true).running_order();
   std::vector<int> order(network.calls().size());

@@ -31,14 +31,14 @@ struct NetworkInput {
 /// A reference to the result of a call in a model, or to an input of the model.
 struct PartResult {
   int call = 0;    ///< index in NestedModel::calls; -1 - i for the model's input i
-  int result = 0;  ///< index of the result, if the called part is a model with several outputs
+  int result = 0;  ///< index of the result, if the called part has several
 };
 
 /// A call of a part of a model.
 struct PartCall {
   int part = 0;                      ///< index in NestedModel::layers
   std::vector<PartResult> inputs{};  ///< the call's arguments, in the part's order
-  Shape shape{};                     ///< shape of a layer's result, without the batch axis
+  std::vector<Shape> shapes{};       ///< of a layer's results, without the batch axis; those never read may lack
   std::optional<Mode> mode{};        ///< the call's own mode, if it does not use the model's
   bool use_causal_mask = false;      ///< as LayerCall::use_causal_mask
 };

@@ -72,6 +72,7 @@ Tensor mask_of(const LayerImpl& layer, std::span<const Tensor> inputs, std::span
 /// A result of a run, with its copies on the devices and in the dtypes that have read it.
 struct Placed {
   Tensor value{};
+  std::vector<Tensor> more{};  ///< the further results of the layer's call
   std::vector<Tensor> copies{};
 
   /// The value in this dtype, unless it is of integers, and if it is to be `here`, on the calling thread's device.
@@ -143,7 +144,8 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
                    .examples = node->examples,
                    .device = node->device,
                    .mode = node->mode,
-                   .use_causal_mask = node->use_causal_mask};
+                   .use_causal_mask = node->use_causal_mask,
+                   .result = node->result};
     for (const Symbol& from : node->inputs) {
       call.inputs.push_back(call_of.at(from.node().number));
       if (!(from.shape() == node->shape)) call.broadcasts = true;
@@ -197,6 +199,7 @@ std::vector<std::string> Network::output_names() const {
 void Network::build_layers(std::uint64_t seed) {
   bool made_variables = false;  // which all workers do together
   for (const GraphCall& call : calls_) {
+    if (call.result > 0) continue;
     LayerImpl& layer = layers_[call.layer].impl();
     require(!layer.is_inner(), "layer '{}' is called by the layer that holds it; call another one", layer.name());
     const auto inputs_of = [&](std::size_t example) {
@@ -232,6 +235,10 @@ void Network::warn_of_dropped_masks() const {
   // Masks depend on values, but not whether there are any: a batch without rows shows that.
   std::vector<Tensor> masks;
   for (const GraphCall& call : calls_) {
+    if (call.result > 0) {
+      masks.emplace_back();
+      continue;
+    }
     const Layer& layer = layers_[call.layer];
     std::vector<Tensor> inputs;
     std::vector<Tensor> own;
@@ -319,6 +326,10 @@ void Network::check_call(const std::vector<Tensor>& xs, Mode mode) const {
 
 void Network::run_step(std::size_t index, Run& run) const {
   const PlanStep& step = plan_.steps[index];
+  if (step.result > 0) {
+    run.results[index].value = run.results[step.inputs[0]].more[step.result - 1];
+    return;
+  }
   LayerImpl& layer = layers_[step.layer].impl();
   std::optional<DeviceScope> there;
   if (run.placed) there.emplace(step.device.value_or(run.home));
@@ -332,17 +343,20 @@ void Network::run_step(std::size_t index, Run& run) const {
                    .fused_relu = step.fused_relu,
                    .is_output = step.is_output,
                    .use_causal_mask = step.use_causal_mask,
-                   .masks = masks};
+                   .masks = masks,
+                   .more_results = step.is_read_again ? &run.results[index].more : nullptr};
     if (step.concat >= 0) {
       Tensor& whole = run.results[step.concat].value;
       if (!whole.defined())
         whole = Tensor::empty(batched(inputs.front().dim(0), plan_.steps[step.concat].shape), layer.compute_dtype());
       call.out = whole.slice_view(-1, step.concat_begin, step.concat_begin + step.shape.dim(-1));
     }
-    Tensor result = layer.call(inputs, call);
-    if (layer.compute_dtype() != layer.call_dtype() && is_real(result.dtype()))
-      result = cast(result, layer.compute_dtype());
-    run.results[index].value = result;
+    const auto in_own_dtype = [&](const Tensor& result) {
+      const bool differs = layer.compute_dtype() != layer.call_dtype() && is_real(result.dtype());
+      return differs ? cast(result, layer.compute_dtype()) : result;
+    };
+    run.results[index].value = in_own_dtype(layer.call(inputs, call));
+    for (Tensor& result : run.results[index].more) result = in_own_dtype(result);
     if (masked_) run.masks[index].value = mask_of(layer, inputs, masks);
   } catch (Error& error) {
     error.add_context(fmt::format("layer '{}'", name));

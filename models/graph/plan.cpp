@@ -46,8 +46,8 @@ class Fusion {
 
   /// Whether `reader` alone reads the result of `call`, and computes on the same device and in the same dtype.
   bool may_fuse(int call, int reader) const {
-    return call >= 0 && readers_[call] == 1 && calls_[call].device == calls_[reader].device &&
-           agree(layer_of(call), layer_of(reader));
+    return call >= 0 && readers_[call] == 1 && calls_[call].result == 0 &&
+           calls_[call].device == calls_[reader].device && agree(layer_of(call), layer_of(reader));
   }
 
   /// Chooses for each Add of two terms the one that its step computes, too: the later one, next to whose step it is. A
@@ -74,6 +74,7 @@ class Fusion {
     const GraphCall& call = calls_[number];
     const int source = call.inputs[0];
     if (is_fused_.contains(number)) return;
+    if (call.result > 0) steps[step_of_[source]].is_read_again = true;
     if (traits_of(number).is_relu && may_fuse(source, number) &&
         layers_[steps[step_of_[source]].layer].impl().traits().can_fuse_relu && !traits_of(source).is_relu) {
       steps[step_of_[source]].fused_relu = true;
@@ -87,7 +88,8 @@ class Fusion {
                   .shape = call.shape,
                   .device = call.device,
                   .mode = computed.mode,
-                  .use_causal_mask = computed.use_causal_mask};
+                  .use_causal_mask = computed.use_causal_mask,
+                  .result = call.result};
     for (const int input : computed.inputs) step.inputs.push_back(step_or_input(input));
     if (term >= 0) step.inputs.push_back(step_or_input(call.inputs[call.inputs[0] == term ? 1 : 0]));
     step_of_[number] = static_cast<int>(steps.size());
@@ -127,8 +129,8 @@ void write_into_concatenations(Plan& plan, const std::vector<Layer>& layers) {
     const LayerImpl& joint = layers[steps[concat].layer].impl();
     const bool in_place =
         joint.traits().joins_last_axis && is_known(steps[concat].shape) && std::ranges::all_of(parts, [&](int part) {
-          return part >= 0 && readers[part] == 1 && steps[part].device == steps[concat].device &&
-                 layers[steps[part].layer].impl().traits().can_write_to &&
+          return part >= 0 && readers[part] == 1 && steps[part].result == 0 &&
+                 steps[part].device == steps[concat].device && layers[steps[part].layer].impl().traits().can_write_to &&
                  agree(layers[steps[part].layer].impl(), joint);
         });
     if (!in_place) continue;

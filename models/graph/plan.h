@@ -13,7 +13,7 @@
 
 namespace lockstep {
 
-/// One call of a layer.
+/// One call of a layer, or a result after the first one of such a call.
 struct GraphCall {
   int layer = 0;                          ///< index of the layer in Network::layers
   std::vector<int> inputs;                ///< indices of earlier calls; -1 - i for the network's input i
@@ -22,6 +22,7 @@ struct GraphCall {
   std::optional<LogicalDevice> device{};  ///< device of a call that was placed on one (DeviceScope)
   std::optional<Mode> mode{};             ///< the call's own mode, which replaces the network's
   bool use_causal_mask = false;           ///< as LayerCall::use_causal_mask
+  int result = 0;                         ///< above 0 for this result of the call inputs[0], which computes it
   int model_call = -1;                    ///< index of the call of a model that it is part of; -1 for none
   bool broadcasts = false;                ///< an input has another shape than the result
 };
@@ -49,6 +50,8 @@ struct PlanStep {
   bool fused_relu = false;
   int concat = -1;                ///< index of the concatenation that this step writes a slice of; -1 for none
   std::int64_t concat_begin = 0;  ///< where the slice begins in the last axis
+  int result = 0;                 ///< above 0 if the step takes this result of the step inputs[0] and calls no layer
+  bool is_read_again = false;     ///< other steps take further results of this one
   /// The result is an output of the network, also if layers after it return it unchanged.
   bool is_output = false;
   std::vector<int> last_reads{};  ///< indices of steps, perhaps this one, whose results no later step reads

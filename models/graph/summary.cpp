@@ -69,6 +69,11 @@ std::vector<Row> layer_rows(const SummaryHead& head, const std::vector<GraphCall
   std::vector<std::string> result_name;  // by call, as Keras: layer[call of the layer][output]
   for (const GraphCall& call : calls) {
     const Layer& layer = layers[call.layer];
+    if (call.result > 0) {
+      const std::string& first = result_name[call.inputs[0]];
+      result_name.push_back(fmt::format("{}[{}]", first.substr(0, first.rfind('[')), call.result));
+      continue;
+    }
     Row& row = rows[call.layer];
     const int time = times_called[call.layer]++;
     if (time == 0) row = {title_of(layer), batch_of(call.shape), with_separators(layer.impl().count_params()), ""};

@@ -65,6 +65,31 @@ std::vector<Symbol> with_what_is_beside(const std::vector<Symbol>& results, cons
   return all;
 }
 
+std::vector<Symbol> results_of(const Symbol& first) {
+  const Symbol::Node& call = first.node();
+  const auto shapes_of = [&](std::size_t example) {
+    std::vector<Shape> inputs;
+    for (const Symbol& input : call.inputs) inputs.push_back(input.node().examples[example]);
+    return call.layer->more_output_shapes(inputs);
+  };
+  const std::vector<Shape> shapes = shapes_of(0);
+  const bool known = std::ranges::all_of(call.inputs, [](const Symbol& input) { return is_known(input.shape()); });
+  const std::vector<Shape> others = known || shapes.empty() ? shapes : shapes_of(1);
+  std::vector<Symbol> results{first};
+  for (std::size_t i = 0; i < shapes.size(); ++i)
+    results.push_back(edited(first, [&](Symbol::Node& node) {
+      node.inputs = {first};
+      node.examples = {shapes[i], others[i]};
+      node.shape = common_shape(node.examples);
+      node.number = next_number();
+      node.result = static_cast<int>(i) + 1;
+      node.beside.clear();
+    }));
+  return results;
+}
+
+std::vector<Symbol> Layer::results(const std::vector<Symbol>& inputs) const { return results_of((*this)(inputs)); }
+
 Symbol Layer::operator()(const Symbol& input) const { return (*this)(std::vector{input}); }
 
 Symbol Layer::operator()(const std::vector<Symbol>& inputs) const {

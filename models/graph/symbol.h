@@ -20,7 +20,7 @@ class Symbol {
   /// The layer's call or the model's input that a symbol refers to.
   struct Node {
     std::shared_ptr<LayerImpl> layer;  ///< null for a model's input
-    /// The inputs of the call; empty for an input.
+    /// The inputs of the call; empty for an input. For a result after the first one: the call's first result.
     std::vector<Symbol> inputs;
     Shape shape;               ///< without the batch axis; -1 for sizes that are unknown
     ShapeExamples examples{};  ///< of the shape
@@ -33,6 +33,7 @@ class Symbol {
     std::shared_ptr<const ModelCall> part_of{};
     std::optional<Mode> mode{};    ///< the call's own mode, which replaces the network's: Keras 2's `training`
     bool use_causal_mask = false;  ///< as LayerCall::use_causal_mask
+    int result = 0;                ///< index of the result among those of the call
     /// For a result of a model's call: the other symbols of that call that none of its layers reads, such as the
     /// model's other results. An outer model that uses one of the results includes all of them.
     std::vector<Symbol> beside{};
@@ -58,6 +59,8 @@ std::vector<std::uint64_t> numbers_of(const std::vector<Symbol>& symbols);
 /// Copies of `results`, the results of a model's call, with Node::beside filled. `made`: all symbols that the call has
 /// made.
 std::vector<Symbol> with_what_is_beside(const std::vector<Symbol>& results, const std::vector<Symbol>& made);
+/// All results of the call whose first result is `first`, which is the first of them.
+std::vector<Symbol> results_of(const Symbol& first);
 /// A copy of the symbol, with the same number, to whose node edit(node) has been applied.
 template <class Edit>
 Symbol edited(const Symbol& symbol, const Edit& edit) {

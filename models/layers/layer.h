@@ -34,6 +34,9 @@ struct LayerCall {
   /// The mask of each input: bool (n, time) for an input (n, time, ...), false for time steps that do not count;
   /// undefined for an input without one. Empty if no input has one.
   std::span<const Tensor> masks{};
+  /// If not null, receives the results after the first one, of the shapes LayerImpl::more_output_shapes. A network sets
+  /// it for layers with several results of which it uses more than the first one.
+  std::vector<Tensor>* more_results = nullptr;
 
   /// The mask of an input; undefined if it has none.
   Tensor mask(std::size_t input) const { return input < masks.size() ? masks[input] : Tensor(); }
@@ -103,10 +106,13 @@ class LayerImpl {
   }
   /// Throws InvalidArgument for inputs that the layer cannot take, or was not built for.
   virtual Shape output_shape(std::span<const Shape> inputs) const = 0;
+  /// The shapes of the results after the first one; none for most layers. Throws as output_shape.
+  virtual std::vector<Shape> more_output_shapes(std::span<const Shape> /*inputs*/) const { return {}; }
   /// Creates the variables. Call it once, before the first `call`, in the scope of the model's strategy.
   void build(std::span<const Shape> inputs, const LayerSeed& seed);
   /// The result for a batch, of shape (n, output_shape), computed with the calling replica's weights; differentiable.
-  /// Floating-point inputs have the dtype `call_dtype`, and so does the result.
+  /// Floating-point inputs have the dtype `call_dtype`, and so does the result. LayerCall::more_results receives
+  /// further ones.
   virtual Tensor call(std::span<const Tensor> inputs, const LayerCall& call) = 0;
   /// Keras' compute_mask: the mask of the result, or an undefined tensor. By default the first input's. `masks`: as
   /// LayerCall::masks, but never empty.
@@ -195,6 +201,9 @@ class Layer {
   Symbol operator()(const Symbol& input) const;
   Symbol operator()(const std::vector<Symbol>& inputs) const;
   ///@}
+  /// As operator(), but returns all results of the call: several for a layer with more_output_shapes, such as LSTM with
+  /// `return_state`; operator() returns the first one.
+  std::vector<Symbol> results(const std::vector<Symbol>& inputs) const;
 
   /// The handle's own name if it has one (with_name), else LayerImpl::name. An outer model gives the handle of a nested
   /// model's layer an own name if another of its layers has the same name.

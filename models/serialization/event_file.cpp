@@ -121,13 +121,17 @@ std::string node_name(const std::string& layer) {
   return is_numbered ? layer + "_" : layer;
 }
 
-/// The node name of each call: the layer's name, with "/call_N" from its second call on.
+/// The node name of each call: the layer's name, with "/call_N" from its second call on; "NAME:N" for its result N.
 std::vector<std::string> names_of_calls(const Network& network) {
   UniqueNames unique;
   for (const NetworkInput& input : network.inputs()) unique.take(input.name);
   std::map<int, int> made;
   std::vector<std::string> names;
   for (const GraphCall& call : network.calls()) {
+    if (call.result > 0) {
+      names.push_back(fmt::format("{}:{}", names[static_cast<std::size_t>(call.inputs[0])], call.result));
+      continue;
+    }
     const std::string layer = node_name(network.layers()[static_cast<std::size_t>(call.layer)].name());
     const int before = made[call.layer]++;
     names.push_back(unique.make(before == 0 ? layer : fmt::format("{}/call_{}", layer, before)));
@@ -146,6 +150,7 @@ tensorboard::GraphDef graph_of(const Network& network) {
   const std::vector<std::string> names = names_of_calls(network);
   for (std::size_t i = 0; i < names.size(); ++i) {
     const GraphCall& call = network.calls()[i];
+    if (call.result > 0) continue;
     const LayerImpl& layer = network.layers()[static_cast<std::size_t>(call.layer)].impl();
     tensorboard::NodeDef& node = *graph.add_node();
     node.set_name(names[i]);

@@ -35,7 +35,7 @@ const NestedModel* model_of(const NestedModel& model, const PartResult& result) 
 Shape shape_of(const NestedModel& model, const PartResult& result) {
   if (result.call < 0) return model.inputs[index(-1 - result.call)].shape;
   const NestedModel* const inner = model_of(model, result);
-  return inner == nullptr ? model.calls[index(result.call)].shape
+  return inner == nullptr ? model.calls[index(result.call)].shapes[index(result.result)]
                           : shape_of(*inner, inner->outputs[index(result.result)]);
 }
 

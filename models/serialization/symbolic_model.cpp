@@ -258,13 +258,14 @@ std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Sy
     outermost->results = numbers_of(results);
     return with_what_is_beside(results, made);
   }
-  const Symbol result = edited(call_layer(member, inputs), [&](Symbol::Node& node) {
+  const Symbol first = edited(call_layer(member, inputs), [&](Symbol::Node& node) {
     node.part_of = within.part_of;
     node.use_causal_mask = within.use_causal_mask;
     if (within.training) node.mode = mode_of(*within.training);
   });
-  if (within.made) within.made->push_back(result);
-  return {result};
+  std::vector<Symbol> results = results_of(first);
+  if (within.made) within.made->insert(within.made->end(), results.begin(), results.end());
+  return results;
 }
 
 void ModelGraph::describe(const std::vector<Symbol>& inputs, const Results& results) const {
@@ -294,7 +295,8 @@ void ModelGraph::describe(const std::vector<Symbol>& inputs, const Results& resu
       PartCall& described = nested_->calls.emplace_back();
       described.part = static_cast<int>(nested_->layers.size());
       for (const ParsedReference& input : layer.calls[call].inputs) described.inputs.push_back(result_of(input));
-      if (members_[i]->layer) described.shape = made[call].front().shape();
+      if (members_[i]->layer)
+        for (const Symbol& result : made[call]) described.shapes.push_back(result.shape());
       described.use_causal_mask = layer.calls[call].use_causal_mask;
       if (layer.calls[call].training) described.mode = mode_of(*layer.calls[call].training);
     }

@@ -4,8 +4,11 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/normalization/batch_norm.h>
 #include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
@@ -24,6 +27,63 @@ std::vector<std::string> names_of(const Network& network) {
   std::vector<std::string> names;
   for (const Layer& layer : network.layers()) names.push_back(layer.name());
   return names;
+}
+
+/// Returns both halves of its input's last axis.
+struct Halves : LayerImpl {
+  Halves() : LayerImpl("") {}
+  std::string_view class_name() const override { return "Halves"; }
+  Shape output_shape(std::span<const Shape> inputs) const override { return {inputs[0][0] / 2}; }
+  std::vector<Shape> more_output_shapes(std::span<const Shape> inputs) const override { return {output_shape(inputs)}; }
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    const std::vector<Tensor> halves = split(inputs[0], 2, 1);
+    asked_for_both = call.more_results != nullptr;
+    if (asked_for_both) *call.more_results = {halves[1]};
+    return halves[0];
+  }
+  bool asked_for_both = false;
+};
+
+TEST(Network, UsesAllResultsOfALayer) {
+  const Symbol x = Input({6});
+  const auto impl = std::make_shared<Halves>();
+  const std::vector<Symbol> halves = Layer(impl).results({x});
+  ASSERT_EQ(halves.size(), 2U);
+  const Network network(std::vector{x}, {halves[1], ReLU()(halves[0]), Add()({halves[1], halves[0]})}, 0);
+  const Tensor batch = test::random_tensor({4, 6}, 1);
+  const std::vector<Tensor> parts = split(batch, 2, 1);
+  const std::vector<Tensor> outputs = network.run({batch}, Mode::inference);
+  test::expect_same_bits(outputs[0], parts[1]);
+  test::expect_same_bits(outputs[1], maximum(parts[0], 0));
+  test::expect_same_bits(outputs[2], parts[1] + parts[0]);
+  EXPECT_THAT(network.output_names(), testing::ElementsAre("halves", "re_lu", "add"));
+  EXPECT_THAT(network.summary("m"), testing::HasSubstr("halves[0][1]"));
+}
+
+TEST(Network, AsksALayerOnlyForResultsThatAreUsed) {
+  const Symbol x = Input({6});
+  const auto impl = std::make_shared<Halves>();
+  const Network network(x, Layer(impl).results({x})[0], 0);
+  EXPECT_EQ(network.calls().size(), 1U);
+  test::expect_same_bits(network(test::random_tensor({4, 6}, 1), Mode::inference),
+                         split(test::random_tensor({4, 6}, 1), 2, 1)[0]);
+  EXPECT_FALSE(impl->asked_for_both);
+}
+
+TEST(Network, KeepsTheResultsOfALayerInAnotherModel) {
+  const Symbol x = Input({6});
+  const std::vector<Symbol> halves = Layer(std::make_shared<Halves>()).results({x});
+  const Network inner(std::vector{x}, {halves[1], halves[0]}, 0);
+  const auto description = std::make_shared<const NestedModel>(keras_model(inner, "inner"));
+  EXPECT_EQ(description->outputs[0].result, 1);
+  const Symbol y = Input({6});
+  const std::vector<Symbol> parts = inner.connect({y}, description);
+  const Network outer(std::vector{y}, {parts[0], Add()({parts[0], parts[1]})}, 0);
+  const Tensor batch = test::random_tensor({4, 6}, 1);
+  test::expect_same_bits(outer.run({batch}, Mode::inference)[0], split(batch, 2, 1)[1]);
+  const NestedModel described = keras_model(outer, "outer");
+  EXPECT_EQ(described.outputs[0].result, 0) << "of the model";
+  EXPECT_EQ(flat_keras_model(outer, "outer").outputs[0].result, 1) << "of the layer";
 }
 
 // Destroying a long chain must not recurse once per layer, which would overflow the stack.
