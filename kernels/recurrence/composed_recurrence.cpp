@@ -13,8 +13,8 @@
 namespace lockstep {
 namespace {
 
-/// One time step: the next state, from the input's part of the gates' sums and the previous state `h` (n, units).
-using Step = std::function<Tensor(const Tensor& sums, const Tensor& h)>;
+/// One time step: the next states, from the input's part of the gates' sums and the previous states.
+using Step = std::function<RecurrentStates(const Tensor& sums, const RecurrentStates& before)>;
 
 /// Throws InvalidArgument unless the bias is undefined or f32 of this shape.
 void check_bias(const char* op, const Tensor& bias, const Shape& shape) {
@@ -31,8 +31,10 @@ void check_factors(const char* op, const Tensor& factors, std::int64_t n, std::i
 }
 
 void check_operands(const char* op, int gates, const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel,
-                    const RecurrentDropout& dropout) {
+                    const RecurrentDropout& dropout, const RecurrentStates& initial) {
   recurrence::check_operands(op, gates, x, kernel, recurrent_kernel);
+  recurrence::check_state(op, "h", initial.h, x, recurrent_kernel);
+  recurrence::check_state(op, "c", initial.c, x, recurrent_kernel);
   check_factors(op, dropout.input, x.dim(0), gates, x.dim(2));
   check_factors(op, dropout.state, x.dim(0), gates, recurrent_kernel.dim(0));
 }
@@ -74,26 +76,32 @@ class Products {
   std::vector<Tensor> factors_{};  ///< (n, 1, k) for each kernel; empty without dropout
 };
 
-/// `sums`: the products with the input in all steps.
-Tensor over_time(const Tensor& sums, std::int64_t units, const RecurrenceOptions& options, const Step& step) {
+/// Steps from `state`. `sums`: the products with the input in all steps.
+RecurrentStates over_time(const Tensor& sums, std::int64_t units, const RecurrenceOptions& options,
+                          RecurrentStates state, const Step& step) {
   const std::int64_t n = sums.dim(0);
   std::vector<Tensor> steps = split(sums, sums.dim(1), 1);
   if (options.go_backwards) std::ranges::reverse(steps);
-  Tensor h = Tensor::zeros({n, units});
-  std::vector<Tensor> results;
+  if (!state.h.defined()) state.h = Tensor::zeros({n, units});
+  std::vector<Tensor> h;
+  std::vector<Tensor> c;
   for (const Tensor& of_step : steps) {
-    h = step(reshape(of_step, {n, sums.dim(2)}), h);
-    if (options.return_sequences) results.push_back(reshape(h, {n, 1, units}));
+    state = step(reshape(of_step, {n, sums.dim(2)}), state);
+    if (!options.return_sequences) continue;
+    h.push_back(reshape(state.h, {n, 1, units}));
+    if (state.c.defined()) c.push_back(reshape(state.c, {n, 1, units}));
   }
-  return options.return_sequences ? concat(results, 1) : h;
+  if (!options.return_sequences) return state;
+  return {.h = concat(h, 1), .c = c.empty() ? Tensor() : concat(c, 1)};
 }
 
 Tensor gru_result(const Tensor& update, const Tensor& candidate, const Tensor& h) {
   return candidate + update * (h - candidate);
 }
 
-Tensor gru_reset_before(const Tensor& x, const Tensor& kernel, const Tensor& recurrent, const Tensor& bias,
-                        const RecurrenceOptions& options, const RecurrentDropout& dropout) {
+RecurrentStates gru_reset_before(const Tensor& x, const Tensor& kernel, const Tensor& recurrent, const Tensor& bias,
+                                 const RecurrenceOptions& options, const RecurrentDropout& dropout,
+                                 const RecurrentStates& initial) {
   const std::int64_t units = recurrent.dim(0);
   check_bias("gru", bias, {3 * units});
   const bool by_gate = dropout.state.defined() && dropout.state.dim(1) == 3;
@@ -103,39 +111,44 @@ Tensor gru_reset_before(const Tensor& x, const Tensor& kernel, const Tensor& rec
   const Products of_gates(dense_copy(slice(recurrent, 1, 0, 2 * units)), factors(0, 2), 2);
   const Products of_candidate(dense_copy(slice(recurrent, 1, 2 * units, 3 * units)), factors(2, 3), 1);
   const Tensor from_input = Products(kernel, dropout.input, 3)(x, bias);
-  return over_time(from_input, units, options, [&](const Tensor& sums, const Tensor& h) {
-    const std::vector<Tensor> from_x = split(sums, 3, 1);
-    const std::vector<Tensor> from_h = split(of_gates.of_state(h), 2, 1);
-    const Tensor update = activate(from_x[0] + from_h[0], options.recurrent_activation);
-    const Tensor reset = activate(from_x[1] + from_h[1], options.recurrent_activation);
-    return gru_result(update, activate(from_x[2] + of_candidate.of_state(reset * h), options.activation), h);
-  });
+  return over_time(
+      from_input, units, options, {.h = initial.h}, [&](const Tensor& sums, const RecurrentStates& before) {
+        const Tensor& h = before.h;
+        const std::vector<Tensor> from_x = split(sums, 3, 1);
+        const std::vector<Tensor> from_h = split(of_gates.of_state(h), 2, 1);
+        const Tensor update = activate(from_x[0] + from_h[0], options.recurrent_activation);
+        const Tensor reset = activate(from_x[1] + from_h[1], options.recurrent_activation);
+        const Tensor candidate = activate(from_x[2] + of_candidate.of_state(reset * h), options.activation);
+        return RecurrentStates{.h = gru_result(update, candidate, h)};
+      });
 }
 
 }  // namespace
 
-Tensor lstm(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
-            const RecurrenceOptions& options, const RecurrentDropout& dropout) try {
-  check_operands("lstm", 4, x, kernel, recurrent_kernel, dropout);
+RecurrentStates lstm(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
+                     const RecurrenceOptions& options, const RecurrentDropout& dropout,
+                     const RecurrentStates& initial) try {
+  check_operands("lstm", 4, x, kernel, recurrent_kernel, dropout, initial);
   check_bias("lstm", bias, {recurrent_kernel.dim(1)});
   const std::int64_t units = recurrent_kernel.dim(0);
   const Products of_states(recurrent_kernel, dropout.state, 4);
-  Tensor c = Tensor::zeros({x.dim(0), units});
   const Tensor from_input = Products(kernel, dropout.input, 4)(x, bias);
-  return over_time(from_input, units, options, [&](const Tensor& sums, const Tensor& h) {
-    const std::vector<Tensor> gates = split(sums + of_states.of_state(h), 4, 1);
+  const RecurrentStates first{.h = initial.h, .c = initial.c.defined() ? initial.c : Tensor::zeros({x.dim(0), units})};
+  return over_time(from_input, units, options, first, [&](const Tensor& sums, const RecurrentStates& before) {
+    const std::vector<Tensor> gates = split(sums + of_states.of_state(before.h), 4, 1);
     const auto gate = [&](std::size_t i) { return activate(gates[i], options.recurrent_activation); };
-    c = gate(1) * c + gate(0) * activate(gates[2], options.activation);
-    return gate(3) * activate(c, options.activation);
+    const Tensor c = gate(1) * before.c + gate(0) * activate(gates[2], options.activation);
+    return RecurrentStates{.h = gate(3) * activate(c, options.activation), .c = c};
   });
 } catch (Error& error) {
   rethrow_from("lstm", error);
 }
 
-Tensor gru(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
-           const RecurrenceOptions& options, const RecurrentDropout& dropout) try {
-  check_operands("gru", 3, x, kernel, recurrent_kernel, dropout);
-  if (!options.reset_after) return gru_reset_before(x, kernel, recurrent_kernel, bias, options, dropout);
+RecurrentStates gru(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
+                    const RecurrenceOptions& options, const RecurrentDropout& dropout,
+                    const RecurrentStates& initial) try {
+  check_operands("gru", 3, x, kernel, recurrent_kernel, dropout, initial);
+  if (!options.reset_after) return gru_reset_before(x, kernel, recurrent_kernel, bias, options, dropout, initial);
   const std::int64_t units = recurrent_kernel.dim(0);
   check_bias("gru", bias, {2, 3 * units});
   std::vector<Tensor> biases(2);
@@ -144,27 +157,31 @@ Tensor gru(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel
     if (row.defined()) row = reshape(row, {3 * units});
   const Products of_states(recurrent_kernel, dropout.state, 3);
   const Tensor from_input = Products(kernel, dropout.input, 3)(x, biases[0]);
-  return over_time(from_input, units, options, [&](const Tensor& sums, const Tensor& h) {
-    const std::vector<Tensor> from_x = split(sums, 3, 1);
-    const std::vector<Tensor> from_h = split(of_states.of_state(h, biases[1]), 3, 1);
-    const Tensor update = activate(from_x[0] + from_h[0], options.recurrent_activation);
-    const Tensor reset = activate(from_x[1] + from_h[1], options.recurrent_activation);
-    return gru_result(update, activate(from_x[2] + reset * from_h[2], options.activation), h);
-  });
+  return over_time(from_input, units, options, {.h = initial.h},
+                   [&](const Tensor& sums, const RecurrentStates& before) {
+                     const std::vector<Tensor> from_x = split(sums, 3, 1);
+                     const std::vector<Tensor> from_h = split(of_states.of_state(before.h, biases[1]), 3, 1);
+                     const Tensor update = activate(from_x[0] + from_h[0], options.recurrent_activation);
+                     const Tensor reset = activate(from_x[1] + from_h[1], options.recurrent_activation);
+                     const Tensor candidate = activate(from_x[2] + reset * from_h[2], options.activation);
+                     return RecurrentStates{.h = gru_result(update, candidate, before.h)};
+                   });
 } catch (Error& error) {
   rethrow_from("gru", error);
 }
 
-Tensor simple_rnn(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
-                  const RecurrenceOptions& options, const RecurrentDropout& dropout) try {
-  check_operands("simple_rnn", 1, x, kernel, recurrent_kernel, dropout);
+RecurrentStates simple_rnn(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
+                           const RecurrenceOptions& options, const RecurrentDropout& dropout,
+                           const RecurrentStates& initial) try {
+  check_operands("simple_rnn", 1, x, kernel, recurrent_kernel, dropout, initial);
   const std::int64_t units = recurrent_kernel.dim(0);
   check_bias("simple_rnn", bias, {units});
   const Products of_states(recurrent_kernel, dropout.state, 1);
   const Tensor from_input = Products(kernel, dropout.input, 1)(x, bias);
-  return over_time(from_input, units, options, [&](const Tensor& sums, const Tensor& h) {
-    return activate(sums + of_states.of_state(h), options.activation);
-  });
+  return over_time(from_input, units, options, {.h = initial.h},
+                   [&](const Tensor& sums, const RecurrentStates& before) {
+                     return RecurrentStates{.h = activate(sums + of_states.of_state(before.h), options.activation)};
+                   });
 } catch (Error& error) {
   rethrow_from("simple_rnn", error);
 }

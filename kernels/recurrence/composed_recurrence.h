@@ -1,10 +1,13 @@
 #pragma once
 
 #include <lockstep/kernels/activation.h>
+#include <lockstep/kernels/recurrence/recurrent_states.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Recurrent ops composed of other ops: LSTM and GRU with options that lstm.h and gru.h do not have, and the simple one.
 // Shapes, dtypes and errors are as there, except that the bias may be undefined. f32; differentiable in all operands.
+// All return the states after the last step, (n, units) each, or with return_sequences after every step, (n, time,
+// units).
 
 namespace lockstep {
 
@@ -29,17 +32,20 @@ struct RecurrentDropout {
 };
 
 /// lstm (lstm.h) with options.
-Tensor lstm(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
-            const RecurrenceOptions& options, const RecurrentDropout& dropout = {});
+RecurrentStates lstm(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
+                     const RecurrenceOptions& options, const RecurrentDropout& dropout = {},
+                     const RecurrentStates& initial = {});
 
 /// gru (gru.h) with options. Without reset_after the reset gate multiplies the state before the product with the
 /// recurrent kernel, and the bias is (3 units).
-Tensor gru(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
-           const RecurrenceOptions& options, const RecurrentDropout& dropout = {});
+RecurrentStates gru(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
+                    const RecurrenceOptions& options, const RecurrentDropout& dropout = {},
+                    const RecurrentStates& initial = {});
 
 /// Keras' SimpleRNN: h = activation(x kernel + bias + h recurrent_kernel). kernel (features, units), recurrent_kernel
 /// (units, units), bias (units).
-Tensor simple_rnn(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
-                  const RecurrenceOptions& options, const RecurrentDropout& dropout = {});
+RecurrentStates simple_rnn(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
+                           const RecurrenceOptions& options, const RecurrentDropout& dropout = {},
+                           const RecurrentStates& initial = {});
 
 }  // namespace lockstep

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <lockstep/kernels/recurrence/recurrent_states.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
@@ -11,5 +12,10 @@ namespace lockstep {
 /// the shapes.
 Tensor gru(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
            bool return_sequences = false);
+
+/// gru from the state `initial`, (n, units), instead of 0; its c is not read, and that of the result is undefined. On
+/// all devices one step after another, without cuDNN. Also differentiable in `initial`.
+RecurrentStates gru(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
+                    const RecurrentStates& initial, bool return_sequences);
 
 }  // namespace lockstep

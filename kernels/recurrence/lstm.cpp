@@ -1,5 +1,7 @@
 #include "lockstep/kernels/recurrence/lstm.h"
 
+#include <array>
+
 #include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
@@ -17,6 +19,30 @@ using recurrence::as_matrix;
 using recurrence::states;
 using recurrence::step_of;
 
+/// Dense operands.
+struct LstmOperands {
+  Tensor x, kernel, recurrent_kernel, bias;
+  RecurrentStates initial;
+
+  std::array<Tensor, 6> all() const { return {x, kernel, recurrent_kernel, bias, initial.h, initial.c}; }
+};
+
+LstmOperands lstm_operands(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
+                           const RecurrentStates& initial) {
+  recurrence::check_operands("lstm", 4, x, kernel, recurrent_kernel);
+  require(bias.defined() && bias.dtype() == DType::f32 && bias.shape() == Shape{recurrent_kernel.dim(1)},
+          "lstm: the bias for recurrent kernel {} must be f32 ({}), got {}", recurrent_kernel.shape(),
+          recurrent_kernel.dim(1), bias);
+  recurrence::check_state("lstm", "h", initial.h, x, recurrent_kernel);
+  recurrence::check_state("lstm", "c", initial.c, x, recurrent_kernel);
+  const auto dense_state = [](const Tensor& state) { return state.defined() ? dense_copy(state) : state; };
+  return {dense_copy(x),
+          dense_copy(kernel),
+          dense_copy(recurrent_kernel),
+          dense_copy(bias),
+          {dense_state(initial.h), dense_state(initial.c)}};
+}
+
 /// Tensors that the gradient needs.
 struct LstmSaved {
   Tensor x;  ///< (time, n, features)
@@ -27,29 +53,36 @@ struct LstmSaved {
   std::int64_t time() const { return x.dim(0); }
 };
 
-LstmSaved run_lstm(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias) {
-  const std::int64_t n = x.dim(0);
-  const std::int64_t time = x.dim(1);
-  const std::int64_t units = recurrent_kernel.dim(0);
-  const LstmSaved run{.x = recurrence::time_first(x),
-                      .kernel = kernel,
-                      .recurrent_kernel = recurrent_kernel,
+LstmSaved run_lstm(const LstmOperands& in) {
+  const std::int64_t n = in.x.dim(0);
+  const std::int64_t time = in.x.dim(1);
+  const std::int64_t units = in.recurrent_kernel.dim(0);
+  const LstmSaved run{.x = recurrence::time_first(in.x),
+                      .kernel = in.kernel,
+                      .recurrent_kernel = in.recurrent_kernel,
                       .gates = Tensor::empty({time, n, 4 * units}),
-                      .c = states(time + 1, n, units),
-                      .h = states(time + 1, n, units)};
-  launch(kernels::Dense{as_matrix(run.x), kernel, bias, Activation::linear, as_matrix(run.gates)});
+                      .c = states(time + 1, n, units, in.initial.c),
+                      .h = states(time + 1, n, units, in.initial.h)};
+  launch(kernels::Dense{as_matrix(run.x), in.kernel, in.bias, Activation::linear, as_matrix(run.gates)});
   const Tensor recurrent = Tensor::empty({n, 4 * units});
   launch(kernels::Fill{recurrent, 0});
   for (std::int64_t s = 0; s < time; ++s) {
-    if (s > 0) launch(kernels::Dense{step_of(run.h, s), recurrent_kernel, {}, Activation::linear, recurrent});
+    if (s > 0 || in.initial.h.defined())
+      launch(kernels::Dense{step_of(run.h, s), in.recurrent_kernel, {}, Activation::linear, recurrent});
     launch(kernels::LstmStep{step_of(run.gates, s), recurrent, step_of(run.c, s), step_of(run.c, s + 1),
                              step_of(run.h, s + 1)});
   }
   return run;
 }
 
-/// The gradient of the gates' sums, (time, n, 4 units). `dy`: (n, time, units), or (n, units) for the last step only.
-Tensor gradient_through_time(const LstmSaved& saved, const Tensor& dy) {
+/// Gradients of the gates' sums, (time, n, 4 units), and of c before the first step.
+struct LstmGradients {
+  Tensor sums, c;
+};
+
+/// `dh_steps` and `dc_steps`, the gradients of the results: (n, time, units), (n, units) for the last step only, or
+/// undefined for 0.
+LstmGradients gradients_through_time(const LstmSaved& saved, const Tensor& dh_steps, const Tensor& dc_steps) {
   const Tensor dsums = Tensor::empty(saved.gates.shape());
   const Shape step{saved.c.dim(1), saved.c.dim(2)};
   const Tensor dh = Tensor::empty(step);
@@ -59,15 +92,18 @@ Tensor gradient_through_time(const LstmSaved& saved, const Tensor& dy) {
   for (std::int64_t s = saved.time() - 1; s >= 0; --s) {
     if (s < saved.time() - 1)
       launch(kernels::DenseGradientX{step_of(dsums, s + 1), saved.recurrent_kernel, Write::replace, dh});
-    recurrence::add_gradient_of_result(dy, s, saved.time(), dh);
+    recurrence::add_gradient_of_result(dh_steps, s, saved.time(), dh);
+    recurrence::add_gradient_of_result(dc_steps, s, saved.time(), dc);
     launch(kernels::LstmStepGradient{step_of(saved.gates, s), step_of(saved.c, s), step_of(saved.c, s + 1), dh, dc,
                                      step_of(dsums, s)});
   }
-  return dsums;
+  return {dsums, dc};
 }
 
-void contribute_gradients(BackwardContext& c, const LstmSaved& saved) {
-  const Tensor dsums = as_matrix(gradient_through_time(saved, c.gradient(0)));
+/// `dc_steps`: as in gradients_through_time.
+void contribute_gradients(BackwardContext& c, const LstmSaved& saved, const Tensor& dc_steps) {
+  const LstmGradients d = gradients_through_time(saved, c.gradient(0), dc_steps);
+  const Tensor dsums = as_matrix(d.sums);
   const Tensor dbias = Tensor::empty({dsums.dim(1)});
   const auto kernel_gradient = [&](const Tensor& out) {
     launch(kernels::DenseGradientKernel{as_matrix(saved.x), dsums, out, dbias});
@@ -87,30 +123,43 @@ void contribute_gradients(BackwardContext& c, const LstmSaved& saved) {
     launch(kernels::DenseGradientX{dsums, saved.kernel, Write::replace, as_matrix(dx)});
     recurrence::write_rows_first(dx, out);
   });
+  contribute(c, 4, d.c.shape(), [&](const Tensor& out) {
+    launch(kernels::DenseGradientX{step_of(d.sums, 0), saved.recurrent_kernel, Write::replace, out});
+  });
+  contribute(c, 5, d.c.shape(), [&](const Tensor& out) { copy(d.c, out); });
+}
+
+/// The op step by step; without c unless `with_c`.
+RecurrentStates lstm_steps(const LstmOperands& in, bool return_sequences, bool with_c) {
+  const LstmSaved saved = run_lstm(in);
+  const auto result_of = [&](const Tensor& all) {
+    return recurrence::result_of(all.slice_view(0, 1, saved.time() + 1), return_sequences);
+  };
+  const RecurrentStates results{.h = result_of(saved.h), .c = with_c ? result_of(saved.c) : Tensor()};
+  const std::array inputs = in.all();
+  if (recording(inputs)) {
+    const std::array outputs{results.h, results.c};
+    record("lstm", inputs, std::span(outputs).first(with_c ? 2 : 1),
+           [saved, with_c](BackwardContext& c) { contribute_gradients(c, saved, with_c ? c.gradient(1) : Tensor()); });
+  }
+  return results;
 }
 
 }  // namespace
 
 Tensor lstm(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
             bool return_sequences) try {
-  recurrence::check_operands("lstm", 4, x, kernel, recurrent_kernel);
-  require(bias.defined() && bias.dtype() == DType::f32 && bias.shape() == Shape{recurrent_kernel.dim(1)},
-          "lstm: the bias for recurrent kernel {} must be f32 ({}), got {}", recurrent_kernel.shape(),
-          recurrent_kernel.dim(1), bias);
-  const Tensor input = dense_copy(x);
-  const Tensor weights = dense_copy(kernel);
-  const Tensor recurrent = dense_copy(recurrent_kernel);
-  const Tensor shift = dense_copy(bias);
-  if (const Tensor y =
-          recurrence::run_whole("lstm", RecurrentCell::lstm, input, {weights, recurrent, shift}, return_sequences);
-      y.defined())
-    return y;
-  const LstmSaved saved = run_lstm(input, weights, recurrent, shift);
-  const Tensor y = recurrence::result_of(saved.h.slice_view(0, 1, saved.time() + 1), return_sequences);
-  if (recording({input, weights, recurrent, shift}))
-    record("lstm", {input, weights, recurrent, shift}, y,
-           [saved](BackwardContext& c) { contribute_gradients(c, saved); });
-  return y;
+  const LstmOperands in = lstm_operands(x, kernel, recurrent_kernel, bias, {});
+  const Tensor y = recurrence::run_whole("lstm", RecurrentCell::lstm, in.x, {in.kernel, in.recurrent_kernel, in.bias},
+                                         return_sequences);
+  return y.defined() ? y : lstm_steps(in, return_sequences, false).h;
+} catch (Error& error) {
+  rethrow_from("lstm", error);
+}
+
+RecurrentStates lstm(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
+                     const RecurrentStates& initial, bool return_sequences) try {
+  return lstm_steps(lstm_operands(x, kernel, recurrent_kernel, bias, initial), return_sequences, true);
 } catch (Error& error) {
   rethrow_from("lstm", error);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <lockstep/kernels/recurrence/recurrent_states.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
@@ -10,5 +11,10 @@ namespace lockstep {
 /// four. Throws InvalidArgument naming the shapes.
 Tensor lstm(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
             bool return_sequences = false);
+
+/// lstm from the states `initial`, (n, units) each, instead of 0. -> h and c, both in the shape of lstm's result. On
+/// all devices one step after another, without cuDNN. Also differentiable in `initial`.
+RecurrentStates lstm(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
+                     const RecurrentStates& initial, bool return_sequences);
 
 }  // namespace lockstep

@@ -23,21 +23,30 @@ Tensor take_steps(const Tensor& x, const Tensor& steps) {
 
 }  // namespace
 
-Tensor masked_recurrence(const Tensor& x, const Tensor& mask, const MaskedRecurrenceOptions& options,
-                         const std::function<Tensor(const Tensor& x)>& recurrence) {
+MaskedRecurrenceResult masked_recurrence(const Tensor& x, const Tensor& mask, const MaskedRecurrenceOptions& options,
+                                         const std::function<RecurrentStates(const Tensor& x)>& recurrence) {
   require(x.defined() && x.rank() == 3 && x.dim(1) >= 1, "a recurrence takes (n, time, features), got {}", x);
   require(mask.defined() && mask.dtype() == DType::boolean && mask.shape() == Shape{x.dim(0), x.dim(1)},
           "a recurrence over {} takes a mask of bool {}, got {}", x, Shape{x.dim(0), x.dim(1)}, mask);
   const std::int64_t time = x.dim(1);
   const Tensor unmasked = cast(mask, DType::f32);
   const Tensor order = argsort(unmasked, 1, SortDirection::descending);  // equal elements keep their order
-  const Tensor y = recurrence(take_steps(x, order));
-  Tensor counts = cumsum(unmasked, 1);  // of unmasked steps up to each step
-  if (!options.return_sequences) counts = slice(counts, 1, time - 1, time);
-  const Tensor last = cast(maximum(counts - 1, 0), DType::i64);
-  const Tensor kept = options.return_sequences && options.zero_output_for_mask ? mask : greater(counts, 0);
-  const Tensor result = where(expand_dims(kept, -1), take_steps(y, last), 0);
-  return options.return_sequences ? result : squeeze(result, {1});
+  const RecurrentStates steps = recurrence(take_steps(x, order));
+  const Tensor counts = cumsum(unmasked, 1);  // of unmasked steps up to each step
+  const bool only_sequences = options.return_sequences && !options.return_state;
+  const Tensor all = only_sequences ? Tensor() : slice(counts, 1, time - 1, time);
+  const auto last_of = [](const Tensor& counted) { return cast(maximum(counted - 1, 0), DType::i64); };
+  const Tensor& shown = options.return_sequences ? counts : all;
+  const Tensor kept = options.return_sequences && options.zero_output_for_mask ? mask : greater(shown, 0);
+  const Tensor y = where(expand_dims(kept, -1), take_steps(steps.h, last_of(shown)), 0);
+  MaskedRecurrenceResult result{.y = options.return_sequences ? y : squeeze(y, {1})};
+  if (!options.return_state) return result;
+  const auto state = [&](const Tensor& of_steps) {
+    if (!of_steps.defined()) return Tensor();
+    return where(greater(all, 0), squeeze(take_steps(of_steps, last_of(all)), {1}), 0);
+  };
+  result.states = {.h = state(steps.h), .c = state(steps.c)};
+  return result;
 }
 
 }  // namespace lockstep

@@ -15,6 +15,13 @@ void check_operands(const char* op, int gates, const Tensor& x, const Tensor& ke
           recurrent.shape(), x.dim(2), recurrent.dim(1), kernel);
 }
 
+void check_state(const char* op, const char* name, const Tensor& state, const Tensor& x,
+                 const Tensor& recurrent_kernel) {
+  const Shape shape{x.dim(0), recurrent_kernel.dim(0)};
+  require(!state.defined() || (state.dtype() == DType::f32 && state.shape() == shape),
+          "{}: the initial state {} for x {} must be f32 {}, got {}", op, name, x.shape(), shape, state);
+}
+
 Tensor step_of(const Tensor& x, std::int64_t s) { return x.slice_view(0, s, s + 1).view({x.dim(1), x.dim(2)}); }
 
 Tensor as_matrix(const Tensor& x) { return x.view({x.dim(0) * x.dim(1), x.dim(2)}); }
@@ -27,9 +34,12 @@ Tensor time_first(const Tensor& x) {
 
 void write_rows_first(const Tensor& x, const Tensor& out) { launch(kernels::Convert{x.transposed_view(), out}); }
 
-Tensor states(std::int64_t steps, std::int64_t n, std::int64_t units) {
+Tensor states(std::int64_t steps, std::int64_t n, std::int64_t units, const Tensor& initial) {
   const Tensor result = Tensor::empty({steps, n, units});
-  launch(kernels::Fill{step_of(result, 0), 0});
+  if (initial.defined())
+    copy(initial, step_of(result, 0));
+  else
+    launch(kernels::Fill{step_of(result, 0), 0});
   return result;
 }
 
@@ -46,6 +56,7 @@ Tensor result_of(const Tensor& steps, bool return_sequences) {
 }
 
 void add_gradient_of_result(const Tensor& dy, std::int64_t s, std::int64_t time, const Tensor& dh) {
+  if (!dy.defined()) return;
   if (dy.rank() == 3)
     launch(kernels::Accumulate{dy.slice_view(1, s, s + 1), 1, dh.view({dh.dim(0), 1, dh.dim(1)})});
   else if (s == time - 1)

@@ -1,8 +1,10 @@
 #include "lockstep/models/layers/bidirectional.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
@@ -11,7 +13,7 @@
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/layers/naming.h>
-#include <lockstep/models/layers/recurrent.h>
+#include <lockstep/models/layers/recurrent_layer.h>
 
 namespace lockstep {
 namespace {
@@ -58,21 +60,38 @@ class BidirectionalImpl final : public LayerImpl {
     require(forward_->return_sequences() == backward_->return_sequences(),
             "Bidirectional needs layers of equal return_sequences, got {} and {}", forward_->return_sequences(),
             backward_->return_sequences());
+    require(forward_->return_state() == backward_->return_state(),
+            "Bidirectional needs layers of equal return_state, got {} and {}", forward_->return_state(),
+            backward_->return_state());
   }
 
   std::string_view class_name() const override { return "Bidirectional"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
-    Shape shape = forward_->output_shape(inputs);
-    const Shape other = backward_->output_shape(inputs);
+    const int states = forward_->states() + backward_->states();
+    require(inputs.size() == 1 || inputs.size() == 1 + static_cast<std::size_t>(states),
+            "Bidirectional takes one input, or also {} initial states, got {} inputs", states, inputs.size());
+    Shape shape = forward_->output_shape(of_direction(inputs, true));
+    const Shape other = backward_->output_shape(of_direction(inputs, false));
     require(shape == other, "Bidirectional needs layers of the same units, got results {} and {}", shape, other);
     if (merge_mode_ == MergeMode::concat) shape[shape.rank() - 1] *= 2;
     return shape;
   }
 
+  std::vector<Shape> more_output_shapes(std::span<const Shape> inputs) const override {
+    std::vector<Shape> shapes = forward_->more_output_shapes(of_direction(inputs, true));
+    for (const Shape& shape : backward_->more_output_shapes(of_direction(inputs, false))) shapes.push_back(shape);
+    return shapes;
+  }
+
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
-    const Tensor y = call_inner(*forward_, *this, inputs[0], call.mode, call.mask(0));
-    const Tensor backward = call_inner(*backward_, *this, inputs[0], call.mode, call.mask(0));
+    std::vector<Tensor> states;
+    LayerCall inner{.mode = call.mode, .masks = call.masks.first(std::min<std::size_t>(call.masks.size(), 1))};
+    if (call.more_results != nullptr) inner.more_results = &states;
+    const Tensor y = call_inner(*forward_, *this, of_direction(inputs, true), inner);
+    if (call.more_results != nullptr) *call.more_results = states;
+    const Tensor backward = call_inner(*backward_, *this, of_direction(inputs, false), inner);
+    if (call.more_results != nullptr) call.more_results->insert(call.more_results->end(), states.begin(), states.end());
     const Tensor y_reversed = backward_->return_sequences() ? flip(backward, {1}) : backward;
     switch (merge_mode_) {
       case MergeMode::concat:
@@ -97,9 +116,20 @@ class BidirectionalImpl final : public LayerImpl {
   }
 
  private:
+  /// The sequences, and the initial states of one direction, if they are given; those of the forward layer come first.
+  template <class Input>
+  std::vector<Input> of_direction(std::span<const Input> inputs, bool forward) const {
+    std::vector<Input> own{inputs[0]};
+    const auto states = inputs.subspan(1);
+    const std::size_t first = std::min(states.size(), static_cast<std::size_t>(forward_->states()));
+    const auto part = forward ? states.first(first) : states.subspan(first);
+    own.insert(own.end(), part.begin(), part.end());
+    return own;
+  }
+
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
-    build_inner({.group = "forward_layer", .layer = forward_}, inputs, seed);
-    build_inner({.group = "backward_layer", .layer = backward_}, inputs, seed);
+    build_inner({.group = "forward_layer", .layer = forward_}, of_direction(inputs, true), seed);
+    build_inner({.group = "backward_layer", .layer = backward_}, of_direction(inputs, false), seed);
   }
 
   MergeMode merge_mode_;

@@ -15,6 +15,7 @@ struct GruOptions {
   /// Keras' arguments of these names, with its defaults where it has any.
   std::int64_t units = 0;
   bool return_sequences = false;      ///< returns h of every time step instead of the last one
+  bool return_state = false;          ///< further results are the last h, (units)
   bool go_backwards = false;          ///< runs from the last time step to the first
   bool zero_output_for_mask = false;  ///< results of masked steps are 0 instead of the last result before them
   Activation activation = Activation::tanh;
@@ -38,8 +39,9 @@ struct GruOptions {
 
 /// Keras' GRU: (time, features) -> (units) or, with `return_sequences`, (time, units). Weights, with the gates in the
 /// order z, r, h: kernel (features, 3 units), recurrent_kernel (units, 3 units), which starts orthogonal, and bias (2,
-/// 3 units), the input's and the state's; (3 units) without `reset_after`. Fast only with Keras' defaults for the
-/// options from activation to reset_after, which use cuDNN on GPUs.
+/// 3 units), the input's and the state's; (3 units) without `reset_after`. A call on {x, h} starts with this state,
+/// (units), instead of 0. Fast only with Keras' defaults for the options from activation to reset_after, which use
+/// cuDNN on GPUs; with a given state also those run one step after another there.
 struct GRU : Layer {
   /// Throws InvalidArgument for units below 1 and rates of dropout outside [0, 1).
   explicit GRU(const GruOptions& options);

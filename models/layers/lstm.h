@@ -15,6 +15,7 @@ struct LstmOptions {
   /// Keras' arguments of these names, with its defaults where it has any.
   std::int64_t units = 0;
   bool return_sequences = false;      ///< returns h of every time step instead of the last one
+  bool return_state = false;          ///< further results are the last h and c, (units) each
   bool go_backwards = false;          ///< runs from the last time step to the first
   bool zero_output_for_mask = false;  ///< results of masked steps are 0 instead of the last result before them
   Activation activation = Activation::tanh;
@@ -38,7 +39,9 @@ struct LstmOptions {
 
 /// Keras' LSTM: (time, features) -> (units) or, with `return_sequences`, (time, units). Weights, with the gates in the
 /// order i, f, c, o: kernel (features, 4 units), recurrent_kernel (units, 4 units), which starts orthogonal, and bias
-/// (4 units). Fast only with Keras' defaults for the options from activation to use_bias, which use cuDNN on GPUs.
+/// (4 units). A call on {x, h, c} starts with these states, (units) each, instead of 0. Fast only with Keras' defaults
+/// for the options from activation to use_bias, which use cuDNN on GPUs; with given or returned states also those run
+/// one step after another there.
 struct LSTM : Layer {
   /// Throws InvalidArgument for units below 1 and rates of dropout outside [0, 1).
   explicit LSTM(const LstmOptions& options);

@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/random/dropout.h>
@@ -16,6 +19,7 @@
 #include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/models/layers/random_draws.h>
+#include <lockstep/models/layers/recurrent_layer.h>
 
 // Shared by the recurrent layers, LSTM, GRU and SimpleRNN.
 
@@ -23,11 +27,17 @@ namespace lockstep {
 
 /// The ops of a recurrent layer; arguments are x, kernel, recurrent kernel and bias.
 struct RecurrentOps {
-  /// Used for Keras' default options; the last argument is return_sequences. Null if there is no such op.
+  ///@{
+  /// Used for Keras' default options, without and with states; the last argument is return_sequences. Null if there are
+  /// no such ops.
   Tensor (*usual)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool);
+  RecurrentStates (*usual_states)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrentStates&,
+                                  bool);
+  ///@}
   /// Used for all other options.
-  Tensor (*composed)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrenceOptions&,
-                     const RecurrentDropout&);
+  RecurrentStates (*composed)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrenceOptions&,
+                              const RecurrentDropout&, const RecurrentStates&);
+  bool has_c;  ///< whether c is a second state
 };
 
 /// Lists the options of a recurrent layer, and Keras' options that are not supported.
@@ -35,7 +45,8 @@ template <class Options>
 void list_recurrent(LayerConfig& config, Options& options) {
   config.option("return_sequences", options.return_sequences);
   config.option("go_backwards", options.go_backwards);
-  for (const char* key : {"return_state", "stateful"}) config.fixed(key, false);
+  config.option("return_state", options.return_state);
+  config.fixed("stateful", false);
   config.option("units", options.units);
   config.option("activation", options.activation);
   if constexpr (requires { options.recurrent_activation; })
@@ -58,22 +69,6 @@ void list_recurrent(LayerConfig& config, Options& options) {
   config.option("zero_output_for_mask", options.zero_output_for_mask);
   for (const char* key : {"unroll", "seed", "implementation"}) config.passed_over(key);
 }
-
-/// A recurrent layer as Bidirectional uses it.
-class RecurrentLayerImpl : public LayerImpl {
- public:
-  ///@{
-  /// Keras' options of these names.
-  virtual bool go_backwards() const = 0;
-  virtual bool return_sequences() const = 0;
-  ///@}
-  /// A layer of the same options that is not built, of this name and direction. As in Keras, its results of masked
-  /// steps are 0 if it returns sequences.
-  virtual std::shared_ptr<RecurrentLayerImpl> copy(std::string name, bool go_backwards) const = 0;
-
- protected:
-  using LayerImpl::LayerImpl;
-};
 
 /// A recurrent layer with the weights kernel (features, gates * units), recurrent_kernel (units, gates * units) and
 /// bias. `Options` is the type of the layer's options.
@@ -100,26 +95,36 @@ class RecurrentImpl final : public RecurrentLayerImpl {
   }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
-    const Shape& input = only_input(class_name_, inputs);
+    require(inputs.size() == 1 || inputs.size() == index(1 + states()),
+            "{} takes one input, or also {} initial states, got {} inputs", class_name_, states(), inputs.size());
+    const Shape& input = inputs[0];
     require(input.rank() == 2, "{} takes sequences (time, features), got {}", class_name_, input);
+    for (const Shape& state : inputs.subspan(1))
+      require(state == Shape{options_.units}, "{} takes initial states of {}, got {}", class_name_,
+              Shape{options_.units}, state);
     require(!is_built() || input[1] == kernel_.shape()[0], "{} '{}' was built for {} features, got {}", class_name_,
             name(), is_built() ? kernel_.shape()[0] : 0, input);
     return options_.return_sequences ? Shape{input[0], options_.units} : Shape{options_.units};
   }
 
-  /// x (n, time, features) -> (n, time, units) with return_sequences, else (n, units).
+  std::vector<Shape> more_output_shapes(std::span<const Shape> /*inputs*/) const override {
+    return std::vector<Shape>(options_.return_state ? index(states()) : 0, Shape{options_.units});
+  }
+
+  /// x (n, time, features) and perhaps initial states (n, units) -> (n, time, units) with return_sequences, else (n,
+  /// units).
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const RecurrentDropout dropout = call.mode == Mode::train ? draw_dropout(inputs[0]) : RecurrentDropout();
-    const Tensor mask = call.mask(0);
-    if (!mask.defined()) return over_time(inputs[0], formula(), dropout);
-    RecurrenceOptions forward = formula();
-    forward.go_backwards = false;
-    forward.return_sequences = true;
-    const auto in_order = [&](const Tensor& x) { return options_.go_backwards ? flip(x, {1}) : x; };
-    return masked_recurrence(
-        in_order(inputs[0]), in_order(mask),
-        {.return_sequences = options_.return_sequences, .zero_output_for_mask = options_.zero_output_for_mask},
-        [&](const Tensor& x) { return over_time(x, forward, dropout); });
+    const RecurrentStates initial{.h = inputs.size() > 1 ? inputs[1] : Tensor(),
+                                  .c = inputs.size() > 2 ? inputs[2] : Tensor()};
+    const bool return_state = call.more_results != nullptr;
+    // Keras 3 gives `call` the mask of its input only if that is the only one.
+    const Tensor mask = inputs.size() == 1 ? call.mask(0) : Tensor();
+    const MaskedRecurrenceResult result = mask.defined() ? over_unmasked(inputs[0], mask, dropout, return_state)
+                                                         : over_all(inputs[0], initial, dropout, return_state);
+    if (return_state) *call.more_results = {result.states.h};
+    if (return_state && ops_.has_c) call.more_results->push_back(result.states.c);
+    return result.y;
   }
 
   Tensor compute_mask(std::span<const Tensor>, std::span<const Tensor> masks) const override {
@@ -134,6 +139,8 @@ class RecurrentImpl final : public RecurrentLayerImpl {
 
   bool go_backwards() const override { return options_.go_backwards; }
   bool return_sequences() const override { return options_.return_sequences; }
+  bool return_state() const override { return options_.return_state; }
+  int states() const override { return ops_.has_c ? 2 : 1; }
 
   std::shared_ptr<RecurrentLayerImpl> copy(std::string name, bool go_backwards) const override {
     Options options = options_;
@@ -147,13 +154,47 @@ class RecurrentImpl final : public RecurrentLayerImpl {
   }
 
  private:
-  Tensor over_time(Tensor x, const RecurrenceOptions& options, const RecurrentDropout& dropout) const {
+  static std::size_t index(int number) { return static_cast<std::size_t>(number); }
+
+  MaskedRecurrenceResult over_all(const Tensor& x, const RecurrentStates& initial, const RecurrentDropout& dropout,
+                                  bool return_state) const {
+    const RecurrentStates steps = over_time(x, formula(), initial, dropout, return_state);
+    if (!options_.return_sequences || !return_state) return {.y = steps.h, .states = steps};
+    const auto last = [&](const Tensor& all) {
+      return all.defined() ? squeeze(slice(all, 1, all.dim(1) - 1, all.dim(1)), {1}) : all;
+    };
+    return {.y = steps.h, .states = {.h = last(steps.h), .c = last(steps.c)}};
+  }
+
+  MaskedRecurrenceResult over_unmasked(const Tensor& x, const Tensor& mask, const RecurrentDropout& dropout,
+                                       bool return_state) const {
+    RecurrenceOptions forward = formula();
+    forward.go_backwards = false;
+    forward.return_sequences = true;
+    const auto in_order = [&](const Tensor& of_steps) {
+      return options_.go_backwards ? flip(of_steps, {1}) : of_steps;
+    };
+    return masked_recurrence(
+        in_order(x), in_order(mask),
+        {.return_sequences = options_.return_sequences,
+         .zero_output_for_mask = options_.zero_output_for_mask,
+         .return_state = return_state},
+        [&](const Tensor& unmasked) { return over_time(unmasked, forward, {}, dropout, return_state); });
+  }
+
+  /// The states after the last or all steps; without c unless `needs_c`.
+  RecurrentStates over_time(Tensor x, const RecurrenceOptions& options, const RecurrentStates& initial,
+                            const RecurrentDropout& dropout, bool needs_c) const {
     const RecurrenceOptions usual{.go_backwards = options.go_backwards, .return_sequences = options.return_sequences};
     if (ops_.usual == nullptr || !options_.use_bias || options != usual || dropout.state.defined())
-      return ops_.composed(x, kernel_.value(), recurrent_kernel_.value(), value_if_any(bias_), options, dropout);
+      return ops_.composed(x, kernel_.value(), recurrent_kernel_.value(), value_if_any(bias_), options, dropout,
+                           initial);
     if (dropout.input.defined()) x = x * dropout.input;
     if (options.go_backwards) x = flip(x, {1});
-    return ops_.usual(x, kernel_.value(), recurrent_kernel_.value(), bias_.value(), options.return_sequences);
+    if (initial.h.defined() || (needs_c && ops_.has_c))
+      return ops_.usual_states(x, kernel_.value(), recurrent_kernel_.value(), bias_.value(), initial,
+                               options.return_sequences);
+    return {.h = ops_.usual(x, kernel_.value(), recurrent_kernel_.value(), bias_.value(), options.return_sequences)};
   }
 
   RecurrenceOptions formula() const {

@@ -5,8 +5,8 @@
 namespace lockstep {
 
 SimpleRNN::SimpleRNN(const SimpleRnnOptions& options)
-    : Layer(std::make_shared<RecurrentImpl<SimpleRnnOptions>>("SimpleRNN", RecurrentOps{nullptr, simple_rnn}, 1,
-                                                              Shape{options.units}, options)) {}
+    : Layer(std::make_shared<RecurrentImpl<SimpleRnnOptions>>(
+          "SimpleRNN", RecurrentOps{nullptr, nullptr, simple_rnn, false}, 1, Shape{options.units}, options)) {}
 
 SimpleRNN SimpleRNN::from_config(LayerConfig& config) {
   return SimpleRNN(read_options(config, list_recurrent<SimpleRnnOptions>));

@@ -15,6 +15,7 @@ struct SimpleRnnOptions {
   /// Keras' arguments of these names, with its defaults where it has any.
   std::int64_t units = 0;
   bool return_sequences = false;      ///< returns h of every time step instead of the last one
+  bool return_state = false;          ///< further results are the last h, (units)
   bool go_backwards = false;          ///< runs from the last time step to the first
   bool zero_output_for_mask = false;  ///< results of masked steps are 0 instead of the last result before them
   Activation activation = Activation::tanh;
@@ -36,7 +37,7 @@ struct SimpleRnnOptions {
 
 /// Keras' SimpleRNN: h = activation(x kernel + bias + h recurrent_kernel), from 0; (time, features) -> (units) or, with
 /// `return_sequences`, (time, units). Weights: kernel (features, units), recurrent_kernel (units, units), which starts
-/// orthogonal, and bias (units).
+/// orthogonal, and bias (units). A call on {x, h} starts with this state, (units), instead of 0.
 struct SimpleRNN : Layer {
   /// Throws InvalidArgument for units below 1 and rates of dropout outside [0, 1).
   explicit SimpleRNN(const SimpleRnnOptions& options);

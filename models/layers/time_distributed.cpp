@@ -41,6 +41,8 @@ class TimeDistributedImpl final : public LayerImpl {
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape step = shape_of_step(inputs);
+    require(layer_->more_output_shapes(std::span(&step, 1)).empty(),
+            "TimeDistributed takes a layer with one result, got {} with several", layer_->class_name());
     return with_rest({inputs[0][0]}, layer_->output_shape(std::span(&step, 1)), 0);
   }
 
@@ -51,7 +53,7 @@ class TimeDistributedImpl final : public LayerImpl {
                            layer_->class_name());
       return by_step(x, call.mode);
     }
-    const Tensor y = call_inner(*layer_, *this, reshape(x, with_rest({x.dim(0) * x.dim(1)}, x.shape(), 2)), call.mode);
+    const Tensor y = call_one(reshape(x, with_rest({x.dim(0) * x.dim(1)}, x.shape(), 2)), call.mode);
     return reshape(y, with_rest({x.dim(0), x.dim(1)}, y.shape(), 1));
   }
 
@@ -66,10 +68,12 @@ class TimeDistributedImpl final : public LayerImpl {
     return with_rest({}, input, 1);
   }
 
+  Tensor call_one(const Tensor& x, Mode mode) { return call_inner(*layer_, *this, std::span(&x, 1), {.mode = mode}); }
+
   Tensor by_step(const Tensor& x, Mode mode) {
     std::vector<Tensor> results;
     for (const Tensor& step : split(x, x.dim(1), 1)) {
-      const Tensor y = call_inner(*layer_, *this, reshape(step, with_rest({x.dim(0)}, x.shape(), 2)), mode);
+      const Tensor y = call_one(reshape(step, with_rest({x.dim(0)}, x.shape(), 2)), mode);
       results.push_back(reshape(y, with_rest({x.dim(0), 1}, y.shape(), 1)));
     }
     return concat(results, 1);

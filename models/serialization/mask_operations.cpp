@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/layers/recurrent_layer.h>
 #include <lockstep/models/serialization/operations.h>
 #include <lockstep/runtime/core/error.h>
 
@@ -101,10 +102,13 @@ void check(const Json& operation, const Json& layers) {
       name_of(operation), class_name);
 }
 
-/// Removes the arguments of a call that are masks which `left_out` compute.
-void erase_masks(Json& node, const Names& left_out) {
+/// Removes the arguments of a call that are masks which `left_out` compute. A call with initial states keeps them, to
+/// be refused: a network has no masks there, as Keras 3 unless they are given.
+void erase_masks(Json& node, const Names& left_out, bool recurrent) {
   if (!node.is_object()) return;
   Json& arguments = node.at("kwargs");
+  const bool has_states = node.at("args").size() > 1 || !arguments.value("initial_state", Json()).is_null();
+  if (recurrent && has_states) return;
   for (auto argument = arguments.begin(); argument != arguments.end();) {
     Names sources;
     add_sources(argument.value(), sources);
@@ -132,7 +136,8 @@ Json without_masks(const Json& config) {
   }
   for (Json& layer : kept)
     if (!left_out.empty() && layer.contains("inbound_nodes"))
-      for (Json& node : layer["inbound_nodes"]) erase_masks(node, left_out);
+      for (Json& node : layer["inbound_nodes"])
+        erase_masks(node, left_out, is_recurrent(layer.at("class_name").get<std::string>()));
   return kept;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include <lockstep/models/layers/attention.h>
 #include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/layers/naming.h>
+#include <lockstep/models/layers/recurrent_layer.h>
 
 namespace lockstep {
 namespace {
@@ -104,17 +106,24 @@ Json layer_config(const LayerImpl& layer, const std::string& name) {
 }
 
 /// A call of a layer or model. A single input is written as itself, several as a list, as in Keras; those of attention
-/// (query, value, key, mask) one by one.
-Json node_config(const PartCall& call, bool is_attention, const References& references) {
+/// (query, value, key, mask) one by one, and the initial states of recurrent layers as their argument.
+Json node_config(const PartCall& call, std::string_view class_name, const References& references) {
   Json tensors = Json::array();
   for (const PartResult& input : call.inputs) tensors.push_back(references.tensor(input));
   Json args = Json::array();
   Json kwargs = Json::object();
-  if (is_attention && tensors.size() == 4) {
+  const bool attends = is_attention(class_name);
+  if (attends && tensors.size() == 4) {
     kwargs["attention_mask"] = tensors[3];
     tensors.erase(3);
   }
-  if (is_attention)
+  if (is_recurrent(class_name) && tensors.size() > 1) {
+    Json sequences = tensors[0];
+    tensors.erase(0);
+    kwargs["initial_state"] = std::move(tensors);
+    tensors = Json::array({std::move(sequences)});
+  }
+  if (attends)
     args = std::move(tensors);
   else
     args.push_back(tensors.size() == 1 ? tensors[0] : std::move(tensors));
@@ -146,8 +155,8 @@ Json all_layers(const NestedModel& model, const References& references) {
   if (model.class_name != "Sequential")
     for (const PartCall& call : model.calls) {
       const ModelPart& part = model.layers[index(call.part)];
-      const bool attends = part.layer && is_attention(part.layer->impl().class_name());
-      layers[first + index(call.part)]["inbound_nodes"].push_back(node_config(call, attends, references));
+      const std::string_view class_name = part.layer ? part.layer->impl().class_name() : std::string_view();
+      layers[first + index(call.part)]["inbound_nodes"].push_back(node_config(call, class_name, references));
     }
   return layers;
 }

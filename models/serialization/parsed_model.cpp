@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/layers/attention.h>
+#include <lockstep/models/layers/recurrent_layer.h>
 #include <lockstep/models/serialization/mask_operations.h>
 #include <lockstep/models/serialization/operations.h>
 #include <lockstep/runtime/core/error.h>
@@ -174,7 +175,12 @@ ParsedCall read_call(const ParsedLayer& called, const Json& node) {
   ParsedCall call;
   if (node.is_object()) {
     add_tensors(called, node.at("args"), call.inputs);
-    read_arguments(layer, node.at("kwargs"), call);
+    Json arguments = node.at("kwargs");
+    if (is_recurrent(called.class_name) && arguments.contains("initial_state")) {
+      add_tensors(called, arguments["initial_state"], call.inputs);
+      arguments.erase("initial_state");
+    }
+    read_arguments(layer, arguments, call);
     return call;
   }
   for (const Json& input : node) {
@@ -270,11 +276,24 @@ ParsedLayer input_before(const ParsedLayer& first, const Json& config) {
   return {.name = first.name + "_input", .class_name = "InputLayer", .values = std::make_shared<const Json>(values)};
 }
 
+/// Whether a recurrent layer, or the one inside Bidirectional, returns its states.
+bool returns_state(const Json& options) {
+  if (!options.is_object()) return false;
+  const Json inner = options.value("layer", Json());
+  const bool in_inner = inner.is_object() && inner.contains("config") && returns_state(inner["config"]);
+  return in_inner || options.value("return_state", Json()) == true;
+}
+
 ParsedModel read_sequential(const Json& config) {
   // Up to Keras 2.2.2 the config is the list of layers.
   ParsedModel model{.name = config.is_object() ? config.value("name", "sequential") : "sequential"};
   for (const Json& layer : config.is_object() ? config.at("layers") : config) model.layers.push_back(read_layer(layer));
   require<InputError>(!model.layers.empty(), "the Sequential model '{}' has no layers", model.name);
+  for (const ParsedLayer& layer : model.layers)
+    require<InputError>(
+        !returns_state(*layer.values),
+        "layer '{}' of the Sequential model '{}' has return_state; layers of such models have one result", layer.name,
+        model.name);
   if (model.layers.front().class_name != "InputLayer")
     model.layers.insert(model.layers.begin(), input_before(model.layers.front(), config));
   for (std::size_t i = 1; i < model.layers.size(); ++i)

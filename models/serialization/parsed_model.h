@@ -13,7 +13,7 @@
 
 namespace lockstep {
 
-/// A result of a call of a layer; a layer that is a model can have several results.
+/// A result of a call of a layer; a model and a recurrent layer with return_state can have several.
 struct ParsedReference {
   std::string layer;       ///< name
   std::size_t call = 0;    ///< index of the layer's call
@@ -50,8 +50,8 @@ struct ParsedModel {
 };
 
 /// Parses the configuration of a Functional, Model or Sequential model. Throws InputError for other classes and for
-/// calls with arguments other than tensors, `training` and those of attention, and nlohmann::json's exceptions for
-/// values of unexpected types.
+/// calls with arguments other than tensors, `training`, `initial_state` and those of attention, and nlohmann::json's
+/// exceptions for values of unexpected types.
 ParsedModel parse_model_config(const nlohmann::ordered_json& model);
 
 /// For a model made by the old multi_gpu_model or make_parallel, its layer that is the model that all replicas run;

@@ -8,7 +8,12 @@ struct Sequential::Ends {
 
   Ends(const Shape& input_shape, const std::vector<Layer>& layers) : input(Input(input_shape)), output(input) {
     require(!layers.empty(), "a Sequential model needs at least one layer");
-    for (const Layer& layer : layers) output = layer(output);
+    for (const Layer& layer : layers) {
+      const std::vector<Symbol> results = layer.results({output});
+      require(results.size() == 1, "a Sequential model takes layers with one result, got {} with {}",
+              layer.impl().class_name(), results.size());
+      output = results[0];
+    }
   }
 };
 

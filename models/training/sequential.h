@@ -9,7 +9,8 @@ namespace lockstep {
 /// A model that calls its layers one after the other, with one input and one output.
 class Sequential : public Model {
  public:
-  /// `input_shape` has no batch axis. Throws InvalidArgument if there are no layers; see Network.
+  /// `input_shape` has no batch axis. Throws InvalidArgument if there are no layers, or one has several
+  /// results; see Network.
   Sequential(const Shape& input_shape, const std::vector<Layer>& layers,
              const ModelOptions& options = {.name = "sequential"});
 

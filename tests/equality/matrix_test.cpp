@@ -108,6 +108,13 @@ Model lstm() {
   return {x, Dense({.units = classes})(LSTM({.units = 8})(x)), same_weights};
 }
 
+/// A decoder that starts with the states after an encoder.
+Model encoder_decoder() {
+  const Symbol x = Input({7, 5});
+  const std::vector<Symbol> encoded = LSTM({.units = 8, .return_state = true}).results({x});
+  return {x, Dense({.units = classes})(LSTM({.units = 8})({x, encoded[1], encoded[2]})), same_weights};
+}
+
 Tensor squared_error(const Tensor& y_true, const Tensor& y_pred) { return square(y_pred - y_true); }
 
 const std::vector<Problem>& problems() {
@@ -117,6 +124,7 @@ const std::vector<Problem>& problems() {
       {.name = "convnet", .example = {8, 8, 2}, .model = convnet, .terms = 8 * 8},
       {.name = "inception", .example = {8, 8, 2}, .model = inception, .terms = 8 * 8, .normalizes_batches = true},
       {.name = "lstm", .example = {7, 5}, .model = lstm, .terms = 7 * 8},
+      {.name = "encoder_decoder", .example = {7, 5}, .model = encoder_decoder, .terms = 14 * 8},
   };
   return all;
 }

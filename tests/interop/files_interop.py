@@ -129,16 +129,31 @@ def attention_by_keras():
     return keras.Model([x, y, marks], layers.Dense(3)(layers.Flatten()(groups)))
 
 
+def states_by_keras():
+    """Calls with initial states in a list, alone and by position; a layer that is called twice; a model in the model
+    whose results are states."""
+    x = keras.Input((5, 3))
+    encoder = keras.Model(x, layers.LSTM(4, return_state=True)(x)[1:], name="encoder")
+    source, target = keras.Input((5, 3)), keras.Input((6, 3))
+    h, c = encoder(source)
+    decoder = layers.LSTM(4, return_sequences=True, return_state=True)
+    first, *states = decoder(target, initial_state=[h, c])
+    second = decoder(layers.Dense(3)(first), states)[0]
+    last = layers.GRU(4, reset_after=False)(second, initial_state=states[0])
+    return keras.Model([source, target], [layers.Dense(3)(last), states[1]])
+
+
 # The models that lockstep makes, with the shapes of their inputs; the inputs of "shared" are ids below 9.
 OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15, 4)], "sequences": [(54,)],
-        "wrapped": [(6, 4)],
+        "wrapped": [(6, 4)], "seq2seq": [(5, 3), (4, 2)],
         "mixed": [(10, 10, 3)], "parts": [(4,), (4,)], "attention": [(6, 8), (5, 8), (6, 5)],
         "pools": [(10, 4)], "activation_layers": [(6, 4)], "normalizations": [(5, 4, 6)],
         "transposes": [(3, 4, 3)], "channels": [(12, 4)], "dropouts": [(6, 5, 4)],
         "adaptive_pools": [(11, 7, 4)]}
 THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "regularized": regularized,
           "borders": borders, "formulas": formulas, "of_applications": of_applications,
-          "mixed_by_keras": mixed_by_keras, "attention_by_keras": attention_by_keras}
+          "mixed_by_keras": mixed_by_keras, "attention_by_keras": attention_by_keras,
+          "states_by_keras": states_by_keras}
 # Keras itself does not find these layers, and lists of axes, again in .h5 files.
 ONLY_KERAS_3 = {"of_applications", "normalizations"}
 

@@ -149,6 +149,20 @@ def masked():
     return keras.Model(sequence, layers.Dense(3)(layers.Concatenate()([h, layers.GRU(4)(both), mean])))
 
 
+def seq2seq():
+    """Recurrent layers that return states and start with given ones, also with masks."""
+    source, target = keras.Input((5, 3)), keras.Input((4, 2))
+    masked = layers.Masking(0.0)(layers.ReLU()(source))
+    encoder = layers.Bidirectional(layers.LSTM(3, return_sequences=True, return_state=True))
+    encoded, forward_h, forward_c, backward_h, backward_c = encoder(masked)
+    h, c = layers.Concatenate()([forward_h, backward_h]), layers.Concatenate()([forward_c, backward_c])
+    decoded = layers.LSTM(6, return_sequences=True, return_state=True)(target, initial_state=[h, c])[0]
+    summary, state = layers.GRU(6, return_state=True)(encoded)
+    backwards = layers.SimpleRNN(6, go_backwards=True)(encoded, initial_state=summary)
+    last = layers.Bidirectional(layers.GRU(6))(decoded, initial_state=[state, backwards])
+    return keras.Model([source, target], layers.Dense(3)(last))
+
+
 def pools():
     """Pooling of sequences."""
     sequence = keras.Input((10, 4))
@@ -229,7 +243,7 @@ def adaptive_pools():
 
 MODELS = {"preprocessing": preprocessing, "borders": borders, "merges": merges, "images": images,
           "sequences": sequences, "wrapped": wrapped, "all_activations": all_activations, "products": products,
-          "steps": steps, "attention": attention, "masked": masked, "pools": pools,
+          "steps": steps, "attention": attention, "masked": masked, "seq2seq": seq2seq, "pools": pools,
           "activation_layers": activation_layers, "softmax_over_axes": softmax_over_axes,
           "normalizations": normalizations, "transposes": transposes, "channels": channels, "dropouts": dropouts,
           "adaptive_pools": adaptive_pools}

@@ -206,6 +206,7 @@ inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "steps") return steps_model();
   if (name == "attention") return attention_model();
   if (name == "masked") return masked_model();
+  if (name == "seq2seq") return seq2seq_model();
   if (name == "pools") return pools_model();
   if (name == "activation_layers") return activation_layers_model();
   if (name == "softmax_over_axes") return softmax_over_axes_model();

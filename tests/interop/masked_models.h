@@ -4,7 +4,7 @@
 #include <lockstep/models/layers/keras_layers.h>
 #include <lockstep/models/training/model.h>
 
-// The models of layers_interop.py with masks, of attention and of time steps.
+// The models of layers_interop.py with masks, of attention and of time steps, and with the states of recurrent layers.
 
 namespace lockstep {
 
@@ -36,6 +36,21 @@ inline Model masked_model() {
   const Symbol both = Concatenate({.axis = 1})({masked, sequence});
   const Symbol mean = GlobalAveragePooling1D()(Masking()(both));
   return {sequence, Dense({.units = 3})(Concatenate()({h, GRU({.units = 4})(both), mean}))};
+}
+
+inline Model seq2seq_model() {
+  const Symbol source = Input({5, 3});
+  const Symbol target = Input({4, 2});
+  const Symbol masked = Masking({.mask_value = 0})(ReLU()(source));
+  const Bidirectional encoder(LSTM({.units = 3, .return_sequences = true, .return_state = true}));
+  const std::vector<Symbol> encoded = encoder.results({masked});
+  const Symbol h = Concatenate()({encoded[1], encoded[3]});
+  const Symbol c = Concatenate()({encoded[2], encoded[4]});
+  const Symbol decoded = LSTM({.units = 6, .return_sequences = true, .return_state = true})({target, h, c});
+  const std::vector<Symbol> summary = GRU({.units = 6, .return_state = true}).results({encoded[0]});
+  const Symbol reversed = SimpleRNN({.units = 6, .go_backwards = true})({encoded[0], summary[0]});
+  const Symbol last = Bidirectional(GRU({.units = 6}))({decoded, summary[1], reversed});
+  return {{source, target}, Dense({.units = 3})(last)};
 }
 
 }  // namespace lockstep

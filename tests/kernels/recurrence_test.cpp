@@ -118,10 +118,10 @@ TEST(ComposedRecurrence, GivesWhatTheOpsGive) {
       return all;
     };
     const auto expected = results([&] { return kind.op(in[0], in[1], in[2], in[3], true); });
-    const auto found = results([&] { return op(in[0], in[1], in[2], in[3], {.return_sequences = true}, {}); });
+    const auto found = results([&] { return op(in[0], in[1], in[2], in[3], {.return_sequences = true}, {}, {}).h; });
     for (std::size_t i = 0; i < found.size(); ++i)
       expect_close(found[i], expected[i].to_vector<double>(), length_here(20 * 5));
-    const Tensor none = op(in[0], in[1], in[2], {}, {}, {});
+    const Tensor none = op(in[0], in[1], in[2], {}, {}, {}, {}).h;
     expect_close(none, kind.op(in[0], in[1], in[2], Tensor::zeros(in[3].shape()), false).to_vector<double>(),
                  length_here(20));
   }
@@ -134,8 +134,8 @@ TEST(ComposedRecurrence, GoesBackwards) {
   const Tensor kernel = random_tensor({4, 8}, 2);
   const Tensor recurrent = random_tensor({2, 8}, 3);
   const Tensor bias = random_tensor({8}, 4);
-  expect_same_bits(lstm(x, kernel, recurrent, bias, {.go_backwards = true, .return_sequences = true}),
-                   lstm(concat(steps, 1), kernel, recurrent, bias, RecurrenceOptions{.return_sequences = true}));
+  expect_same_bits(lstm(x, kernel, recurrent, bias, {.go_backwards = true, .return_sequences = true}).h,
+                   lstm(concat(steps, 1), kernel, recurrent, bias, RecurrenceOptions{.return_sequences = true}).h);
 }
 
 TEST(ComposedRecurrence, NamesFactorsOfDropoutThatDoNotFit) {
@@ -146,6 +146,30 @@ TEST(ComposedRecurrence, NamesFactorsOfDropoutThatDoNotFit) {
                run({.input = Tensor::full({4, 3}, 1)}));
   EXPECT_ERROR(InvalidArgument, "must be f32 (4, 4, 2), or 1 as second size, got f32 (4, 2, 2)",
                run({.state = Tensor::full({4, 2, 2}, 1)}));
+}
+
+TEST(RecurrentStates, NamesStatesThatDoNotFit) {
+  const std::vector<Tensor> in{random_tensor({4, 5, 3}, 1), random_tensor({3, 8}, 2), random_tensor({2, 8}, 3),
+                               random_tensor({8}, 4)};
+  EXPECT_ERROR(InvalidArgument, "lstm: the initial state h for x (4, 5, 3) must be f32 (4, 2), got f32 (4, 3)",
+               lstm(in[0], in[1], in[2], in[3], {.h = Tensor::zeros({4, 3})}, false));
+  EXPECT_ERROR(InvalidArgument, "lstm: the initial state c for x (4, 5, 3) must be f32 (4, 2), got i64 (4, 2)",
+               lstm(in[0], in[1], in[2], in[3], {.c = Tensor::zeros({4, 2}, DType::i64)}, false));
+  EXPECT_ERROR(InvalidArgument, "simple_rnn: the initial state h for x (4, 5, 3) must be f32 (4, 8), got f32 (3, 8)",
+               simple_rnn(in[0], in[1], random_tensor({8, 8}, 3), {}, {}, {}, {.h = Tensor::zeros({3, 8})}));
+}
+
+// One sequence in two parts: the second one continues from the states after the first one.
+TEST(RecurrentStates, ContinueASequence) {
+  const std::vector<Tensor> in{random_tensor({2, 5, 3}, 1), random_tensor({3, 8}, 2), random_tensor({2, 8}, 3),
+                               random_tensor({8}, 4)};
+  const auto part = [&](std::int64_t begin, std::int64_t end, const RecurrentStates& initial) {
+    return lstm(slice(in[0], 1, begin, end), in[1], in[2], in[3], initial, false);
+  };
+  const RecurrentStates whole = part(0, 5, {});
+  const RecurrentStates again = part(3, 5, part(0, 3, {}));
+  expect_close(again.h, whole.h.to_vector<double>(), 20);
+  expect_close(again.c, whole.c.to_vector<double>(), 20);
 }
 
 /// (3, 4): some, no and all steps masked.
@@ -177,27 +201,53 @@ Reference masked_sums(const MaskedRecurrenceOptions& options) {
   };
 }
 
+RecurrentStates sums_of_squares(const Tensor& x) { return {.h = cumsum(square(x), 1)}; }
+
 TEST(MaskedRecurrence, SkipsMaskedSteps) {
   for (const MaskedRecurrenceOptions& options :
        {MaskedRecurrenceOptions{}, MaskedRecurrenceOptions{.return_sequences = true},
         MaskedRecurrenceOptions{.return_sequences = true, .zero_output_for_mask = true}}) {
     const auto op = [&](std::span<const Tensor> in) {
-      return masked_recurrence(in[0], a_mask(), options, [](const Tensor& x) { return cumsum(square(x), 1); });
+      return masked_recurrence(in[0], a_mask(), options, sums_of_squares).y;
     };
     check_gradients(op, masked_sums(options), {random_tensor({3, 4, 2}, 1)}, {.length = 4});
   }
 }
 
+// The states are those of the last unmasked step; where there is none, 0.
+TEST(MaskedRecurrence, ReturnsTheStatesOfTheLastUnmaskedStep) {
+  for (const bool sequences : {false, true}) {
+    const auto op = [&](std::span<const Tensor> in) {
+      const auto sums = [](const Tensor& x) {
+        const Tensor all = cumsum(square(x), 1);
+        return RecurrentStates{.h = all, .c = all * 2};
+      };
+      const RecurrentStates last =
+          masked_recurrence(in[0], a_mask(), {.return_sequences = sequences, .return_state = true}, sums).states;
+      return last.h + last.c;
+    };
+    const auto reference = [](const Values& in) {
+      std::vector<double> sums = masked_sums({})(in);
+      for (double& value : sums) value *= 3;
+      return sums;
+    };
+    check_gradients(op, reference, {random_tensor({3, 4, 2}, 1)}, {.length = 4});
+  }
+}
+
 TEST(MaskedRecurrence, TakesBatchesWithoutRows) {
   const Tensor mask = Tensor::zeros({0, 4}, DType::boolean);
-  const auto same = [](const Tensor& x) { return x; };
-  EXPECT_EQ(masked_recurrence(Tensor::zeros({0, 4, 2}), mask, {}, same).shape(), Shape({0, 2}));
-  EXPECT_EQ(masked_recurrence(Tensor::zeros({0, 4, 2}), mask, {.return_sequences = true}, same).shape(),
-            Shape({0, 4, 2}));
+  const auto same = [](const Tensor& x) { return RecurrentStates{.h = x}; };
+  const auto run = [&](const MaskedRecurrenceOptions& options) {
+    return masked_recurrence(Tensor::zeros({0, 4, 2}), mask, options, same);
+  };
+  EXPECT_EQ(run({}).y.shape(), Shape({0, 2}));
+  EXPECT_EQ(run({.return_sequences = true}).y.shape(), Shape({0, 4, 2}));
+  EXPECT_EQ(run({.return_state = true}).states.h.shape(), Shape({0, 2}));
 }
 
 TEST(MaskedRecurrence, RefusesAMaskThatDoesNotFit) {
-  const auto same = [](const Tensor& x) { return x; };
+  const auto same = [](const Tensor& x) { return RecurrentStates{.h = x}; };
   const Tensor x = Tensor::zeros({2, 4, 3});
   EXPECT_ERROR(InvalidArgument, "takes a mask of bool (2, 4), got bool (2, 3)",
                masked_recurrence(x, Tensor::zeros({2, 3}, DType::boolean), {}, same));

@@ -14,17 +14,20 @@ namespace {
 struct RecurrenceSizes {
   std::int64_t rows, time, features, units;
   bool return_sequences = false;
+  bool has_states = false;  ///< the inputs after the bias are initial states, not factors of dropout
+  bool returns_c = false;   ///< instead of h
 };
 
 double sigmoid(double z) { return 1 / (1 + std::exp(-z)); }
 
-/// A recurrent layer as loops over x, kernel, recurrent_kernel and bias, and perhaps the factors of dropout.
+/// A recurrent layer as loops over x, kernel, recurrent_kernel and bias, and perhaps the factors of dropout or the
+/// initial states h and c.
 class PlainRecurrence {
  public:
   PlainRecurrence(const RecurrenceSizes& sizes, std::int64_t gates, const Values& in)
       : sizes_(sizes), gates_(gates), x_(in[0]), kernel_(in[1]), recurrent_(in[2]), bias_(in[3]) {
-    if (in.size() > 4) input_factors_ = in[4];
-    if (in.size() > 5) state_factors_ = in[5];
+    if (in.size() > 4) (sizes.has_states ? h_ : input_factors_) = in[4];
+    if (in.size() > 5) (sizes.has_states ? c_ : state_factors_) = in[5];
   }
   virtual ~PlainRecurrence() = default;
 
@@ -60,13 +63,20 @@ class PlainRecurrence {
 
  private:
   void run_row(std::int64_t row, std::vector<double>& y) const {
-    std::vector<double> h(static_cast<std::size_t>(sizes_.units), 0);
-    std::vector<double> c = h;
+    std::vector<double> h = first_state(h_, row);
+    std::vector<double> c = first_state(c_, row);
     for (std::int64_t s = 0; s < sizes_.time; ++s) {
       const std::vector<double> before = h;
       for (std::size_t u = 0; u < h.size(); ++u) h[u] = next(row, s, before, static_cast<std::int64_t>(u), c[u]);
-      if (sizes_.return_sequences || s == sizes_.time - 1) y.insert(y.end(), h.begin(), h.end());
+      const std::vector<double>& shown = sizes_.returns_c ? c : h;
+      if (sizes_.return_sequences || s == sizes_.time - 1) y.insert(y.end(), shown.begin(), shown.end());
     }
+  }
+
+  std::vector<double> first_state(const std::vector<double>& states, std::int64_t row) const {
+    if (states.empty()) return std::vector<double>(static_cast<std::size_t>(sizes_.units), 0);
+    const auto first = states.begin() + row * sizes_.units;
+    return {first, first + sizes_.units};
   }
 
   /// The factor of input k for a gate, from (rows, gates or 1, inputs).
@@ -82,6 +92,7 @@ class PlainRecurrence {
   const std::vector<double>&x_, &kernel_, &recurrent_, &bias_;
   std::vector<double> input_factors_{};
   std::vector<double> state_factors_{};
+  std::vector<double> h_{}, c_{};  ///< initial states; empty for 0
 };
 
 /// Keras' LSTM; the gates i, f, c, o.
@@ -171,7 +182,7 @@ Tensor composed(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_k
                 bool return_sequences) {
   RecurrenceOptions options = formula;
   options.return_sequences = return_sequences;
-  return op(x, kernel, recurrent_kernel, bias, options, {});
+  return op(x, kernel, recurrent_kernel, bias, options, {}, {}).h;
 }
 
 template <class Plain>
@@ -213,9 +224,62 @@ OpCase dropout_case(const RecurrentKind& kind, Composed op, const RecurrenceOpti
   result.run = [=](In in) {
     RecurrenceOptions all = options;
     all.return_sequences = true;
-    return op(in[0], in[1], in[2], in[3], all, {.input = in[4], .state = in.size() > 5 ? in[5] : Tensor()});
+    return op(in[0], in[1], in[2], in[3], all, {.input = in[4], .state = in.size() > 5 ? in[5] : Tensor()}, {}).h;
   };
   return result;
+}
+
+/// An op from initial states to its states.
+using FromStates = RecurrentStates (*)(In in, const RecurrentStates& initial, bool return_sequences);
+
+template <auto op>
+RecurrentStates from_states(In in, const RecurrentStates& initial, bool return_sequences) {
+  return op(in[0], in[1], in[2], in[3], initial, return_sequences);
+}
+
+template <auto op, const RecurrenceOptions& formula>
+RecurrentStates composed_from_states(In in, const RecurrentStates& initial, bool return_sequences) {
+  RecurrenceOptions options = formula;
+  options.return_sequences = return_sequences;
+  return op(in[0], in[1], in[2], in[3], options, {}, initial);
+}
+
+/// One of the states that an op returns from initial states, which may be undefined.
+OpCase states_case(const RecurrentKind& kind, FromStates op, Plain plain, const RecurrenceSizes& sizes) {
+  OpCase result = case_of(kind, plain, sizes);
+  const bool has_c = kind.gates == 4;
+  result.name += sizes.returns_c ? ", c from states" : ", h from states";
+  for (int state = 0; state < (has_c ? 2 : 1); ++state)
+    result.inputs.push_back(random_tensor({sizes.rows, sizes.units}, 5 + state));
+  result.takes_no_rows = false;  // the states have rows, too
+  result.optional = has_c ? 2 : 1;
+  result.run = [=](In in) {
+    const RecurrentStates states = op(in, {.h = in[4], .c = has_c ? in[5] : Tensor()}, sizes.return_sequences);
+    return sizes.returns_c ? states.c : states.h;
+  };
+  return result;
+}
+
+using UsualFromStates = RecurrentStates (*)(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                                            const RecurrentStates&, bool);
+constexpr UsualFromStates lstm_from_states = &lstm;
+constexpr UsualFromStates gru_from_states = &gru;
+
+void add_states_cases(const std::vector<Plain>& plain, std::vector<OpCase>& cases) {
+  const std::array<FromStates, 5> ops{
+      &from_states<lstm_from_states>, &from_states<gru_from_states>, &composed_from_states<composed_lstm, hard_lstm>,
+      &composed_from_states<composed_gru, reset_before>, &composed_from_states<&simple_rnn, usual>};
+  for (std::size_t kind = 0; kind < ops.size(); ++kind) {
+    const RecurrentKind& of = recurrent_kinds()[kind];
+    for (const bool c : {false, true}) {
+      if (c && of.gates != 4) continue;
+      for (const RecurrenceSizes& sizes :
+           {RecurrenceSizes{3, 4, 3, 2, true, true, c}, RecurrenceSizes{2, 3, 2, 3, false, true, c}}) {
+        cases.push_back(states_case(of, ops[kind], plain[kind], sizes));
+        if (kind >= 2) ++cases.back().optional;  // composed ones need no bias
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -232,8 +296,8 @@ const std::vector<RecurrentKind>& recurrent_kinds() {
 }
 
 std::vector<OpCase> recurrence_cases() {
-  const std::array plain{&run_plain<PlainLstm>, &run_plain<PlainGru>, &run_plain<PlainHardLstm>,
-                         &run_plain<PlainResetBeforeGru>, &run_plain<PlainSimpleRnn>};
+  const std::vector<Plain> plain{&run_plain<PlainLstm>, &run_plain<PlainGru>, &run_plain<PlainHardLstm>,
+                                 &run_plain<PlainResetBeforeGru>, &run_plain<PlainSimpleRnn>};
   std::vector<OpCase> cases;
   for (std::size_t kind = 0; kind < plain.size(); ++kind)
     for (const RecurrenceSizes& sizes :
@@ -249,6 +313,7 @@ std::vector<OpCase> recurrence_cases() {
   cases.push_back(dropout_case(kinds[1], composed_gru, usual, plain[1], 3, 3));
   cases.push_back(dropout_case(kinds[3], composed_gru, reset_before, plain[3], 3, 3));
   cases.push_back(dropout_case(kinds[4], &simple_rnn, usual, plain[4], 1, 1));
+  add_states_cases(plain, cases);
   return cases;
 }
 

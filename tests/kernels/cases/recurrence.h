@@ -26,8 +26,8 @@ struct RecurrentKind {
 const std::vector<RecurrentKind>& recurrent_kinds();
 
 /// Ops that are composed of others, for any formula.
-using Composed = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrenceOptions&,
-                            const RecurrentDropout&);
+using Composed = RecurrentStates (*)(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                                     const RecurrenceOptions&, const RecurrentDropout&, const RecurrentStates&);
 inline constexpr Composed composed_lstm = &lstm;
 inline constexpr Composed composed_gru = &gru;
 

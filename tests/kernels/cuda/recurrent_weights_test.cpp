@@ -100,7 +100,8 @@ class DocumentedRecurrence {
 };
 
 Tensor run_op(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& w) {
-  return (layer.cell == RecurrentCell::lstm ? lstm : gru)(x, w.kernel, w.recurrent_kernel, w.bias, true);
+  return layer.cell == RecurrentCell::lstm ? lstm(x, w.kernel, w.recurrent_kernel, w.bias, true)
+                                           : gru(x, w.kernel, w.recurrent_kernel, w.bias, true);
 }
 
 class RecurrentWeightSpace : public ::testing::TestWithParam<RecurrentLayer> {

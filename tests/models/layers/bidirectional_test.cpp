@@ -58,6 +58,27 @@ TEST(BidirectionalLayer, MergesTheLastStateOfEachDirection) {
   expect_same_bits(call(layer, {x}), concat(std::vector{forward, backward}, -1));
 }
 
+TEST(BidirectionalLayer, TakesAndReturnsTheStatesOfBothDirections) {
+  const std::vector<Tensor> in{random_tensor({4, 5, 7}, 1), random_tensor({4, 3}, 2), random_tensor({4, 3}, 3),
+                               random_tensor({4, 3}, 4), random_tensor({4, 3}, 5)};
+  const Bidirectional layer = built(Bidirectional(LSTM({.units = 3, .return_state = true})), {{5, 7}});
+  std::vector<Tensor> states;
+  const Tensor y = call(layer, in, {.more_results = &states});
+  const auto op = [&](const Tensor& x, int first_weight, std::size_t first_state) {
+    return lstm(x, weight(layer, first_weight), weight(layer, first_weight + 1), weight(layer, first_weight + 2),
+                {.h = in[first_state], .c = in[first_state + 1]}, false);
+  };
+  const RecurrentStates forward = op(in[0], 0, 1);
+  const RecurrentStates backward = op(reversed(in[0]), 3, 3);
+  expect_same_bits(y, concat(std::vector{forward.h, backward.h}, -1));
+  ASSERT_EQ(states.size(), 4U);
+  expect_same_bits(states[1], forward.c);
+  expect_same_bits(states[2], backward.h);
+  expect_same_bits(states[3], backward.c);
+  EXPECT_ERROR(InvalidArgument, "Bidirectional takes one input, or also 4 initial states, got 3 inputs",
+               shape_after(layer, {{5, 7}, {3}, {3}}));
+}
+
 TEST(BidirectionalLayer, IsFrozenAndPenalizedAsAWhole) {
   const Bidirectional layer(LSTM({.units = 2, .kernel_regularizer = L2(0.5)}));
   built(layer, {{3, 2}});
@@ -77,6 +98,9 @@ TEST(BidirectionalLayer, RefusesWhatItCannotTake) {
                Bidirectional(GRU({.units = 2}), {.backward_layer = GRU({.units = 2})}));
   EXPECT_ERROR(InvalidArgument, "layers of equal return_sequences, got true and false",
                Bidirectional(GRU({.units = 2, .return_sequences = true}),
+                             {.backward_layer = GRU({.units = 2, .go_backwards = true})}));
+  EXPECT_ERROR(InvalidArgument, "layers of equal return_state, got true and false",
+               Bidirectional(GRU({.units = 2, .return_state = true}),
                              {.backward_layer = GRU({.units = 2, .go_backwards = true})}));
   const Bidirectional uneven(GRU({.units = 2}), {.backward_layer = GRU({.units = 3, .go_backwards = true})});
   EXPECT_ERROR(InvalidArgument, "layers of the same units, got results (2) and (3)", shape_after(uneven, {{4, 5}}));

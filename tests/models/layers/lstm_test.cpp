@@ -1,5 +1,12 @@
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/comparison.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/recurrence/lstm.h>
+#include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/models/graph/network.h>
+#include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/lstm.h>
+#include <lockstep/runtime/autograd/tape.h>
 
 #include "layer_test.h"
 
@@ -31,12 +38,90 @@ TEST(LstmLayer, ComputesTheOp) {
   }
 }
 
+TEST(LstmLayer, TakesAndReturnsStates) {
+  const std::vector<Tensor> in{random_tensor({4, 5, 7}, 2), random_tensor({4, 3}, 3), random_tensor({4, 3}, 4)};
+  for (const bool sequences : {false, true}) {
+    const LSTM layer = built(LSTM({.units = 3, .return_sequences = sequences, .return_state = true}), {{5, 7}});
+    const auto op = [&](const RecurrentStates& initial, bool all) {
+      return lstm(in[0], weight(layer, 0), weight(layer, 1), weight(layer, 2), initial, all);
+    };
+    std::vector<Tensor> states;
+    const Tensor y = call(layer, in, {.more_results = &states});
+    const RecurrentStates last = op({.h = in[1], .c = in[2]}, false);
+    expect_same_bits(y, op({.h = in[1], .c = in[2]}, sequences).h);
+    ASSERT_EQ(states.size(), 2U);
+    expect_same_bits(states[0], last.h);
+    expect_same_bits(states[1], last.c);
+    call(layer, {in[0]}, {.more_results = &states});
+    expect_same_bits(states[1], op({}, false).c);
+  }
+}
+
+// A mask of a row's first, of no and of all steps.
+TEST(LstmLayer, ReturnsTheStatesOfTheLastUnmaskedStep) {
+  const Tensor x = random_tensor({3, 4, 2}, 2);
+  const Tensor mask = not_equal(Tensor::from(std::vector<float>{1, 1, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0}, {3, 4}), 0);
+  for (const Activation activation : {Activation::tanh, Activation::softsign}) {
+    const LSTM layer =
+        built(LSTM({.units = 3, .return_sequences = true, .return_state = true, .activation = activation}), {{4, 2}});
+    std::vector<Tensor> masked;
+    call(layer, {x}, {.masks = std::span(&mask, 1), .more_results = &masked});
+    const auto after = [&](std::int64_t row, std::int64_t steps, std::size_t state) {
+      std::vector<Tensor> states;
+      call(layer, {slice(slice(x, 0, row, row + 1), 1, 0, steps)}, {.more_results = &states});
+      return states[state];
+    };
+    for (std::size_t state = 0; state < 2; ++state) {
+      const auto row = [&](std::int64_t i) { return slice(masked[state], 0, i, i + 1); };
+      expect_close(row(0), after(0, 2, state).to_vector<double>(), 8);
+      expect_close(row(1), after(1, 4, state).to_vector<double>(), 8);
+      expect_same_bits(row(2), Tensor::zeros({1, 3}));
+    }
+  }
+}
+
+TEST(LstmLayer, ComputesAllStepsFromGivenStatesAsInKeras3) {
+  const std::vector<Tensor> in{random_tensor({3, 4, 2}, 2), random_tensor({3, 3}, 3), random_tensor({3, 3}, 4)};
+  const Tensor mask = Tensor::zeros({3, 4}, DType::boolean);
+  const LSTM layer = built(LSTM({.units = 3}), {{4, 2}});
+  const std::vector<Tensor> masks{mask, {}, {}};
+  expect_same_bits(call(layer, in, {.masks = masks}), call(layer, in));
+}
+
+// An encoder whose states start a decoder: gradients reach the encoder through both states.
+TEST(LstmLayer, TrainsAnEncoderThroughTheDecoder) {
+  const Symbol source = Input({5, 2});
+  const Symbol target = Input({3, 4});
+  const std::vector<Symbol> encoded = LSTM({.units = 3, .return_state = true}).results({source});
+  const Symbol decoded = LSTM({.units = 3, .return_sequences = true})({target, encoded[1], encoded[2]});
+  const Network network({source, target}, Dense({.units = 2})(decoded), 1);
+  const std::vector<Tensor> batch{random_tensor({4, 5, 2}, 1), random_tensor({4, 3, 4}, 2)};
+  std::vector<Tensor> weights;
+  for (const Variable& variable : network.trainable_variables()) weights.push_back(variable.value());
+  GradientTape tape;
+  const Tensor loss = sum(square(network(batch, Mode::train)));
+  const std::vector<Tensor> gradients = tape.gradient(loss, weights);
+  const auto loss_at = [&] { return sum(square(network(batch, Mode::inference))).item<float>(); };
+  constexpr float step = 1e-2F;
+  float& element = weights[1].span<float>()[5];  // of the encoder's recurrent kernel
+  const float before = element;
+  element = before + step;
+  const float above = loss_at();
+  element = before - step;
+  const float below = loss_at();
+  EXPECT_NEAR(gradients[1].span<float>()[5], (above - below) / (2 * step), 2e-3);
+  EXPECT_NE(gradients[1].span<float>()[5], 0);
+}
+
 TEST(LstmLayer, RefusesWhatItCannotTake) {
   EXPECT_ERROR(InvalidArgument, "at least 1 unit", LSTM({.units = 0}));
   const LSTM layer({.units = 3});
   EXPECT_ERROR(InvalidArgument, "takes sequences (time, features), got (7)", shape_after(layer, {Shape{7}}));
   built(layer, {{5, 7}});
   EXPECT_ERROR(InvalidArgument, "built for 7 features, got (5, 8)", shape_after(layer, {{5, 8}}));
+  EXPECT_ERROR(InvalidArgument, "LSTM takes one input, or also 2 initial states, got 2 inputs",
+               shape_after(layer, {{5, 7}, {3}}));
+  EXPECT_ERROR(InvalidArgument, "LSTM takes initial states of (3), got (4)", shape_after(layer, {{5, 7}, {3}, {4}}));
 }
 
 }  // namespace

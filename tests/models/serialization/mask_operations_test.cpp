@@ -70,5 +70,15 @@ TEST(MaskOperations, OfOtherMasksAreRefused) {
                model_from_config(masked_model(tensor("ids") + ", 0", "LogicalXor")));
 }
 
+TEST(MaskOperations, AreRefusedWhereInitialStatesAreGiven) {
+  Json model = masked_model(tensor("ids") + ", 0");
+  Json& call = model["config"]["layers"][5]["inbound_nodes"][0];
+  call["kwargs"]["initial_state"] = Json::parse("[" + tensor("first") + "]");
+  EXPECT_ERROR(InputError, "layer 'last' is called with mask = ", model_from_config(model));
+  call["kwargs"].erase("initial_state");
+  call["args"].push_back(Json::parse(tensor("first")));
+  EXPECT_ERROR(InputError, "layer 'last' is called with mask = ", model_from_config(model));
+}
+
 }  // namespace
 }  // namespace lockstep

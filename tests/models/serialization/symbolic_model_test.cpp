@@ -384,6 +384,10 @@ TEST(SymbolicModel, SaysWhatIsWrong) {
   EXPECT_ERROR(InputError, "the model is of class Mine; known are Functional, Model and Sequential",
                model_from_config({{"class_name", "Mine"}, {"config", Json::object()}}));
   EXPECT_ERROR(InputError, "not one that Keras writes", model_from_config(Json::array()));
+  EXPECT_ERROR(InputError, "layer 'states' of the Sequential model 'line' has return_state",
+               model_from_config(Json::parse(R"({"class_name": "Sequential", "config": {"name": "line", "layers": [
+                   {"class_name": "GRU", "config": {"name": "states", "batch_input_shape": [null, 3, 2], "units": 2,
+                                                    "return_state": true}}]}})")));
   const auto broken = [](const char* path, Json value) {
     Json model = template_config();
     model[Json::json_pointer(path)] = std::move(value);

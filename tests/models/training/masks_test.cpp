@@ -39,7 +39,8 @@ Model tagger(const Strategy& strategy, Activation activation) {
   const auto inside = strategy.scope();
   const Symbol ids = Input({6});
   const Symbol words = Embedding({.input_dim = 9, .output_dim = 4, .mask_zero = true})(ids);
-  const Symbol states = LSTM({.units = 5, .return_sequences = true})(words);
+  const std::vector<Symbol> last = LSTM({.units = 5, .return_state = true}).results({words});
+  const Symbol states = LSTM({.units = 5, .return_sequences = true})({words, last[1], last[2]});
   return {ids, Dense({.units = 3, .activation = activation})(states), {.seed = 3}};
 }
 

@@ -12,10 +12,13 @@
 #include <lockstep/models/files/zip_file.h>
 #include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/layers/gru.h>
+#include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/losses/regression.h>
 #include <lockstep/models/optimizers/adam.h>
@@ -69,6 +72,23 @@ TEST_P(ModelFiles, MoveBetweenNumbersOfReplicas) {
       for (const Tensor& copy : variable.state().copies()) test::expect_same_bits(copy, saved.variables()[i].value());
     }
   }
+}
+
+TEST_P(ModelFiles, KeepTheStatesOfRecurrentLayers) {
+  const Symbol source = Input({5, 2}, "source");
+  const Symbol target = Input({3, 4}, "target");
+  const std::vector<Symbol> encoded = Bidirectional(GRU({.units = 3, .return_state = true})).results({source});
+  const LSTM decoder({.units = 3, .return_sequences = true, .return_state = true});
+  const std::vector<Symbol> decoded = decoder.results({target, encoded[1], encoded[2]});
+  const Model saved({source, target}, {decoded[2], Dense({.units = 2})(decoded[0]), encoded[0]}, {.seed = 1});
+  save_model(saved, file_);
+  const Model loaded = load_model(file_);
+  EXPECT_EQ(loaded.summary(), saved.summary());
+  const std::vector<Tensor> batch{test::random_tensor({4, 5, 2}, 1), test::random_tensor({4, 3, 4}, 2)};
+  const std::vector<Tensor> expected = saved.run(batch);
+  const std::vector<Tensor> found = loaded.run(batch);
+  ASSERT_EQ(found.size(), 3U);
+  for (std::size_t i = 0; i < found.size(); ++i) test::expect_same_bits(found[i], expected[i]);
 }
 
 TEST_P(ModelFiles, StayTheSameHoweverOftenAParallelModelIsSaved) {

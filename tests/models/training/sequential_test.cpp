@@ -3,6 +3,7 @@
 #include <support/small_problem.h>
 
 #include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/training/sequential.h>
 
 namespace lockstep {
@@ -26,6 +27,8 @@ TEST(SequentialModel, HasAnOutput) {
   EXPECT_EQ(model.name(), "sequential");
   EXPECT_EQ(model(Tensor::zeros({2, 4})).shape(), (Shape{2, 3}));
   EXPECT_ERROR(InvalidArgument, "needs at least one layer", Sequential({4}, {}));
+  EXPECT_ERROR(InvalidArgument, "takes layers with one result, got LSTM with 3",
+               Sequential({4, 2}, {LSTM({.units = 3, .return_state = true})}));
 }
 
 }  // namespace
