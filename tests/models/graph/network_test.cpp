@@ -10,6 +10,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/graph/network.h>
+#include <lockstep/models/graph/symbol_operators.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
@@ -58,6 +59,19 @@ TEST(Network, UsesAllResultsOfALayer) {
   test::expect_same_bits(outputs[2], parts[1] + parts[0]);
   EXPECT_THAT(network.output_names(), testing::ElementsAre("halves", "re_lu", "add"));
   EXPECT_THAT(network.summary("m"), testing::HasSubstr("halves[0][1]"));
+}
+
+TEST(Formulas, AreLayers) {
+  const Symbol x = Input({2});
+  const Symbol y = Input({2});
+  const Symbol sum = (1 - x) * 2.0 + y / 4.0 - x * y;
+  const Network network({x, y}, 3.0 - (-sum) + (2.0 * y - 1.0) + (0.5 + y + 1.5), 0);
+  const Tensor result =
+      network({Tensor::from<float>({2, -4}, {1, 2}), Tensor::from<float>({8, 1}, {1, 2})}, Mode::inference);
+  EXPECT_EQ(result.to_vector<float>(), (std::vector<float>{3 - 16 + 15 + 10, 3 + 14.25F + 1 + 3}));
+  EXPECT_THAT(names_of(network), testing::Contains("rescaling"));
+  EXPECT_THAT(names_of(network), testing::Contains("subtract"));
+  EXPECT_ERROR(InvalidArgument, "a symbol is divided by 0", x / 0.0);
 }
 
 TEST(Network, AsksALayerOnlyForResultsThatAreUsed) {
