@@ -11,7 +11,7 @@ namespace lockstep {
 struct MaskedRecurrenceOptions {
   bool return_sequences = false;      ///< the results of all steps instead of the last one
   bool zero_output_for_mask = false;  ///< results of masked steps are 0 instead of the last result before them
-  bool return_state = false;
+  bool return_state = false;          ///< also returns the states of the last unmasked step
 };
 
 /// What a recurrence with a mask returns.
