@@ -5,6 +5,7 @@
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/gru.h>
 #include <lockstep/models/layers/time_distributed.h>
 
 #include "layer_test.h"
@@ -54,6 +55,8 @@ TEST(TimeDistributedLayer, RefusesWhatItCannotTake) {
                shape_after(TimeDistributed(Dense({.units = 2})), {Shape{3}}));
   const Dense dense({.units = 2, .name = "shared"});
   built(TimeDistributed(dense), {{3, 2}});
+  EXPECT_ERROR(InvalidArgument, "TimeDistributed takes a layer with one result, got GRU with several",
+               shape_after(TimeDistributed(GRU({.units = 2, .return_state = true})), {{4, 3, 2}}));
   EXPECT_ERROR(InvalidArgument, "TimeDistributed 'layer' cannot hold layer 'shared', which has been built already",
                built(TimeDistributed(dense), {{3, 2}}));
   const Symbol x = Input({2});
