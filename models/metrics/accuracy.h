@@ -13,8 +13,8 @@ namespace lockstep {
 struct Accuracy : MeanMetricWrapper {
   Accuracy();
 };
-/// The share of elements whose prediction, rounded to 1 above `threshold` and else to 0, equals the target. Targets
-/// have as many elements as predictions.
+/// The share of elements whose prediction, rounded to 1 above `threshold`, both as f32, and else to 0, equals the
+/// target. Targets have as many elements as predictions.
 struct BinaryAccuracy : MeanMetricWrapper {
   /// Named "binary_accuracy".
   explicit BinaryAccuracy(double threshold = 0.5);

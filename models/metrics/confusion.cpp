@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <lockstep/kernels/array/elementwise.h>
 
@@ -20,11 +21,22 @@ void for_each_element(const Tensor& y_true, const Tensor& y_pred, std::span<cons
     add(truths[i] != 0, predictions[i], weights[i * weights.size() / truths.size()]);
 }
 
+/// Whether the prediction is above the threshold, in f32 as in Keras, since it may be equal to the threshold.
+bool is_above(double prediction, double threshold) {
+  return static_cast<float>(prediction) > static_cast<float>(threshold);
+}
+
 void check_threshold(double threshold) {
   require(threshold >= 0 && threshold <= 1, "a threshold lies in [0, 1], got {}", threshold);
 }
 
-void list_thresholds(OptionVisitor& visitor, double& threshold) { visitor.option("thresholds", threshold); }
+constexpr double default_threshold = 0.5;
+
+void list_thresholds(OptionVisitor& visitor, double& threshold) {
+  std::optional<double> given = threshold;
+  visitor.option("thresholds", given);
+  threshold = given.value_or(default_threshold);
+}
 
 /// The weight of the elements that are positive by both prediction and target, relative to that of all elements that
 /// are positive by prediction (precision) or by target (recall).
@@ -34,7 +46,7 @@ Metric::Rule share_of_true_positives(const char* class_name, double threshold, b
               [=](const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights) {
                 Metric::Sums sums{0, 0};
                 for_each_element(y_true, y_pred, weights, [&](bool is_true, double prediction, double weight) {
-                  const bool is_predicted = prediction > threshold;
+                  const bool is_predicted = is_above(prediction, threshold);
                   if (is_true && is_predicted) sums[0] += weight;
                   if (among_predicted ? is_predicted : is_true) sums[1] += weight;
                 });
@@ -52,7 +64,7 @@ Metric::Rule count_where(bool target, bool prediction, const char* class_name, d
               [=](const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights) {
                 Metric::Sums sums{0};
                 for_each_element(y_true, y_pred, weights, [&](bool is_true, double p, double weight) {
-                  if (is_true == target && (p > threshold) == prediction) sums[0] += weight;
+                  if (is_true == target && is_above(p, threshold) == prediction) sums[0] += weight;
                 });
                 return sums;
               },
@@ -69,9 +81,7 @@ std::size_t bucket_of(double prediction, int thresholds) {
 
 /// Index of the last threshold below a prediction, for sorted thresholds; index 0 is an additional threshold below 0.
 std::size_t bucket_of(double prediction, const std::vector<double>& thresholds) {
-  const auto is_below = [&](double threshold) {
-    return static_cast<float>(threshold) < static_cast<float>(prediction);
-  };
+  const auto is_below = [&](double threshold) { return is_above(prediction, threshold); };
   return static_cast<std::size_t>(std::ranges::count_if(thresholds, is_below));
 }
 
@@ -164,25 +174,27 @@ TrueNegatives::TrueNegatives(double threshold)
 AUC::AUC(const AUCOptions& options) : Metric(options.name, area_under_curve(options)) {}
 
 Precision Precision::from_config(OptionVisitor& visitor) {
-  return Precision(read_options(visitor, list_thresholds, 0.5));
+  return Precision(read_options(visitor, list_thresholds, default_threshold));
 }
 
-Recall Recall::from_config(OptionVisitor& visitor) { return Recall(read_options(visitor, list_thresholds, 0.5)); }
+Recall Recall::from_config(OptionVisitor& visitor) {
+  return Recall(read_options(visitor, list_thresholds, default_threshold));
+}
 
 TruePositives TruePositives::from_config(OptionVisitor& visitor) {
-  return TruePositives(read_options(visitor, list_thresholds, 0.5));
+  return TruePositives(read_options(visitor, list_thresholds, default_threshold));
 }
 
 FalsePositives FalsePositives::from_config(OptionVisitor& visitor) {
-  return FalsePositives(read_options(visitor, list_thresholds, 0.5));
+  return FalsePositives(read_options(visitor, list_thresholds, default_threshold));
 }
 
 FalseNegatives FalseNegatives::from_config(OptionVisitor& visitor) {
-  return FalseNegatives(read_options(visitor, list_thresholds, 0.5));
+  return FalseNegatives(read_options(visitor, list_thresholds, default_threshold));
 }
 
 TrueNegatives TrueNegatives::from_config(OptionVisitor& visitor) {
-  return TrueNegatives(read_options(visitor, list_thresholds, 0.5));
+  return TrueNegatives(read_options(visitor, list_thresholds, default_threshold));
 }
 
 AUC AUC::from_config(OptionVisitor& visitor) {

@@ -6,8 +6,8 @@
 #include <lockstep/models/metrics/metric.h>
 #include <lockstep/runtime/core/defaults.h>
 
-// Metrics of true and false positives. A prediction above a threshold is positive, and so is a target other than 0.
-// Targets have as many elements as predictions. An example's weight counts for each of its elements.
+// Metrics of true and false positives. A prediction above a threshold, both as f32, is positive, and so is a target
+// other than 0. Targets have as many elements as predictions. An example's weight counts for each of its elements.
 
 namespace lockstep {
 

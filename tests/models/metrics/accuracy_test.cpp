@@ -64,6 +64,11 @@ TEST(BinaryAccuracy, HasAThresholdAndCountsAnExamplesLabelsByShare) {
   EXPECT_THAT(BinaryAccuracy(0.1).update(y, predictions, floats({1, 3}, {2})), ElementsAre(3.5, 4));
 }
 
+TEST(BinaryAccuracy, ComparesItsThresholdAsF32) {
+  for (const double threshold : {0.1, 0.7})  // f32 rounds the first up and the second down
+    EXPECT_THAT(BinaryAccuracy(threshold).update(Tensor::zeros({3}), Tensor::full({3}, threshold)), ElementsAre(3, 3));
+}
+
 TEST(SparseCategoricalAccuracy, CountsTheStepsOfASequenceByShare) {
   const Tensor y = Tensor::from(std::vector<std::int64_t>{0, 2, 1, 1}, {2, 2});
   EXPECT_THAT(SparseCategoricalAccuracy().update(y, floats(scores.to_vector<float>(), {2, 2, 3})), ElementsAre(1.5, 2));

@@ -52,6 +52,25 @@ TEST(Counts, AreTheWeightsOfTheirElements) {
   EXPECT_EQ(TruePositives().direction(), Direction::unknown);
 }
 
+// float32(0.1) is above 0.1, and float32(0.7) is below 0.7; Keras compares both as float32.
+TEST(Confusion, ComparesThresholdsAsF32) {
+  const Tensor y = floats({1, 0});
+  for (const double threshold : {0.1, 0.7}) {
+    const Tensor equal = Tensor::full({2}, threshold);
+    EXPECT_EQ(value(TruePositives(threshold), y, equal), 0);
+    EXPECT_EQ(value(FalsePositives(threshold), y, equal), 0);
+    EXPECT_EQ(value(FalseNegatives(threshold), y, equal), 1);
+    EXPECT_EQ(value(TrueNegatives(threshold), y, equal), 1);
+    EXPECT_EQ(value(Recall(threshold), y, equal), 0);
+    EXPECT_THAT(Precision(threshold).update(y, equal), ElementsAre(0, 0));
+    const Tensor above = Tensor::full({2}, std::nextafter(static_cast<float>(threshold), 1.0F));
+    EXPECT_EQ(value(TruePositives(threshold), y, above), 1);
+    EXPECT_EQ(value(FalsePositives(threshold), y, above), 1);
+    EXPECT_EQ(value(Recall(threshold), y, above), 1);
+    EXPECT_EQ(value(Precision(threshold), y, above), 0.5);
+  }
+}
+
 TEST(PrecisionAndRecall, OfNothingAreZero) {
   EXPECT_EQ(value(Precision(), floats({1, 0}), floats({0, 0})), 0);
   EXPECT_EQ(value(Recall(), floats({0, 0}), floats({1, 0})), 0);
