@@ -50,7 +50,7 @@ NamedObject object_from_json(const char* kind, const Json& value) {
   for (const auto& [key, option] : config.items()) {
     if (key == "name" && option.is_string())
       own_name = option.get<std::string>();
-    else if (!option.is_null() && key != "dtype")
+    else if (key != "dtype")
       options[key] = option;
   }
   return {.object = {value["class_name"].get<std::string>(), ObjectConfig::copy_of(options)}, .name = own_name};

@@ -120,6 +120,10 @@ void OptionVisitor::option(const char* key, std::vector<double>& value) {
 }
 
 void OptionVisitor::option_if_any(const char* key, std::vector<double>& value) {
+  const auto found = values_->find(key);
+  const bool is_null = reading_ && found != values_->end() && found->is_null();
+  if (is_null) value.clear();
+  if (is_null) return fixed_null(key);  // it has been read
   if (reading_ || !value.empty()) option(key, value);
 }
 

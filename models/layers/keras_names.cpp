@@ -73,8 +73,11 @@ struct Factors {
 };
 
 void list(OptionVisitor& visitor, Factors& factors) {
-  visitor.option("l1", factors.l1);
-  visitor.option("l2", factors.l2);
+  for (const auto& [key, factor] : {std::pair("l1", &factors.l1), std::pair("l2", &factors.l2)}) {
+    std::optional<double> given = *factor;
+    visitor.option(key, given);
+    if (given) *factor = *given;  // null is the default
+  }
 }
 
 /// Lists the options of this kind of constraint.
@@ -173,10 +176,8 @@ std::optional<Regularizer> find_regularizer(const Json& value) {
   const std::optional<ObjectConfig> found = object_of(value);
   const std::string name = found ? plain_name(found->class_name) : "";
   if (name != "l1" && name != "l2" && name != "l1l2") return {};
-  // Keras' default for a name without options is 0.01.
-  const double otherwise = value.is_string() ? 0.01 : 0;
   try {
-    const auto [l1, l2] = read<Factors>(*found, {.l1 = otherwise, .l2 = otherwise});
+    const auto [l1, l2] = read<Factors>(*found, {.l1 = name == "l1" ? 0.01 : 0, .l2 = name == "l2" ? 0.01 : 0});
     return Regularizer(name == "l2" ? 0 : l1, name == "l1" ? 0 : l2);
   } catch (const Error&) {
     return {};  // invalid values

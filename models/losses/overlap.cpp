@@ -51,7 +51,9 @@ Loss::Function tversky(const TverskyOptions& options) {
 }
 
 void list_axis(OptionVisitor& visitor, std::vector<std::int64_t>& axis) {
-  if (!axis.empty() || visitor.values().contains("axis")) visitor.one_or_more("axis", axis);
+  const auto found = visitor.values().find("axis");
+  const bool is_given = found != visitor.values().end() && !found->is_null();
+  if (!axis.empty() || is_given) visitor.one_or_more("axis", axis);
 }
 
 void list(OptionVisitor& visitor, DiceOptions& options) { list_axis(visitor, options.axis); }

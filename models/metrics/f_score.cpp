@@ -102,7 +102,9 @@ Metric::Rule rule(const FBetaScoreOptions& options, const ObjectConfig& config) 
 
 void list_average(OptionVisitor& visitor, FScoreAverage& average) {
   using enum FScoreAverage;
-  if (average != none || visitor.values().contains("average"))
+  const auto found = visitor.values().find("average");
+  const bool is_given = found != visitor.values().end() && !found->is_null();
+  if (average != none || is_given)
     visitor.choice("average", average, {{"micro", micro}, {"macro", macro}, {"weighted", weighted}});
 }
 

@@ -49,7 +49,7 @@ Metric metric_from_json(const Json& value, const std::vector<Metric>& own) {
                       "the metric '{}' is none of Keras' that this project has ({}, and the losses {}), and none of "
                       "this name is given",
                       read.object.class_name, names_of(makers()), names_of(loss_makers()));
-  require<InputError>(maker != makers().end() || !read.object.options->contains("ignore_class"),
+  require<InputError>(maker != makers().end() || read.object.options->value("ignore_class", Json()).is_null(),
                       "the metric {} cannot have an ignore_class; it averages over all labels", read.object.class_name);
   const Metric metric = maker != makers().end() ? make_from(maker->second, "metric", read.object)
                                                 : MeanMetricWrapper(make_from(loss->second, "metric", read.object));

@@ -22,7 +22,7 @@ namespace {
 void list(OptionVisitor& visitor, MuonOptions& options) {
   visitor.option("adam_beta_1", options.adam_beta_1);
   visitor.option("adam_beta_2", options.adam_beta_2);
-  visitor.option("adam_weight_decay", options.adam_weight_decay);
+  list_or_off(visitor, "adam_weight_decay", options.adam_weight_decay);
   visitor.option("epsilon", options.epsilon);
   visitor.passed_over("exclude_layers");  // a list of strings: config() and from_config() handle it
   visitor.option("exclude_embeddings", options.exclude_embeddings);
@@ -141,11 +141,11 @@ Muon::Muon(const MuonOptions& options, const OptimizerOptions& common)
                 with_muon_decay(common, options.weight_decay)) {}
 
 Muon Muon::from_config(const OptimizerConfig& config) {
-  // Keras' files have all options; null, which is not read, turns these off.
-  MuonOptions options = rule_options<MuonOptions>(config, list, {.adam_weight_decay = 0, .rms_rate = {}});
+  MuonOptions options = rule_options<MuonOptions>(config, list);
   OptimizerOptions common = config.common;
   options.weight_decay = std::exchange(common.weight_decay, 0);
-  const nlohmann::ordered_json layers = config.rule.options->value("exclude_layers", nlohmann::ordered_json::array());
+  nlohmann::ordered_json layers = config.rule.options->value("exclude_layers", nlohmann::ordered_json());
+  if (layers.is_null()) layers = nlohmann::ordered_json::array();
   const auto is_string = [](const auto& layer) { return layer.is_string(); };
   require<InputError>(layers.is_array() && std::ranges::all_of(layers, is_string),
                       "the optimizer Muon: exclude_layers cannot be {}; it must be a list of strings", layers.dump());

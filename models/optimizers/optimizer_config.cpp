@@ -20,14 +20,14 @@ const Makers<Optimizer, const OptimizerConfig>& makers() {
 
 /// Lists the options that all of Keras' optimizers have.
 void list(OptionVisitor& visitor, OptimizerOptions& options) {
-  visitor.option("weight_decay", options.weight_decay);
-  visitor.option("clipnorm", options.clipnorm);
-  visitor.option("global_clipnorm", options.global_clipnorm);
-  visitor.option("clipvalue", options.clipvalue);
+  list_or_off(visitor, "weight_decay", options.weight_decay);
+  list_or_off(visitor, "clipnorm", options.clipnorm);
+  list_or_off(visitor, "global_clipnorm", options.global_clipnorm);
+  list_or_off(visitor, "clipvalue", options.clipvalue);
   visitor.option("use_ema", options.use_ema);
   visitor.option("ema_momentum", options.ema_momentum);
-  visitor.option("ema_overwrite_frequency", options.ema_overwrite_frequency);
-  visitor.option("gradient_accumulation_steps", options.gradient_accumulation_steps);
+  list_or_off(visitor, "ema_overwrite_frequency", options.ema_overwrite_frequency);
+  list_or_off(visitor, "gradient_accumulation_steps", options.gradient_accumulation_steps, 1);
 }
 
 Json common_options(const OptimizerOptions& common) { return *config_of("", list, common).options; }
@@ -50,6 +50,7 @@ LearningRate take_learning_rate(Json& options, LearningRate rate) {
     if (options.contains(key)) rate = learning_rate_from_json(options[key]);
     options.erase(key);
   }
+  if (options.contains("decay") && options["decay"].is_null()) options.erase("decay");
   const double decay = options.value("decay", 0.0);
   options.erase("decay");
   if (decay == 0) return rate;
@@ -83,20 +84,22 @@ Json optimizer_json(const Optimizer& optimizer, ConfigForm form) {
   return json;
 }
 
-Optimizer optimizer_from_json(Json json) {
+Optimizer optimizer_from_json(const Json& json) {
   OptimizerConfig config;
-  const bool has_options = json.is_object() && json.contains("config") && json["config"].is_object();
-  if (has_options) config.learning_rate = take_learning_rate(json["config"], config.learning_rate);
   const ObjectConfig read = object_from_json("optimizer", json).object;
   const std::string name = known_name(read.class_name);
-  if (!has_options && name == "SGD") config.learning_rate = SgdOptions{}.learning_rate;
-  if (name == "AdamW") config.common.weight_decay = AdamWOptions{}.weight_decay;
-  OptionVisitor visitor("the optimizer " + name, *read.options);
-  list(visitor, config.common);
   Json own = *read.options;
+  config.learning_rate = take_learning_rate(own, name == "SGD" ? SgdOptions{}.learning_rate : config.learning_rate);
+  if (name == "AdamW") config.common.weight_decay = AdamWOptions{}.weight_decay;
+  if (name == "Muon") config.common.weight_decay = MuonOptions{}.weight_decay;
+  require<InputError>(name != "AdamW" || !own.contains("weight_decay") || !own["weight_decay"].is_null(),
+                      "the optimizer AdamW: weight_decay cannot be null; it must be a number");
+  OptionVisitor visitor("the optimizer " + name, own);
+  list(visitor, config.common);
   const Json common = common_options(config.common);
   for (const auto& [key, value] : common.items()) own.erase(key);
   for (const char* key : {"is_legacy_optimizer", "jit_compile"}) own.erase(key);
+  if (own.contains("epsilon") && own["epsilon"].is_null()) own.erase("epsilon");  // the default, in Keras 2
   config.rule = {name, ObjectConfig::copy_of(own)};
   try {
     return optimizer_from_config(config);

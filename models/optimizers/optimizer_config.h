@@ -31,6 +31,14 @@ struct OptimizerConfig {
 /// A new optimizer with these options. Throws InvalidArgument for values out of their range.
 Optimizer optimizer_from_config(const OptimizerConfig& config);
 
+/// Lists an option that null turns off: reads null as `off`.
+template <class Number>
+void list_or_off(OptionVisitor& visitor, const char* key, Number& value, Number off = 0) {
+  std::optional<Number> given = value;
+  visitor.option(key, given);
+  value = given.value_or(off);
+}
+
 /// Reads the options of a rule; those that the configuration lacks keep their values in `options`.
 template <class Options>
 Options rule_options(const OptimizerConfig& config, void (*list)(OptionVisitor&, Options&), Options options = {}) {
@@ -44,7 +52,7 @@ Options rule_options(const OptimizerConfig& config, void (*list)(OptionVisitor&,
 /// Keras' object of an optimizer; also reads Keras 2's objects and names. A custom schedule is written as the current
 /// rate.
 nlohmann::ordered_json optimizer_json(const Optimizer& optimizer, ConfigForm form);
-Optimizer optimizer_from_json(nlohmann::ordered_json json);
+Optimizer optimizer_from_json(const nlohmann::ordered_json& json);
 ///@}
 
 /// The configuration of Keras' schedule; empty for a number and for a custom schedule.

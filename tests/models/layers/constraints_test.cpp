@@ -82,7 +82,8 @@ TEST(Constraints, AreFoundByKerasNames) {
             constraint_config(MaxNorm(4, {0, 1})));
   EXPECT_EQ(config(R"({"class_name": "NonNeg", "config": {}})"), constraint_config(NonNeg()));
   for (const char* unknown : {R"("RadialConstraint")", "3", R"({"class_name": "MaxNorm", "config": {"max_value": -1}})",
-                              R"({"class_name": "UnitNorm", "config": {"axis": "all"}})"})
+                              R"({"class_name": "UnitNorm", "config": {"axis": "all"}})",
+                              R"({"class_name": "UnitNorm", "config": {"axis": null}})"})
     EXPECT_EQ(config(unknown), "none") << unknown;
 }
 

@@ -367,6 +367,20 @@ TEST(LayerConfig, ReadsKeras2) {
   EXPECT_EQ(config_of(layer_of("BatchNormalization", {{"name", "x"}, {"axis", {3}}}))["axis"], -1);
 }
 
+TEST(LayerConfig, GivesRegularizersTheirClassesDefaults) {
+  const auto regularizer = [](const Json& value) {
+    return config_of(
+        layer_of("Dense", {{"name", "x"}, {"units", 2}, {"kernel_regularizer", value}}))["kernel_regularizer"];
+  };
+  for (const auto& [class_name, key] : {std::pair("L1", "l1"), std::pair("L2", "l2")})
+    for (const Json& config : {Json::object(), Json{{key, nullptr}}}) {
+      EXPECT_EQ(regularizer(class_name)["config"], (Json{{key, 0.01}}));
+      EXPECT_EQ(regularizer({{"class_name", class_name}, {"config", config}})["config"], (Json{{key, 0.01}}));
+    }
+  EXPECT_TRUE(regularizer("l1_l2").is_null());
+  EXPECT_TRUE(regularizer({{"class_name", "L1L2"}, {"config", {{"l1", nullptr}}}}).is_null());
+}
+
 TEST(LayerConfig, MakesTheBackwardLayerThatAFileLacks) {
   const Json gru = config_of(GRU({.units = 2, .name = "gru"}));
   const Layer layer =

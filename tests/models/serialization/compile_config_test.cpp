@@ -5,9 +5,8 @@
 
 #include <lockstep/models/losses/keras_losses.h>
 #include <lockstep/models/metrics/keras_metrics.h>
-#include <lockstep/models/optimizers/adam.h>
+#include <lockstep/models/optimizers/keras_optimizers.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
-#include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/serialization/compile_config.h>
 
 namespace lockstep {
@@ -267,10 +266,47 @@ TEST(CompileConfig, ReadsWhatMuonTurnsOff) {
   EXPECT_EQ((*off.rule.options)["adam_weight_decay"], 0);
   EXPECT_EQ(off.common.weight_decay, 0.5);
   EXPECT_EQ((*config_of(R"({"rms_rate": 0.25})").rule.options)["rms_rate"], 0.25);
+  EXPECT_EQ(config_of(R"({"weight_decay": null, "exclude_layers": null})").common.weight_decay, 0);
   EXPECT_ERROR(InputError, "the optimizer Muon: exclude_layers cannot be [1]; it must be a list of strings",
                config_of(R"({"exclude_layers": [1]})"));
   EXPECT_ERROR(InputError, "exclude_layers of Muon has \"(\", which is not a regular expression",
                config_of(R"({"exclude_layers": ["("]})"));
+}
+
+// By name and from a config without options, an optimizer has the defaults of its class, which are Keras'.
+TEST(CompileConfig, GivesOptimizersTheirClassesDefaults) {
+  const std::vector<Optimizer> all{SGD(),  Adam(),  AdamW(), RMSprop(), Adagrad(),  Lamb(),
+                                   Lion(), Nadam(), Muon(),  Adamax(),  Adadelta(), Ftrl()};
+  for (const Optimizer& optimizer : all) {
+    const std::string name = optimizer.config().rule.class_name;
+    EXPECT_EQ(optimizer_from_json(name).get_config(), optimizer.get_config());
+    const Json empty{{"class_name", name}, {"config", Json::object()}};
+    EXPECT_EQ(optimizer_from_json(empty).get_config(), optimizer.get_config());
+    const Json off{{"class_name", name}, {"config", {{"clipnorm", nullptr}, {"gradient_accumulation_steps", nullptr}}}};
+    EXPECT_EQ(optimizer_from_json(off).get_config(), optimizer.get_config());
+  }
+  const auto muon = Json::parse(optimizer_from_json("muon").get_config());
+  EXPECT_EQ(muon["weight_decay"], 0.004);
+  EXPECT_EQ(muon["adam_weight_decay"], 0.004);
+  EXPECT_EQ(muon["rms_rate"], 0.2);
+}
+
+TEST(CompileConfig, ReadsNullAsKerasNone) {
+  const auto metric = [](const char* text) { return read(keras_2(sgd, R"("mse")", text)).outputs.at(0).metrics.at(0); };
+  EXPECT_EQ(metric(R"([{"class_name": "Recall", "config": {"thresholds": null, "top_k": null, "class_id": null}}])")
+                .get_config(),
+            Recall().get_config());
+  EXPECT_EQ(metric(R"([{"class_name": "AUC", "config": {"thresholds": null, "num_labels": null}}])").get_config(),
+            AUC().get_config());
+  EXPECT_EQ(
+      metric(R"([{"class_name": "SparseCategoricalCrossentropy", "config": {"ignore_class": null}}])").get_config(),
+      MeanMetricWrapper(SparseCategoricalCrossentropy()).get_config());
+  EXPECT_ERROR(InputError, "the loss MeanSquaredError: reduction cannot be null; it must be \"sum_over_batch_size\"",
+               read(keras_2(sgd, R"({"class_name": "MeanSquaredError", "config": {"reduction": null}})")));
+  EXPECT_ERROR(InputError, "the optimizer AdamW: weight_decay cannot be null; it must be a number",
+               read(keras_2(R"({"class_name": "AdamW", "config": {"weight_decay": null}})", R"("mse")")));
+  EXPECT_ERROR(InputError, "the optimizer SGD: momentum cannot be null; it must be a number",
+               read(keras_2(R"({"class_name": "SGD", "config": {"momentum": null}})", R"("mse")")));
 }
 
 TEST(CompileConfig, SaysWhatIsWrong) {
