@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numeric>
 
+#include <nlohmann/json.hpp>
+
 #include <lockstep/models/losses/regression.h>
 
 namespace lockstep {
@@ -42,10 +44,15 @@ struct Targets {
 constexpr std::size_t numbers_of_output = 4;
 
 /// The number of targets, then the Targets of each output.
-Metric::Sums sums_of_outputs(const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights) {
+Metric::Sums sums_of_outputs(const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights,
+                             R2Aggregation aggregation) {
   require(y_pred.rank() == 2 && y_true.defined() && y_true.rank() >= 1 && y_true.dim(0) == y_pred.dim(0) &&
               y_true.elements() == y_pred.elements(),
           "R2Score takes targets and predictions (n, outputs), got {} and {}", y_true, y_pred);
+  require(aggregation != R2Aggregation::none || y_pred.dim(1) == 1,
+          "R2Score of {} outputs has one value only with a class_aggregation: uniform_average or "
+          "variance_weighted_average",
+          y_pred.dim(1));
   const std::vector<double> truths = y_true.to_vector<double>();
   const std::vector<double> predictions = y_pred.to_vector<double>();
   const auto outputs = static_cast<std::size_t>(y_pred.dim(1));
@@ -83,17 +90,27 @@ void list_axis(OptionVisitor& visitor, int& axis) { visitor.option("axis", axis)
 
 void list(OptionVisitor& visitor, R2ScoreOptions& options) {
   using enum R2Aggregation;
-  visitor.choice("class_aggregation", options.class_aggregation,
-                 {{"uniform_average", uniform_average}, {"variance_weighted_average", variance_weighted_average}});
+  R2Aggregation& aggregation = options.class_aggregation;
+  if (const auto found = visitor.values().find("class_aggregation");
+      found != visitor.values().end() && found->is_null())
+    aggregation = none;
+  if (aggregation == none)
+    visitor.fixed_null("class_aggregation");
+  else
+    visitor.choice("class_aggregation", aggregation,
+                   {{"uniform_average", uniform_average}, {"variance_weighted_average", variance_weighted_average}});
   visitor.option("num_regressors", options.num_regressors);
 }
 
 Metric::Rule rule(const R2ScoreOptions& options) {
   require(options.num_regressors >= 0, "R2Score needs num_regressors of at least 0, got {}", options.num_regressors);
-  return {.update = sums_of_outputs,
-          .result = [options](const Metric::Sums& sums) { return r2_score(sums, options); },
-          .direction = Direction::up,
-          .config = config_of("R2Score", list, options)};
+  return {
+      .update = [aggregation = options.class_aggregation](
+                    const Tensor& y_true, const Tensor& y_pred,
+                    std::span<const double> weights) { return sums_of_outputs(y_true, y_pred, weights, aggregation); },
+      .result = [options](const Metric::Sums& sums) { return r2_score(sums, options); },
+      .direction = Direction::up,
+      .config = config_of("R2Score", list, options)};
 }
 
 }  // namespace

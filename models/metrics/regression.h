@@ -19,10 +19,9 @@ struct CosineSimilarityMetric : MeanMetricWrapper {
   static CosineSimilarityMetric from_config(OptionVisitor& visitor);
 };
 
-/// How R2Score joins the scores of several outputs: by their mean, or by their mean weighted by the targets' variances.
-/// Keras' third way, None, gives a value for each output, while a metric here has one; it is read from files as
-/// uniform_average.
-enum class R2Aggregation { uniform_average, variance_weighted_average };
+/// How R2Score joins the scores of several outputs. none: for predictions (n, 1) only, since a metric has one value.
+/// uniform_average: their mean. variance_weighted_average: their mean weighted by the targets' variances.
+enum class R2Aggregation { none, uniform_average, variance_weighted_average };
 
 /// R2Score's options, by Keras' names.
 struct R2ScoreOptions {
@@ -33,7 +32,8 @@ struct R2ScoreOptions {
 };
 
 /// The coefficient of determination of each output of y and p (n, outputs): 1 - sum (y - p)^2 / sum (y - mean of y)^2.
-/// Where the divisor is 0, as for equal targets, it is 0, or NaN if the dividend is 0, too.
+/// Where the divisor is 0, as for equal targets, it is 0, or NaN if the dividend is 0, too. NaN for no rows, as in
+/// Keras.
 struct R2Score : Metric {
   /// Named "r2_score". Throws InvalidArgument for num_regressors below 0.
   explicit R2Score(const R2ScoreOptions& options = {});

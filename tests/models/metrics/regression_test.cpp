@@ -10,7 +10,6 @@
 namespace lockstep {
 namespace {
 
-using enum R2Aggregation;
 using test::floats;
 using test::value;
 
@@ -35,7 +34,7 @@ TEST(R2Score, JoinsTheScoresOfOutputs) {
   const double first = 1 - 5.0 / 16;
   const double second = 1 - 1.0 / 4;
   EXPECT_NEAR(value(R2Score(), truths, predictions), (first + second) / 2, 1e-12);
-  EXPECT_NEAR(value(R2Score({.class_aggregation = variance_weighted_average}), truths, predictions),
+  EXPECT_NEAR(value(R2Score({.class_aggregation = R2Aggregation::variance_weighted_average}), truths, predictions),
               (16 * first + 4 * second) / 20, 1e-12);
 }
 
@@ -57,6 +56,25 @@ TEST(R2Score, OfEqualTargetsIsZeroOrNaN) {
   const Tensor two = Tensor::full({3, 1}, 2);
   EXPECT_EQ(value(R2Score(), two, floats({1, 2, 3}, {3, 1})), 0);
   EXPECT_TRUE(std::isnan(value(R2Score(), two, two)));
+}
+
+// As in Keras, whose mean of no targets is 0 / 0.
+TEST(R2Score, OfNoRowsIsNaN) {
+  for (const R2Aggregation aggregation : {R2Aggregation::uniform_average, R2Aggregation::variance_weighted_average}) {
+    const R2Score metric({.class_aggregation = aggregation, .num_regressors = 1});
+    EXPECT_TRUE(std::isnan(value(metric, Tensor::zeros({0, 2}), Tensor::zeros({0, 2}))));
+  }
+}
+
+TEST(R2Score, WithoutAggregationIsThatOfOneOutput) {
+  const R2Score metric({.class_aggregation = R2Aggregation::none});
+  const Tensor y = floats({1, 4, 3}, {3, 1});
+  const Tensor p = floats({2, 4, 4}, {3, 1});
+  EXPECT_EQ(value(metric, y, p), value(R2Score(), y, p));
+  EXPECT_ERROR(InvalidArgument,
+               "R2Score of 2 outputs has one value only with a class_aggregation: uniform_average or "
+               "variance_weighted_average",
+               metric.update(truths, predictions));
 }
 
 TEST(RegressionMetrics, OfNothingAreZero) {

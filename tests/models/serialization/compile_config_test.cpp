@@ -81,7 +81,8 @@ TEST_P(CompileConfigs, StayTheSame) {
                               OneHotMeanIoU({.num_classes = 3, .ignore_class = 1}),
                               RootMeanSquaredError(),
                               CosineSimilarityMetric(1),
-                              R2Score({.class_aggregation = R2Aggregation::variance_weighted_average})};
+                              R2Score({.class_aggregation = R2Aggregation::variance_weighted_average}),
+                              R2Score({.class_aggregation = R2Aggregation::none})};
   for (const Loss& loss : losses)
     if (const MeanMetricWrapper metric(loss); metric.config()) metrics.push_back(metric);
   for (const Loss& loss : losses) {
@@ -293,6 +294,8 @@ TEST(CompileConfig, GivesOptimizersTheirClassesDefaults) {
 
 TEST(CompileConfig, ReadsNullAsKerasNone) {
   const auto metric = [](const char* text) { return read(keras_2(sgd, R"("mse")", text)).outputs.at(0).metrics.at(0); };
+  EXPECT_EQ(metric(R"([{"class_name": "R2Score", "config": {"class_aggregation": null}}])").get_config(),
+            R2Score({.class_aggregation = R2Aggregation::none}).get_config());
   EXPECT_EQ(metric(R"([{"class_name": "Recall", "config": {"thresholds": null, "top_k": null, "class_id": null}}])")
                 .get_config(),
             Recall().get_config());
