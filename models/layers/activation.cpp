@@ -149,8 +149,12 @@ class PReLUImpl final : public LayerImpl {
  private:
   Shape shape_of_alpha(const Shape& input) const {
     Shape shape = input;
-    if (options_.shared_axes.empty()) return shape;
-    for (const int axis : axes_of(class_name(), options_.shared_axes, input)) shape[axis - 1] = 1;
+    for (const int axis : options_.shared_axes) {
+      const int own = axis >= 1 ? axis - 1 : input.rank() + axis - 1;
+      require(0 <= own && own < input.rank(), "PReLU needs axes behind the batch axis, got ({}) for {}",
+              fmt::join(options_.shared_axes, ", "), input);
+      shape[own] = 1;
+    }
     return shape;
   }
 

@@ -61,7 +61,9 @@ struct PReLUOptions {
   SeededInitializer alpha_initializer = zeros;
   Regularizer alpha_regularizer{};
   Constraint alpha_constraint{};
-  std::vector<int> shared_axes{};  ///< axes, the batch axis being 0, along which all elements have one alpha
+  /// Axes along which all elements have one alpha; the batch axis is 0. As in Keras, number i <= 0 is axis i - 1,
+  /// counted from the end: 0 the last axis, -1 the last but one.
+  std::vector<int> shared_axes{};
   std::string name{};
   ///@}
 };

@@ -90,13 +90,26 @@ TEST(PReLU, HasASlopeForEachElement) {
 }
 
 TEST(PReLU, SharesSlopesAlongAxes) {
-  const PReLU layer = built(PReLU({.alpha_initializer = constant(0.5), .shared_axes = {1, -2}}), {{4, 5, 3}});
+  const PReLU layer = built(PReLU({.alpha_initializer = constant(0.5), .shared_axes = {1, 2}}), {{4, 5, 3}});
   EXPECT_THAT(weights_of(layer), testing::ElementsAre("layer/alpha (1, 1, 3)"));
   EXPECT_EQ(shape_after(layer, {{7, 6, 3}}), (Shape{7, 6, 3})) << "the sizes of shared axes may change";
   const Tensor x = random_tensor({2, 4, 5, 3}, 1);
   expect_same_bits(call(layer, {x}), relu(x) - relu(-x) * 0.5);
-  EXPECT_ERROR(InvalidArgument, "PReLU needs different axes behind the batch axis, got (1, 3) for (4, 5)",
+  EXPECT_ERROR(InvalidArgument, "PReLU needs axes behind the batch axis, got (1, 3) for (4, 5)",
                shape_after(PReLU({.shared_axes = {1, 3}}), {{4, 5}}));
+  EXPECT_ERROR(InvalidArgument, "PReLU needs axes behind the batch axis, got (-2) for (4, 5)",
+               shape_after(PReLU({.shared_axes = {-2}}), {{4, 5}}));
+}
+
+// Keras takes number i of the axes as element i - 1 of the shape without the batch axis.
+TEST(PReLU, CountsNegativeAxesAsKeras) {
+  const auto alpha = [](const std::vector<int>& axes) {
+    return weights_of(built(PReLU({.shared_axes = axes}), {{4, 5, 3}})).at(0);
+  };
+  EXPECT_EQ(alpha({0}), "layer/alpha (4, 5, 1)");
+  EXPECT_EQ(alpha({-1}), "layer/alpha (4, 1, 3)");
+  EXPECT_EQ(alpha({-2}), "layer/alpha (1, 5, 3)");
+  EXPECT_EQ(alpha({3, 0, 1}), "layer/alpha (1, 5, 1)");
 }
 
 TEST(Softmax, IsOverAnyAxes) {
