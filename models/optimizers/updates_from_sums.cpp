@@ -67,7 +67,7 @@ void Optimizer::State::update_along_directions(const ReplicaContext& context, co
         launch(kernels::Update{own, {views.gradients, views.parameters, views.state.first(rule_slots), views.count}});
       });
 
-  OptimizerStep step = SgdStep{};
+  OptimizerStep step = SgdStep{.learning_rate = 1};  // the rate is in the scale, which differs between variables
   add_common(step, group, done);
   const auto directions = group.reducer->squared_norms(context, GradientReducer::ArenaBuffer::gradients);
   const auto parameters = group.reducer->squared_norms(context, GradientReducer::ArenaBuffer::parameters);
@@ -76,7 +76,7 @@ void Optimizer::State::update_along_directions(const ReplicaContext& context, co
         const double norm = std::sqrt(parameters[variable]) * (1 - static_cast<double>(step.decay));
         const double ratio = norm > 0 && directions[variable] > 0 ? norm / std::sqrt(directions[variable]) : 1;
         OptimizerStep own = step;
-        own.rule = rule_of(SgdStep{.learning_rate = static_cast<float>(learning_rate_.at(done) * ratio)});
+        own.gradient_scale = static_cast<float>(learning_rate_.at(done) * ratio);
         const auto average = views.state.subspan(rule_slots);
         launch(kernels::Update{own, {views.gradients, views.parameters, average, views.count}});
       });
