@@ -15,9 +15,10 @@ namespace lockstep {
 namespace {
 
 /// A copy of the values behind `from`, maybe another device's, after the step's scaling and clipping of gradients. The
-/// kernel waits for this replica's last step; a copy() from another device would not.
+/// kernel waits for this replica's last step; a copy() from another device would not. It reads what it writes, so the
+/// result starts as zeros.
 Tensor copied(const OptimizerStep& step, const float* from, const Shape& shape) {
-  const Tensor result = Tensor::empty(shape);
+  const Tensor result = Tensor::zeros(shape);
   float* const to = result.data<float>();
   launch(kernels::Update{step, {std::span(&from, 1), std::span(&to, 1), {}, shape.elements()}});
   return result;
@@ -51,15 +52,18 @@ void compute_step(const Optimizer::Rule& rule, const StepOptions& options, Varia
   step.gradient = copied(scaling, views.gradients[0], shape);
   step.value = copied(assign, views.parameters[views.parameters.size() == 1 ? 0 : replica], shape);
   if (options.decay != 0) step.value = step.value - step.value * static_cast<double>(options.decay);
-  for (const float* const slot : views.state.first(slots)) step.slots.push_back(copied(assign, slot, shape));
+  for (std::size_t i = 0; i < slots; ++i)
+    step.slots.push_back(step.keeps[i] ? copied(assign, views.state[i], shape) : Tensor());
 
   rule.compute(step);
   require(step.slots.size() == slots, "the optimizer's rule must compute {} slots of '{}', it computed {}", slots,
           step.variable.name(), step.slots.size());
   const Tensor value = checked("the new value", step.variable, step.value);
-  for (Tensor& slot : step.slots) slot = checked("a slot", step.variable, slot);
+  for (std::size_t i = 0; i < slots; ++i)
+    if (step.keeps[i]) step.slots[i] = checked("a slot", step.variable, step.slots[i]);
 
-  for (std::size_t i = 0; i < slots; ++i) assign_all(assign, step.slots[i], views.state.subspan(i, 1), {});
+  for (std::size_t i = 0; i < slots; ++i)
+    if (step.keeps[i]) assign_all(assign, step.slots[i], views.state.subspan(i, 1), {});
   OptimizerStep last = assign;
   last.average = options.average;
   last.average_momentum = options.average_momentum;

@@ -77,7 +77,7 @@ class OrthogonalMomentum final : public Optimizer::Rule {
 
   bool computes_variables() const override { return true; }
   void compute(VariableStep& step) const override {
-    if (is_for_adam(step.variable)) return adam_step(step);
+    if (step.keeps[1]) return adam_step(step);  // the velocity
     const Tensor& g = step.gradient;
     Tensor& m = step.slots[0];
     m = m + (g + m * (options_.momentum - 1));

@@ -13,12 +13,15 @@ namespace lockstep {
 /// The step of one variable, for Optimizer::Rule::compute. Tensors are dense f32 of the variable's shape, on the
 /// current device, and share no memory with the variable or the optimizer's state.
 struct VariableStep {
-  const Variable& variable;     ///< for its name; `value` is its value
-  double learning_rate;         ///< of this step
-  std::int64_t t;               ///< the number of the update, from 1
-  Tensor gradient{};            ///< of the global batch, scaled and clipped
-  Tensor value{};               ///< the parameters after weight decay; `compute` replaces them by the new ones
-  std::vector<Tensor> slots{};  ///< the variable's slots, in the order of Rule::slots; `compute` replaces them, too
+  const Variable& variable;        ///< for its name; `value` is its value
+  const std::vector<bool>& keeps;  ///< Rule::keeps of each slot of the variable
+  double learning_rate;            ///< of this step
+  std::int64_t t;                  ///< the number of the update, from 1
+  Tensor gradient{};               ///< of the global batch, scaled and clipped
+  Tensor value{};                  ///< the parameters after weight decay; `compute` replaces them by the new ones
+  /// The variable's slots, in the order of Rule::slots; `compute` replaces them, too. A slot that is not kept for the
+  /// variable is an undefined tensor before and after.
+  std::vector<Tensor> slots{};
 };
 
 /// The part of an optimizer that differs between SGD, Adam and the others. A rule updates elements (`step`), in one
@@ -37,7 +40,9 @@ class Optimizer::Rule {
   };
   /// The rule's slots, in the order of UpdateViews::state.
   virtual std::vector<Slot> slots() const = 0;
-  /// Whether Keras keeps this slot for the variable. If not, it is 0 and not in files.
+  /// Whether Keras keeps this slot for the variable. If not, it stays at its start and is not in files. Only a rule
+  /// that computes variables may return false. Depends on nothing but the slot and the variable's name and shape;
+  /// called once for each when the optimizer is built, and by files.
   virtual bool keeps(const Slot& /*slot*/, const Variable& /*variable*/) const { return true; }
   /// The weight decay of a variable that is not excluded from it; `common` is that of OptimizerOptions.
   virtual double weight_decay(const Variable& /*variable*/, double common) const { return common; }
@@ -56,7 +61,9 @@ class Optimizer::Rule {
   virtual bool scales_by_norms() const { return false; }
 
   /// Whether the rule has `compute` instead of `step`. Each variable is then updated by one replica, which writes all
-  /// copies; by every replica if these cannot access each other's memory. All gradients are exchanged as dense tensors.
+  /// copies; by every replica if these cannot access each other's memory, as those of several workers. Copies then stay
+  /// equal only if the ops of `compute` give the same bits on all of them: on processors, and GPUs, of one model. All
+  /// gradients are exchanged as dense tensors.
   virtual bool computes_variables() const { return false; }
   /// Computes a variable's new value and slots with ops. Throwing, and results of another shape or dtype, end the step
   /// with an error.

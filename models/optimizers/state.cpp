@@ -167,10 +167,16 @@ void Optimizer::State::build(const ReplicaContext& context, const std::vector<Va
   std::vector<Variable> constrained;
   std::ranges::copy_if(variables, std::back_inserter(constrained),
                        [](const Variable& variable) { return variable.state().spec().constraint != nullptr; });
+  std::vector<std::vector<bool>> keeps;
+  const std::vector<Rule::Slot> own_slots = rule_->computes_variables() ? rule_->slots() : std::vector<Rule::Slot>{};
+  for (const Variable& variable : variables)
+    for (auto& of_variable = keeps.emplace_back(); const Rule::Slot& slot : own_slots)
+      of_variable.push_back(rule_->keeps(slot, variable));
   std::vector<std::int64_t> steps(static_cast<std::size_t>(context.num_local_replicas()), 0);
   // From here on only loading the restored state can fail. If it does, the state is as if nothing had been built.
   variables_ = std::move(own);
   constrained_ = std::move(constrained);
+  keeps_ = std::move(keeps);
   steps_ = std::move(steps);
   groups_ = std::move(groups);
   strategy_ = has_strategy() ? context.strategy().state() : nullptr;

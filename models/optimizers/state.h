@@ -109,7 +109,8 @@ class Optimizer::State {
   std::optional<OptimizerState> restored_;  ///< loaded before the first step, which takes it over
   // Set at the barrier of the first step.
   std::vector<Variable> variables_;
-  std::vector<Variable> constrained_;  ///< the variables that have a constraint
+  std::vector<Variable> constrained_;     ///< the variables that have a constraint
+  std::vector<std::vector<bool>> keeps_;  ///< Rule::keeps of each variable's slots, where the rule computes variables
   std::vector<Group> groups_;
   std::shared_ptr<StrategyState> strategy_;  ///< null outside every strategy
   std::vector<std::int64_t> steps_;          ///< one count per replica, so that each replica counts its own steps

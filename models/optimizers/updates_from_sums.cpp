@@ -93,6 +93,7 @@ void Optimizer::State::compute_variables(const ReplicaContext& context, const Gr
         StepOptions own = step;
         own.gradient_scale = scales[variable];
         VariableStep computed{.variable = variables_[group.members[variable]],
+                              .keeps = keeps_[group.members[variable]],
                               .learning_rate = learning_rate_.at(done),
                               .t = update_number(done)};
         compute_step(*rule_, own, computed, context.local_replica(), views);

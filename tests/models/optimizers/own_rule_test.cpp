@@ -1,3 +1,4 @@
+#include <atomic>
 #include <functional>
 
 #include <models/optimizers/keras_rules.h>
@@ -130,6 +131,45 @@ INSTANTIATE_TEST_SUITE_P(
     By, OwnRule,
     testing::Values([]() -> std::unique_ptr<const Optimizer::Rule> { return std::make_unique<ElementBall>(); },
                     []() -> std::unique_ptr<const Optimizer::Rule> { return std::make_unique<VariableBall>(); }));
+
+/// Keeps the slot "a" for "kernel" alone.
+class SelectiveRule final : public BallRule {
+ public:
+  explicit SelectiveRule(std::atomic<int>& asked) : asked_(asked) {}
+  bool keeps(const Slot& slot, const Variable& variable) const override {
+    ++asked_;
+    return slot.name == "m" || variable.name() == "kernel";
+  }
+  bool computes_variables() const override { return true; }
+  void compute(VariableStep& step) const override {
+    EXPECT_EQ(step.keeps, (std::vector<bool>{true, step.variable.name() == "kernel"}));
+    EXPECT_EQ(step.slots[1].defined(), step.keeps[1]);
+    for (Tensor& slot : step.slots)
+      if (slot.defined()) slot = slot + step.gradient;
+    step.value = step.value - step.gradient;
+  }
+
+ private:
+  std::atomic<int>& asked_;
+};
+
+TEST(OwnRules, HaveNoSlotsThatTheyDoNotKeep) {
+  std::atomic<int> asked = 0;
+  const MirroredStrategy strategy = test::mirrored(2);
+  const std::vector<Variable> variables = strategy.scope([] {
+    return std::vector{test::variable_of("kernel", Tensor::zeros({2})), test::variable_of("bias", Tensor::zeros({3}))};
+  });
+  const Own optimizer(std::make_unique<SelectiveRule>(asked));
+  for (int step = 0; step < 3; ++step)
+    strategy.run([&] {
+      optimizer.apply_gradients(std::vector{Tensor::full({2}, 0.5), Tensor::full({3}, 0.5)}, variables);
+    });
+  EXPECT_EQ(asked, 4) << "once for each slot of each variable";
+  const OptimizerState state = optimizer.state();
+  EXPECT_EQ(state.slots.at(0).values.at(1).to_vector<float>(), (std::vector<float>{3, 3, 3}));
+  EXPECT_EQ(state.slots.at(1).values.at(0).to_vector<float>(), (std::vector<float>{3, 3}));
+  EXPECT_EQ(state.slots.at(1).values.at(1).to_vector<float>(), (std::vector<float>{0, 0, 0}));
+}
 
 void apply(const std::function<void(VariableStep&)>& compute) {
   const Variable v = test::variable_of("v", Tensor::zeros({2}));
