@@ -10,8 +10,11 @@
 namespace lockstep {
 namespace {
 
-/// start + i * step / divisor, of which the last is exact if `count` is divisor + 1.
-Tensor range(std::int64_t count, double start, double step, double divisor, DType dtype) {
+/// start + i * step / divisor, of which the last is exact if `count` is divisor + 1. Integers are rounded towards 0.
+Tensor range(const char* op, std::int64_t count, double start, double step, double divisor, DType dtype) {
+  for (const double number : {start, start + static_cast<double>(count - 1) * step / divisor})
+    require(count == 0 || holds(dtype, std::trunc(number)),
+            "{} with {} takes a dtype that holds it, such as f32, got {}", op, number, name(dtype));
   const Tensor y = Tensor::empty({count}, dtype);
   launch(kernels::Range{start, step, y, divisor});
   return y;
@@ -24,7 +27,7 @@ Tensor arange(double start, double stop, double step, DType dtype) try {
           "arange takes finite numbers and a step that is not 0, got {}, {} and a step of {}", start, stop, step);
   const double count = std::max(0.0, std::ceil((stop - start) / step));
   require(count < 0x1p62, "arange from {} to {} by {} has too many numbers", start, stop, step);
-  return range(static_cast<std::int64_t>(count), start, step, 1, dtype);
+  return range("arange", static_cast<std::int64_t>(count), start, step, 1, dtype);
 } catch (Error& error) {
   rethrow_from("arange", error);
 }
@@ -33,7 +36,7 @@ Tensor linspace(double start, double stop, std::int64_t count, bool endpoint, DT
   require(count >= 0 && std::isfinite(start) && std::isfinite(stop),
           "linspace takes finite numbers and a count of at least 0, got {}, {} and a count of {}", start, stop, count);
   const auto steps = static_cast<double>(std::max<std::int64_t>(1, endpoint ? count - 1 : count));
-  return range(count, start, stop - start, steps, dtype);
+  return range("linspace", count, start, stop - start, steps, dtype);
 } catch (Error& error) {
   rethrow_from("linspace", error);
 }

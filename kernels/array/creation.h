@@ -10,12 +10,13 @@ namespace lockstep {
 
 ///@{
 /// The numbers start (or 0), start + step, ... before `stop`, on the calling thread's device. Throws InvalidArgument
-/// for a step of 0 and for numbers that are not finite.
+/// for a step of 0, for numbers that are not finite and for those that the dtype does not hold.
 Tensor arange(double start, double stop, double step = 1, DType dtype = DType::f32);
 inline Tensor arange(double stop, DType dtype = DType::f32) { return arange(0, stop, 1, dtype); }
 ///@}
 /// `count` numbers from `start` to `stop` at equal distances, on the calling thread's device; the last one is `stop` if
-/// `endpoint`. Throws InvalidArgument for a negative count and for numbers that are not finite.
+/// `endpoint`. Throws InvalidArgument for a negative count, for numbers that are not finite and for those that the
+/// dtype does not hold.
 Tensor linspace(double start, double stop, std::int64_t count = 50, bool endpoint = true, DType dtype = DType::f32);
 ///@{
 /// A tensor of x's shape, dtype and device whose elements are all `value`, 0 or 1. Throw InvalidArgument for an

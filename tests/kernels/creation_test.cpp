@@ -29,6 +29,18 @@ TEST(Arange, NamesNumbersThatGiveNoRange) {
   EXPECT_ERROR(InvalidArgument, "arange from 0 to 1e+300 by 1 has too many numbers", arange(1e300));
 }
 
+TEST(Arange, RefusesNumbersThatTheDtypeDoesNotHold) {
+  EXPECT_EQ(arange(256, DType::u8).to_vector<int>().back(), 255);
+  EXPECT_EQ(arange(3, -1, -1, DType::u8).to_vector<int>().back(), 0);
+  EXPECT_THAT(arange(-1, -1, 1, DType::u8).to_vector<int>(), IsEmpty());
+  EXPECT_ERROR(InvalidArgument, "arange with 256 takes a dtype that holds it, such as f32, got u8",
+               arange(257, DType::u8));
+  EXPECT_ERROR(InvalidArgument, "arange with -1 takes a dtype that holds it, such as f32, got u8",
+               arange(3, -2, -1, DType::u8));
+  EXPECT_ERROR(InvalidArgument, "linspace with 300 takes a dtype that holds it, such as f32, got u8",
+               linspace(0, 300, 4, true, DType::u8));
+}
+
 TEST(Linspace, HasEqualSteps) {
   EXPECT_THAT(linspace(-1, 1, 5).to_vector<float>(), ElementsAre(-1, -0.5, 0, 0.5, 1));
   EXPECT_THAT(linspace(0, 1, 4, false).to_vector<float>(), ElementsAre(0, 0.25, 0.5, 0.75));
