@@ -179,6 +179,11 @@ Tensor add(const Tensor& x, double b) {
   return is_integer(x.dtype()) ? add(x, number_like("add", x, b)) : affine("add", x, 1, b);
 }
 
+Tensor subtract(const Tensor& x, double b) {
+  require_number("subtract", x);
+  return is_integer(x.dtype()) ? subtract(x, number_like("subtract", x, b)) : affine("subtract", x, 1, -b);
+}
+
 Tensor subtract(double a, const Tensor& x) {
   require_number("subtract", x);
   return is_integer(x.dtype()) ? subtract(number_like("subtract", x, a), x) : affine("subtract", x, -1, a);

@@ -40,6 +40,7 @@ Tensor add_n(std::span<const Tensor> parts);
 /// x op number, or number op x, for every element x.
 Tensor add(const Tensor& a, double b);
 Tensor subtract(double a, const Tensor& b);
+Tensor subtract(const Tensor& a, double b);
 Tensor multiply(const Tensor& a, double b);
 Tensor divide(double a, const Tensor& b);
 Tensor divide(const Tensor& a, double b);
@@ -99,7 +100,7 @@ inline Tensor operator/(const Tensor& a, const Tensor& b) { return divide(a, b);
 inline Tensor operator-(const Tensor& x) { return negative(x); }
 inline Tensor operator+(const Tensor& a, double b) { return add(a, b); }
 inline Tensor operator+(double a, const Tensor& b) { return add(b, a); }
-inline Tensor operator-(const Tensor& a, double b) { return add(a, -b); }
+inline Tensor operator-(const Tensor& a, double b) { return subtract(a, b); }
 inline Tensor operator-(double a, const Tensor& b) { return subtract(a, b); }
 inline Tensor operator*(const Tensor& a, double b) { return multiply(a, b); }
 inline Tensor operator*(double a, const Tensor& b) { return multiply(b, a); }

@@ -188,5 +188,13 @@ TEST(AddN, RefusesNothingAndOtherShapes) {
               ::testing::HasSubstr("tensors of one shape and dtype, got f32 (3)"));
 }
 
+TEST(Subtract, TakesTheLowestI64) {
+  const Tensor x = Tensor::from<std::int64_t>({-1, 5}, {2});
+  EXPECT_THAT(
+      (x - (-0x1p63)).to_vector<std::int64_t>(),
+      ::testing::ElementsAre(std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min() + 5));
+  EXPECT_ERROR(InvalidArgument, "subtract with 0.5 takes a dtype that holds it", x - 0.5);
+}
+
 }  // namespace
 }  // namespace lockstep::test
