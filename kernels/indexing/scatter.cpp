@@ -75,15 +75,14 @@ void contribute_update_gradients(BackwardContext& c, const Rows& rows, const Sha
       c, 1, updates, [&](const Tensor& out) { gather_last(dy, rows, out); }, dy.dtype());
 }
 
-}  // namespace
-
-Tensor scatter(const Tensor& indices, const Tensor& operand, const Shape& shape) try {
-  const Rows rows = rows_of("scatter", shape, indices, operand);
+/// scatter, for `op`.
+Tensor added_rows(const char* op, const Tensor& indices, const Tensor& operand, const Shape& shape) {
+  const Rows rows = rows_of(op, shape, indices, operand);
   const Tensor values = to_current_device(operand);
   const Tensor y = Tensor::zeros(shape, values.dtype());
   launch(kernels::ScatterRows{make_dense(values).view(rows.chosen), rows.flat, Write::add, y.view(rows.whole)});
   if (recording({values})) {
-    record("scatter", {values}, y, [rows, from = values.shape()](BackwardContext& c) {
+    record(op, {values}, y, [rows, from = values.shape()](BackwardContext& c) {
       const Tensor& dy = c.gradient(0);
       contribute(
           c, 0, from,
@@ -94,6 +93,12 @@ Tensor scatter(const Tensor& indices, const Tensor& operand, const Shape& shape)
     });
   }
   return y;
+}
+
+}  // namespace
+
+Tensor scatter(const Tensor& indices, const Tensor& values, const Shape& shape) try {
+  return added_rows("scatter", indices, values, shape);
 } catch (Error& error) {
   rethrow_from("scatter", error);
 }
@@ -126,7 +131,7 @@ Tensor segment_sum(const Tensor& data, const Tensor& segment_ids, std::int64_t s
   require(segments >= 0, "segment_sum takes at least 0 segments, got {}", segments);
   Shape shape = data.shape();
   shape[0] = segments;
-  return scatter(ids.view({ids.elements(), 1}), data, shape);
+  return added_rows("segment_sum", ids.view({ids.elements(), 1}), data, shape);
 } catch (Error& error) {
   rethrow_from("segment_sum", error);
 }

@@ -88,6 +88,8 @@ TEST(Scatter, NamesWhatDoesNotFit) {
                segment_sum(x, numbers({0, 1}, {2}), 2));
   EXPECT_ERROR(InvalidArgument, "segment_sum takes at least 0 segments, got -1",
                segment_sum(x, numbers({0, 1, 0}, {3}), -1));
+  EXPECT_ERROR(InvalidArgument, "segment_sum takes f32, bf16, i32 or i64, got u8 (1)",
+               segment_sum(Tensor::zeros({1}, DType::u8), numbers({0}, {1}), 1));
   EXPECT_ERROR(InvalidArgument, "segment_sum takes rows (n, ...), got f32 ()",
                segment_sum(Tensor::scalar(1.0F), numbers({0}, {1}), 1));
 }
