@@ -85,22 +85,24 @@ void visit_reduce(ReduceOp op, Visit&& visit) {
   }
 }
 
-/// The largest value so far and the first index at which it occurred.
+/// The largest value so far and the first index at which it occurred. As in NumPy, NaN is larger than every number.
 struct Largest {
   float value = 0;
   std::int64_t index = 0;
 
   /// Precondition: `at` is larger than all indices offered before.
   LOCKSTEP_HOST_DEVICE void offer(float candidate, std::int64_t at) {
-    if (candidate > value) {
+    if (is_larger(candidate, value)) {
       value = candidate;
       index = at;
     }
   }
   /// Accepts candidates in any order of indices.
   LOCKSTEP_HOST_DEVICE void offer(const Largest& candidate) {
-    if (candidate.value > value || (candidate.value == value && candidate.index < index)) *this = candidate;
+    const bool is_first = !is_larger(value, candidate.value) && candidate.index < index;
+    if (is_larger(candidate.value, value) || is_first) *this = candidate;
   }
+  LOCKSTEP_HOST_DEVICE static bool is_larger(float a, float b) { return a > b || (a != a && b == b); }
 };
 
 }  // namespace lockstep

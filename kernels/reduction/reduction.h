@@ -45,8 +45,8 @@ Tensor all(const Tensor& x);
 Tensor all(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// Index (i64) of the largest or smallest element along `axis`, the first one of equals; f32 or bf16. Not
-/// differentiable. Throw InvalidArgument for rank 0 and for an axis of size 0.
+/// Index (i64) of the largest or smallest element along `axis`, the first one of equals, or of the first NaN; f32 or
+/// bf16. Not differentiable. Throw InvalidArgument for rank 0 and for an axis of size 0.
 Tensor argmax(const Tensor& x, int axis = -1, bool keepdims = false);
 Tensor argmin(const Tensor& x, int axis = -1, bool keepdims = false);
 ///@}

@@ -46,7 +46,7 @@ struct ReduceMiddle {
 };
 
 /// y (rows) i64 = index of the largest or, if `smallest`, the smallest element in each row of x (rows, n), the first
-/// one of equals.
+/// one of equals, or of the first NaN.
 struct Argmax {
   Tensor x;
   bool smallest;

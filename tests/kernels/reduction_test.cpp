@@ -187,5 +187,19 @@ TEST(Argmax, OfNothingIsAnError) {
   EXPECT_THAT(error_of<InvalidArgument>([] { argmax(Tensor::zeros({})); }), ::testing::HasSubstr("at least one axis"));
 }
 
+TEST(Argmax, TakesTheFirstNan) {
+  const float nan = std::nanf("");
+  for (const std::int64_t n : {3, 40, 3000}) {
+    std::vector<float> x(static_cast<std::size_t>(n), 1);
+    x[0] = 7;
+    x[1] = -7;
+    for (const std::int64_t at : {n - 1, n / 2, std::int64_t{0}}) {
+      x[static_cast<std::size_t>(at)] = nan;  // besides those at larger places
+      EXPECT_EQ(argmax(Tensor::from(x, {n})).item<std::int64_t>(), at) << n;
+      EXPECT_EQ(argmin(Tensor::from(x, {n})).item<std::int64_t>(), at) << n;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::test
