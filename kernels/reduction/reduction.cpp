@@ -147,26 +147,25 @@ void extreme_gradient(const Reduced& of, const Tensor& dy, const Tensor& out) {
   select(mask, in_dtype(out.dtype(), share), number_like("max", out, 0), out);
 }
 
-/// dx = dy times the product of the other elements, which is not 0 only if none of them is. f32: the product need not
-/// be a bf16.
+/// A view of x with the reduced axes at the end; both kinds of axes keep their order.
+Tensor reduced_last(Tensor x, AxisSet axes) {
+  int end = x.rank();
+  for (int axis = x.rank() - 1; axis >= 0; --axis) {
+    if (!axes[axis]) continue;
+    for (int at = axis; at < end - 1; ++at) x = x.transposed_view(at, at + 1);
+    --end;
+  }
+  return x;
+}
+
 void product_gradient(const Reduced& of, const Tensor& dy, const Tensor& out) {
-  const Tensor x = make_dense(in_dtype(DType::f32, of.x));
-  const Tensor zero = number_like("prod", x, 0);
-  const Tensor one = number_like("prod", x, 1);
-  const Tensor is_zero = equals(x, zero);
-  const Tensor factors = Tensor::empty(x.shape());
-  select(is_zero, one, x, factors);
-  const Tensor product = Tensor::empty(of.kept);  // of the elements that are not 0
-  reduce_axes(ReduceOp::prod, factors, of.axes, product);
-  const Tensor upper = Tensor::empty(of.kept);
-  launch(kernels::Binary{BinaryOp::multiply, in_dtype(DType::f32, dy).view(of.kept), product, upper});
-  const Tensor dx = Tensor::empty(x.shape());
-  launch(kernels::Binary{BinaryOp::divide, upper.broadcast_view(x.shape()), factors, dx});
-  const Tensor zeros = count_true(is_zero, of);
-  const Tensor others_have_none = Tensor::empty(x.shape(), DType::boolean);
-  select(is_zero, equals(zeros, one), equals(zeros, zero), others_have_none);
-  select(others_have_none, dx, zero, dx);
-  launch(kernels::Convert{dx, out});
+  if (out.elements() == 0) return;
+  const Tensor last = reduced_last(of.x, of.axes);
+  const Shape rows{dy.elements(), out.elements() / dy.elements()};
+  const Tensor dx = Tensor::empty(last.shape());
+  launch(kernels::ProductGradient{make_dense(in_dtype(DType::f32, last)).view(rows),
+                                  in_dtype(DType::f32, dy).view({rows[0], 1}), dx.view(rows)});
+  launch(kernels::Convert{dx, reduced_last(out, of.axes)});
 }
 
 Tensor reduce(const char* op, ReduceOp kind, const Tensor& operand, const std::vector<int>* chosen, bool keepdims) try {

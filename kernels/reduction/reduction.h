@@ -22,8 +22,8 @@ Tensor mean(const Tensor& x);
 Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// The product. That of no elements is 1. Differentiable, also at 0; the gradient divides the product by the element,
-/// so it is 0, infinite or NaN where the whole product under- or overflows.
+/// The product. That of no elements is 1. Differentiable: the gradient is that of the product times the other elements,
+/// multiplied in f64, also where elements are 0 and where the whole product under- or overflows.
 Tensor prod(const Tensor& x);
 Tensor prod(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}

@@ -102,6 +102,44 @@ struct Argmax {
   }
 };
 
+/// y = factor * x + added.
+struct Line {
+  double factor, added;
+};
+
+/// With b[k] the product of the elements before k: dx[k] = b[k] * r[k], where r[k] = dy[k] + x[k + 1] * r[k + 1].
+struct ProductGradientOfRow {
+  const float* x;
+  const float* dy;
+  Index n;
+  bool is_running;  ///< dy has n elements for each row, else one: that of the last product
+  double* before;
+  float* dx;
+
+  template <class Team>
+  LOCKSTEP_HOST_DEVICE void operator()(Team& team, Index row) const {
+    const Index first = row * n;
+    const Index last = n - 1;
+    team.scan(
+        n, 1.0, [=, this](Index k) { return static_cast<double>(x[first + k]); },
+        [](double a, double b) { return a * b; },
+        [=, this](Index k, double earlier, double) { before[first + k] = earlier; });
+    const auto line_of = [=, this](Index i) {  // from r[k + 1] to r[k], for k = last - i
+      const double factor = i == 0 ? 0.0 : static_cast<double>(x[first + last - i + 1]);
+      if (is_running) return Line{factor, static_cast<double>(dy[first + last - i])};
+      return Line{factor, i == 0 ? static_cast<double>(dy[row]) : 0.0};
+    };
+    team.scan(
+        n, Line{1, 0}, line_of,
+        [](const Line& earlier, const Line& later) {
+          return Line{later.factor * earlier.factor, later.added + later.factor * earlier.added};
+        },
+        [=, this](Index i, const Line&, const Line& through) {
+          dx[first + last - i] = static_cast<float>(before[first + last - i] * through.added);
+        });
+  }
+};
+
 struct Squares : SumOf<double> {
   const float* x;
   double* sum;
@@ -144,6 +182,15 @@ void Argmax::run(Executor& on) const {
 }
 
 template <class Executor>
+void ProductGradient::run(Executor& on) const {
+  if (x.elements() == 0) return;
+  const Tensor before = Tensor::empty({x.elements() * static_cast<Index>(sizeof(double))}, DType::u8);
+  on.teams(x.dim(0), x.dim(1),
+           detail::ProductGradientOfRow{x.data<float>(), dy.data<float>(), x.dim(1), dy.dim(1) == x.dim(1),
+                                        static_cast<double*>(before.raw_data()), dx.data<float>()});
+}
+
+template <class Executor>
 double SquaredNorm::run(Executor& on) const {
   const Tensor result = Tensor::empty({static_cast<Index>(sizeof(double))}, DType::u8);
   auto* const sum = static_cast<double*>(result.raw_data());
@@ -154,6 +201,7 @@ double SquaredNorm::run(Executor& on) const {
 LOCKSTEP_SHARED_KERNEL(SumMiddle)
 LOCKSTEP_SHARED_KERNEL(ReduceMiddle)
 LOCKSTEP_SHARED_KERNEL(Argmax)
+LOCKSTEP_SHARED_KERNEL(ProductGradient)
 LOCKSTEP_SHARED_KERNEL(SquaredNorm)
 
 }  // namespace lockstep::kernels

@@ -61,6 +61,22 @@ struct Argmax {
   void on_gpu() const;
 };
 
+/// The gradient of products p of x (rows, n), f32: dx[r, k] = sum over i of dy[r, i] dp[r, i] / dx[r, k], computed in
+/// f64 without a division. dy is (rows, n) for the running products p[r, i] = x[r, 0] ... x[r, i], or (rows, 1) for the
+/// product of each row. dx may not overlap x or dy.
+struct ProductGradient {
+  Tensor x;
+  Tensor dy;
+  Tensor dx;
+
+  static constexpr const char* name = "product_gradient";
+  auto operands() const { return kernels::operands(x, dy, dx); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_gpu() const;
+};
+
 /// Returns the sum of the squares of `count` elements, in f64; the order of addition depends on `count` alone. The host
 /// waits for the result.
 struct SquaredNorm {

@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -185,6 +186,25 @@ TEST(Argmax, OfNothingIsAnError) {
               }),
               ::testing::HasSubstr("axis 1 has no elements"));
   EXPECT_THAT(error_of<InvalidArgument>([] { argmax(Tensor::zeros({})); }), ::testing::HasSubstr("at least one axis"));
+}
+
+/// The gradient of sum(prod(x)) over the last axis.
+std::vector<float> gradient_of_product(const Tensor& x) {
+  GradientTape tape;
+  tape.watch(x);
+  return tape.gradient(sum(prod(x, {-1})), std::array{x}).front().to_vector<float>();
+}
+
+// The product of the others is in range where that of all is not.
+TEST(Prod, HasGradientsWhereTheWholeIsOutOfRange) {
+  using ::testing::ElementsAre;
+  using ::testing::FloatEq;
+  EXPECT_THAT(gradient_of_product(Tensor::from<float>({1e-30F, 2e-30F}, {2})),
+              ElementsAre(FloatEq(2e-30F), FloatEq(1e-30F)));
+  EXPECT_THAT(gradient_of_product(Tensor::from<float>({1e30F, 1e20F, 2}, {3})),
+              ElementsAre(FloatEq(2e20F), FloatEq(2e30F), std::numeric_limits<float>::infinity()));
+  EXPECT_THAT(gradient_of_product(Tensor::from<float>({0, 1e30F, 1e30F, 1e-30F}, {1, 4})),
+              ElementsAre(FloatEq(1e30F), 0, 0, 0));
 }
 
 TEST(Argmax, TakesTheFirstNan) {
