@@ -81,7 +81,31 @@ struct ColumnPartSums : RunningSums<T> {
   }
 };
 
+template <class T>
+struct RunningProductsOfRow {
+  const T* x;
+  T* y;
+  Index n;
+
+  template <class Team>
+  LOCKSTEP_HOST_DEVICE void operator()(Team& team, Index row) const {
+    const Index first = row * n;
+    team.scan(
+        n, 1.0, [=, this](Index i) { return static_cast<double>(static_cast<float>(x[first + i])); },
+        [](double a, double b) { return a * b; },
+        [=, this](Index i, double, double through) { y[first + i] = static_cast<T>(static_cast<float>(through)); });
+  }
+};
+
 }  // namespace detail
+
+template <class Executor>
+void CumulativeProduct::run(Executor& on) const {
+  if (x.elements() == 0) return;
+  visit_real(x.dtype(), [&]<class T>() {
+    on.teams(x.dim(0), x.dim(1), detail::RunningProductsOfRow<T>{x.data<T>(), y.data<T>(), x.dim(1)});
+  });
+}
 
 template <class Executor>
 void CumulativeSum::run(Executor& on) const {
@@ -108,5 +132,6 @@ void CumulativeSum::run(Executor& on) const {
 }
 
 LOCKSTEP_SHARED_KERNEL(CumulativeSum)
+LOCKSTEP_SHARED_KERNEL(CumulativeProduct)
 
 }  // namespace lockstep::kernels

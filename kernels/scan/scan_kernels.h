@@ -21,4 +21,17 @@ struct CumulativeSum {
   void on_gpu() const;
 };
 
+/// y[r, i] = the product of x[r, 0] to x[r, i], for x (rows, n), real, of y's dtype; computed in f64.
+struct CumulativeProduct {
+  Tensor x;
+  Tensor y;
+
+  static constexpr const char* name = "cumulative_product";
+  auto operands() const { return kernels::operands(x, y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_gpu() const;
+};
+
 }  // namespace lockstep::kernels

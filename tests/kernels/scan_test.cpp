@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <support/expect_error.h>
@@ -42,6 +43,23 @@ TEST(Cumsum, ErrorsNameAxisAndDtype) {
   EXPECT_ERROR(InvalidArgument, "axis 1 is out of range for rank 1", cumsum(Tensor::zeros({2}), 1));
   EXPECT_ERROR(InvalidArgument, "axis 0 is out of range for rank 0", cumsum(Tensor::zeros({}), 0));
   EXPECT_ERROR(InvalidArgument, "cumsum takes f32 or bf16, got i64 (2)", cumsum(Tensor::zeros({2}, DType::i64), 0));
+}
+
+TEST(Cumprod, IsKeras) {
+  const Tensor x = Tensor::from<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  EXPECT_THAT(cumprod(x, 1).to_vector<float>(), ElementsAre(1, 2, 6, 4, 20, 120));
+  EXPECT_THAT(cumprod(x, 0).to_vector<float>(), ElementsAre(1, 2, 3, 4, 10, 18));
+  EXPECT_EQ(cumprod(Tensor::zeros({2, 0}), 1).shape(), (Shape{2, 0}));
+}
+
+TEST(Cumprod, MultipliesInDoublePrecision) {
+  EXPECT_THAT(cumprod(Tensor::from<float>({1e30F, 1e30F, 1e-30F, 1e-30F}, {4}), 0).to_vector<float>(),
+              ElementsAre(1e30F, std::numeric_limits<float>::infinity(), 1e30F, ::testing::FloatEq(1)));
+}
+
+TEST(Cumprod, ErrorsNameAxisAndDtype) {
+  EXPECT_ERROR(InvalidArgument, "axis 1 is out of range for rank 1", cumprod(Tensor::zeros({2}), 1));
+  EXPECT_ERROR(InvalidArgument, "cumprod takes f32 or bf16, got i64 (2)", cumprod(Tensor::zeros({2}, DType::i64), 0));
 }
 
 }  // namespace

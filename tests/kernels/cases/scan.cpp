@@ -25,6 +25,26 @@ std::vector<double> running_sums(const Shape& shape, int axis, const CumsumOptio
   return y;
 }
 
+std::vector<double> running_products(const Shape& shape, int axis, const std::vector<double>& x) {
+  std::int64_t inner = 1;
+  for (int after = shape.normalize_axis(axis) + 1; after < shape.rank(); ++after) inner *= shape[after];
+  std::vector<double> y = x;
+  for (std::size_t at = 0; at < y.size(); ++at)
+    if (static_cast<std::int64_t>(at) / inner % shape.dim(axis) > 0) y[at] *= y[at - static_cast<std::size_t>(inner)];
+  return y;
+}
+
+/// Of numbers near 1, with zeros at these places.
+OpCase cumprod_case(const Shape& shape, int axis, const std::vector<std::size_t>& zeros = {}) {
+  std::vector<float> x = random_tensor(shape, 5, 0.7, 1.4).to_vector<float>();
+  for (const std::size_t at : zeros) x.at(at) = 0;
+  return {.name = fmt::format("cumprod of {} along {}, {} zeros", shape, axis, zeros.size()),
+          .inputs = {Tensor::from(x, shape)},
+          .run = [=](In in) { return cumprod(in[0], axis); },
+          .reference = [=](const Values& in) { return running_products(shape, axis, in[0]); },
+          .check = {.length = shape.dim(axis)}};
+}
+
 OpCase cumsum_case(const Shape& shape, int axis, const CumsumOptions& options) {
   return {.name = fmt::format("cumsum of {} along {}{}{}", shape, axis, options.exclusive ? ", exclusive" : "",
                               options.reverse ? ", reverse" : ""),
@@ -38,7 +58,11 @@ OpCase cumsum_case(const Shape& shape, int axis, const CumsumOptions& options) {
 }  // namespace
 
 std::vector<OpCase> scan_cases() {
-  std::vector<OpCase> cases;
+  std::vector<OpCase> cases{cumprod_case({1}, 0), cumprod_case({37}, -1), cumprod_case({4, 6}, 0),
+                            cumprod_case({2, 3, 4, 5}, -3)};
+  cases.push_back(cumprod_case({3, 2, 5}, 1, {1}));
+  cases.push_back(cumprod_case({4, 3}, -1, {4, 6, 8, 9, 10, 11}));  // rows with no, one, two and three zeros
+  cases.push_back(large(cumprod_case({3, 2000}, 1, {1500}), 2));    // several rounds of a wide team
   for (const bool exclusive : {false, true})
     for (const bool reverse : {false, true}) {
       const CumsumOptions options{.exclusive = exclusive, .reverse = reverse};

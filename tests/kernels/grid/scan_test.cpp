@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <lockstep/kernels/reduction/reduction_kernels.h>
 #include <lockstep/kernels/scan/scan_kernels.h>
 
 #include "parity.h"
@@ -41,6 +42,51 @@ TEST(GridScan, SumsAreThoseOfTheCpuRounded) {
     };
     expect_near({shape}, shape[1], sum, dtype);
   });
+}
+
+/// Rows for teams of a warp and of a block, in one round and in several.
+const std::vector<Shape> product_shapes{{1, 1}, {5, 37}, {2, 129}, {3, 1500}, {2, 3000}, {0, 5}, {3, 0}};
+
+TEST(GridScan, ProductsAreThoseOfEachRow) {
+  for (const Shape& shape : product_shapes) {
+    const Tensor x = random_tensor(shape, 1, 0.98, 1.02);
+    const Tensor y = Tensor::zeros(shape);
+    Runner{Source::shared}(kernels::CumulativeProduct{x, y});
+    std::vector<double> expected = x.to_vector<double>();
+    for (std::size_t at = 0; at < expected.size(); ++at)
+      if (static_cast<std::int64_t>(at) % shape[1] > 0) expected[at] *= expected[at - 1];
+    expect_close(y, expected, 2);
+  }
+}
+
+TEST(GridScan, GradientsOfProductsAreThoseOfEachRow) {
+  for (const Shape& shape : product_shapes)
+    for (const bool is_running : {false, true}) {
+      const std::int64_t n = shape[1];
+      const Tensor x = random_tensor(shape, 1, 0.98, 1.02);
+      const Tensor dy = random_tensor({shape[0], is_running ? n : 1}, 2, 0.5, 1);
+      const Tensor dx = Tensor::zeros(shape);
+      Runner{Source::shared}(kernels::ProductGradient{x, dy, dx});
+      const std::vector<double> factors = x.to_vector<double>();
+      const std::vector<double> gradients = dy.to_vector<double>();
+      std::vector<double> expected(factors.size());
+      for (std::int64_t row = 0; row < shape[0]; ++row) {
+        double before = 1;
+        for (std::int64_t k = 0; k < n; ++k) {
+          double product = before;  // of the elements 0 to i, without k
+          for (std::int64_t i = k; i < n; ++i) {
+            if (i > k) product *= factors[static_cast<std::size_t>(row * n + i)];
+            if (is_running)
+              expected[static_cast<std::size_t>(row * n + k)] +=
+                  product * gradients[static_cast<std::size_t>(row * n + i)];
+          }
+          if (!is_running)
+            expected[static_cast<std::size_t>(row * n + k)] = product * gradients[static_cast<std::size_t>(row)];
+          before *= factors[static_cast<std::size_t>(row * n + k)];
+        }
+      }
+      expect_close(dx, expected, 2);
+    }
 }
 
 }  // namespace
