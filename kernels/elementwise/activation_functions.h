@@ -114,12 +114,16 @@ struct LogSigmoid {
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return -Softplus{}(-x); }
   LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy * sigmoid_f32(-x); }
 };
-/// (x + sqrt(x^2 + 4)) / 2 (Barron 2021); below 0 in a form in which nothing cancels.
+/// (x + sqrt(x^2 + 4)) / 2 (Barron 2021); below 0 in a form in which nothing cancels. No square overflows: far from 0
+/// the root is |x|.
 struct Squareplus {
   static constexpr bool from_result = false;
-  LOCKSTEP_HOST_DEVICE static float root(float x) { return 2.0F * std::sqrt(1.0F + 0.25F * x * x); }
+  LOCKSTEP_HOST_DEVICE static float root(float x) {
+    const float size = std::fabs(x);
+    return size > 16384.0F ? size : 2.0F * std::sqrt(1.0F + 0.25F * x * x);
+  }
   LOCKSTEP_HOST_DEVICE float operator()(float x) const {
-    return x < 0.0F ? 2.0F / (root(x) - x) : 0.5F * (x + root(x));
+    return x < 0.0F ? 1.0F / (0.5F * root(x) - 0.5F * x) : 0.5F * x + 0.5F * root(x);
   }
   LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const {
     const float r = root(x);

@@ -113,6 +113,10 @@ TEST(Elementary, NothingCancelsNearZeroAndNothingOverflows) {
   EXPECT_EQ(log_sigmoid(Tensor::full({1}, -1000)).item<float>(), -1000);
   EXPECT_EQ(mish(Tensor::full({1}, 1000)).item<float>(), 1000);
   EXPECT_FLOAT_EQ(squareplus(Tensor::full({1}, -1e4)).item<float>(), 1e-4F);
+  for (const double x : {1.6e4, 1.7e4, 1e20, 3e38}) {
+    EXPECT_FLOAT_EQ(squareplus(Tensor::full({1}, x)).item<float>(), static_cast<float>(x));
+    EXPECT_NEAR(squareplus(Tensor::full({1}, -x)).item<float>() * x, 1, 1e-6) << x;
+  }
   EXPECT_EQ(elu(Tensor::full({1}, 1000)).item<float>(), 1000);
 }
 
