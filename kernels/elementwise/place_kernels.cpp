@@ -28,6 +28,17 @@ struct RangeElement {
   }
 };
 
+struct AdaptivePlace {
+  Index elements, least, results;
+  std::int64_t* y;
+
+  LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
+    const Index begin = i * elements / results;
+    const Index end = ((i + 1) * elements + results - 1) / results;
+    y[i] = end - begin > least ? elements - least + 1 + begin : begin;
+  }
+};
+
 template <class T>
 struct TriangleElement {
   const T* x;
@@ -55,6 +66,11 @@ void Range::run(Executor& on) const {
 }
 
 template <class Executor>
+void AdaptivePlaces::run(Executor& on) const {
+  on.for_each(y.elements(), detail::AdaptivePlace{elements, least, y.elements(), y.data<std::int64_t>()});
+}
+
+template <class Executor>
 void Triangle::run(Executor& on) const {
   visit_dtype(x.dtype(), [&]<class T>() {
     on.for_each(x.elements(), detail::TriangleElement<T>{x.data<T>(), y.data<T>(), Divisor(x.dim(1)), Divisor(x.dim(2)),
@@ -63,6 +79,7 @@ void Triangle::run(Executor& on) const {
 }
 
 LOCKSTEP_SHARED_KERNEL(Range)
+LOCKSTEP_SHARED_KERNEL(AdaptivePlaces)
 LOCKSTEP_SHARED_KERNEL(Triangle)
 
 }  // namespace lockstep::kernels

@@ -21,6 +21,22 @@ struct Range {
   void on_gpu() const;
 };
 
+/// Places of adaptive pooling, y (results) i64. Result i covers the elements from i * elements / results, rounded down,
+/// to before (i + 1) * elements / results, rounded up: `least` of them or one more. y[i] is the first of them, among
+/// the results of a window of `least` elements at all its places, or behind these of a window of least + 1.
+struct AdaptivePlaces {
+  std::int64_t elements;
+  std::int64_t least;
+  Tensor y;
+
+  static constexpr const char* name = "adaptive_places";
+  auto operands() const { return kernels::operands(y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_gpu() const;
+};
+
 /// y = x in the columns of each matrix (n, rows, columns) that are at most (`lower`) or at least the row + diagonal;
 /// 0 elsewhere. Any dtype.
 struct Triangle {

@@ -4,6 +4,7 @@
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/shapes.h>
+#include <lockstep/kernels/elementwise/place_kernels.h>
 #include <lockstep/kernels/indexing/take.h>
 #include <lockstep/kernels/pooling/pool2d.h>
 #include <lockstep/models/layers/layer_checks.h>
@@ -29,21 +30,17 @@ using Op = Tensor (*)(const Tensor&, const Pool2dOptions&);
 Tensor pool_along(Op op, const Tensor& x, int axis, std::int64_t size) {
   const std::int64_t elements = x.dim(axis);
   const std::int64_t small = (elements + size - 1) / size;
-  std::vector<std::int64_t> places;
   bool has_large = false;
-  for (std::int64_t i = 0; i < size; ++i) {
-    const std::int64_t begin = i * elements / size;
-    const std::int64_t end = ((i + 1) * elements + size - 1) / size;
-    const bool is_large = end - begin > small;
-    places.push_back(is_large ? elements - small + 1 + begin : begin);
-    has_large |= is_large;
-  }
+  for (std::int64_t i = 0; i < size && !has_large; ++i)
+    has_large = ((i + 1) * elements + size - 1) / size - i * elements / size > small;
   const auto at_all_places = [&](std::int64_t window) {
     return op(x, {.window = axis == 1 ? Size2d{window, 1} : Size2d{1, window}, .strides = Size2d{1, 1}});
   };
   std::vector<Tensor> results{at_all_places(small)};
   if (has_large) results.push_back(at_all_places(small + 1));
-  return take(concat(results, axis), Tensor::from(places, {size}), axis);
+  const Tensor places = Tensor::empty({size}, DType::i64);  // filled on the device: an upload would wait for the host
+  launch(kernels::AdaptivePlaces{elements, small, places});
+  return take(concat(results, axis), places, axis);
 }
 
 /// Images (n, h, w, c) -> (n, size, c).

@@ -39,5 +39,14 @@ TEST(GridPlace, Triangle) {
     }
 }
 
+// Results i of 4 of 10 elements cover 0-2, 2-4, 5-7 and 7-9; those of 7 elements 0-1, 1-3, 3-5 and 5-6, of two sizes.
+TEST(GridPlace, AdaptivePlaces) {
+  const Tensor y = Tensor::zeros({4}, DType::i64);
+  Runner{Source::shared}(kernels::AdaptivePlaces{10, 3, y});
+  EXPECT_EQ(y.to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 2, 5, 7}));
+  Runner{Source::shared}(kernels::AdaptivePlaces{7, 2, y});  // six windows of 2 before those of 3
+  EXPECT_EQ(y.to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 7, 9, 5}));
+}
+
 }  // namespace
 }  // namespace lockstep::test
