@@ -15,8 +15,11 @@ namespace {
 void check_widths(const Tensor& x, const std::vector<PadWidth>& widths) {
   require(widths.size() == static_cast<std::size_t>(x.rank()),
           "pad takes a width for each of the {} axes of {}, got {}", x.rank(), x, widths.size());
-  for (const auto& [before, after] : widths)
+  constexpr std::int64_t limit = std::int64_t{1} << 61;
+  for (const auto& [before, after] : widths) {
     require(before >= 0 && after >= 0, "pad takes widths of at least 0, got {} and {}", before, after);
+    require(before < limit && after < limit, "pad takes widths below 2^61, got {} and {}", before, after);
+  }
 }
 
 /// The part of a padded tensor that is x: all but the widths.

@@ -28,6 +28,12 @@ Tensor multiplied(const Tensor& x, const Shape& around, bool whole, std::int64_t
   return reshape(broadcast_to(once, {once.dim(0), count, once.dim(2)}), shape);
 }
 
+/// Throws InvalidArgument unless `axis` of x, repeated `count` times, has less than 2^62 elements.
+void check_repeated(const char* op, const Tensor& x, int axis, std::int64_t count) {
+  require(static_cast<double>(x.dim(axis)) * static_cast<double>(count) < 0x1p62,
+          "{} of {}: axis {} cannot be repeated {} times", op, x, axis, count);
+}
+
 /// out (outer, n, inner) = x with the middle axis reversed.
 void reverse(const Tensor& x, const Tensor& out) {
   const std::int64_t n = out.dim(1);
@@ -143,6 +149,7 @@ Tensor tile(const Tensor& operand, const std::vector<std::int64_t>& repeats) try
     const std::int64_t count = repeats[static_cast<std::size_t>(axis - added)];
     require(count >= 0, "tile repeats axes at least 0 times, got {}", count);
     if (count == 1) continue;
+    check_repeated("tile", x, axis, count);
     Shape shape = x.shape();
     shape[axis] *= count;
     x = multiplied(x, around_axis(x.shape(), axis), true, count, shape);
@@ -157,6 +164,7 @@ Tensor repeat(const Tensor& operand, std::int64_t repeats, int axis) try {
   require(repeats >= 0, "repeat repeats slices at least 0 times, got {}", repeats);
   const Tensor x = to_current_device(operand);
   axis = x.shape().normalize_axis(axis);
+  check_repeated("repeat", x, axis, repeats);
   Shape shape = x.shape();
   shape[axis] *= repeats;
   return dense_copy(multiplied(x, around_axis(x.shape(), axis), false, repeats, shape));

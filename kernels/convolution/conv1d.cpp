@@ -4,6 +4,7 @@
 #include <lockstep/kernels/array/pad.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/convolution/conv2d.h>
+#include <lockstep/kernels/window/window2d.h>
 
 namespace lockstep {
 namespace {
@@ -27,6 +28,7 @@ std::int64_t conv1d_steps(const char* op, const Shape& x, std::int64_t size, con
   require(size >= 1 && options.stride >= 1 && options.dilation >= 1,
           "{}: window, stride and dilation must be at least 1, got {}, {} and {}", op, size, options.stride,
           options.dilation);
+  check_window_limits(op, size, options.stride, options.dilation);
   const std::int64_t reach = (size - 1) * options.dilation + 1;
   const std::int64_t least = options.padding == Padding1d::valid ? reach : 1;
   require(x[1] >= least, "{}: the window of {} does not fit into the {} steps of x {}", op, reach, x[1], x);

@@ -66,6 +66,9 @@ Sliding2d slide_transposed(const char* op, const Shape& x, Size2d size, const Co
               dilation.width >= 1,
           "{}: window, strides and dilation must be at least 1, got {} x {}, {} x {} and {} x {}", op, size.height,
           size.width, strides.height, strides.width, dilation.height, dilation.width);
+  check_window_limits(op, size, strides, dilation);
+  constexpr std::int64_t limit = std::int64_t{1} << 31;
+  require(x[1] < limit && x[2] < limit, "{}: x must be of less than 2^31 rows and columns, got {}", op, x);
   const Size2d added = options.output_padding.value_or(0);
   require(added.height >= 0 && added.height < strides.height && added.width >= 0 && added.width < strides.width,
           "{}: the output_padding must be at least 0 and below the strides, got {} x {} for {} x {}", op, added.height,

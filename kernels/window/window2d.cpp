@@ -15,6 +15,13 @@ SlidingAxis slide_axis(std::int64_t input, std::int64_t window, std::int64_t str
 
 }  // namespace
 
+void check_window_limits(const char* op, Size2d size, Size2d strides, Size2d dilation) {
+  constexpr std::int64_t limit = std::int64_t{1} << 31;
+  for (const Size2d& numbers : {size, strides, dilation})
+    require(numbers.height < limit && numbers.width < limit,
+            "{}: window, strides and dilation must be below 2^31, got {} x {}", op, numbers.height, numbers.width);
+}
+
 Sliding2d slide_window(const char* op, const Shape& x, Size2d size, Size2d strides, Padding padding, Size2d dilation) {
   require(x.rank() == 4, "{}: x must be (n, height, width, channels), got {}", op, x);
   require(size.height >= 1 && size.width >= 1 && strides.height >= 1 && strides.width >= 1,
@@ -22,6 +29,7 @@ Sliding2d slide_window(const char* op, const Shape& x, Size2d size, Size2d strid
           strides.height, strides.width);
   require(dilation.height >= 1 && dilation.width >= 1, "{}: the dilation must be at least 1, got {} x {}", op,
           dilation.height, dilation.width);
+  check_window_limits(op, size, strides, dilation);
   const Size2d reach{(size.height - 1) * dilation.height + 1, (size.width - 1) * dilation.width + 1};
   const std::int64_t least_height = padding == Padding::valid ? reach.height : 1;
   const std::int64_t least_width = padding == Padding::valid ? reach.width : 1;

@@ -11,9 +11,13 @@ struct Sliding2d {
   Size2d output;    ///< rows and columns of the result
 };
 
+/// Throws InvalidArgument naming `op` unless sizes, strides and dilations of a window are below 2^31, so that their
+/// products have 64 bits.
+void check_window_limits(const char* op, Size2d size, Size2d strides, Size2d dilation);
+
 /// `size` counts the window's taps, `dilation` is the distance between them. Throws InvalidArgument naming `op` and the
-/// sizes when a size, stride or dilation is below 1, when x has no spatial element, and with `valid` padding when x is
-/// smaller than the window.
+/// sizes when a size, stride or dilation is below 1 or beyond check_window_limits, when x has no spatial element, and
+/// with `valid` padding when x is smaller than the window.
 Sliding2d slide_window(const char* op, const Shape& x, Size2d size, Size2d strides, Padding padding,
                        Size2d dilation = {1, 1});
 

@@ -38,6 +38,11 @@ inline const Shape& only_sequence(std::string_view layer, std::span<const Shape>
   return shape;
 }
 
+/// Throws InvalidArgument unless a layer's result of this input has less than 2^62 elements along an axis.
+inline void check_size_of_result(std::string_view layer, const Shape& input, double size) {
+  require(size < 0x1p62, "{} of {}: a result of {:.0f} elements along an axis is too large", layer, input, size);
+}
+
 /// The numbers, in order, of `axes` in a batch of this input; negative ones count from the end. Throws InvalidArgument
 /// for no axes, for axes that are not there or are given twice, and for 0, the axis of the batch.
 inline std::vector<int> axes_of(std::string_view layer, const std::vector<int>& axes, const Shape& input) {

@@ -69,6 +69,7 @@ class UpSampling1DImpl final : public LayerImpl {
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_sequence(class_name(), inputs);
+    check_size_of_result(class_name(), input, static_cast<double>(size_) * static_cast<double>(input[0]));
     return {size_ * input[0], input[1]};
   }
 
@@ -91,6 +92,8 @@ class UpSampling2DImpl final : public LayerImpl {
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& image = only_image(class_name(), inputs);
+    check_size_of_result(class_name(), image, static_cast<double>(size_.height) * static_cast<double>(image[0]));
+    check_size_of_result(class_name(), image, static_cast<double>(size_.width) * static_cast<double>(image[1]));
     return {size_.height * image[0], size_.width * image[1], image[2]};
   }
 

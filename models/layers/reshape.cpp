@@ -120,6 +120,17 @@ class PermuteImpl final : public LayerImpl {
   std::vector<std::int64_t> dims_;
 };
 
+void check_padded(std::string_view layer, const Shape& input, std::int64_t before, std::int64_t size,
+                  std::int64_t after) {
+  const auto padding = static_cast<double>(before) + static_cast<double>(after);
+  check_size_of_result(layer, input, padding + static_cast<double>(size));
+}
+
+/// Whether cropping leaves any of `size` elements; the sum of both borders may be beyond 64 bits.
+bool leaves_any(std::int64_t size, std::int64_t before, std::int64_t after) {
+  return before < size && after < size - before;
+}
+
 class ZeroPadding2DImpl final : public LayerImpl {
  public:
   explicit ZeroPadding2DImpl(const ZeroPadding2DOptions& options)
@@ -133,6 +144,8 @@ class ZeroPadding2DImpl final : public LayerImpl {
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& image = only_image(class_name(), inputs);
+    check_padded(class_name(), image, padding_.top, image[0], padding_.bottom);
+    check_padded(class_name(), image, padding_.left, image[1], padding_.right);
     return {padding_.top + image[0] + padding_.bottom, padding_.left + image[1] + padding_.right, image[2]};
   }
 
@@ -158,6 +171,7 @@ class ZeroPadding1DImpl final : public LayerImpl {
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& sequence = only_sequence(class_name(), inputs);
+    check_padded(class_name(), sequence, padding_.before, sequence[0], padding_.after);
     return {padding_.before + sequence[0] + padding_.after, sequence[1]};
   }
 
@@ -185,9 +199,9 @@ class Cropping1DImpl final : public LayerImpl {
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& sequence = only_sequence(class_name(), inputs);
-    const std::int64_t steps = sequence[0] - cropping_.before - cropping_.after;
-    require(steps >= 1, "Cropping1D of ({}, {}) leaves nothing of {}", cropping_.before, cropping_.after, sequence);
-    return {steps, sequence[1]};
+    require(leaves_any(sequence[0], cropping_.before, cropping_.after), "Cropping1D of ({}, {}) leaves nothing of {}",
+            cropping_.before, cropping_.after, sequence);
+    return {sequence[0] - cropping_.before - cropping_.after, sequence[1]};
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
@@ -215,11 +229,11 @@ class Cropping2DImpl final : public LayerImpl {
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& image = only_image(class_name(), inputs);
-    const Shape result{image[0] - cropping_.top - cropping_.bottom, image[1] - cropping_.left - cropping_.right,
-                       image[2]};
-    require(result[0] >= 1 && result[1] >= 1, "Cropping2D of ({}, {}), ({}, {}) leaves nothing of {}", cropping_.top,
-            cropping_.bottom, cropping_.left, cropping_.right, image);
-    return result;
+    require(
+        leaves_any(image[0], cropping_.top, cropping_.bottom) && leaves_any(image[1], cropping_.left, cropping_.right),
+        "Cropping2D of ({}, {}), ({}, {}) leaves nothing of {}", cropping_.top, cropping_.bottom, cropping_.left,
+        cropping_.right, image);
+    return {image[0] - cropping_.top - cropping_.bottom, image[1] - cropping_.left - cropping_.right, image[2]};
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {

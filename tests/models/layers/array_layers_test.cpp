@@ -1,7 +1,9 @@
 #include <array>
+#include <limits>
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/pad.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/graph/symbol.h>
 #include <lockstep/models/layers/activation.h>
@@ -298,6 +300,19 @@ TEST(Concatenate, RefusesWhatDoesNotFit) {
   EXPECT_ERROR(InvalidArgument, "at least two inputs, got 1", shape_after(Concatenate(), {{3}}));
   EXPECT_ERROR(InvalidArgument, "got (3, 4) and (2, 4)", shape_after(Concatenate(), {{3, 4}, {2, 4}}));
   EXPECT_ERROR(InvalidArgument, "got (3, 4) and (4)", shape_after(Concatenate(), {{3, 4}, {4}}));
+}
+
+TEST(PaddingAndCropping, RefuseSizesBeyond64Bits) {
+  const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+  EXPECT_ERROR(InvalidArgument, "ZeroPadding1D of (3, 4): a result of 9223372036854775808 elements along an axis",
+               shape_after(ZeroPadding1D({.padding = {1, huge}}), {{3, 4}}));
+  EXPECT_ERROR(InvalidArgument, "ZeroPadding2D of (3, 4, 5): a result of ",
+               shape_after(ZeroPadding2D({.padding = {0, 0, huge, huge}}), {{3, 4, 5}}));
+  EXPECT_ERROR(InvalidArgument, "leaves nothing of (3, 4)",
+               shape_after(Cropping1D({.cropping = {huge, huge}}), {{3, 4}}));
+  EXPECT_ERROR(InvalidArgument, "leaves nothing of (3, 4, 5)",
+               shape_after(Cropping2D({.cropping = {0, 0, huge, huge}}), {{3, 4, 5}}));
+  EXPECT_ERROR(InvalidArgument, "pad takes widths below 2^61", pad(Tensor::zeros({1}), {{huge, 0}}));
 }
 
 }  // namespace

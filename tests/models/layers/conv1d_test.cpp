@@ -95,5 +95,15 @@ TEST(SeparableConv1D, RefusesWhatItCannotTake) {
   EXPECT_ERROR(InvalidArgument, "was built for 4 channels, got (5, 6)", shape_after(layer, {{5, 6}}));
 }
 
+TEST(Conv1D, RefusesWindowsBeyond64Bits) {
+  const std::int64_t huge = std::int64_t{1} << 40;
+  for (const Padding1d padding : {Padding1d::valid, Padding1d::same, Padding1d::causal})
+    EXPECT_ERROR(
+        InvalidArgument, "Conv1D: window, strides and dilation must be below 2^31, got ",
+        shape_after(Conv1D({.filters = 1, .kernel_size = huge, .padding = padding, .dilation_rate = huge}), {{3, 4}}));
+  EXPECT_ERROR(InvalidArgument, "must be below 2^31, got 1 x 1099511627776",
+               shape_after(DepthwiseConv1D({.kernel_size = huge, .dilation_rate = huge}), {{3, 4}}));
+}
+
 }  // namespace
 }  // namespace lockstep::test

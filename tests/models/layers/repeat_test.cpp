@@ -45,5 +45,17 @@ TEST(UpSampling2D, RepeatsRowsAndColumns) {
                shape_after(UpSampling2D(), {{3}}));
 }
 
+TEST(UpSampling, RefusesSizesBeyond64Bits) {
+  const std::int64_t huge = std::int64_t{1} << 61;
+  EXPECT_EQ(shape_after(UpSampling1D({.size = huge}), {{1, 4}}), (Shape{huge, 4}));
+  EXPECT_ERROR(InvalidArgument, "UpSampling1D of (2, 4): a result of 4611686018427387904 elements along an axis",
+               shape_after(UpSampling1D({.size = huge}), {{2, 4}}));
+  EXPECT_ERROR(InvalidArgument, "UpSampling2D of (1, 8, 3): a result of ",
+               shape_after(UpSampling2D({.size = {1, huge}}), {{1, 8, 3}}));
+  EXPECT_ERROR(InvalidArgument, "axis 0 cannot be repeated 2305843009213693952 times",
+               repeat(Tensor::zeros({8}), huge, 0));
+  EXPECT_ERROR(InvalidArgument, "tile of f32 (8)", tile(Tensor::zeros({8}), {huge}));
+}
+
 }  // namespace
 }  // namespace lockstep::test
