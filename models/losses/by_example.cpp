@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include <nlohmann/json.hpp>
+
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
@@ -28,6 +30,38 @@ Tensor mean_by_example(const Tensor& x) {
 Tensor logits_of(const char* activation, const Tensor& y_pred) {
   const Tensor logits = y_pred.origin(activation);
   return logits.defined() && (recording({logits}) || !recording({y_pred})) ? as_f32(logits) : Tensor();
+}
+
+Tensor steps_of(const Tensor& x) {
+  Shape shape{x.dim(0) * x.dim(1)};
+  for (int axis = 2; axis < x.rank(); ++axis) shape.push_back(x.dim(axis));
+  if (x.rank() == 2) shape.push_back(1);
+  return reshape(x, shape);
+}
+
+Tensor predicted_steps(const Tensor& y_pred) {
+  Tensor steps = steps_of(y_pred);
+  for (const char* activation : {"softmax", "sigmoid"})
+    if (const Tensor logits = y_pred.origin(activation); logits.defined())
+      steps = steps.with_origin(activation, steps_of(logits));
+  return steps;
+}
+
+bool compares_last_axis(const ObjectConfig& config) {
+  using Json = nlohmann::ordered_json;
+  const Json axis = config.options->value("axis", Json(-1));
+  return axis == -1 || axis == Json::array({-1});
+}
+
+void check_steps(const std::string& name, const std::optional<ObjectConfig>& config, const Tensor& y_true,
+                 const Tensor& mask) {
+  const Shape& steps = mask.shape();
+  require<Unsupported>(steps.rank() == 2, "{}: the mask of an output must be (examples, time), got {}", name, steps);
+  if (config && !compares_last_axis(*config))
+    fail<Unsupported>("{}: for an output with a mask the axis must be -1, got {}", name,
+                      config->options->at("axis").dump());
+  require(y_true.defined() && y_true.rank() >= 2 && y_true.dim(0) == steps[0] && y_true.dim(1) == steps[1],
+          "{}: an output with a mask {} needs a target for each time step, got {}", name, steps, y_true);
 }
 
 Tensor sum_over_replicas(const Tensor& x) {

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/models/config/object_config.h>
 
 // Helpers of the losses.
 
@@ -15,6 +19,21 @@ inline Tensor as_f32(const Tensor& y_pred) { return y_pred.dtype() == DType::bf1
 /// y_true as f32 in the shape of y_pred. Throws InvalidArgument, naming `loss`, unless both have an axis of examples
 /// and equal numbers of examples and elements.
 Tensor targets_like(const char* loss, const Tensor& y_true, const Tensor& y_pred);
+
+/// x (n, time, ...) as (n time, ...), or (n time, 1) without further axes.
+Tensor steps_of(const Tensor& x);
+
+/// As steps_of, with the logits that losses look for.
+Tensor predicted_steps(const Tensor& y_pred);
+
+/// Whether a loss or metric with this configuration has no axis but the last one.
+bool compares_last_axis(const ObjectConfig& config);
+
+/// Throws, naming the loss or metric `name`, unless an output with this mask can be compared step by step: Unsupported
+/// for masks other than (n, time) and for another axis than the last one, InvalidArgument for targets without the
+/// mask's axes.
+void check_steps(const std::string& name, const std::optional<ObjectConfig>& config, const Tensor& y_true,
+                 const Tensor& mask);
 
 /// The sum of x over all replicas, which must all call this; outside of replicas x itself. Not recorded by tapes.
 Tensor sum_over_replicas(const Tensor& x);

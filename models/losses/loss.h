@@ -14,7 +14,8 @@ namespace lockstep {
 /// all replicas. If an example has several values, e.g. one per time step, its loss is their mean.
 class Loss {
  public:
-  /// (y_true, y_pred) -> (n), one value per example; differentiable in y_pred.
+  /// (y_true, y_pred) -> (n), one value per example; differentiable in y_pred. A custom loss of an output with a mask
+  /// gives (n, time), one value per time step; the training loop leaves masked ones out.
   using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
   /// `name` is used in logs. `config` is the equivalent Keras loss, for files; empty for a custom loss.
   Loss(std::string name, Function function, std::optional<ObjectConfig> config = {})

@@ -29,6 +29,37 @@ std::optional<ObjectConfig> metric_config(const Loss& loss) {
   return config;
 }
 
+/// The weights of the steps of a mask (n, time) whose rows have these weights.
+std::vector<double> weights_of_steps(const Tensor& mask, const std::vector<double>& weights) {
+  std::vector<double> steps = mask.to_vector<double>();
+  const auto time = static_cast<std::size_t>(mask.dim(1));
+  for (std::size_t i = 0; i < steps.size(); ++i) steps[i] *= weights[i / time] / static_cast<double>(time);
+  return steps;
+}
+
+Metric::Rule rule_of_mean(MeanMetricWrapper::Function values, Direction direction, std::optional<ObjectConfig> config,
+                          MaskedSteps masked_steps) {
+  return {.update = [values = std::move(values)](const Tensor& y_true, const Tensor& y_pred,
+                                                 std::span<const double> weights) -> Metric::Sums {
+            require<LogicError>(values != nullptr, "the metric has no function: none was given");
+            const std::vector<double> by_row = values(y_true, y_pred);
+            require(by_row.size() == weights.size(), "a mean over {} examples or masked time steps got {} values",
+                    weights.size(), by_row.size());
+            return {std::inner_product(weights.begin(), weights.end(), by_row.begin(), 0.0),
+                    std::accumulate(weights.begin(), weights.end(), 0.0)};
+          },
+          .result = [](const Metric::Sums& sums) { return divide_no_nan(sums[0], sums[1]); },
+          .direction = direction,
+          .config = std::move(config),
+          .masked_steps = masked_steps};
+}
+
+MaskedSteps masked_steps_of(const Loss& loss) {
+  const std::optional<ObjectConfig>& config = loss.config();
+  const bool by_step = config && compares_last_axis(*config) && !config->options->contains("ignore_class");
+  return by_step ? MaskedSteps::left_out : MaskedSteps::custom;
+}
+
 Metric::Rule rule_of_sum() {
   Metric::Rule rule;
   rule.update = [](const Tensor&, const Tensor& values, std::span<const double> weights) -> Metric::Sums {
@@ -46,12 +77,19 @@ void Metric::check_rule() const {
                       name_);
 }
 
-Metric::Sums Metric::update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
+Metric::Sums Metric::update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight,
+                            const Tensor& mask) const {
   const NoGradientScope not_recorded;
   require(y_pred.defined() && y_pred.rank() >= 1, "{} needs predictions with an axis of examples, got {}", name_,
           y_pred);
   check_rule();
-  return rule_.update(y_true, as_f32(y_pred), weights_of(sample_weight, y_pred.dim(0)));
+  const std::vector<double> weights = weights_of(sample_weight, y_pred.dim(0));
+  if (!mask.defined() || rule_.masked_steps == MaskedSteps::counted)
+    return rule_.update(y_true, as_f32(y_pred), weights);
+  check_steps(name_, rule_.config, y_true, mask);
+  const std::vector<double> by_step = weights_of_steps(mask, weights);
+  if (rule_.masked_steps == MaskedSteps::custom) return rule_.update(y_true, as_f32(y_pred), by_step);
+  return rule_.update(steps_of(y_true), predicted_steps(as_f32(y_pred)), by_step);
 }
 
 double Metric::result(const Sums& sums) const {
@@ -66,29 +104,22 @@ void add_sums(Metric::Sums& sums, const Metric::Sums& more) {
 
 MeanMetricWrapper::MeanMetricWrapper(std::string name, Function values, Direction direction,
                                      std::optional<ObjectConfig> config)
-    : Metric(std::move(name), {.update = [values = std::move(values)](const Tensor& y_true, const Tensor& y_pred,
-                                                                      std::span<const double> weights) -> Sums {
-                                 require<LogicError>(values != nullptr, "the metric has no function: none was given");
-                                 const std::vector<double> by_row = values(y_true, y_pred);
-                                 require(by_row.size() == weights.size(), "a mean over {} examples got {} values",
-                                         weights.size(), by_row.size());
-                                 return {std::inner_product(weights.begin(), weights.end(), by_row.begin(), 0.0),
-                                         std::accumulate(weights.begin(), weights.end(), 0.0)};
-                               },
-                               .result = [](const Sums& sums) { return divide_no_nan(sums[0], sums[1]); },
-                               .direction = direction,
-                               .config = std::move(config)}) {}
+    : Metric(std::move(name),
+             rule_of_mean(std::move(values), direction, config, config ? MaskedSteps::left_out : MaskedSteps::custom)) {
+}
 
 MeanMetricWrapper::MeanMetricWrapper(const Loss& loss)
-    : MeanMetricWrapper(
-          loss.name(),
-          [loss](const Tensor& y_true, const Tensor& y_pred) { return loss(y_true, y_pred).to_vector<double>(); },
-          Direction::down, metric_config(loss)) {}
+    : Metric(loss.name(),
+             rule_of_mean([loss](const Tensor& y_true,
+                                 const Tensor& y_pred) { return loss(y_true, y_pred).to_vector<double>(); },
+                          Direction::down, metric_config(loss), masked_steps_of(loss))) {}
 
 Mean::Mean(std::string name)
-    : MeanMetricWrapper(std::move(name), [](const Tensor&, const Tensor& values) {
-        return means_of_rows(values.to_vector<double>(), values.dim(0));
-      }) {}
+    : MeanMetricWrapper(std::move(name), rule_of_mean(
+                                             [](const Tensor&, const Tensor& values) {
+                                               return means_of_rows(values.to_vector<double>(), values.dim(0));
+                                             },
+                                             Direction::unknown, {}, MaskedSteps::left_out)) {}
 
 Sum::Sum(std::string name) : Metric(std::move(name), rule_of_sum()) {}
 

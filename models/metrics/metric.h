@@ -15,6 +15,13 @@ namespace lockstep {
 /// The direction in which a value improves; unknown if the metric does not define it.
 enum class Direction { unknown, down, up };
 
+/// How a metric measures an output with a mask.
+enum class MaskedSteps {
+  counted,   ///< as those that are not masked
+  left_out,  ///< each time step is a row
+  custom,    ///< as left_out, but the metric sees the whole output and gives one value for each time step
+};
+
 /// A Keras metric: a function of sums over examples. The sums of all batches and replicas are added first, so the
 /// result is exact for uneven and empty batches. A metric has no state; see MetricTracker for custom loops.
 class Metric {
@@ -23,7 +30,8 @@ class Metric {
   using Sums = std::vector<double>;
   /// A metric's functions and properties.
   struct Rule {
-    /// The sums over the rows of a batch, row i weighted by weights[i]. y_true may be undefined.
+    /// The sums over the rows of a batch, row i weighted by weights[i]. y_true may be undefined. With
+    /// MaskedSteps::custom and a mask, `weights` has the weight of each time step of each row instead.
     std::function<Sums(const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights)> update;
     /// The metric's value for the given sums.
     std::function<double(const Sums&)> result;
@@ -31,6 +39,8 @@ class Metric {
     Direction direction = Direction::unknown;
     /// Keras configuration written to model files; empty for a custom metric.
     std::optional<ObjectConfig> config{};
+    /// For outputs with a mask.
+    MaskedSteps masked_steps = MaskedSteps::counted;
   };
   /// `name` is used in logs.
   Metric(std::string name, Rule rule) : name_(std::move(name)), rule_(std::move(rule)) {}
@@ -45,9 +55,12 @@ class Metric {
   std::string get_config() const;
   /// A copy with another name.
   Metric with_name(std::string name) const { return {std::move(name), rule_}; }
-  /// The sums of a batch of n rows. `sample_weight` is (n) or (n, 1), or undefined for weights of 1. Not recorded by
-  /// tapes. Throws InvalidArgument for shapes or labels that do not fit each other or the metric.
-  Sums update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) const;
+  /// The sums of a batch of n rows. `sample_weight` is (n) or (n, 1), or undefined for weights of 1. `mask`: that of
+  /// y_pred, bool (n, time), or undefined; as in Keras, means over examples leave masked steps out, and other metrics
+  /// count them. Not recorded by tapes. Throws InvalidArgument for shapes or labels that do not fit each other or the
+  /// metric, and Unsupported for other masks.
+  Sums update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {},
+              const Tensor& mask = {}) const;
   /// The metric's value for the given sums; 0 for empty sums, as in Keras.
   double result(const Sums& sums) const;
 
@@ -65,9 +78,11 @@ void add_sums(Metric::Sums& sums, const Metric::Sums& more);
 /// a / b; 0 where b is 0, as in Keras.
 inline double divide_no_nan(double a, double b) { return b == 0 ? 0 : a / b; }
 
-/// The weighted mean of one value per example: sum of weight * value / sum of weights.
+/// The weighted mean of one value per example: sum of weight * value / sum of weights. Of an output with a mask (n,
+/// time) it is the mean over the steps that are not masked, each weighted by weight / time, as in Keras.
 struct MeanMetricWrapper : Metric {
-  /// (y_true, y_pred) -> one value per row.
+  /// (y_true, y_pred) -> one value per row; without a `config`, for an output with a mask, one per time step of each
+  /// row.
   using Function = std::function<std::vector<double>(const Tensor& y_true, const Tensor& y_pred)>;
   /// `name` is used in logs.
   MeanMetricWrapper(std::string name, Function values, Direction direction = Direction::unknown,
@@ -75,6 +90,10 @@ struct MeanMetricWrapper : Metric {
   /// The mean of a loss, under the loss's name, e.g. MeanMetricWrapper(MeanSquaredError()) for Keras' metric
   /// MeanSquaredError.
   explicit MeanMetricWrapper(const Loss& loss);
+
+ protected:
+  /// A mean with this rule.
+  MeanMetricWrapper(std::string name, Rule rule) : Metric(std::move(name), std::move(rule)) {}
 };
 
 /// Averages each example's elements of y_pred (n, ...), then takes the weighted mean over the examples.

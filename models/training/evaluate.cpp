@@ -84,8 +84,7 @@ Logs Model::evaluate(const Dataset& batches) {
           const NoGradientScope not_recorded;
           Predictions predictions{.global_size = batch.global_size()};
           predictions.y_preds = network().run(local.inputs, Mode::inference, &predictions.masks);
-          return batch_totals(compiled.outputs, local, predictions.y_preds,
-                              batch_losses(compiled.outputs, local, predictions));
+          return batch_totals(compiled.outputs, local, predictions, batch_losses(compiled.outputs, local, predictions));
         },
         batch);
     for (const Totals& replica : replicas.local_results()) totals += replica;

@@ -236,9 +236,9 @@ ReplicaStep TrainingRun::step_on_replica(const Batch& part, std::int64_t global_
   {
     // Comes last, so that a GPU has all of the step's work before the host waits for it.
     const PhaseTimer timer(Phase::compute);
-    result.totals = batch_totals(compiled_.outputs, local, forward.y_preds, forward.losses);
+    result.totals = batch_totals(compiled_.outputs, local, forward.predictions, forward.losses);
     if (progress_.steps == 0 && is_chief_ && current_context().replica <= 0)
-      warn_of_wrong_from_logits(compiled_.outputs, forward.y_preds);
+      warn_of_wrong_from_logits(compiled_.outputs, forward.predictions.y_preds);
     if (forward.penalty.defined()) result.totals.add_to_every_loss(forward.penalty);
   }
   result.split_ms = StepClock::take();

@@ -13,7 +13,7 @@ Forward StepCompute::forward(const Batch& local, std::int64_t global_size) const
   Predictions predictions{.global_size = global_size};
   predictions.y_preds = network_.run(local.inputs, Mode::train, &predictions.masks);
   Forward forward{.losses = batch_losses(outputs_, local, predictions)};
-  forward.y_preds = std::move(predictions.y_preds);
+  forward.predictions = std::move(predictions);
   forward.penalty = network_.regularization_loss();
   forward.loss = forward.losses.loss / static_cast<double>(global_size);
   if (forward.penalty.defined()) forward.loss = forward.loss + scale_regularization_loss(forward.penalty);

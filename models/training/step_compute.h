@@ -11,10 +11,10 @@ namespace lockstep {
 
 /// The results of a forward pass, on the replica's device.
 struct Forward {
-  std::vector<Tensor> y_preds{};  ///< predictions, by output
-  BatchLosses losses{};           ///< the losses of the outputs
-  Tensor penalty{};               ///< the sum of the regularizers' penalties, a scalar; undefined if there are none
-  Tensor loss{};                  ///< this replica's share of the global batch's loss, penalty included
+  Predictions predictions{};  ///< predictions, by output
+  BatchLosses losses{};       ///< the losses of the outputs
+  Tensor penalty{};           ///< the sum of the regularizers' penalties, a scalar; undefined if there are none
+  Tensor loss{};              ///< this replica's share of the global batch's loss, penalty included
 };
 
 /// The computation of a training step on each replica. The network, outputs, optimizer and variables must outlive it.

@@ -37,40 +37,29 @@ Tensor weighted_loss(const Loss& loss, const Tensor& y_true, const Tensor& y_pre
   return weight.defined() ? sum(losses * example_weights(weight, losses.elements())) : sum(losses);
 }
 
-/// x (n, time, ...) as (n time, ...), or (n time, 1) without further axes.
-Tensor steps_of(const Tensor& x) {
-  Shape shape{x.dim(0) * x.dim(1)};
-  for (int axis = 2; axis < x.rank(); ++axis) shape.push_back(x.dim(axis));
-  if (x.rank() == 2) shape.push_back(1);
-  return reshape(x, shape);
-}
-
-/// As steps_of, with the logits that losses look for.
-Tensor predicted_steps(const Tensor& y_pred) {
-  Tensor steps = steps_of(y_pred);
-  for (const char* activation : {"softmax", "sigmoid"})
-    if (const Tensor logits = y_pred.origin(activation); logits.defined())
-      steps = steps.with_origin(activation, steps_of(logits));
-  return steps;
+/// The loss of each step, (n, time), as Keras computes it: its losses compare the last axes, and a custom one sees the
+/// whole output.
+Tensor step_losses(const Loss& loss, const Tensor& y_true, const Tensor& y_pred, const Shape& steps) {
+  const Tensor losses = loss.config() ? loss(steps_of(y_true), predicted_steps(y_pred)) : loss(y_true, y_pred);
+  const Shape expected = loss.config() ? Shape{steps.elements()} : steps;
+  require(losses.shape() == expected,
+          "{} must give one value for each time step {} of an output with a mask, it gave {}", loss.name(), steps,
+          losses);
+  return reshape(losses, steps);
 }
 
 /// As weighted_loss, of the steps that `mask` (n, time) keeps. It is scaled so that its sum over the replicas, divided
 /// by `global_size`, is the mean over the steps that the masks of all replicas keep.
 Tensor masked_loss(const Loss& loss, const Tensor& y_true, const Tensor& y_pred, const Tensor& weight,
                    const Tensor& mask, std::int64_t global_size) {
-  const Shape& steps = mask.shape();
-  require<Unsupported>(steps.rank() == 2, "{}: the mask of an output must be (examples, time), got {}", loss.name(),
-                       steps);
+  check_steps(loss.name(), loss.config(), y_true, mask);
   require<Unsupported>(!loss.config() || !loss.config()->options->contains("ignore_class"),
                        "{}: ignore_class is not supported for an output with a mask; mask the labels' steps instead",
                        loss.name());
-  require(y_true.rank() >= 2 && y_true.dim(0) == steps[0] && y_true.dim(1) == steps[1],
-          "{}: an output with a mask {} needs a target for each time step, got {}", loss.name(), steps, y_true);
   const Tensor kept = cast(mask, DType::f32);
   const Tensor count = maximum(sum_over_replicas(sum(kept)), 1);
-  const Tensor weights = weight.defined() ? kept * expand_dims(example_weights(weight, steps[0]), 1) : kept;
-  const Tensor total =
-      weighted_loss(loss, steps_of(y_true), predicted_steps(y_pred), reshape(weights, {mask.elements()}));
+  const Tensor weights = weight.defined() ? kept * expand_dims(example_weights(weight, mask.dim(0)), 1) : kept;
+  const Tensor total = sum(step_losses(loss, y_true, y_pred, mask.shape()) * weights);
   return total * static_cast<double>(global_size) / count;
 }
 
@@ -85,10 +74,10 @@ void check_targets(const Batch& batch, std::size_t outputs) {
 }
 
 std::vector<Metric::Sums> metric_sums(const CompiledOutput& output, const Tensor& y_true, const Tensor& y_pred,
-                                      const Tensor& weight) {
+                                      const Tensor& weight, const Tensor& mask) {
   std::vector<Metric::Sums> sums;
   for (const auto& [metric, weighted] : output.metrics)
-    sums.push_back(metric.update(y_true, y_pred, weighted ? weight : Tensor()));
+    sums.push_back(metric.update(y_true, y_pred, weighted ? weight : Tensor(), mask));
   return sums;
 }
 
@@ -221,15 +210,17 @@ void warn_of_wrong_from_logits(const std::vector<CompiledOutput>& outputs, const
   }
 }
 
-Totals batch_totals(const std::vector<CompiledOutput>& outputs, const Batch& batch, const std::vector<Tensor>& y_preds,
+Totals batch_totals(const std::vector<CompiledOutput>& outputs, const Batch& batch, const Predictions& predictions,
                     const BatchLosses& losses) {
   const NoGradientScope not_recorded;
+  const std::vector<Tensor>& y_preds = predictions.y_preds;
   Totals totals{.examples = y_preds.front().dim(0)};
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Tensor& loss = losses.by_output[i];
     totals.losses.push_back(loss.defined() ? static_cast<double>(loss.item<float>()) : 0);
     totals.loss += outputs[i].loss_weight * totals.losses[i];
-    totals.metrics.push_back(metric_sums(outputs[i], batch.targets[i], y_preds[i], batch.sample_weight(i)));
+    totals.metrics.push_back(
+        metric_sums(outputs[i], batch.targets[i], y_preds[i], batch.sample_weight(i), predictions.masks[i]));
   }
   return totals;
 }

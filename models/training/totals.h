@@ -51,15 +51,16 @@ struct Predictions {
 
 /// The losses of the model's outputs for a batch; each example's loss is multiplied by its sample weight. As in Keras,
 /// the loss of an output with a mask is the mean over the time steps that count; it is taken over the global batch, so
-/// all replicas must call this function. Throws InvalidArgument if the number of targets is not that of outputs, if a
-/// loss does not give one value per example, and for sample weights that do not fit.
+/// all replicas must call this function. A custom loss sees such an output as it is and gives one value for each of its
+/// time steps. Throws InvalidArgument if the number of targets is not that of outputs, if a loss does not give one
+/// value per example, or per time step of an output with a mask, and for sample weights that do not fit.
 BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch& batch,
                          const Predictions& predictions);
 /// Warns if a cross-entropy without from_logits gets predictions outside [0, 1], which are probably logits, and if one
 /// with from_logits gets the result of a softmax or sigmoid.
 void warn_of_wrong_from_logits(const std::vector<CompiledOutput>& outputs, const std::vector<Tensor>& y_preds);
 /// The losses and the metrics of a batch as numbers; waits for the GPU that computes them. Records no gradient.
-Totals batch_totals(const std::vector<CompiledOutput>& outputs, const Batch& batch, const std::vector<Tensor>& y_preds,
+Totals batch_totals(const std::vector<CompiledOutput>& outputs, const Batch& batch, const Predictions& predictions,
                     const BatchLosses& losses);
 
 }  // namespace lockstep

@@ -5,8 +5,9 @@
 //   files_driver again FILE TIMES           opens a model and saves it in the same file, TIMES times; prints names
 //   files_driver start OPTIMIZER FILE FOLDER makes, compiles and trains a model, saves it
 //   files_driver train_on FILE FOLDER       opens a model, trains it further, saves it in the same file
-// FOLDER has input_0, input_1, ... and, for training, target; output_0, ... are written to it: rows of little-endian
-// f32 without a header.
+//   files_driver evaluate FILE FOLDER       opens a model, prints the names and values of its loss and metrics
+// FOLDER has input_0, input_1, ... and, for training, target and, for evaluate, weights; output_0, ... are written to
+// it: rows of little-endian f32 without a header.
 
 #include <fstream>
 #include <iterator>
@@ -194,6 +195,16 @@ void train(Model& model, const std::string& folder) {
   model.fit(Dataset::from_tensors(x, y).batch(x.dim(0) / 3));
 }
 
+/// Evaluates batches of 8 examples with weights on two replicas.
+void evaluate(const std::string& path, const std::string& folder) {
+  Model model = open(path, 2);
+  const Tensor x = read_rows(folder + "/input_0", model.network().input_shape());
+  const Tensor y = read_rows(folder + "/target", model.network().output_shape());
+  const Tensor weights = read_rows(folder + "/weights", {});
+  for (const auto& [name, value] : model.evaluate(Dataset::from_tensors({{x}, {y}, {weights}}).batch(8)))
+    fmt::print("{} {}\n", name, value);
+}
+
 void run(std::span<const std::string> words) {
   require(words.size() >= 3, "usage: see files_driver.cpp");
   if (words[0] == "save" && words.size() == 4) {
@@ -223,6 +234,8 @@ void run(std::span<const std::string> words) {
     Model model = strategy.scope([&] { return load_model(words[1]); });
     train(model, words[2]);
     save_model(model, words[1]);
+  } else if (words[0] == "evaluate") {
+    evaluate(words[1], words[2]);
   } else if (words[0] == "open") {
     predict(open(words[1], 1), words[2]);
   } else {

@@ -1,6 +1,7 @@
 """Compares lockstep with Keras on files of compiled models, in both directions.
 
-Each resumes a training that the other began and saved, and must continue it as the other one does.
+Each resumes a training that the other began and saved, and must continue it as the other one does. The losses and
+metrics of an output with a mask must be Keras'.
 
 usage: training_interop.py --driver FILES_DRIVER
 """
@@ -151,6 +152,30 @@ def check_theirs(lockstep, name, path, x, y):
     assert worst <= 2 * TOLERANCE, worst
 
 
+def check_masked(lockstep, folder):
+    """Loss and metrics, with and without weights, of an output with a mask; the last batch is smaller."""
+    ids = keras.Input((7,))
+    x = layers.LSTM(5, return_sequences=True)(layers.Embedding(9, 4, mask_zero=True)(ids))
+    model = keras.Model(ids, layers.Dense(3, activation="softmax")(x))
+    measures = [["accuracy", keras.metrics.TopKCategoricalAccuracy(2), keras.metrics.CategoricalCrossentropy(),
+                 keras.metrics.MeanSquaredError(), keras.metrics.RootMeanSquaredError(), keras.metrics.AUC()]
+                for _ in range(2)]
+    model.compile("sgd", "categorical_crossentropy", metrics=measures[0], weighted_metrics=measures[1])
+    random = np.random.default_rng(1)
+    words = random.integers(0, 9, (20, 7)).astype("<f4")
+    target = np.eye(3)[random.integers(0, 3, (20, 7))].astype("<f4")
+    weights = random.uniform(0.5, 2, (20, 1)).astype("<f4")
+    for name, values in {"input_0": words, "target": target, "weights": weights}.items():
+        values.tofile(folder / name)
+    theirs = model.evaluate(words, target, sample_weight=weights, batch_size=ROWS, return_dict=True, verbose=0)
+    model.save(folder / "masked.keras")
+    ours = dict(line.split() for line in lockstep("evaluate", folder / "masked.keras", folder).splitlines())
+    assert ours.keys() == theirs.keys(), (ours, theirs)
+    for name, value in theirs.items():
+        print(f"masked {name}: lockstep {float(ours[name]):.7f}, Keras {value:.7f}")
+        assert abs(float(ours[name]) - value) <= 1e-5, name
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--driver", required=True)
@@ -161,7 +186,7 @@ def main():
     y = random.standard_normal((STEPS * ROWS, 2)).astype("<f4")
 
     def lockstep(*words):
-        subprocess.run([arguments.driver, *words], check=True)
+        return subprocess.run([arguments.driver, *words], check=True, stdout=subprocess.PIPE, text=True).stdout
 
     with tempfile.TemporaryDirectory() as folder:
         x.tofile(pathlib.Path(folder) / "input_0")
@@ -172,6 +197,7 @@ def main():
                     continue  # Keras cannot open its own file
                 check_ours(lockstep, name, pathlib.Path(folder) / f"ours{suffix}", x, y)
                 check_theirs(lockstep, name, pathlib.Path(folder) / f"theirs{suffix}", x, y)
+        check_masked(lockstep, pathlib.Path(folder))
 
 
 if __name__ == "__main__":

@@ -56,7 +56,8 @@ TEST(Metric, RefusesWhatDoesNotFit) {
                Mean().update({}, Tensor::zeros({4}), Tensor::zeros({3})));
   EXPECT_ERROR(InvalidArgument, "mean needs predictions with an axis", Mean().update({}, Tensor::zeros({})));
   const MeanMetricWrapper short_one("short", [](const Tensor&, const Tensor&) { return std::vector<double>{1}; });
-  EXPECT_ERROR(InvalidArgument, "4 examples got 1 values", short_one.update({}, Tensor::zeros({4})));
+  EXPECT_ERROR(InvalidArgument, "4 examples or masked time steps got 1 values",
+               short_one.update({}, Tensor::zeros({4})));
 }
 
 TEST(Metric, IsALossUnderItsName) {

@@ -7,12 +7,14 @@
 #include <support/tolerance.h>
 
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/embedding.h>
 #include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/losses/regression.h>
+#include <lockstep/models/metrics/regression.h>
 
-// Training on outputs with masks, whose losses count the time steps that are not masked.
+// Training on outputs with masks, whose losses and means count the time steps that are not masked.
 
 namespace lockstep {
 namespace {
@@ -99,6 +101,76 @@ TEST_P(MasksOn, TrainingIsThatOfOneReplica) {
       EXPECT_NEAR(weights[i][k], expected_weights[i][k], test::tolerance(DType::f32, 64, 1)) << i << ": " << k;
 }
 
+/// Whether the largest of each step's predictions is that of its label, 1 or 0.
+Tensor correct(const Tensor& labels, const Tensor& y_pred) {
+  const std::vector<float> predictions = y_pred.to_vector<float>();
+  std::vector<float> result;
+  for (std::size_t i = 0; i < predictions.size() / 3; ++i) {
+    const auto* const first = predictions.data() + 3 * i;
+    result.push_back(std::max_element(first, first + 3) - first == labels.data<std::int64_t>()[i] ? 1.0F : 0.0F);
+  }
+  return Tensor::from(result, {static_cast<std::int64_t>(result.size())});
+}
+
+TEST_P(MasksOn, MeanMetricsLeaveOutMaskedSteps) {
+  const Sentences sentences(23);
+  std::vector<double> weights(23, 1);
+  std::vector<double> expected_weights;
+  double weight_per_step = 0;
+  double steps = 0;
+  std::vector<float> by_example;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const double weight = i % 3 == 0 ? 2 : 0.5;
+    by_example.push_back(static_cast<float>(weight));
+    expected_weights.push_back(weight);
+    weight_per_step += weight * static_cast<double>(i % 6 + 1);
+    steps += static_cast<double>(i % 6 + 1);
+  }
+  Model model = tagger(test::mirrored(GetParam()), Activation::softmax);
+  const std::vector<Metric> metrics{Accuracy(), MeanMetricWrapper(SparseCategoricalCrossentropy())};
+  model.compile(SGD(), {{.loss = SparseCategoricalCrossentropy(), .metrics = metrics, .weighted_metrics = metrics}});
+  const auto data = Dataset::from_tensors({{sentences.x}, {sentences.y}, {Tensor::from(by_example, {23})}});
+  const Logs logs = model.evaluate(data.batch(11));  // the last batch has one row
+  const Tensor y_pred = reshape(model(sentences.x), {138, 3});
+  const Tensor right = correct(sentences.y, y_pred);
+  const Tensor losses = SparseCategoricalCrossentropy()(reshape(sentences.y, {138}), y_pred);
+  const double tolerance = test::tolerance(DType::f32, 138, 1);
+  const auto weighted = [&](const Tensor& x) {
+    return mean_by_hand(sentences.x, x, expected_weights) * steps / weight_per_step;
+  };
+  EXPECT_NEAR(logs.at("accuracy"), mean_by_hand(sentences.x, right, weights), tolerance);
+  EXPECT_NEAR(logs.at("weighted_accuracy"), weighted(right), tolerance);
+  EXPECT_NEAR(logs.at("sparse_categorical_crossentropy"), mean_by_hand(sentences.x, losses, weights), tolerance);
+  EXPECT_NEAR(logs.at("weighted_sparse_categorical_crossentropy"), weighted(losses), tolerance);
+}
+
+/// The mean squared error of each time step, for targets (n, time, 3).
+Tensor squares_of_steps(const Tensor& y_true, const Tensor& y_pred) {
+  EXPECT_EQ(y_pred.rank(), 3) << "the whole output, as in Keras";
+  return mean(square(y_pred - y_true), {2});
+}
+
+TEST_P(MasksOn, ACustomLossGivesOneValueForEachStep) {
+  const Sentences sentences(11);
+  const Dataset data = Dataset::from_tensors(sentences.x, test::random_tensor({11, 6, 3}, 4)).batch(11);
+  const MeanMetricWrapper metric("of_steps", [](const Tensor& y_true, const Tensor& y_pred) {
+    return squares_of_steps(y_true, y_pred).to_vector<double>();
+  });
+  const auto train = [&](const Loss& loss) {
+    Model model = tagger(test::mirrored(GetParam()), Activation::linear);
+    model.compile(SGD({.learning_rate = 0.5}), loss, {metric, MeanMetricWrapper(MeanSquaredError())});
+    const History history = model.fit(data);
+    EXPECT_NEAR(history.values.at("of_steps").at(0), history.values.at("loss").at(0), 1e-6);
+    EXPECT_NEAR(history.values.at("mean_squared_error").at(0), history.values.at("loss").at(0), 1e-6);
+    return test::weights_of(model);
+  };
+  const auto weights = train(Loss("own", squares_of_steps));
+  const auto expected = train(MeanSquaredError());
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    for (std::size_t k = 0; k < weights[i].size(); ++k)
+      EXPECT_NEAR(weights[i][k], expected[i][k], test::tolerance(DType::f32, 64, 1)) << i << ": " << k;
+}
+
 INSTANTIATE_TEST_SUITE_P(Replicas, MasksOn, testing::ValuesIn(test::replica_counts));
 
 TEST(Masks, ABatchWithoutUnmaskedStepsHasNoLoss) {
@@ -116,6 +188,37 @@ TEST(Masks, AreNotCombinedWithIgnoreClass) {
   const Sentences sentences(4);
   EXPECT_ERROR(Unsupported, "ignore_class is not supported for an output with a mask",
                model.evaluate(Dataset::from_tensors(sentences.x, sentences.y).batch(4)));
+}
+
+TEST(Masks, OfOutputsNeedOneValueForEachStep) {
+  const Sentences sentences(4);
+  const Dataset data = Dataset::from_tensors(sentences.x, test::random_tensor({4, 6, 3}, 4)).batch(4);
+  const auto evaluate = [&](const Loss& loss, const Metric& metric) {
+    Model model = tagger(test::mirrored(2), Activation::linear);
+    model.compile(SGD(), loss, {metric});
+    return model.evaluate(data);
+  };
+  const Loss by_example("own", [](const Tensor& y_true, const Tensor& y_pred) {
+    return mean(square(y_pred - y_true), {1, 2});
+  });
+  EXPECT_ERROR(InvalidArgument,
+               "own must give one value for each time step (2, 6) of an output with a mask, it gave f32 (2)",
+               evaluate(by_example, RootMeanSquaredError()));
+  EXPECT_ERROR(InvalidArgument, "a mean over 12 examples or masked time steps got 2 values",
+               evaluate(MeanSquaredError(), MeanMetricWrapper(by_example)));
+  EXPECT_ERROR(Unsupported, "cosine_similarity: for an output with a mask the axis must be -1, got 1",
+               evaluate(CosineSimilarity(1), RootMeanSquaredError()));
+  EXPECT_ERROR(Unsupported, "cosine_similarity: for an output with a mask the axis must be -1, got 1",
+               evaluate(MeanSquaredError(), CosineSimilarityMetric(1)));
+}
+
+TEST(Masks, AreNotUsedByMetricsThatAreNoMeans) {
+  const Tensor y_true = test::random_tensor({2, 3, 1}, 1);
+  const Tensor y_pred = test::random_tensor({2, 3, 1}, 2);
+  const Tensor mask = not_equal(Tensor::from(std::vector<float>{1, 0, 1, 0, 0, 1}, {2, 3}), 0);
+  EXPECT_EQ(RootMeanSquaredError().update(y_true, y_pred, {}, mask), RootMeanSquaredError().update(y_true, y_pred));
+  EXPECT_EQ(Sum().update(y_true, y_pred, {}, mask), Sum().update(y_true, y_pred));
+  EXPECT_NE(Mean().update(y_true, y_pred, {}, mask), Mean().update(y_true, y_pred));
 }
 
 TEST(Masks, NeedATargetForEachStep) {
