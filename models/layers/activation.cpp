@@ -112,16 +112,30 @@ class SoftmaxImpl final : public LayerImpl {
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const Tensor& x = inputs[0];
-    if (const Tensor mask = call.mask(0); mask.defined())
+    if (const Tensor mask = call.mask(0); mask.defined()) {
+      check_mask(x, mask);
       return where(mask, softmax(where(mask, x, lowest_score), options_.axis), 0);
+    }
     const bool over_last = options_.axis == std::vector{-1} || options_.axis == std::vector{x.rank() - 1};
     if (!over_last) return softmax(x, options_.axis);
     return call.is_output ? softmax(x) : activate(x, Activation::softmax);
   }
 
+  Tensor compute_mask(std::span<const Tensor> inputs, std::span<const Tensor> masks) const override {
+    check_mask(inputs[0], masks[0]);
+    return masks[0];
+  }
+
   void describe(LayerConfig& config) const override { write_options(config, list_softmax, options_); }
 
  private:
+  void check_mask(const Tensor& x, const Tensor& mask) const {
+    require(mask.rank() == x.rank(),
+            "Softmax '{}' leaves out masked elements, and its input has a mask of whole time steps: the activation "
+            "softmax, of Dense or Activation, passes such a mask on",
+            name());
+  }
+
   SoftmaxOptions options_;
 };
 

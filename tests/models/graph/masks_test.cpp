@@ -199,6 +199,15 @@ TEST(Masks, SoftmaxGivesMaskedElementsNothing) {
   EXPECT_THAT(y.to_vector<float>(), ElementsAre(0.5, 0, 0.5, 0, 0, 0));
 }
 
+TEST(Masks, OfTimeStepsAreNoneOfElements) {
+  EXPECT_ERROR(InvalidArgument,
+               "Softmax 'scores' leaves out masked elements, and its input has a mask of whole time steps",
+               masked_network(3, 2, [](const Symbol& x) { return Softmax({.name = "scores"})(x); }));
+  const Network network = masked_network(3, 2, [](const Symbol& x) { return ActivationLayer(Activation::softmax)(x); });
+  EXPECT_EQ(mask_after(network, sequence({true, false, true})).to_vector<bool>(),
+            (std::vector<bool>{true, false, true}));
+}
+
 TEST(Masks, BatchNormalizationDoesNotTrainOnThem) {
   const Network network = masked_network(3, 2, [](const Symbol& x) { return BatchNormalization()(x); });
   EXPECT_ERROR(Unsupported, "it takes no masked sequences", network(sequence({true, false, true}), Mode::train));
