@@ -28,6 +28,9 @@ std::string why_not_captured(const StepCompute& compute, const std::vector<Logic
   for (const Layer& layer : compute.network().layers())
     if (!layer.impl().traits().can_be_captured)
       return fmt::format("a layer of class {} ('{}') cannot be captured", layer.impl().class_name(), layer.name());
+  for (const Layer& layer : compute.network().layers())
+    if (layer.impl().traits().makes_masks)
+      return fmt::format("layer '{}' makes masks, whose steps the replicas sum", layer.name());
   for (const CompiledOutput& output : compute.outputs())
     if (output.loss && !output.loss->config())
       return fmt::format("the loss '{}' is none of the library's", output.loss->name());

@@ -354,6 +354,12 @@ class Reader final : public Twice {
   std::atomic<float> first_ = 0;
 };
 
+/// Says that it makes masks.
+class Marker final : public Twice {
+ public:
+  Marker() : Twice({.can_be_captured = true, .supports_masking = true, .makes_masks = true}) {}
+};
+
 template <class Impl>
 Model model_with(const Strategy& strategy) {
   Model model = strategy.scope([] {
@@ -381,6 +387,11 @@ std::string refusal(const Strategy& strategy) {
 TEST_P(CudaGraphsOn, AreLeftAloneWhereALayerDoesNotSayThatItCanBeCaptured) {
   EXPECT_THAT(refusal<Twice>(strategy_),
               HasSubstr("CUDA graphs are not used: a layer of class Twice ('twice') cannot be captured"));
+}
+
+TEST_P(CudaGraphsOn, AreLeftAloneWhereALayerMakesMasks) {
+  EXPECT_THAT(refusal<Marker>(strategy_),
+              HasSubstr("CUDA graphs are not used: layer 'twice' makes masks, whose steps the replicas sum"));
 }
 
 TEST_P(CudaGraphsOn, AreGivenUpOnceWhenAStepReadsAValue) {
