@@ -122,6 +122,7 @@ Plan fuse(const std::vector<GraphCall>& calls, const std::vector<int>& order, co
 }
 
 void write_into_concatenations(Plan& plan, const std::vector<Layer>& layers) {
+  if (make_masks(layers)) return;  // layers compute masked sequences with other ops
   std::vector<PlanStep>& steps = plan.steps;
   const std::vector<int> readers = count_readers(steps, plan.outputs);
   for (int concat = 0; concat < static_cast<int>(steps.size()); ++concat) {

@@ -70,13 +70,11 @@ struct Plan {
 /// Plans the execution of `calls` in the order `order`, a list of their indices; `outputs` are the indices of the calls
 /// that give the network's outputs. Optimizations:
 /// - in a network without masks, an Add of two terms is fused into a layer that computes one of them, is called once,
-/// has no other reader and
-///   supports it, on the same device and in the same dtype;
+///   has no other reader and supports it, on the same device and in the same dtype;
 /// - a ReLU that is the only reader of a layer's result is fused into that layer if the layer supports it, on the same
 ///   device and in the same dtype;
-/// - the inputs of a concatenation of known shape are written in place if all of them come from layers that can write
-/// into a slice, on
-///   its device and in its dtype, and have no other reader;
+/// - in a network without masks, the inputs of a concatenation of known shape are written in place if all of them come
+///   from layers that can write into a slice, on its device and in its dtype, and have no other reader;
 /// - a result is freed after its last reader.
 Plan plan_steps(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,
                 const std::vector<int>& outputs);

@@ -1,10 +1,15 @@
 #include "lockstep/models/layers/batch_normalization.h"
 
+#include <numeric>
 #include <optional>
 
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/normalization/batch_norm.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
@@ -32,6 +37,28 @@ std::optional<double> weight_of(const BatchNormResult& result, bool synchronized
   return all > 0 ? std::optional(own * replicas / all) : std::nullopt;
 } catch (Error& error) {
   rethrow_from("batch_norm", error);
+}
+
+/// As batch_norm, with the statistics of the elements that `mask`, (n, ...) for x (n, ..., c), keeps. As in Keras,
+/// their sums are divided by their number + 1e-7.
+BatchNormResult masked_batch_norm(const Tensor& x, const Tensor& mask, const Tensor& gamma, const Tensor& beta,
+                                  const BatchNormOptions& options) {
+  require(mask.rank() == x.rank() - 1,
+          "BatchNormalization takes a mask with all axes of its input but the last, got {}", mask);
+  std::vector<int> axes(static_cast<std::size_t>(mask.rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  const Tensor wide = x.dtype() == DType::f32 ? x : cast(x, DType::f32);
+  const Tensor kept = expand_dims(mask, -1);
+  const Tensor number = sum(cast(mask, DType::f32)) + 1e-7;
+  const Tensor mean = sum(where(kept, wide, 0), axes) / number;
+  const Tensor difference = wide - mean;
+  const Tensor variance = sum(where(kept, square(difference), 0), axes) / number;
+  const Tensor y = difference * (gamma * rsqrt(variance + static_cast<double>(options.epsilon))) + beta;
+  const Tensor activated = options.relu ? relu(y) : y;
+  return {.y = x.dtype() == DType::f32 ? activated : cast(activated, x.dtype()),
+          .mean = stop_gradient(mean),
+          .variance = stop_gradient(variance),
+          .rows = mask.elements()};
 }
 
 /// Updates a moving statistic by that of a batch. If the replicas share one copy, each assigns its value, and the
@@ -113,11 +140,15 @@ class BatchNormalizationImpl final : public LayerImpl {
     if (call.mode == Mode::inference || !trainable())
       return batch_norm_inference(x, gamma_.value(), beta_.value(), moving_mean_.value(), moving_variance_.value(),
                                   options);
-    require<Unsupported>(!call.mask(0).defined(),
-                         "BatchNormalization trains on all time steps: it takes no masked sequences");
-    if (options_.synchronized && current_context().replicas_in_sync > 1)
+    const Tensor mask = call.mask(0);
+    const bool gathers = options_.synchronized && current_context().replicas_in_sync > 1;
+    require<Unsupported>(
+        !mask.defined() || (options_.axis == -1 && !gathers),
+        "BatchNormalization trains on masked sequences only along the last axis, and not synchronized");
+    if (gathers)
       options.gather = [context = get_replica_context()](const Tensor& own) { return context.all_gather(own, 0); };
-    const BatchNormResult result = batch_norm(x, gamma_.value(), beta_.value(), options);
+    const BatchNormResult result = mask.defined() ? masked_batch_norm(x, mask, gamma_.value(), beta_.value(), options)
+                                                  : batch_norm(x, gamma_.value(), beta_.value(), options);
     if (const std::optional<double> weight = weight_of(result, options_.synchronized)) {
       update_statistic(moving_mean_, result.mean, *weight, options_.momentum);
       update_statistic(moving_variance_, result.variance, *weight, options_.momentum);

@@ -41,6 +41,8 @@ struct BatchNormalizationOptions {
 /// equals the moving average, over the steps, of the row-weighted mean of the replicas' statistics. A replica takes the
 /// other replicas' numbers of rows from the DistributedBatch given to `Strategy::run`; without one, the replicas
 /// exchange the numbers in each training call. A replica without rows keeps its statistics.
+/// Elements that a mask leaves out are normalized, but do not count in the mean and variance of a batch; `synchronized`
+/// statistics of several replicas and another axis than the last one do not support masks in training.
 struct BatchNormalization : Layer {
   /// Throws InvalidArgument unless 0 <= momentum <= 1 and epsilon > 0.
   explicit BatchNormalization(const BatchNormalizationOptions& options = {});

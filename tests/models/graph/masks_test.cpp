@@ -208,9 +208,24 @@ TEST(Masks, OfTimeStepsAreNoneOfElements) {
             (std::vector<bool>{true, false, true}));
 }
 
-TEST(Masks, BatchNormalizationDoesNotTrainOnThem) {
-  const Network network = masked_network(3, 2, [](const Symbol& x) { return BatchNormalization()(x); });
-  EXPECT_ERROR(Unsupported, "it takes no masked sequences", network(sequence({true, false, true}), Mode::train));
+TEST(Masks, BatchNormalizationLeavesThemOutOfItsStatistics) {
+  const auto describe = [](const Symbol& x) { return ReLU()(BatchNormalization({.momentum = 0.5})(x)); };
+  for (const std::vector<bool>& steps : patterns) {
+    const Tensor x = sequence(steps);
+    const Tensor kept = unmasked(x, steps);
+    const Network whole = masked_network(x.dim(1), 2, describe);
+    const Network without = masked_network(kept.dim(1), 2, describe);
+    const Tensor y = whole(x, Mode::train);
+    expect_close(unmasked(y, steps), without(kept, Mode::train).to_vector<double>(), 16);
+    for (std::size_t i = 0; i < whole.variables().size(); ++i)
+      expect_close(whole.variables()[i].value(), without.variables()[i].value().to_vector<double>(), 16);
+  }
+}
+
+TEST(Masks, BatchNormalizationTrainsOnThemAlongTheLastAxis) {
+  const Network network = masked_network(3, 2, [](const Symbol& x) { return BatchNormalization({.axis = 1})(x); });
+  EXPECT_ERROR(Unsupported, "BatchNormalization trains on masked sequences only along the last axis",
+               network(sequence({true, false, true}), Mode::train));
 }
 
 }  // namespace

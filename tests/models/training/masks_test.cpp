@@ -9,8 +9,10 @@
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/embedding.h>
 #include <lockstep/models/layers/lstm.h>
+#include <lockstep/models/layers/masking.h>
 #include <lockstep/models/losses/regression.h>
 #include <lockstep/models/metrics/regression.h>
 
@@ -180,6 +182,21 @@ TEST(Masks, ABatchWithoutUnmaskedStepsHasNoLoss) {
   const Tensor nothing = Tensor::zeros({4, 6}, DType::i64);
   EXPECT_EQ(model.fit(Dataset::from_tensors(nothing, nothing).batch(4)).values.at("loss").at(0), 0);
   EXPECT_EQ(test::weights_of(model), before);
+}
+
+TEST(Masks, StatisticsOfReplicasWeighTheirRows) {
+  Model model = test::mirrored(2).scope([] {
+    const Symbol x = Input({3, 1});
+    return Model(x, Dense({.units = 1})(BatchNormalization({.momentum = 0.5})(Masking()(x))));
+  });
+  model.compile(SGD(), MeanSquaredError());
+  const Tensor x = Tensor::from(std::vector<float>{1, 3, 0, 6, 0, 0, 0, 2, 4}, {3, 3, 1});
+  model.fit(Dataset::from_tensors(x, Tensor::zeros({3, 3, 1})).batch(3));
+  // One replica has the steps 1, 3 and 6 of two rows, the other one 2 and 4.
+  const double mean = (2 * (10.0 / 3) + 3) / 3;
+  const double variance = (2 * (46.0 / 3 - 100.0 / 9) + 1) / 3;
+  EXPECT_NEAR(model.variables()[2].value().item<float>(), mean / 2, 1e-5);
+  EXPECT_NEAR(model.variables()[3].value().item<float>(), (1 + variance) / 2, 1e-5);
 }
 
 TEST(Masks, AreNotCombinedWithIgnoreClass) {
