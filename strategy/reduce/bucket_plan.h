@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// Minimum sizes of buckets, in bytes of gradients.
+/// Minimum sizes of all buckets but the last, in bytes of gradients.
 struct BucketOptions {
   std::int64_t first_bytes = std::int64_t{1} << 20;  ///< first bucket; small, so that the exchange starts early
   std::int64_t bytes = std::int64_t{25} << 20;       ///< of all other buckets
@@ -17,11 +17,11 @@ struct BucketOptions {
 
 /// Groups consecutive parameters into ranges that are exchanged together. `sizes` are in f32 elements, in the order in
 /// which backward finishes the parameters. A bucket holds whole parameters and is closed as soon as it reaches its
-/// minimum size. Deterministic: all replicas get the same plan from the same sizes.
+/// minimum size; the last may be smaller. Deterministic: all replicas get the same plan from the same sizes.
 std::vector<FlatRange> plan_buckets(std::span<const std::int64_t> sizes, const BucketOptions& options = {});
 
 /// Index of the bucket of the parameter that begins at `begin`. If no bucket extends beyond `begin`, as for a parameter
-/// without elements at the end, the last bucket. Precondition: there are buckets.
+/// without elements at the end, returns the last bucket. Precondition: there are buckets.
 std::size_t bucket_of(std::span<const FlatRange> buckets, std::int64_t begin);
 
 }  // namespace lockstep

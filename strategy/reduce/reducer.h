@@ -21,8 +21,8 @@ struct AverageStep {
 };
 
 /// Computes gradients of a loss into the arena, sums them over the replicas bucket by bucket and applies the update to
-/// every copy of the parameters. A RowReducer handles gradients by rows. Each optimizer has one; all replicas must call
-/// the same functions in the same order.
+/// every copy of the parameters. A RowReducer handles gradients by rows. An optimizer has one for each group of
+/// variables with the same devices and weight decay; all replicas must call the same functions in the same order.
 class GradientReducer {
  public:
   /// Moves the variables into an arena, and those with gradients by rows into a RowReducer. Throws as their
@@ -32,24 +32,24 @@ class GradientReducer {
 
   /// The variables in the order given.
   const std::vector<Variable>& variables() const { return variables_; }
-  /// The arena of the variables with dense gradients. Throws std::bad_optional_access when there are none.
+  /// The arena of the variables with dense gradients. Throws std::bad_optional_access if all variables have gradients
+  /// by rows.
   const ParameterArena& arena() const { return arena_.value(); }
   /// The optimizer's slot number `slot` for variable number `variable`: a view in the variable's shape. Precondition:
   /// no replica is in a step.
   Tensor state(std::size_t variable, std::size_t slot) const;
-  /// Sets that slot, in all copies of the state. Precondition as state().
+  /// Sets slot number `slot` of variable number `variable` in all copies of the state. Precondition as state().
   void set_state(std::size_t variable, std::size_t slot, const Tensor& value) const;
 
   /// Enables or disables checks for NaN and infinity in each replica's own gradients; off by default. Precondition: no
   /// replica is in a step.
   void check_numerics(bool on) { checks_numerics_ = on; }
 
-  /// What the caller does after backward(). apply: calls apply() or sum_gradients() directly, so that a bucket can be
-  /// exchanged as soon as it is final. transform: changes the gradients first. Must be equal on all replicas.
+  /// What the caller does after backward(). apply: it calls apply() or sum_gradients() directly, so that a bucket can
+  /// be exchanged as soon as it is final. transform: it changes the gradients first. Must be equal on all replicas.
   enum class AfterBackward { apply, transform };
   /// Computes this replica's gradients of `loss` into the arena; 0 for a variable that the loss does not depend on.
-  /// With check_numerics, throws NumericError for the first gradient that is not finite, in the order of backward: the
-  /// one nearest to where the problem began.
+  /// With check_numerics, throws NumericError for the first gradient that is not finite, in the order of backward.
   void backward(const ReplicaContext& context, GradientTape& tape, const Tensor& loss,
                 AfterBackward next = AfterBackward::transform);
   /// Captures the GPU work of backward, after the work that `capture` already holds. Computes and exchanges nothing
@@ -61,20 +61,21 @@ class GradientReducer {
   void backward(const ReplicaContext& context, const CapturedGradients& captured);
   /// Sets this replica's gradients, one f32 gradient for each variable; undefined ones count as 0. Converts
   /// IndexedSlices to dense gradients for variables in the arena. Throws InvalidArgument for a wrong number, shape or
-  /// dtype.
+  /// dtype, and with check_numerics NumericError for a gradient that is not finite.
   void load(const ReplicaContext& context, std::span<const DenseOrSparse> gradients);
   /// This replica's current gradient of variable number `variable`: a writable view. Precondition: the variable's
   /// gradients are dense.
   Tensor own_gradient(const ReplicaContext& context, std::size_t variable) const;
-  /// Keeps this replica's gradients, to be added to its next ones. Not a collective.
+  /// Adds this replica's gradients to a sum that the next update includes. Not a collective.
   void accumulate(const ReplicaContext& context);
   /// Updates the moving averages of all parameters, in slot number `slot`, without an optimizer step. A collective.
   void move_average(const ReplicaContext& context, std::size_t slot, const AverageStep& step) const;
   /// Sums the replicas' gradients and applies `update` to every copy. A collective. Throws InvalidArgument and updates
-  /// nothing when no replica has a gradient of any variable.
+  /// nothing when no replica of this process has a gradient of any variable.
   void apply(const ReplicaContext& context, const UpdateFn& update);
-  /// Applies `update` to this replica's own copy, using only its own gradients. Throws InvalidArgument when it has
-  /// none. Precondition: ReducerOptions::own_copies, and no gradients by rows.
+  /// Applies `update` to this replica's own copy, using only its own gradients. A collective: returns when all replicas
+  /// have finished. Throws InvalidArgument when this replica has no gradient. Precondition: ReducerOptions::own_copies,
+  /// and no gradients by rows.
   void apply_own(const ReplicaContext& context, const UpdateFn& update);
 
   // The parts of apply, for steps that depend on norms of whole variables. Precondition: no gradients by rows.
