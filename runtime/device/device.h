@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// The kinds of devices; physical_devices lists those that a build can use.
+/// Kind of a device.
 enum class DeviceKind { cpu, gpu };
 
 /// "CPU" or "GPU".
@@ -22,7 +22,7 @@ struct Device {
   ///@}
   std::string model{};               ///< the manufacturer's name of the model
   std::size_t memory_total = 0;      ///< bytes
-  int cores = 0;                     ///< hardware threads of a CPU, multiprocessors of a GPU
+  int cores = 0;                     ///< hardware threads of the CPU that this process may use; a GPU's multiprocessors
   std::string compute_capability{};  ///< "9.0"; empty for a CPU
   std::vector<int> peers{};          ///< indices of the GPUs whose memory this one can address
 };
@@ -35,8 +35,9 @@ struct LogicalDevice {
   int index = 0;
   ///@}
   int cores = 1;  ///< host threads that this device's ops may use
-  /// Limit in bytes of the memory that its tensors use; before an allocation would exceed it, cached free blocks are
-  /// released. 0: no limit given. The last limit given for a device applies.
+  /// Limit in bytes of the memory in use; an allocation beyond it throws OutOfMemory. Before memory in use and cached
+  /// memory together exceed the limit, cached memory is released. 0: no limit given. The last limit given for a device
+  /// applies.
   std::size_t memory_limit = 0;
 
   /// "CPU:0".
