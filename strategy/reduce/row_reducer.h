@@ -23,8 +23,8 @@ struct ReducerOptions {
 
 /// The part of a GradientReducer for parameters whose rows a step looks up, such as embedding tables. Exchanges their
 /// gradients as IndexedSlices, without making them dense, and lets each replica update its share of the rows in every
-/// copy. Adds rows in the order of the replicas, so results are bit-identical to those of dense gradients when these
-/// are added in that order, too.
+/// copy. Adds rows in the order of the replicas, so results are bit-identical to those of dense gradients that are
+/// added in the same order.
 class RowReducer {
  public:
   /// Moves the tables' copies to new memory and keeps their values.
@@ -41,7 +41,7 @@ class RowReducer {
   /// Sets this replica's gradient of table number `table`: rows, undefined, or dense if the table was also read as a
   /// whole. Throws InvalidArgument for rows outside the table.
   void load(int replica, int table, const DenseOrSparse& gradient);
-  /// Keeps this replica's gradients, to be added to its next ones.
+  /// Adds this replica's gradients to a sum that the next apply() includes.
   void accumulate(int replica);
   /// Sums the replicas' gradients and applies `update` to every copy. A collective.
   void apply(const ReplicaContext& context, const UpdateFn& update);
@@ -49,7 +49,7 @@ class RowReducer {
  private:
   struct Table {
     Variable variable;
-    const void* memory;  ///< of the first copy
+    const void* memory;  ///< memory of the first copy
     /// A tensor in the table's shape for each slot; one list, or one per replica if each updates its own copy.
     std::vector<std::vector<Tensor>> state;
     std::vector<DenseOrSparse> gradients;    ///< by replica

@@ -30,7 +30,7 @@ class GradientExchange {
   bool begun() const;
   /// Waits for the sums of all ranges and ends the step. Throws the exchange's error.
   void finish();
-  /// Sums the ranges over the workers on the calling thread, for a step that was not begun by add(). `gradients` are
+  /// Sums the ranges over the workers on the calling thread, for a step in which add() was not called. `gradients` are
   /// the first replica's; they already contain the sums over this worker's replicas.
   void sum_over_workers(float* gradients, std::span<const FlatRange> ranges);
 

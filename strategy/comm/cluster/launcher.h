@@ -12,7 +12,7 @@ struct LocalProcesses {
   int rank = 0;   ///< this process's number, from 0
   int count = 1;  ///< number of processes
 };
-/// Reads them from the launcher's environment variables; one process if these are not set or not valid.
+/// Reads the launcher's environment variables. Returns one process if they are not set or not valid.
 LocalProcesses local_processes();
 /// Number of cores for this process: available_cores() if the launcher has bound this process to a part of the
 /// machine's cores; otherwise an equal share for each process on this machine, at least 1.
