@@ -10,9 +10,9 @@ namespace lockstep {
 /// Only one recording may run at a time.
 class GpuRecording {
  public:
-  /// Begins to record up to `capacity` of them. Throws Unsupported with the reason in a build without CUPTI, if CUPTI's
-  /// library is missing, or if it refuses: no GPU, no permission, another profiler. Throws LogicError while another
-  /// recording runs.
+  /// Begins a recording of at most `capacity` kernels, copies and memsets. Throws Unsupported, with the reason, in a
+  /// build without CUPTI, if CUPTI's library is missing, or if CUPTI refuses: no GPU, no permission, another profiler.
+  /// Throws LogicError while another recording runs.
   explicit GpuRecording(std::size_t capacity = std::size_t{1} << 20);
   ~GpuRecording();
   GpuRecording(const GpuRecording&) = delete;
