@@ -26,7 +26,7 @@ struct DescribedGpu {
 /// faster.
 inline constexpr std::int64_t workspace_limit = std::int64_t{1} << 30;
 
-/// The GPU of a plan: the one of a handle, or a described one; plans for the latter cannot run.
+/// The GPU of a plan: the GPU of a handle, or a described one. Plans for a described GPU cannot run.
 using PlannedFor = std::variant<cudnnHandle_t, DescribedGpu>;
 
 /// "cuDNN 9.19.0, cudnn-frontend 1.32.0": the versions that serialized plans belong to.

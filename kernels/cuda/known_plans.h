@@ -11,8 +11,8 @@ namespace lockstep {
 template <class Description, class Plan>
 class KnownPlans {
  public:
-  /// When there are `limit` plans, all are dropped, which bounds the memory of programs whose shapes never repeat. The
-  /// limit should be far above the number of layers of a model, so that programs whose shapes repeat never reach it.
+  /// When there are `limit` plans, all are dropped, which bounds the memory of programs whose shapes never repeat.
+  /// Choose a limit far above the number of layers of a model, so that programs whose shapes repeat never reach it.
   explicit KnownPlans(std::size_t limit) : limit_(limit) {}
 
   /// The plan for a description on the GPU with CUDA ordinal `ordinal`; the first use calls `make()`. If that throws,

@@ -7,10 +7,10 @@
 
 namespace lockstep::cublas {
 
-/// Operations fused into a product, by cuBLASLt's names. The ops of dense.h use none of the others: the gradient of the
-/// library's gelu, the tanh approximation, cannot be computed from the result; DRELU, the gradient of a ReLU, is fused
-/// into the product that computes dy, which belongs to another op, and reads a mask that the forward product must have
-/// written.
+/// Operations fused into a product, by cuBLASLt's names. The ops of dense.h use none of cuBLASLt's other epilogues.
+/// GELU is the tanh approximation, whose gradient cannot be computed from the result. DRELU, the gradient of a ReLU,
+/// would have to be fused into the product that computes dy, which belongs to another op, and reads a mask that the
+/// forward product must have written.
 enum class Epilogue {
   none,       ///< nothing
   bias,       ///< a vector (m) is added to every column
@@ -19,9 +19,9 @@ enum class Epilogue {
   bgrada      ///< the row sums (m) of op(A) are written, too: the bias gradient if A is dy
 };
 
-/// D (m, n) = op(A) (m, k) op(B) (k, n) for column-major matrices, as in BLAS, accumulated in f32. BLAS sees a
-/// row-major tensor (rows, columns) as its transpose (columns, rows), so the products below are transposed. Also the
-/// key of plans.
+/// D (m, n) = op(A) (m, k) op(B) (k, n) for column-major matrices, as in BLAS, accumulated in f32. BLAS reads a
+/// row-major tensor (rows, columns) as its transpose (columns, rows), so the products below are transposed.
+/// MatrixProduct is also the key of plans.
 struct MatrixProduct {
   std::int64_t m, n, k;  ///< rows of D, columns of D, terms of each sum
   ///@{

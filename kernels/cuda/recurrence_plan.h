@@ -57,8 +57,8 @@ class RecurrencePlan {
   }
   cudnnStatus_t describe(cudnnRNNAlgo_t algorithm) const;
   /// Describes the layer for cuDNN's single kernel for all time steps, which is many times as fast as one launch per
-  /// step. Returns false where it must not be used: for a GRU, for more than 384 units, and if cuDNN refuses; the layer
-  /// must then be described again.
+  /// step. Returns false if that kernel must not be used: for a GRU, for more than 384 units, and if cuDNN refuses; the
+  /// layer must then be described again.
   bool takes_whole_layers(cudnnHandle_t handle) const;
   SequenceDescriptor sequences(std::int64_t vector_size) const;
   TensorDescriptor states() const;

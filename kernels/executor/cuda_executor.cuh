@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(block_threads) columns_kernel(Index outer, Ind
   }
 }
 
-constexpr int rows_blocks = 3;  ///< that a multiprocessor runs concurrently at least, which bounds their registers
+constexpr int rows_blocks = 3;  ///< minimum number of concurrent blocks per multiprocessor; bounds a thread's registers
 
 /// Like columns_kernel, but with `along` blocks for each tile. A thread processes every `stride`th row of one column.
 template <class F>

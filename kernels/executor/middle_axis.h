@@ -82,8 +82,8 @@ void reduce_whole(Executor& on, Index outer, Index n, Index inner, const F& f) {
 
 }  // namespace detail
 
-/// Number of parts that the middle axis is cut into; depends on the shape alone. Enough to occupy all multiprocessors
-/// of any GPU, but at least 16 elements per thread.
+/// Number of parts that the middle axis is cut into; depends on the shape alone. The parts suffice to occupy all
+/// multiprocessors of any GPU, and each thread processes at least 16 elements.
 inline Index middle_parts(Index outer, Index n, Index inner) {
   constexpr Index wanted_blocks = 1024;
   constexpr Index elements_of_thread = 16;
@@ -92,8 +92,8 @@ inline Index middle_parts(Index outer, Index n, Index inner) {
   return std::max<Index>(1, std::min(wanted_blocks / std::max<Index>(1, blocks), n / least));
 }
 
-/// Calls f.finish(o, k, v) for each (o, k), where v combines f.load(o, i, k) over all i. In one pass, or in two when n
-/// is large and outer and inner are small.
+/// Calls f.finish(o, k, v) for each (o, k), where v combines f.load(o, i, k) over all i. Makes one pass, or two if n is
+/// large and outer and inner are small.
 template <class Executor, class F>
 void reduce_middle(Executor& on, Index outer, Index n, Index inner, const F& f) {
   using Value = typename F::Value;

@@ -19,8 +19,8 @@ template <class T>
 inline constexpr int pack_of = widest_access / static_cast<int>(sizeof(T));
 
 #if defined(__CUDACC__)
-/// A type for one access of `bytes` bytes. The compiler splits accesses of other than vector types: it compiled an
-/// aligned memcpy of 16 bytes to accesses of 2 bytes.
+/// A type for one access of `bytes` bytes: a vector type, because nvcc compiled an aligned memcpy of 16 bytes to
+/// accesses of 2 bytes.
 template <int bytes>
 using Word = std::conditional_t<
     bytes == 16, uint4,
@@ -62,7 +62,7 @@ LOCKSTEP_HOST_DEVICE void store_elements(const T (&from)[n], T* to) {
   }
 }
 
-/// Load and store n elements as f32. Precondition as above.
+/// Load and store n elements as f32. Precondition as for the unconverted load and store.
 template <int n, class T>
 LOCKSTEP_HOST_DEVICE void load_pack(const T* from, float (&to)[n]) {
   T pack[n];

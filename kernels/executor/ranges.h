@@ -5,7 +5,7 @@
 
 namespace lockstep::kernels {
 
-/// Several ranges of elements, cut into runs of neighboring elements, for one grid with a team for each run.
+/// Several ranges of elements, cut into runs of neighboring elements. One grid processes all runs, each with one team.
 template <int most>
 class Ranges {
  public:

@@ -14,7 +14,7 @@ template <class T>
   return static_cast<float>(element);
 }
 
-/// element = value, rounded to bf16 if needed. Assigns the bits, since g++ does not vectorize "omp simd" loops that
+/// element = value, rounded to bf16 if needed. Assigns the bits, because g++ does not vectorize "omp simd" loops that
 /// assign objects.
 template <class T>
 [[gnu::always_inline]] inline void store(T& element, float value) {
