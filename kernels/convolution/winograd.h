@@ -11,12 +11,14 @@
 
 namespace lockstep::winograd {
 
-/// Whether the functions below support a convolution of x and are, by measurement, faster than oneDNN's: the channels
-/// are multiples of 16, at least half of the area of the 4x4 result tiles is used, and there are enough tiles.
+/// Whether the functions below support a convolution of x and are, by measurement, faster than oneDNN's: 3x3 windows,
+/// stride 1, dilation 1 and one group; the channels are multiples of 16, at least half of the area of the 4x4 result
+/// tiles is used, and there are enough tiles. The caller excludes bf16 on CPUs with AMX.
 bool pays(const Tensor& x, const Shape& kernel, const Window2d& window);
 
 ///@{
-/// Compute what the kernels of these names do (convolution/convolution_kernels.h). Precondition: pays().
+/// Compute the results of the kernels Conv2d, Conv2dGradientX and Conv2dGradientKernel (convolution_kernels.h), without
+/// their activation and dbias. Precondition: pays().
 void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window, const Tensor& y);
 void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, Write write, const Tensor& dx);
 void conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel);

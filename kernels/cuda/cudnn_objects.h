@@ -30,7 +30,8 @@ using DropoutDescriptor = Owner<cudnnDropoutDescriptor_t, cudnnDestroyDropoutDes
 using SequenceDescriptor = Owner<cudnnRNNDataDescriptor_t, cudnnDestroyRNNDataDescriptor>;
 ///@}
 
-/// The object that cuDNN's function `create`, named `call`, creates. Throws DeviceError.
+/// Returns a new object made by `create`. `call` is the name of that cuDNN function for the DeviceError thrown on
+/// failure.
 template <class Owner, class Create>
 Owner made(const Create& create, const char* call) {
   typename Owner::pointer object = nullptr;

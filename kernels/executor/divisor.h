@@ -10,17 +10,17 @@
 namespace lockstep::kernels {
 
 /// A divisor of indices that is known when a kernel is launched. GPUs need tens of instructions to divide integers; for
-/// those below 2^31 a Divisor uses one multiplication instead.
+/// dividends below 2^31 a Divisor uses one multiplication instead.
 ///
 /// Formula: Granlund and Montgomery, "Division by invariant integers using multiplication" (1994). For d <= 2^s,
 /// m = ceil(2^(31 + s) / d) and 0 <= n < 2^31: n / d = floor(n m / 2^(31 + s)).
 class Divisor {
  public:
-  /// The divisor 0, by which nothing may be divided.
+  /// The divisor 0. Do not divide by it.
   Divisor() = default;
-  /// Precondition: value >= 0. 0 is allowed, since empty tensors have axes of size 0, but nothing must then be divided.
+  /// Precondition: value >= 0. 0 is allowed because empty tensors have axes of size 0; do not divide by it.
   explicit Divisor(Index value) : value_(value) {
-    if (value == 0 || value > most_narrow) return;  // n / value is 0 for all n of 32 bits
+    if (value == 0 || value > most_narrow) return;  // 0 never divides; n / value is 0 for n below 2^31
     const auto divisor = static_cast<std::uint64_t>(value);
     shift_ = std::bit_width(divisor - 1);
     factor_ = static_cast<std::uint32_t>(((std::uint64_t{1} << (31 + shift_)) + divisor - 1) / divisor);

@@ -4,7 +4,7 @@
 #include <lockstep/runtime/core/host_device.h>
 
 // One unit of a GRU at one time step (Cho et al. 2014), with Keras' names and reset_after=True: gates z (update), r
-// (reset) and h (the candidate); the reset gate multiplies the state's part of the candidate's sum.
+// (reset) and h (the candidate); the reset gate multiplies the state's contribution to the candidate's pre-activation.
 
 namespace lockstep {
 
@@ -13,8 +13,8 @@ struct GruUnit {
   float h;                         ///< the unit's new state
 };
 
-/// A unit's gates and new state, from the input's (x) and the state's (s) parts of the gates' sums and the previous
-/// state.
+/// Computes a unit's gates and new state. x_z, x_r and x_h are the input's contributions to the pre-activations of the
+/// gates; s_z, s_r and s_h are the contributions of the previous state `h_before`.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline GruUnit gru_unit(float x_z, float x_r, float x_h, float s_z,
                                                                     float s_r, float s_h, float h_before) {
   GruUnit unit{};
@@ -25,13 +25,13 @@ struct GruUnit {
   return unit;
 }
 
-/// Gradients with respect to the gates' sums (for the candidate, to its two parts separately) and to the previous
-/// state. The latter leaves out that the sums depend on the state, too.
+/// Gradients with respect to the gates' pre-activations (for the candidate, to x_h and s_h separately) and to
+/// `h_before`. `h_before` is only the direct part; the caller adds the gradient that flows through s_z, s_r and s_h.
 struct GruUnitGradient {
   float sum_z, sum_r, x_h, s_h, h_before;
 };
 
-/// A unit's gradients, from the gradient dh of the new state. `unit.h` is not read.
+/// Computes a unit's gradients from dh, the gradient of the new state. Does not read `unit.h`.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline GruUnitGradient gru_unit_gradient(const GruUnit& unit, float s_h,
                                                                                      float h_before, float dh) {
   GruUnitGradient gradient{};

@@ -15,7 +15,7 @@ struct LstmUnit {
   float c, h;                              ///< the unit's new state and output
 };
 
-/// A unit's gates, new state and output, from the gates' sums and the previous state.
+/// Computes a unit's gates, new state and output. sum_i, sum_f, sum_c and sum_o are the gates' pre-activations.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline LstmUnit lstm_unit(float sum_i, float sum_f, float sum_c,
                                                                       float sum_o, float c_before) {
   LstmUnit unit{};
@@ -28,12 +28,13 @@ struct LstmUnit {
   return unit;
 }
 
-/// Gradients with respect to the gates' sums and the previous state.
+/// Gradients with respect to the gates' pre-activations and to the previous state.
 struct LstmUnitGradient {
   float sum_i, sum_f, sum_c, sum_o, c_before;
 };
 
-/// A unit's gradients, from the gradient dh of h and the gradient dc of c from later steps. `unit.h` is not read.
+/// Computes a unit's gradients from dh, the gradient of h, and dc, the gradient of c from later steps. Does not read
+/// `unit.h`.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline LstmUnitGradient lstm_unit_gradient(const LstmUnit& unit,
                                                                                        float c_before, float dh,
                                                                                        float dc) {

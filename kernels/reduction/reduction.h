@@ -29,16 +29,16 @@ Tensor prod(const Tensor& x, const std::vector<int>& axes, bool keepdims = false
 ///@}
 ///@{
 /// The largest and the smallest element; NaN if one element is NaN. Differentiable: elements that equal the result
-/// share its gradient equally, as in TensorFlow. Throw InvalidArgument if a reduced axis has
-/// size 0 and the result has elements.
+/// share its gradient equally, as in TensorFlow. Throw InvalidArgument if a reduced axis has size 0 and the result has
+/// elements.
 Tensor max(const Tensor& x);
 Tensor max(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 Tensor min(const Tensor& x);
 Tensor min(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// Whether any, or all, of the elements are true, as bool; x has any dtype, and all numbers but 0 are true. Of no
-/// elements any is false and all is true. Not differentiable.
+/// Whether any, or all, of the elements are true, as bool; x has any dtype, and all numbers but 0 are true. For no
+/// elements `any` is false and `all` is true. Not differentiable.
 Tensor any(const Tensor& x);
 Tensor any(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 Tensor all(const Tensor& x);

@@ -7,7 +7,7 @@
 
 namespace lockstep::kernels {
 
-/// Calls `f.operator()<T>()` with the C++ type of the dtype of what SumMiddle sums.
+/// Calls `f.operator()<T>()`, where T is the C++ type of `dtype`, a dtype that SumMiddle accepts for x.
 template <class F>
 void visit_summed(DType dtype, F&& f) {
   if (dtype == DType::boolean)
@@ -16,7 +16,7 @@ void visit_summed(DType dtype, F&& f) {
     visit_real(dtype, f);
 }
 
-/// y (outer, inner) = sum over the middle axis of x (outer, n, inner); x and y real, x also bool.
+/// y (outer, inner) = sum over the middle axis of x (outer, n, inner). x is f32, bf16 or bool, y is f32 or bf16.
 struct SumMiddle {
   Tensor x;
   Tensor y;
@@ -30,8 +30,9 @@ struct SumMiddle {
   void on_gpu() const;
 };
 
-/// y (outer, inner) = the reduction `op` over the middle axis of x (outer, n, inner). x and y are real, or of i32, i64
-/// or bool, the same. The maximum and minimum of no elements are the dtype's lowest and highest value.
+/// y (outer, inner) = the reduction `op` over the middle axis of x (outer, n, inner). x and y are each f32 or bf16, or
+/// both i32, both i64 or both bool. The maximum of no elements is the dtype's lowest value (-infinity for f32 and
+/// bf16), the minimum of no elements the highest (infinity). Precondition: `op` is not mean.
 struct ReduceMiddle {
   ReduceOp op;
   Tensor x;
