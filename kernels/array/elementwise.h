@@ -27,13 +27,14 @@ Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
 ///@}
 
-/// a to the power b, element by element; shapes broadcast and throws as above. As in TensorFlow, the gradient of b is 0
-/// where a is 0 or negative; that of a is 0 where b is 0.
+/// a to the power b, element by element; shapes broadcast as above. Throws as above. As in TensorFlow, the gradient of
+/// b is 0 where a is 0 or negative; that of a is 0 where b is 0.
 Tensor power(const Tensor& a, const Tensor& b);
-/// (a - b)^2, element by element; shapes broadcast and throws as above.
+/// (a - b)^2, element by element; shapes broadcast as above. Throws as above.
 Tensor squared_difference(const Tensor& a, const Tensor& b);
 
-/// The sum of tensors of one shape and dtype. Throws InvalidArgument for an empty list and when these differ.
+/// The sum of tensors of one shape and dtype. Throws InvalidArgument for an empty list and when shapes or dtypes
+/// differ.
 Tensor add_n(std::span<const Tensor> parts);
 
 ///@{
@@ -76,7 +77,8 @@ Tensor abs(const Tensor& x);
 /// -1, 0 or 1. NaN stays NaN.
 Tensor sign(const Tensor& x);
 ///@{
-/// The nearest whole number that is not larger (floor), not smaller (ceil), or at all, halves to even (round).
+/// floor: the largest whole number that is at most x. ceil: the smallest that is at least x. round: the nearest, halves
+/// to even.
 Tensor floor(const Tensor& x);
 Tensor ceil(const Tensor& x);
 Tensor round(const Tensor& x);
@@ -92,7 +94,7 @@ Tensor minimum(const Tensor& x, double highest);
 Tensor clip(const Tensor& x, double lowest, double highest);
 
 ///@{
-/// The functions above as operators. Throw as these.
+/// Operators for the functions above, with the same errors.
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor operator-(const Tensor& a, const Tensor& b) { return subtract(a, b); }
 inline Tensor operator*(const Tensor& a, const Tensor& b) { return multiply(a, b); }

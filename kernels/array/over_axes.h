@@ -7,13 +7,13 @@
 
 namespace lockstep {
 
-/// The numbers of x's axes in order.
+/// 0, 1, ... x.rank() - 1.
 std::vector<int> all_axes(const Tensor& x);
 
-/// A function of the last axis, applied to the elements along `axes` together (negative ones count from the end).
-/// `function` gets x itself if these are the last axis alone, else x with these axes, in order, joined to one, the last
-/// axis; it returns a tensor of the shape that it gets. Throws InvalidArgument for no axes, naming `op`, and for axes
-/// that x does not have or that are given twice.
+/// Applies `function`, which works along the last axis, to all elements along `axes` together (negative ones count from
+/// the end). If `axes` is the last axis alone, `function` gets x itself, otherwise x with `axes`, in order, joined into
+/// one last axis; it returns a tensor of the shape that it gets. Throws InvalidArgument for no axes, naming `op`, and
+/// for axes that x does not have or that are given twice.
 Tensor over_axes(const char* op, const Tensor& x, const std::vector<int>& axes,
                  const std::function<Tensor(const Tensor&)>& function);
 

@@ -7,12 +7,12 @@
 
 namespace lockstep {
 
-/// What pad puts around a tensor, with NumPy's names.
+/// The values of the elements that pad adds, with NumPy's names.
 enum class PadMode {
   constant,   ///< one number
   reflect,    ///< x mirrored at its first and last element, which are not repeated
-  symmetric,  ///< x mirrored at its borders
-  edge        ///< its first and last element
+  symmetric,  ///< x mirrored at its first and last element, which are repeated
+  edge        ///< the first and the last element of x, repeated
 };
 
 /// Elements that pad adds before and after an axis.

@@ -6,7 +6,7 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Further ops of NumPy that move elements of any dtype without changing them; as those of array.h.
+// Further ops of NumPy that move elements of any dtype without changing them. Gradients and errors as in array.h.
 
 namespace lockstep {
 
@@ -19,7 +19,7 @@ Tensor squeeze(const Tensor& x, const std::vector<int>& axes);
 ///@}
 /// The parts, of one shape and dtype, along a new axis, which is axis `axis` of the result.
 Tensor stack(std::span<const Tensor> parts, int axis = 0);
-/// The slices of x along `axis`, which they do not have. Dense slices are not copied.
+/// The slices of x along `axis`, without that axis. Dense slices are not copied.
 std::vector<Tensor> unstack(const Tensor& x, int axis = 0);
 /// x broadcast to `shape` by NumPy's rules, as a view; x itself if it has that shape.
 Tensor broadcast_to(const Tensor& x, const Shape& shape);
@@ -33,13 +33,13 @@ Tensor repeat(const Tensor& x, std::int64_t repeats, int axis);
 Tensor flip(const Tensor& x);
 Tensor flip(const Tensor& x, const std::vector<int>& axes);
 ///@}
-/// x shifted by `shift` places along `axis`; what leaves at the end, or at the beginning, enters at the other side.
+/// x shifted by `shift` places along `axis`; elements shifted beyond one end reappear at the other.
 Tensor roll(const Tensor& x, std::int64_t shift, int axis);
 /// x with its axis `source` moved to place `destination`, as a view; the others keep their order.
 Tensor moveaxis(const Tensor& x, int source, int destination);
 /// x with two axes exchanged, as a view.
 Tensor swapaxes(const Tensor& x, int first, int second);
-/// x as a view that tapes take for a constant: no gradient flows through it.
+/// A view of x that tapes treat as a constant: no gradient flows through it.
 Tensor stop_gradient(const Tensor& x);
 
 }  // namespace lockstep

@@ -7,8 +7,8 @@
 namespace lockstep {
 
 ///@{
-/// x (..., rows, columns), of any dtype, with zeros above (tril) or below (triu) diagonal k, which is k columns right
-/// of the main one. Differentiable. Throw InvalidArgument for undefined tensors and fewer than two axes.
+/// x (..., rows, columns), of any dtype, with zeros above (tril) or below (triu) diagonal k, which is k columns to the
+/// right of the main diagonal. Differentiable. Throw InvalidArgument for undefined tensors and fewer than two axes.
 Tensor tril(const Tensor& x, std::int64_t k = 0);
 Tensor triu(const Tensor& x, std::int64_t k = 0);
 ///@}

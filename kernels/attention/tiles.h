@@ -112,13 +112,13 @@ inline void transpose(const Tile& x, std::int64_t rows, std::int64_t columns, Ti
 /// A matrix whose elements are read one by one: element (i, k) is first[i * row_stride + k * column_stride].
 struct Factor {
   ///@{
-  /// As above.
+  /// The position and the distances in elements.
   const float* first;
   std::int64_t row_stride, column_stride;
   ///@}
 };
 ///@{
-/// The tile, and the transposed one.
+/// The tile as a factor, and its transpose.
 inline Factor factor(const Tile& x) { return {x.row(0), x.columns(), 1}; }
 inline Factor transposed_factor(const Tile& x) { return {x.row(0), 1, x.columns()}; }
 ///@}

@@ -25,7 +25,7 @@ struct Product {
   std::int64_t left_stride;   ///< from one row to the next
   const bfloat16* right;      ///< blocks of 16 columns; in a block, pairs of successive rows interleaved by column
   std::int64_t right_stride;  ///< from one block of 16 columns to the next
-  std::int64_t terms;         ///< of each sum; a multiple of `depth`
+  std::int64_t terms;         ///< number of terms of each sum; a multiple of `depth`
   float* sums;                ///< row-major
   std::int64_t sums_stride;   ///< from one row to the next
 };

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// Padding as Padding, and `causal`: before the first step only, so that no result depends on later steps.
+/// As Padding; `causal` pads only before the first step, so that no result depends on later steps.
 enum class Padding1d { valid, same, causal };
 
 /// Keras' arguments of 1D convolutions.

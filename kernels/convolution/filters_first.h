@@ -14,20 +14,20 @@ inline Tensor empty_filters_first(const Shape& kernel, DType dtype) {
   return Tensor::empty({kernel[3], kernel[0] * kernel[1] * kernel[2]}, dtype);
 }
 
-/// A dense HWIO kernel, converted to this order and to `dtype`.
+/// Converts a dense HWIO kernel to filters first and to `dtype`.
 inline Tensor filters_first(const Tensor& kernel, DType dtype) {
   Tensor filters = empty_filters_first(kernel.shape(), dtype);
   launch(kernels::Convert{kernel.view({-1, kernel.dim(3)}).transposed_view(), filters});
   return filters;
 }
 
-/// The kernel as GPUs' library takes it, converted once for both passes; undefined on CPUs.
+/// filters_first on GPUs, for both the forward pass and the gradient; undefined on CPUs.
 inline Tensor filters_for_library(const Tensor& kernel, DType dtype) {
   if (current_context().device.kind == DeviceKind::cpu) return {};
   return filters_first(kernel, dtype);
 }
 
-/// The inverse of filters_first: writes a dense HWIO kernel of any dtype.
+/// The inverse of filters_first: writes `kernel`, dense HWIO of any dtype.
 inline void filters_last(const Tensor& filters, const Tensor& kernel) {
   launch(kernels::Convert{filters.transposed_view(), kernel.view({-1, kernel.dim(3)})});
 }

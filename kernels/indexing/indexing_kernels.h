@@ -17,8 +17,8 @@ struct OneHot {
   void on_gpu() const;
 };
 
-/// flat[i] = the row-major number of the element of a tensor of shape `sizes` that has the indices (n, axes), i64, a
-/// negative one counting from the end; 0 if one is out of range. Returns the first such i, or -1.
+/// flat[i] = the row-major number, in a tensor of shape `sizes`, of the element at row i of `indices` (n, axes), i64;
+/// negative indices count from the end. 0 if an index of the row is out of range. Returns the first such i, or -1.
 struct FlatIndices {
   Tensor indices;
   Shape sizes;  ///< one for each of the axes
@@ -32,8 +32,8 @@ struct FlatIndices {
   std::int64_t on_gpu() const;
 };
 
-/// flat (outer, n, inner) = the row-major number, in a tensor (outer, size, inner), of the element at `indices`, i64,
-/// along the middle axis and at the index's own place along the others; otherwise as FlatIndices.
+/// flat (outer, n, inner) at (o, i, k) = the row-major number, in a tensor (outer, size, inner), of the element at (o,
+/// indices[o, i, k], k). `indices` (outer, n, inner) is i64; negative and wrong indices as in FlatIndices.
 struct FlatIndicesAlong {
   Tensor indices;
   std::int64_t size;

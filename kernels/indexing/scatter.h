@@ -5,20 +5,20 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Values written or added at indices (i64, i32 or u8), of which negative ones count from the end. The last axis of
-// `indices` (..., d) has one index for each of the first d axes of the tensor that is written to; `values` have the
-// shape of the other axes of the indices followed by the other axes of that tensor, and are f32, bf16, i32 or i64.
-// Differentiable. Throw InvalidArgument for other dtypes, undefined tensors, shapes that do not fit, and an index out
-// of range, naming it and its place; on GPUs the error for an index is thrown by the next synchronization and names the
-// place only.
+// `indices` (..., d) has one index for each of the first d axes of the tensor that is written to. The shape of
+// `values`, f32, bf16, i32 or i64, is that of `indices` without its last axis, followed by the remaining axes of that
+// tensor. Differentiable. Throw InvalidArgument for other dtypes, undefined tensors, shapes that do not fit, and an
+// index out of range, naming it and its place; on GPUs the error for an index is thrown by the next synchronization and
+// names the place only.
 
 namespace lockstep {
 
-/// A tensor of `shape` with the values at the indices, as keras.ops.scatter; values at equal indices are added in their
-/// order. 0 elsewhere.
+/// A tensor of `shape` with the values at the indices and 0 elsewhere, as keras.ops.scatter; values at equal indices
+/// are added in their order.
 Tensor scatter(const Tensor& indices, const Tensor& values, const Shape& shape);
 
-/// x with the elements at the indices replaced by `updates`, as keras.ops.scatter_update. Of equal indices, the last
-/// one counts; the updates at the others have a gradient of 0.
+/// x with the elements at the indices replaced by `updates`, as keras.ops.scatter_update. Among equal indices, the last
+/// one decides; the updates of the others have a gradient of 0.
 Tensor scatter_update(const Tensor& x, const Tensor& indices, const Tensor& updates);
 
 /// data (n, ...) -> (segments, ...): row i is the sum of the rows whose number in `segment_ids` (n) is i, in their

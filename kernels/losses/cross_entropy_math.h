@@ -24,9 +24,9 @@ struct RowSoftmax {
   }
 };
 
-/// `dot` is the sum of dy * y over the row.
+/// The gradient with respect to a logit of softmax; `dot` is the sum of dy * y over the row.
 LOCKSTEP_HOST_DEVICE inline float softmax_gradient_of(float y, float dy, float dot) { return y * (dy - dot); }
-/// `sum` is the sum of dy over the row.
+/// The gradient with respect to a logit of log_softmax; `sum` is the sum of dy over the row.
 LOCKSTEP_HOST_DEVICE inline float log_softmax_gradient_of(float y, float dy, float sum) {
   return dy - exp_f32(y) * sum;
 }

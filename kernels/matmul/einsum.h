@@ -31,11 +31,11 @@ Tensor tensordot(const Tensor& a, const Tensor& b, const std::vector<int>& a_axe
 Tensor tensordot(const Tensor& a, const Tensor& b, int axes = 2);
 ///@}
 
-/// numpy.dot: the product over the last axis of a and the last but one, or only, axis of b. If one of them has no axes,
-/// it is a factor.
+/// numpy.dot: the product over the last axis of a and the last but one, or only, axis of b. An operand of rank 0
+/// multiplies the other.
 Tensor dot(const Tensor& a, const Tensor& b);
 
-/// All products of an element of a and one of b, which are flattened: (elements of a, elements of b).
+/// All products of an element of a and an element of b: (elements of a, elements of b); a and b are flattened.
 Tensor outer(const Tensor& a, const Tensor& b);
 
 }  // namespace lockstep

@@ -7,9 +7,9 @@
 namespace lockstep::kernels {
 
 ///@{
-/// Matrix products, real: y (n, out) from x (n, in) and the weights `kernel` (in, out), which have x's dtype; and the
-/// gradients from dy. bias and dbias may be undefined; the activation is fusable (is_fusable). `write`: whether dx is
-/// replaced or added to.
+/// Matrix products, real. Dense computes y (n, out) from x (n, in) and the weights `kernel` (in, out), which have x's
+/// dtype; the others compute the gradients from dy. bias and dbias may be undefined; the activation is fusable
+/// (is_fusable). `write`: whether dx is replaced or added to.
 struct Dense {
   Tensor x;
   Tensor kernel;
@@ -47,8 +47,8 @@ struct DenseGradientKernel {
   void on_gpu() const;
 };
 
-/// y (..., m, n) = a (..., m, k) b (..., k, n), real. All have one rank; axes before the last two are y's or 1. a and b
-/// may have any strides.
+/// y (..., m, n) = a (..., m, k) b (..., k, n), real. All have the same rank; the sizes of axes before the last two are
+/// y's or 1. a and b may have any strides.
 struct Matmul {
   Tensor a;
   Tensor b;

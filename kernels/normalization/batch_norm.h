@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-/// All-gather between the replicas that hold the parts of a batch: own row (1, k) -> the rows of all parts (parts, k),
-/// the same on every replica. A collective: every one of these replicas must call it.
+/// All-gather between the replicas that hold the parts of a batch: from `own` (1, k), this replica's row, to the rows
+/// of all parts (parts, k), the same on every replica. A collective: every one of these replicas must call it.
 using GatherRows = std::function<Tensor(const Tensor& own)>;
 
 /// Options of batch_norm and batch_norm_inference.

@@ -14,7 +14,7 @@ struct RowMoments {
   LOCKSTEP_HOST_DEVICE static RowMoments of(float mean, float squares, float n, float epsilon) {
     return {mean, 1.0F / std::sqrt(squares / n + epsilon)};
   }
-  /// The normalized x, z.
+  /// z, the normalized x.
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return (x - mean) * inverse; }
   /// dx from g = dy * gamma, z and the means of g and of g z over the row.
   LOCKSTEP_HOST_DEVICE float gradient(float g, float z, float mean_g, float mean_gz) const {

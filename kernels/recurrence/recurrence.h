@@ -12,7 +12,7 @@
 /// Shared by lstm and gru.
 namespace lockstep::recurrence {
 
-/// Minimum number of units per thread of a CPU: each takes several exponentials.
+/// Minimum number of units per CPU thread; a unit needs several exponentials.
 inline constexpr std::int64_t units_per_thread = 2048;
 
 /// Throws InvalidArgument unless x is (n, time, features), kernel (features, gates * units) and recurrent_kernel

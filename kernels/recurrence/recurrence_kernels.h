@@ -4,8 +4,9 @@
 
 namespace lockstep::kernels {
 
-/// One step of an LSTM. On entry `gates` (n, 4 units) holds the inputs' part of the gates' sums and `recurrent` the
-/// state's; on return `gates` holds the gates. c_before, c and h are (n, units).
+/// One step of an LSTM. On entry the gates' pre-activations are the sums of `gates` (n, 4 units), the contribution of
+/// the input, and `recurrent` (n, 4 units), that of the previous state; on return `gates` holds the gates. c_before, c
+/// and h are (n, units).
 struct LstmStep {
   Tensor gates;
   Tensor recurrent;
@@ -22,7 +23,8 @@ struct LstmStep {
   void on_gpu() const;
 };
 
-/// dsums, the gradient of the gates' sums, from dh and dc; replaces dc by the gradient of c_before.
+/// Computes dsums (n, 4 units), the gradient of the gates' pre-activations, from dh and dc; replaces dc by the gradient
+/// of c_before.
 struct LstmStepGradient {
   Tensor gates;
   Tensor c_before;
@@ -40,8 +42,9 @@ struct LstmStepGradient {
   void on_gpu() const;
 };
 
-/// One step of a GRU. On entry `gates` (n, 3 units) holds the inputs' part of the gates' sums and `recurrent` the
-/// state's; on return `gates` holds the gates and `state_sum` (n, units) the state's part of the candidate's sum.
+/// One step of a GRU. On entry `gates` (n, 3 units) holds the input's contribution to the gates' pre-activations and
+/// `recurrent` (n, 3 units) that of the previous state; on return `gates` holds the gates and `state_sum` (n, units)
+/// the state's contribution to the candidate's pre-activation.
 struct GruStep {
   Tensor gates;
   Tensor recurrent;
@@ -58,8 +61,8 @@ struct GruStep {
   void on_gpu() const;
 };
 
-/// dgates and drecurrent, the gradients of the inputs' and the state's part of the gates' sums, from dh; replaces dh by
-/// the gradient of h_before without the part that flows through drecurrent.
+/// Computes dgates and drecurrent (n, 3 units), the gradients of the contributions of the input and of the state, from
+/// dh; replaces dh by the gradient of h_before without the part that flows through drecurrent.
 struct GruStepGradient {
   Tensor gates;
   Tensor state_sum;

@@ -21,8 +21,8 @@
 //     float learning_rate, momentum;
 //   };
 //
-// The number of slots is fixed, so that loops over elements do not branch on options that change which memory they
-// access. Functors are copied to GPUs byte by byte.
+// The number of slots is fixed, so that loops over elements contain no branches that select which memory is accessed.
+// Functors are copied to GPUs byte by byte.
 
 namespace lockstep {
 
@@ -55,8 +55,8 @@ class ElementRule final : public UpdateRule {
 
 }  // namespace kernels::detail
 
-/// The rule of a functor. It can be used on CPUs; on GPUs if nvcc compiles this call, and for the library's own
-/// functors (rule_on_gpus.h).
+/// The rule of a functor. It runs on CPUs. It also runs on GPUs if nvcc compiles this call, or if the functor is one of
+/// the library's own (rule_on_gpus.h).
 template <class F, bool on_gpus = kernels::detail::has_update_on_gpu<F>>
 std::shared_ptr<const UpdateRule> element_rule(const F& f) {
   static_assert(std::is_trivially_copyable_v<F>, "a rule is copied to GPUs byte by byte");

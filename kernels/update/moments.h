@@ -6,7 +6,7 @@ namespace lockstep {
 
 /// First and second moments of the gradients, for Adam and its variants.
 struct Moments {
-  /// For these decay rates.
+  /// `beta_1` and `beta_2`: decay rates of the first and the second moment.
   Moments(double beta_1, double beta_2)
       : rest_1(static_cast<float>(1 - beta_1)), rest_2(static_cast<float>(1 - beta_2)) {}
 

@@ -3,7 +3,7 @@
 #include <lockstep/kernels/update/update.h>
 #include <lockstep/runtime/core/host_device.h>
 
-// What a step does to an element besides its rule.
+// Operations of a step on an element besides its rule.
 
 namespace lockstep {
 

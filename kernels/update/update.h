@@ -83,7 +83,7 @@ struct LambDirectionStep {
   ///@}
 };
 
-/// What a step does besides its rule.
+/// Operations of a step besides its rule.
 struct StepOptions {
   float gradient_scale = 1;                                   ///< factor of the sum of the gradients
   float clip_value = std::numeric_limits<float>::infinity();  ///< the scaled gradient is clipped to +-clip_value

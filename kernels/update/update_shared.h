@@ -46,7 +46,7 @@ bool in_packs(std::span<T* const> pointers) {
   return std::ranges::all_of(pointers, [](T* pointer) { return kernels::in_packs<pack_of<T>, T>({pointer}); });
 }
 
-/// The replicas' values of element i, combined in order; after start[i] unless `start` is null.
+/// Combines the replicas' values of element i in order, beginning with start[i] unless `start` is null.
 template <class T, class F>
 LOCKSTEP_HOST_DEVICE Accumulator<T> combined(const F& f, const Pointers<const T>& in, const Accumulator<T>* start,
                                              Index i) {
@@ -57,7 +57,7 @@ LOCKSTEP_HOST_DEVICE Accumulator<T> combined(const F& f, const Pointers<const T>
   return value;
 }
 
-/// Combines all but the last replicas of a long list.
+/// Combines the values of all replicas but the last ones of a list longer than most_pointers.
 template <class T, class F>
 struct PartlyCombined {
   F f;
