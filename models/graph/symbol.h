@@ -23,7 +23,7 @@ class Symbol {
     /// The inputs of the call; empty for an input. For a result after the first one: the call's first result.
     std::vector<Symbol> inputs;
     Shape shape;               ///< without the batch axis; -1 for sizes that are unknown
-    ShapeExamples examples{};  ///< of the shape
+    ShapeExamples examples{};  ///< the shape with example sizes in place of unknown ones
     /// Name of an input; empty for a layer's result.
     std::string name;
     std::uint64_t number;                   ///< larger for symbols made later

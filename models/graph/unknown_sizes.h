@@ -5,8 +5,8 @@
 #include <lockstep/runtime/core/shape.h>
 
 // Sizes that differ between batches, such as the length of sentences or the height and width of images: None in Keras,
-// -1 in shapes here. What layers make of them is found out by computing shapes for two sets of example sizes: results
-// that differ are unknown, too. A layer whose weights have the same shape for both can be built.
+// -1 in shapes here. The shapes of layers' results are computed for two sets of example sizes: sizes that differ
+// between the two results are unknown, too. A layer whose weights have the same shape for both can be built.
 
 namespace lockstep {
 
@@ -17,7 +17,7 @@ using ShapeExamples = std::array<Shape, 2>;
 bool is_known(const Shape& shape);
 /// The shape with example sizes in place of -1.
 ShapeExamples examples_of(const Shape& shape);
-/// The shape that has these examples: -1 where they differ. Precondition: they have one rank.
+/// The shape that has these examples: -1 where they differ. Precondition: they have the same rank.
 Shape common_shape(const ShapeExamples& examples);
 /// Whether `shape` has the known sizes of `declared`.
 bool fits(const Shape& shape, const Shape& declared);

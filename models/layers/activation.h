@@ -23,12 +23,12 @@ struct ActivationLayer : Layer {
 /// ReLU's options.
 struct ReLUOptions {
   std::optional<double> max_value{};  ///< upper bound of the result, not negative; none by default
-  double negative_slope = 0;          ///< factor of x - threshold up to the threshold; not negative
+  double negative_slope = 0;          ///< factor of (x - threshold) for x not above the threshold; not negative
   double threshold = 0;               ///< not negative
   /// Name of the layer; if empty, the model names it after its class.
   std::string name{};
 };
-/// x above the threshold, at most max_value, and else negative_slope * (x - threshold).
+/// min(x, max_value) for x above the threshold, otherwise negative_slope * (x - threshold).
 struct ReLU : Layer {
   /// Throws InvalidArgument for a negative bound, slope or threshold.
   explicit ReLU(const ReLUOptions& options = {});
@@ -102,7 +102,7 @@ struct SoftmaxOptions {
   /// Name of the layer; if empty, the model names it after its class.
   std::string name{};
 };
-/// exp(x) / sum(exp(x)) over the elements that a mask of x's shape does not leave out; those get 0.
+/// exp(x) / sum(exp(x)) along the axes. Elements where a mask of x's shape is false do not count and become 0.
 struct Softmax : Layer {
   /// Takes any shape that has the axes.
   explicit Softmax(const SoftmaxOptions& options = {});

@@ -6,8 +6,8 @@
 #include <lockstep/kernels/window/window.h>
 #include <lockstep/models/layers/layer.h>
 
-// Pooling to a size of the result that is given. Of n elements along an axis, result i of m is that of the elements
-// from i * n / m, rounded down, to before (i + 1) * n / m, rounded up. Windows may overlap.
+// Pooling to a given size. Along an axis of n elements, the window of result i of m consists of the elements [floor(i *
+// n / m), ceil((i + 1) * n / m)). Windows may overlap.
 
 namespace lockstep {
 

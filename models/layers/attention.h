@@ -33,10 +33,10 @@ struct MultiHeadAttentionOptions {
 };
 
 /// Attention of several heads (Vaswani et al. 2017): projects query (tq, features), value and key (tk, features) to
-/// heads, and the heads' scaled_dot_product_attention to (tq, output_shape), or to the query's features without an
-/// output_shape. In training, drops weights at the rate `dropout`, with random numbers as Dropout's. Weights: kernel
-/// (features, heads, size) and bias (heads, size) of query, key and value, then kernel (heads, size, output_shape) and
-/// bias (output_shape) of attention_output.
+/// heads, computes scaled_dot_product_attention of the heads and projects it to (tq, output_shape) or, without an
+/// output_shape, to the query's number of features. In training, drops weights at the rate `dropout`, with random
+/// numbers as Dropout's. Weights: kernel (features, heads, size) and bias (heads, size) of query, key and value, then
+/// kernel (heads, size, output_shape) and bias (output_shape) of attention_output.
 struct MultiHeadAttention : Layer {
   /// Throws InvalidArgument for sizes below 1 and a rate outside [0, 1).
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);
@@ -71,7 +71,8 @@ struct GroupQueryAttentionOptions {
 };
 
 /// MultiHeadAttention with fewer heads of keys and values than of queries (Ainslie et al. 2023): num_query_heads /
-/// num_key_value_heads neighboring heads of the query share one of them. The result has the query's features.
+/// num_key_value_heads neighboring heads of the query share one head of keys and values. The result has the query's
+/// number of features.
 struct GroupQueryAttention : Layer {
   /// Throws InvalidArgument for sizes below 1, a rate outside [0, 1), and num_query_heads that is no multiple of
   /// num_key_value_heads.

@@ -9,7 +9,8 @@ namespace lockstep {
 
 /// BatchNormalization's options, by Keras' names.
 struct BatchNormalizationOptions {
-  /// The axis of the channels. The batch axis is 0; negative ones count from the end. The last one needs no copies.
+  /// The axis of the channels. The batch axis is 0; negative ones count from the end. Axes other than the last need
+  /// copies.
   int axis = -1;
   /// Share of the moving statistics that a training step keeps. Keras' default takes some hundred steps to forget the
   /// initial 0 and 1; shorter trainings need a smaller value.

@@ -96,8 +96,9 @@ struct SeparableConv1DOptions {
   ///@}
 };
 
-/// A depthwise convolution followed by one of single steps: (steps, c) -> (steps', filters). Weights: depthwise_kernel
-/// (kernel_size, c, depth_multiplier), pointwise_kernel (1, c * depth_multiplier, filters), bias (filters).
+/// A depthwise convolution followed by a convolution with kernel size 1: (steps, c) -> (steps', filters). Weights:
+/// depthwise_kernel (kernel_size, c, depth_multiplier), pointwise_kernel (1, c * depth_multiplier, filters), bias
+/// (filters).
 struct SeparableConv1D : Layer {
   /// Throws InvalidArgument for a size below 1, and for strides and a dilation_rate that are both larger than 1.
   explicit SeparableConv1D(const SeparableConv1DOptions& options);

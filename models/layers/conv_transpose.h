@@ -66,8 +66,8 @@ struct Conv1DTransposeOptions {
   ///@}
 };
 
-/// A transposed 1D convolution, that of images of one row: (steps, c) -> (steps', filters). Weights: kernel (k,
-/// filters, c), bias (filters).
+/// A transposed 1D convolution (conv2d_transpose of images of one row): (steps, c) -> (steps', filters). Weights:
+/// kernel (k, filters, c), bias (filters).
 struct Conv1DTranspose : Layer {
   /// Throws InvalidArgument for sizes out of range.
   explicit Conv1DTranspose(const Conv1DTransposeOptions& options);

@@ -18,8 +18,8 @@ struct DotOptions {
   std::string name{};
 };
 
-/// Sums of products of two inputs, one example at a time: the first one's other axes, then the second one's; a sum
-/// without other axes has the shape (1).
+/// Sums of products of two inputs, for each example. The result has the other axes of the first input, then those of
+/// the second; if there are none, its shape is (1).
 struct Dot : Layer {
   /// Throws InvalidArgument unless there are one or two axes, none of them 0.
   explicit Dot(const DotOptions& options = {});

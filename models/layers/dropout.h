@@ -14,7 +14,7 @@ struct DropoutOptions {
   /// Keras' arguments of these names, with Keras' defaults.
   double rate = -1;  ///< required
   /// For each axis, the batch axis included, 1 if all its elements are dropped or kept together, or -1 (Keras' None) if
-  /// each is drawn on its own. Empty: every element is.
+  /// each is drawn on its own. Empty: every element is drawn on its own.
   std::vector<std::int64_t> noise_shape{};
   std::string name{};
   ///@}
@@ -72,7 +72,7 @@ struct GaussianNoise : Layer {
 
 /// GaussianDropout's options.
 struct GaussianDropoutOptions {
-  double rate = -1;  ///< of the Dropout whose mask has the same variance; required
+  double rate = -1;  ///< rate of a Dropout whose mask has the same variance; required
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };
@@ -97,7 +97,7 @@ struct StochasticDepthOptions {
 struct StochasticDepth : Layer {
   /// Throws InvalidArgument unless 0 <= drop_path_rate < 1.
   explicit StochasticDepth(const StochasticDepthOptions& options);
-  /// The layer of a file's options.
+  /// Makes the layer from the options in a file.
   static StochasticDepth from_config(LayerConfig& config);
 };
 

@@ -82,7 +82,7 @@ class RandomDraws;
 /// Variables that Keras' weight files hold in one group.
 struct WeightsPart {
   std::string group;      ///< within the layer's group, e.g. "vars"
-  std::string name;       ///< of the inner layer that Keras has for them; empty for the layer itself
+  std::string name;       ///< name of Keras' inner layer that has them; empty for the layer itself
   std::size_t count = 0;  ///< number of variables
 };
 
@@ -117,7 +117,7 @@ class LayerImpl {
   /// Keras' compute_mask: the mask of the result, or an undefined tensor. By default the first input's. `masks`: as
   /// LayerCall::masks, but never empty.
   virtual Tensor compute_mask(std::span<const Tensor> inputs, std::span<const Tensor> masks) const;
-  /// The state of its random numbers, which a run needs to resume; null if it draws none.
+  /// The state of the layer's random numbers, which a run needs to resume; null if the layer draws none.
   virtual RandomDraws* random_draws() { return nullptr; }
   /// The traits given at construction.
   const LayerTraits& traits() const { return traits_; }
@@ -146,7 +146,7 @@ class LayerImpl {
   }
   /// Whether build() has created the variables.
   bool is_built() const { return built_; }
-  /// Whether it is a layer inside another one, which calls it.
+  /// Whether this layer is inside another one, which calls it.
   bool is_inner() const { return !outer_name_.empty(); }
   /// The layers inside this one, in the order in which it built them.
   const std::vector<InnerLayer>& inner_layers() const { return inner_layers_; }

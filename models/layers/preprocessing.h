@@ -13,7 +13,8 @@ namespace lockstep {
 /// The layer Rescaling's options. (RescalingOptions are those of the transform `rescaling`.)
 struct RescalingLayerOptions {
   ///@{
-  /// Factor of each value, and what is added to the product: one number, or one for each channel of the last axis.
+  /// Each value is multiplied by `scale`, and `offset` is added to the product: one number, or one for each channel of
+  /// the last axis.
   std::vector<double> scale{};  ///< required
   std::vector<double> offset{0};
   ///@}
@@ -41,9 +42,9 @@ struct NormalizationOptions {
   std::string name{};
 };
 
-/// (x - mean) / max(sqrt(variance), 1e-7) for each channel of the last axis. Without a given mean and variance they are
-/// the first two of the layer's weights, which are never trained, initially 0 and 1; the third, a count, is only there
-/// since Keras' files have it.
+/// (x - mean) / max(sqrt(variance), 1e-7) for each channel of the last axis. Without a given mean and variance, the
+/// layer has three weights, which are never trained: the mean, initially 0, the variance, initially 1, and a count,
+/// which exists only because Keras' files have it.
 struct Normalization : Layer {
   /// Throws InvalidArgument unless mean and variance have the same size, and for a negative variance.
   explicit Normalization(const NormalizationOptions& options = {});
@@ -57,7 +58,8 @@ struct Normalization : Layer {
   static Normalization from_config(LayerConfig& config);
 };
 
-/// How CategoryEncoding encodes a list of ids: each id on its own, which ids are among them, or how often each is.
+/// How CategoryEncoding encodes a list of ids. one_hot: each id separately. multi_hot: 1 for each id in the list.
+/// count: how often each id is in the list.
 enum class CategoryOutput { one_hot, multi_hot, count };
 
 /// CategoryEncoding's options.
@@ -70,8 +72,8 @@ struct CategoryEncodingOptions {
   ///@}
 };
 
-/// Encodes ids as numbers 0 and 1, or as counts: (k) -> (num_tokens), or with one_hot (k, num_tokens) if k > 1. Other
-/// ids than those of the categories give 0. Keras' count_weights are not supported.
+/// Encodes ids as numbers 0 and 1, or as counts: (k) -> (num_tokens), or with one_hot (k, num_tokens) if k > 1. Ids
+/// outside the categories give 0. Keras' count_weights are not supported.
 struct CategoryEncoding : Layer {
   /// Throws InvalidArgument for a num_tokens below 1.
   explicit CategoryEncoding(const CategoryEncodingOptions& options);

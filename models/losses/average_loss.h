@@ -12,7 +12,7 @@ namespace lockstep {
 
 /// compute_average_loss' options, by TensorFlow's names.
 struct AverageLossOptions {
-  Tensor sample_weight{};  ///< has per_example_loss' shape, if defined
+  Tensor sample_weight{};  ///< in the shape of per_example_loss; may be undefined
   /// Number of examples of all replicas: DistributedBatch::global_size. By default this replica's number of examples
   /// times the number of replicas, which is wrong for uneven batches.
   std::optional<std::int64_t> global_batch_size{};

@@ -15,8 +15,8 @@ struct Hinge : Loss {
 struct SquaredHinge : Loss {
   SquaredHinge();
 };
-/// max(1 + n - t, 0), where t is the sum of y p and n the largest (1 - y) p over the last axis; the mean of several.
-/// Targets and predictions are (n, ..., classes), targets one-hot.
+/// max(1 + n - t, 0), where t is the sum of y p and n the largest (1 - y) p over the last axis; the mean of these
+/// values if an example has several. Targets and predictions are (n, ..., classes), targets one-hot.
 struct CategoricalHinge : Loss {
   CategoricalHinge();
 };

@@ -44,9 +44,9 @@ class Loss {
 struct SparseCrossentropyOptions {
   /// Predictions are logits, not probabilities.
   bool from_logits = false;
-  /// A label, in or outside the classes, that is left out: its loss is 0, and the losses of the other labels are scaled
-  /// so that the mean over all labels is the mean over these. Replicas sum their numbers of labels, so all of them must
-  /// call the loss.
+  /// A label, inside or outside the classes, that does not count: its loss is 0, and the losses of the other labels are
+  /// scaled so that the mean over all labels equals the mean over those that count. Replicas sum their numbers of
+  /// labels, so all of them must call the loss.
   std::optional<int> ignore_class{};
 };
 

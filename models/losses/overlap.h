@@ -6,22 +6,22 @@
 #include <lockstep/models/losses/loss.h>
 
 // Losses of the overlap of targets y and predictions p in [0, 1] with the same number of elements, for segmentation.
-// Sums are over `axis`, and an example's loss is the mean over its other axes. Without `axis`, or if it has the axis of
-// examples, a sum is over all rows of a batch that the replica has, and each of these rows has their common loss. Then
-// the result depends on the split over replicas, as in Keras over TensorFlow's MirroredStrategy. The formulas and the
-// epsilon of 1e-7 are Keras'.
+// Sums are over `axis`, and an example's loss is the mean over its other axes. Without `axis`, or if `axis` contains
+// the axis of examples, a sum is over all rows of the replica's part of the batch, and all these rows get the same
+// loss. Then the result depends on the split over replicas, as in Keras over TensorFlow's MirroredStrategy. The
+// formulas and the epsilon of 1e-7 are Keras'.
 
 namespace lockstep {
 
 /// Dice's options, by Keras' names.
 struct DiceOptions {
-  std::vector<std::int64_t> axis{};  ///< axes of the predictions, which the sums are over; empty: all
+  std::vector<std::int64_t> axis{};  ///< axes of the predictions that the sums are over; empty: all
 };
 
 /// Tversky's options, by Keras' names.
 struct TverskyOptions {
-  double alpha = 0.5;                ///< weight of what is missed, y (1 - p)
-  double beta = 0.5;                 ///< weight of what is wrongly predicted, (1 - y) p
+  double alpha = 0.5;                ///< weight of false negatives, y (1 - p)
+  double beta = 0.5;                 ///< weight of false positives, (1 - y) p
   std::vector<std::int64_t> axis{};  ///< as DiceOptions::axis
 };
 

@@ -5,22 +5,22 @@
 #include <lockstep/models/metrics/metric.h>
 #include <lockstep/runtime/core/defaults.h>
 
-// Weighted harmonic means of precision and recall, of targets and predictions (n, classes). Without a threshold
-// all largest predictions of a row are positive, unless they are 0; with one, those above it. A class has
-// the score (1 + beta^2) p r / (beta^2 p + r), with its precision p and recall r. The formulas and the epsilon of 1e-7
-// in their divisors are Keras'.
+// Weighted harmonic means of precision and recall, of targets and predictions (n, classes). Without a threshold, the
+// largest prediction of each row is positive (all of them if several are equal), unless it is 0; with a threshold, the
+// predictions above it are. A class has the score (1 + beta^2) p r / (beta^2 p + r), with its precision p and recall r.
+// The formulas and the epsilon of 1e-7 in their divisors are Keras'.
 
 namespace lockstep {
 
-/// How the scores of several classes become one. none: for predictions (n, 1) only, since a metric has one value.
-/// micro: the score of the counts of all classes together. macro: the mean of the scores. weighted: their mean weighted
-/// by the classes' positive targets.
+/// How the scores of several classes are combined into one. none: for predictions (n, 1) only, since a metric has one
+/// value. micro: the score of the counts of all classes together. macro: the mean of the scores. weighted: their mean
+/// weighted by the classes' positive targets.
 enum class FScoreAverage { none, micro, macro, weighted };
 
 /// FBetaScore's options, by Keras' names.
 struct FBetaScoreOptions {
   FScoreAverage average = FScoreAverage::none;  ///< needed for several classes
-  double beta = 1;                              ///< how much recall counts in relation to precision
+  double beta = 1;                              ///< weight of recall relative to precision
   std::optional<double> threshold{};            ///< in (0, 1]
 };
 

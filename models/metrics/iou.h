@@ -10,9 +10,9 @@
 // Intersection over union of the elements whose target and whose prediction are a class: hits / (hits + false alarms +
 // misses). The value is the mean over the target classes that occur in targets or predictions. Sparse targets and
 // predictions are classes, truncated to whole numbers; others have an axis of classes at their end, of which the
-// largest value counts. Elements outside the classes are left out. An example's weight counts for each of its elements,
-// also with its fraction, as in Keras for metrics of a dtype with fractions; for the default dtype, int, Keras
-// truncates it.
+// largest value counts. Elements outside the classes are left out. An example's weight applies to each of its elements
+// and is not truncated, as in Keras for metrics of a floating-point dtype; for its default dtype, int, Keras truncates
+// weights to whole numbers.
 
 namespace lockstep {
 

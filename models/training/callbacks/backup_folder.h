@@ -9,8 +9,8 @@
 namespace lockstep {
 
 /// A folder with the backup of a run. Tensors are in "state-<epoch>-<steps>.h5", everything else is in
-/// "training_metadata.json". The latter names the former and is written after it, so that it never names an incomplete
-/// file.
+/// "training_metadata.json". The metadata file names the file of the tensors and is written after it, so that it never
+/// names an incomplete file.
 class BackupFolder {
  public:
   /// Does not access the folder.

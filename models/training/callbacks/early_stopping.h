@@ -18,7 +18,7 @@ struct EarlyStoppingOptions {
   /// Whether a lower or a higher value is better.
   MonitorMode mode = MonitorMode::automatic;
   std::optional<double> baseline{};   ///< only values better than this reset the patience
-  bool restore_best_weights = false;  ///< restores them when training ends, even if no value was better than `baseline`
+  bool restore_best_weights = false;  ///< at the end of training, even if no value was better than `baseline`
   int start_from_epoch = 0;           ///< earlier epochs are ignored
 };
 
