@@ -34,8 +34,8 @@ Tensor logical_not(const Tensor& x);
 ///@}
 
 ///@{
-/// The element of a where `condition` (bool) is true, else that of b; a and b of any dtype, or one of them a number.
-/// Differentiable in a and b.
+/// The element of a where `condition` (bool) is true, else the element of b; a and b of any dtype, or one of them a
+/// number. Differentiable in a and b.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Tensor& a, double b);
 Tensor where(const Tensor& condition, double a, const Tensor& b);

@@ -21,14 +21,14 @@ Tensor divide(const Tensor& a, const Tensor& b);
 ///@}
 
 ///@{
-/// The larger and the smaller of a and b, element by element; shapes broadcast as above. NaN if one of them is NaN. The
-/// gradient of equal elements is that of a, as in TensorFlow. Throw as above.
+/// The larger and the smaller of a and b, element by element; shapes broadcast as above. NaN if one of them is NaN.
+/// Where a and b are equal, the gradient goes to a, as in TensorFlow. Throw as above.
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
 ///@}
 
 /// a to the power b, element by element; shapes broadcast as above. Throws as above. As in TensorFlow, the gradient of
-/// b is 0 where a is 0 or negative; that of a is 0 where b is 0.
+/// b is 0 where a is 0 or negative; the gradient of a is 0 where b is 0.
 Tensor power(const Tensor& a, const Tensor& b);
 /// (a - b)^2, element by element; shapes broadcast as above. Throws as above.
 Tensor squared_difference(const Tensor& a, const Tensor& b);

@@ -33,7 +33,8 @@ struct MatrixProduct {
   std::int64_t lda, ldb, ldd;
   ///@}
   ///@{
-  /// Number of products, and the elements from the matrix of one to that of the next: 0 for a matrix that all share.
+  /// Number of products, and the distances in elements between the matrices of successive products: 0 for a matrix that
+  /// all products share.
   std::int64_t batch = 1, batch_a = 0, batch_b = 0, batch_d = 0;
   ///@}
   Epilogue epilogue = Epilogue::none;  ///< fused operation

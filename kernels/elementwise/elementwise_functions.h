@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-/// A namespace of its own, since layers have some of the same names.
+/// A separate namespace, because some layers have the same names.
 namespace functor {
 
 struct Affine {

@@ -7,8 +7,8 @@
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Reductions over the middle axis of (outer, n, inner), described by a function object like that of `columns`
-// (executor.h).
+// Reductions over the middle axis of (outer, n, inner), described by a function object with the members that `columns`
+// (executor.h) requires.
 
 namespace lockstep::kernels {
 
