@@ -165,8 +165,8 @@ class LayerImpl {
   /// Creates the variables; called by build().
   virtual void make_weights(std::span<const Shape> /*inputs*/, const LayerSeed& /*seed*/) {}
   /// Builds a layer that `call` calls, as a layer inside this one: its variables are this layer's, too, under the names
-  /// "layer/inner/kernel", and it is frozen if this layer is. A layer without a name gets that of its class. A layer
-  /// that has inner layers has no other variables. Throws InvalidArgument for a layer that has been built.
+  /// "layer/inner/kernel", and it is frozen if this layer is. A layer without a name gets the name of its class. A
+  /// layer that has inner layers has no other variables. Throws InvalidArgument for a layer that has been built.
   void build_inner(const InnerLayer& inner, std::span<const Shape> inputs, const LayerSeed& seed);
   /// Creates a variable "layer/name" and appends it to `variables()`. Throws InvalidArgument that names it if the
   /// constraint uses axes that it does not have.

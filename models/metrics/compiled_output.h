@@ -16,7 +16,7 @@ struct OutputTraining {
   std::optional<Loss> loss{};  ///< empty: the output has metrics only
   double loss_weight = 1;      ///< factor of the loss in the model's loss
   ///@{
-  /// Metrics that count all examples alike, and metrics that use sample and class weights.
+  /// Metrics that give all examples the same weight, and metrics that use sample and class weights.
   std::vector<Metric> metrics{};
   std::vector<Metric> weighted_metrics{};
   ///@}

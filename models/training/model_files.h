@@ -31,8 +31,8 @@ struct LoadOptions {
   /// The custom losses and metrics that the file names.
   CustomObjects custom_objects{};
   ///@{
-  /// Replace those of the file, which are then not read; loss and metrics apply to every output. A model that was saved
-  /// before compile() stays uncompiled.
+  /// If given, replace the file's optimizer, loss or metrics, which are then not read; loss and metrics apply to every
+  /// output. A model that was saved before compile() stays uncompiled.
   std::optional<Optimizer> optimizer{};
   std::optional<Loss> loss{};
   std::optional<std::vector<Metric>> metrics{};
