@@ -13,7 +13,7 @@ namespace lockstep {
 
 /// A kernel, copy or memset that a GPU executed.
 struct GpuWork {
-  /// A kernel's name is that of its symbol, which may be mangled.
+  /// For a kernel the name of its symbol, which may be mangled.
   std::string_view name{};
   bool is_kernel = false;    ///< false: a copy or a memset
   std::uint32_t gpu = 0;     ///< CUDA's ordinal of the GPU
