@@ -76,7 +76,9 @@ std::vector<OpCase> unary_cases() {
       unary_case(
           "minimum", [](const Tensor& x) { return minimum(x, 0.3); }, [](double x) { return std::min(x, 0.3); }, -2, 2),
       unary_case(
-          "add of numbers", [](const Tensor& x) { return 3.0 + x - 0.5; }, [](double x) { return x + 2.5; }, -2, 2),
+          "add of numbers", [](const Tensor& x) { return 3.0 + x + 0.5; }, [](double x) { return x + 3.5; }, -2, 2),
+      unary_case(
+          "subtract a number", [](const Tensor& x) { return x - 0.5; }, [](double x) { return x - 0.5; }, -2, 2),
       unary_case(
           "multiply by numbers", [](const Tensor& x) { return 3.0 * x * 0.25; }, [](double x) { return x * 0.75; }, -2,
           2),
