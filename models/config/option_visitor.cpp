@@ -119,11 +119,16 @@ void OptionVisitor::option(const char* key, std::vector<double>& value) {
   value = found->get<std::vector<double>>();
 }
 
-void OptionVisitor::option_if_any(const char* key, std::vector<double>& value) {
+bool OptionVisitor::is_null(const char* key) const {
   const auto found = values_->find(key);
-  const bool is_null = reading_ && found != values_->end() && found->is_null();
-  if (is_null) value.clear();
-  if (is_null) return fixed_null(key);  // it has been read
+  return found != values_->end() && found->is_null();
+}
+
+void OptionVisitor::option_if_any(const char* key, std::vector<double>& value) {
+  if (reading_ && is_null(key)) {
+    value.clear();
+    return fixed_null(key);  // it has been read
+  }
   if (reading_ || !value.empty()) option(key, value);
 }
 

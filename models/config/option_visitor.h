@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -70,10 +71,20 @@ class OptionVisitor {
   /// is not written.
   void passed_over(const char* key);
 
+  /// A number for which null in files means `if_null`.
+  template <class Number>
+  void option_or(const char* key, Number& value, std::type_identity_t<Number> if_null) {
+    std::optional<Number> given = value;
+    option(key, given);
+    value = given.value_or(if_null);
+  }
+
   /// Throws InputError for an option of the file that was neither read nor passed over, unless it is null, false or 0.
   void check_all_read() const;
   /// The values written so far, or the values to be read.
   const nlohmann::ordered_json& values() const { return *values_; }
+  /// Whether `values` has null for this option.
+  bool is_null(const char* key) const;
 
  protected:
   /// Whether this visitor reads.

@@ -73,11 +73,8 @@ struct Factors {
 };
 
 void list(OptionVisitor& visitor, Factors& factors) {
-  for (const auto& [key, factor] : {std::pair("l1", &factors.l1), std::pair("l2", &factors.l2)}) {
-    std::optional<double> given = *factor;
-    visitor.option(key, given);
-    if (given) *factor = *given;  // null is the default
-  }
+  visitor.option_or("l1", factors.l1, factors.l1);
+  visitor.option_or("l2", factors.l2, factors.l2);
 }
 
 /// Lists the options of this kind of constraint.

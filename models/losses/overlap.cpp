@@ -51,8 +51,7 @@ Loss::Function tversky(const TverskyOptions& options) {
 }
 
 void list_axis(OptionVisitor& visitor, std::vector<std::int64_t>& axis) {
-  const auto found = visitor.values().find("axis");
-  const bool is_given = found != visitor.values().end() && !found->is_null();
+  const bool is_given = visitor.values().contains("axis") && !visitor.is_null("axis");
   if (!axis.empty() || is_given) visitor.one_or_more("axis", axis);
 }
 

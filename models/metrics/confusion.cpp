@@ -33,9 +33,7 @@ void check_threshold(double threshold) {
 constexpr double default_threshold = 0.5;
 
 void list_thresholds(OptionVisitor& visitor, double& threshold) {
-  std::optional<double> given = threshold;
-  visitor.option("thresholds", given);
-  threshold = given.value_or(default_threshold);
+  visitor.option_or("thresholds", threshold, default_threshold);
 }
 
 /// The weight of the elements that are positive by both prediction and target, relative to that of all elements that

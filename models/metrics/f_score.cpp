@@ -102,8 +102,7 @@ Metric::Rule rule(const FBetaScoreOptions& options, const ObjectConfig& config) 
 
 void list_average(OptionVisitor& visitor, FScoreAverage& average) {
   using enum FScoreAverage;
-  const auto found = visitor.values().find("average");
-  const bool is_given = found != visitor.values().end() && !found->is_null();
+  const bool is_given = visitor.values().contains("average") && !visitor.is_null("average");
   if (average != none || is_given)
     visitor.choice("average", average, {{"micro", micro}, {"macro", macro}, {"weighted", weighted}});
 }

@@ -91,9 +91,7 @@ void list_axis(OptionVisitor& visitor, int& axis) { visitor.option("axis", axis)
 void list(OptionVisitor& visitor, R2ScoreOptions& options) {
   using enum R2Aggregation;
   R2Aggregation& aggregation = options.class_aggregation;
-  if (const auto found = visitor.values().find("class_aggregation");
-      found != visitor.values().end() && found->is_null())
-    aggregation = none;
+  if (visitor.is_null("class_aggregation")) aggregation = none;
   if (aggregation == none)
     visitor.fixed_null("class_aggregation");
   else

@@ -43,13 +43,6 @@ class AdaptiveMoments final : public Optimizer::Rule {
   AdamOptions options_;
 };
 
-OptimizerOptions with_adamw_decay(OptimizerOptions common, double weight_decay) {
-  require(common.weight_decay == 0, "AdamW has a weight_decay of its own, {}: set that one, not {} for all optimizers",
-          weight_decay, common.weight_decay);
-  common.weight_decay = weight_decay;
-  return common;
-}
-
 }  // namespace
 
 Adam::Adam(const AdamOptions& options, const OptimizerOptions& common)
@@ -62,7 +55,7 @@ AdamW::AdamW(const AdamWOptions& options, const OptimizerOptions& common)
                                                                        .beta_2 = options.beta_2,
                                                                        .epsilon = options.epsilon,
                                                                        .amsgrad = options.amsgrad}),
-                with_adamw_decay(common, options.weight_decay)) {}
+                with_own_decay("AdamW", common, options.weight_decay)) {}
 
 Adam Adam::from_config(const OptimizerConfig& config) {
   return Adam(rule_options<AdamOptions>(config, list), config.common);

@@ -22,7 +22,7 @@ namespace {
 void list(OptionVisitor& visitor, MuonOptions& options) {
   visitor.option("adam_beta_1", options.adam_beta_1);
   visitor.option("adam_beta_2", options.adam_beta_2);
-  list_or_off(visitor, "adam_weight_decay", options.adam_weight_decay);
+  visitor.option_or("adam_weight_decay", options.adam_weight_decay, 0);
   visitor.option("epsilon", options.epsilon);
   visitor.passed_over("exclude_layers");  // a list of strings: config() and from_config() handle it
   visitor.option("exclude_embeddings", options.exclude_embeddings);
@@ -127,18 +127,11 @@ class OrthogonalMomentum final : public Optimizer::Rule {
   std::vector<std::regex> excluded_;
 };
 
-OptimizerOptions with_muon_decay(OptimizerOptions common, double weight_decay) {
-  require(common.weight_decay == 0, "Muon has a weight_decay of its own, {}: set that one, not {} for all optimizers",
-          weight_decay, common.weight_decay);
-  common.weight_decay = weight_decay;
-  return common;
-}
-
 }  // namespace
 
 Muon::Muon(const MuonOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<OrthogonalMomentum>(options),
-                with_muon_decay(common, options.weight_decay)) {}
+                with_own_decay("Muon", common, options.weight_decay)) {}
 
 Muon Muon::from_config(const OptimizerConfig& config) {
   MuonOptions options = rule_options<MuonOptions>(config, list);

@@ -20,14 +20,14 @@ const Makers<Optimizer, const OptimizerConfig>& makers() {
 
 /// Lists the options that all of Keras' optimizers have.
 void list(OptionVisitor& visitor, OptimizerOptions& options) {
-  list_or_off(visitor, "weight_decay", options.weight_decay);
-  list_or_off(visitor, "clipnorm", options.clipnorm);
-  list_or_off(visitor, "global_clipnorm", options.global_clipnorm);
-  list_or_off(visitor, "clipvalue", options.clipvalue);
+  visitor.option_or("weight_decay", options.weight_decay, 0);
+  visitor.option_or("clipnorm", options.clipnorm, 0);
+  visitor.option_or("global_clipnorm", options.global_clipnorm, 0);
+  visitor.option_or("clipvalue", options.clipvalue, 0);
   visitor.option("use_ema", options.use_ema);
   visitor.option("ema_momentum", options.ema_momentum);
-  list_or_off(visitor, "ema_overwrite_frequency", options.ema_overwrite_frequency);
-  list_or_off(visitor, "gradient_accumulation_steps", options.gradient_accumulation_steps, 1);
+  visitor.option_or("ema_overwrite_frequency", options.ema_overwrite_frequency, 0);
+  visitor.option_or("gradient_accumulation_steps", options.gradient_accumulation_steps, 1);
 }
 
 Json common_options(const OptimizerOptions& common) { return *config_of("", list, common).options; }
@@ -106,6 +106,13 @@ Optimizer optimizer_from_json(const Json& json) {
   } catch (const InvalidArgument& error) {
     fail<InputError>("the optimizer {}: {}", name, error.what());
   }
+}
+
+OptimizerOptions with_own_decay(const char* class_name, OptimizerOptions common, double weight_decay) {
+  require(common.weight_decay == 0, "{} has a weight_decay of its own, {}: set that one, not {} for all optimizers",
+          class_name, weight_decay, common.weight_decay);
+  common.weight_decay = weight_decay;
+  return common;
 }
 
 Optimizer optimizer_from_config(const OptimizerConfig& config) {

@@ -31,13 +31,9 @@ struct OptimizerConfig {
 /// A new optimizer with these options. Throws InvalidArgument for values out of their range.
 Optimizer optimizer_from_config(const OptimizerConfig& config);
 
-/// Lists an option that null turns off: reads null as `off`.
-template <class Number>
-void list_or_off(OptionVisitor& visitor, const char* key, Number& value, Number off = 0) {
-  std::optional<Number> given = value;
-  visitor.option(key, given);
-  value = given.value_or(off);
-}
+/// `common` with the weight decay of an optimizer that has an option for it, as Keras'. Throws InvalidArgument naming
+/// `class_name` if `common` has one, too.
+OptimizerOptions with_own_decay(const char* class_name, OptimizerOptions common, double weight_decay);
 
 /// Reads the options of a rule; those that the configuration lacks keep their values in `options`.
 template <class Options>
