@@ -11,21 +11,20 @@
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/reshape.h>
+#include <lockstep/models/zoo/image_model.h>
 
 // Follows keras/src/applications/resnet.py layer by layer.
 
 namespace lockstep::zoo {
 namespace {
 
-constexpr std::int64_t smallest_resnet50_side = 32;
+using detail::relu;
 
 /// The convolution `name`_conv and its normalization `name`_bn.
 Symbol normalized_conv(const Symbol& x, const std::string& name, Conv2DOptions conv) {
   conv.name = name + "_conv";
   return BatchNormalization({.epsilon = 1.001e-5, .name = name + "_bn"})(Conv2D(conv)(x));
 }
-
-Symbol relu(const Symbol& x, const std::string& name) { return ActivationLayer(Activation::relu, name)(x); }
 
 Symbol zero_padding(const Symbol& x, std::int64_t border, const std::string& name) {
   return ZeroPadding2D({.padding = {border, border, border, border}, .name = name})(x);
@@ -58,9 +57,7 @@ Symbol residual_block(const Symbol& x, const Stack& stack, int number) {
 
 Model resnet50(const ResNet50Options& options) {
   const Shape& shape = options.input_shape;
-  require(shape.rank() == 3 && shape[0] >= smallest_resnet50_side && shape[1] >= smallest_resnet50_side,
-          "ResNet-50 takes images (height, width, channels) of at least {0} x {0}, got {1}", smallest_resnet50_side,
-          shape);
+  detail::check_images("ResNet-50", shape, 32);
   const Symbol images = Input(shape);
   Symbol x = zero_padding(images, 3, "conv1_pad");
   x = normalized_conv(x, "conv1", {.filters = 64, .kernel_size = {7, 7}, .strides = {2, 2}});

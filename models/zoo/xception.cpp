@@ -10,6 +10,7 @@
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
+#include <lockstep/models/zoo/image_model.h>
 
 // Follows keras/src/applications/xception.py layer by layer. As there, the layers of the shortcuts have no explicit
 // names but are numbered in the order of their creation: conv2d, conv2d_1, ...
@@ -17,16 +18,14 @@
 namespace lockstep::zoo {
 namespace {
 
-constexpr std::int64_t smallest_xception_side = 71;
-
-Symbol rectified(const Symbol& x, const std::string& name) { return ActivationLayer(Activation::relu, name)(x); }
+using detail::relu;
 
 /// A convolution of the first layers: 3 x 3, without padding, normalized, with ReLU.
 Symbol conv(const Symbol& x, const std::string& name, std::int64_t filters, Size2d strides) {
   Symbol y =
       Conv2D({.filters = filters, .kernel_size = {3, 3}, .strides = strides, .use_bias = false, .name = name})(x);
   y = BatchNormalization({.name = name + "_bn"})(y);
-  return rectified(y, name + "_act");
+  return relu(y, name + "_act");
 }
 
 Symbol separable_conv(const Symbol& x, const std::string& name, std::int64_t filters) {
@@ -51,9 +50,9 @@ Symbol reducing_block(const Symbol& x, const ReducingBlock& block) {
                             .padding = Padding::same,
                             .use_bias = false})(x);
   residual = BatchNormalization()(residual);
-  Symbol y = block.begins_with_relu ? rectified(x, name + "_sepconv1_act") : x;
+  Symbol y = block.begins_with_relu ? relu(x, name + "_sepconv1_act") : x;
   y = separable_conv(y, name + "_sepconv1", block.first_filters);
-  y = separable_conv(rectified(y, name + "_sepconv2_act"), name + "_sepconv2", block.filters);
+  y = separable_conv(relu(y, name + "_sepconv2_act"), name + "_sepconv2", block.filters);
   y = MaxPooling2D({.pool_size = {3, 3}, .strides = Size2d{2, 2}, .padding = Padding::same, .name = name + "_pool"})(y);
   return Add()({y, residual});
 }
@@ -63,7 +62,7 @@ Symbol middle_block(const Symbol& x, int number) {
   Symbol y = x;
   for (int layer = 1; layer <= 3; ++layer) {
     const std::string name = fmt::format("block{}_sepconv{}", number, layer);
-    y = separable_conv(rectified(y, name + "_act"), name, 728);
+    y = separable_conv(relu(y, name + "_act"), name, 728);
   }
   return Add()({y, x});
 }
@@ -72,9 +71,7 @@ Symbol middle_block(const Symbol& x, int number) {
 
 Model xception(const XceptionOptions& options) {
   const Shape& shape = options.input_shape;
-  require(shape.rank() == 3 && shape[0] >= smallest_xception_side && shape[1] >= smallest_xception_side,
-          "Xception takes images (height, width, channels) of at least {0} x {0}, got {1}", smallest_xception_side,
-          shape);
+  detail::check_images("Xception", shape, 71);
   const Symbol images = Input(shape);
   Symbol x = conv(images, "block1_conv1", 32, {2, 2});
   x = conv(x, "block1_conv2", 64, {1, 1});
@@ -83,8 +80,8 @@ Model xception(const XceptionOptions& options) {
   x = reducing_block(x, {.number = 4, .first_filters = 728, .filters = 728});
   for (int number = 5; number <= 12; ++number) x = middle_block(x, number);
   x = reducing_block(x, {.number = 13, .first_filters = 728, .filters = 1024});
-  x = rectified(separable_conv(x, "block14_sepconv1", 1536), "block14_sepconv1_act");
-  x = rectified(separable_conv(x, "block14_sepconv2", 2048), "block14_sepconv2_act");
+  x = relu(separable_conv(x, "block14_sepconv1", 1536), "block14_sepconv1_act");
+  x = relu(separable_conv(x, "block14_sepconv2", 2048), "block14_sepconv2_act");
   x = GlobalAveragePooling2D({.name = "avg_pool"})(x);
   const Dense predictions = with_dtype_policy(DTypePolicy::float32, [&] {
     return Dense({.units = options.classes, .activation = options.classifier_activation, .name = "predictions"});
