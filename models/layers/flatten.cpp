@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-void list(LayerConfig& config, NoOptions&) { config.fixed("data_format", "channels_last"); }
+void list(LayerConfig& config) { config.fixed("data_format", "channels_last"); }
 
 class FlattenImpl final : public LayerImpl {
  public:
@@ -21,13 +21,16 @@ class FlattenImpl final : public LayerImpl {
     return {only_input(class_name(), inputs).elements()};
   }
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return flatten(inputs[0]); }
-  void describe(LayerConfig& config) const override { write_options(config, list, NoOptions()); }
+  void describe(LayerConfig& config) const override { list(config); }
 };
 
 }  // namespace
 
 Flatten::Flatten(std::string name) : Layer(std::make_shared<FlattenImpl>(std::move(name))) {}
 
-Flatten Flatten::from_config(LayerConfig& config) { return Flatten(read_options<NoOptions>(config, list).name); }
+Flatten Flatten::from_config(LayerConfig& config) {
+  list(config);
+  return Flatten(read_name(config));
+}
 
 }  // namespace lockstep

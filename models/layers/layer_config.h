@@ -112,13 +112,6 @@ class LayerConfig : public OptionVisitor {
 /// hold.
 nlohmann::ordered_json written_config(const LayerImpl& layer, const std::string& name);
 
-/// The options of a layer that has only a name.
-struct NoOptions {
-  std::string name{};  ///< name of the layer
-};
-/// Lists none.
-inline void list_nothing(LayerConfig&, NoOptions&) {}
-
 /// Reads the options of a layer. Throws InputError also for options in the file that the layer does not have.
 template <class Options>
 Options read_options(LayerConfig& config, void (*list)(LayerConfig&, Options&)) {
@@ -127,6 +120,13 @@ Options read_options(LayerConfig& config, void (*list)(LayerConfig&, Options&)) 
   list(config, options);
   config.check_all_read();
   return options;
+}
+
+/// Reads the name of a layer; its other options, if it has any, must have been read.
+inline std::string read_name(LayerConfig& config) {
+  std::string name = config.name();
+  config.check_all_read();
+  return name;
 }
 
 /// Writes the options of a layer.

@@ -167,7 +167,7 @@ class MergeImpl final : public LayerImpl {
     return mask;
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list_nothing, NoOptions()); }
+  void describe(LayerConfig& /*config*/) const override {}
 
  private:
   /// x (n, ...) with axes of size 1 after the batch axis.
@@ -194,48 +194,38 @@ Add::Add(std::string name)
     : Layer(std::make_shared<MergeImpl>(Merge{.class_name = "Add", .combine = sum_of, .is_add = true},
                                         std::move(name))) {}
 
-Add Add::from_config(LayerConfig& config) { return Add(read_options<NoOptions>(config, list_nothing).name); }
+Add Add::from_config(LayerConfig& config) { return Add(read_name(config)); }
 
 Average::Average(std::string name)
     : Layer(std::make_shared<MergeImpl>(Merge{.class_name = "Average", .combine = mean_of}, std::move(name))) {}
 
-Average Average::from_config(LayerConfig& config) {
-  return Average(read_options<NoOptions>(config, list_nothing).name);
-}
+Average Average::from_config(LayerConfig& config) { return Average(read_name(config)); }
 
 Maximum::Maximum(std::string name)
     : Layer(std::make_shared<MergeImpl>(
           Merge{.class_name = "Maximum", .combine = folded<maximum>, .combine_unmasked = folded_unmasked<maximum>},
           std::move(name))) {}
 
-Maximum Maximum::from_config(LayerConfig& config) {
-  return Maximum(read_options<NoOptions>(config, list_nothing).name);
-}
+Maximum Maximum::from_config(LayerConfig& config) { return Maximum(read_name(config)); }
 
 Minimum::Minimum(std::string name)
     : Layer(std::make_shared<MergeImpl>(
           Merge{.class_name = "Minimum", .combine = folded<minimum>, .combine_unmasked = folded_unmasked<minimum>},
           std::move(name))) {}
 
-Minimum Minimum::from_config(LayerConfig& config) {
-  return Minimum(read_options<NoOptions>(config, list_nothing).name);
-}
+Minimum Minimum::from_config(LayerConfig& config) { return Minimum(read_name(config)); }
 
 Multiply::Multiply(std::string name)
     : Layer(std::make_shared<MergeImpl>(
           Merge{.class_name = "Multiply", .combine = folded<multiply>, .combine_unmasked = product_unmasked},
           std::move(name))) {}
 
-Multiply Multiply::from_config(LayerConfig& config) {
-  return Multiply(read_options<NoOptions>(config, list_nothing).name);
-}
+Multiply Multiply::from_config(LayerConfig& config) { return Multiply(read_name(config)); }
 
 Subtract::Subtract(std::string name)
     : Layer(std::make_shared<MergeImpl>(Merge{.class_name = "Subtract", .combine = folded<subtract>, .takes_two = true},
                                         std::move(name))) {}
 
-Subtract Subtract::from_config(LayerConfig& config) {
-  return Subtract(read_options<NoOptions>(config, list_nothing).name);
-}
+Subtract Subtract::from_config(LayerConfig& config) { return Subtract(read_name(config)); }
 
 }  // namespace lockstep

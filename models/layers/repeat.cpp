@@ -30,7 +30,7 @@ class IdentityImpl final : public LayerImpl {
   std::string_view class_name() const override { return "Identity"; }
   Shape output_shape(std::span<const Shape> inputs) const override { return only_input(class_name(), inputs); }
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return inputs[0]; }
-  void describe(LayerConfig& config) const override { write_options(config, list_nothing, NoOptions()); }
+  void describe(LayerConfig& /*config*/) const override {}
 };
 
 class RepeatVectorImpl final : public LayerImpl {
@@ -111,9 +111,7 @@ class UpSampling2DImpl final : public LayerImpl {
 
 Identity::Identity(std::string name) : Layer(std::make_shared<IdentityImpl>(std::move(name))) {}
 
-Identity Identity::from_config(LayerConfig& config) {
-  return Identity(read_options<NoOptions>(config, list_nothing).name);
-}
+Identity Identity::from_config(LayerConfig& config) { return Identity(read_name(config)); }
 
 RepeatVector::RepeatVector(const RepeatVectorOptions& options) : Layer(std::make_shared<RepeatVectorImpl>(options)) {}
 
