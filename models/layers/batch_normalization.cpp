@@ -1,12 +1,12 @@
 #include "lockstep/models/layers/batch_normalization.h"
 
-#include <numeric>
 #include <optional>
 
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/over_axes.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/normalization/batch_norm.h>
 #include <lockstep/kernels/reduction/reduction.h>
@@ -45,9 +45,8 @@ BatchNormResult masked_batch_norm(const Tensor& x, const Tensor& mask, const Ten
                                   const BatchNormOptions& options) {
   require(mask.rank() == x.rank() - 1,
           "BatchNormalization takes a mask with all axes of its input but the last, got {}", mask);
-  std::vector<int> axes(static_cast<std::size_t>(mask.rank()));
-  std::iota(axes.begin(), axes.end(), 0);
-  const Tensor wide = x.dtype() == DType::f32 ? x : cast(x, DType::f32);
+  const std::vector<int> axes = all_axes(mask);
+  const Tensor wide = cast(x, DType::f32);
   const Tensor kept = expand_dims(mask, -1);
   const Tensor number = sum(cast(mask, DType::f32)) + 1e-7;
   const Tensor mean = sum(where(kept, wide, 0), axes) / number;
@@ -55,7 +54,7 @@ BatchNormResult masked_batch_norm(const Tensor& x, const Tensor& mask, const Ten
   const Tensor variance = sum(where(kept, square(difference), 0), axes) / number;
   const Tensor y = difference * (gamma * rsqrt(variance + static_cast<double>(options.epsilon))) + beta;
   const Tensor activated = options.relu ? relu(y) : y;
-  return {.y = x.dtype() == DType::f32 ? activated : cast(activated, x.dtype()),
+  return {.y = cast(activated, x.dtype()),
           .mean = stop_gradient(mean),
           .variance = stop_gradient(variance),
           .rows = mask.elements()};
