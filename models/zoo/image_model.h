@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include <lockstep/models/graph/symbol.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/runtime/core/error.h>
 
