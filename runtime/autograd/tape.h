@@ -42,9 +42,10 @@ class Recomputed {
   Tensor tensor_{};
 };
 
-/// Records the ops that its thread runs on watched tensors, for one call of `gradient`, `gradient_or_slices` or
-/// `backward`. Ops register their gradients with `record`. Trainable parameters are watched automatically. Use it only
-/// on the thread that created it; other threads may destroy it. Tapes of a thread nest and record independently.
+/// Records the ops that its thread runs on watched tensors and on their results, for one call of `gradient`,
+/// `gradient_or_slices` or `backward`. Ops register their gradients with `record`. Trainable parameters are watched
+/// automatically. Use it only on the thread that created it; other threads may destroy it. Tapes of a thread nest and
+/// record independently.
 class GradientTape {
  public:
   GradientTape();

@@ -7,13 +7,12 @@
 
 namespace lockstep {
 
-/// The upper 16 bits of an IEEE f32. Has no arithmetic of its own: convert to f32. Conversion from f32 rounds to
-/// nearest even and keeps NaN.
+/// The upper 16 bits of an IEEE f32. Has no arithmetic of its own: convert to f32.
 struct bfloat16 {
   std::uint16_t bits = 0;  ///< 1 sign bit, 8 exponent bits, 7 fraction bits
 
   bfloat16() = default;
-  /// Rounds to nearest even; values beyond the largest finite one become infinite.
+  /// Rounds to nearest even and keeps NaN. Values that round beyond the largest finite one become infinite.
   LOCKSTEP_HOST_DEVICE explicit bfloat16(float value) : bits(rounded(value)) {}
   /// The bits of bfloat16(value).
   LOCKSTEP_HOST_DEVICE static std::uint16_t rounded(float value) {

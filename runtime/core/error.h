@@ -12,8 +12,8 @@
 /// Synchronous data-parallel training on several devices.
 namespace lockstep {
 
-/// Base class of all errors that the library throws. `what()` is one human-readable line: what is wrong, with which
-/// value, and what would be right. `where()` is the source location that detected it.
+/// Base class of all errors that lockstep throws. `what()` is one human-readable line: what is wrong, with which value,
+/// and what would be right. `where()` is the source location that detected it.
 class Error : public std::exception {
  public:
   /// Control characters in `message`, such as line ends, are escaped.
@@ -78,7 +78,7 @@ struct Aborted : Error {
 struct LogicError : Error {
   using Error::Error;
 };
-/// An invariant of the library does not hold: a bug here, not in the caller's code.
+/// An invariant of lockstep does not hold: a bug in lockstep, not in the caller's code.
 struct BrokenInvariant : Error {
   using Error::Error;
 };

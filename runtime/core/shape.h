@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// Sizes (or strides, in elements) of up to `max_rank` dimensions; never allocates.
+/// Sizes (or strides, in elements) of up to `max_rank` dimensions, stored without heap memory.
 class Shape {
  public:
   /// Maximum number of dimensions.

@@ -54,7 +54,7 @@ using DatasetIterator = Elements<Example>;
 
 /// A function of a batch, or of one element, that computes each row of its result from the same row of its argument
 /// alone. Given only some of the rows, it returns the same rows of the full result, bit for bit. If several workers
-/// share batches, each worker then transforms only its own rows.
+/// share batches, each worker can then transform only its own rows.
 class RowTransform {
  public:
   using Function = std::function<Example(const Example&)>;  ///< from rows to transformed rows
@@ -82,9 +82,9 @@ struct ShuffleOptions {
 
   std::uint64_t seed = 0;       ///< equal seeds give equal orders
   std::int64_t buffer = whole;  ///< number of elements to draw from; fewer mix less and take less memory
-  /// For a set of tensors shuffled as a whole. If true, `take` and `skip` after the shuffle split the set in one order,
-  /// which depends on the seed alone, and each epoch shuffles the remaining part. If false, they split each epoch's
-  /// order.
+  /// Only for a set of tensors shuffled as a whole. If true, `take` and `skip` after the shuffle select from one fixed
+  /// order, which depends on the seed alone, and each epoch shuffles the selected part. If false, they select from each
+  /// epoch's order.
   bool fixed_parts = false;
 };
 
@@ -93,8 +93,8 @@ class Stage;
 }
 
 /// An immutable description of a sequence of examples, with the stages of tf.data. Cheap to copy. Methods that add a
-/// stage return a new data set. Nothing runs before `epoch` is called. Elements are in host memory and may share it
-/// with their source and with each other: do not write to them.
+/// stage return a new data set. Nothing runs before `epoch` is called, except that shuffle with fixed_parts copies the
+/// tensors. Elements are in host memory and may share it with their source and with each other: do not write to them.
 class Dataset {
  public:
   ///@{
@@ -104,19 +104,19 @@ class Dataset {
   static Dataset from_tensors(const Batch& rows);
   ///@}
 
-  /// Example i is row i of data too large for memory: `read` returns rows [begin, end) as a batch. Each call reads the
-  /// rows of the next batch; after the first call, at least 4 MiB of inputs. Rows that have been skipped by then are
-  /// not read. Several passes may call `read` concurrently. The pass throws what `read` throws, as map does, with the
-  /// number of the first row. Throws InvalidArgument for an empty function and rows < 0; a pass throws it if `read`
-  /// returns another number of rows.
+  /// Example i is row i of data too large for memory: `read` returns rows [begin, end) as a batch. The first call reads
+  /// only the rows that are needed next; later calls read ahead if these rows are less than 4 MiB of the first input.
+  /// Rows that have been skipped by then are not read. Several passes may call `read` concurrently. The pass throws
+  /// what `read` throws, as map does, with the number of the first row to read. Throws InvalidArgument for an empty
+  /// function and rows < 0; a pass throws it if `read` returns another number of rows.
   static Dataset from_rows(std::function<Batch(std::int64_t begin, std::int64_t end)> read, std::int64_t rows);
 
   /// The elements of generators, for programs that used fit_generator. `make` creates a generator for each pass, given
   /// the pass's number. A generator is either a function that returns the next element and nothing at the end, or a
   /// pass over another data set. With `size`, each pass has that many elements, even if the generator never ends;
   /// without it, size() is empty. A generator must not change an element that it has returned. A pass throws what its
-  /// generator throws, as map does, and InputError if the generator ends before `size`. Throws InvalidArgument for an
-  /// empty function and size < 0.
+  /// generator throws, as map does, InputError if the generator ends before `size`, and InvalidArgument for an element
+  /// without x. Throws InvalidArgument for an empty function and size < 0.
   static Dataset from_generator(std::function<DatasetIterator(std::uint64_t epoch)> make,
                                 std::optional<std::int64_t> size = std::nullopt);
 
@@ -125,17 +125,17 @@ class Dataset {
   /// the element's number: a lockstep::Error keeps its type, any other exception is nested in an InputError. Throws
   /// InvalidArgument for an empty function.
   Dataset map(std::function<Example(const Example&)> transform) const;
-  /// map with a transform that may be given only some of a batch's rows (rows_of_batches).
+  /// map with a transform that rows_of_batches may call with only some of a batch's rows.
   Dataset map(RowTransform transform) const;
   /// map with a transform that also gets the element's position, to draw random numbers.
   Dataset map(std::function<Example(const Example&, const ElementId&)> transform) const;
-  /// The elements in another order in every epoch. The order depends on the seed and the epoch's number alone, on any
-  /// machine. Throws InvalidArgument for a buffer of less than one element, for a set of unbounded size shuffled as a
-  /// whole, and for fixed_parts unless a set of tensors is shuffled as a whole.
+  /// The elements in another order in every epoch. The order depends only on the options, the epoch's number and the
+  /// number of elements, not on the machine. Throws InvalidArgument for a buffer of less than one element, for a set of
+  /// unbounded size shuffled as a whole, and for fixed_parts unless a set of tensors is shuffled as a whole.
   Dataset shuffle(const ShuffleOptions& options = {}) const;
   /// Combines each `rows` consecutive elements into a batch, (rows, ...). The last batch has the remaining elements, or
-  /// is dropped with `drop_remainder`. A batch of elements that are adjacent in memory is a view. Throws
-  /// InvalidArgument for rows < 1; a pass throws it for elements of unequal shape or dtype.
+  /// is dropped with `drop_remainder`. A batch of consecutive rows of a source may be a view of them. Throws
+  /// InvalidArgument for rows < 1; a pass throws it for elements that differ in shape, dtype or number of tensors.
   Dataset batch(std::int64_t rows, bool drop_remainder = false) const;
   /// Repeats the elements `count` times, or without end if there is no count. Each repetition is an epoch for the
   /// stages before it. Throws InvalidArgument for count < 1.
@@ -155,7 +155,8 @@ class Dataset {
   std::optional<std::int64_t> size() const;
   /// Whether repeat() makes the set endless. False for a generator without a size, which may end.
   bool is_endless() const;
-  /// Number of examples that batch() with drop_remainder drops in a pass; in one repetition if the set never ends.
+  /// Number of examples that batch() with drop_remainder drops in a pass, or in one repetition if the batches are
+  /// repeated without end. 0 if the number of examples is not known.
   std::int64_t dropped_rows() const;
   /// A data set of the same batches, each with only its rows in `window`. Its passes read and transform the other rows
   /// only where this cannot be avoided. Returns nothing if all rows are needed: there is no batch(), a shuffle or a map
@@ -164,8 +165,8 @@ class Dataset {
   std::optional<Dataset> rows_of_batches(const RowWindow& window) const;
   /// Number of rows of batch `number` of a pass that has this batch. Empty if rows_of_batches returns nothing.
   std::optional<std::int64_t> batch_rows(std::int64_t number) const;
-  /// Starts pass `number`, from 0. Passes of the same number return the same elements in the same order. The pass
-  /// throws what a stage throws.
+  /// Starts pass `number`, from 0. Passes of the same number return the same elements in the same order if `read`,
+  /// generators and transforms do. The pass throws what a stage throws.
   DatasetIterator epoch(std::uint64_t number = 0) const;
 
  private:

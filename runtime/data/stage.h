@@ -63,7 +63,7 @@ class Stage {
 };
 using StagePtr = std::shared_ptr<const Stage>;
 
-// One function for each method of Dataset, which checks the arguments.
+// Dataset's methods check their arguments and then call these functions.
 StagePtr make_tensor_source(const Example& set);
 StagePtr make_row_source(std::function<Batch(std::int64_t, std::int64_t)> read, std::int64_t rows);
 StagePtr make_generator(std::function<DatasetIterator(std::uint64_t)> make, std::optional<std::int64_t> size);

@@ -28,9 +28,9 @@ enum class Owner { own_gpu, any_gpu };
 
 ///@{
 /// Checks the ranges that `call` is about to give to `stream`. Each must be aligned and inside one live block of a
-/// permitted owner, and events must order this use after all uses by other streams of the GPU. A new block counts as
-/// used by the compute stream; the order is not checked for blocks of another GPU. Throws BrokenInvariant that names
-/// call, GPU, address, bytes and the block's size. Thread-safe.
+/// permitted owner, and events must order this use after all uses of the same memory by other streams of the GPU. A new
+/// block counts as used by the compute stream; the order is not checked for blocks of another GPU. Throws
+/// BrokenInvariant that names call, GPU, address, bytes and, if there is a block, its size. Thread-safe.
 void check(const char* call, const Stream& stream, std::span<const MemoryRange> ranges, Owner owner = Owner::own_gpu);
 inline void check(const char* call, const Stream& stream, std::initializer_list<MemoryRange> ranges,
                   Owner owner = Owner::own_gpu) {

@@ -36,8 +36,8 @@ struct LogicalDevice {
   ///@}
   int cores = 1;  ///< host threads that this device's ops may use
   /// Limit in bytes of the memory in use; an allocation beyond it throws OutOfMemory. Before memory in use and cached
-  /// memory together exceed the limit, cached memory is released. 0: no limit given. The last limit given for a device
-  /// applies.
+  /// memory together exceed the limit, cached segments without blocks in use are released. 0: no limit given. The last
+  /// limit given for a device applies.
   std::size_t memory_limit = 0;
 
   /// "CPU:0".

@@ -26,7 +26,8 @@ class GpuGraph {
   virtual void launch() const = 0;
 };
 
-/// The runtime's interface to GPUs. Functions wait for a GPU's work only if their comment says so. Thread-safe.
+/// The runtime's interface to GPUs. Functions wait for a GPU's work only if their comment says so. In a build without
+/// CUDA, all but report, count and free_memory throw Unsupported. Thread-safe.
 class GpuPlatform {
  public:
   virtual ~GpuPlatform() = default;
@@ -38,7 +39,7 @@ class GpuPlatform {
   virtual std::size_t free_memory(int gpu) = 0;
   /// The memory resource of a logical GPU. Throws Unsupported if there is no GPU, DeviceError.
   virtual MemoryResource& memory(const LogicalDevice& gpu) = 0;
-  /// Host memory that GPUs copy from asynchronously. Throws Unsupported in a build without GPUs.
+  /// Host memory that GPUs copy from asynchronously.
   virtual MemoryResource& pinned_memory() = 0;
   /// Copies between two GPUs, or a GPU and the host, after earlier and before later work of both compute streams.
   /// Between GPUs the copy is asynchronous. From the host, `from` may be reused on return. To the host, the call waits
@@ -60,7 +61,7 @@ class GpuPlatform {
   // For GpuCapture. While a thread captures, calls that a graph cannot repeat throw NotCapturable.
 
   /// From now on records the calling thread's work for the compute stream of `gpu` instead of running it. Throws
-  /// DeviceError, and Unsupported in a build without GPUs. Precondition: the thread is not capturing.
+  /// DeviceError. Precondition: the thread is not capturing.
   virtual void begin_capture(const LogicalDevice& gpu) = 0;
   /// Ends the calling thread's capture and returns the recorded work. Throws DeviceError, which also ends the capture.
   virtual std::unique_ptr<GpuGraph> end_capture(const LogicalDevice& gpu) = 0;

@@ -14,7 +14,7 @@ namespace lockstep {
 std::vector<Device> physical_devices();
 
 /// Free bytes of the device's memory. For a GPU the call creates a context, as any use would, which takes a few hundred
-/// MB until this process ends; it returns 0 if this process cannot have one, for example because another process has
+/// MB until this process ends. Returns 0 if this process cannot have a context, for example because another process has
 /// exclusive use of the GPU.
 std::size_t free_memory(const Device& device);
 
@@ -40,11 +40,10 @@ inline constexpr int max_logical_gpus = 64;
 /// number of GPUs, or two CPUs. Throws as logical_gpus and logical_cpus.
 std::vector<LogicalDevice> default_devices(std::optional<int> count = std::nullopt);
 
-/// The named devices, in the order of the names. Accepted names: "CPU:0", "cpu:0", "/cpu:0", "/device:CPU:0", "GPU:1",
-/// each with an optional memory limit: "CPU:1@64MiB" (or KiB, GiB, or no unit for bytes). The CPUs among them have
-/// cores as logical_cpus gives them. Throws InvalidArgument for an empty list, for a name that is not a device's, for a
-/// device that this machine does not have (the message says which ones it has; GPUs are the physical ones), and for a
-/// device named twice.
+/// The named devices, in the order of the names. Accepted names, ignoring case: "CPU:0", "/CPU:0", "/device:CPU:0", and
+/// the same for GPUs, each with an optional memory limit: "CPU:1@64MiB" (or KiB, GiB, or no unit for bytes). The CPUs
+/// among them share the cores as in logical_cpus. Throws InvalidArgument for an empty list, a name or limit that cannot
+/// be parsed, a CPU beyond CPU:63, a GPU whose index no physical GPU has, and a device named twice.
 std::vector<LogicalDevice> parse_devices(std::span<const std::string> names);
 
 /// Hardware threads that this process may use.

@@ -50,7 +50,7 @@ class GpuEvent {
 class Event {
  public:
   /// An event for the streams of `gpu` that has recorded no work. Throws DeviceError; Unsupported in a build without
-  /// GPUs.
+  /// CUDA.
   explicit Event(const LogicalDevice& gpu);
   /// Records all work that has been enqueued so far in `stream`, a stream of the GPU. Throws DeviceError,
   /// NotCapturable.

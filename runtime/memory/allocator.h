@@ -49,19 +49,19 @@ struct AllocatorStats {
   std::size_t memory_limit = 0;          ///< limit of bytes_in_use; 0: only the device's memory limits it
 };
 
-/// Reuses freed memory, so that a step whose shapes repeat allocates nothing from the resource. If the resource can
-/// extend an allocation, as the host's can, all blocks are contiguous, adjacent free blocks are joined, and little more
-/// is reserved than a step needs at once. A freed block may be reused immediately, because work on a logical device is
-/// ordered by its replica's thread (CPU) or by its stream (GPU). Thread-safe.
+/// Reuses freed memory, so that a step whose shapes repeat allocates nothing from the resource. Where the resource can
+/// extend its last allocation, as the host's usually can, blocks are contiguous, and little more is reserved than a
+/// step needs at once. A freed block may be reused immediately, because work on a logical device is ordered by its
+/// replica's thread (CPU) or by its stream (GPU). Thread-safe.
 class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
  public:
   /// Precondition: `resource` allocates memory of `device`. It must outlive the allocator.
   CachingAllocator(LogicalDevice device, MemoryResource& resource) : device_(device), resource_(resource) {}
   ~CachingAllocator();
 
-  /// Allocates a block of at least `bytes` bytes. If the resource is out of memory, or its memory would exceed the
-  /// limit, releases free memory and retries once. Throws OutOfMemory that names the device, the requested bytes, the
-  /// bytes in use and a limit that they would exceed.
+  /// Allocates a block of at least `bytes` bytes. Releases free memory first if the reserved bytes would exceed the
+  /// limit, and releases it and retries once if the resource is out of memory. Throws OutOfMemory that names the
+  /// device, the requested bytes, the bytes in use and a limit that these would exceed.
   std::shared_ptr<Buffer> allocate(std::size_t bytes);
   /// Returns the segments of which no block is in use to the resource; none after keep_all.
   void release_cache();

@@ -10,8 +10,8 @@ namespace lockstep {
 
 /// Host memory. Each allocation reserves a range of addresses, which costs no memory, and makes its beginning usable;
 /// `extend` makes more of it usable. `settle` backs the usable part with huge pages, if the kernel provides them, for
-/// fewer TLB misses in large activations. It does not do so earlier: in a virtual machine, the host often has to find a
-/// huge page first, which takes about ten times as long as clearing it.
+/// fewer TLB misses in large activations. Memory gets no huge pages earlier: in a virtual machine, the host often has
+/// to find a huge page first, which takes about ten times as long as clearing it.
 class HostMemory final : public MemoryResource {
  public:
   /// `addresses`: bytes of address space that each allocation reserves, so that extend can add to it; fewer if not as

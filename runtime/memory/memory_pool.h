@@ -8,8 +8,8 @@
 namespace lockstep {
 
 /// Memory of a device from which only threads in a MemoryPoolScope allocate, so that no other values are stored at the
-/// addresses that a GPU's captured work uses. The device's memory limit does not count it. Buffers allocated from a
-/// pool may outlive it.
+/// addresses that a GPU's captured work uses. The device's memory limit does not apply to a pool. Buffers allocated
+/// from a pool may outlive it.
 class MemoryPool {
  public:
   ///@{

@@ -31,7 +31,7 @@ class Uploads {
 
   /// Starts the copies. They run after all work that is in the GPU's compute stream so far, which may still use the
   /// destinations. `from` may be reused on return; `to` is complete when the returned event is reached. Blocks until
-  /// the copies of the last call but one are done. Allocates nothing once the pinned buffers are large enough. Throws
+  /// the copies of the last call but one are done. Allocates no pinned memory once the buffers are large enough. Throws
   /// OutOfMemory, DeviceError, NotCapturable.
   std::shared_ptr<const Event> begin(std::span<const Upload> copies);
 

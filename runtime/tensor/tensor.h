@@ -26,7 +26,7 @@ class Tensor {
   Tensor() = default;
 
   /// A dense tensor on `device` with uninitialized elements. Throws OutOfMemory, and InvalidArgument for a negative
-  /// size or when the bytes overflow 64 bits.
+  /// size or more than 2^63 - 1 bytes.
   static Tensor empty(const Shape& shape, DType dtype = DType::f32,
                       const LogicalDevice& device = current_context().device);
   ///@{
@@ -82,14 +82,14 @@ class Tensor {
   Tensor in_place_of(const Tensor& other) const;
   ///@{
   /// with_origin returns a handle to this tensor that records that the tensor is the result of `op` applied to
-  /// `origin`. It keeps `origin` alive while the handle or a view of it exists. origin returns the operand recorded for
-  /// `op`; undefined if there is no such record, and for views.
+  /// `origin`. That record keeps `origin` alive while the handle or a view of it exists. origin returns the operand
+  /// recorded for `op`; undefined if there is no such record, and for views.
   Tensor with_origin(std::string_view op, const Tensor& origin) const;
   Tensor origin(std::string_view op) const;
   ///@}
-  /// Frees this tensor's memory and makes it, its views and all handles to them refer to `memory`, which must already
-  /// hold the same elements. Preconditions: this tensor covers its whole memory, which has not been moved before, and
-  /// no other thread uses either tensor meanwhile. Throws BrokenInvariant unless both are dense and agree in shape and
+  /// Frees this tensor's memory and makes all handles to it and to its views refer to `memory`, which must already hold
+  /// the same elements. Preconditions: this tensor covers its whole memory, which has not been moved before, and no
+  /// other thread uses either tensor meanwhile. Throws BrokenInvariant unless both are dense and agree in shape and
   /// dtype.
   void move_into(const Tensor& memory) const;
 
@@ -125,10 +125,11 @@ class Tensor {
   /// The elements broadcast to `shape` by NumPy's rules, with stride 0 along repeated axes; read-only. Throws
   /// InvalidArgument when the shapes do not broadcast.
   Tensor broadcast_view(const Shape& shape) const;
-  /// If the parts are adjacent slices along `axis` of one dense tensor, in order and without gaps, returns the tensor
-  /// that they form; otherwise undefined. Concatenating results that were written in place then needs no copy.
+  /// If the parts lie in memory as all consecutive slices, in order, of one dense tensor along `axis`, returns that
+  /// tensor; otherwise undefined. Concatenating results that were written in place then needs no copy.
   static Tensor joined(std::span<const Tensor> parts, int axis);
-  /// True when this handle is the only user of its memory.
+  /// True when this handle is the only user of its memory. The result of with_origin and the handle it was made from do
+  /// not count each other.
   bool unique() const { return buffer_.use_count() == 1; }
 
   /// The elements in host memory. If this tensor is in host memory, returns a handle to it, which shares its memory;

@@ -6,9 +6,9 @@
 
 namespace lockstep {
 
-/// The elements as NumPy prints them, such as "[[1 2]\n [3 4]]": real numbers with up to six significant digits. If
-/// there are more than 1000 elements, prints only the first and last three along each axis. Waits for the GPU that
-/// holds the tensor.
+/// The elements in NumPy's layout, such as "[[1 2]\n [3 4]]", without wrapped lines: real numbers as %g prints them,
+/// bools as "true" and "false". If there are more than 1000 elements, only the first and last three along each axis of
+/// more than six. "[]" without elements; "an undefined tensor" if undefined. Waits for the GPU that holds the tensor.
 std::string to_string(const Tensor& x);
 
 }  // namespace lockstep

@@ -16,9 +16,9 @@ namespace lockstep {
 /// scopes nest, the innermost one applies.
 class [[nodiscard]] DeviceScope {
  public:
-  /// Does not check the device: ops in the scope throw Unsupported where this build cannot use it.
+  /// Does not check the device: ops in the scope throw Unsupported if this build or machine cannot use it.
   explicit DeviceScope(const LogicalDevice& device);
-  /// `name` is a device's name as for parse_devices, whose errors it throws.
+  /// `name` is a device's name as for parse_devices. Throws as parse_devices.
   explicit DeviceScope(std::string_view name);
   DeviceScope(const DeviceScope&) = delete;
   DeviceScope& operator=(const DeviceScope&) = delete;

@@ -6,14 +6,14 @@
 
 namespace lockstep {
 
-/// A number that threads wait on until it changes. A change wakes them; it makes a system call only if a thread sleeps.
+/// A number that threads wait on until it changes. A change wakes them, with a system call only if a thread sleeps.
 class Futex {
  public:
   /// The clock of deadlines.
   using Clock = std::chrono::steady_clock;
 
-  /// `threads`: how many threads use it concurrently. Waiting threads poll for a moment before they sleep. If there are
-  /// fewer cores than threads, they yield between polls.
+  /// `threads`: how many threads use it concurrently. Waiting threads poll for a moment before they sleep. If the
+  /// process has fewer cores than `threads`, the threads yield between polls.
   explicit Futex(int threads);
 
   /// The current number.

@@ -12,9 +12,9 @@
 namespace lockstep {
 
 /// A barrier for a fixed group of threads. Waiting never hangs: a member that fails calls `abort`, and all others throw
-/// Aborted. If a member does not arrive in time, one waiting member throws Timeout that names it, the others Aborted.
-/// Tracks the state of each member. Arriving takes no lock that another member holds, and allocates no memory after the
-/// first rounds.
+/// Aborted when they wait. If a member does not arrive in time, one waiting member throws Timeout, which names the late
+/// ones, and the others throw Aborted. Tracks the state of each member. Arriving takes no lock that another member
+/// holds, and allocates no memory after the first rounds.
 class Rendezvous {
  public:
   /// A group of members 0 .. members - 1. Throws InvalidArgument for members < 1.
@@ -31,7 +31,7 @@ class Rendezvous {
   /// has finished or arrived at another place, Timeout after `timeout`, and Aborted after `abort` or another member's
   /// Timeout. All members then throw until `reset`. Timeout's message has the state of every member.
   void arrive_and_wait(int member, const char* place, std::chrono::milliseconds timeout);
-  /// Records that `member` has failed and releases every member that waits or arrives later, with `reason` in its
+  /// Records that `member` has failed. Every member that waits or arrives later throws Aborted with `reason` in the
   /// message. Allocates no memory.
   void abort(int member, std::string reason);
   /// Records that `member` will not arrive again in this run. Members that wait for it, now or later, throw LogicError

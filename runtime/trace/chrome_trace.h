@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// A trace for chrome://tracing and Perfetto: JSON in the Trace Event Format. Its rows are grouped by process; these
-/// need not be processes of the operating system.
+/// A trace for chrome://tracing and Perfetto: JSON in the Trace Event Format. Its rows are grouped by process; a
+/// trace's process need not be one of the operating system.
 class ChromeTrace {
  public:
   ///@{

@@ -11,7 +11,7 @@ namespace lockstep {
 
 /// A recorded TraceSpan.
 struct TraceEvent {
-  std::string name;    ///< "input", "compute", "reduce", "update", a layer's name, "gradient of conv2d"
+  std::string name;    ///< for example a phase ("input"), a layer's name or "gradient of conv2d"
   int replica;         ///< the replica's index in this process; -1 outside a replica
   double start_us;     ///< start, in microseconds since the recording began
   double duration_us;  ///< duration in microseconds
