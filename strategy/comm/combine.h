@@ -24,14 +24,14 @@ IndexedSlices combine(Cluster* workers, std::string_view place, ReduceOp op, std
 /// Whether tensors of these shapes can be concatenated along `axis`, which must not be negative.
 bool joinable(const Shape& a, const Shape& b, int axis);
 
-/// Concatenates the values along `axis` (negative: from the end) into a new tensor. Throws InvalidArgument
-/// for scalars, for an axis out of range, and, listing all values, for values that differ in dtype, rank or the size of
-/// another axis.
+/// Concatenates the values along `axis` (negative: from the end) into a new tensor. Throws InvalidArgument for scalars,
+/// for an axis out of range, and for values that differ in dtype, rank or the size of another axis (the message lists
+/// all values).
 Tensor concatenate(std::span<const Tensor> values, int axis);
 
 ///@{
-/// The same for the replicas of all workers, in worker order. One thread of each worker must call it; `place` names the
-/// collective. If `workers` is null, for the replicas of this process.
+/// The same over the replicas of all workers, in worker order. One thread of each worker must call it; `place` names
+/// the collective. If `workers` is null, for the replicas of this process.
 Tensor combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const Tensor> values);
 Tensor concatenate(Cluster* workers, std::string_view place, std::span<const Tensor> values, int axis);
 std::vector<double> concatenate(Cluster* workers, std::string_view place, std::span<const double> numbers);

@@ -16,8 +16,8 @@ struct Gathered {
 
 /// Combines values of replicas. Every replica must call the same functions in the same order, on its own thread; a call
 /// returns after all replicas have made it. Every replica gets the same bits; each implementation documents the order
-/// of its additions. If the replicas' arguments are inconsistent, all replicas get the same InvalidArgument, which
-/// lists the arguments of each, before anything is combined; the communicator stays usable.
+/// of its additions. If the replicas' arguments are inconsistent, all replicas get the same InvalidArgument before
+/// anything is combined; the communicator stays usable.
 class Communicator {
  public:
   virtual ~Communicator() = default;

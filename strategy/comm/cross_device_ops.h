@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// Algorithms that combine the values of replicas. connect documents `automatic`.
+/// Algorithms that combine the values of replicas. See connect() (connections.h) for what `automatic` selects.
 enum class CrossDeviceOps { automatic, shared_memory, nccl, hierarchical_copy, reduction_to_one_device };
 
 /// All values, `automatic` first.
@@ -14,7 +14,7 @@ inline constexpr CrossDeviceOps all_cross_device_ops[] = {CrossDeviceOps::automa
 
 /// The name on the command line, e.g. "hierarchical-copy"; "auto" for `automatic`.
 std::string_view name(CrossDeviceOps ops);
-/// Parses a name, in any case. Throws InvalidArgument that lists the names.
+/// Parses a name, ignoring case. Throws InvalidArgument that lists the names.
 CrossDeviceOps parse_cross_device_ops(std::string_view text);
 
 }  // namespace lockstep

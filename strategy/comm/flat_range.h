@@ -16,8 +16,9 @@ struct FlatRange {
   std::int64_t end = 0;    ///< in elements
 };
 
-/// Shard `share` of `shares` consecutive shards that cover the range. Borders are multiples of 32 elements from
-/// range.begin, so that two replicas never write to the same cache line if range.begin is aligned to one.
+/// Shard `share` of `shares` consecutive shards that cover the range. Borders between shards are multiples of 32
+/// elements (64 bytes of bf16) from range.begin, so that two replicas never write to the same cache line if range.begin
+/// is aligned to one.
 FlatRange shard_of(const FlatRange& range, int share, int shares);
 
 /// Reduces elements `range` of all `in`, in their order, into the same elements of each `out`. All tensors must be

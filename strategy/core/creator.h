@@ -19,9 +19,9 @@ struct VariableCreators {
 };
 
 /// TensorFlow's variable_creator_scope: until the scope ends, `creator` makes the variables of this thread and, on the
-/// replica's thread, those of each replica that this thread runs. The creator of the innermost scope is called first;
-/// its `next` is the creator of the enclosing scope and, in the outermost scope, the strategy. Variables that a creator
-/// constructs itself are made by `next`.
+/// replicas' threads, those of the steps that this thread runs. The creator of the innermost scope is called first; its
+/// `next` is the creator of the enclosing scope and, in the outermost scope, the strategy. Variables that a creator
+/// constructs itself are made as by `next`.
 class [[nodiscard]] VariableCreatorScope {
  public:
   /// Throws InvalidArgument for an empty creator.

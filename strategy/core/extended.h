@@ -65,8 +65,8 @@ class StrategyExtended {
 
   /// The variable's value in new memory; independent copies are combined by the aggregation.
   Tensor read_var(const Variable& variable) const;
-  /// Returns the variable of this strategy that has `copy`, a value read in a replica, as a copy. Throws
-  /// InvalidArgument if there is none or it no longer exists: a copy does not keep its variable alive.
+  /// Returns this strategy's variable of which `copy`, a value read in a replica, is a copy. Throws InvalidArgument if
+  /// there is none or it no longer exists: a copy does not keep its variable alive.
   Variable value_container(const Tensor& copy) const;
 
   /// Devices of the copies of variables.

@@ -23,9 +23,10 @@ struct DistributeOptions {
   /// Measures the shares: splits evenly for a warm-up step and this many more steps, and then by the speeds of the
   /// replicas in those steps. A step is a run() with a batch. 0: does not measure.
   std::int64_t measure_steps = 0;
-  /// Keeps the batches of the first pass in the memory of the replicas' devices and returns them in every later pass
-  /// without further copies from the host. For data sets that fit in that memory and whose passes are equal. Not
-  /// allowed with measure_steps.
+  /// Keeps the batches of an iterator's first complete pass in the memory of the replicas' devices and returns them in
+  /// every later pass of that iterator (DistributedIterator::begin_epoch) without further copies from the host. For
+  /// data sets that fit in that memory and whose passes are equal. Not allowed with measure_steps or an endless data
+  /// set.
   bool cache_on_devices = false;
 };
 
@@ -35,7 +36,7 @@ struct InputContext {
   int input_pipeline_id = 0;     ///< index of this call, from 0
   int num_replicas_in_sync = 1;  ///< number of replicas of the strategy
 
-  /// global_batch_size / num_replicas_in_sync. Throws InvalidArgument unless it is an integer.
+  /// global_batch_size / num_replicas_in_sync. Throws InvalidArgument unless this is an integer of at least 1.
   std::int64_t get_per_replica_batch_size(std::int64_t global_batch_size) const;
   /// "input pipeline id 1, total: 3".
   std::string text() const;

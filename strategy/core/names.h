@@ -31,7 +31,7 @@ std::string current_name_scope();
 /// `name` prefixed with the open scopes: "main/foo/v".
 std::string scoped_name(const std::string& name);
 
-/// Removes the suffixes "_1", "_2" that TensorFlow appends to make the parts of a name unique: "foo/bar/baz" for
+/// Removes numbers such as "_1" that TensorFlow appends to make the parts of a name unique: "foo/bar/baz" for
 /// "foo_1/bar_2/baz". Returns "Variable" for an empty name.
 std::string canonical_name(const std::string& name);
 

@@ -54,10 +54,10 @@ class ReplicaContext {
   [[noreturn]] void all_gather(const IndexedSlices& value, int axis) const;
 
   /// Waits until every replica of this process has called it, then calls merge(strategy, args...) once, on replica 0's
-  /// thread and in cross-replica context. Its args are those of all replicas, regrouped: a PerReplica for each leaf. If
-  /// the result is PerReplica, each replica gets its own value; any other result is returned whole. Every replica must
-  /// make the calls in the same order and from the same line; otherwise all of them throw LogicError naming both
-  /// places.
+  /// thread and in cross-replica context. Its args are those of all replicas, regrouped: a PerReplica for each leaf.
+  /// Each replica gets the result with its own value of each PerReplica in it; everything else is returned whole. Every
+  /// replica must make the calls in the same order and from the same line; otherwise all of them throw LogicError
+  /// naming both places.
   template <class Merge, class... Args>
   auto merge_call(Merge&& merge, const std::tuple<Args...>& args = {},
                   std::source_location where = std::source_location::current()) const {

@@ -8,8 +8,8 @@ class StrategyState;
 struct OpenScopes;
 
 /// Until the scope ends, variables made on this thread belong to the strategy. Scopes of one strategy nest, and may end
-/// in any order and on another thread: the thread leaves the strategy when the last one ends. Throws LogicError inside
-/// a replica or inside the scope of another strategy.
+/// in any order and on another thread: the thread that opened them leaves the strategy when the last one ends. Throws
+/// LogicError inside a replica or inside the scope of another strategy.
 class [[nodiscard]] Scope {
  public:
   /// Opens the scope. Use Strategy::scope.

@@ -50,14 +50,14 @@ class StrategyState {
   int num_replicas_in_sync() const;
   /// Index of this process's first replica among the replicas of all workers.
   int first_replica() const;
-  /// Calls job(replica) once on each replica's thread and waits for all. Rethrows the first error, with the replica's
-  /// name added.
+  /// Calls job(replica) once on each replica's thread and waits for all. Rethrows the first error; adds the replica's
+  /// name to a lockstep::Error.
   virtual void run_on_replicas(const std::function<void(int)>& job) = 0;
   /// Devices of variables: each variable has one copy on each of them.
   virtual const std::vector<LogicalDevice>& parameter_devices() const { return devices(); }
   /// Makes a strategy of the same kind, devices and options, without variables.
   virtual std::shared_ptr<StrategyState> clone() const = 0;
-  /// Whether a step has ended. After that, replicas cannot make variables.
+  /// Whether a step has completed. After that, replicas cannot make variables.
   virtual bool has_stepped() const = 0;
   /// Coordination of the innermost run that the calling thread takes part in; outside a run, that of the next run.
   virtual Coordination& coordination() = 0;
@@ -117,13 +117,13 @@ class Strategy {
     return std::forward<Build>(build)();
   }
 
-  /// Calls `step` once for each replica, on the replica's thread, and returns the results by replica. In the arguments,
-  /// also inside vectors, maps and tuples, each PerReplica or DistributedBatch is replaced by the replica's part;
-  /// everything else is passed whole. `regroup` converts the results, if they are vectors, maps or tuples, to one
-  /// structure of PerReplica. When a replica throws, the others are released at their next barrier, and the first error
-  /// is rethrown with the replica's name added. May be called in a merge. Throws LogicError inside a replica, inside
-  /// update() or in the scope of another strategy, InvalidArgument when an argument was made for another number of
-  /// replicas.
+  /// Calls `step` once for each replica, on the replica's thread, and returns the results by replica. Each
+  /// DistributedBatch and, also inside vectors, maps, pairs and tuples, each PerReplica among the arguments is replaced
+  /// by the replica's part; everything else is passed whole. `regroup` converts the results, if they are vectors, maps
+  /// or tuples, to one structure of PerReplica. When a replica throws, the others are released at their next barrier,
+  /// and the first error is rethrown, a lockstep::Error with the replica's name added. May be called in a merge. Throws
+  /// LogicError inside a replica, inside update() or in the scope of another strategy, InvalidArgument when an argument
+  /// was made for another number of replicas.
   template <class Step, class... Args>
   requires StepFor<Step, Args...>
   auto run(Step&& step, const Args&... args) const;
@@ -135,8 +135,8 @@ class Strategy {
   template <class Fn, class... Args>
   auto update(const Variable& variable, Fn&& fn, const Args&... args) const;
 
-  // These functions take the values of this worker's replicas and combine those of all workers; with several workers,
-  // all of them must call them.
+  // reduce, weighted_mean and gather take the values of this worker's replicas and combine those of all workers; all
+  // workers must make the call.
 
   /// Combines the values elementwise, in replica order. Shapes must be equal. The op can be given by name: "SUM".
   /// Throws LogicError inside a replica. For means over uneven batches see the overload with axes, and `weighted_mean`.
@@ -164,7 +164,8 @@ class Strategy {
   /// Splits global batches, as Dataset::batch makes them, over the replicas. `batches` must be equal on all workers;
   /// each worker reads the rows of its replicas. If Dataset::rows_of_batches allows, it makes only those rows; wrong
   /// shapes in the rows of other workers are then not detected. Include
-  /// <lockstep/strategy/input/distributed_dataset.h>. Throws InvalidArgument for invalid options.
+  /// <lockstep/strategy/input/distributed_dataset.h>. Throws InvalidArgument for invalid options, Unsupported for
+  /// measure_steps with several workers.
   DistributedDataset distribute(const Dataset& batches, const DistributeOptions& options = {}) const;
   /// For data sets whose elements are per-replica batches: in each step, each replica gets one. Calls
   /// `per_replica_batches` once on each worker or once for each replica, as `options` says.
@@ -173,7 +174,7 @@ class Strategy {
 
   /// Functions for library code, with TensorFlow's names. Include <lockstep/strategy/core/extended.h>.
   StrategyExtended extended() const;
-  /// Makes a strategy of the same kind, devices and options, without this one's variables. Returns the default strategy
+  /// Makes a strategy of the same kind, devices and options, without this one's variables. The default strategy returns
   /// itself.
   Strategy clone() const { return Strategy(state_->clone()); }
 

@@ -55,7 +55,7 @@ enum class AssignOp { set, add, sub };
 class VariableState {
  public:
   /// Makes one copy for each device: the first with the initializer, the others from the first. Throws InvalidArgument
-  /// for Synchronization::none, an empty initializer and the mean of integers.
+  /// for Synchronization::none, an empty initializer, and Aggregation::mean of a dtype other than f32 and bf16.
   VariableState(VariableSpec spec, const std::vector<LogicalDevice>& devices);
   virtual ~VariableState() = default;
 
@@ -121,7 +121,7 @@ class Variable {
   explicit Variable(std::shared_ptr<VariableState> state) : state_(std::move(state)) {}
   /// Makes a variable with the innermost VariableCreatorScope; without one, with the strategy whose scope is open on
   /// this thread; outside every scope, as one copy on the current device. In a replica, all replicas make it together,
-  /// and only in the first step: a later step would make another one each time.
+  /// and only in the first step (except in a OneDeviceStrategy): a later step would make another one each time.
   explicit Variable(VariableSpec spec);
 
   /// Whether the handle has a variable. False after default construction or a move; its other functions then throw

@@ -15,7 +15,7 @@
 
 namespace lockstep {
 
-/// The replicas in sync that run in this process.
+/// Which of all replicas run in this process.
 struct LocalReplicas {
   int in_sync = 1;  ///< number of replicas in all processes
   int first = 0;    ///< index of the first one in this process

@@ -16,7 +16,7 @@ namespace lockstep {
 /// The definition of a distributed data set; shared by its passes.
 struct DistributedDatasetSpec {
   std::function<Elements<DistributedBatch>(std::uint64_t epoch)> open;  ///< starts a pass; batches are in host memory
-  std::optional<std::int64_t> size{};               ///< global batches in a pass; nothing when endless
+  std::optional<std::int64_t> size{};               ///< global batches in a pass; empty: endless or unknown
   std::int64_t dropped_rows = 0;                    ///< examples that a pass drops
   std::vector<LogicalDevice> devices{};             ///< of this process's replicas
   std::int64_t per_replica_buffer_size = 0;         ///< as in DistributeOptions
@@ -73,7 +73,7 @@ class DistributedDataset {
   explicit DistributedDataset(DistributedDatasetSpec spec)
       : spec_(std::make_shared<const DistributedDatasetSpec>(std::move(spec))) {}
 
-  /// Number of global batches in a pass; nothing when the data set is endless.
+  /// Number of global batches in a pass; empty when the data set is endless or its size is unknown.
   std::optional<std::int64_t> size() const { return spec_->size; }
   /// Number of examples that a pass drops; see Dataset::dropped_rows.
   std::int64_t dropped_rows() const { return spec_->dropped_rows; }

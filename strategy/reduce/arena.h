@@ -12,8 +12,8 @@ namespace lockstep {
 
 /// Contiguous f32 buffers: one for each copy of a model's parameters and one with the same layout for each replica's
 /// gradients. Backward writes each gradient to its place in the buffer; a bucket is a range of the buffers. Parameters
-/// are in reverse order of creation, which is roughly the order in which backward finishes them. Each begins on a cache
-/// line; the padding between them stays 0.
+/// are in the reverse of the given order, usually that of creation: backward finishes them roughly in this order. Each
+/// begins on a cache line; the padding between them stays 0.
 class ParameterArena {
  public:
   /// Moves the variables' copies into the arena and keeps their values. Throws InvalidArgument when `variables` is
@@ -34,7 +34,7 @@ class ParameterArena {
   }
   /// Destinations of replica `replica`'s gradients, in the order of `variables()`.
   std::span<const GradientTape::Slot> slots(int replica) const { return slots_[replica]; }
-  /// Whether the variables are still in this arena; false once another arena has taken over one of them.
+  /// Whether the variables are still in this arena; false once another optimizer has taken over one of them.
   bool holds_variables() const;
 
   ///@{

@@ -89,9 +89,9 @@ class GradientReducer {
   std::vector<double> squared_norms(const ReplicaContext& context, ArenaBuffer buffer);
   /// A replica's part of the variables: a part of each, or some variables as a whole.
   enum class Parts { of_each, whole };
-  /// Calls `update(variable number, views)` for this replica's part of the variables (with own_copies, all of them); it
-  /// writes all copies (with own_copies, its own copy) of the parameters or gradients, as `to` selects. A collective:
-  /// returns when all replicas have finished.
+  /// Calls `update(variable number, views)` for this replica's part of the variables (with own_copies, all of them).
+  /// `update` writes all copies (with own_copies, the replica's own copy) of the parameters or gradients, as `to`
+  /// selects. A collective: returns when all replicas have finished.
   void update_by_variable(const ReplicaContext& context, ArenaBuffer to,
                           const std::function<void(std::size_t variable, const UpdateViews&)>& update,
                           Parts parts = Parts::of_each);
@@ -152,7 +152,7 @@ class GradientReducer {
   /// Data that only the replica's thread writes, on separate cache lines.
   struct alignas(64) Own {
     bool has_gradient = false;  ///< of any variable, in any step since the last update
-    Tensor accumulated{};       ///< same layout as its gradients in the arena
+    Tensor accumulated{};       ///< same layout as the replica's gradients in the arena
     bool has_accumulated = false;
     std::vector<int> left_in_bucket{};  ///< by bucket: number of variables whose gradients are not final yet
     std::vector<std::size_t> zeros{};   ///< variables in the arena whose gradients are 0 and not written yet

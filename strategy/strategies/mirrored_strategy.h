@@ -14,7 +14,7 @@ namespace lockstep {
 struct MirroredOptions {
   /// Longest wait of a replica for the others. After it the step fails with Timeout, which names the late replicas.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};
-  /// The algorithm that combines the replicas' values; connect documents `automatic`.
+  /// The algorithm that combines the replicas' values; see connect() (connections.h) for what `automatic` selects.
   CrossDeviceOps cross_device_ops = CrossDeviceOps::automatic;
   /// As CommunicationOptions::bytes_per_pack.
   std::int64_t bytes_per_pack = 0;

@@ -12,8 +12,9 @@ namespace lockstep {
 
 /// How the workers of a MultiWorkerMirroredStrategy synchronize.
 struct MultiWorkerOptions {
-  /// Longest wait for another worker. After it the step fails with Timeout, which names the late workers. Replicas of
-  /// one worker wait twice as long for each other, if there are other workers. Must be the same on all workers.
+  /// Longest wait for another worker. After it the step fails with Timeout, which names the late workers. If there are
+  /// other workers, replicas of one worker wait twice as long for each other. The timeout must be the same on all
+  /// workers.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};
   ///@{
   /// As in ClusterOptions.
@@ -30,8 +31,9 @@ struct MultiWorkerOptions {
 /// called a worker, has the same number of replicas and runs the same program; a step runs on the replicas of all
 /// workers. Collectives include the replicas of all workers. `run` takes and returns this worker's values; `reduce` and
 /// `gather` take this worker's values and combine them with those of the others. Variables start with the chief's
-/// values; making one throws InvalidArgument on all workers if its options differ, or its initial values by more than
-/// 1e-5, as with different seeds. If the program was started alone, this is a MirroredStrategy.
+/// values; making one throws InvalidArgument on all workers if its options differ, or its f32 initial values by more
+/// than 1e-5 (relative for values beyond 1), as with different seeds. If the program was started alone, this behaves as
+/// a MirroredStrategy.
 class MultiWorkerMirroredStrategy : public Strategy {
  public:
   /// A replica on each of worker_devices().

@@ -9,9 +9,10 @@ namespace lockstep {
 
 class Cluster;
 
-/// Compares all copies of every mirrored variable bit by bit; skips on_read variables. Throws BrokenInvariant for the
-/// first difference, naming variable, replica, element and both values. With `workers`, all of which must call it, also
-/// compares hashes of their copies; the error then names variable and workers. Call it outside replicas.
+/// Compares all copies of every mirrored variable, which must be f32, bit by bit; skips on_read variables. Throws
+/// BrokenInvariant for the first difference, naming variable, replica, element and both values. With `workers`, all of
+/// which must call it, also compares hashes of their copies; the error then names variable and workers. Call it outside
+/// replicas.
 void verify_mirrored(std::span<const Variable> variables, Cluster* workers = nullptr);
 
 /// Checks that all replicas pass the same variables, in the same order, to an optimizer's first step, since gradients

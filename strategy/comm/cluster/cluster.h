@@ -45,8 +45,8 @@ enum class Channel {
 /// The processes that train together, called workers and numbered from 0. All workers call the same functions in the
 /// same order within each channel, one at a time; `place` names a collective in errors and must be the same on all
 /// workers. No call hangs: it throws WorkerFailed when a worker fails or dies, and Timeout, which names the late
-/// workers, after ClusterOptions::timeout. After either error the cluster is unusable, and every further call throws
-/// that error again.
+/// workers, after ClusterOptions::timeout. After either error the cluster is unusable, and every further call throws an
+/// error with the same message.
 class Cluster {
  public:
   virtual ~Cluster() = default;
@@ -113,8 +113,9 @@ class Cluster {
 /// that was started alone. Workers have the numbers of MPI or, if TF_CONFIG is set, of TF_CONFIG (see ClusterSpec).
 /// Throws InvalidArgument for an option that is not positive and for a TF_CONFIG that is invalid or does not fit the
 /// number of processes. If the workers' versions, timeouts or numbers in TF_CONFIG do not fit together, all workers
-/// throw InvalidArgument that names the difference. Throws Unsupported when this build has no MPI, when MPI does not
-/// allow calls from threads, and as parse_tf_config; Timeout when not all workers call it.
+/// throw InvalidArgument that names the difference. Throws Unsupported for several processes in a build without MPI,
+/// when MPI does not allow calls from threads, and as parse_tf_config. Waits without a limit until all processes have
+/// initialized MPI; then throws Timeout when not all of them make this call.
 std::shared_ptr<Cluster> join_cluster(const ClusterOptions& options = {});
 
 }  // namespace lockstep

@@ -7,22 +7,21 @@
 #include <lockstep/strategy/comm/communicator.h>
 
 // Combines values of several workers. One thread of each worker calls these functions, in the same order and with the
-// same `place`. If the values do not fit together, all workers throw the same InvalidArgument, which names two workers
-// and what each has.
+// same `place`. all_reduce_over and all_gather_over throw the same InvalidArgument on all workers if the values do not
+// fit together; it names two workers and what each has.
 
 namespace lockstep {
 
-/// Elements in host memory. They are replaced by the combination of all workers' elements, bit-identical on all
-/// workers.
+/// Elements in host memory, which the combination of all workers' elements replaces, bit-identical on all workers.
 struct WorkerRange {
   void* values = nullptr;     ///< their dtype is an argument of all_reduce_ranges
   std::int64_t elements = 0;  ///< number of elements
 };
 
-/// Each worker reduces one part of the elements, in worker order, and sends the result to the others. For any number of
-/// workers, a worker sends and receives about two times the size of the ranges. f32, i32 and i64. `terms` is the
-/// divisor of a mean. `scratch` is allocated when needed and can be reused in the next call. Does not check that the
-/// ranges of the workers fit together.
+/// Each worker reduces one part of the elements, in worker order, and sends the result to the others. Each worker sends
+/// and receives less than twice the size of the ranges, for any number of workers. Supports f32, i32 and i64. `terms`
+/// is the divisor of a mean. `scratch` is allocated when needed and can be reused in the next call. Does not check that
+/// the ranges of the workers fit together.
 void all_reduce_ranges(Cluster& cluster, std::string_view place, ReduceOp op, DType dtype,
                        std::span<const WorkerRange> ranges, std::int64_t terms, Tensor& scratch,
                        Channel channel = Channel::steps);

@@ -11,12 +11,12 @@
 
 namespace lockstep {
 
-/// Base of communicators for replicas in one process. Each replica posts its arguments and reaches a barrier; then each
-/// replica checks all posts, and all replicas combine the posted values.
+/// Base of all communicators. Each replica of this process posts its arguments and reaches a barrier; then each replica
+/// checks all posts, and all replicas combine the posted values.
 class HostCommunicator : public Communicator {
  public:
   std::vector<Tensor> all_reduce(int replica, ReduceOp op, std::span<const Tensor> values) final;
-  /// Each replica copies all parts. There is only one algorithm, since nothing is added.
+  /// Each replica copies the parts of all replicas of this process.
   std::vector<Gathered> all_gather(int replica, std::span<const Tensor> values, int axis) override;
 
  protected:
@@ -46,8 +46,8 @@ class HostCommunicator : public Communicator {
     std::vector<Tensor> packed{};   ///< the values by pack
     std::vector<Tensor> reduced{};  ///< the results by pack
   };
-  /// Runs `check`, which throws on all replicas if the posts do not fit together. Then waits for a barrier of all
-  /// replicas, so that no replica posts again before all have read the posts, and rethrows.
+  /// Runs `check`, which throws on all replicas if the posts do not fit together. In that case waits for a barrier of
+  /// all replicas before it rethrows, so that no replica posts again before all have read the posts.
   void agree(int replica, const char* end, const std::function<void()>& check);
   void check_numbers(const char* what) const;
   void check_reduction() const;

@@ -47,8 +47,8 @@ class GpuCommunicators {
 };
 
 /// Makes NCCL communicators for `gpus`, one per replica, connected with those of other workers if `cluster` is not
-/// null; it must outlive the result. `timeout` limits making them and each collective. Throws DeviceError, Timeout,
-/// what the cluster throws, and Unsupported in a build without CUDA.
+/// null. `cluster` must outlive the result. `timeout` limits making them and each collective. Throws DeviceError,
+/// Timeout, what the cluster throws, and Unsupported in a build without CUDA.
 std::unique_ptr<GpuCommunicators> make_gpu_communicators(const std::vector<LogicalDevice>& gpus,
                                                          std::chrono::milliseconds timeout, Cluster* cluster);
 

@@ -38,7 +38,7 @@ class MpiOperation {
   virtual bool advance() = 0;
   /// Workers with messages under way to or from this one. Empty once the operation is complete.
   virtual std::vector<int> awaited() const = 0;
-  /// Cancels receives, so that late messages do not write to its memory.
+  /// Cancels receives, so that late messages do not write to the caller's memory.
   virtual void cancel() {}
   /// Number of messages completed so far; 0 if the operation does not count them.
   virtual std::size_t progress() const { return 0; }
