@@ -104,7 +104,7 @@ decltype(auto) visit_dtype(DType dtype, F&& f) {
     case DType::boolean:
       return f.template operator()<bool>();
   }
-  fail<BrokenInvariant>("dtype {} is none of the known ones", static_cast<int>(dtype));
+  fail<BrokenInvariant>("unknown dtype {}", static_cast<int>(dtype));
 }
 
 /// Whether `dtype` is f32 or bf16, the dtypes that differentiable ops take.

@@ -13,7 +13,7 @@
 namespace lockstep {
 
 /// Base class of all errors that lockstep throws. `what()` is one human-readable line: what is wrong, with which value,
-/// and what would be right. `where()` is the source location that detected it.
+/// and what would be right.
 class Error : public std::exception {
  public:
   /// Control characters in `message`, such as line ends, are escaped.

@@ -133,8 +133,8 @@ class Dataset {
   /// number of elements, not on the machine. Throws InvalidArgument for a buffer of less than one element, for a set of
   /// unbounded size shuffled as a whole, and for fixed_parts unless a set of tensors is shuffled as a whole.
   Dataset shuffle(const ShuffleOptions& options = {}) const;
-  /// Combines each `rows` consecutive elements into a batch, (rows, ...). The last batch has the remaining elements, or
-  /// is dropped with `drop_remainder`. A batch of consecutive rows of a source may be a view of them. Throws
+  /// Combines each `rows` consecutive elements into a batch, (rows, ...). Remaining elements form a smaller last batch,
+  /// or are dropped with `drop_remainder`. A batch of consecutive rows of a source may be a view of them. Throws
   /// InvalidArgument for rows < 1; a pass throws it for elements that differ in shape, dtype or number of tensors.
   Dataset batch(std::int64_t rows, bool drop_remainder = false) const;
   /// Repeats the elements `count` times, or without end if there is no count. Each repetition is an epoch for the

@@ -52,7 +52,7 @@ struct AllocatorStats {
 /// Reuses freed memory, so that a step whose shapes repeat allocates nothing from the resource. Where the resource can
 /// extend its last allocation, as the host's usually can, blocks are contiguous, and little more is reserved than a
 /// step needs at once. A freed block may be reused immediately, because work on a logical device is ordered by its
-/// replica's thread (CPU) or by its stream (GPU). Thread-safe.
+/// replica's thread (CPU) or by its compute stream (GPU). Thread-safe.
 class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
  public:
   /// Precondition: `resource` allocates memory of `device`. It must outlive the allocator.

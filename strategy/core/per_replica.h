@@ -21,7 +21,7 @@ class PerReplica {
   int size() const { return static_cast<int>(values_.size()); }
   /// The value of one replica. Throws InvalidArgument when there is no such replica.
   const T& operator[](int replica) const {
-    require(replica >= 0 && replica < size(), "there is no value for replica {}: these are of {} replicas", replica,
+    require(replica >= 0 && replica < size(), "there is no value for replica {}: there are {} replicas", replica,
             size());
     return values_[static_cast<std::size_t>(replica)];
   }

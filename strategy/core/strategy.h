@@ -207,7 +207,7 @@ auto Strategy::run(Step&& step, const Args&... args) const {
   check_run({replicas_of(args)...});
   using Result = std::decay_t<decltype(step(value_for_replica(args, 0)...))>;
   static_assert(!std::is_same_v<Result, bool>,
-                "replicas write side by side, which std::vector<bool> cannot: return int");
+                "replicas write their results concurrently, which std::vector<bool> does not allow: return int");
   const auto call = [&]([[maybe_unused]] int replica) -> Result {
     const BatchRowsScope rows(first_batch_rows({batch_rows(args, replica)...}));
     return step(value_for_replica(args, replica)...);

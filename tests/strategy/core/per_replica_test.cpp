@@ -15,7 +15,7 @@ TEST(PerReplica, HoldsOneValueForEachReplica) {
   EXPECT_EQ(words.size(), 3);
   EXPECT_EQ(words[1], "bc");
   EXPECT_EQ(words.local_results(), (std::vector<std::string>{"a", "bc", ""}));
-  EXPECT_ERROR(InvalidArgument, "there is no value for replica 3: these are of 3 replicas", words[3]);
+  EXPECT_ERROR(InvalidArgument, "there is no value for replica 3: there are 3 replicas", words[3]);
   EXPECT_ERROR(InvalidArgument, "there is no value for replica -1", words[-1]);
   EXPECT_EQ(PerReplica<int>().size(), 0);
 }
