@@ -3,9 +3,9 @@
 namespace lockstep {
 
 /// Activation functions of layers, by Keras' names (formulas: array/activations.h). leaky_relu has slope 0.2 below 0,
-/// elu the factor 1. gelu_tanh is Keras' gelu with approximate=True; silu is also called swish. hard_sigmoid has the
-/// slope 1/6 of Keras 3, keras_2_hard_sigmoid the slope 0.2 of Keras 2. hard_silu is also called hard_swish. celu has
-/// alpha 1, squareplus b = 4, and hard_shrink and soft_shrink the threshold 0.5.
+/// elu alpha 1. gelu_tanh is Keras' gelu with approximate=True; silu is also called swish. hard_sigmoid has the slope
+/// 1/6 of Keras 3, keras_2_hard_sigmoid the slope 0.2 of Keras 2. hard_silu is also called hard_swish. celu has alpha
+/// 1, squareplus b = 4, and hard_shrink and soft_shrink the threshold 0.5.
 enum class Activation {
   linear,
   relu,

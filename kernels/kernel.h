@@ -121,11 +121,11 @@ auto run_on_cpu(const Kernel& kernel) {
     return kernel.on_host();
 }
 
-/// Runs a kernel on the calling thread's device and returns its result. On a GPU, only enqueues it in the compute
-/// stream. If contracts are checked (runtime/device/contracts.h), first checks the memory of all operands. Traces show
-/// a span with the kernel's name. Throws what the kernel throws, DeviceError, OutOfMemory, BrokenInvariant for a broken
-/// contract, NotCapturable for a kernel that is not capturable while the thread captures, and Unsupported when this
-/// build has no GPU kernels.
+/// Runs a kernel on the calling thread's device and returns its result. On a GPU, enqueues it in the compute stream;
+/// waits only if the host needs its result. If contracts are checked (runtime/device/contracts.h), first checks the
+/// memory of all operands. Traces show a span with the kernel's name. Throws what the kernel throws, DeviceError,
+/// OutOfMemory, BrokenInvariant for a broken contract, NotCapturable for a kernel that is not capturable while the
+/// thread captures, and Unsupported when this build has no GPU kernels.
 template <class Kernel>
 auto launch(const Kernel& kernel) {
   const TraceSpan span(Kernel::name);

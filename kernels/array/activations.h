@@ -6,8 +6,8 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Activation functions as Keras defines them. All but softmax and log_softmax apply to each element of an f32 or bf16
-// tensor. Results have the shape and dtype of the operand. All are differentiable. Throw InvalidArgument for other
-// dtypes and undefined tensors.
+// tensor; these two take f32. Results have the shape and dtype of the operand. All are differentiable. Throw
+// InvalidArgument for other dtypes and undefined tensors.
 
 namespace lockstep {
 
@@ -63,9 +63,9 @@ Tensor softmax(const Tensor& logits);
 Tensor log_softmax(const Tensor& logits);
 ///@}
 ///@{
-/// The same over all elements along `axes` together (negative ones count from the end). softmax keeps its origin only
-/// over the last axis. Throw InvalidArgument for no axes, and for axes that the logits do not have or that are given
-/// twice.
+/// softmax and log_softmax over all elements along `axes` together (negative ones count from the end). softmax's result
+/// keeps an origin only if `axes` is the last axis alone. Throw InvalidArgument for no axes, and for axes that the
+/// logits do not have or that are given twice.
 Tensor softmax(const Tensor& logits, const std::vector<int>& axes);
 Tensor log_softmax(const Tensor& logits, const std::vector<int>& axes);
 ///@}

@@ -6,7 +6,7 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Ops that move elements without changing them. All are differentiable. Views stay on x's device. Throw InvalidArgument
-// for undefined tensors, axes out of range and shapes that do not fit.
+// for undefined tensors, axes that are out of range or given twice, and shapes that do not fit.
 
 namespace lockstep {
 
@@ -14,8 +14,8 @@ namespace lockstep {
 Tensor reshape(const Tensor& x, const Shape& shape);
 /// (n, ...) -> (n, product of the rest).
 Tensor flatten(const Tensor& x);
-/// Joins tensors of one dtype along `axis`; their other sizes must agree. No copy if the parts are consecutive slices
-/// of one tensor (Tensor::joined).
+/// Joins tensors of one dtype along `axis`; their other sizes must agree. Throws InvalidArgument for no tensors and
+/// different dtypes. No copy if the parts are consecutive slices of one tensor (Tensor::joined).
 Tensor concat(std::span<const Tensor> parts, int axis);
 /// Elements [begin, end) of `axis`, as a view.
 Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
@@ -44,9 +44,10 @@ struct Borders2d {
   ///@}
 };
 /// x (n, h, w, c), f32 or bf16, with zeros around each image -> (n, top + h + bottom, left + w + right, c). Throws
-/// InvalidArgument for negative borders.
+/// InvalidArgument for other dtypes and negative borders.
 Tensor zero_pad2d(const Tensor& x, const Borders2d& borders);
-/// A dense tensor of the same elements on the calling thread's device: x itself if it is dense and there.
+/// A dense tensor of the same elements on the calling thread's device: x itself if it is dense and a kernel of this
+/// device can read it.
 Tensor dense_copy(const Tensor& x);
 
 }  // namespace lockstep

@@ -2,15 +2,15 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Comparisons and logic, element by element, with results of bool. Shapes broadcast as in NumPy. Only where is
-// differentiable. Throw InvalidArgument for shapes that do not broadcast, operands of different dtypes, undefined
-// tensors, and numbers that the tensor's dtype does not hold.
+// Comparisons and logic, element by element. Results are bool, except where's. Shapes broadcast as in NumPy. Only where
+// is differentiable. Throw InvalidArgument for shapes that do not broadcast, operands of different dtypes, undefined
+// tensors, a condition that is not bool, and numbers that the tensor's dtype does not hold.
 
 namespace lockstep {
 
 ///@{
-/// a op b for elements of any dtype, or with a number for every element of a. NaN equals nothing and is neither less
-/// nor greater.
+/// a op b for elements of any dtype, or with a number for every element of a. Comparisons with NaN are false, except
+/// not_equal.
 Tensor equal(const Tensor& a, const Tensor& b);
 Tensor equal(const Tensor& a, double b);
 Tensor not_equal(const Tensor& a, const Tensor& b);
@@ -42,7 +42,7 @@ Tensor where(const Tensor& condition, double a, const Tensor& b);
 ///@}
 
 ///@{
-/// Whether elements of f32 or bf16 are NaN, infinite, or neither.
+/// Whether elements of f32 or bf16 are NaN, infinite, or neither. Throw InvalidArgument for other dtypes.
 Tensor isnan(const Tensor& x);
 Tensor isinf(const Tensor& x);
 Tensor isfinite(const Tensor& x);

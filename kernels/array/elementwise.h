@@ -7,8 +7,9 @@
 
 // Element-wise ops on f32 or bf16; results have the operands' dtype. All are differentiable; functions with steps, such
 // as floor, have the gradient 0. add, subtract, multiply, maximum, minimum, negative and abs also take i32 and i64,
-// whose overflow wraps around; their numbers must then be whole. Throw InvalidArgument for other dtypes, operands of
-// different dtypes, undefined tensors, and numbers that the dtype does not hold. Activations are in activations.h.
+// without gradients; overflow then wraps around, and number arguments must be whole. Throw InvalidArgument for other
+// dtypes, operands of different dtypes, undefined tensors, and numbers that the dtype does not hold. Activations are in
+// activations.h.
 
 namespace lockstep {
 
@@ -28,7 +29,7 @@ Tensor minimum(const Tensor& a, const Tensor& b);
 ///@}
 
 /// a to the power b, element by element; shapes broadcast as above. Throws as above. As in TensorFlow, the gradient of
-/// b is 0 where a is 0 or negative; the gradient of a is 0 where b is 0.
+/// b is 0 where a is not positive; the gradient of a is 0 where b is 0.
 Tensor power(const Tensor& a, const Tensor& b);
 /// (a - b)^2, element by element; shapes broadcast as above. Throws as above.
 Tensor squared_difference(const Tensor& a, const Tensor& b);
@@ -38,7 +39,8 @@ Tensor squared_difference(const Tensor& a, const Tensor& b);
 Tensor add_n(std::span<const Tensor> parts);
 
 ///@{
-/// x op number, or number op x, for every element x.
+/// x op number, or number op x, for every element x. divide(a, b) multiplies a by 1 / b, rounded to f32, unless 1 / b
+/// overflows.
 Tensor add(const Tensor& a, double b);
 Tensor subtract(double a, const Tensor& b);
 Tensor subtract(const Tensor& a, double b);
@@ -61,7 +63,7 @@ Tensor sin(const Tensor& x);
 Tensor cos(const Tensor& x);
 ///@}
 ///@{
-/// log(1 + x) and exp(x) - 1, exact also near 0.
+/// log(1 + x) and exp(x) - 1, accurate also near 0.
 Tensor log1p(const Tensor& x);
 Tensor expm1(const Tensor& x);
 ///@}
@@ -89,7 +91,7 @@ Tensor round(const Tensor& x);
 Tensor maximum(const Tensor& x, double lowest);
 Tensor minimum(const Tensor& x, double highest);
 ///@}
-/// min(max(x, lowest), highest) of every element; gradient and NaN as above. Throws InvalidArgument if lowest >
+/// min(max(x, lowest), highest) of every element; gradient and NaN as above. Throws InvalidArgument unless lowest <=
 /// highest.
 Tensor clip(const Tensor& x, double lowest, double highest);
 
@@ -111,8 +113,8 @@ inline Tensor operator/(double a, const Tensor& b) { return divide(a, b); }
 ///@}
 
 ///@{
-/// a = a op b: makes the handle refer to the result. Other handles to the tensor keep its elements, and tapes record
-/// the op.
+/// a = a op b: makes the handle a refer to the result. Other handles to the old tensor still see its old elements;
+/// tapes record the op.
 inline Tensor& operator+=(Tensor& a, const Tensor& b) { return a = a + b; }
 inline Tensor& operator-=(Tensor& a, const Tensor& b) { return a = a - b; }
 inline Tensor& operator*=(Tensor& a, const Tensor& b) { return a = a * b; }
@@ -123,8 +125,8 @@ inline Tensor& operator*=(Tensor& a, double b) { return a = a * b; }
 inline Tensor& operator/=(Tensor& a, double b) { return a = a / b; }
 ///@}
 
-/// Converts x between any two dtypes: real numbers to integers by truncation, to bool by x != 0. Differentiable between
-/// f32 and bf16.
+/// Converts x between any two dtypes: real numbers to integers by truncation (unspecified for NaN and values beyond the
+/// range of the integers), to bool by x != 0. Differentiable between f32 and bf16.
 Tensor cast(const Tensor& x, DType dtype);
 
 }  // namespace lockstep

@@ -6,19 +6,19 @@
 #include <lockstep/kernels/elementwise/unary_function.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Activations that an op applies to its result in the same pass.
+// Activations that an op applies to its result in the pass that computes it.
 
 namespace lockstep {
 
-/// Whether the kernels of dense and conv2d can apply the activation themselves: an element-wise function whose gradient
-/// can be computed from its result.
+/// Whether the kernels of dense and conv2d can apply the activation themselves. It is then linear or an element-wise
+/// function whose gradient is computed from its result.
 bool is_fusable(Activation activation);
 
 /// The element-wise function of an activation; nothing for linear, softmax and log_softmax.
 std::optional<UnaryFunction> function_of(Activation activation);
 
-/// The gradient with respect to the input of a fusable activation, from its result y (not read for linear) and dy. The
-/// gradient is dense.
+/// The dense gradient with respect to the input of a fusable activation, from its result y (not read for linear) and
+/// dy.
 Tensor before_activation(Activation activation, const Tensor& y, const Tensor& dy);
 
 }  // namespace lockstep

@@ -12,7 +12,7 @@ enum class PadMode {
   constant,   ///< one number
   reflect,    ///< x mirrored at its first and last element, which are not repeated
   symmetric,  ///< x mirrored at its first and last element, which are repeated
-  edge        ///< the first and the last element of x, repeated
+  edge        ///< the first or the last element of x, repeated
 };
 
 /// Elements that pad adds before and after an axis.
@@ -22,8 +22,9 @@ struct PadWidth {
 };
 
 /// x, of any dtype, with pad_width[i] elements added around axis i, as keras.ops.pad. `constant_value` is read in mode
-/// `constant` only. Differentiable. Throws InvalidArgument for an undefined tensor, unless there is a width for each
-/// axis, for negative widths, and for widths larger than x has elements to mirror or repeat.
+/// `constant` only. Differentiable. Throws InvalidArgument for an undefined tensor, unless there is one width per axis,
+/// for widths that are negative, at least 2^61, or larger than the number of elements to mirror, for `edge` on an axis
+/// of size 0, and for a `constant_value` that the dtype does not hold.
 Tensor pad(const Tensor& x, const std::vector<PadWidth>& pad_width, PadMode mode = PadMode::constant,
            double constant_value = 0);
 

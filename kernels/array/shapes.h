@@ -10,23 +10,24 @@
 
 namespace lockstep {
 
-/// x with an axis of size 1 inserted, which is axis `axis` of the result (negative ones count from its end), as a view.
+/// A view of x with an axis of size 1 inserted as axis `axis` of the result (negative ones count from its end).
 Tensor expand_dims(const Tensor& x, int axis);
 ///@{
 /// x without its axes of size 1, or without `axes`, whose size must be 1.
 Tensor squeeze(const Tensor& x);
 Tensor squeeze(const Tensor& x, const std::vector<int>& axes);
 ///@}
-/// The parts, of one shape and dtype, along a new axis, which is axis `axis` of the result.
+/// Joins parts of one shape and dtype along a new axis, axis `axis` of the result. Throws InvalidArgument for no parts
+/// and different dtypes.
 Tensor stack(std::span<const Tensor> parts, int axis = 0);
 /// The slices of x along `axis`, without that axis. Dense slices are not copied.
 std::vector<Tensor> unstack(const Tensor& x, int axis = 0);
 /// x broadcast to `shape` by NumPy's rules, as a view; x itself if it has that shape.
 Tensor broadcast_to(const Tensor& x, const Shape& shape);
-/// x repeated repeats[i] times along axis i, counted from the last axis: further axes of x, or of the result, are added
-/// in front. Throws InvalidArgument for a negative number.
+/// x repeated repeats[i] times along axis i. The shorter of x's shape and `repeats` is filled with ones in front.
+/// Throws InvalidArgument for a negative number and if an axis would get about 2^62 elements or more.
 Tensor tile(const Tensor& x, const std::vector<std::int64_t>& repeats);
-/// x with each slice of `axis` `repeats` times in a row. Throws InvalidArgument for a negative number.
+/// x with each slice along `axis` repeated `repeats` times consecutively. Throws InvalidArgument as tile.
 Tensor repeat(const Tensor& x, std::int64_t repeats, int axis);
 ///@{
 /// x in reverse order along all axes, or along `axes`.

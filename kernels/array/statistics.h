@@ -6,7 +6,8 @@
 
 // Statistics of f32 or bf16 tensors, computed in f32; results have x's dtype. Each is over all elements, with a result
 // of rank 0, or over `axes` (negative ones count from the end), which remain as axes of size 1 with `keepdims`. All are
-// differentiable. Throw InvalidArgument for other dtypes and for axes that x does not have or that are given twice.
+// differentiable. Throw InvalidArgument for other dtypes, undefined tensors, and axes that x does not have or that are
+// given twice.
 
 namespace lockstep {
 

@@ -11,7 +11,7 @@ namespace lockstep {
 bool gradient_from_result(const UnaryFunction& f);
 
 /// f of every element of an f32 or bf16 tensor, differentiable. `keeps_origin`: the result has x as its origin
-/// (Tensor::origin). Throws InvalidArgument for other dtypes.
+/// (Tensor::origin). Throws InvalidArgument for other dtypes and undefined tensors.
 Tensor unary(const UnaryFunction& f, const Tensor& x, bool keeps_origin = false);
 
 }  // namespace lockstep

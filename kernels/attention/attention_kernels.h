@@ -5,8 +5,8 @@
 
 namespace lockstep::kernels {
 
-/// Options of lockstep::scaled_dot_product_attention (attention.h). The mask is undefined or bool (b, heads, tq,
-/// tk), with stride 0 where it is broadcast. `key` names the random numbers of dropout.
+/// Options of lockstep::scaled_dot_product_attention (attention.h). The mask is undefined or bool (b, heads, tq, tk),
+/// with stride 0 where it is broadcast. `key` determines the random numbers of dropout.
 struct AttentionRule {
   float scale;
   bool is_causal;
@@ -36,7 +36,7 @@ struct Attention {
   void on_gpu() const;
 };
 
-/// The gradients from dy, which may have any strides; they are dense.
+/// Dense gradients from dy, which may have any strides.
 struct AttentionGradient {
   Tensor query;
   Tensor key;

@@ -23,7 +23,7 @@ constexpr std::int64_t whole_lanes(std::int64_t n) { return (n + lanes - 1) / la
 /// A row-major matrix of f32 whose sizes are multiples of 16.
 class Tile {
  public:
-  /// Uninitialized, with at least these sizes.
+  /// Uninitialized, with these sizes rounded up to multiples of 16.
   Tile(std::int64_t rows, std::int64_t columns)
       : rows_(whole_lanes(rows)),
         columns_(whole_lanes(columns)),
@@ -69,8 +69,8 @@ struct Head {
   ///@}
 };
 
-/// Rows [first, first + count) of the head, times `factor`, as the tile's first rows. Its other elements, up to
-/// whole_lanes(count) rows, become 0.
+/// Loads rows [first, first + count) of the head, times `factor`, into the tile's first rows. The other elements of its
+/// first whole_lanes(count) rows become 0.
 template <class T>
 void load(const Head<T>& head, std::int64_t first, std::int64_t count, float factor, Tile& tile) {
   for (std::int64_t i = 0; i < count; ++i) {
@@ -85,7 +85,7 @@ void load(const Head<T>& head, std::int64_t first, std::int64_t count, float fac
   std::fill(tile.row(count), tile.row(whole_lanes(count)), 0.0F);
 }
 
-/// Stores the tile's first rows as rows [first, first + count) of the head, rounded to its dtype.
+/// Stores the tile's first rows, rounded to T, in rows [first, first + count) of the head.
 template <class T>
 void store(const Tile& tile, std::int64_t first, std::int64_t count, const Head<T>& head) {
   for (std::int64_t i = 0; i < count; ++i) {
@@ -125,7 +125,7 @@ inline Factor transposed_factor(const Tile& x) { return {x.row(0), 1, x.columns(
 
 namespace detail {
 
-/// `rows` rows and 16 * vectors columns of a product, in registers.
+/// Computes `rows` rows and 16 * vectors columns of a product in registers.
 template <int rows, int vectors>
 void multiply_block(const Factor& a, const float* b, std::int64_t b_stride, std::int64_t depth, bool add, float* c,
                     std::int64_t c_stride) {
@@ -154,7 +154,7 @@ void multiply_block(const Factor& a, const float* b, std::int64_t b_stride, std:
     for (int v = 0; v < vectors; ++v) std::memcpy(c + i * c_stride + v * lanes, &sums[i][v], sizeof(Lanes));
 }
 
-/// The number of rows in registers.
+/// Maximum number of rows that multiply_block computes at once.
 inline constexpr int block_rows = 8;
 
 template <int vectors, int rows = block_rows>
@@ -169,7 +169,7 @@ void multiply_rows(int count, const Factor& a, const float* b, std::int64_t b_st
 }  // namespace detail
 
 /// c = a b, or c += a b, for the first `rows` rows of a and c, `depth` columns of a and rows of b, and the first
-/// `columns` columns of b and c, a multiple of 16. c starts at row `first`.
+/// `columns` columns of b and c, a multiple of 16. The product starts at row `first` of c.
 inline void multiply(const Factor& a, const Tile& b, std::int64_t rows, std::int64_t depth, std::int64_t columns,
                      bool add, Tile& c, std::int64_t first = 0) {
   for (std::int64_t k = 0; k < columns; k += 2 * lanes)

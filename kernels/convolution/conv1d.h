@@ -23,8 +23,9 @@ struct Conv1dOptions {
 /// images of one row. Dtypes and errors as conv2d.
 Tensor conv1d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Conv1dOptions& options = {});
 
-/// The steps of conv1d's result for x (n, steps, c). Throws InvalidArgument naming `op` for sizes below 1 and for a
-/// window of `size` taps that does not fit.
+/// The steps of conv1d's result for x (n, steps, c). `size`: taps of the window. Throws InvalidArgument naming `op` for
+/// a window, stride or dilation below 1 or beyond check_window_limits (window2d.h), for no steps, and with `valid`
+/// padding for a window longer than x.
 std::int64_t conv1d_steps(const char* op, const Shape& x, std::int64_t size, const Conv1dOptions& options);
 
 }  // namespace lockstep

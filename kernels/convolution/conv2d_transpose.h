@@ -24,7 +24,7 @@ struct Conv2dTransposeOptions {
 /// - `same`: h * stride by default, else (h - 1) * stride + r % 2 + output_padding
 ///
 /// Differentiable. Dtypes and errors as conv2d; also throws InvalidArgument unless 0 <= output_padding < strides, and
-/// for a result without pixels.
+/// for an x or a result without pixels.
 Tensor conv2d_transpose(const Tensor& x, const Tensor& kernel, const Tensor& bias,
                         const Conv2dTransposeOptions& options = {});
 

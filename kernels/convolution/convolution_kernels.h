@@ -10,9 +10,9 @@ namespace lockstep::kernels {
 ///@{
 /// Convolution, real. Conv2d computes y from x (n, h, w, c_in) and the kernel, Conv2dGradientX dx from dy and the
 /// kernel, Conv2dGradientKernel dkernel and dbias from x and dy. The convolution has c_in / (size of the kernel's third
-/// axis) groups. bias and dbias may be undefined; the activation is fusable (fused_activation.h). `write`: whether dx
-/// is replaced or added to. `filters`: on GPUs the result of filters_first for the kernel and x's dtype; not read on
-/// CPUs.
+/// axis) groups. bias and dbias may be undefined; the activation is fusable (fused_activation.h). `write`: whether the
+/// gradient replaces dx or is added to it. `filters`: on GPUs the result of filters_first for the kernel and x's dtype;
+/// not read on CPUs.
 struct Conv2d {
   Tensor x;
   Tensor kernel;

@@ -11,9 +11,10 @@
 
 namespace lockstep::winograd {
 
-/// Whether the functions below support a convolution of x and are, by measurement, faster than oneDNN's: 3x3 windows,
+/// Whether the functions below support a convolution of x and were faster than oneDNN's in measurements: 3x3 windows,
 /// stride 1, dilation 1 and one group; the channels are multiples of 16, at least half of the area of the 4x4 result
-/// tiles is used, and there are enough tiles. The caller excludes bf16 on CPUs with AMX.
+/// tiles is used, and there are enough tiles to outweigh the transformation of the kernel. The caller excludes bf16 on
+/// CPUs with AMX.
 bool pays(const Tensor& x, const Shape& kernel, const Window2d& window);
 
 ///@{

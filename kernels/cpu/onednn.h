@@ -36,17 +36,17 @@ typename Primitive::primitive_desc describe_gradient(const Forward& forward, con
   return {engine(), parts..., forward, attributes};
 #endif
 }
-/// Whether primitives apply this fusable activation. False for relu, relu6 and exponential: oneDNN's versions turn NaN
-/// into numbers, which would hide that a model diverges.
+/// Whether primitives may apply this fusable activation. False for relu, relu6 and exponential: oneDNN's versions turn
+/// NaN into numbers, which would hide that a model diverges.
 bool applies(Activation activation);
 /// Attributes of a primitive that uses scratch memory from the caller and applies `activation` (see applies).
 dnnl::primitive_attr attributes(Activation activation = Activation::linear);
-/// Attributes of a primitive that uses scratch memory from the caller and replaces or adds to its result.
+/// The same for a primitive that replaces its destination or adds to it.
 dnnl::primitive_attr attributes(Write write);
 /// oneDNN's data type for f32 or bf16.
 dnnl::memory::data_type data_type(DType dtype);
-/// Whether the processor has AMX for bf16 and the system permits this process to use it. Requests the permission:
-/// without it the first AMX instruction would kill the process.
+/// Whether the processor has AMX for bf16, oneDNN may use it (ONEDNN_MAX_CPU_ISA), and the system permits this process
+/// to use it. Requests the permission: without it the first AMX instruction would kill the process.
 bool request_tiles();
 /// The cached result of the process's first request_tiles().
 bool has_tiles();
@@ -58,7 +58,8 @@ dnnl::memory bind(const dnnl::memory::desc& desc, const Tensor& tensor);
 Tensor allocate(const dnnl::memory::desc& desc);
 
 using Arguments = std::unordered_map<int, dnnl::memory>;
-/// Runs a primitive on the calling thread's share of the cores and waits for it. Throws Unsupported naming `what`.
+/// Runs a primitive on the calling thread's share of the cores and waits for it. Throws Unsupported naming `what` if
+/// oneDNN fails.
 void execute(const char* what, const dnnl::primitive& primitive, const Arguments& arguments);
 
 /// A primitive and the layouts that it chose.
@@ -88,7 +89,8 @@ class PlanCache {
  public:
   explicit PlanCache(const char* what) : what_(what) {}
 
-  /// The plan for `key`; the first use calls `make()`. Throws Unsupported when oneDNN cannot create the primitive.
+  /// The plan for `key`, valid until the next call; the first use calls `make()`. Throws Unsupported when oneDNN cannot
+  /// create the primitive.
   template <class Make>
   const Plan& get(const PlanKey& key, Make&& make) {
     const Entry entry = prepare(key);

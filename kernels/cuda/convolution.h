@@ -8,7 +8,7 @@
 #include <lockstep/kernels/convolution/convolution_kernels.h>
 #include <lockstep/kernels/window/window.h>
 
-// Description of a convolution for cuDNN. Does not need a GPU or its libraries.
+// Description of a convolution for cuDNN. Does not need a GPU or NVIDIA's libraries.
 
 namespace lockstep::cudnn {
 
@@ -51,7 +51,7 @@ struct Convolution {
   std::int64_t filters;   ///< channels of y
   std::int64_t groups;    ///< groups of channels and filters, convolved separately
   ///@{
-  /// Rows and columns of the tensors, and of the window's steps.
+  /// In rows and columns: sizes of the tensors; strides, padding and dilation of the window.
   Pair x_size, kernel_size, y_size;
   Pair strides, pads_before, pads_after, dilation;
   ///@}

@@ -40,8 +40,9 @@ constexpr bool takes_relu(DType dtype) { return dtype == DType::f32; }
 /// tensor cores for f32 operands, no FFT or Winograd transforms and no compilation at run time.
 class ConvolutionPlan {
  public:
-  /// Chooses the algorithm that cuDNN's heuristics rank first. Times nothing, so the choice is the same in every run.
-  /// Throws Unsupported naming the convolution when cuDNN cannot run it, or cannot plan it for a described GPU.
+  /// Chooses the first algorithm, in the order of cuDNN's heuristics, whose plan can be built. Times nothing, so the
+  /// choice is the same in every run. Throws Unsupported naming the convolution when cuDNN cannot run it, or cannot
+  /// plan it for a described GPU.
   ConvolutionPlan(const Convolution& convolution, const PlannedFor& gpu);
   /// Time of a plan in any unit; infinity if the plan does not work.
   using TimeOf = std::function<double(const ConvolutionPlan&)>;

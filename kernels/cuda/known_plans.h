@@ -7,7 +7,7 @@
 namespace lockstep {
 
 /// One thread's plans for computations of NVIDIA's libraries, by physical GPU and description, made at first use. A
-/// Plan may also record that the library has none.
+/// Plan may also record that the library has no algorithm.
 template <class Description, class Plan>
 class KnownPlans {
  public:

@@ -87,8 +87,8 @@ constexpr MatrixProduct dense_gradient_x_product(std::int64_t n, std::int64_t in
           .result = dtype};
 }
 
-/// dkernel (in, out), f32, from A = dy (n, out) and B = x (n, in) of `dtype`; with bgrada also dbias (out), f32. The
-/// library supports bgrada only for an untransposed A, as here.
+/// dkernel (in, out), f32, from A = dy (n, out) and B = x (n, in) of `dtype`; with bgrada also dbias (out), f32.
+/// cuBLASLt supports bgrada only for an untransposed A, as here.
 constexpr MatrixProduct dense_gradient_kernel_product(std::int64_t n, std::int64_t in, std::int64_t out,
                                                       Epilogue epilogue, DType dtype) {
   return {.m = out,

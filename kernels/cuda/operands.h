@@ -7,11 +7,11 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Operands for cuDNN and cuBLASLt, at addresses with a guaranteed alignment. The algorithm that the libraries choose,
-// and with it the bits of a result, then depends on shapes alone.
+// and with it the bits of a result, then does not depend on addresses.
 
 namespace lockstep {
 
-/// Alignment in bytes that the libraries are promised for every address: the width of the widest load.
+/// Guaranteed alignment, in bytes, of every address passed to the libraries: the width of the widest load.
 inline constexpr std::int64_t operand_alignment = 16;
 
 /// Whether x begins at a multiple of operand_alignment; views into larger tensors may not.
@@ -29,7 +29,8 @@ inline contracts::MemoryRange operand(const void* address, std::int64_t elements
   return {address, static_cast<std::size_t>(elements) * size_of(dtype), operand_alignment};
 }
 
-/// The tensor that a library writes for an op: the op's result itself, or scratch memory that finish() copies from.
+/// The tensor that a library writes for an op: the op's result itself, or scratch memory from which finish() fills the
+/// result.
 class LibraryResult {
  public:
   /// `wanted`: the op's result, dense; `rest`: activation to apply after the library's work.

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-// Keeps the results of expensive searches for plans, for this program and later ones. Does not need a GPU or its
+// Keeps the results of expensive searches for plans, for this program and later ones. Does not need a GPU or NVIDIA's
 // libraries.
 
 namespace lockstep::cudnn {
@@ -25,8 +25,8 @@ class PlanCache {
 
   /// The bytes for this key, if any. Logs the name of a file that cannot be used.
   std::optional<Bytes> find(const std::string& key);
-  /// Keeps `bytes` for this key and replaces earlier ones. If the file cannot be written, keeps them in memory only and
-  /// logs that once.
+  /// Keeps `bytes` for this key and replaces earlier ones. If the file cannot be written, keeps the bytes in memory
+  /// only and logs a warning the first time.
   void keep(const std::string& key, const Bytes& bytes);
   /// The file of a key. Precondition: there is a folder.
   std::filesystem::path file_of(const std::string& key) const;

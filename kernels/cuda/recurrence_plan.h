@@ -6,7 +6,7 @@
 
 namespace lockstep::cudnn {
 
-/// cuDNN descriptors of a recurrent layer: in f32 throughout, without tensor cores; one call computes all steps.
+/// cuDNN descriptors of a recurrent layer: always f32, without tensor cores; one call computes all time steps.
 class RecurrencePlan {
  public:
   /// Maximum number of time steps that cuDNN supports.

@@ -7,7 +7,7 @@
 #include <lockstep/kernels/recurrence/whole_recurrence.h>
 
 // Converts weights of recurrent layers from and to cuDNN's weight space, a single block of memory. Does not need a GPU
-// or its libraries.
+// or NVIDIA's libraries.
 
 namespace lockstep::cudnn {
 
@@ -29,7 +29,7 @@ bool has_bias(const RecurrentLayer& layer, std::int64_t number);
 /// "lstm of x (32, 10, 8) with 64 units".
 std::string text(const RecurrentLayer& layer);
 
-/// Fills the weight space, dense f32, with Keras' weights.
+/// Writes Keras' weights to the weight space, dense f32.
 void pack(const RecurrentLayer& layer, const LinearLayers& places, const RecurrentWeights& weights,
           const Tensor& space);
 /// The inverse of pack; skips undefined weights.

@@ -114,8 +114,8 @@ struct LogSigmoid {
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return -Softplus{}(-x); }
   LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy * sigmoid_f32(-x); }
 };
-/// (x + sqrt(x^2 + 4)) / 2 (Barron 2021); below 0 in a form in which nothing cancels. No square overflows: far from 0
-/// the root is |x|.
+/// (x + sqrt(x^2 + 4)) / 2 (Barron 2021); below 0 in a form without cancellation. No square overflows: far from 0 the
+/// root is |x|.
 struct Squareplus {
   static constexpr bool from_result = false;
   LOCKSTEP_HOST_DEVICE static float root(float x) {
@@ -181,7 +181,7 @@ struct Gelu {
   }
   LOCKSTEP_HOST_DEVICE static float share(float x) { return 0.5F + 0.5F * erf_f32(x * 0.707106781F); }
 };
-/// The same paper's approximation: 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
+/// Hendrycks and Gimpel's approximation of Gelu: 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
 struct GeluTanh {
   static constexpr bool from_result = false;
   static constexpr float factor = 0.797884561F;

@@ -14,8 +14,8 @@ namespace lockstep {
 
 namespace functor {
 
-// Functions of two operands, f(a, b), some also of integers, which wrap around. gradient(a, b, dy, of_first): with
-// respect to a if `of_first`, else to b.
+// Functions f(a, b) of two operands. Function templates also take integers; their arithmetic wraps around. gradient(a,
+// b, dy, of_first): the gradient with respect to a if `of_first`, else to b.
 
 struct Add {
   template <class T>
@@ -113,7 +113,7 @@ void visit_binary(BinaryOp op, Visit&& visit) {
   }
 }
 
-/// Calls visit with the functor of a binary op on integers. Precondition: there is one.
+/// Calls visit with the functor of a binary op if that functor takes integers.
 template <class Visit>
 void visit_integer_binary(BinaryOp op, Visit&& visit) {
   visit_binary(op, [&]<class F>(const F& f) {

@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// Functions of two elements whose result is a truth value.
+/// Element-wise ops of two operands with results of bool.
 enum class ComparisonOp {
   equal,
   not_equal,
@@ -21,8 +21,8 @@ enum class ComparisonOp {
 
 namespace lockstep::kernels {
 
-/// out (bool) = a op b; a and b, of one dtype, have out's rank and any strides (0 on broadcast axes). For the logical
-/// functions all elements but 0 are true.
+/// out (bool) = a op b; a and b, of one dtype, have out's rank and any strides (0 on broadcast axes). The logical ops
+/// treat every element but 0 as true.
 struct Compare {
   ComparisonOp op;
   Tensor a;

@@ -135,7 +135,8 @@ void visit_unary(const UnaryFunction& function, Visit&& visit) {
   }
 }
 
-/// Converts an element to another type: bf16 via f32, real numbers to integers by truncation.
+/// Converts an element to another type: bf16 via f32, real numbers to integers by truncation (unspecified for NaN and
+/// values beyond the range of To).
 template <class To, class From>
 LOCKSTEP_HOST_DEVICE To convert_element(From x) {
   if constexpr (std::is_same_v<To, From>)

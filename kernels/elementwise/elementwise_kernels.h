@@ -15,8 +15,8 @@ enum class BinaryOp { add, subtract, multiply, divide, maximum, minimum, power, 
 
 namespace lockstep::kernels {
 
-/// out = a op b; a and b have out's rank and any strides (0 on broadcast axes). Real, or for add, subtract, multiply,
-/// maximum and minimum i32 or i64, which wrap around.
+/// out = a op b; a and b have out's rank and any strides (0 on broadcast axes). Real; for add, subtract, multiply,
+/// maximum and minimum also i32 and i64, whose overflow wraps around.
 struct Binary {
   BinaryOp op;
   Tensor a;
@@ -132,7 +132,7 @@ struct Clear {
     float* begin;
     std::int64_t count;
   };
-  /// Number of ranges that fit into the arguments of a GPU's kernel.
+  /// Maximum number of ranges, so that they fit into the arguments of a GPU's kernel.
   static constexpr std::size_t most = 200;
 
   std::vector<Range> ranges;  ///< at most `most`
@@ -153,7 +153,7 @@ struct MovingAverages {
     std::int64_t count;  ///< elements behind each pointer
     float momentum;
   };
-  /// Number of averages that fit into the arguments of a GPU's kernel.
+  /// Maximum number of averages, so that they fit into the arguments of a GPU's kernel.
   static constexpr std::size_t most = 120;
 
   std::vector<Average> averages;  ///< at most `most`

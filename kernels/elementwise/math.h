@@ -8,7 +8,8 @@
 
 // Elementary functions of f32 without branches or table look-ups, so that the compiler vectorizes loops over them on
 // the host. Always inlined: a loop with a remaining call stays scalar, and the compiler's inlining decisions vary.
-// Accurate to 2 units in the last place; method and coefficients of Cephes (Moshier 1992).
+// Accurate to 3 units in the last place where the result is a normal number, unless noted; methods and coefficients of
+// Cephes (Moshier 1992) except log1p_f32's.
 
 namespace lockstep {
 
@@ -90,7 +91,7 @@ struct Exponential {
 /// 1 / (1 + e^-x).
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline float sigmoid_f32(float x) { return 1.0F / (1.0F + exp_f32(-x)); }
 
-/// Hyperbolic tangent. On GPUs it uses CUDA's faster functions and is accurate to 4 units in the last place.
+/// Hyperbolic tangent. On GPUs it uses CUDA's fast intrinsics and is accurate to 4 units in the last place.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline float tanh_f32(float x) {
   const float size = std::fabs(x);
   const float z = x * x;

@@ -6,7 +6,8 @@
 
 namespace lockstep::kernels {
 
-/// y[i] = start + i * step / divisor in row-major order, computed in double precision; any dtype.
+/// y[i] = start + i * step / divisor in row-major order, computed in double precision; any dtype, integers by
+/// truncation.
 struct Range {
   double start;
   double step;
@@ -21,9 +22,10 @@ struct Range {
   void on_gpu() const;
 };
 
-/// Places of adaptive pooling, y (results) i64. Result i covers the elements from i * elements / results, rounded down,
-/// to before (i + 1) * elements / results, rounded up: `least` of them or one more. y[i] is the first of them, among
-/// the results of a window of `least` elements at all its places, or behind these of a window of least + 1.
+/// Indices for adaptive pooling along an axis, y (results) i64. Result i covers the elements from floor(i * elements /
+/// results) up to, but not including, ceil((i + 1) * elements / results): `least` or `least` + 1 elements. y[i] is the
+/// index of this window in the list of all windows of `least` elements, followed by all windows of `least` + 1
+/// elements, each in order of their first elements.
 struct AdaptivePlaces {
   std::int64_t elements;
   std::int64_t least;
@@ -37,8 +39,8 @@ struct AdaptivePlaces {
   void on_gpu() const;
 };
 
-/// y = x in the columns of each matrix (n, rows, columns) that are at most (`lower`) or at least the row + diagonal;
-/// 0 elsewhere. Any dtype.
+/// For matrices x (n, rows, columns) of any dtype: y = x where column <= row + diagonal if `lower`, or where column >=
+/// row + diagonal if not; 0 elsewhere.
 struct Triangle {
   Tensor x;
   bool lower;

@@ -59,8 +59,8 @@ struct UnaryFunction {
 
   UnaryOp op;  ///< which function
   /// maximum and minimum: the bound; clip: the lower one; power: the exponent; divided: the numerator; leaky_relu:
-  /// slope below 0, not negative; elu: factor below 0, not negative; hard_sigmoid: slope; hard_shrink and soft_shrink:
-  /// threshold, not negative. The other functions ignore it.
+  /// slope for x < 0, itself not negative; elu: factor for x < 0, itself not negative; hard_sigmoid: slope; hard_shrink
+  /// and soft_shrink: threshold, not negative. Other functions ignore alpha.
   float alpha;
   float beta;  ///< clip: the upper bound
 };

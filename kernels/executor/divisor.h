@@ -29,7 +29,7 @@ class Divisor {
   LOCKSTEP_HOST_DEVICE Index value() const { return value_; }
 
   ///@{
-  /// Precondition: n >= 0.
+  /// Precondition: n >= 0 and the divisor is not 0.
   LOCKSTEP_HOST_DEVICE friend std::int32_t operator/(std::int32_t n, const Divisor& d) {
     const std::uint64_t product = std::uint64_t{2 * static_cast<std::uint32_t>(n)} * d.factor_;
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(product >> 32) >> d.shift_);

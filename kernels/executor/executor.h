@@ -24,7 +24,7 @@
 //                                  the host would have to wait for it; Gpu::synchronize throws instead.
 //   on.value_at(pointer)           The double at `pointer`; waits for all earlier work.
 //
-// Operations of a team, which all of its threads must call alike:
+// Operations of a team; all of its threads must make the same calls in the same order:
 //
 //   team.reduce(n, start, load, combine)  start combined with load(i) for each i in [0, n); all threads get the result.
 //   team.scan(n, start, load, combine, store)
@@ -61,7 +61,7 @@ constexpr int column_depth(Index inner) { return wide_team / column_width(inner)
 /// Number of blocks along `inner`.
 constexpr Index column_tiles(Index inner) { return (inner + column_width(inner) - 1) / column_width(inner); }
 
-/// Maximum size, in bytes, of a value that a team combines; a multiple of the value's alignment.
+/// Maximum size, in bytes, of a value that a team combines; a multiple of the alignment of every such value.
 constexpr int most_value_bytes = 16;
 /// Maximum size, in bytes, of a value that `columns` combines.
 constexpr int most_column_bytes = 128;

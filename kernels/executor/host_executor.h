@@ -12,7 +12,7 @@
 #include <lockstep/runtime/thread/parallel.h>
 
 // Implements executor.h on the host, with the calling thread's share of the cores. Combines values in the order of
-// CudaExecutor's threads, so that results are bit-identical to a GPU's, for any number of host threads.
+// CudaExecutor's threads, for any number of host threads.
 
 namespace lockstep::kernels {
 

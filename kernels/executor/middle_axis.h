@@ -82,8 +82,8 @@ void reduce_whole(Executor& on, Index outer, Index n, Index inner, const F& f) {
 
 }  // namespace detail
 
-/// Number of parts that the middle axis is cut into; depends on the shape alone. The parts suffice to occupy all
-/// multiprocessors of any GPU, and each thread processes at least 16 elements.
+/// Number of parts that the middle axis is cut into; depends on the shape alone. Aims at 1024 blocks, to occupy all
+/// multiprocessors of a GPU, but leaves each thread at least 16 elements where it cuts.
 inline Index middle_parts(Index outer, Index n, Index inner) {
   constexpr Index wanted_blocks = 1024;
   constexpr Index elements_of_thread = 16;

@@ -7,7 +7,8 @@
 
 namespace lockstep {
 
-/// A loop over N operands of one shape, with as few axes as their strides allow; the last axis is the inner loop.
+/// A loop over N operands of one shape. Axes of size 1 are dropped; neighboring axes are merged where the strides of
+/// all operands permit it. The last axis is the inner loop.
 template <int N>
 struct StridedLoop {
   Shape shape;  ///< never rank 0

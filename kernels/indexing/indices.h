@@ -2,7 +2,7 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Indices as kernels take them. Records nothing on tapes.
+// Converts indices to the form that kernels require. Records nothing on tapes.
 
 namespace lockstep {
 

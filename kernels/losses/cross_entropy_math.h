@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// The values of a whole row that the softmax of its elements depends on.
+/// Values of a row from which the softmax of each of its elements is computed.
 struct RowSoftmax {
   float largest = 0;
   double sum = 0;  ///< sum of exp(x - largest)

@@ -7,16 +7,18 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Sums of products of tensors, as matmul of views of them. Both f32 or both bf16; differentiable. Throw InvalidArgument
-// for other dtypes, undefined tensors and shapes that do not fit.
+// Sums of products of tensors. Both f32 or both bf16; differentiable. Throw InvalidArgument for other dtypes, undefined
+// tensors and shapes that do not fit.
 
 namespace lockstep {
 
 ///@{
 /// Einstein's summation of one or two tensors, as numpy.einsum: a term of the equation has a letter for each axis of
-/// its tensor, and `...` stands for further axes, which are equal in both. Axes with one letter have one size. Letters
-/// that the term after `->` does not have are summed over. Without `->`, the result has the letters that occur once, in
-/// alphabetical order. Throws InvalidArgument for a letter that a term has twice, and for a malformed equation.
+/// its tensor, and `...` stands for further axes, which two terms match from the last one. Axes with the same letter
+/// have the same size, and so do matched axes of `...`. Letters that the term after `->` does not have are summed over.
+/// Without `->`, the result has the axes of `...`, then the letters that occur once, capitals first, in alphabetical
+/// order. Throws InvalidArgument for a letter that a term has twice, for a malformed equation and for other numbers of
+/// tensors.
 Tensor einsum(std::string_view equation, std::span<const Tensor> operands);
 inline Tensor einsum(std::string_view equation, const Tensor& a) { return einsum(equation, std::array{a}); }
 inline Tensor einsum(std::string_view equation, const Tensor& a, const Tensor& b) {

@@ -9,7 +9,7 @@ namespace lockstep::kernels {
 ///@{
 /// Matrix products, real. Dense computes y (n, out) from x (n, in) and the weights `kernel` (in, out), which have x's
 /// dtype; the others compute the gradients from dy. bias and dbias may be undefined; the activation is fusable
-/// (is_fusable). `write`: whether dx is replaced or added to.
+/// (is_fusable). `write`: whether the gradient replaces dx or is added to it.
 struct Dense {
   Tensor x;
   Tensor kernel;

@@ -36,12 +36,13 @@ struct BatchNormResult {
 
 /// gamma * (x - mean) / sqrt(variance + epsilon) + beta, with the mean and variance of each channel (last axis) over
 /// the batch (Ioffe and Szegedy 2015): x (..., c), gamma and beta (c). x and y are f32 or bf16; all else is dense f32.
-/// x may have zero rows: then the statistics are 0. Differentiable in x, gamma, beta and the residual. Throws
-/// InvalidArgument naming the shapes.
+/// x may have zero rows; if the whole batch has none, the statistics are 0. Differentiable in x, gamma, beta and the
+/// residual. Throws InvalidArgument for shapes, dtypes and layouts that do not fit.
 BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta,
                            const BatchNormOptions& options = {});
 
-/// The same with given mean and variance (c), as in evaluation. Differentiable in x, gamma, beta and the residual.
+/// The same with given mean and variance (c), as in evaluation. Throws as batch_norm. Differentiable in x, gamma, beta
+/// and the residual.
 Tensor batch_norm_inference(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
                             const Tensor& variance, const BatchNormOptions& options = {});
 
@@ -54,7 +55,7 @@ struct MovingAverage {
   float momentum = 0;  ///< weight of `average`; `value` has the weight 1 - momentum
 };
 /// average = average * momentum + value * (1 - momentum), in place, for each of the averages in order. Not
-/// differentiable. Throws InvalidArgument naming shapes, and then changes nothing.
+/// differentiable. Throws InvalidArgument, before changing anything, unless all tensors are as MovingAverage requires.
 void update_moving_averages(const std::vector<MovingAverage>& averages);
 
 }  // namespace lockstep

@@ -7,7 +7,7 @@
 #include <lockstep/kernels/write.h>
 #include <lockstep/runtime/autograd/tape.h>
 
-// How an op's backward function hands gradients to the tape.
+// An op's backward function hands gradients to the tape with these functions.
 
 namespace lockstep {
 
@@ -31,15 +31,16 @@ inline void set_first(BackwardContext& c, int input, const Tensor& gradient) {
   c.set(input, first, true);
 }
 
-/// Memory for a contribution to input `input`: dense, on the device of the op's result. It is the caller's destination
-/// if this is the first contribution and the destination is reachable from this device.
+/// Dense memory for a contribution to input `input`: the destination of the caller of backward if this is the first
+/// contribution and the current device can reach that destination, else new memory on the current device.
 inline Tensor memory_for(BackwardContext& c, int input, const Shape& shape, DType dtype = DType::f32) {
   const Tensor destination = c.contributed(input).defined() ? Tensor() : c.destination(input);
   const bool in_place = destination.defined() && is_reachable(destination, current_context().device);
   return in_place ? destination : Tensor::empty(shape, dtype);
 }
 
-/// Contributes `gradient`, which memory_for has given and an op has written, to input `input`.
+/// Contributes `gradient` to input `input`. Precondition: nothing else reads or writes `gradient`, as with memory from
+/// memory_for.
 inline void hand_over(BackwardContext& c, int input, const Tensor& gradient) {
   const Tensor so_far = c.contributed(input);
   if (!so_far.defined()) return set_first(c, input, gradient);
@@ -48,9 +49,8 @@ inline void hand_over(BackwardContext& c, int input, const Tensor& gradient) {
   c.set(input, gradient, true);
 }
 
-/// Contributes a gradient of `shape` and `dtype` to input `input`: compute(out) writes it to the dense tensor `out`, on
-/// the device of the op's result, and is not called when the gradient is not needed. The first contribution goes
-/// directly to the caller's destination if that exists and is reachable from this device.
+/// Contributes a gradient of `shape` and `dtype` to input `input`: compute(out) writes it to `out`, which is from
+/// memory_for, and is not called when the gradient is not needed.
 template <class Compute>
 void contribute(BackwardContext& c, int input, const Shape& shape, Compute compute, DType dtype = DType::f32) {
   if (!c.needs(input)) return;
@@ -72,7 +72,8 @@ void contribute_or_add(BackwardContext& c, int input, const Shape& shape, Comput
       c, input, shape, [&](const Tensor& out) { compute(Write::replace, out); }, dtype);
 }
 
-/// Contributes a gradient of 0. A caller that gave a destination gets an undefined gradient (GradientTape::FinalHook).
+/// Contributes a gradient of 0. If the caller of backward gave a destination, nothing is written to it: without other
+/// contributions the caller gets an undefined gradient (GradientTape::FinalHook).
 inline void contribute_zero(BackwardContext& c, int input, const Shape& shape) {
   if (!c.needs(input) || c.contributed(input).defined() || c.destination(input).defined()) return;
   contribute(c, input, shape, [](const Tensor& out) { launch(kernels::Fill{out, 0}); });
@@ -97,7 +98,7 @@ inline void pass_on(BackwardContext& c, int input, const Tensor& gradient) {
         gradient.dtype());
 }
 
-/// Contributes a gradient to input `input` that is 0 except in these rows.
+/// Contributes a gradient to input `input` that is 0 except in `rows`.
 inline void contribute_rows(BackwardContext& c, int input, const IndexedSlices& rows) {
   if (!c.needs(input)) return;
   if (c.takes_rows(input)) return c.set_rows(input, joined(c.rows(input), rows));

@@ -7,9 +7,9 @@
 namespace lockstep {
 
 /// The dense tensor; rows with the same index are added in their order. Throws InvalidArgument for other dtypes, shapes
-/// that do not fit, and an index outside the tensor.
+/// that do not fit, and an index outside the tensor; on GPUs, the next synchronization throws for an index.
 Tensor to_dense(const IndexedSlices& slices);
-/// The value itself if it is dense, otherwise to_dense of it.
+/// The value itself if it is dense, otherwise its to_dense().
 Tensor as_dense(const DenseOrSparse& value);
 
 /// Adds the rows in their order to the dense tensor `to`, of the slices' dense shape and dtype. Throws as to_dense;

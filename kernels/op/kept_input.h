@@ -9,8 +9,9 @@ namespace lockstep {
 /// An input saved for backward: either the tensor or, to save memory, a recomputation shared by all ops that read it.
 class KeptInput {
  public:
-  /// Construct it before recording the op. Recomputes CPU tensors only, if their op has registered how: steps on GPUs
-  /// are bound by memory bandwidth, and recomputing costs another pass through memory.
+  /// Construct it before recording the op. Only CPU tensors with a registered recompute function (record_recompute) are
+  /// recomputed; all others are kept: steps on GPUs are bound by memory bandwidth, and recomputing costs another pass
+  /// through memory.
   explicit KeptInput(const Tensor& x) : shape_(x.shape()) {
     if (x.device().kind == DeviceKind::cpu) recomputed_ = recomputed(x);
     if (!recomputed_) tensor_ = x;

@@ -10,12 +10,12 @@
 
 namespace lockstep {
 
-/// Whether `dtype` is real or its elements can have this value.
+/// Whether `number` can be an element of `dtype`; real dtypes round it.
 inline bool holds(DType dtype, double number) {
   return visit_dtype(dtype, [&]<class T>() {
     if constexpr (is_real(dtype_of<T>))
       return true;
-    else  // the largest i64 itself is no double
+    else  // the largest i64 is not a double
       return number == std::trunc(number) && number >= static_cast<double>(std::numeric_limits<T>::lowest()) &&
              number < static_cast<double>(std::numeric_limits<T>::max()) + 1;
   });

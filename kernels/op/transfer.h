@@ -13,7 +13,7 @@ inline bool is_reachable(const Tensor& x, const LogicalDevice& device) {
 }
 
 /// x, of any dtype, on `device`: x itself when it is there, else a dense copy. Differentiable: the gradient is copied
-/// back to x's device. Throws InvalidArgument when x is undefined; OutOfMemory.
+/// back to x's device. Throws InvalidArgument when x is undefined, and OutOfMemory.
 Tensor to_device(const Tensor& x, const LogicalDevice& device);
 
 /// x where kernels of `device` can read it: x itself if they can, else a dense copy. Records nothing on tapes.

@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-/// A block of random words gives four standard normal numbers, of which this is number `i`. Each pair of numbers is
-/// computed from a pair of words (Box-Muller).
+/// Number `i` of the four standard normal numbers that a block of random words gives. Each pair of numbers is computed
+/// from a pair of words (Box-Muller).
 LOCKSTEP_HOST_DEVICE inline double standard_normal(const PhiloxBlock& random, int i) {
   const int pair = i / 2 * 2;
   const double unit = (random.word[pair] + 0.5) * 0x1p-32;  // inside (0, 1)
