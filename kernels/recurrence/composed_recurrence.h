@@ -4,14 +4,14 @@
 #include <lockstep/kernels/recurrence/recurrent_states.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Recurrent ops composed of other ops: LSTM and GRU with options that lstm.h and gru.h do not have, and the simple one.
-// Shapes, dtypes and errors are as there, except that the bias may be undefined. f32; differentiable in all operands.
-// All return the states after the last step, (n, units) each, or with return_sequences after every step, (n, time,
-// units).
+// Recurrent ops composed of other ops: LSTM and GRU with options that lstm.h and gru.h do not have, and SimpleRNN.
+// Shapes, dtypes and errors are as in lstm.h and gru.h, except that the bias may be undefined. f32; differentiable in
+// all operands. All return the states after the last step, (n, units) each, or with return_sequences after every step,
+// (n, time, units).
 
 namespace lockstep {
 
-/// The options of Keras' recurrent layers. Ops ignore those that they do not have.
+/// The options of Keras' recurrent layers. Each op ignores the options that its Keras layer does not have.
 struct RecurrenceOptions {
   ///@{
   /// Keras' arguments of these names, with its defaults.

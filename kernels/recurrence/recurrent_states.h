@@ -4,9 +4,9 @@
 
 namespace lockstep {
 
-/// The states of a recurrent op, before its first step or after others; undefined ones before the first step are 0.
+/// The states of a recurrent op before its first step, where undefined ones are 0, or after later steps.
 struct RecurrentStates {
-  Tensor h{};  ///< what the op returns
+  Tensor h{};  ///< the output of the op
   Tensor c{};  ///< an LSTM's second state; undefined for other ops
 };
 

@@ -5,7 +5,7 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Recurrent layers in one call for all time steps, on devices with a library for that.
+// Computes recurrent layers in one call for all time steps, on devices that have a library for it.
 
 namespace lockstep {
 
@@ -53,8 +53,8 @@ class WholeRecurrence {
   /// Whether it supports this layer; the ops compute other layers step by step.
   virtual bool runs(const RecurrentLayer& layer) const = 0;
   ///@{
-  /// y (time, n, units) = h after each step. Returns what `gradient` needs, undefined unless `keep`. Where contracts
-  /// are checked, both functions check all operands first, as kernels do (kernel.h).
+  /// y (time, n, units) = h after each step. Returns memory that `gradient` needs; undefined unless `keep`. Where
+  /// contracts are checked, both functions check all operands first, as kernels do (kernel.h).
   Tensor run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep, const Tensor& y);
   /// dx (time, n, features) and dweights from dy (time, n, units); undefined ones are not written.
   void gradient(const ForwardRecord& record, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights);

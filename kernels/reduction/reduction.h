@@ -6,8 +6,9 @@
 
 // Reductions of f32 or bf16 tensors; sum, prod, max and min also of i32 and i64, whose overflow wraps around. Each is
 // over all elements, with a result of rank 0, or over `axes` (negative ones count from the end), which remain as axes
-// of size 1 with `keepdims`. The order of addition is fixed: the same input gives the same bits. Throw InvalidArgument
-// for other dtypes and for axes that x does not have or that are given twice.
+// of size 1 with `keepdims`. The order of addition depends only on the shape and the kind of device: the same input
+// gives the same bits. Throw InvalidArgument for other dtypes, undefined tensors, and axes that x does not have or that
+// are given twice.
 
 namespace lockstep {
 
@@ -22,8 +23,8 @@ Tensor mean(const Tensor& x);
 Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// The product. That of no elements is 1. Differentiable: the gradient is that of the product times the other elements,
-/// multiplied in f64, also where elements are 0 and where the whole product under- or overflows.
+/// The product. That of no elements is 1. Differentiable, also where elements are 0 and where the whole product under-
+/// or overflows: the gradient of an element is dy times the product of the other elements, multiplied in f64.
 Tensor prod(const Tensor& x);
 Tensor prod(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}

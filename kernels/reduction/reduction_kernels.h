@@ -78,8 +78,8 @@ struct ProductGradient {
   void on_gpu() const;
 };
 
-/// Returns the sum of the squares of `count` elements, in f64; the order of addition depends on `count` alone. The host
-/// waits for the result.
+/// Returns the sum of the squares of `count` elements, in f64; the order of addition depends only on `count` and the
+/// kind of device. The host waits for the result.
 struct SquaredNorm {
   const float* x;
   std::int64_t count;

@@ -4,8 +4,8 @@
 
 namespace lockstep::kernels {
 
-/// lockstep::cumsum (scan.h) along the middle axis of x (outer, n, inner), real. The order of addition depends on x's
-/// shape alone.
+/// lockstep::cumsum (scan.h) along the middle axis of x (outer, n, inner), real. The order of addition depends only on
+/// x's shape and the kind of device.
 struct CumulativeSum {
   Tensor x;
   bool exclusive;

@@ -9,8 +9,8 @@
 #include <lockstep/kernels/update/update_shared.h>
 #include <lockstep/runtime/core/error.h>
 
-// Rules of optimizers from functors. A functor computes the new parameter from the old one and the reduced gradient,
-// and updates the parameter's slots in place:
+// Makes rules of optimizers from functors. A functor computes the new parameter from the old one and the reduced
+// gradient, and updates the parameter's slots in place:
 //
 //   struct Momentum {
 //     static constexpr int slots = 1;
@@ -56,7 +56,7 @@ class ElementRule final : public UpdateRule {
 }  // namespace kernels::detail
 
 /// The rule of a functor. It runs on CPUs. It also runs on GPUs if nvcc compiles this call, or if the functor is one of
-/// the library's own (rule_on_gpus.h).
+/// lockstep's own (rule_on_gpus.h).
 template <class F, bool on_gpus = kernels::detail::has_update_on_gpu<F>>
 std::shared_ptr<const UpdateRule> element_rule(const F& f) {
   static_assert(std::is_trivially_copyable_v<F>, "a rule is copied to GPUs byte by byte");

@@ -19,14 +19,14 @@ constexpr std::string_view name(ReduceOp op) {
   return names[static_cast<int>(op)];
 }
 
-/// The op of a name in any case, e.g. "SUM". Throws InvalidArgument that lists the names.
+/// Parses the name of an op, ignoring case, e.g. "SUM". Throws InvalidArgument that lists the names.
 ReduceOp parse_reduce_op(std::string_view text);
 
 /// A parameter that takes an op or its name: all_reduce("SUM", x).
 class ReduceOpOrName {
  public:
   ///@{
-  /// From an op, or from its name in any case. Throws InvalidArgument that lists the names.
+  /// From an op, or as parse_reduce_op from its name.
   ReduceOpOrName(ReduceOp op) : op_(op) {}                                      // NOLINT: implicit
   ReduceOpOrName(std::string_view text) : op_(parse_reduce_op(text)) {}         // NOLINT: implicit
   ReduceOpOrName(const char* text) : ReduceOpOrName(std::string_view(text)) {}  // NOLINT: implicit

@@ -71,7 +71,7 @@ struct AdagradStep {
   ///@}
 };
 
-/// The direction of LAMB (You et al. 2020), written to the parameter views without reading them:
+/// The direction of LAMB (You et al. 2020), written to the parameter views, whose old values it ignores:
 /// m / (1 - beta_1^t) / (sqrt(v / (1 - beta_2^t)) + epsilon). Slots: m, v.
 struct LambDirectionStep {
   ///@{
@@ -97,8 +97,8 @@ struct StepOptions {
   float average_momentum = 0.99F;  ///< in [0, 1]
 };
 
-/// The formula of a step with its constants, compiled for all devices. element_rule (element_rule.h) makes one from a
-/// functor.
+/// The formula of a step with its constants. on_gpu throws Unsupported for a rule that was compiled for CPUs only.
+/// element_rule (element_rule.h) makes one from a functor.
 class UpdateRule {
  public:
   virtual ~UpdateRule() = default;

@@ -11,7 +11,7 @@
 namespace lockstep::kernels {
 
 /// lockstep::limit_norms (norm_limits.h) for dense x whose vectors lie along the axes first, first + 2, ...; `first` is
-/// 0 or 1. The order of addition depends on x's shape alone.
+/// 0 or 1. The order of addition depends only on x's shape and the kind of device.
 struct LimitNorms {
   Tensor x;
   int first;

@@ -19,7 +19,7 @@ namespace lockstep::kernels {
 
 namespace detail {
 
-/// The number of replicas whose pointers fit into a kernel's arguments; more replicas take several kernels.
+/// Maximum number of replicas whose pointers one kernel gets as arguments; more replicas take several kernels.
 constexpr int most_pointers = 64;
 
 template <class T>
@@ -32,7 +32,7 @@ struct Pointers {
   int count;
 };
 
-/// Removes the first `most_pointers` pointers of a list and returns them.
+/// Removes the first pointers of a list, at most `most_pointers`, and returns them.
 template <class T>
 Pointers<T> take(std::span<T* const>& list) {
   const auto taken = list.first(std::min<std::size_t>(list.size(), most_pointers));

@@ -12,7 +12,7 @@ struct Sliding2d {
 };
 
 /// Throws InvalidArgument naming `op` unless sizes, strides and dilations of a window are below 2^31, so that their
-/// products have 64 bits.
+/// products fit in 64 bits.
 void check_window_limits(const char* op, Size2d size, Size2d strides, Size2d dilation);
 
 /// `size` counts the window's taps, `dilation` is the distance between them. Throws InvalidArgument naming `op` and the
@@ -28,7 +28,7 @@ struct SlidingAxis {
   std::int64_t pad_end = 0;    ///< elements of padding after the last one of x
 };
 
-/// The window of these sizes along both axes. Nothing is checked.
+/// Combines the windows along both axes. Checks nothing.
 Sliding2d sliding_window(Size2d size, Size2d strides, Size2d dilation, const SlidingAxis& rows,
                          const SlidingAxis& columns);
 

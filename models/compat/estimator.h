@@ -22,9 +22,9 @@ struct RunConfig {
 
 /// Estimator::train's options; at most one of `steps` and `max_steps`.
 struct EstimatorTrainOptions {
-  /// Maximum number of steps of this call, which also ends with the data.
+  /// Maximum number of steps of this call; training also stops at the end of the data.
   std::optional<std::int64_t> steps{};
-  /// Trains until optimizer().iterations() reaches this; does nothing if it already has.
+  /// Trains until optimizer().iterations() reaches this or the data end; does nothing if it already has.
   std::optional<std::int64_t> max_steps{};
   /// Callbacks of this call, called in this order (TensorFlow's hooks).
   std::vector<std::shared_ptr<Callback>> hooks{};
@@ -38,7 +38,8 @@ class Estimator {
   using InputFunction = std::function<Dataset()>;
 
   /// Trains to the end of the data or to the limit that the options set. Throws InvalidArgument for `steps` and
-  /// `max_steps` together, and for endless data when neither is given; otherwise as Model::fit.
+  /// `max_steps` together, for endless data when neither is given, and for a null input function; otherwise as
+  /// Model::fit.
   Estimator& train(const InputFunction& input_fn, const EstimatorTrainOptions& options = {});
   /// Mean loss and metrics over the data, or its first `steps` steps, and "global_step", the number of updates the
   /// optimizer has done. Throws as Model::evaluate.

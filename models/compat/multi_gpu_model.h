@@ -9,7 +9,7 @@
 #include <lockstep/models/training/model.h>
 
 // Keras' multi_gpu_model (2.0.9 to 2.3) and its ancestor make_parallel: the batch is split into parts, the model runs
-// on each part on a device of its own, and the outputs are concatenated to one batch, with one loss and one backward
+// on each part on a device of its own, and the outputs are concatenated into one batch, with one loss and one backward
 // pass. New programs should train in the scope of a MirroredStrategy.
 
 namespace lockstep {
@@ -46,7 +46,8 @@ struct MultiGpuOptions {
   /// True: Keras' split of a batch of B rows: each of the n replicas gets B / n rows, rounded down, and the last one
   /// also the remainder. False: the replicas' numbers of rows differ by at most one.
   bool legacy_split = true;
-  /// The replicas' devices by name, instead of `gpus`, e.g. logical CPUs on a machine without GPUs: {"CPU:0", "CPU:1"}.
+  /// The replicas' devices by name (parse_devices), instead of `gpus`, e.g. logical CPUs on a machine without GPUs:
+  /// {"CPU:0", "CPU:1"}.
   std::vector<std::string> devices{};
 };
 
@@ -70,13 +71,14 @@ class ParallelModel : public Model {
 };
 
 /// Replicates `model`, the template, over devices; the result shares the template's weights. Throws InvalidArgument for
-/// fewer than two devices, for devices that this machine does not have (the message lists the machine's devices), and
-/// for `gpus` and `devices` together; LogicError for a template that already has several replicas of a strategy, and in
-/// a strategy's scope.
+/// fewer than two devices, for devices that this machine does not have (for `gpus`, the message lists the machine's
+/// devices), and for `gpus` and `devices` together; Unsupported for GPUs that this build cannot use; LogicError for a
+/// template that already has several replicas of a strategy, and in a strategy's scope.
 ParallelModel multi_gpu_model(const Model& model, const MultiGpuOptions& options = {});
 
 /// make_parallel of keras-extras. It dropped the rows of a batch beyond a multiple of gpu_count; here the last replica
-/// takes them. `devices`: as in MultiGpuOptions; empty, or gpu_count names. Throws as multi_gpu_model.
+/// takes them. `devices`: as in MultiGpuOptions; empty, or gpu_count names. Throws as multi_gpu_model, and
+/// InvalidArgument for another number of names.
 ParallelModel make_parallel(const Model& model, int gpu_count, const std::vector<std::string>& devices = {});
 
 }  // namespace lockstep

@@ -9,7 +9,7 @@
 // Random transforms for Dataset::map before batch(), with the option names of Keras' ImageDataGenerator. x is one
 // image, (height, width) or (height, width, channels), u8 or f32, and keeps its dtype, u8 rounded to nearest; y is
 // unchanged. The transform of an image depends only on the seed, the epoch and the image's number, not on the number of
-// threads. The returned functions throw InvalidArgument for any other x.
+// threads. The returned functions throw InvalidArgument for other shapes and dtypes of x.
 
 namespace lockstep {
 

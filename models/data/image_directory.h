@@ -15,7 +15,7 @@ namespace lockstep {
 struct ImageDirectoryOptions {
   ImageSize image_size{256, 256};  ///< size to which all images are resized
   std::int64_t channels = 3;       ///< 1 for gray, 3 for RGB; Keras' color_mode
-  /// Reads the files in a new order in each epoch; `take` and `skip` still split them into the same parts in every
+  /// Reads the files in a new order in each epoch. Parts that `take` and `skip` select hold the same files in every
   /// epoch. If false, files are sorted by class and name.
   bool shuffle = true;
   std::uint64_t seed = 0;               ///< seed of the shuffle and of the selection by `limit`
@@ -30,12 +30,12 @@ struct ImageDirectory {
 };
 
 /// The images of a directory with one folder per class, as Keras' function of this name. Classes are sorted by name,
-/// folders whose names begin with a dot are skipped. A class has the .jpg, .jpeg, .png and .bmp files, in upper or
-/// lower case, of its folder and all folders below it. An element is one image, x (height, width, channels) f32 in
-/// 0..255, resized by resize_bilinear, and its class y () i32; call batch() on the data set to train on it. Images are
-/// decoded when the data set is read, on all threads of the reader. Throws InputError for a directory that is missing
-/// or has no images, for a class that has files but no images, and for a GIF image; InvalidArgument for an image size
-/// or a limit below 1, and for channels other than 1 and 3. Reading throws as read_image.
+/// folders whose names begin with a dot are skipped. A class has the .jpg, .jpeg, .png and .bmp files of its folder and
+/// all folders below it; the case of an extension does not matter. An element is one image, x (height, width, channels)
+/// f32 in 0..255, resized by resize_bilinear, and its class y () i32; call batch() on the data set to train on it.
+/// Images are decoded when the data set is read, on all threads of the reader. Throws InputError for a directory that
+/// is missing or has no images, for a class that has files but no images, and for a GIF image; InvalidArgument for an
+/// image size or a limit below 1, and for channels other than 1 and 3. Reading throws as read_image.
 ImageDirectory image_dataset_from_directory(const std::filesystem::path& directory,
                                             const ImageDirectoryOptions& options = {});
 

@@ -89,7 +89,7 @@ template <class Rows>
 int replicas_of(const ReplicaBatches<Rows>& batch) {
   return static_cast<int>(batch.parts().size());
 }
-/// Numbers of rows of that part and of the global batch.
+/// Numbers of rows of the part of replica number `replica` and of the global batch.
 template <class Rows>
 std::optional<BatchRows> batch_rows(const ReplicaBatches<Rows>& batch, int replica) {
   return BatchRows{.own = rows_of(value_for_replica(batch, replica)), .all = batch.global_size()};

@@ -26,7 +26,7 @@ Tensor steps_of(const Tensor& x);
 /// As steps_of, with the logits that losses look for.
 Tensor predicted_steps(const Tensor& y_pred);
 
-/// Whether a loss or metric with this configuration has no axis but the last one.
+/// Whether the option `axis` of a loss or metric, if the configuration has it, is -1 alone.
 bool compares_last_axis(const ObjectConfig& config);
 
 /// Throws, naming the loss or metric `name`, unless an output with this mask can be compared step by step: Unsupported

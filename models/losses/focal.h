@@ -4,8 +4,8 @@
 
 #include <lockstep/models/losses/loss.h>
 
-// Focal cross-entropies (Lin et al. 2017): the better a target is predicted, the less it counts. If the
-// logits behind the probabilities are known, the cross-entropy is computed from them (loss.h). The formulas are Keras'.
+// Focal cross-entropies (Lin et al. 2017): the better a target is predicted, the less it counts. The formulas are
+// Keras'.
 
 namespace lockstep {
 
@@ -32,7 +32,8 @@ struct CategoricalFocalCrossentropyOptions {
 };
 
 /// Targets y in [0, 1] and predictions p, (n, ..., k): the mean over an example's elements of (1 - q)^gamma times the
-/// binary cross-entropy, with q = y p + (1 - y) (1 - p); for logits, p is their sigmoid.
+/// binary cross-entropy, with q = y p + (1 - y) (1 - p); for logits, p is their sigmoid. The cross-entropy is computed
+/// from logits as in loss.h.
 struct BinaryFocalCrossentropy : Loss {
   /// Throws InvalidArgument for a label_smoothing outside [0, 1].
   explicit BinaryFocalCrossentropy(const BinaryFocalCrossentropyOptions& options = {});

@@ -38,7 +38,7 @@ class Loss {
 
 // As in Keras with TensorFlow, the cross-entropy of the result of a softmax or sigmoid, such as a model's last layer,
 // is computed from its logits: it has a finite value and a gradient even where probabilities are 0 or 1 in f32. Other
-// probabilities are clipped to [1e-7, 1 - 1e-7].
+// probabilities are clipped to at least 1e-7, by BinaryCrossentropy also to at most 1 - 1e-7.
 
 /// SparseCategoricalCrossentropy's options.
 struct SparseCrossentropyOptions {

@@ -9,14 +9,14 @@ namespace lockstep {
 /// The Keras version and backend that wrote a file.
 struct FileWriter {
   std::string version;  ///< version of Keras; empty if the file does not contain it
-  std::string backend;  ///< "lockstep" for files of this library, which follow Keras 3
+  std::string backend;  ///< "lockstep" for lockstep's own files, which follow Keras 3
 };
 
-/// Converts a model's configuration, including "compile_config", to the meanings that names and options have in this
-/// library. From Keras 2: hard_sigmoid becomes keras_2_hard_sigmoid; prefixes of outputs are removed from the names of
-/// metrics; in files of multi-backend Keras, an optimizer's clipnorm becomes global_clipnorm. From Keras 3: removes
-/// `training` from calls of layers, since fit, evaluate and predict override it there. Files of this library and files
-/// without a version are returned unchanged.
+/// Converts a model's configuration, including "compile_config", to lockstep's meanings of names and options. From
+/// Keras 2: hard_sigmoid becomes keras_2_hard_sigmoid; prefixes of outputs are removed from the names of metrics; in
+/// files of multi-backend Keras, an optimizer's clipnorm becomes global_clipnorm. From Keras 3: removes `training` from
+/// calls of layers, since fit, evaluate and predict override it there. Returns configurations from lockstep's own files
+/// and from files without a version unchanged.
 nlohmann::ordered_json in_own_terms(nlohmann::ordered_json model, const FileWriter& writer);
 
 }  // namespace lockstep

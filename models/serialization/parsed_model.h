@@ -40,7 +40,7 @@ struct ParsedLayer {
   bool is_operation = false;  ///< one of Keras' ops, whose operands broadcast as whole batches instead of examples
 };
 
-/// A model, or one that is a layer of another.
+/// A model, which may be a layer of another model.
 struct ParsedModel {
   std::string name;                        ///< as in the file
   std::vector<ParsedLayer> layers{};       ///< in the file's order, with an InputLayer for each input

@@ -12,7 +12,7 @@
 
 namespace lockstep::zoo::detail {
 
-/// The layer Activation with ReLU.
+/// Calls a ReLU activation layer of this name on x.
 inline Symbol relu(const Symbol& x, const std::string& name) { return ActivationLayer(Activation::relu, name)(x); }
 
 /// Throws InvalidArgument naming `model` unless `shape` is (height, width, channels) with sides of at least
