@@ -6,7 +6,7 @@
 namespace lockstep {
 
 /// Contributes the gradient of an input of shape `shape` that was broadcast. compute(out) writes the gradient in the
-/// output's shape.
+/// output's shape, which is then summed to `shape`.
 template <class Compute>
 void contribute_broadcast(BackwardContext& c, int input, const Shape& shape, const Compute& compute) {
   const Shape& full = c.gradient(0).shape();

@@ -30,7 +30,7 @@ struct WeightDropout {
 
   DropoutRule rule;
   RandomSequence sequence;
-  std::int64_t blocks;  ///< of a row
+  std::int64_t blocks;  ///< number of blocks per row
 };
 
 }  // namespace lockstep::attention

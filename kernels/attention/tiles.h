@@ -13,14 +13,14 @@
 
 namespace lockstep::attention {
 
-/// Sixteen numbers, as a compiler's vector type. Never passed or returned by value: that calling convention depends on
-/// the processor's registers.
+/// Sixteen numbers, as a compiler's vector type. Never passed or returned by value: the calling convention for it
+/// depends on the processor's registers.
 using Lanes [[gnu::vector_size(64)]] = float;
 inline constexpr std::int64_t lanes = 16;
 
 constexpr std::int64_t whole_lanes(std::int64_t n) { return (n + lanes - 1) / lanes * lanes; }
 
-/// A row-major matrix of f32 whose sizes are multiples of 16.
+/// A row-major f32 matrix whose sizes are multiples of 16.
 class Tile {
  public:
   /// Uninitialized, with these sizes rounded up to multiples of 16.
@@ -112,7 +112,7 @@ inline void transpose(const Tile& x, std::int64_t rows, std::int64_t columns, Ti
 /// A matrix whose elements are read one by one: element (i, k) is first[i * row_stride + k * column_stride].
 struct Factor {
   ///@{
-  /// The position and the distances in elements.
+  /// Element (0, 0), and the distances in elements.
   const float* first;
   std::int64_t row_stride, column_stride;
   ///@}

@@ -93,7 +93,7 @@ template <int rows, int columns>
 
 #else
 
-/// Never called: these processors have no tile registers (onednn::has_tiles()).
+/// Never called: only x86-64 processors have tile registers (onednn::has_tiles()).
 class TileScope {};
 template <int rows, int columns>
 void add_product(const Product&) {}

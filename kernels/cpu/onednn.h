@@ -41,7 +41,7 @@ typename Primitive::primitive_desc describe_gradient(const Forward& forward, con
 bool applies(Activation activation);
 /// Attributes of a primitive that uses scratch memory from the caller and applies `activation` (see applies).
 dnnl::primitive_attr attributes(Activation activation = Activation::linear);
-/// The same for a primitive that replaces its destination or adds to it.
+/// Attributes of a primitive that uses scratch memory from the caller and, with Write::add, adds to its destination.
 dnnl::primitive_attr attributes(Write write);
 /// oneDNN's data type for f32 or bf16.
 dnnl::memory::data_type data_type(DType dtype);
@@ -62,7 +62,7 @@ using Arguments = std::unordered_map<int, dnnl::memory>;
 /// oneDNN fails.
 void execute(const char* what, const dnnl::primitive& primitive, const Arguments& arguments);
 
-/// A primitive and the layouts that it chose.
+/// A primitive and the layouts that oneDNN chose for it.
 struct Plan {
   dnnl::primitive primitive;
   dnnl::memory::desc scratchpad;
@@ -84,7 +84,7 @@ Tensor in_layout_of(const Plan& plan, const dnnl::memory::desc& plain, const Ten
 using PlanKey = std::array<std::int64_t, 20>;
 
 /// One thread's plans for one kind of primitive; define it as thread_local. Plans also depend on compute_threads(),
-/// which this adds to the key.
+/// which the cache adds to the key.
 class PlanCache {
  public:
   explicit PlanCache(const char* what) : what_(what) {}

@@ -6,7 +6,7 @@ namespace lockstep::cpu {
 
 namespace detail {
 
-/// Exchanges the blocks of `distance` x `distance` beside the diagonal of each block of twice that.
+/// In each block of 2 distance x 2 distance numbers, exchanges the upper right and the lower left quarter.
 template <int distance, class Vector, int... i>
 void exchange_blocks(Vector (&rows)[16], std::integer_sequence<int, i...>) {
   for (int row = 0; row < 16; ++row) {

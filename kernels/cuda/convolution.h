@@ -66,7 +66,7 @@ struct Convolution {
   Layout kernel() const;
   /// Layout of y and dy: NHWC.
   Layout y() const;
-  /// One element per filter.
+  /// Layout of the bias: one element per filter.
   Layout bias_layout() const;
   /// A description in one line: "convolution of f32 x (8, 32, 32, 3) with kernel (3, 3, 3, 96), strides (1, 1)".
   std::string text() const;

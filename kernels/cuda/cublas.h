@@ -11,7 +11,7 @@
 
 namespace lockstep::cublas {
 
-/// File name of the library.
+/// File name of the cuBLASLt library.
 const char* library_name();
 
 /// The library's functions, under short names.

@@ -7,10 +7,10 @@
 
 namespace lockstep::cublas {
 
-/// Operations fused into a product, by cuBLASLt's names. The ops of dense.h use none of cuBLASLt's other epilogues.
-/// GELU is the tanh approximation, whose gradient cannot be computed from the result. DRELU, the gradient of a ReLU,
-/// would have to be fused into the product that computes dy, which belongs to another op, and reads a mask that the
-/// forward product must have written.
+/// Operations fused into a product, by cuBLASLt's names. The ops of dense.h use none of cuBLASLt's other epilogues, for
+/// example: GELU is the tanh approximation, whose gradient cannot be computed from the result; DRELU, the gradient of a
+/// ReLU, would have to be fused into the product that computes dy, which belongs to another op, and needs a mask that
+/// the forward product must write.
 enum class Epilogue {
   none,       ///< nothing
   bias,       ///< a vector (m) is added to every column

@@ -26,7 +26,7 @@ std::int64_t gate_of(const RecurrentLayer& layer, std::int64_t number);
 std::int64_t inputs_of(const RecurrentLayer& layer, std::int64_t number);
 /// Whether Keras has a bias for linear layer `number`; if not, pack sets cuDNN's to 0.
 bool has_bias(const RecurrentLayer& layer, std::int64_t number);
-/// "lstm of x (32, 10, 8) with 64 units".
+/// A description for messages: "lstm of x (32, 10, 8) with 64 units".
 std::string text(const RecurrentLayer& layer);
 
 /// Writes Keras' weights to the weight space, dense f32.

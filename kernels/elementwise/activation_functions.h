@@ -23,7 +23,7 @@ struct LeakyRelu {
   static constexpr bool from_result = true;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x > 0.0F ? x : slope * x; }
   LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return y > 0.0F ? dy : slope * dy; }
-  float slope;  ///< not negative: the sign of y is that of x
+  float slope;  ///< not negative, so that y has the sign of x
 };
 struct Elu {
   static constexpr bool from_result = true;

@@ -80,7 +80,7 @@ struct SquaredDifference {
     return dy * 2.0F * (of_first ? a - b : b - a);
   }
 };
-/// F::gradient as a function of (a, b, dy).
+/// F::gradient as a function object of (a, b, dy).
 template <class F>
 struct BinaryGradient {
   F f;

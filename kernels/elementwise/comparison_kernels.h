@@ -37,7 +37,8 @@ struct Compare {
   void on_gpu() const;
 };
 
-/// out = a where `condition` (bool), else b; of one dtype, of out's rank and any strides (0 on broadcast axes).
+/// out = a where `condition` (bool), else b. a and b have out's dtype; all operands have out's rank and any strides (0
+/// on broadcast axes).
 struct Select {
   Tensor condition;
   Tensor a;

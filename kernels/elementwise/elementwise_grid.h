@@ -54,7 +54,7 @@ void map(Executor& on, const F& f, const Tensor& y, const X&... x) {
   on.for_each((n + pack - 1) / pack, Kernel{f, {x.template data<From>()...}, to, n, packed});
 }
 
-/// f.gradient as a function.
+/// f.gradient as a function object.
 template <class F>
 struct Gradient {
   F f;
@@ -64,7 +64,7 @@ struct Gradient {
   }
 };
 
-/// The f32 function f as a function of T.
+/// The f32 function f as a function object for T: converts the arguments to f32 and the result to T.
 template <class T, class F>
 struct InF32 {
   F f;

@@ -62,7 +62,7 @@ struct Exponential {
 }
 }  // namespace detail
 
-/// e^x. 0 below -104, infinity above 88.73; NaN stays.
+/// e^x. 0 below -104, infinity above 88.73; NaN stays NaN.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline float exp_f32(float x) {
   const detail::Exponential e = detail::exponential(x);
   return (e.rest + 1.0F) * e.high * e.low;
@@ -74,7 +74,7 @@ struct Exponential {
   return e.rest * e.high * e.low + (e.high * e.low - 1.0F);
 }
 
-/// log(1 + x) for 0 <= x <= 1, by the series of 2 artanh(x / (2 + x)); NaN stays.
+/// log(1 + x) for 0 <= x <= 1, by the series of 2 artanh(x / (2 + x)); NaN stays NaN.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline float log1p_f32(float x) {
   const float s = x / (2.0F + x);
   const float z = s * s;

@@ -12,7 +12,7 @@
 
 namespace lockstep::kernels {
 
-/// Base of reductions that sum: start and combine.
+/// Base of reductions that sum; defines start and combine.
 template <class V>
 struct SumOf {
   using Value = V;

@@ -4,7 +4,7 @@
 
 namespace lockstep::kernels {
 
-/// y (outer, classes, inner), real = 1 where the class is ids (outer, inner), i64, else 0.
+/// y[o, c, i] = 1 where c = ids[o, i], else 0; y (outer, classes, inner), real; ids (outer, inner), i64.
 struct OneHot {
   Tensor ids;
   Tensor y;
@@ -33,7 +33,8 @@ struct FlatIndices {
 };
 
 /// flat (outer, n, inner) at (o, i, k) = the row-major number, in a tensor (outer, size, inner), of the element at (o,
-/// indices[o, i, k], k). `indices` (outer, n, inner) is i64; negative and wrong indices as in FlatIndices.
+/// indices[o, i, k], k). `indices` (outer, n, inner) is i64; indices that are negative or out of range as in
+/// FlatIndices.
 struct FlatIndicesAlong {
   Tensor indices;
   std::int64_t size;

@@ -21,8 +21,8 @@ Tensor scatter(const Tensor& indices, const Tensor& values, const Shape& shape);
 /// one decides; the updates of the others have a gradient of 0.
 Tensor scatter_update(const Tensor& x, const Tensor& indices, const Tensor& updates);
 
-/// data (n, ...) -> (segments, ...): row i is the sum of the rows whose number in `segment_ids` (n) is i, in their
-/// order.
+/// data (n, ...) -> (segments, ...): row i is the sum of the rows whose entry in `segment_ids` (n) is i, added in their
+/// order. Throws InvalidArgument for a negative number of segments.
 Tensor segment_sum(const Tensor& data, const Tensor& segment_ids, std::int64_t segments);
 
 }  // namespace lockstep

@@ -5,9 +5,9 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Elements chosen by indices (i64, i32 or u8), of which negative ones count from the end. x has any dtype; the gradient
-// adds the contributions of equal indices in the order of the indices. Throw InvalidArgument for undefined tensors, an
-// axis that x does not have, and an index out of range, naming it and its place; on GPUs the error for an index is
-// thrown by the next synchronization and names the place only.
+// adds the contributions of equal indices in the order of the indices. Throw InvalidArgument for undefined tensors,
+// indices of other dtypes, an axis that x does not have, shapes that do not fit, and an index out of range, naming it
+// and its place; on GPUs the error for an index is thrown by the next synchronization and names the place only.
 
 namespace lockstep {
 

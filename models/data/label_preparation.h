@@ -23,7 +23,8 @@ struct MixupOptions {
 /// Mixes the rows of a batch with the same rows in a random order, in x and y: lambda * row + (1 - lambda) * other row,
 /// with one lambda and one order per batch (Zhang et al. 2018). For f32 x and y: map it after one_hot() and after
 /// batch(). The result depends only on the seed, the epoch and the batch's number. Throws InvalidArgument for an alpha
-/// out of range; the returned function for other dtypes, a missing y, several inputs or targets, and sample weights.
+/// out of range; the returned function for other dtypes, a missing y, different numbers of rows, several inputs or
+/// targets, and sample weights.
 std::function<Example(const Example&, const ElementId&)> mixup(const MixupOptions& options = {});
 
 }  // namespace lockstep

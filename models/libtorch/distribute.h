@@ -111,7 +111,7 @@ class DistributedLoader {
     /// At the position of `inner`.
     Iterator(Inner inner, const Strategy& strategy) : inner_(std::move(inner)), strategy_(strategy) {}
     ///@{
-    /// As for every input iterator.
+    /// The operations that range-based for loops need.
     Batch operator*() { return Batch(strategy_, *inner_); }
     Iterator& operator++() {
       ++inner_;

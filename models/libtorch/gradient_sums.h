@@ -24,13 +24,13 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
     torch::Tensor sum;           ///< a view of the arena, which holds the replica's gradient and then the sum
     std::shared_ptr<void> node;  ///< keeps alive the autograd node that has the hook
     std::uint32_t version = 0;   ///< of `sum` at the end of the last backward
-    bool final = false;          ///< in this backward
+    bool final = false;          ///< whether `sum` has its final gradient in this backward
   };
 
   /// Data of one replica, which only its thread uses.
   struct alignas(64) Own {
     std::vector<Parameter> parameters{};
-    std::vector<int> left_in_bucket{};  ///< gradients that are not final yet
+    std::vector<int> left_in_bucket{};  ///< by bucket: number of gradients that are not final yet
     std::vector<char> used{};           ///< as used()
     int backward = -1;                  ///< libtorch's id of the running backward; -1 if none is running
     int pauses = 0;
@@ -40,7 +40,7 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
   /// Moves `variables` into an arena. Throws as ParameterArena.
   GradientSums(const Strategy& strategy, const std::vector<Variable>& variables);
 
-  /// Adds hooks to `parameters`, those of replica `replica` in the order of the variables. Their backward throws
+  /// Adds hooks to `parameters`, those of replica `replica` in the order of the variables. Backward through them throws
   /// LogicError on a thread other than the replica's, if a gradient still holds the sum of an earlier backward, and
   /// inside another backward.
   void attach(int replica, const std::vector<torch::Tensor>& parameters);
@@ -58,8 +58,8 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
    private:
     Own& own_;
   };
-  /// For each variable, whether the loss of any replica depended on it in the replica's last backward. The gradients of
-  /// the others are undefined, so that optimizers skip them as they do without replicas.
+  /// For each variable, whether the loss of any replica depended on it in the last backward of replica `replica`. The
+  /// gradients of the others are undefined, so that optimizers skip them as they do without replicas.
   const std::vector<char>& used(int replica) const { return own_.at(static_cast<std::size_t>(replica)).used; }
 
  private:
@@ -76,7 +76,7 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
 
   Strategy strategy_;
   std::vector<Variable> variables_;
-  ParameterArena arena_;  ///< of a variable with the number of replicas that use each of `variables_`, then of these
+  ParameterArena arena_;  ///< for use counts, one number per variable of `variables_`, and then for these variables
   std::vector<FlatRange> buckets_;
   std::vector<std::size_t> bucket_of_;  ///< by variable of the arena
   std::vector<int> variables_in_bucket_;

@@ -23,7 +23,7 @@ Tensor targets_like(const char* loss, const Tensor& y_true, const Tensor& y_pred
 /// x (n, time, ...) as (n time, ...), or (n time, 1) without further axes.
 Tensor steps_of(const Tensor& x);
 
-/// As steps_of, with the logits that losses look for.
+/// As steps_of; also reshapes y_pred's logits, so that losses find them (logits_of).
 Tensor predicted_steps(const Tensor& y_pred);
 
 /// Whether the option `axis` of a loss or metric, if the configuration has it, is -1 alone.

@@ -44,8 +44,8 @@ struct Poisson : Loss {
 struct KLDivergence : Loss {
   KLDivergence();
 };
-/// -cos of the angle between y and p along `axis`: the negative sum of y p / (max(|y|, epsilon) max(|p|, epsilon)); the
-/// mean if there are several.
+/// -cos of the angle between y and p along `axis`: the negative sum of y p / (max(|y|, epsilon) max(|p|, epsilon)), |.|
+/// being the norm along `axis`; the mean if there are several.
 struct CosineSimilarity : Loss {
   /// A call throws InvalidArgument for the axis of the examples and for one that the predictions do not have.
   explicit CosineSimilarity(int axis = -1);

@@ -10,8 +10,8 @@
 namespace lockstep {
 
 /// Writes an event file for TensorBoard: TFRecords of its `Event` messages. The file is only appended to, so it stays
-/// readable even if the program is killed. Every function throws InputError naming the file and the reason when it
-/// cannot be written. For one thread.
+/// readable even if the program is killed. Every function throws InputError naming the file and the reason when the
+/// file cannot be written. Not thread-safe.
 class EventFile {
  public:
   /// Creates a new file in `directory`, and the directory if needed. TensorBoard calls such a directory a run.

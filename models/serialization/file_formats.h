@@ -28,7 +28,7 @@ struct WeightsFormat {
   void (*load)(const Network& network, const std::string& path);
 };
 
-/// A file format for whole models. All functions but `recognizes` throw InputError naming the file.
+/// A file format for whole models. `read_config` and `read_weights` throw InputError naming the file.
 struct ModelFormat {
   std::string_view extension;                    ///< extension of file names
   std::string_view other_extension = extension;  ///< a second extension of the format
