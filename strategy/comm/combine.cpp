@@ -92,6 +92,7 @@ IndexedSlices combine(Cluster* workers, std::string_view place, ReduceOp op, std
   const IndexedSlices joined{concatenate(workers, place, rows, 0), concatenate(workers, place, indices, 0), shape};
   if (op == ReduceOp::sum) return joined;
   const std::int64_t replicas = static_cast<std::int64_t>(values.size()) * (workers ? workers->size() : 1);
+  const ContextScope there(context_on(joined.values.device()));  // the host if there are several workers
   visit_reducible(op, joined.values.dtype(), [&]<class T>() {
     T* const all = joined.values.data<T>();
     const T* const in = all;

@@ -39,3 +39,14 @@ function(workers_test program workers replicas)
   set_tests_properties(${name} PROPERTIES LABELS "workers;${label}" TIMEOUT 300 PROCESSORS 2
     ENVIRONMENT "${LOCKSTEP_MPIRUN_ENVIRONMENT};${LOCKSTEP_LEAK_CHECK_ENVIRONMENT};LOCKSTEP_TEST_LIMIT_S=120;LOCKSTEP_TEST_REPLICAS=${replicas}")
 endfunction()
+
+# workers_test_on_pretended_gpus(PROGRAM WORKERS LINKS): the program on that many workers whose test devices are
+# simulated GPUs of one worker; NCCL does not connect them across workers.
+function(workers_test_on_pretended_gpus program workers links)
+  lockstep_on_devices(${program} "${links}")
+  set(name workers.pretend_cuda.${program})
+  get_target_property(label ${program} LABELS)
+  add_test(NAME ${name} COMMAND ${LOCKSTEP_MPIRUN} -np ${workers} $<TARGET_FILE:${program}> --gtest_brief=1)
+  set_tests_properties(${name} PROPERTIES LABELS "workers;pretended;${label}" TIMEOUT 300 PROCESSORS 2
+    ENVIRONMENT "${LOCKSTEP_MPIRUN_ENVIRONMENT};${LOCKSTEP_LEAK_CHECK_ENVIRONMENT};LOCKSTEP_TEST_LIMIT_S=120;LOCKSTEP_TEST_DEVICES=pretend_cuda;${LOCKSTEP_WITH_PRETENDED_CUDA}")
+endfunction()

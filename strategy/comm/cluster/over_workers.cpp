@@ -71,13 +71,17 @@ struct Form {
   }
 };
 
-/// The tensor, or a dense copy of it, in host memory, where MPI can read it.
+/// Replica 0's thread of a worker with GPUs calls these functions, but MPI needs host memory.
+ExecutionContext on_host() { return context_on(LogicalDevice{}); }
+
+/// The tensor, or a dense copy of it, in host memory.
 Tensor for_sending(const Tensor& tensor) { return make_dense(tensor.on_host()); }
 
 }  // namespace
 
 void all_reduce_ranges(Cluster& cluster, std::string_view place, ReduceOp op, DType dtype,
                        std::span<const WorkerRange> ranges, std::int64_t terms, Tensor& scratch, Channel channel) {
+  const ContextScope there(on_host());
   const std::size_t element = size_of(dtype);
   const int workers = cluster.size();
   const int rank = cluster.rank();
@@ -105,9 +109,10 @@ void all_reduce_ranges(Cluster& cluster, std::string_view place, ReduceOp op, DT
 
 Tensor all_reduce_over(Cluster& cluster, std::string_view place, ReduceOp op, const Tensor& own, std::int64_t terms) {
   cluster.agree(place, "the value to combine is", fmt::format("{} of {}", name(op), own));
+  const ContextScope there(on_host());
   const bool wide = own.dtype() == DType::bf16;
   const Tensor result = Tensor::empty(own.shape(), wide ? DType::f32 : own.dtype());
-  launch(kernels::Convert{own, result});
+  launch(kernels::Convert{own.on_host(), result});
   Tensor scratch;
   const WorkerRange range{result.raw_data(), result.elements()};
   all_reduce_ranges(cluster, place, op, result.dtype(), std::span(&range, 1), terms, scratch);
@@ -134,6 +139,7 @@ double sum_over(Cluster& cluster, std::string_view place, double own) {
 }
 
 Gathered all_gather_over(Cluster& cluster, std::string_view place, const Tensor& own, int axis) {
+  const ContextScope there(on_host());
   const Tensor part = for_sending(own);
   const int along = part.shape().normalize_axis(axis);
   std::vector<Form> forms;
@@ -163,6 +169,7 @@ Gathered all_gather_over(Cluster& cluster, std::string_view place, const Tensor&
 }
 
 Tensor value_of_chief(Cluster& cluster, std::string_view place, const Tensor& own) {
+  const ContextScope there(on_host());
   const Form form(cluster.all_gather(place, form_text(own, 0)).front());
   const Tensor value = cluster.is_chief() ? for_sending(own) : Tensor::empty(form.shape, form.dtype);
   cluster.broadcast(place, bytes_of(value));
