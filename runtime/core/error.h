@@ -45,10 +45,6 @@ struct InputError : Error {
 struct Unsupported : Error {
   using Error::Error;
 };
-/// No more elements in a data set.
-struct EndOfData : Error {
-  using Error::Error;
-};
 /// A device does not have enough memory.
 struct OutOfMemory : Error {
   using Error::Error;

@@ -80,6 +80,11 @@ class DistributedBatch {
   std::shared_ptr<ShareMeasurement> measurement_{};
 };
 
+namespace detail {
+template <>
+struct OverReplicas<DistributedBatch>;  // not defined: a batch is an argument of its own, not inside a vector or pair
+}
+
 /// The replica's part. Throws std::out_of_range when there is no such replica.
 inline const Batch& value_for_replica(const DistributedBatch& batch, int replica) { return batch.part(replica); }
 /// Number of replicas that the batch was split for.
