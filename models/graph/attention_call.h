@@ -7,11 +7,11 @@
 
 namespace lockstep {
 
-/// Further arguments of a call of MultiHeadAttention or GroupQueryAttention.
+/// The arguments of a call of MultiHeadAttention or GroupQueryAttention besides query and value.
 struct AttentionCall {
-  std::optional<Symbol> key{};  ///< without it, the value is also the key
-  /// 0 where a query does not attend to a key: (queries, keys) or (heads, queries, keys), where sizes of 1 are
-  /// broadcast.
+  std::optional<Symbol> key{};  ///< by default, the value
+  /// 0 where a query does not attend to a key, other numbers where it does; without the batch axis (queries, keys) or
+  /// (heads, queries, keys). Sizes of 1 are broadcast.
   std::optional<Symbol> attention_mask{};
   bool use_causal_mask = false;  ///< query i attends to keys 0 to i only
 };

@@ -38,13 +38,13 @@ struct PartResult {
 struct PartCall {
   int part = 0;                      ///< index in NestedModel::layers
   std::vector<PartResult> inputs{};  ///< the call's arguments, in the part's order
-  std::vector<Shape> shapes{};       ///< of a layer's results, without the batch axis; those never read may lack
+  std::vector<Shape> shapes{};       ///< of a layer's results, without the batch axis; empty or missing if never read
   std::optional<Mode> mode{};        ///< the call's own mode, if it does not use the model's
   bool use_causal_mask = false;      ///< as LayerCall::use_causal_mask
 };
 
-/// A model as Keras describes it: inputs, layers and models, and their calls. All calls of a model that is part of
-/// others share one NestedModel.
+/// A model as Keras describes it: its inputs, its parts (layers and models), and their calls. All calls of a model that
+/// is part of others share one NestedModel.
 struct NestedModel {
   std::string name;                    ///< name of the model
   std::string class_name;              ///< Keras' class: Functional or Sequential

@@ -10,10 +10,10 @@
 
 namespace lockstep {
 
-/// Layers that connect one or several inputs to one or several outputs, and their execution plan. The constructor names
-/// the layers as Keras does (conv2d, conv2d_1, ...) and builds them in the open strategy's scope; equal seeds give
-/// equal initial weights. Layers run in the order in which they were called on symbols, or in Keras' order if a layer
-/// with statistics is called several times (running_order).
+/// Layers that connect one or several inputs to one or several outputs, and their execution plan. The constructor gives
+/// layers without a name the names that Keras would (conv2d, conv2d_1, ...), and builds new layers in the open
+/// strategy's scope. Equal networks and seeds give equal initial weights. Layers run in the order in which they were
+/// called on symbols, or in Keras' order if a layer with statistics is called several times (running_order).
 ///
 /// A network that is called on symbols becomes part of another network with all of its layers, including, as in Keras,
 /// layers whose results are not used.
@@ -22,15 +22,16 @@ namespace lockstep {
 /// the same dtype; integers, such as ids, are not cast.
 ///
 /// Model parallelism, for models outside strategies' scopes: a layer called on symbols in a DeviceScope runs on the
-/// scope's device and, if that is its first call, keeps its weights there; other layers run on the caller's device.
-/// Inputs on another device are copied once for all layers that read them there. A network called in a DeviceScope runs
-/// as a whole on that device.
+/// scope's device and, if that is its first call, keeps its weights there; other layers run on the device of the thread
+/// that runs the network. Inputs on another device are copied once for all layers that read them there. A network
+/// called in a DeviceScope runs as a whole on that device.
 class Network {
  public:
-  /// Throws InvalidArgument without inputs or outputs; for an input that is not a result of Input(), is given twice or
-  /// affects no output; for an output that is itself an input or depends on an input that is not given; for two layers
-  /// of the same name; and for a layer built for other shapes or another strategy. Throws LogicError inside a replica,
-  /// and for placed layers in a strategy's scope.
+  /// Throws InvalidArgument if there are no inputs or no outputs; for an input that is not a result of Input(), is
+  /// given twice or affects no output; for an output that is itself an input or depends on an input that is not given;
+  /// for two layers of the same name; for a layer that was built for other shapes or under a strategy with another
+  /// number of local replicas, or that is inside another layer; and if the shape of a weight depends on an unknown
+  /// size. Throws LogicError inside a replica, and for placed layers in a strategy's scope.
   Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, std::uint64_t seed);
   ///@{
   /// A network with one output.
@@ -40,9 +41,9 @@ class Network {
   ///@}
 
   /// Computes (n, output shape) for each output from (n, input shape) for each input, with the calling replica's copy
-  /// of the weights. Throws InvalidArgument for a wrong number or shape of inputs; LogicError for training outside the
-  /// replicas of a strategy that has several.
-  /// `masks`, if given, receives the mask of each output (LayerCall::masks), undefined for outputs without one.
+  /// of the weights. Throws InvalidArgument for a wrong number or shape of inputs; LogicError for training outside
+  /// replicas if the strategy has several. `masks`, if given, receives the mask of each output (LayerCall::masks),
+  /// undefined for outputs without one.
   std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode, std::vector<Tensor>* masks = nullptr) const;
   /// As run(), for a network with one output. Also throws LogicError if there are several.
   Tensor operator()(const std::vector<Tensor>& xs, Mode mode) const;
@@ -61,10 +62,10 @@ class Network {
   const Shape& input_shape() const { return inputs_.front().shape; }
   /// Shape of the first output, without the batch axis.
   const Shape& output_shape() const { return calls_[static_cast<std::size_t>(outputs_.front())].shape; }
-  /// Indices of the calls that compute the outputs.
+  /// Indices in calls() of the calls that compute the outputs.
   const std::vector<int>& outputs() const { return outputs_; }
-  /// For each output the name of the layer, or of the model that is part of this network, that computes it. Repeated
-  /// names get "_1", "_2", ... appended, as in Keras 2.
+  /// For each output, the name of the layer that computes it, or of the model if that layer belongs to a model that is
+  /// part of this network. Repeated names get "_1", "_2", ... appended, as in Keras 2.
   std::vector<std::string> output_names() const;
   /// The layers, each once, in the order of their first calls.
   const std::vector<Layer>& layers() const { return layers_; }
@@ -73,7 +74,7 @@ class Network {
   /// All calls of models that are part of this network, without the calls inside those models.
   const std::vector<GraphModelCall>& model_calls() const { return model_calls_; }
   ///@{
-  /// The variables of all layers, in the layers' order; all, or the trainable ones.
+  /// The variables of all layers, in the layers' order, and the trainable ones among them.
   std::vector<Variable> variables() const;
   std::vector<Variable> trainable_variables() const;
   ///@}
@@ -96,7 +97,7 @@ class Network {
   std::vector<std::string> add_calls(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs);
   void name_layers(const std::vector<std::string>& models);
   void build_layers(std::uint64_t seed);
-  /// Warns of layers that do not support the masks of their inputs.
+  /// Logs a warning for each layer that does not support the mask of its input.
   void warn_of_dropped_masks() const;
   void check_call(const std::vector<Tensor>& xs, Mode mode) const;
   struct Run;  ///< one call of the network

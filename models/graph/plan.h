@@ -22,9 +22,9 @@ struct GraphCall {
   std::optional<LogicalDevice> device{};  ///< device of a call that was placed on one (DeviceScope)
   std::optional<Mode> mode{};             ///< the call's own mode, which replaces the network's
   bool use_causal_mask = false;           ///< as LayerCall::use_causal_mask
-  int result = 0;                         ///< above 0 for this result of the call inputs[0], which computes it
-  int model_call = -1;                    ///< index of the call of a model that it is part of; -1 for none
-  bool broadcasts = false;                ///< an input has another shape than the result
+  int result = 0;                         ///< if above 0: which result of the call inputs[0] this is
+  int model_call = -1;                    ///< index in Network::model_calls if it is part of such a call; else -1
+  bool broadcasts = false;                ///< whether an input has another shape than the result
 };
 
 /// A call of a model that is part of the network. The calls of its layers are calls of the network.
@@ -32,7 +32,7 @@ struct GraphModelCall {
   std::shared_ptr<const NestedModel> model;  ///< the model that is called
   std::vector<int> inputs{};                 ///< as GraphCall::inputs
   std::vector<int> results{};                ///< indices of the calls that compute its results
-  std::optional<Mode> mode{};                ///< the mode that the call was given
+  std::optional<Mode> mode{};                ///< the mode given to the call, if any
 };
 
 /// The execution of one call.
@@ -48,13 +48,13 @@ struct PlanStep {
   /// The step also applies the ReLU that follows the layer. (If an Add is fused too, the step has one input more than
   /// the layer: the other term of the Add.)
   bool fused_relu = false;
-  int concat = -1;                ///< index of the concatenation that this step writes a slice of; -1 for none
-  std::int64_t concat_begin = 0;  ///< where the slice begins in the last axis
-  int result = 0;                 ///< above 0 if the step takes this result of the step inputs[0] and calls no layer
-  bool is_read_again = false;     ///< other steps take further results of this one
-  /// The result is an output of the network, also if layers after it return it unchanged.
+  int concat = -1;                ///< step of the concatenation whose result this step writes a slice of; -1 for none
+  std::int64_t concat_begin = 0;  ///< where the slice begins along the last axis
+  int result = 0;                 ///< if above 0, the step calls no layer: it is this result of the step inputs[0]
+  bool is_read_again = false;     ///< whether other steps are further results of this one
+  /// As LayerCall::is_output.
   bool is_output = false;
-  std::vector<int> last_reads{};  ///< indices of steps, perhaps this one, whose results no later step reads
+  std::vector<int> last_reads{};  ///< steps whose results are freed after this step, perhaps its own
 };
 
 /// Whether any of the layers makes masks.
@@ -69,12 +69,13 @@ struct Plan {
 
 /// Plans the execution of `calls` in the order `order`, a list of their indices; `outputs` are the indices of the calls
 /// that give the network's outputs. Optimizations:
-/// - in a network without masks, an Add of two terms is fused into a layer that computes one of them, is called once,
-///   has no other reader and supports it, on the same device and in the same dtype;
-/// - a ReLU that is the only reader of a layer's result is fused into that layer if the layer supports it, on the same
-///   device and in the same dtype;
-/// - in a network without masks, the inputs of a concatenation of known shape are written in place if all of them come
-///   from layers that can write into a slice, on its device and in its dtype, and have no other reader;
+/// - in a network without masks, an Add of two inputs of equal shape is fused into the layer that computes one of them,
+///   if the layer supports it, is called once, has no other reader, and runs on the same device in the same dtype;
+/// - a ReLU that is the only reader of a layer's result is fused into that layer, if the layer supports it and runs on
+///   the same device in the same dtype;
+/// - in a network without masks, the inputs of a concatenation along the last axis, of known shape, are written in
+///   place if all of them have no other reader and come from layers that can write into a slice and run on its device
+///   in its dtype;
 /// - a result is freed after its last reader.
 Plan plan_steps(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,
                 const std::vector<int>& outputs);

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// The title of the table and the model's inputs, which are its first rows.
+/// The title of the table, and the model's inputs, which are the table's first rows.
 struct SummaryHead {
   std::string name;  ///< name of the model
   /// The model's inputs, in order.

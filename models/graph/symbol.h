@@ -13,8 +13,8 @@
 
 namespace lockstep {
 
-/// The symbolic result of a layer's call while a model is described: its shape and the call that makes it (Keras'
-/// KerasTensor). A handle.
+/// A symbolic tensor (Keras' KerasTensor): the shape of a model's input or of a layer's result, and the call that
+/// computes it. A handle.
 class Symbol {
  public:
   /// The layer's call or the model's input that a symbol refers to.
@@ -38,8 +38,8 @@ class Symbol {
     /// model's other results. An outer model that uses one of the results includes all of them.
     std::vector<Symbol> beside{};
 
-    /// Destroys the nodes that only this one refers to in a loop instead of recursively: long chains of calls would
-    /// overflow the stack.
+    /// Destroys the nodes to which only this one refers, in a loop: recursion would overflow the stack for long chains
+    /// of calls.
     ~Node();
   };
 
@@ -47,7 +47,7 @@ class Symbol {
   explicit Symbol(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
   /// Shape of one example, without the batch axis; -1 for sizes that are unknown.
   const Shape& shape() const { return node_->shape; }
-  /// The call or the input that it refers to.
+  /// The call or the input that the symbol refers to.
   const Node& node() const { return *node_; }
 
  private:
@@ -59,7 +59,7 @@ std::vector<std::uint64_t> numbers_of(const std::vector<Symbol>& symbols);
 /// Copies of `results`, the results of a model's call, with Node::beside filled. `made`: all symbols that the call has
 /// made.
 std::vector<Symbol> with_what_is_beside(const std::vector<Symbol>& results, const std::vector<Symbol>& made);
-/// All results of the call whose first result is `first`, which is the first of them.
+/// All results of a call: `first`, its first result, and then the further ones.
 std::vector<Symbol> results_of(const Symbol& first);
 /// A copy of the symbol, with the same number, to whose node edit(node) has been applied.
 template <class Edit>
@@ -69,8 +69,8 @@ Symbol edited(const Symbol& symbol, const Edit& edit) {
   return Symbol(std::make_shared<Symbol::Node>(std::move(node)));
 }
 
-/// A model's input; `shape` has no batch axis. A size of -1 may differ between batches (None in Keras), if no weight
-/// depends on it. Throws InvalidArgument for other sizes below 1.
+/// A model's input; `shape` has no batch axis. A size of -1 may differ between batches (None in Keras); no weight may
+/// depend on it. Throws InvalidArgument for other sizes below 1.
 Symbol Input(const Shape& shape, std::string name = "input_layer");  // NOLINT: Keras' name
 
 }  // namespace lockstep

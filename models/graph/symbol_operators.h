@@ -2,13 +2,13 @@
 
 #include <lockstep/models/graph/symbol.h>
 
-// Formulas of symbols. Each operation is a layer, as in models read from Keras' files: Add, Subtract or Multiply for
+// Arithmetic on symbols. Each operation is a layer, as in models read from Keras' files: Add, Subtract or Multiply for
 // two symbols, whose examples' shapes broadcast, and Rescaling for a symbol and a number.
 
 namespace lockstep {
 
 ///@{
-/// The formula, element by element.
+/// Sum, difference, product or negative, element by element.
 Symbol operator+(const Symbol& a, const Symbol& b);
 Symbol operator-(const Symbol& a, const Symbol& b);
 Symbol operator*(const Symbol& a, const Symbol& b);

@@ -19,7 +19,7 @@ bool is_known(const Shape& shape);
 ShapeExamples examples_of(const Shape& shape);
 /// The shape that has these examples: -1 where they differ. Precondition: they have the same rank.
 Shape common_shape(const ShapeExamples& examples);
-/// Whether `shape` has the known sizes of `declared`.
+/// Whether `shape` has the rank and the known sizes of `declared`.
 bool fits(const Shape& shape, const Shape& declared);
 
 }  // namespace lockstep

@@ -11,8 +11,8 @@
 
 namespace lockstep {
 
-/// Keras' layer Activation: applies the function to every element, or to the last axis. (`Activation` is the
-/// enumeration of the functions.)
+/// Keras' layer Activation: applies softmax and log_softmax along the last axis, other functions to each element.
+/// (`Activation` is the enumeration of the functions.)
 struct ActivationLayer : Layer {
   /// As Keras' Activation(activation).
   explicit ActivationLayer(Activation activation, std::string name = {});
@@ -40,7 +40,7 @@ struct ReLU : Layer {
 
 /// LeakyReLU's options.
 struct LeakyReLUOptions {
-  double negative_slope = 0.3;  ///< as in Keras, not the slope of Activation::leaky_relu
+  double negative_slope = 0.3;  ///< Keras' default; Activation::leaky_relu has 0.2
   /// Name of the layer; if empty, the model names it after its class.
   std::string name{};
 };
@@ -61,8 +61,8 @@ struct PReLUOptions {
   SeededInitializer alpha_initializer = zeros;
   Regularizer alpha_regularizer{};
   Constraint alpha_constraint{};
-  /// Axes along which all elements have one alpha; the batch axis is 0. As in Keras, number i <= 0 is axis i - 1,
-  /// counted from the end: 0 the last axis, -1 the last but one.
+  /// Axes along which all elements share one alpha; 1 is the first axis after the batch axis. As in Keras, a number i
+  /// <= 0 means axis i - 1 counted from the end: 0 is the last axis, -1 the last but one.
   std::vector<int> shared_axes{};
   std::string name{};
   ///@}
@@ -97,7 +97,7 @@ struct ELU : Layer {
 
 /// Softmax's options.
 struct SoftmaxOptions {
-  /// The axes that are summed over together. The batch axis, 0, is not among them; negative ones count from the end.
+  /// The axes that the sum runs over together, not the batch axis, 0; negative ones count from the end.
   std::vector<int> axis{-1};
   /// Name of the layer; if empty, the model names it after its class.
   std::string name{};

@@ -5,7 +5,7 @@
 
 #include <lockstep/models/layers/layer.h>
 
-// The layers that models of keras.applications define for themselves.
+// Layers that keras.applications defines for its models, like StochasticDepth (dropout.h).
 
 namespace lockstep {
 
@@ -32,9 +32,9 @@ struct LayerScaleOptions {
   std::string name{};
 };
 
-/// x * gamma for each channel, the last axis (Touvron et al. 2021), as in ConvNeXt. Weight: gamma (projection_dim).
+/// x * gamma for each channel of the last axis (Touvron et al. 2021), as in ConvNeXt. Weight: gamma (projection_dim).
 struct LayerScale : Layer {
-  /// Throws InvalidArgument for less than one channel.
+  /// Throws InvalidArgument for a projection_dim below 1.
   explicit LayerScale(const LayerScaleOptions& options);
   /// Makes the layer from the options in a file.
   static LayerScale from_config(LayerConfig& config);

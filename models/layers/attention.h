@@ -34,17 +34,17 @@ struct MultiHeadAttentionOptions {
 
 /// Attention of several heads (Vaswani et al. 2017): projects query (tq, features), value and key (tk, features) to
 /// heads, computes scaled_dot_product_attention of the heads and projects it to (tq, output_shape) or, without an
-/// output_shape, to the query's number of features. In training, drops weights at the rate `dropout`, with random
-/// numbers as Dropout's. Weights: kernel (features, heads, size) and bias (heads, size) of query, key and value, then
-/// kernel (heads, size, output_shape) and bias (output_shape) of attention_output.
+/// output_shape, to the query's number of features. In training, drops attention weights with probability `dropout`, by
+/// random numbers drawn as Dropout's. Weights: kernel (features, heads, size) and bias (heads, size) of query, key and
+/// value, then kernel (heads, size, output_shape) and bias (output_shape) of attention_output.
 struct MultiHeadAttention : Layer {
-  /// Throws InvalidArgument for sizes below 1 and a rate outside [0, 1).
+  /// Throws InvalidArgument for sizes below 1, and for a dropout outside [0, 1).
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);
   /// Makes the layer from the options in a file.
   static MultiHeadAttention from_config(LayerConfig& config);
   using Layer::operator();
   ///@{
-  /// Describes a call; nothing is computed. `call` has further arguments (models/graph/attention_call.h). Throws
+  /// Describes a call, as Layer's operator(). `call` has further arguments (models/graph/attention_call.h). Throws
   /// InvalidArgument for shapes that do not fit.
   Symbol operator()(const Symbol& query, const Symbol& value) const;
   Symbol operator()(const Symbol& query, const Symbol& value, const AttentionCall& call) const;
@@ -74,8 +74,8 @@ struct GroupQueryAttentionOptions {
 /// num_key_value_heads neighboring heads of the query share one head of keys and values. The result has the query's
 /// number of features.
 struct GroupQueryAttention : Layer {
-  /// Throws InvalidArgument for sizes below 1, a rate outside [0, 1), and num_query_heads that is no multiple of
-  /// num_key_value_heads.
+  /// Throws InvalidArgument for sizes below 1, for a dropout outside [0, 1), and if num_query_heads is not a multiple
+  /// of num_key_value_heads.
   explicit GroupQueryAttention(const GroupQueryAttentionOptions& options);
   /// Makes the layer from the options in a file.
   static GroupQueryAttention from_config(LayerConfig& config);
@@ -87,7 +87,7 @@ struct GroupQueryAttention : Layer {
   ///@}
 };
 
-/// Whether Keras' class of this name is one of the above, whose calls have several arguments.
+/// Whether `class_name` is Keras' name of a class above. Their calls have several arguments.
 bool is_attention(std::string_view class_name);
 
 }  // namespace lockstep

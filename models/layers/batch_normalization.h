@@ -13,11 +13,11 @@ struct BatchNormalizationOptions {
   /// copies.
   int axis = -1;
   /// Share of the moving statistics that a training step keeps. Keras' default takes some hundred steps to forget the
-  /// initial 0 and 1; shorter trainings need a smaller value.
+  /// initial 0 and 1; shorter training runs need a smaller value.
   double momentum = 0.99;
   /// Added to the variance; above 0.
   double epsilon = 1e-3;
-  /// In training all replicas normalize by the statistics of the whole batch, however it is split, and update the
+  /// In training, all replicas normalize by the statistics of the global batch, however it is split, and update the
   /// moving statistics with them. Costs one collective in the forward pass and one in the backward pass.
   bool synchronized = false;
   ///@{
@@ -34,16 +34,16 @@ struct BatchNormalizationOptions {
   std::string name{};
 };
 
-/// Normalizes each channel (Ioffe and Szegedy 2015). In training it uses the batch's mean and variance
-/// and updates the moving statistics with them; at inference it uses the moving statistics. Weights, each (c): gamma,
-/// beta, moving_mean, moving_variance. Under a strategy every replica normalizes by its own part of the batch, unless
-/// `synchronized`, and keeps its own moving statistics. Outside replicas and in files, a statistic's value is the mean
-/// over the replicas, weighted by the numbers of rows that each of them had in the steps. For any number of replicas it
-/// equals the moving average, over the steps, of the row-weighted mean of the replicas' statistics. A replica takes the
-/// other replicas' numbers of rows from the DistributedBatch given to `Strategy::run`; without one, the replicas
-/// exchange the numbers in each training call. A replica without rows keeps its statistics.
-/// Elements that a mask leaves out are normalized, but do not count in the mean and variance of a batch; `synchronized`
-/// statistics of several replicas and another axis than the last one do not support masks in training.
+/// Normalizes each channel (Ioffe and Szegedy 2015). In training it uses the batch's mean and variance and updates the
+/// moving statistics with them; at inference, or if the layer is frozen, it uses the moving statistics. Weights, each
+/// (c): gamma if `scale`, beta if `center`, moving_mean, moving_variance. Under a strategy every replica normalizes by
+/// its own part of the batch, unless `synchronized`, and keeps its own moving statistics. Outside replicas and in
+/// files, a statistic's value is the mean over the replicas, weighted by the numbers of rows that each of them had in
+/// the steps. For any number of replicas this mean equals the moving average, over the steps, of the row-weighted mean
+/// of the replicas' statistics. A replica takes the other replicas' numbers of rows from the DistributedBatch given to
+/// `Strategy::run`; without one, the replicas exchange the numbers in each training call. A replica without rows keeps
+/// its statistics. Masked elements are normalized, but do not count in the mean and variance of a batch. Training on
+/// masked inputs throws Unsupported if `synchronized` with several replicas, and for an `axis` other than -1.
 struct BatchNormalization : Layer {
   /// Throws InvalidArgument unless 0 <= momentum <= 1 and epsilon > 0.
   explicit BatchNormalization(const BatchNormalizationOptions& options = {});

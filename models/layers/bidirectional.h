@@ -7,7 +7,8 @@
 
 namespace lockstep {
 
-/// How Bidirectional merges the results of both directions: joined along the last axis, or their sum, product or mean.
+/// How Bidirectional merges the results of both directions: concatenated along the last axis, or their sum, product or
+/// mean.
 enum class MergeMode { concat, sum, mul, ave };
 
 /// Bidirectional's options.
@@ -15,21 +16,21 @@ struct BidirectionalOptions {
   ///@{
   /// Keras' arguments of these names, with Keras' defaults.
   MergeMode merge_mode = MergeMode::concat;
-  /// Its options are copied; by default those of the layer with the other go_backwards.
+  /// The layer whose options the backward layer copies; by default the forward one, with go_backwards = true.
   std::optional<Layer> backward_layer{};
   std::string name{};
   ///@}
 };
 
-/// Keras' Bidirectional: a recurrent layer over the time steps in both directions, with the results of each step
-/// merged. Its weights are those of the forward layer, a copy of `layer` with the name "forward_NAME", and then those
-/// of the backward layer. Initial states and, with the layer's return_state, further results are those of the forward
-/// layer and then those of the backward layer.
+/// Keras' Bidirectional: runs a recurrent layer over the time steps in both directions and merges the results. Its
+/// weights are those of the forward layer, a copy of `layer` with the name "forward_NAME", and then those of the
+/// backward layer. Initial states and, with return_state, further results are those of the forward layer, then those of
+/// the backward layer.
 struct Bidirectional : Layer {
   /// Throws InvalidArgument unless the layers are LSTM, GRU or SimpleRNN, agree in return_sequences and
   /// return_state, and run in opposite directions.
   explicit Bidirectional(const Layer& layer, const BidirectionalOptions& options = {});
-  /// The layer of a file's options.
+  /// Makes the layer from the options in a file.
   static Bidirectional from_config(LayerConfig& config);
 };
 

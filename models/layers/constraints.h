@@ -45,7 +45,7 @@ class Constraint {
 
   /// Keras' class.
   Kind kind() const { return kind_; }
-  /// The options of the equivalent MinMaxNorm, for a constraint on norms.
+  /// The options of the equivalent MinMaxNorm, if the constraint is on norms.
   const MinMaxNormOptions& options() const { return options_; }
   /// Whether this is a constraint: kind() is not none.
   explicit operator bool() const { return kind_ != Kind::none; }

@@ -9,7 +9,7 @@
 #include <lockstep/models/layers/layer.h>
 
 // Transposed convolutions. Their constructors throw InvalidArgument for a size below 1, for an output_padding below 0
-// or not below the strides, and for strides and a dilation_rate that are both larger than 1, as Keras does.
+// or not below the strides, and if strides and dilation_rate both have a size above 1.
 
 namespace lockstep {
 
@@ -38,7 +38,7 @@ struct Conv2DTransposeOptions {
 /// A transposed 2D convolution (conv2d_transpose): (h, w, c) -> (h', w', filters). Weights: kernel (k_h, k_w, filters,
 /// c), bias (filters).
 struct Conv2DTranspose : Layer {
-  /// Throws InvalidArgument for sizes out of range.
+  /// Throws InvalidArgument as stated above.
   explicit Conv2DTranspose(const Conv2DTransposeOptions& options);
   /// Makes the layer from the options in a file.
   static Conv2DTranspose from_config(LayerConfig& config);
@@ -69,7 +69,7 @@ struct Conv1DTransposeOptions {
 /// A transposed 1D convolution (conv2d_transpose of images of one row): (steps, c) -> (steps', filters). Weights:
 /// kernel (k, filters, c), bias (filters).
 struct Conv1DTranspose : Layer {
-  /// Throws InvalidArgument for sizes out of range.
+  /// Throws InvalidArgument as stated above.
   explicit Conv1DTranspose(const Conv1DTransposeOptions& options);
   /// Makes the layer from the options in a file.
   static Conv1DTranspose from_config(LayerConfig& config);

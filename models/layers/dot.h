@@ -10,16 +10,16 @@ namespace lockstep {
 
 /// Dot's options.
 struct DotOptions {
-  /// The axis of both inputs, or an axis of each, that is summed over. The batch axis, 0, is counted and may not be
-  /// given; negative ones count from the end.
+  /// The axis that the sum runs over: one number for both inputs, or one for each. Axis 0 is the batch axis, which is
+  /// not allowed; negative ones count from the end.
   std::vector<std::int64_t> axes{-1};
   bool normalize = false;  ///< first divides both inputs by their Euclidean norm along the axis: cosine similarity
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };
 
-/// Sums of products of two inputs, for each example. The result has the other axes of the first input, then those of
-/// the second; if there are none, its shape is (1).
+/// For each example, the sum of the products of two inputs along an axis. The result has the other axes of the first
+/// input, then those of the second; if there are none, its shape is (1).
 struct Dot : Layer {
   /// Throws InvalidArgument unless there are one or two axes, none of them 0.
   explicit Dot(const DotOptions& options = {});

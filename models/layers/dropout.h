@@ -13,8 +13,8 @@ struct DropoutOptions {
   ///@{
   /// Keras' arguments of these names, with Keras' defaults.
   double rate = -1;  ///< required
-  /// For each axis, the batch axis included, 1 if all its elements are dropped or kept together, or -1 (Keras' None) if
-  /// each is drawn on its own. Empty: every element is drawn on its own.
+  /// For each axis, including the batch axis: 1 if all elements along it are dropped or kept together, -1 (Keras' None)
+  /// if each is drawn on its own. Empty: every element is drawn on its own.
   std::vector<std::int64_t> noise_shape{};
   std::string name{};
   ///@}
@@ -38,7 +38,7 @@ struct SpatialDropoutOptions {
   std::string name{};
 };
 
-/// Dropout of features of whole sequences (steps, features) (Tompson et al. 2014).
+/// Dropout of whole features: a feature of a sequence (steps, features) is dropped in all steps (Tompson et al. 2014).
 struct SpatialDropout1D : Layer {
   /// Throws InvalidArgument unless 0 <= rate < 1.
   explicit SpatialDropout1D(const SpatialDropoutOptions& options);
@@ -46,7 +46,7 @@ struct SpatialDropout1D : Layer {
   static SpatialDropout1D from_config(LayerConfig& config);
 };
 
-/// Dropout of channels of whole images (height, width, channels).
+/// Dropout of whole channels of images (height, width, channels).
 struct SpatialDropout2D : Layer {
   /// Throws InvalidArgument unless 0 <= rate < 1.
   explicit SpatialDropout2D(const SpatialDropoutOptions& options);

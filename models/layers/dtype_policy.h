@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-/// Keras' dtype policy of a layer: the dtype of its computation. Variables, gradients, statistics, losses and metrics
-/// are f32 under every policy.
+/// Keras' dtype policy of a layer: the dtype of its computation. Variables, their gradients, statistics, losses and
+/// metrics are f32 under every policy.
 enum class DTypePolicy : std::uint8_t {
   float32,         ///< f32
   mixed_bfloat16,  ///< bf16, which has f32's range and 8 bits of precision
@@ -27,7 +27,7 @@ constexpr DType compute_dtype(DTypePolicy policy) {
 }
 
 /// Keras' `set_global_policy` for the calling thread, as long as this object lives: new layers get this policy. The
-/// innermost scope decides. Scopes may end in any order and on another thread; each removes its own policy.
+/// innermost open scope decides. Scopes may end in any order and on another thread; each removes its own policy.
 class [[nodiscard]] DTypePolicyScope {
  public:
   /// Opens a scope of this policy.

@@ -13,7 +13,7 @@ struct EinsumDenseOptions {
   /// The input's, the kernel's and the result's axes, e.g. "abc,cd->abd". The first axis is the batch axis, unless the
   /// input's and the result's axes begin with `...`; they may end with it instead.
   std::string equation{};
-  Shape output_shape{};  ///< without the axes of the batch and `...`; -1: the size of the input's axis of this letter
+  Shape output_shape{};  ///< without the axes of the batch and `...`; -1: as the input's axis of this letter
   Activation activation = Activation::linear;  ///< applied to the sum of product and bias
   std::string bias_axes{};                     ///< the result's axes that the bias has; empty: no bias
   ///@{
@@ -29,7 +29,7 @@ struct EinsumDenseOptions {
 };
 
 /// activation(einsum(equation, x, kernel) + bias). Weights: kernel, with the sizes of the equation's letters; bias,
-/// with size 1 along the axes after its first one that `bias_axes` does not name.
+/// with the result's axes from the first one in `bias_axes` on, of size 1 along those that `bias_axes` does not name.
 struct EinsumDense : Layer {
   /// Throws InvalidArgument for an equation of another form and for bias axes that the result does not have.
   explicit EinsumDense(const EinsumDenseOptions& options);

@@ -21,9 +21,9 @@ struct EmbeddingOptions {
   std::string name{};
 };
 
-/// Keras' Embedding: ids (...) -> (..., output_dim). Ids may be f32, and are truncated then, as in Keras. One weight:
-/// embeddings (input_dim, output_dim). Its gradient has only the looked-up rows; optimizers exchange and apply it as
-/// rows.
+/// Keras' Embedding: ids (...) -> (..., output_dim). Ids of f32 are truncated to integers, as in Keras. One weight:
+/// embeddings (input_dim, output_dim). Its gradient has only the looked-up rows; see Optimizer::minimize for how it is
+/// exchanged.
 struct Embedding : Layer {
   /// Throws InvalidArgument for sizes below 1.
   explicit Embedding(const EmbeddingOptions& options);

@@ -15,7 +15,7 @@ struct GruOptions {
   /// Keras' arguments of these names, with its defaults where it has any.
   std::int64_t units = 0;
   bool return_sequences = false;      ///< returns h of every time step instead of the last one
-  bool return_state = false;          ///< further results are the last h, (units)
+  bool return_state = false;          ///< a further result is the last h, (units)
   bool go_backwards = false;          ///< runs from the last time step to the first
   bool zero_output_for_mask = false;  ///< results of masked steps are 0 instead of the last result before them
   Activation activation = Activation::tanh;
@@ -31,17 +31,17 @@ struct GruOptions {
   Constraint kernel_constraint{};
   Constraint recurrent_constraint{};
   Constraint bias_constraint{};
-  double dropout = 0;            ///< of the inputs, by one mask for all time steps, in training
+  double dropout = 0;            ///< rate for the inputs, by one mask for all time steps, in training
   double recurrent_dropout = 0;  ///< the same for the state in products with recurrent_kernel; slow
   std::string name{};
   ///@}
 };
 
 /// Keras' GRU: (time, features) -> (units) or, with `return_sequences`, (time, units). Weights, with the gates in the
-/// order z, r, h: kernel (features, 3 units), recurrent_kernel (units, 3 units), which starts orthogonal, and bias (2,
-/// 3 units), the input's and the state's; (3 units) without `reset_after`. A call on {x, h} starts with this state,
-/// (units), instead of 0. Fast only with Keras' defaults for the options from activation to reset_after, which use
-/// cuDNN on GPUs; with a given state also those run one step after another there.
+/// order z, r, h: kernel (features, 3 units), recurrent_kernel (units, 3 units), and bias (2, 3 units), the input's and
+/// the state's; (3 units) without `reset_after`. A call on {x, h} starts from the state h, (units), instead of 0. Fast
+/// only with Keras' defaults for the options from activation to reset_after: GPUs then run all time steps in one cuDNN
+/// call, unless an initial state is given.
 struct GRU : Layer {
   /// Throws InvalidArgument for units below 1 and rates of dropout outside [0, 1).
   explicit GRU(const GruOptions& options);

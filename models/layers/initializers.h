@@ -18,7 +18,7 @@ using SeededInitializer = std::function<Initializer(const RandomKey&)>;
 /// each times the sizes of the other axes, such as a convolution's window; fan_avg is their mean. For a vector, all are
 /// its size.
 enum class FanMode { fan_in, fan_out, fan_avg };
-/// truncated_normal redraws values outside two standard deviations.
+/// truncated_normal redraws values that are two or more standard deviations from 0.
 enum class Distribution { truncated_normal, untruncated_normal, uniform };
 
 /// variance_scaling's options.
@@ -61,7 +61,7 @@ struct NormalOptions {
 };
 /// Normally distributed values.
 SeededInitializer random_normal(const NormalOptions& options = {});
-/// Normally distributed values; those outside two standard deviations are redrawn.
+/// Normally distributed values; those two or more standard deviations from the mean are redrawn.
 SeededInitializer truncated_normal(const NormalOptions& options = {});
 
 /// random_uniform's options.
@@ -77,7 +77,7 @@ SeededInitializer random_uniform(const UniformOptions& options = {});
 
 /// A uniformly distributed matrix with orthonormal rows or, if it has more rows than columns, orthonormal columns (Saxe
 /// et al. 2014); Keras' default for recurrent kernels. Computed as the Q of the QR factorization of a Gaussian matrix,
-/// with R's diagonal positive (Mezzadri 2007). The last axis is the matrix's columns, the other axes are its rows. The
+/// with R's diagonal positive (Mezzadri 2007). The columns are the last axis, the rows all other axes together. The
 /// initializer throws InvalidArgument for a shape with fewer than two axes.
 Initializer orthogonal(const RandomKey& key);
 

@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// The result of a layer inside another one, whose dtype policies may differ: the inner layer reads the inputs in its
-/// own dtype, and the outer one reads the results in its.
+/// Calls a layer inside another one, whose dtype policies may differ: casts floating-point inputs to the call_dtype of
+/// the inner layer, and floating-point results to that of the outer one.
 inline Tensor call_inner(LayerImpl& inner, const LayerImpl& outer, std::span<const Tensor> inputs,
                          const LayerCall& call) {
   const auto in_dtype = [](const Tensor& tensor, DType dtype) {

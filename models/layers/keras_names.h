@@ -11,16 +11,16 @@
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/regularizers.h>
 
-// The names and objects that stand for activations, regularizers, constraints and initializers in Keras' files. The
-// find_ functions return nothing for values that are not supported or not valid; they also read Keras 2's forms.
+// The JSON of activations, regularizers, constraints and initializers in Keras' files. The find_ functions return
+// nothing for values that are not supported or not valid; they also read what Keras 2 wrote.
 
 namespace lockstep {
 
-/// Replaces "hard_sigmoid" when a file of Keras 2 is read, since Keras 2's function differs from Keras 3's.
+/// Replaces "hard_sigmoid" in files of Keras 2 when they are read, since Keras 3's function of this name differs.
 inline constexpr std::string_view keras_2_hard_sigmoid = "hard_sigmoid of Keras 2";
 
-/// Keras' name, e.g. "relu". Nothing for gelu_tanh, which has no name of its own in Keras (it is gelu with an
-/// argument), and for the hard_sigmoid of Keras 2.
+/// Keras' name, e.g. "relu". Nothing for gelu_tanh, which is gelu with an argument in Keras, and for
+/// keras_2_hard_sigmoid.
 std::optional<std::string_view> activation_name(Activation activation);
 /// The activation that `value` names, or that Keras' object for a function stands for; linear for null.
 std::optional<Activation> find_activation(const nlohmann::ordered_json& value);

@@ -2,11 +2,11 @@
 
 #include <lockstep/models/layers/layer_config.h>
 
-// Options that several layers with kernels have, in Keras' order.
+// List options that several layers with kernels share, in Keras' order.
 
 namespace lockstep {
 
-/// A size along one axis, or along both of an image; either may be optional.
+/// Lists a size along one axis, or along both axes of an image.
 template <class Size>
 void list_size(LayerConfig& config, const char* key, Size& size) {
   if constexpr (requires { config.only_size(key, size); })
@@ -15,7 +15,7 @@ void list_size(LayerConfig& config, const char* key, Size& size) {
     config.option(key, size);
 }
 
-/// The options of a kernel and a bias.
+/// Lists the options of a kernel and a bias.
 template <class Options>
 void list_kernel_and_bias(LayerConfig& config, Options& options) {
   config.option("kernel_initializer", options.kernel_initializer);
@@ -27,7 +27,7 @@ void list_kernel_and_bias(LayerConfig& config, Options& options) {
   config.option("bias_constraint", options.bias_constraint);
 }
 
-/// The options of the depthwise and separable convolutions, in one and two dimensions.
+/// Lists the options of a depthwise or separable convolution, in one or two dimensions.
 template <class Options>
 void list_depthwise(LayerConfig& config, Options& options) {
   constexpr bool is_separable = requires { options.pointwise_initializer; };

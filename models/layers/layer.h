@@ -27,12 +27,12 @@ struct LayerCall {
   Mode mode = Mode::inference;
   bool fused_relu = false;  ///< apply max(0, .) to the result; set only with LayerTraits::can_fuse_relu
   Tensor out{};             ///< if defined, where to write the result; set only with LayerTraits::can_write_to
-  /// The result is an output of the network, also if layers after it return it unchanged. A softmax or sigmoid then
-  /// keeps its logits for losses.
+  /// Whether the result is an output of the network, perhaps through layers with LayerTraits::may_return_input. A
+  /// softmax or sigmoid then keeps its logits for losses.
   bool is_output = false;
   bool use_causal_mask = false;  ///< Keras' argument of attention layers
-  /// The mask of each input: bool (n, time) for an input (n, time, ...), false for time steps that do not count;
-  /// undefined for an input without one. Empty if no input has one.
+  /// The mask of each input: bool, false for elements that do not count, usually (n, time) for an input (n, time, ...);
+  /// undefined for an input without a mask. Empty if no input has one.
   std::span<const Tensor> masks{};
   /// If not null, receives the results after the first one, of the shapes LayerImpl::more_output_shapes. A network sets
   /// it for layers with several results of which it uses more than the first one.
@@ -65,9 +65,9 @@ struct LayerTraits {
   bool is_relu = false;           ///< applies max(0, .) and nothing else; the layer before it may fuse it
   bool is_add = false;            ///< adds its inputs and does nothing else; the layer before it may fuse it
   bool may_return_input = false;  ///< `call` may return its input itself, as dropout at inference does
-  bool joins_last_axis = false;   ///< concatenates its inputs along the last axis; they may be written in place
-  /// Looks up rows of a weight (embedding_lookup). The first training step then finds out which gradients are rows;
-  /// without such layers all gradients are exchanged whole.
+  bool joins_last_axis = false;   ///< concatenates along the last axis; layers before it may write in place
+  /// Looks up rows of a weight (embedding_lookup). The first training step then finds out which gradients consist of
+  /// rows; without such layers, all gradients are exchanged as dense tensors.
   bool looks_up_rows = false;
   /// Keras' property of this name: the result has the mask that compute_mask returns. The results of other layers have
   /// none, and a network warns if their inputs have one.
@@ -88,19 +88,19 @@ struct WeightsPart {
 
 /// A layer that another layer calls.
 struct InnerLayer {
-  std::string group;                 ///< of its variables in Keras' weight files, within the outer layer's group
+  std::string group;                 ///< group of its variables in Keras' weight files, within the outer layer's group
   std::shared_ptr<LayerImpl> layer;  ///< not null
 };
 
-/// A layer's computation and weights. All replicas use one object; per-replica state is in variables. Shapes are
-/// without the batch axis.
+/// A layer's computation and weights. All replicas use one object; per-replica state is in variables and RandomDraws.
+/// Shapes are without the batch axis.
 class LayerImpl {
  public:
   virtual ~LayerImpl() = default;
 
   /// Keras' name of the class, e.g. "Conv2D".
   virtual std::string_view class_name() const = 0;
-  /// The groups of this layer's variables in Keras' weight files, in the variables' order.
+  /// How Keras' weight files divide the layer's variables into groups, in the variables' order.
   virtual std::vector<WeightsPart> weights_parts() const {
     return {{.group = "vars", .name = {}, .count = variables_.size()}};
   }
@@ -108,16 +108,17 @@ class LayerImpl {
   virtual Shape output_shape(std::span<const Shape> inputs) const = 0;
   /// The shapes of the results after the first one; none for most layers. Throws as output_shape.
   virtual std::vector<Shape> more_output_shapes(std::span<const Shape> /*inputs*/) const { return {}; }
-  /// Creates the variables. Call it once, before the first `call`, in the scope of the model's strategy.
+  /// Creates the variables. Call it once, before the first `call`, in the scope of the model's strategy. Throws
+  /// LogicError in a second call, and InvalidArgument for a null initializer.
   void build(std::span<const Shape> inputs, const LayerSeed& seed);
   /// The result for a batch, of shape (n, output_shape), computed with the calling replica's weights; differentiable.
-  /// Floating-point inputs have the dtype `call_dtype`, and so does the result. LayerCall::more_results receives
-  /// further ones.
+  /// Floating-point inputs have the dtype `call_dtype`, and so does the result. LayerCall::more_results receives the
+  /// further results.
   virtual Tensor call(std::span<const Tensor> inputs, const LayerCall& call) = 0;
   /// Keras' compute_mask: the mask of the result, or an undefined tensor. By default the first input's. `masks`: as
   /// LayerCall::masks, but never empty.
   virtual Tensor compute_mask(std::span<const Tensor> inputs, std::span<const Tensor> masks) const;
-  /// The state of the layer's random numbers, which a run needs to resume; null if the layer draws none.
+  /// The state of the layer's random numbers, which checkpoints contain; null if the layer draws none.
   virtual RandomDraws* random_draws() { return nullptr; }
   /// The traits given at construction.
   const LayerTraits& traits() const { return traits_; }
@@ -152,7 +153,7 @@ class LayerImpl {
   const std::vector<InnerLayer>& inner_layers() const { return inner_layers_; }
   /// The layer's variables in Keras' order, those of layers inside it included.
   const std::vector<Variable>& variables() const { return variables_; }
-  /// Whether calls in training change variables of the layer.
+  /// Whether calls in training may change variables: the layer is trainable, and one of its variables is not.
   bool has_statistics() const;
   /// Number of elements of all variables.
   std::int64_t count_params() const;
@@ -165,11 +166,12 @@ class LayerImpl {
   /// Creates the variables; called by build().
   virtual void make_weights(std::span<const Shape> /*inputs*/, const LayerSeed& /*seed*/) {}
   /// Builds a layer that `call` calls, as a layer inside this one: its variables are this layer's, too, under the names
-  /// "layer/inner/kernel", and it is frozen if this layer is. A layer without a name gets the name of its class. A
-  /// layer that has inner layers has no other variables. Throws InvalidArgument for a layer that has been built.
+  /// "layer/inner/kernel", and it is frozen if this layer is. An inner layer without a name gets Keras' default name. A
+  /// layer that has inner layers must not have other variables. Throws InvalidArgument for an inner layer that has been
+  /// built.
   void build_inner(const InnerLayer& inner, std::span<const Shape> inputs, const LayerSeed& seed);
-  /// Creates a variable "layer/name" and appends it to `variables()`. Throws InvalidArgument that names it if the
-  /// constraint uses axes that it does not have.
+  /// Creates a variable "layer/name" and appends it to `variables()`. Throws InvalidArgument, naming the variable, if
+  /// it does not have the constraint's axes.
   Variable add_weight(VariableSpec spec, const Regularizer& regularizer = {}, const Constraint& constraint = {});
   /// Creates a variable that is not one of the layer's weights: it is never trained, saved or counted.
   static Variable constant_weight(VariableSpec spec);
@@ -178,7 +180,7 @@ class LayerImpl {
 
  private:
   std::string name_;        ///< empty until the model gives one
-  std::string outer_name_;  ///< of the layer around this one, with those around that: "outer/"; empty if there is none
+  std::string outer_name_;  ///< names of the layers around this one, outermost first, each with a "/"
   LayerTraits traits_;
   bool built_ = false;
   bool trainable_ = true;
@@ -206,7 +208,7 @@ class Layer {
   std::vector<Symbol> results(const std::vector<Symbol>& inputs) const;
 
   /// The handle's own name if it has one (with_name), else LayerImpl::name. An outer model gives the handle of a nested
-  /// model's layer an own name if another of its layers has the same name.
+  /// model's layer a name of its own if the name is already taken there.
   const std::string& name() const { return name_.empty() ? impl_->name() : name_; }
   /// "layer/kernel" for one of the layer's variables, with the name of this handle.
   std::string weight_name(const Variable& variable) const;

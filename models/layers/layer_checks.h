@@ -38,13 +38,14 @@ inline const Shape& only_sequence(std::string_view layer, std::span<const Shape>
   return shape;
 }
 
-/// Throws InvalidArgument unless a layer's result of this input has less than 2^62 elements along an axis.
+/// Throws InvalidArgument unless `size`, a result's number of elements along an axis, is below 2^62.
 inline void check_size_of_result(std::string_view layer, const Shape& input, double size) {
   require(size < 0x1p62, "{} of {}: a result of {:.0f} elements along an axis is too large", layer, input, size);
 }
 
-/// The numbers, in order, of `axes` in a batch of this input; negative ones count from the end. Throws InvalidArgument
-/// for no axes, for axes that are not there or are given twice, and for 0, the axis of the batch.
+/// `axes` of a batch of this input, sorted, with negative ones, which count from the end, made positive. Throws
+/// InvalidArgument if there are none, for axes that the batch does not have or that are given twice, and for 0, the
+/// batch axis.
 inline std::vector<int> axes_of(std::string_view layer, const std::vector<int>& axes, const Shape& input) {
   std::vector<int> numbers;
   for (const int axis : axes) numbers.push_back(axis < 0 ? axis + input.rank() + 1 : axis);

@@ -21,7 +21,7 @@ namespace lockstep {
 
 class LayerImpl;
 
-/// Writes or reads the options of a layer. Integers that are read must fit 32 bits, so that sizes computed from two of
+/// Writes or reads the options of a layer. Integers that are read must fit 32 bits, so that computations with two of
 /// them do not overflow.
 class LayerConfig : public OptionVisitor {
  public:
@@ -38,18 +38,18 @@ class LayerConfig : public OptionVisitor {
   bool trainable() const { return trainable_; }
   bool has_trainable() const { return has_trainable_; }
   ///@}
-  /// Leaves "trainable" out of what is written: some of Keras' classes do not take it.
+  /// Does not write "trainable", which some of Keras' classes do not take.
   void without_trainable() { has_trainable_ = false; }
-  /// Empty when the file has none; the layer then gets the policy of the open DTypePolicyScope, as in Keras.
+  /// Empty if the file has none; the layer then gets the policy of the open DTypePolicyScope, as in Keras.
   const std::optional<DTypePolicy>& dtype_policy() const { return dtype_policy_; }
 
   ///@{
-  /// The options of OptionVisitor; an integer; a shape.
+  /// What OptionVisitor takes, integers and shapes.
   using OptionVisitor::option;
   void option(const char* key, std::int64_t& value);
   void option(const char* key, Shape& value);
   ///@}
-  /// A shape; null in files where there is none. One number is also read.
+  /// A shape, or null in files if there is none; also reads one number.
   void option(const char* key, std::optional<Shape>& value);
   ///@{
   /// Two sizes: [height, width] in files; also reads one number for both.
@@ -58,7 +58,7 @@ class LayerConfig : public OptionVisitor {
   ///@}
   /// Borders: ((top, bottom), (left, right)) in files; also reads (rows, columns) or one number.
   void option(const char* key, Borders2d& value);
-  /// Dropout's noise_shape: a list of 1 and, written as null, -1; null for an empty one.
+  /// Dropout's noise_shape: a list of 1 and -1, which files have as null; null in files for an empty list.
   void noise_shape(const char* key, std::vector<std::int64_t>& value);
   /// "valid" or "same".
   void option(const char* key, Padding& value);
@@ -73,22 +73,22 @@ class LayerConfig : public OptionVisitor {
   /// so that Keras uses its default.
   void option(const char* key, SeededInitializer& value);
   /// A layer inside this one (InnerLayer), whose first input has `input_rank` axes, with the batch axis; null in files
-  /// for none.
+  /// if there is none.
   void option(const char* key, std::shared_ptr<LayerImpl>& layer, int input_rank);
   /// Rank of the layer's first input, with the batch axis; 0 when writing.
   int input_rank() const { return input_rank_; }
   ///@{
-  /// An axis, or an option that must name the last axis. The last one is -1, and is also read as its number in the
-  /// layer's input; a list of one is read, too.
+  /// An axis, and an option that must name the last axis. The last axis is written as -1 and also read as its number in
+  /// the layer's input. A list of one axis is also read.
   void axis(const char* key, int& value);
   void last_axis(const char* key);
   ///@}
-  /// Axes: one is written as a number, none as null; a list of them is also read.
+  /// Axes: written as null for none, as a number for one, else as a list; reads all three.
   void axes(const char* key, std::vector<int>& value);
   /// Sizes, of which -1 is null in files; also reads one number.
   void sizes(const char* key, Shape& value);
   ///@{
-  /// The size of a single axis: a list of one in files; also reads a number. Null in files where there is none.
+  /// The size of a single axis: a list of one in files; also reads a number. An empty one is null in files.
   void only_size(const char* key, std::int64_t& value);
   void only_size(const char* key, std::optional<std::int64_t>& value);
   ///@}
@@ -122,7 +122,7 @@ Options read_options(LayerConfig& config, void (*list)(LayerConfig&, Options&)) 
   return options;
 }
 
-/// Reads the name of a layer; its other options, if it has any, must have been read.
+/// Reads the name of a layer whose other options, if any, have been read. Throws InputError for unread ones.
 inline std::string read_name(LayerConfig& config) {
   std::string name = config.name();
   config.check_all_read();

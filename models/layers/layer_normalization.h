@@ -28,8 +28,8 @@ struct LayerNormalizationOptions {
   ///@}
 };
 
-/// Normalizes the features, the elements along `axis` together, by their mean and variance (Ba, Kiros and Hinton 2016).
-/// Weights, each of the sizes of the axes: gamma, beta.
+/// Normalizes the features, all elements along `axis` together, by their mean and variance (Ba, Kiros and Hinton 2016).
+/// Weights, each with the sizes of these axes: gamma if `scale`, beta if `center`.
 struct LayerNormalization : Layer {
   /// Throws InvalidArgument unless epsilon > 0.
   explicit LayerNormalization(const LayerNormalizationOptions& options = {});
@@ -59,9 +59,9 @@ struct GroupNormalizationOptions {
 };
 
 /// Normalizes each group of neighboring channels of each example by its mean and variance (Wu and He 2018). Weights,
-/// each (channels): gamma, beta.
+/// each (channels): gamma if `scale`, beta if `center`.
 struct GroupNormalization : Layer {
-  /// Throws InvalidArgument unless epsilon > 0, and for groups that are neither -1 nor at least 1.
+  /// Throws InvalidArgument unless epsilon > 0, and for `groups` that is 0 or below -1.
   explicit GroupNormalization(const GroupNormalizationOptions& options = {});
   /// Lets `GroupNormalization({})` mean the defaults.
   explicit GroupNormalization(Defaults) : GroupNormalization() {}
@@ -73,14 +73,14 @@ struct GroupNormalization : Layer {
 struct RMSNormalizationOptions {
   ///@{
   /// Keras' arguments of these names, with its defaults.
-  std::vector<int> axis{-1};  ///< the axes of the features: the last one or several; negative ones count from the end
+  std::vector<int> axis{-1};  ///< axes of the features, which must be the last ones; negative ones count from the end
   double epsilon = 1e-6;
   std::string name{};
   ///@}
 };
 
-/// Divides the features, the elements along `axis` together, by the root of the mean of their squares, sqrt(mean(x^2) +
-/// epsilon), and multiplies them by the weight scale, of the sizes of the axes (Zhang and Sennrich 2019).
+/// Divides the features, all elements along `axis` together, by their root mean square, sqrt(mean(x^2) + epsilon), and
+/// multiplies them by the weight scale, which has the sizes of these axes (Zhang and Sennrich 2019).
 struct RMSNormalization : Layer {
   /// Throws InvalidArgument unless epsilon > 0.
   explicit RMSNormalization(const RMSNormalizationOptions& options = {});
@@ -99,7 +99,7 @@ struct UnitNormalizationOptions {
   ///@}
 };
 
-/// Divides the elements along `axis` together by their Euclidean norm, or by 1e-12 if that is larger.
+/// Divides all elements along `axis` together by their Euclidean norm, or by 1e-12 if the norm is smaller.
 struct UnitNormalization : Layer {
   /// Takes any shape that has the axes.
   explicit UnitNormalization(const UnitNormalizationOptions& options = {});

@@ -31,17 +31,16 @@ struct LstmOptions {
   Constraint kernel_constraint{};
   Constraint recurrent_constraint{};
   Constraint bias_constraint{};
-  double dropout = 0;            ///< of the inputs, by one mask for all time steps, in training
+  double dropout = 0;            ///< rate for the inputs, by one mask for all time steps, in training
   double recurrent_dropout = 0;  ///< the same for the state in products with recurrent_kernel; slow
   std::string name{};
   ///@}
 };
 
 /// Keras' LSTM: (time, features) -> (units) or, with `return_sequences`, (time, units). Weights, with the gates in the
-/// order i, f, c, o: kernel (features, 4 units), recurrent_kernel (units, 4 units), which starts orthogonal, and bias
-/// (4 units). A call on {x, h, c} starts with these states, (units) each, instead of 0. Fast only with Keras' defaults
-/// for the options from activation to use_bias, which use cuDNN on GPUs; with given or returned states also those run
-/// one step after another there.
+/// order i, f, c, o: kernel (features, 4 units), recurrent_kernel (units, 4 units), and bias (4 units). A call on {x,
+/// h, c} starts from these states, (units) each, instead of 0. Fast only with Keras' defaults for the options from
+/// activation to use_bias: GPUs then run all time steps in one cuDNN call, unless states are given or returned.
 struct LSTM : Layer {
   /// Throws InvalidArgument for units below 1 and rates of dropout outside [0, 1).
   explicit LSTM(const LstmOptions& options);

@@ -9,13 +9,13 @@ namespace lockstep {
 
 /// Masking's options, by Keras' names.
 struct MaskingOptions {
-  double mask_value = 0;  ///< a step all of whose features have this value is masked
+  double mask_value = 0;  ///< a step is masked if all its features have this value
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };
 
-/// Keras' Masking: masks time steps of sequences (time, features), and sets the features of masked steps to 0. Layers
-/// with LayerTraits::supports_masking skip these steps or pass the mask on.
+/// Keras' Masking: masks time steps of sequences (time, features), and sets the features of masked steps to 0. Later
+/// layers with LayerTraits::supports_masking ignore these steps or pass the mask on.
 struct Masking : Layer {
   /// Throws InvalidArgument for a mask_value that is not finite.
   explicit Masking(const MaskingOptions& options = {});

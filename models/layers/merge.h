@@ -14,8 +14,8 @@ struct ConcatenateOptions {
   std::string name{};
 };
 
-/// Concatenates its inputs along an axis; their other sizes must agree. Along the last axis no copy is made if all
-/// inputs come from layers that can write into their slice of the result.
+/// Concatenates its inputs along an axis; their other sizes must agree. Along the last axis, layers may write their
+/// results in place, without a copy: see plan_steps.
 struct Concatenate : Layer {
   /// Throws InvalidArgument for the batch axis.
   explicit Concatenate(const ConcatenateOptions& options = {});

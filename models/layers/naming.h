@@ -6,11 +6,11 @@
 
 namespace lockstep {
 
-/// "MaxPooling2D" -> "max_pooling2d": Keras' default names of layers and of their groups in files. Also the name of
-/// GroupQueryAttention, whose class is GroupedQueryAttention inside Keras.
+/// "MaxPooling2D" -> "max_pooling2d": Keras' default names of layers and of their groups in files. GroupQueryAttention
+/// becomes "grouped_query_attention", since Keras' class is named GroupedQueryAttention inside.
 std::string snake_case(std::string_view class_name);
 
-/// Makes names unique, so that they can be keys.
+/// Makes names unique.
 class UniqueNames {
  public:
   /// Returns and reserves the name, or the first of name_1, name_2, ... that is free.

@@ -46,20 +46,21 @@ struct NormalizationOptions {
 /// layer has three weights, which are never trained: the mean, initially 0, the variance, initially 1, and a count,
 /// which exists only because Keras' files have it.
 struct Normalization : Layer {
-  /// Throws InvalidArgument unless mean and variance have the same size, and for a negative variance.
+  /// Throws InvalidArgument unless mean and variance have the same size, for a negative variance, and for numbers that
+  /// are not finite.
   explicit Normalization(const NormalizationOptions& options = {});
   /// Lets `Normalization({})` mean the defaults.
   explicit Normalization(Defaults) : Normalization() {}
   /// Sets mean and variance to those of each channel over `data`, of shape (..., channels) u8 or f32 on the host,
-  /// before or after the model is made. Throws InvalidArgument for other data or another number of channels than the
-  /// layer was built for, LogicError if mean and variance were given to the constructor.
+  /// before or after the model is made. Throws InvalidArgument for other data, for no data, and for another number of
+  /// channels than the layer was built for; LogicError if mean and variance were given to the constructor.
   void adapt(const Tensor& data) const;
   /// Makes the layer from the options in a file.
   static Normalization from_config(LayerConfig& config);
 };
 
-/// How CategoryEncoding encodes a list of ids. one_hot: each id separately. multi_hot: 1 for each id in the list.
-/// count: how often each id is in the list.
+/// How CategoryEncoding encodes a list of ids. one_hot: each id as a row of its own. multi_hot: 1 for each id in the
+/// list. count: how often each id is in the list.
 enum class CategoryOutput { one_hot, multi_hot, count };
 
 /// CategoryEncoding's options.
@@ -72,8 +73,8 @@ struct CategoryEncodingOptions {
   ///@}
 };
 
-/// Encodes ids as numbers 0 and 1, or as counts: (k) -> (num_tokens), or with one_hot (k, num_tokens) if k > 1. Ids
-/// outside the categories give 0. Keras' count_weights are not supported.
+/// Encodes ids as numbers 0 and 1, or as counts: (k) -> (num_tokens), or with one_hot (k, num_tokens) unless k is 1.
+/// Ids outside the categories give zeros. Keras' count_weights are not supported.
 struct CategoryEncoding : Layer {
   /// Throws InvalidArgument for a num_tokens below 1.
   explicit CategoryEncoding(const CategoryEncodingOptions& options);

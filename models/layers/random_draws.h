@@ -12,7 +12,7 @@ namespace lockstep {
 /// number of draws is part of the state of a training run.
 class RandomDraws {
  public:
-  /// Starts the sequences of all replicas of this process from this key. The strategy is the one whose scope is open.
+  /// Starts a sequence from this key for each replica of the open strategy in this process.
   void start(const RandomKey& key);
   /// The key of the calling replica's next draw.
   RandomKey next();

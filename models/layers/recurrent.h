@@ -25,7 +25,7 @@
 
 namespace lockstep {
 
-/// The ops of a recurrent layer; arguments are x, kernel, recurrent kernel and bias.
+/// The ops of a recurrent layer; their first arguments are x, kernel, recurrent kernel and bias.
 struct RecurrentOps {
   ///@{
   /// Used for Keras' default options, without and with states; the last argument is return_sequences. Null if there are
@@ -89,7 +89,7 @@ class RecurrentImpl final : public RecurrentLayerImpl {
   }
 
   std::string_view class_name() const override { return class_name_; }
-  /// Keras stores the weights in the recurrent layer's cell, a layer of one time step.
+  /// Keras stores the weights in the recurrent layer's cell, a layer that computes one time step.
   std::vector<WeightsPart> weights_parts() const override {
     return {{.group = "cell/vars", .name = snake_case(class_name_) + "_cell", .count = variables().size()}};
   }
@@ -111,14 +111,14 @@ class RecurrentImpl final : public RecurrentLayerImpl {
     return std::vector<Shape>(options_.return_state ? index(states()) : 0, Shape{options_.units});
   }
 
-  /// x (n, time, features) and perhaps initial states (n, units) -> (n, time, units) with return_sequences, else (n,
+  /// x (n, time, features) and, if given, initial states (n, units) -> (n, time, units) with return_sequences, else (n,
   /// units).
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const RecurrentDropout dropout = call.mode == Mode::train ? draw_dropout(inputs[0]) : RecurrentDropout();
     const RecurrentStates initial{.h = inputs.size() > 1 ? inputs[1] : Tensor(),
                                   .c = inputs.size() > 2 ? inputs[2] : Tensor()};
     const bool return_state = call.more_results != nullptr;
-    // Keras 3 gives `call` the mask of its input only if that is the only one.
+    // Keras 3 passes `call` the mask of the sequences only if they are the only input.
     const Tensor mask = inputs.size() == 1 ? call.mask(0) : Tensor();
     const MaskedRecurrenceResult result = mask.defined() ? over_unmasked(inputs[0], mask, dropout, return_state)
                                                          : over_all(inputs[0], initial, dropout, return_state);
@@ -182,7 +182,7 @@ class RecurrentImpl final : public RecurrentLayerImpl {
         [&](const Tensor& unmasked) { return over_time(unmasked, forward, {}, dropout, return_state); });
   }
 
-  /// The states after the last or all steps; without c unless `needs_c`.
+  /// The states after the last step or after all steps; c may be undefined unless `needs_c`.
   RecurrentStates over_time(Tensor x, const RecurrenceOptions& options, const RecurrentStates& initial,
                             const RecurrentDropout& dropout, bool needs_c) const {
     const RecurrenceOptions usual{.go_backwards = options.go_backwards, .return_sequences = options.return_sequences};
@@ -207,7 +207,8 @@ class RecurrentImpl final : public RecurrentLayerImpl {
     return formula;
   }
 
-  /// The factors for a batch x. As in Keras, the gates share those of the input unless the state has some, too.
+  /// The dropout factors for a batch x. As in Keras, the gates share the input's factors unless recurrent_dropout is
+  /// above 0.
   RecurrentDropout draw_dropout(const Tensor& x) {
     const auto draw = [&](double rate, std::int64_t inputs) {
       if (rate == 0) return Tensor();

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// Whether it is a class whose calls may be given initial states: `initial_state` in files.
+/// Whether calls of this class can have initial states, `initial_state` in files.
 inline bool is_recurrent(std::string_view class_name) {
   return class_name == "LSTM" || class_name == "GRU" || class_name == "SimpleRNN" || class_name == "Bidirectional";
 }
@@ -24,8 +24,8 @@ class RecurrentLayerImpl : public LayerImpl {
   ///@}
   /// Number of states: 2 for an LSTM, else 1.
   virtual int states() const = 0;
-  /// A layer of the same options that is not built, of this name and direction. As in Keras, its results of masked
-  /// steps are 0 if it returns sequences.
+  /// A new layer that is not built, with the same options except for name and direction. As in Keras, its results of
+  /// masked steps are 0 if it returns sequences.
   virtual std::shared_ptr<RecurrentLayerImpl> copy(std::string name, bool go_backwards) const = 0;
 
  protected:

@@ -7,7 +7,7 @@
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/runtime/core/defaults.h>
 
-// Layers that return elements of their input, once or several times.
+// Layers that return their input or repeat its elements.
 
 namespace lockstep {
 
@@ -38,7 +38,7 @@ struct RepeatVector : Layer {
 
 /// UpSampling1D's options.
 struct UpSampling1DOptions {
-  std::int64_t size = 2;  ///< how often each step is repeated
+  std::int64_t size = 2;  ///< how many times the result has each step
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };
@@ -55,7 +55,7 @@ struct UpSampling1D : Layer {
 
 /// UpSampling2D's options.
 struct UpSampling2DOptions {
-  Size2d size = 2;  ///< how often each row and each column is repeated
+  Size2d size = 2;  ///< how many times the result has each row and each column
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };

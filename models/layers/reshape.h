@@ -17,7 +17,7 @@ struct ReshapeOptions {
   std::string name{};
 };
 
-/// Gives each example another shape with the same elements.
+/// Gives each example another shape with the same elements in the same order.
 struct Reshape : Layer {
   /// Throws InvalidArgument for a size below -1, and for more than one -1.
   explicit Reshape(const ReshapeOptions& options);
@@ -27,13 +27,13 @@ struct Reshape : Layer {
 
 /// Permute's options.
 struct PermuteOptions {
-  std::vector<std::int64_t> dims{};  ///< order of the axes, from 1, without the batch axis
+  std::vector<std::int64_t> dims{};  ///< order of the axes; 1 is the first one after the batch axis
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };
 
-/// Gives each example its axes in another order: axis i of the result is axis dims[i] of the input. The elements are
-/// not copied.
+/// Permutes the axes of each example: axis i + 1 of the result is axis dims[i] of the input. The elements are not
+/// copied.
 struct Permute : Layer {
   /// Throws InvalidArgument unless `dims` has each number from 1 to its size once.
   explicit Permute(const PermuteOptions& options);

@@ -15,7 +15,7 @@ struct SimpleRnnOptions {
   /// Keras' arguments of these names, with its defaults where it has any.
   std::int64_t units = 0;
   bool return_sequences = false;      ///< returns h of every time step instead of the last one
-  bool return_state = false;          ///< further results are the last h, (units)
+  bool return_state = false;          ///< a further result is the last h, (units)
   bool go_backwards = false;          ///< runs from the last time step to the first
   bool zero_output_for_mask = false;  ///< results of masked steps are 0 instead of the last result before them
   Activation activation = Activation::tanh;
@@ -29,15 +29,15 @@ struct SimpleRnnOptions {
   Constraint kernel_constraint{};
   Constraint recurrent_constraint{};
   Constraint bias_constraint{};
-  double dropout = 0;            ///< of the inputs, by one mask for all time steps, in training
+  double dropout = 0;            ///< rate for the inputs, by one mask for all time steps, in training
   double recurrent_dropout = 0;  ///< the same for the state in products with recurrent_kernel
   std::string name{};
   ///@}
 };
 
-/// Keras' SimpleRNN: h = activation(x kernel + bias + h recurrent_kernel), from 0; (time, features) -> (units) or, with
-/// `return_sequences`, (time, units). Weights: kernel (features, units), recurrent_kernel (units, units), which starts
-/// orthogonal, and bias (units). A call on {x, h} starts with this state, (units), instead of 0.
+/// Keras' SimpleRNN: h = activation(x kernel + bias + h recurrent_kernel), starting from h = 0; (time, features) ->
+/// (units) or, with `return_sequences`, (time, units). Weights: kernel (features, units), recurrent_kernel (units,
+/// units), and bias (units). A call on {x, h} starts from the state h, (units), instead of 0.
 struct SimpleRNN : Layer {
   /// Throws InvalidArgument for units below 1 and rates of dropout outside [0, 1).
   explicit SimpleRNN(const SimpleRnnOptions& options);

@@ -15,8 +15,8 @@ struct StatisticUpdate {
   double momentum;     ///< as BatchNormalizationOptions::momentum
 };
 
-/// Collects the updates of moving statistics by the calling thread's layers while it exists, so that a network does all
-/// of them in one launch, after its last layer. Collections nest.
+/// While it exists, collects the calling thread's updates of moving statistics, so that a network can apply them in one
+/// launch, after its last layer. Collections nest.
 class StatisticUpdates {
  public:
   StatisticUpdates();
@@ -24,10 +24,10 @@ class StatisticUpdates {
   StatisticUpdates(const StatisticUpdates&) = delete;
   StatisticUpdates& operator=(const StatisticUpdates&) = delete;
 
-  /// Updates the calling replica's copies of the statistics. The weighted mean of all copies then equals the moving
-  /// average of the batches' weighted statistics.
+  /// Applies the collected updates to the calling replica's copies of the statistics. The weighted mean of all copies
+  /// then equals the moving average of the batches' weighted statistics.
   void apply();
-  /// Adds an update to the calling thread's innermost collection. Without one, does the update.
+  /// Adds an update to the calling thread's innermost collection. Without one, applies it at once.
   static void add(const StatisticUpdate& update);
 
  private:

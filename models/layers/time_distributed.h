@@ -8,10 +8,11 @@ namespace lockstep {
 
 /// Keras' TimeDistributed: applies the layer to every time step, with the same weights: (time, ...) -> (time, the
 /// layer's result). All steps are computed in one call of the layer, as one batch, except in training for a layer with
-/// moving statistics such as BatchNormalization, which normalizes each step by that step's statistics.
+/// statistics, such as BatchNormalization, which normalizes each step by that step's statistics; masked sequences then
+/// throw Unsupported.
 struct TimeDistributed : Layer {
-  /// `name` is the name of the new layer. Do not call `layer` elsewhere. Write TimeDistributed(Layer(inner)) to wrap
-  /// another TimeDistributed: TimeDistributed(inner) is a copy.
+  /// `name` is the name of the new layer. Do not call `layer` elsewhere: its weights belong to the new layer. Write
+  /// TimeDistributed(Layer(inner)) to wrap another TimeDistributed: TimeDistributed(inner) is a copy.
   explicit TimeDistributed(const Layer& layer, std::string name = {});
   /// Makes the layer from the options in a file.
   static TimeDistributed from_config(LayerConfig& config);
