@@ -13,8 +13,8 @@ namespace lockstep {
 struct Accuracy : MeanMetricWrapper {
   Accuracy();
 };
-/// The share of elements whose prediction, rounded to 1 above `threshold`, both as f32, and else to 0, equals the
-/// target. Targets have as many elements as predictions.
+/// The share of elements whose target equals the rounded prediction: 1 if it is above `threshold`, compared in f32,
+/// else 0. Targets have as many elements as predictions.
 struct BinaryAccuracy : MeanMetricWrapper {
   /// Named "binary_accuracy".
   explicit BinaryAccuracy(double threshold = 0.5);
@@ -29,8 +29,8 @@ struct CategoricalAccuracy : MeanMetricWrapper {
 struct SparseCategoricalAccuracy : MeanMetricWrapper {
   SparseCategoricalAccuracy();
 };
-/// The share of one-hot rows where fewer than k predictions are larger than the prediction of the target's class. A
-/// prediction that is not finite is never correct. Throws InvalidArgument for k < 1.
+/// The share of rows, with one-hot targets, where fewer than k predictions are larger than the prediction of the
+/// target's class. A prediction that is not finite is never correct. Throws InvalidArgument for k < 1.
 struct TopKCategoricalAccuracy : MeanMetricWrapper {
   /// Named "top_k_categorical_accuracy".
   explicit TopKCategoricalAccuracy(int k = 5);

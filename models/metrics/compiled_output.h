@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// How an output of a model is trained and measured: its entry in Keras' lists `loss`, `loss_weights`, `metrics` and
+/// How an output of a model is trained and measured: its entries in Keras' lists `loss`, `loss_weights`, `metrics` and
 /// `weighted_metrics`.
 struct OutputTraining {
   std::optional<Loss> loss{};  ///< empty: the output has metrics only
@@ -39,11 +39,11 @@ struct CompiledOutput {
   std::vector<CompiledMetric> metrics{};
 };
 
-/// The entries of `network`'s outputs with their names in logs, as in Keras: "loss" for a single loss and "accuracy"
-/// for a single output, else "softmax_loss" and "softmax_accuracy", after the layer that gives the output. If several
-/// metrics have the same name, the later ones become "accuracy_1" or, if they are weighted and others are not,
-/// "weighted_accuracy". Throws InvalidArgument for another number of entries, when none has a loss, for a loss_weight
-/// that is not finite, and for a metric with the name of a loss or of another value in fit's logs.
+/// The losses and metrics of `network`'s outputs under their names in logs, which are as in Keras: "loss" for a single
+/// loss and "accuracy" for a single output, else "softmax_loss" and "softmax_accuracy", after the layer that computes
+/// the output. If several metrics have the same name, the later ones become "accuracy_1" or, if they are weighted,
+/// "weighted_accuracy". Throws InvalidArgument if `outputs` does not have one entry for each output, if none has a
+/// loss, for a loss_weight that is not finite, and for a name that another value in fit's logs has.
 std::vector<CompiledOutput> compile_outputs(const Network& network, const std::vector<OutputTraining>& outputs);
 
 }  // namespace lockstep

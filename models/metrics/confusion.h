@@ -6,19 +6,20 @@
 #include <lockstep/models/metrics/metric.h>
 #include <lockstep/runtime/core/defaults.h>
 
-// Metrics of true and false positives. A prediction above a threshold, both as f32, is positive, and so is a target
-// other than 0. Targets have as many elements as predictions. An example's weight counts for each of its elements.
+// Metrics of true and false positives. A prediction is positive if it is above a threshold, compared in f32; a target
+// is positive if it is not 0. Targets have as many elements as predictions. An example's weight counts for each of its
+// elements.
 
 namespace lockstep {
 
-/// The share of correct positive predictions: true positives / (true positives + false positives).
+/// The share of positive predictions that are correct: true positives / (true positives + false positives).
 struct Precision : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
   explicit Precision(double threshold = 0.5);
   /// Makes the metric from the options in a file.
   static Precision from_config(OptionVisitor& visitor);
 };
-/// The share of positive targets that are predicted: true positives / (true positives + false negatives).
+/// The share of positive targets whose prediction is positive: true positives / (true positives + false negatives).
 struct Recall : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
   explicit Recall(double threshold = 0.5);
@@ -26,28 +27,28 @@ struct Recall : Metric {
   static Recall from_config(OptionVisitor& visitor);
 };
 
-/// The weight of the elements that are positive by prediction and target.
+/// The total weight of the elements whose prediction and target are positive.
 struct TruePositives : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
   explicit TruePositives(double threshold = 0.5);
   /// Makes the metric from the options in a file.
   static TruePositives from_config(OptionVisitor& visitor);
 };
-/// The weight of the elements that are positive by prediction only.
+/// The total weight of the elements whose prediction is positive and whose target is not.
 struct FalsePositives : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
   explicit FalsePositives(double threshold = 0.5);
   /// Makes the metric from the options in a file.
   static FalsePositives from_config(OptionVisitor& visitor);
 };
-/// The weight of the elements that are positive by target only.
+/// The total weight of the elements whose target is positive and whose prediction is not.
 struct FalseNegatives : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
   explicit FalseNegatives(double threshold = 0.5);
   /// Makes the metric from the options in a file.
   static FalseNegatives from_config(OptionVisitor& visitor);
 };
-/// The weight of the elements that are positive by neither prediction nor target.
+/// The total weight of the elements whose prediction and target are not positive.
 struct TrueNegatives : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
   explicit TrueNegatives(double threshold = 0.5);
@@ -72,9 +73,9 @@ struct AUCOptions {
   std::string name = "auc";
 };
 
-/// The area under a curve with one point for each threshold. Between points ROC is integrated by trapezoids; for PR the
-/// true and false positives are interpolated, not their ratio (Davis and Goadrich 2006, section 4), as in Keras.
-/// Predictions outside [0, 1] count as 0 or 1.
+/// The area under a curve with one point for each threshold. Between points, ROC is integrated by trapezoids; for PR
+/// the true and false positives are interpolated, not their ratio (Davis and Goadrich 2006, section 4), as in Keras.
+/// With evenly spaced thresholds, predictions outside [0, 1] count as 0 or 1.
 struct AUC : Metric {
   /// Throws InvalidArgument for num_thresholds below 2, and for a threshold outside [0, 1].
   explicit AUC(const AUCOptions& options = {});

@@ -7,12 +7,12 @@
 #include <lockstep/models/metrics/metric.h>
 #include <lockstep/runtime/core/defaults.h>
 
-// Intersection over union of the elements whose target and whose prediction are a class: hits / (hits + false alarms +
-// misses). The value is the mean over the target classes that occur in targets or predictions. Sparse targets and
-// predictions are classes, truncated to whole numbers; others have an axis of classes at their end, of which the
-// largest value counts. Elements outside the classes are left out. An example's weight applies to each of its elements
-// and is not truncated, as in Keras for metrics of a floating-point dtype; for its default dtype, int, Keras truncates
-// weights to whole numbers.
+// Intersection over union of a class: the weight of the elements whose target and prediction are this class, divided by
+// the weight of those whose target or prediction is. The value is the mean over the target classes that occur in
+// targets or predictions. Sparse targets and predictions are class numbers, truncated to whole ones; others have the
+// classes as their last axis, along which the largest value counts. Elements whose target or prediction is not one of
+// the classes are left out. An example's weight applies to each of its elements and is not truncated, as in Keras for
+// metrics of a floating-point dtype; for its default dtype, int, Keras truncates weights to whole numbers.
 
 namespace lockstep {
 
@@ -20,9 +20,9 @@ namespace lockstep {
 struct IoUOptions {
   int num_classes = 0;                           ///< at least 1
   std::vector<std::int64_t> target_class_ids{};  ///< the classes that count; at least one
-  std::optional<int> ignore_class{};             ///< a target whose elements are left out
-  bool sparse_y_true = true;                     ///< targets are classes
-  bool sparse_y_pred = true;                     ///< predictions are classes
+  std::optional<int> ignore_class{};             ///< elements with this target are left out
+  bool sparse_y_true = true;                     ///< targets are class numbers
+  bool sparse_y_pred = true;                     ///< predictions are class numbers
 };
 
 /// BinaryIoU's options, by Keras' names.
@@ -34,37 +34,37 @@ struct BinaryIoUOptions {
 /// MeanIoU's options, by Keras' names.
 struct MeanIoUOptions {
   int num_classes = 0;                ///< at least 1
-  std::optional<int> ignore_class{};  ///< a target whose elements are left out
-  bool sparse_y_true = true;          ///< targets are classes
-  bool sparse_y_pred = true;          ///< predictions are classes
+  std::optional<int> ignore_class{};  ///< elements with this target are left out
+  bool sparse_y_true = true;          ///< targets are class numbers
+  bool sparse_y_pred = true;          ///< predictions are class numbers
 };
 
 /// OneHotIoU's options, by Keras' names.
 struct OneHotIoUOptions {
   int num_classes = 0;                           ///< at least 1
   std::vector<std::int64_t> target_class_ids{};  ///< the classes that count; at least one
-  std::optional<int> ignore_class{};             ///< a target whose elements are left out
-  bool sparse_y_pred = false;                    ///< predictions are classes
+  std::optional<int> ignore_class{};             ///< elements with this target are left out
+  bool sparse_y_pred = false;                    ///< predictions are class numbers
 };
 
 /// OneHotMeanIoU's options, by Keras' names.
 struct OneHotMeanIoUOptions {
   int num_classes = 0;                ///< at least 1
-  std::optional<int> ignore_class{};  ///< a target whose elements are left out
-  bool sparse_y_pred = false;         ///< predictions are classes
+  std::optional<int> ignore_class{};  ///< elements with this target are left out
+  bool sparse_y_pred = false;         ///< predictions are class numbers
 };
 
-/// The mean over chosen classes.
+/// The mean over target_class_ids.
 struct IoU : Metric {
-  /// Named "io_u". Throws InvalidArgument for a number of classes below 1, for no target classes, and for one outside
-  /// the classes.
+  /// Named "io_u". Throws InvalidArgument for a number of classes below 1, without target classes, and for a target
+  /// class outside the classes.
   explicit IoU(const IoUOptions& options);
   /// Makes the metric from the options in a file.
   static IoU from_config(OptionVisitor& visitor);
 };
 /// IoU of the classes 0 and 1 for predictions that are probabilities of class 1.
 struct BinaryIoU : Metric {
-  /// Named "binary_io_u". Throws InvalidArgument for no target classes, and for one other than 0 and 1.
+  /// Named "binary_io_u". Throws InvalidArgument without target classes, and for a target class other than 0 and 1.
   explicit BinaryIoU(const BinaryIoUOptions& options = {});
   /// Lets `BinaryIoU({})` mean the defaults.
   explicit BinaryIoU(Defaults) : BinaryIoU() {}

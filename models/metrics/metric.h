@@ -15,11 +15,11 @@ namespace lockstep {
 /// The direction in which a value improves; unknown if the metric does not define it.
 enum class Direction { unknown, down, up };
 
-/// How a metric measures an output with a mask.
+/// What a metric does with the masked time steps of an output.
 enum class MaskedSteps {
-  counted,   ///< as those that are not masked
-  left_out,  ///< each time step is a row
-  custom,    ///< as left_out, but the metric sees the whole output and gives one value for each time step
+  counted,   ///< counts them like all others
+  left_out,  ///< leaves them out; each time step is a row
+  custom,    ///< as left_out, but `update` gets the whole output and the weight of each time step
 };
 
 /// A Keras metric: a function of sums over examples. The sums of all batches and replicas are added first, so the
@@ -39,7 +39,7 @@ class Metric {
     Direction direction = Direction::unknown;
     /// Keras configuration written to model files; empty for a custom metric.
     std::optional<ObjectConfig> config{};
-    /// For outputs with a mask.
+    /// What `update` does with masked time steps.
     MaskedSteps masked_steps = MaskedSteps::counted;
   };
   /// `name` is used in logs.
@@ -78,11 +78,11 @@ void add_sums(Metric::Sums& sums, const Metric::Sums& more);
 /// a / b; 0 where b is 0, as in Keras.
 inline double divide_no_nan(double a, double b) { return b == 0 ? 0 : a / b; }
 
-/// The weighted mean of one value per example: sum of weight * value / sum of weights. Of an output with a mask (n,
-/// time) it is the mean over the steps that are not masked, each weighted by weight / time, as in Keras.
+/// The weighted mean of one value per example: sum of weight * value / sum of weights. For an output with a mask (n,
+/// time), it is the mean over the steps that are not masked, each with the weight of its row / time, as in Keras.
 struct MeanMetricWrapper : Metric {
-  /// (y_true, y_pred) -> one value per row; without a `config`, for an output with a mask, one per time step of each
-  /// row.
+  /// (y_true, y_pred) -> one value per row or, for an output with a mask and without a `config`, one per time step of
+  /// each row.
   using Function = std::function<std::vector<double>(const Tensor& y_true, const Tensor& y_pred)>;
   /// `name` is used in logs.
   MeanMetricWrapper(std::string name, Function values, Direction direction = Direction::unknown,

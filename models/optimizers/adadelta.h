@@ -21,7 +21,7 @@ struct AdadeltaOptions {
 /// x = rho * x + (1 - rho) * d^2; w -= learning_rate * d. Slots: a, x.
 struct AdadeltaRule {
   static constexpr int slots = 2;  ///< number of slots
-  /// With the constants of a step.
+  /// Computes the constants of a step.
   AdadeltaRule(float learning_rate, const AdadeltaOptions& options)
       : learning_rate(learning_rate),
         rho(static_cast<float>(options.rho)),

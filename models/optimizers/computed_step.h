@@ -5,10 +5,10 @@
 
 namespace lockstep {
 
-/// An update of one variable by Optimizer::Rule::compute. `step` has the variable, what it keeps, the learning rate and
-/// t. `views`: the variable's summed gradient, all copies to write, of which number `replica` or the only one is read,
-/// and the slots. Throws InvalidArgument for results of another shape or dtype, and what `compute` throws; then nothing
-/// has been written.
+/// Updates one variable by Optimizer::Rule::compute. The caller has set the variable, `keeps`, the learning rate and t
+/// of `step`. `views`: the variable's summed gradient; all its copies, which are written, and of which number
+/// `replica`, or the only one, is read; and the slots. Throws InvalidArgument for results of another shape or dtype,
+/// and what `compute` throws; it has then written nothing.
 void compute_step(const Optimizer::Rule& rule, const StepOptions& options, VariableStep& step, int replica,
                   const UpdateViews& views);
 

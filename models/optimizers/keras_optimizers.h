@@ -17,7 +17,7 @@
 
 namespace lockstep {
 
-/// The supported optimizers of Keras.
+/// Keras' optimizers that are supported.
 inline constexpr std::tuple keras_optimizers{
     keras_class<SGD>("SGD"),         keras_class<Adam>("Adam"),         keras_class<AdamW>("AdamW"),
     keras_class<RMSprop>("RMSprop"), keras_class<Adagrad>("Adagrad"),   keras_class<Lamb>("Lamb"),

@@ -14,8 +14,8 @@ struct LambOptions {
   double epsilon = 1e-7;  ///< above 0
 };
 
-/// Adam for large batches (You et al. 2020), as keras.optimizers.Lamb: each variable moves by the learning rate times
-/// its norm along the direction of LambDirectionStep.
+/// Adam for large batches (You et al. 2020), as keras.optimizers.Lamb: each variable moves against the direction of
+/// LambDirectionStep, by the learning rate times the variable's norm.
 struct Lamb : Optimizer {
   /// Throws InvalidArgument for a value out of its range.
   explicit Lamb(const LambOptions& options = {}, const OptimizerOptions& common = {});

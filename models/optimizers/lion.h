@@ -19,7 +19,7 @@ struct LionOptions {
 /// m = beta_2 * m + (1 - beta_2) * g. Slot: m.
 struct LionRule {
   static constexpr int slots = 1;  ///< number of slots
-  /// With the constants of a step.
+  /// Computes the constants of a step.
   LionRule(float learning_rate, const LionOptions& options)
       : learning_rate(learning_rate),
         beta_1(static_cast<float>(options.beta_1)),

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// Muon's options, by Keras' names. Those that begin with adam belong to the variables that AdamW updates.
+/// Muon's options, by Keras' names. Those that begin with adam are for the variables that AdamW updates.
 struct MuonOptions {
   /// A number or a schedule; not negative.
   LearningRate learning_rate = 0.001;
@@ -20,9 +20,9 @@ struct MuonOptions {
   double epsilon = 1e-7;  ///< of AdamW; above 0
   /// As OptimizerOptions::weight_decay, for the other variables.
   double weight_decay = 0.004;
-  /// AdamW updates variables in whose names one of these regular expressions (ECMAScript) matches a part.
+  /// AdamW updates a variable if one of these regular expressions (ECMAScript) matches a part of its name.
   std::vector<std::string> exclude_layers{};
-  bool exclude_embeddings = true;  ///< AdamW updates variables whose names contain "embedding"
+  bool exclude_embeddings = true;  ///< AdamW updates variables with "embedding" in their names, in any case
   ///@{
   /// The coefficients of the Newton-Schulz iteration.
   double muon_a = 3.4445;
@@ -32,14 +32,14 @@ struct MuonOptions {
   double adam_lr_ratio = 1;  ///< AdamW's learning rate, divided by learning_rate
   double momentum = 0.95;    ///< in [0, 1]
   int ns_steps = 5;          ///< number of Newton-Schulz iterations; not negative
-  bool nesterov = true;      ///< adds the gradient to the momentum once more
+  bool nesterov = true;      ///< moves along gradient + momentum * m instead of m
   /// Scales a matrix's step by this times the square root of its larger dimension; empty: does not scale it.
   std::optional<double> rms_rate = 0.2;
 };
 
-/// Jordan et al. 2024 and Liu et al. 2025, as keras.optimizers.Muon: a matrix moves along its momentum, of which
-/// Newton-Schulz iterations bring all singular values near 1. AdamW updates variables of other ranks and the excluded
-/// ones.
+/// Jordan et al. 2024 and Liu et al. 2025, as keras.optimizers.Muon: a matrix moves against its momentum m = momentum *
+/// m + gradient, whose singular values Newton-Schulz iterations bring near 1. AdamW updates variables of other ranks
+/// and the excluded ones.
 struct Muon : Optimizer {
   /// Throws InvalidArgument for a value out of its range, for a regular expression that is not valid, and for a weight
   /// decay in `common`.

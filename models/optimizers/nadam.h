@@ -26,7 +26,7 @@ struct NadamOptions {
 /// w -= learning_rate * d / (sqrt(v / (1 - beta_2^t)) + epsilon). Slots: m, v.
 struct NadamRule {
   static constexpr int slots = 2;  ///< number of slots
-  /// With the constants of update number t, from 1.
+  /// Computes the constants of update number t, from 1.
   NadamRule(float learning_rate, const NadamOptions& options, std::int64_t t);
 
   /// The new parameter; updates m and v.
@@ -39,7 +39,7 @@ struct NadamRule {
   float of_gradient;   ///< the factor of g
   float correction_2;  ///< 1 - beta_2^t
   float epsilon;       ///< as in the formula
-  Moments moments;     ///< the sums of m and v
+  Moments moments;     ///< updates m and v
 };
 LOCKSTEP_RULE_ON_GPUS(NadamRule)
 

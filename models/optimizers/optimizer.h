@@ -14,13 +14,14 @@
 
 namespace lockstep {
 
-/// Options that all optimizers have besides their own, under Keras' names; 0 turns an option off.
+/// Options of all optimizers, besides those of each; 0 turns an option off. The names are Keras' where Keras has the
+/// option.
 struct OptimizerOptions {
-  double weight_decay = 0;  ///< a step subtracts this times the learning rate times each parameter
+  double weight_decay = 0;  ///< an update first subtracts this times the learning rate times each parameter
   /// Variables whose names contain one of these do not decay, e.g. {"bias", "gamma", "beta"}.
   std::vector<std::string> exclude_from_weight_decay{};
 
-  // At most one of the next three. They clip the gradient of the global batch, the sum over the replicas.
+  // At most one of the next three can be set. They clip the gradient of the global batch, the sum over the replicas.
   double clipvalue = 0;        ///< clips each gradient to [-clipvalue, clipvalue]
   double clipnorm = 0;         ///< maximum norm of each variable's gradient; larger ones are scaled down
   double global_clipnorm = 0;  ///< maximum norm of all gradients together
@@ -64,20 +65,21 @@ struct OptimizerState {
 struct OptimizerConfig;
 
 /// Updates variables by their gradients, as Keras' optimizers. A handle: copies are the same optimizer. An optimizer
-/// belongs to the variables of its first step. Under a strategy every replica must call it, with the variables in the
-/// same order.
+/// belongs to the variables of its first step. Under a strategy, every replica must make each step, with the variables
+/// in the same order.
 class Optimizer {
  public:
-  /// Creates the optimizer's state, as in Keras; otherwise the first step does. Calling it before the first forward
+  /// Creates the optimizer's state, as in Keras; otherwise the first step does. Calling build before the first forward
   /// pass lowers the peak memory use. All gradients are then exchanged as dense tensors, none as IndexedSlices. Call it
   /// in every replica, or outside all strategies. Throws as `minimize`.
   void build(const std::vector<Variable>& variables) const;
   /// Computes the gradients of `loss`, this replica's share of the global loss, sums them over the replicas and applies
   /// them to every copy of the variables. Consumes the tape. Call it in every replica, or outside all strategies. If
   /// the first step's tape uses a variable only to look up rows, its gradient is exchanged as IndexedSlices in all
-  /// steps, unless the step needs whole variables. A replica that does not use a variable adds nothing to its gradient.
-  /// Throws InvalidArgument for variables other than the first step's, for another order on some replica, and when no
-  /// replica has any gradient; LogicError under a strategy other than the first step's.
+  /// steps, unless updates need whole gradients: for Lamb, Muon, clipping by a norm, clip_before_aggregate and
+  /// aggregate = false. A replica that does not use a variable adds nothing to its gradient. Throws InvalidArgument for
+  /// variables other than the first step's, for another order on some replica, and when no replica has any gradient;
+  /// LogicError under a strategy other than the first step's.
   void minimize(GradientTape& tape, const Tensor& loss, const std::vector<Variable>& variables) const;
   ///@{
   /// As `minimize`, with the given gradients, one for each variable; undefined ones count as 0.
@@ -87,7 +89,8 @@ class Optimizer {
 
   /// Captures the work of `minimize` on this replica's GPU up to the exchange of gradients, after the work already in
   /// `capture`. The result is for the other overload of `minimize`. Precondition: the optimizer is built. Throws
-  /// NotCapturable for variables on several devices, for gradients that are rows, and with check_numerics.
+  /// NotCapturable for variables on several devices or with different weight decays, for gradients that are rows, and
+  /// with check_numerics.
   CapturedGradients capture_gradients(GpuCapture& capture, GradientTape& tape, const Tensor& loss,
                                       const std::vector<Variable>& variables) const;
   /// A step with captured gradients. Other replicas may use a tape in the same step.
@@ -115,15 +118,16 @@ class Optimizer {
   void finalize_variable_values() const;
   /// A copy of the optimizer's state.
   OptimizerState state() const;
-  /// Restores a state; before the first step, for the variables of that step. The state may come from another strategy.
-  /// Throws InvalidArgument if the number, names or shapes of the values do not fit, and then keeps its state; before
-  /// the first step, that step throws.
+  /// Restores a state, which may come from another strategy. Throws InvalidArgument, and keeps the old state, if the
+  /// number, names, shapes or dtypes of the values do not fit; before the first step, that step checks the values and
+  /// throws.
   void load_state(const OptimizerState& state) const;
 
   class Rule;
 
  protected:
-  /// Throws as set_learning_rate, and InvalidArgument for options out of their range.
+  /// Throws InvalidArgument for a first learning rate that is negative or not finite, and for options out of their
+  /// range.
   Optimizer(const LearningRate& learning_rate, std::unique_ptr<const Rule> rule, const OptimizerOptions& options);
 
  private:

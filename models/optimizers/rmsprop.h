@@ -12,7 +12,7 @@ struct RmspropOptions {
   double rho = 0.9;       ///< decay of the average of squared gradients, in [0, 1)
   double momentum = 0;    ///< in [0, 1]
   double epsilon = 1e-7;  ///< above 0
-  bool centered = false;  ///< divides by the variance of the gradient instead of its mean square
+  bool centered = false;  ///< normalizes by the gradient's variance instead of its mean square
 };
 
 /// Hinton's RMSprop, as keras.optimizers.RMSprop; see RmspropStep for the formula.

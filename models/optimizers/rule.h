@@ -13,7 +13,7 @@ namespace lockstep {
 /// The step of one variable, for Optimizer::Rule::compute. Tensors are dense f32 of the variable's shape, on the
 /// current device, and share no memory with the variable or the optimizer's state.
 struct VariableStep {
-  const Variable& variable;        ///< for its name; `value` is its value
+  const Variable& variable;        ///< for its name; its value is in `value`
   const std::vector<bool>& keeps;  ///< Rule::keeps of each slot of the variable
   double learning_rate;            ///< of this step
   std::int64_t t;                  ///< the number of the update, from 1
@@ -41,16 +41,16 @@ class Optimizer::Rule {
   /// The rule's slots, in the order of UpdateViews::state.
   virtual std::vector<Slot> slots() const = 0;
   /// Whether Keras keeps this slot for the variable. If not, it stays at its start and is not in files. Only a rule
-  /// that computes variables may return false. Depends on nothing but the slot and the variable's name and shape;
-  /// called once for each when the optimizer is built, and by files.
+  /// that computes variables may return false. Depends on nothing but the slot and the variable's name and shape.
+  /// Called once for each variable and slot when the optimizer is built, and when files are written or read.
   virtual bool keeps(const Slot& /*slot*/, const Variable& /*variable*/) const { return true; }
   /// The weight decay of a variable that is not excluded from it; `common` is that of OptimizerOptions.
   virtual double weight_decay(const Variable& /*variable*/, double common) const { return common; }
-  /// Keras' variables of the optimizer as a whole, after `updates` updates. They stand in files after the slots and
-  /// follow from the number of updates, so they are not read.
+  /// The values that Keras keeps once for the optimizer, after `updates` updates. Files have them after the slots.
+  /// Reading ignores them, since they follow from the number of updates.
   virtual std::vector<double> scalars(std::int64_t /*updates*/) const { return {}; }
-  /// Whether a step may change a parameter whose gradient is 0, or its slots. If not, a step skips the rows of a table
-  /// that no replica looked up.
+  /// Whether a step may change a parameter whose gradient is 0, or its slots. If not, and without weight decay and
+  /// use_ema, a step skips the rows of a table that no replica looked up.
   virtual bool moves_without_gradient() const { return true; }
 
   /// The formula of update number `t`, from 1, such as element_rule of a functor. For a rule that scales by norms, the
@@ -61,9 +61,9 @@ class Optimizer::Rule {
   virtual bool scales_by_norms() const { return false; }
 
   /// Whether the rule has `compute` instead of `step`. Each variable is then updated by one replica, which writes all
-  /// copies; by every replica if these cannot access each other's memory, as those of several workers. Copies then stay
-  /// equal only if the ops of `compute` give the same bits on all of them: on processors, and GPUs, of one model. All
-  /// gradients are exchanged as dense tensors.
+  /// copies. If the replicas cannot access each other's memory, as those of several workers cannot, each updates its
+  /// own copy; copies then stay equal only if the ops of `compute` give the same bits on all replicas, as they do on
+  /// CPUs, or GPUs, of the same model. All gradients are exchanged as dense tensors.
   virtual bool computes_variables() const { return false; }
   /// Computes a variable's new value and slots with ops. Throwing, and results of another shape or dtype, end the step
   /// with an error.

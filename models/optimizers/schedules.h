@@ -64,10 +64,11 @@ struct PolynomialDecayOptions {
   std::int64_t decay_steps = 0;
   double end_learning_rate = 0.0001;
   double power = 1;
-  bool cycle = false;  ///< restarts, with a longer period, when the end is reached
+  bool cycle = false;  ///< replaces decay_steps by its smallest multiple that is not below the step
   ///@}
 };
-/// (initial_learning_rate - end_learning_rate) * (1 - step / decay_steps)^power + end_learning_rate.
+/// (initial_learning_rate - end_learning_rate) * (1 - step / decay_steps)^power + end_learning_rate; later steps count
+/// as decay_steps.
 LearningRateSchedule PolynomialDecay(const PolynomialDecayOptions& options);  // NOLINT
 
 /// CosineDecay's options.
@@ -92,7 +93,7 @@ struct CosineDecayRestartsOptions {
   double initial_learning_rate = 0;
   std::int64_t first_decay_steps = 0;
   double t_mul = 2;  ///< length of each period relative to the one before, at least 1
-  double m_mul = 1;  ///< initial rate of each period relative to the one before
+  double m_mul = 1;  ///< height of each cosine wave relative to the one before
   double alpha = 0;  ///< as CosineDecayOptions::alpha
   ///@}
 };

@@ -33,7 +33,7 @@ class Optimizer::State {
   void load(const ReplicaContext& context, std::span<const DenseOrSparse> gradients);
   CapturedGradients capture(const ReplicaContext& context, GpuCapture& capture, GradientTape& tape, const Tensor& loss);
   void load(const ReplicaContext& context, const CapturedGradients& gradients);
-  /// Updates the variables with the loaded gradients, or accumulates these for an update.
+  /// Updates the variables with the loaded gradients, or accumulates the gradients for an update.
   void step(const ReplicaContext& context);
 
   OptimizerConfig config() const;
@@ -55,8 +55,8 @@ class Optimizer::State {
   std::vector<Rule::Slot> slots() const;
   /// Number of the update, from 1, that the step after `done` steps makes or contributes to.
   std::int64_t update_number(std::int64_t done) const { return done / options_.gradient_accumulation_steps + 1; }
-  /// `transform` if gradients are accumulated or clips_own(): then they are not exchanged as the backward pass computes
-  /// them. Else `apply`.
+  /// `transform` if gradients are accumulated or clips_own(): they are then not exchanged while the backward pass runs.
+  /// Else `apply`.
   GradientReducer::AfterBackward after_backward() const;
   bool clips_by_norms() const { return options_.clipnorm > 0 || options_.global_clipnorm > 0; }
   /// The factor that limits the norm of a gradient. `norm`: its norm; `global`: the norm of all gradients together. As
