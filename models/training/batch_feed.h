@@ -15,15 +15,17 @@ struct FeedPosition {
 };
 
 /// The global batches of a training run, epoch by epoch. An epoch is a pass over the data or, with `steps_per_epoch`,
-/// that many batches; as in Keras, it ends with a warning when the pass ends, and the next epoch begins the next pass.
+/// that many batches. As in Keras, it ends early if the pass ends first, the first time with a warning, and the next
+/// epoch then begins the next pass.
 class BatchFeed {
  public:
-  /// Throws InvalidArgument for an empty data set, for an endless one without `steps_per_epoch`, and for options that
-  /// do not fit the strategy. For a generator without a size, `next` finds out whether it is empty.
+  /// Throws InvalidArgument for an empty data set, for an endless one without `steps_per_epoch`, for a
+  /// `steps_per_epoch` below 1, and for options that do not fit the strategy. Only `next` finds out whether a generator
+  /// without a size is empty.
   BatchFeed(const Strategy& strategy, const Dataset& batches, std::optional<std::int64_t> steps_per_epoch,
             const DistributeOptions& options);
 
-  /// Number of batches in the next epoch; 0 for a generator without a size.
+  /// Number of batches in the next epoch; `steps_per_epoch`, or else 0, for a generator without a size.
   std::int64_t steps_in_epoch() const;
   /// Starts epoch number `epoch`, from 0.
   void begin_epoch(int epoch);
@@ -33,14 +35,14 @@ class BatchFeed {
   void resume_epoch(int epoch, std::int64_t steps_done, std::int64_t examples_done, const FeedPosition& position);
   /// The position after the batches given so far.
   const FeedPosition& position() const { return position_; }
-  /// The epoch's next batch; empty at the end of the epoch. Throws InvalidArgument if the data set has fewer examples
-  /// than there are replicas.
+  /// The epoch's next batch; empty at the end of the epoch. Throws InvalidArgument for an empty data set, and for one
+  /// known to have one batch only, with fewer examples than there are replicas.
   std::optional<DistributedBatch> next();
 
  private:
   void start_pass(std::uint64_t number);
   void check_enough(const DistributedBatch& first) const;
-  /// Whether the pass under way is known to have no more batches.
+  /// Whether the current pass is known to have no more batches.
   bool pass_is_over() const { return ended_ || position_.batches == data_.size(); }
   /// The pass's next batch. If the pass turns out to be over when the epoch begins, starts the next pass.
   std::optional<DistributedBatch> next_of_passes();
@@ -48,10 +50,10 @@ class BatchFeed {
   DistributedDataset data_;
   int replicas_;
   std::optional<std::int64_t> steps_per_epoch_;
-  std::int64_t given_ = 0;  ///< batches of this epoch
+  std::int64_t given_ = 0;  ///< number of batches that this epoch has given
   FeedPosition position_{};
   std::optional<DistributedIterator> pass_{};
-  bool ended_ = false;  ///< the pass has been read to its end
+  bool ended_ = false;  ///< whether the pass has been read to its end
   bool checked_ = false;
   bool warned_ = false;
 };

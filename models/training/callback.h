@@ -28,10 +28,11 @@ struct StepReport {
   std::vector<std::int64_t> rows{};  ///< examples of each replica
   /// Milliseconds from the wait for the batch to the end of the step.
   double step_ms = 0;
-  /// The part of step_ms until replica 0 has submitted the whole step to its device and begins to wait for the results.
+  /// The part of step_ms until this worker's first replica has submitted the whole step to its device and begins to
+  /// wait for the results.
   double host_ms = 0;
-  StepClock::Split split_ms{};  ///< input: time of the thread that calls fit; other phases: time of replica 0's thread
-  Logs running{};               ///< means since the start of the epoch
+  StepClock::Split split_ms{};  ///< input: in the thread that calls fit; others: in the first replica's thread
+  Logs running{};               ///< losses and metrics since the start of the epoch
 };
 
 /// An epoch that is about to begin.
@@ -43,7 +44,7 @@ struct EpochPlan {
   std::int64_t steps = 0;       ///< number of steps; 0 if unknown because a generator has no size
   std::int64_t steps_done = 0;  ///< steps of the epoch done by the run that this one resumes
   std::int64_t first_step = 0;  ///< number of the epoch's next step over all epochs
-  bool resumed = false;         ///< the run resumes an earlier one in this epoch
+  bool resumed = false;         ///< whether the run resumes an earlier one with this epoch
 };
 
 /// The state of a callback that a backup of the run keeps.
@@ -60,13 +61,12 @@ struct CallbackState {
 
 struct TrainingProgress;
 
-/// Functions that fit calls on the thread that called it. An exception from one of them ends fit and reaches its
-/// caller.
+/// Functions that fit calls on its caller's thread. An exception from one of them ends fit and reaches the caller.
 class Callback {
  public:
   virtual ~Callback() = default;
-  /// With several workers: whether fit calls it on the chief only. True is for callbacks that write or print and read
-  /// no variable. Other callbacks are called on all workers and must do the same on each.
+  /// With several workers: whether fit calls this callback on the chief only. Return true for callbacks that write or
+  /// print and read no variable. Other callbacks are called on all workers and must do the same on each.
   virtual bool chief_only() const { return false; }
   /// Called before the first epoch.
   virtual void on_train_begin(Model&) {}
@@ -74,8 +74,8 @@ class Callback {
   virtual void on_epoch_begin(Model&, const EpochPlan&) {}
   /// Called after every step, when all replicas have finished it.
   virtual void on_step_end(Model&, const StepReport&) {}
-  /// Called after an epoch and its validation. `logs` has the means over the epoch, those of the validation as val_...,
-  /// learning_rate, and epoch_s and examples_per_s, which count the training steps only.
+  /// Called after an epoch and its validation. `logs` has the losses and metrics over the epoch, those of the
+  /// validation as val_..., learning_rate, and epoch_s and examples_per_s, which count the training steps only.
   virtual void on_epoch_end(Model&, int /*epoch*/, const Logs& /*logs*/) {}
   /// Called after the last epoch, unless an exception has ended fit.
   virtual void on_train_end(Model&) {}
@@ -88,12 +88,13 @@ class Callback {
   ///@}
   /// Called after all calls of on_train_begin. May set `progress` to that of an earlier run.
   virtual void restore(Model&, TrainingProgress& /*progress*/) {}
-  /// Called after `restore` has resumed an earlier run, before its next epoch. Model::stop_training ends the run here.
+  /// Called after `restore` has resumed an earlier run, before its next epoch. A call of Model::stop_training here ends
+  /// the run.
   virtual void on_resume(Model&) {}
-  /// Called after each step and each whole epoch, after the other functions of all callbacks.
+  /// Called after each step and each whole epoch, when on_step_end or on_epoch_end of all callbacks have been called.
   virtual void backup(Model&, const TrainingProgress& /*progress*/) {}
-  /// Called when training stops within an epoch, after the current step and before on_epoch_end;
-  /// Model::interrupt_training leaves on_epoch_end out.
+  /// Called when training stops within an epoch, after the current step and before on_epoch_end. After
+  /// Model::interrupt_training, on_epoch_end is not called.
   virtual void on_stop(Model&, const TrainingProgress& /*progress*/) {}
 };
 

@@ -23,7 +23,7 @@ namespace lockstep {
 struct ModelOptions {
   /// Name of the model, e.g. in its summary.
   std::string name = "functional";
-  std::uint64_t seed = 0;  ///< seed of the initial weights and of dropout
+  std::uint64_t seed = 0;  ///< seed of the initial weights and of random layers such as Dropout
 };
 
 /// Model::fit's options, by Keras' names.
@@ -69,9 +69,9 @@ class Model {
   /// All outputs, in the order given to the constructor.
   std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode = Mode::inference) const;
   ///@{
-  /// Calls the model on symbols of another model. The other model then has this model's layers, shares their weights
-  /// and runs them with its strategy. Both models must be made in scopes of the same strategy. The operators throw
-  /// LogicError for a model with several outputs.
+  /// Calls the model on symbols of another model. The other model then has this model's layers and shares their
+  /// weights. Both models must be made in scopes of the same strategy. The operators throw LogicError for a model with
+  /// several outputs.
   Symbol operator()(const Symbol& x) const;
   Symbol operator()(const std::vector<Symbol>& xs) const;
   std::vector<Symbol> run(const std::vector<Symbol>& xs) const;
@@ -80,10 +80,10 @@ class Model {
   ///@{
   /// Sets the training configuration, the same for all outputs or one entry for each. Sample and class weights apply to
   /// losses and weighted metrics. The model's loss is the sum of its outputs' losses, each times its loss_weight. If
-  /// several outputs have a loss, the logs also have each of them, e.g. "softmax_loss" (without its loss_weight);
-  /// metrics of several outputs have names like "softmax_accuracy". Throws InvalidArgument if two values have the same
-  /// name, if there is not one entry for each output, if no output has a loss, and for a loss_weight that is not
-  /// finite.
+  /// several outputs have a loss, the logs also have the loss of each, e.g. "softmax_loss", not multiplied by its
+  /// loss_weight; metrics of several outputs have names like "softmax_accuracy". Throws InvalidArgument if two values
+  /// have the same name, if there is not one entry for each output, if no output has a loss, and for a loss_weight that
+  /// is not finite.
   void compile(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics = {},
                const std::vector<Metric>& weighted_metrics = {});
   void compile(const Optimizer& optimizer, const std::vector<OutputTraining>& outputs);
@@ -91,15 +91,16 @@ class Model {
 
   /// Trains on `batches`, a data set of global batches (Dataset::batch), each of which is split over the replicas. The
   /// loss of a step is the sum of its examples' losses, each times its weight, divided by the global number of examples
-  /// (as in Keras, not by the sum of the weights), however the batch is split. Throws LogicError before compile. Throws
-  /// InvalidArgument for a data set that is empty, has fewer examples than there are replicas or lacks a target for an
-  /// output; for class weights together with sample weights or for a model with several outputs; for cuda_graphs with
-  /// replicas on CPUs or on several workers; and for other invalid options.
+  /// (as in Keras, not by the sum of the weights), however the batch is split, plus the regularizers' penalties. Throws
+  /// LogicError before compile. Throws InvalidArgument for a data set that is empty, is a single batch of fewer
+  /// examples than there are replicas, or lacks a target for an output; for class weights together with sample weights
+  /// or for a model with several outputs; for cuda_graphs with replicas on CPUs or on several workers; and for other
+  /// invalid options.
   History fit(const Dataset& batches, const FitOptions& options = {});
-  /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. Variables
-  /// that have a separate value on each replica, such as batch normalization's statistics, are averaged over the
-  /// replicas first, as in fit's validation and in predict. Throws LogicError before compile; InvalidArgument for a
-  /// data set that is empty or endless or lacks a target for an output. A generator of unknown size must end.
+  /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. Where
+  /// each replica has its own value of a variable, as of batch normalization's statistics, all use the mean of these
+  /// values, as in fit's validation and in predict. Throws LogicError before compile; InvalidArgument for a data set
+  /// that is empty or endless or lacks a target for an output. A generator of unknown size must end.
   Logs evaluate(const Dataset& batches);
   /// Outputs for all examples in the order of the data set, f32 under every dtype policy. Throws InvalidArgument for a
   /// data set that is empty or endless; LogicError for a model with several outputs.
@@ -130,7 +131,7 @@ class Model {
   /// Makes fit end after the current step; may be called from any thread. As in Keras the epoch ends early: validation
   /// and the callbacks' on_epoch_end still run.
   void stop_training();
-  /// As stop_training, but without validation and on_epoch_end, which the resumed run does; for Ctrl-C.
+  /// As stop_training, but without validation and on_epoch_end, which are left to the run that resumes; for Ctrl-C.
   void interrupt_training();
   ///@}
 

@@ -15,19 +15,20 @@ namespace lockstep {
 /// Writes the model in the format of the extension, as Keras does: `.keras` is Keras 3's format, `.h5` and `.hdf5` are
 /// the legacy one. The file is written whole or not at all. Keras' load_model can read it, so all layers must be Keras'
 /// own. A model trained by several replicas is saved as one model, and a ParallelModel as its template. A model that is
-/// part of this one is stored as a model, unless a layer belongs to several models: then all layers are stored as the
-/// outer model's, without those that no output depends on. A compiled model is saved with its losses and metrics and
-/// with its optimizer's options, learning rate, steps and state for each variable, so that training can resume, also in
-/// Keras. A custom loss or metric is saved by name, and Keras needs it in custom_objects; a custom schedule is saved as
-/// the learning rate of the next step. Gradients accumulated for the next update are not saved. Throws InvalidArgument
-/// for another extension, and for an optimizer that has trained variables other than this model's; InputError naming
-/// the path and the reason; Unsupported naming a layer that Keras does not have; LogicError in a replica.
+/// part of this one is stored as a model, unless a layer or a model is part of several models: then all layers are
+/// stored as the outer model's, without those that no output depends on. A compiled model is saved with its losses and
+/// metrics and with its optimizer's options, learning rate, steps and state for each variable, so that training can
+/// resume, also in Keras. A custom loss or metric is saved by name, and Keras needs it in custom_objects; a custom
+/// schedule is saved as the learning rate of the next step. Gradients accumulated for the next update are not saved.
+/// Throws InvalidArgument for another extension, and for an optimizer that has trained variables other than this
+/// model's; InputError naming the path and the reason; Unsupported naming a layer that Keras does not have; LogicError
+/// in a replica.
 void save_model(const Model& model, const std::string& path);
 
 /// Options of load_model that add to the file's contents or replace them.
 struct LoadOptions {
-  std::uint64_t seed = 0;  ///< seed of dropout
-  bool compile = true;     ///< compiles the model as the file says; if false, call compile() before training
+  std::uint64_t seed = 0;  ///< seed of random layers such as Dropout
+  bool compile = true;     ///< whether to compile the model as the file says; if not, call compile() before training
   /// The custom losses and metrics that the file names.
   CustomObjects custom_objects{};
   ///@{
@@ -43,8 +44,8 @@ struct LoadOptions {
 };
 
 /// Loads a model from a file written by save_model or by Keras 2 or 3, with the layers' names, options and weights, for
-/// the strategy in whose scope this is called. A Sequential model becomes a functional one. Models that are part of the
-/// model are replaced by their layers, and saving stores them as models again. A model made by Keras' multi_gpu_model
+/// the strategy in whose scope this is called. A Sequential model becomes a functional one. A model that is part of
+/// another one is replaced by its layers, and saving stores it as a model again. A model made by Keras' multi_gpu_model
 /// becomes its template. A model that was compiled is compiled again, and its training continues where it stopped, on
 /// any number of replicas. Throws InvalidArgument for another extension; InputError naming the file, the layer or the
 /// part of the compile configuration, and the valid values; LogicError in a replica.

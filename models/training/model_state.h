@@ -5,7 +5,7 @@
 
 #include <lockstep/models/training/model.h>
 
-// Shared by the sources of this folder.
+// The state of a model, for the sources of this folder only.
 
 namespace lockstep {
 

@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// A model that calls its layers one after the other, with one input and one output.
+/// A model with one input and one output whose layers are called one after the other.
 class Sequential : public Model {
  public:
   /// `input_shape` has no batch axis. Throws InvalidArgument if there are no layers, or one has several

@@ -18,9 +18,9 @@ std::string why_not_captured(const StepCompute& compute, const std::vector<Logic
 
 /// One replica's training steps on a GPU, run as CUDA graphs for shapes that recur. The first step of a shape runs
 /// eagerly and creates the libraries' state for it. The next steps warm up in a memory pool of their own until one
-/// needs no new memory. Then a step up to its gradients is captured, and from then on launched. The exchange between
-/// replicas and the update are not part of the graphs. Call it only on the replica's thread; the destructor may run on
-/// any thread.
+/// needs no new memory. The next step is captured up to its gradients; this and later steps launch the graphs. The
+/// exchange between replicas and the update are not part of the graphs. Call run() only on the replica's thread; the
+/// destructor may run on any thread.
 class StepGraphs {
  public:
   /// Makes the graphs of a replica on `gpu`. All replicas share `warned`: only the first one that gives up logs why.
@@ -48,12 +48,12 @@ class StepGraphs {
     Key key{};
     Batch inputs{};  ///< the tensors that the graphs read, in the pool
     int warm_ups = 0;
-    bool repeats = false;  ///< the last warm-up found all its memory in the pool
+    bool repeats = false;  ///< whether the last warm-up found all its memory in the pool
     std::optional<Captured> captured{};
   };
 
   static Key key_of(const Batch& local, std::int64_t global_size);
-  /// The recent step with this key; null if there is none.
+  /// The kept step with this key; null if there is none.
   Step* known(const Key& key);
   void take_in(Step& step, const Batch& local);
   Forward warm_up(Step& step);

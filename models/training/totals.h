@@ -25,7 +25,7 @@ struct Totals {
   Totals& operator+=(const Totals& other);
   /// The totals as numbers, for other workers; empty for empty totals.
   std::vector<double> numbers() const;
-  /// The totals that gave these numbers.
+  /// The totals whose numbers() these are.
   static Totals from_numbers(std::span<const double> numbers);
   /// Adds a scalar part of the model's loss, such as a penalty, to the loss of every example: the mean contains it
   /// once.
@@ -56,7 +56,7 @@ struct Predictions {
 /// value per example, or per time step of an output with a mask, and for sample weights that do not fit.
 BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch& batch,
                          const Predictions& predictions);
-/// Warns if a cross-entropy without from_logits gets predictions outside [0, 1], which are probably logits, and if one
+/// Logs a warning if a loss without from_logits gets predictions outside [0, 1], which are probably logits, and if one
 /// with from_logits gets the result of a softmax or sigmoid.
 void warn_of_wrong_from_logits(const std::vector<CompiledOutput>& outputs, const std::vector<Tensor>& y_preds);
 /// The losses and the metrics of a batch as numbers; waits for the GPU that computes them. Records no gradient.

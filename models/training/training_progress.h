@@ -18,7 +18,7 @@ struct TrainingProgress {
   std::int64_t steps_in_epoch = 0;  ///< steps done in the current epoch; 0 between epochs
   FeedPosition position{};          ///< position in the data
   Totals totals{};                  ///< sums of the current epoch
-  History history{};                ///< history of the epochs before
+  History history{};                ///< history of the earlier epochs
   /// FitOptions::callbacks.
   std::vector<std::shared_ptr<Callback>> callbacks{};
 };

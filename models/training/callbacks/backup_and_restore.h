@@ -18,21 +18,22 @@ struct BackupAndRestoreOptions {
 
 /// Keeps a backup of the run in a folder. The same program, run again after it was killed or stopped, resumes from the
 /// backup and gives results that are bit-identical to an uninterrupted run. The backup has the weights (of each replica
-/// where they differ), the optimizer's state, random numbers, callbacks' states, the position in the data and the
-/// history, but not gradients accumulated for the next update. It is written whole or not at all, after all other
-/// callbacks were called. A run may resume with another number of replicas, but results are then not bit-identical.
+/// where they differ), the optimizer's state, the positions of random sequences, callbacks' states, the position in the
+/// data and the history, but not gradients accumulated for the next update. It is written whole or not at all, after
+/// all other callbacks were called. A run may resume with another number of replicas, but results are then not
+/// bit-identical.
 class BackupAndRestore final : public Callback {
  public:
   /// Creates `backup_dir` when needed; no other run may use it. Throws InvalidArgument for an empty `backup_dir` and
   /// for a save_freq below 1.
   explicit BackupAndRestore(std::string backup_dir, const BackupAndRestoreOptions& options = {});
 
-  /// Resumes from the folder's backup, if there is one. Throws InputError when the backup is damaged or belongs to
-  /// another program, and then leaves the model unchanged.
+  /// Resumes from the folder's backup, if there is one. Throws InputError if the backup is damaged or does not fit the
+  /// model and callbacks, and then leaves the model unchanged.
   void restore(Model& model, TrainingProgress& progress) override;
   /// Throws InputError when the folder cannot be written.
   void backup(Model& model, const TrainingProgress& progress) override;
-  /// Saves with save_when_stopped. Throws as backup.
+  /// Saves if save_when_stopped is set. Throws as backup.
   void on_stop(Model& model, const TrainingProgress& progress) override;
   void on_train_end(Model& model) override;
 
@@ -40,7 +41,7 @@ class BackupAndRestore final : public Callback {
   std::string backup_dir_;
   BackupAndRestoreOptions options_;
   std::int64_t steps_since_save_ = 0;
-  bool within_epoch_ = false;  ///< the run is within an epoch
+  bool within_epoch_ = false;  ///< whether the run is within an epoch
 };
 
 }  // namespace lockstep

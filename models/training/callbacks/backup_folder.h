@@ -23,7 +23,8 @@ class BackupFolder {
   void write(const Model& model, const TrainingProgress& progress) const;
   /// Sets the model and the progress from the backup; does nothing if there is no backup. If the backup is from another
   /// number of replicas, each replica's own values start from the mean of the saved ones. Throws InputError naming the
-  /// file and the mismatch, before anything is set; InvalidArgument on all workers unless they see the same folder.
+  /// file and the mismatch, before anything is set; InvalidArgument on all workers unless all of them read the same
+  /// metadata.
   void read(Model& model, TrainingProgress& progress) const;
   /// Removes the backup, and the folder if it is then empty.
   void remove() const;

@@ -42,7 +42,7 @@ class CSVLogger final : public Callback {
   std::string filename_;
   CSVLoggerOptions options_;
   std::ofstream file_{};
-  bool begun_ = false;  ///< the first epoch has begun
+  bool begun_ = false;  ///< whether the first epoch has begun
   std::vector<std::string> columns_{};
 };
 

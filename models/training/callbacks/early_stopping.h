@@ -13,19 +13,19 @@ namespace lockstep {
 struct EarlyStoppingOptions {
   /// Name of the value in the logs.
   std::string monitor = "val_loss";
-  double min_delta = 0;  ///< smaller changes do not count as improvements
-  int patience = 0;      ///< epochs without improvement after which training stops
+  double min_delta = 0;  ///< only larger changes count as improvements
+  int patience = 0;      ///< number of epochs without improvement after which training stops
   /// Whether a lower or a higher value is better.
   MonitorMode mode = MonitorMode::automatic;
-  std::optional<double> baseline{};   ///< only values better than this reset the patience
-  bool restore_best_weights = false;  ///< at the end of training, even if no value was better than `baseline`
+  std::optional<double> baseline{};   ///< worse values do not reset the count of epochs without improvement
+  bool restore_best_weights = false;  ///< when training ends, even if no value was better than `baseline`
   int start_from_epoch = 0;           ///< earlier epochs are ignored
 };
 
 /// Stops training when the monitored value has stopped improving.
 class EarlyStopping final : public Callback {
  public:
-  /// Keeps the options.
+  /// Does not check the options.
   explicit EarlyStopping(const EarlyStoppingOptions& options = {});
   /// Lets `EarlyStopping({})` mean the defaults.
   explicit EarlyStopping(Defaults) : EarlyStopping() {}
@@ -37,7 +37,7 @@ class EarlyStopping final : public Callback {
   /// Stops the run again if EarlyStopping had stopped it before the backup, unless `patience` has been raised since.
   void on_resume(Model& model) override;
   CallbackState state() const override;
-  /// Restores the best value and weights and the number of epochs without improvement.
+  /// Restores the best value and weights, the number of epochs without improvement and stopped_epoch().
   void load_state(const CallbackState& state) override;
 
   /// The epoch, from 0, after which training was stopped; 0 when it was not, as in Keras.

@@ -18,7 +18,7 @@ struct LambdaCallbackOptions {
   ///@}
 };
 
-/// A callback that calls the given functions.
+/// Calls the given functions.
 class LambdaCallback final : public Callback {
  public:
   /// Stores the functions.

@@ -6,10 +6,10 @@
 
 namespace lockstep {
 
-/// Returns the learning rate for an epoch, from 0, given the current rate.
+/// Returns the learning rate for epoch number `epoch`, from 0, given the current rate.
 using EpochSchedule = std::function<double(int epoch, double current)>;
 
-/// Sets the optimizer's learning rate at the start of each epoch; not when a run resumes within the epoch.
+/// Sets the optimizer's learning rate at the start of each epoch, but not when a run resumes within an epoch.
 class LearningRateScheduler final : public Callback {
  public:
   /// `schedule` is called at the start of each epoch. Throws InvalidArgument for an empty one.

@@ -14,7 +14,7 @@ enum class MonitorMode { automatic, min, max };
 /// The value that a callback monitors, and the comparison of its values.
 class Monitor {
  public:
-  /// `min_delta`: smaller changes do not count as improvements; its sign is ignored.
+  /// `min_delta`: only larger changes count as improvements; its sign is ignored.
   Monitor(std::string name, MonitorMode mode, double min_delta = 0);
 
   /// Replaces an automatic mode by min or max. Throws InvalidArgument if the model's metrics do not define it.

@@ -10,7 +10,7 @@
 namespace lockstep {
 
 /// Shows fit's progress on standard error: on a terminal a bar that is redrawn, then the epoch's values in lines that
-/// fit the terminal; elsewhere a line for each epoch and every 15 seconds.
+/// fit the terminal; elsewhere a line for each epoch, and within an epoch one every 15 seconds.
 class ProgbarLogger final : public Callback {
  public:
   ProgbarLogger();

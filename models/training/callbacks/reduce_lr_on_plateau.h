@@ -14,16 +14,17 @@ struct ReduceLROnPlateauOptions {
   std::string monitor = "val_loss";
   /// The factor by which the learning rate is multiplied; below 1.
   double factor = 0.1;
-  int patience = 10;  ///< epochs without improvement after which the rate is reduced
+  int patience = 10;  ///< number of epochs without improvement after which the rate is reduced
   /// Whether a lower or a higher value is better.
   MonitorMode mode = MonitorMode::automatic;
-  double min_delta = 1e-4;  ///< smaller changes do not count as improvements
-  int cooldown = 0;         ///< after a reduction, the first epoch (from 1) that counts towards `patience`, as in Keras
+  double min_delta = 1e-4;  ///< only larger changes count as improvements
+  int cooldown = 0;         ///< number, from 1, of the first epoch after a reduction that counts, as in Keras
   /// Lower limit of the learning rate.
   double min_lr = 0;
 };
 
-/// Multiplies the optimizer's learning rate by `factor` when the monitored value has stopped improving.
+/// Multiplies the optimizer's learning rate by `factor`, down to min_lr, when the monitored value has stopped
+/// improving.
 class ReduceLROnPlateau final : public Callback {
  public:
   /// Throws InvalidArgument unless factor < 1.
