@@ -21,7 +21,7 @@ using Reference = std::function<std::vector<double>(const std::vector<std::vecto
 struct GradientCheck {
   std::int64_t length = 1;        ///< terms of the longest sum, forward or backward; see tolerance()
   double magnitude = 0;           ///< sum of the terms' absolute values; 0: unsigned_sum of the results
-  int samples = 24;               ///< elements of each input that are checked
+  int samples = 24;               ///< number of elements of each input that are checked
   std::vector<int> threads = {};  ///< thread counts to compute with, one after the other; empty: the current one
 };
 

@@ -29,7 +29,7 @@ struct SmallProblem {
   Tensor y;
 };
 
-/// A compiled model, 8 -> 16 -> 3 logits, with the same weights each time.
+/// A compiled model, 8 -> 16 -> 3 logits, with the same initial weights in every call.
 inline Model small_model(const Strategy& strategy,
                          const SgdOptions& options = {.learning_rate = 0.2, .momentum = 0.9}) {
   const auto inside = strategy.scope();

@@ -13,7 +13,7 @@
 
 namespace lockstep::test {
 
-/// An f32 tensor, uniform in [low, high); the same for the same seed.
+/// An f32 tensor of random numbers, uniform in [low, high]; equal seeds give equal numbers.
 inline Tensor random_tensor(const Shape& shape, unsigned seed, double low = -1, double high = 1) {
   std::mt19937 generator(seed);
   std::vector<float> values(static_cast<std::size_t>(shape.elements()));

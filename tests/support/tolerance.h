@@ -25,8 +25,8 @@ inline double epsilon_of(DType dtype) {
 
 /// Bound for the rounding error of a sum of `length` products computed in `dtype` whose absolute values add up to
 /// `magnitude`. The rounding errors of n additions behave like independent random numbers: their sum grows with sqrt(n)
-/// times the unit roundoff (Higham and Mary 2019), while the worst case grows with n. The factor 4 is the number of
-/// standard deviations and covers the few roundings that an element sees besides the sum (inputs, products, store).
+/// times the unit roundoff (Higham and Mary 2019), while the worst case grows with n. The factor 4 allows for outliers
+/// and for the few roundings of an element besides those of the sum (inputs, products, store).
 inline double tolerance(DType dtype, std::int64_t length, double magnitude) {
   return 4 * epsilon_of(dtype) * std::sqrt(static_cast<double>(std::max<std::int64_t>(1, length))) * magnitude;
 }

@@ -23,7 +23,8 @@ class PretendGpuComputing {
   /// Whether the compute stream of the calling thread's GPU is being captured.
   bool captures() const;
   /// Runs `work` of `kernel` with access to the GPUs' memory, or adds it to the graph if the calling thread is
-  /// capturing. `work` must hold addresses only, no tensors that keep memory. Throws like `launch`.
+  /// capturing. `work` must hold addresses only, not tensors, which would keep their memory allocated. Throws like
+  /// `launch`.
   void compute(const char* kernel, std::function<void()> work);
   /// Reports that the index at position `place` in the indices of `op` is out of range. As on a GPU, the next
   /// synchronization with the GPU throws.

@@ -66,11 +66,12 @@ class PretendCuda {
   virtual StreamProgress progress(cudaStream_t stream) = 0;
   /// If `on`, streams do their work only when something waits for it.
   virtual void defer_work(bool on) = 0;
-  /// The collectives submitted on ranks 0 of NCCL's communicators since the last call, in the order of submission.
+  /// The collectives that rank 0 of each NCCL communicator has submitted since the last call, in the order of
+  /// submission.
   virtual std::vector<PretendCollective> take_collectives() = 0;
   /// peers[i]: the GPUs whose memory GPU i can access.
   virtual void set_peers(std::vector<std::vector<int>> peers) = 0;
-  /// If `on`, copies from GPU `from` to GPU `to` flip one bit, as an IOMMU that redirects them can corrupt data.
+  /// If `on`, copies from GPU `from` to GPU `to` flip one bit, like an IOMMU that redirects copies and corrupts data.
   virtual void corrupt_copies(int from, int to, bool on) = 0;
   /// Makes one later call of a CUDA function fail with `error`: the next for `call` = 1, the one after it for 2, and so
   /// on.

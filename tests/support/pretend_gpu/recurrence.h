@@ -7,7 +7,7 @@
 namespace lockstep::test {
 
 /// Runs whole recurrent layers with plain loops, in place of cuDNN. Does not accept layers of one time step, so that
-/// tests also cover the layer that is composed of ops.
+/// tests also cover layers that are composed of ops.
 class PretendGpuRecurrence final : public WholeRecurrence {
  public:
   explicit PretendGpuRecurrence(PretendGpuComputing& gpus) : gpus_(gpus) {}

@@ -4,7 +4,7 @@
 
 namespace lockstep::test {
 
-/// The same view of the same addresses, which does not keep their memory alive.
+/// A tensor with the same addresses, shape and strides that does not keep the memory allocated.
 Tensor tensor_at(const Tensor& tensor);
 
 }  // namespace lockstep::test
