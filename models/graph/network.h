@@ -78,8 +78,8 @@ class Network {
   std::vector<Variable> variables() const;
   std::vector<Variable> trainable_variables() const;
   ///@}
-  /// For each variable its unique name in files of weights, "layer/kernel". The layer's name is that in this network,
-  /// which differs from the name in Variable::name if the layer was renamed (connect).
+  /// For each variable its unique name in files of weights, "layer/kernel". It contains the layer's name in this
+  /// network, which differs from that in Variable::name if connect() renamed the layer.
   std::vector<std::string> weight_names() const;
   /// Number of elements of all variables.
   std::int64_t count_params() const;

@@ -61,7 +61,7 @@ std::vector<std::uint64_t> numbers_of(const std::vector<Symbol>& symbols);
 std::vector<Symbol> with_what_is_beside(const std::vector<Symbol>& results, const std::vector<Symbol>& made);
 /// All results of a call: `first`, its first result, and then the further ones.
 std::vector<Symbol> results_of(const Symbol& first);
-/// A copy of the symbol, with the same number, to whose node edit(node) has been applied.
+/// A symbol whose node is a copy of this symbol's node, changed by edit(node).
 template <class Edit>
 Symbol edited(const Symbol& symbol, const Edit& edit) {
   Symbol::Node node = symbol.node();

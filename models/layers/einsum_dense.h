@@ -11,9 +11,9 @@ namespace lockstep {
 /// EinsumDense's options.
 struct EinsumDenseOptions {
   /// The input's, the kernel's and the result's axes, e.g. "abc,cd->abd". The first axis is the batch axis, unless the
-  /// input's and the result's axes begin with `...`; they may end with it instead.
+  /// input's and the result's axes begin with `...`. Both may end with `...` instead.
   std::string equation{};
-  Shape output_shape{};  ///< without the axes of the batch and `...`; -1: as the input's axis of this letter
+  Shape output_shape{};  ///< without the axes of the batch and `...`; -1: size of the input's axis with the same letter
   Activation activation = Activation::linear;  ///< applied to the sum of product and bias
   std::string bias_axes{};                     ///< the result's axes that the bias has; empty: no bias
   ///@{

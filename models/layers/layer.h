@@ -118,7 +118,7 @@ class LayerImpl {
   /// Keras' compute_mask: the mask of the result, or an undefined tensor. By default the first input's. `masks`: as
   /// LayerCall::masks, but never empty.
   virtual Tensor compute_mask(std::span<const Tensor> inputs, std::span<const Tensor> masks) const;
-  /// The state of the layer's random numbers, which checkpoints contain; null if the layer draws none.
+  /// The state of the layer's random numbers, which a backup of a run contains; null if the layer draws none.
   virtual RandomDraws* random_draws() { return nullptr; }
   /// The traits given at construction.
   const LayerTraits& traits() const { return traits_; }
@@ -153,7 +153,7 @@ class LayerImpl {
   const std::vector<InnerLayer>& inner_layers() const { return inner_layers_; }
   /// The layer's variables in Keras' order, those of layers inside it included.
   const std::vector<Variable>& variables() const { return variables_; }
-  /// Whether calls in training may change variables: the layer is trainable, and one of its variables is not.
+  /// Whether calls in training may change variables: the layer is trainable and has variables that are not.
   bool has_statistics() const;
   /// Number of elements of all variables.
   std::int64_t count_params() const;

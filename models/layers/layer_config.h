@@ -58,7 +58,7 @@ class LayerConfig : public OptionVisitor {
   ///@}
   /// Borders: ((top, bottom), (left, right)) in files; also reads (rows, columns) or one number.
   void option(const char* key, Borders2d& value);
-  /// Dropout's noise_shape: a list of 1 and -1, which files have as null; null in files for an empty list.
+  /// Dropout's noise_shape: a list of 1 and -1. Files have null in place of -1, and null for an empty list.
   void noise_shape(const char* key, std::vector<std::int64_t>& value);
   /// "valid" or "same".
   void option(const char* key, Padding& value);
@@ -85,7 +85,7 @@ class LayerConfig : public OptionVisitor {
   ///@}
   /// Axes: written as null for none, as a number for one, else as a list; reads all three.
   void axes(const char* key, std::vector<int>& value);
-  /// Sizes, of which -1 is null in files; also reads one number.
+  /// Sizes. Files have null in place of -1; also reads one number.
   void sizes(const char* key, Shape& value);
   ///@{
   /// The size of a single axis: a list of one in files; also reads a number. An empty one is null in files.

@@ -79,7 +79,7 @@ void add_sums(Metric::Sums& sums, const Metric::Sums& more);
 inline double divide_no_nan(double a, double b) { return b == 0 ? 0 : a / b; }
 
 /// The weighted mean of one value per example: sum of weight * value / sum of weights. For an output with a mask (n,
-/// time), it is the mean over the steps that are not masked, each with the weight of its row / time, as in Keras.
+/// time), it is the mean over the steps that are not masked, each weighted by its row's weight / time, as in Keras.
 struct MeanMetricWrapper : Metric {
   /// (y_true, y_pred) -> one value per row or, for an output with a mask and without a `config`, one per time step of
   /// each row.

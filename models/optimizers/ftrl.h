@@ -22,8 +22,9 @@ struct FtrlOptions {
 };
 
 /// Ftrl's formula for one element, with p = -learning_rate_power, the regularization strengths l1 and l2, and the
-/// shrinkage strength s: b = a + g^2; z += g + 2 * s * w - (b^p - a^p) / learning_rate * w; w = (clip(z, -l1, l1) - z)
-/// / (b^p / learning_rate + 2 * l2 + beta / learning_rate); a = b. Slots: a, z. `square_root`: whether p is 0.5.
+/// shrinkage strength s: b = a + g^2; z += g + 2 * s * w - (b^p - a^p) / learning_rate * w;
+/// w = (clip(z, -l1, l1) - z) / (b^p / learning_rate + 2 * l2 + beta / learning_rate); a = b. Slots: a, z.
+/// `square_root`: whether p is 0.5.
 template <bool square_root>
 struct FtrlRule {
   static constexpr int slots = 2;  ///< number of slots

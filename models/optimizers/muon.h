@@ -32,7 +32,7 @@ struct MuonOptions {
   double adam_lr_ratio = 1;  ///< AdamW's learning rate, divided by learning_rate
   double momentum = 0.95;    ///< in [0, 1]
   int ns_steps = 5;          ///< number of Newton-Schulz iterations; not negative
-  bool nesterov = true;      ///< moves along gradient + momentum * m instead of m
+  bool nesterov = true;      ///< uses gradient + momentum * m instead of m
   /// Scales a matrix's step by this times the square root of its larger dimension; empty: does not scale it.
   std::optional<double> rms_rate = 0.2;
 };

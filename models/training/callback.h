@@ -91,7 +91,7 @@ class Callback {
   /// Called after `restore` has resumed an earlier run, before its next epoch. A call of Model::stop_training here ends
   /// the run.
   virtual void on_resume(Model&) {}
-  /// Called after each step and each whole epoch, when on_step_end or on_epoch_end of all callbacks have been called.
+  /// Called after each step and each whole epoch, after on_step_end or on_epoch_end of all callbacks.
   virtual void backup(Model&, const TrainingProgress& /*progress*/) {}
   /// Called when training stops within an epoch, after the current step and before on_epoch_end. After
   /// Model::interrupt_training, on_epoch_end is not called.

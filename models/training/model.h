@@ -97,10 +97,11 @@ class Model {
   /// or for a model with several outputs; for cuda_graphs with replicas on CPUs or on several workers; and for other
   /// invalid options.
   History fit(const Dataset& batches, const FitOptions& options = {});
-  /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. Where
-  /// each replica has its own value of a variable, as of batch normalization's statistics, all use the mean of these
-  /// values, as in fit's validation and in predict. Throws LogicError before compile; InvalidArgument for a data set
-  /// that is empty or endless or lacks a target for an output. A generator of unknown size must end.
+  /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. Variables
+  /// with a separate value on each replica, such as batch normalization's statistics, have the mean of these values on
+  /// all replicas during the call, as in fit's validation and in predict. Throws LogicError before compile;
+  /// InvalidArgument for a data set that is empty or endless or lacks a target for an output. A generator of unknown
+  /// size must end.
   Logs evaluate(const Dataset& batches);
   /// Outputs for all examples in the order of the data set, f32 under every dtype policy. Throws InvalidArgument for a
   /// data set that is empty or endless; LogicError for a model with several outputs.

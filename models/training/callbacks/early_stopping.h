@@ -17,8 +17,8 @@ struct EarlyStoppingOptions {
   int patience = 0;      ///< number of epochs without improvement after which training stops
   /// Whether a lower or a higher value is better.
   MonitorMode mode = MonitorMode::automatic;
-  std::optional<double> baseline{};   ///< worse values do not reset the count of epochs without improvement
-  bool restore_best_weights = false;  ///< when training ends, even if no value was better than `baseline`
+  std::optional<double> baseline{};   ///< only better values reset the count of epochs without improvement
+  bool restore_best_weights = false;  ///< restores them when training ends, even if no value was better than `baseline`
   int start_from_epoch = 0;           ///< earlier epochs are ignored
 };
 
