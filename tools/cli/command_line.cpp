@@ -87,10 +87,9 @@ void add_options(CLI::App& command, ReplicaOptions& options) {
   command.add_option("--timeout", options.timeout_s, "longest wait for a replica or a worker")
       ->type_name("SECONDS")
       ->check(whole_number_from(1));
-  command.add_flag(
-      "--deterministic", options.deterministic,
-      "bitwise identical results in every run, also on GPUs, whose libraries may choose other algorithms; CPUs "
-      "always are deterministic");
+  command.add_flag("--deterministic", options.deterministic,
+                   "bitwise identical results in every run, also on GPUs, where cuDNN and NCCL may otherwise choose "
+                   "other algorithms; results on CPUs always are");
 }
 
 void add_batch_size(CLI::App& command, std::int64_t& batch_size) {
@@ -105,7 +104,7 @@ void add_options(CLI::App& command, DataOptions& options) {
   command.add_option("--data", options.source, data_names());
   command
       .add_option("--limit", options.limit,
-                  "use only the first N examples; from a folder of images N of all classes (default all)")
+                  "use only the first N examples; of a folder of images, N images from all classes (default all)")
       ->type_name("EXAMPLES")
       ->check(whole_number_from(1));
   command.add_option("--limit-test", options.limit_test, "use only the first N test examples (default all)")
@@ -113,8 +112,8 @@ void add_options(CLI::App& command, DataOptions& options) {
       ->check(whole_number_from(1));
   command
       .add_option("--rescaling", options.rescaling,
-                  "scales the values of hdf5 and the pixels of images: none, which keeps 0 to 255, as Keras does; "
-                  "zero-to-one: / 255; minus-one-to-one: / 127.5 - 1")
+                  "scaling of the values of hdf5 and of the pixels of images: none (they stay 0 to 255, as in Keras), "
+                  "zero-to-one (/ 255), minus-one-to-one (/ 127.5 - 1)")
       ->check(one_of(rescaling_names()));
   add_batch_size(command, options.batch_size);
 }
@@ -143,7 +142,8 @@ void add_precision_option(CLI::App& command, std::optional<DTypePolicy>& policy)
 }
 
 void add_graphs_option(CLI::App& command, bool& cuda_graphs) {
-  command.add_flag("--cuda-graphs", cuda_graphs, "on GPUs, capture what a step computes and launch it as CUDA graphs");
+  command.add_flag("--cuda-graphs", cuda_graphs,
+                   "on GPUs, capture a step up to its gradients and launch it as CUDA graphs");
 }
 
 void add_result_option(CLI::App& command, bool& json) {
@@ -194,20 +194,22 @@ void add_options(CLI::App& command, UpdateOptions& options) {
   command.option_defaults()->group("Optimizer");
   command
       .add_option("--optimizer", options.optimizer,
-                  "sgd, adam, adamw, rmsprop, adagrad or lamb (default sgd, or a saved model's own in its state)")
+                  "sgd, adam, adamw, rmsprop, adagrad or lamb (default sgd; for a saved model its own, with its state)")
       ->check(one_of({"sgd", "adam", "adamw", "rmsprop", "adagrad", "lamb"}));
   command.add_option("--learning-rate", options.learning_rate,
                      "learning rate (default as in Keras: 0.01 for sgd and 0.001 for the others)");
   command.add_option("--momentum", options.momentum, "momentum of sgd and rmsprop (default 0)");
   command.add_option(
       "--weight-decay", options.weight_decay,
-      "fraction of each weight that a step subtracts, times the learning rate (default 0; 0.004 for adamw)");
-  command.add_option("--clip-norm", options.clip_norm,
-                     "largest norm of all gradients together; larger ones are scaled down (default none)");
+      "each step subtracts this fraction of each weight, times the learning rate (default 0; 0.004 for adamw)");
+  command.add_option(
+      "--clip-norm", options.clip_norm,
+      "largest norm of all gradients together; gradients of a larger norm are scaled down (default none)");
   command
-      .add_option("--schedule", options.schedule,
-                  "learning rate by epoch: constant; poly: linearly to 0; cosine: half a wave to 0; step: a "
-                  "tenth after half of the epochs, a hundredth after three quarters")
+      .add_option(
+          "--schedule", options.schedule,
+          "learning rate by epoch: constant; poly: linearly to 0; cosine: along half a cosine wave to 0; step: a "
+          "tenth after half of the epochs, a hundredth after three quarters")
       ->check(one_of({"constant", "poly", "cosine", "step"}));
 }
 
@@ -221,15 +223,16 @@ void add_output_options(CLI::App& command, TrainOptions& options) {
                        model_extensions()),
            "FILE");
   add_path("--checkpoint", options.checkpoint,
-           "keep best.weights.h5 (by the loss, of the test data if there are any) and last.weights.h5 in this folder, "
-           "written after each epoch, and what --resume needs",
+           "after each epoch, write to this folder best.weights.h5 (of the lowest loss, on the test data if there are "
+           "any), last.weights.h5 and what --resume needs",
            "DIR");
   command
       .add_flag(
           "--resume", options.resume,
-          "continue the run that wrote --checkpoint, if there is one: an interrupted one, or a complete one with "
-          "more --epochs. Appends to its outputs; uses a --learning-rate or --schedule that is given; --seed must be "
-          "the same")
+          "continue the run that wrote to --checkpoint, if there is one: an interrupted run, or a complete one with "
+          "more --epochs. Appends to its outputs; --learning-rate and --schedule, if given, replace its own; --seed "
+          "must "
+          "be the same")
       ->needs("--checkpoint");
   add_path("--history", options.history, "write the history by epoch (.json)", "FILE");
   add_path("--step-log", options.step_log, "write one object per step, times in ms (.jsonl)", "FILE");
@@ -238,7 +241,7 @@ void add_output_options(CLI::App& command, TrainOptions& options) {
            "write curves, the layers' graph and histograms of the weights to this folder, for tensorboard --logdir",
            "DIR");
   add_path("--trace", options.trace,
-           "write what each replica does and when, layer by layer, and with CUPTI the kernels of GPUs, for "
+           "write a timeline of the layers on each replica and, with CUPTI, of the kernels on GPUs, for "
            "chrome://tracing or Perfetto (.json)",
            "FILE");
   add_path("--plot", options.plot, "draw loss and accuracy (.png)", "FILE");
@@ -249,11 +252,11 @@ void add_checks(CLI::App& command, TrainOptions& options) {
   command.option_defaults()->group("Checks");
   command
       .add_option("--verify-every", options.verify_every,
-                  "compare all copies of every variable every N steps (default never)")
+                  "compare all copies of every mirrored variable every N steps (default never)")
       ->type_name("STEPS")
       ->check(whole_number_from(1));
   command.add_flag("--check-numerics", options.check_numerics,
-                   "stop at the first NaN in a gradient and report step, replica and layer");
+                   "stop at the first NaN or infinity in a gradient and report step, replica and variable");
 }
 
 void add_model_options(CLI::App& command, TrainOptions& options) {
@@ -275,7 +278,8 @@ void add_options(CLI::App& command, TrainOptions& options) {
   command.option_defaults()->group("Training");
   command.add_option("--epochs", options.epochs, "passes over the data")->check(whole_number_from(1));
   command
-      .add_option("--steps-per-epoch", options.steps_per_epoch, "end an epoch after N steps (default: those of a pass)")
+      .add_option("--steps-per-epoch", options.steps_per_epoch,
+                  "end an epoch after N steps (default: one pass over the data)")
       ->check(whole_number_from(1));
   command
       .add_option("--early-stopping", options.early_stopping,
@@ -327,8 +331,8 @@ void add_options(CLI::App& command, PredictOptions& options) {
   command
       .add_option(
           "--output", options.output,
-          "the file to write (.csv): a line for each example with the model's outputs, preceded, if the data have "
-          "files and class names, by the example's file and its most likely class with the probability")
+          "the file to write (.csv): a line for each example with the model's outputs; before them the example's file, "
+          "if the data have files, and its most likely class with the probability, if the classes have names")
       ->type_name("FILE")
       ->required();
   command.footer(
@@ -377,7 +381,7 @@ void add_options(CLI::App& command, ScalingOptions& options) {
                   "batch per replica for weak scaling; strong scaling always uses the global batch of all replicas")
       ->type_name("EXAMPLES")
       ->check(whole_number_from(1));
-  command.add_option("--rounds", plan.rounds, "how often everything is measured, alternating")
+  command.add_option("--rounds", plan.rounds, "number of rounds, each of which measures every run once")
       ->check(whole_number_from(1));
   add_steps(command, plan.run.steps, plan.run.warmup, plan.run.seed);
   command.option_defaults()->group("Output");
@@ -428,19 +432,22 @@ void add_command(CLI::App& program, const char* name, const char* description, C
 }
 
 void add_commands(CLI::App& program, Command& chosen) {
-  add_command<DevicesOptions>(program, "devices", "physical and logical devices of this machine", chosen);
+  add_command<DevicesOptions>(program, "devices", "lists the physical and logical devices of this machine", chosen);
   add_command<DoctorOptions>(program, "doctor",
                              "reports anything that would make training on several devices hang or slow down", chosen);
   add_command<TrainOptions>(program, "train", "trains a model on a data set over the replicas", chosen);
-  add_command<EvaluateOptions>(program, "evaluate",
-                               "loss and metrics of a trained model over the replicas, on test data if any", chosen);
-  add_command<PredictOptions>(program, "predict",
-                              "a trained model's predictions for the test data, or for all if there are none", chosen);
+  add_command<EvaluateOptions>(
+      program, "evaluate",
+      "computes loss and metrics of a trained model on the test data, or on all data if there are none", chosen);
+  add_command<PredictOptions>(
+      program, "predict", "writes a trained model's predictions for the test data, or for all data if there are none",
+      chosen);
   add_command<BenchOptions>(program, "bench",
-                            "steady-state speed of training on synthetic data that stay on the device", chosen);
+                            "measures the steady-state speed of training on synthetic data that stay on the devices",
+                            chosen);
   add_command<ScalingOptions>(program, "scaling",
-                              "speed over 1 to N replicas, of MirroredStrategy and of the older methods", chosen);
-  add_command<SummaryOptions>(program, "summary", "layers, shapes and parameters of a model", chosen);
+                              "measures the speed of 1 to N replicas, with MirroredStrategy and older methods", chosen);
+  add_command<SummaryOptions>(program, "summary", "prints the layers, shapes and parameters of a model", chosen);
   add_command<ConvertOptions>(program, "convert", "writes a model or its weights in another file format", chosen);
 }
 

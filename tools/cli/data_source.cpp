@@ -295,10 +295,9 @@ std::vector<std::string> rescaling_names() {
 }
 
 std::string data_names() {
-  return "fashion-mnist[:DIR], cifar10:DIR, hdf5:FILE (x_train, y_train and, if there, x_test, y_test, "
-         "which alone are enough to evaluate and predict), images:DIR (a "
-         "folder of images for each class, or such folders in train and in test, val, valid or validation) or "
-         "synthetic[:N]";
+  return "fashion-mnist[:DIR], cifar10:DIR, hdf5:FILE (x_train and y_train, optionally x_test and y_test; x_test and "
+         "y_test are enough to evaluate, x_test to predict), images:DIR (a folder of images for each class, or such "
+         "folders in train and in test, val, valid or validation) or synthetic[:N]";
 }
 
 TrainingData load_data(const DataOptions& options, const ModelInput& model) {
