@@ -231,8 +231,7 @@ void add_output_options(CLI::App& command, TrainOptions& options) {
           "--resume", options.resume,
           "continue the run that wrote to --checkpoint, if there is one: an interrupted run, or a complete one with "
           "more --epochs. Appends to its outputs; --learning-rate and --schedule, if given, replace its own; --seed "
-          "must "
-          "be the same")
+          "must be the same")
       ->needs("--checkpoint");
   add_path("--history", options.history, "write the history by epoch (.json)", "FILE");
   add_path("--step-log", options.step_log, "write one object per step, times in ms (.jsonl)", "FILE");
