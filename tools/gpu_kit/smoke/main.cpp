@@ -96,14 +96,14 @@ int main_of(int argc, char** argv) {
   std::vector<std::string> names;
   for (const std::vector<Check>& subject : all)
     for (const Check& check : subject) names.push_back(check.name);
-  CLI::App program("Checks, one by one, what lockstep assumes of CUDA, cuBLASLt, cuDNN and NCCL on the first GPU.");
+  CLI::App program("Checks on the first GPU, one by one, what lockstep assumes about CUDA, cuBLASLt, cuDNN and NCCL.");
   bool list = false;
   std::vector<std::string> only;
   std::size_t jobs = 4;
   std::int64_t limit_s = 30;
-  program.add_flag("--list", list, "print the checks' names");
-  program.add_option("--only", only, "make these checks alone")->check(CLI::IsMember(names));
-  program.add_option("--jobs", jobs, "how many subjects are checked side by side (default 4)")
+  program.add_flag("--list", list, "print the names of the checks");
+  program.add_option("--only", only, "run only these checks")->check(CLI::IsMember(names));
+  program.add_option("--jobs", jobs, "number of subjects that are checked concurrently (default 4)")
       ->check(CLI::Range(1, 64));
   program.add_option("--limit", limit_s, "longest time of a check, in seconds (default 30)")->check(CLI::Range(1, 600));
   CLI11_PARSE(program, argc, argv);
