@@ -47,7 +47,8 @@ TEST_F(OverWorkers, TheChiefsValueIsInHostMemory) {
 }
 
 TEST_F(OverWorkers, TheMeanOfSlicesDividesInHostMemory) {
-  const IndexedSlices slices{own().view({1, 2}), Tensor::from(std::vector<std::int64_t>{cluster_->rank()}, {1}), {2, 2}};
+  const IndexedSlices slices{
+      own().view({1, 2}), Tensor::from(std::vector<std::int64_t>{cluster_->rank()}, {1}), {2, 2}};
   const IndexedSlices mean = combine(cluster_.get(), "here", ReduceOp::mean, std::span(&slices, 1));
   EXPECT_THAT(mean.values.to_vector<double>(), ElementsAre(0.5, 1, 1, 2));
   EXPECT_THAT(mean.indices.to_vector<std::int64_t>(), ElementsAre(0, 1));
