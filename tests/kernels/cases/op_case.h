@@ -78,6 +78,7 @@ std::vector<OpCase> comparison_cases();
 std::vector<OpCase> convolution_cases();
 std::vector<OpCase> einsum_cases();
 std::vector<OpCase> elementwise_cases();
+std::vector<OpCase> image_cases();
 std::vector<OpCase> indexing_cases();
 std::vector<OpCase> loss_cases();
 std::vector<OpCase> matmul_cases();

@@ -12,8 +12,8 @@ const std::vector<OpCase>& op_cases() {
     std::vector<OpCase> cases;
     for (const auto family :
          {activation_cases, array_cases, attention_cases, comparison_cases, convolution_cases, einsum_cases,
-          elementwise_cases, indexing_cases, loss_cases, matmul_cases, normalization_cases, pooling_cases, random_cases,
-          recurrence_cases, reduction_cases, scan_cases, shape_cases, sorting_cases})
+          elementwise_cases, image_cases, indexing_cases, loss_cases, matmul_cases, normalization_cases, pooling_cases,
+          random_cases, recurrence_cases, reduction_cases, scan_cases, shape_cases, sorting_cases})
       std::ranges::move(family(), std::back_inserter(cases));
     return cases;
   }());

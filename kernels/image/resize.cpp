@@ -1,0 +1,99 @@
+#include "lockstep/kernels/image/resize.h"
+
+#include <algorithm>
+
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/pad.h>
+#include <lockstep/kernels/image/image_kernels.h>
+#include <lockstep/kernels/op/checks.h>
+#include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/reduction/axis_groups.h>
+
+namespace lockstep {
+namespace {
+
+/// The axis of the rows; the next one is that of the columns.
+int rows_of(const Tensor& images) { return images.rank() - 3; }
+
+void check_resize(const Tensor& images, Size2d size, const ResizeOptions& options) {
+  constexpr std::int64_t limit = std::int64_t{1} << 30;
+  const auto fits = [](std::int64_t pixels) { return pixels >= 1 && pixels < limit; };
+  require_defined("resize", images);
+  require(images.rank() == 3 || images.rank() == 4,
+          "resize takes images (n, height, width, channels) or (height, width, channels), got {}", images);
+  if (options.interpolation != Interpolation::nearest) require_real("resize", images);
+  require(fits(images.dim(-3)) && fits(images.dim(-2)) && fits(size.height) && fits(size.width),
+          "resize takes sizes from 1 to below 2^30, got {} x {} for {}", size.height, size.width, images);
+  require(!options.crop_to_aspect_ratio || !options.pad_to_aspect_ratio,
+          "resize takes one of crop_to_aspect_ratio and pad_to_aspect_ratio, got both");
+}
+
+/// x with its rows and columns cropped or padded, in Keras' order of rounding, to about the ratio of `size`.
+Tensor in_aspect_ratio(const Tensor& x, Size2d size, const ResizeOptions& options) {
+  const int rows = rows_of(x);
+  const std::int64_t height = x.dim(rows);
+  const std::int64_t width = x.dim(rows + 1);
+  const std::int64_t fitting_height = width * size.height / size.width;
+  const std::int64_t fitting_width = height * size.width / size.height;
+  if (options.crop_to_aspect_ratio) {
+    const auto middle = [](const Tensor& of, int axis, std::int64_t fitting) {
+      const std::int64_t kept = std::clamp<std::int64_t>(fitting, 1, of.dim(axis));
+      const std::int64_t begin = (of.dim(axis) - kept) / 2;
+      return slice(of, axis, begin, begin + kept);
+    };
+    return middle(middle(x, rows, fitting_height), rows + 1, fitting_width);
+  }
+  std::vector<PadWidth> borders(static_cast<std::size_t>(x.rank()));
+  const auto around = [](std::int64_t missing) {
+    return missing > 0 ? PadWidth{missing / 2, missing / 2} : PadWidth{};
+  };
+  borders[static_cast<std::size_t>(rows)] = around(fitting_height - height);
+  borders[static_cast<std::size_t>(rows) + 1] = around(fitting_width - width);
+  return pad(x, borders, PadMode::constant, options.fill_value);
+}
+
+/// Resizes both axes of the dense x to those of the dense y, first the one that leaves fewer elements. `transposed`: as
+/// in kernels::ResizeAxis.
+void resize_axes(const Tensor& x, const ResizeOptions& options, bool transposed, const Tensor& y) {
+  const auto resize_axis = [&](const Tensor& from, int axis, const Tensor& to) {
+    launch(kernels::ResizeAxis{from.view(around_axis(from.shape(), axis)), options.interpolation, options.antialias,
+                               transposed, to.view(around_axis(to.shape(), axis))});
+  };
+  const int rows = rows_of(x);
+  const int columns = rows + 1;
+  if (x.dim(rows) == y.dim(rows)) return resize_axis(x, columns, y);
+  if (x.dim(columns) == y.dim(columns)) return resize_axis(x, rows, y);
+  const int first = y.dim(rows) * x.dim(columns) <= x.dim(rows) * y.dim(columns) ? rows : columns;
+  Shape shape = x.shape();
+  shape[first] = y.dim(first);
+  const bool copied = options.interpolation == Interpolation::nearest && !transposed;
+  const Tensor between = Tensor::empty(shape, copied ? x.dtype() : DType::f32);
+  resize_axis(x, first, between);
+  resize_axis(between, first == rows ? columns : rows, y);
+}
+
+}  // namespace
+
+Tensor resize(const Tensor& images, Size2d size, const ResizeOptions& options) try {
+  check_resize(images, size, options);
+  const Tensor here = to_current_device(images);
+  const bool fitted = options.crop_to_aspect_ratio || options.pad_to_aspect_ratio;
+  const Tensor x = dense_copy(fitted ? in_aspect_ratio(here, size, options) : here);
+  Shape shape = x.shape();
+  shape[rows_of(x)] = size.height;
+  shape[rows_of(x) + 1] = size.width;
+  if (shape == x.shape()) return x;
+  const Tensor y = Tensor::empty(shape, x.dtype());
+  resize_axes(x, options, false, y);
+  if (recording({x})) {
+    record("resize", {x}, y, [options, from = x.shape(), dtype = x.dtype()](BackwardContext& c) {
+      contribute(
+          c, 0, from, [&](const Tensor& out) { resize_axes(make_dense(c.gradient(0)), options, true, out); }, dtype);
+    });
+  }
+  return y;
+} catch (Error& error) {
+  rethrow_from("resize", error);
+}
+
+}  // namespace lockstep

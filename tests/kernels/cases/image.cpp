@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include <kernels/cases/op_case.h>
+#include <kernels/cases/sources.h>
+
+#include <lockstep/kernels/image/resize.h>
+
+namespace lockstep::test {
+namespace {
+
+double sinc_window(double x, double radius) {
+  if (x >= radius) return 0;
+  const double angle = std::numbers::pi * x;
+  return x == 0 ? 1 : std::sin(angle) / angle * std::sin(angle / radius) / (angle / radius);
+}
+
+double kernel_at(Interpolation interpolation, double x) {
+  switch (interpolation) {
+    case Interpolation::nearest:
+      break;
+    case Interpolation::bilinear:
+      return std::max(0.0, 1 - x);
+    case Interpolation::bicubic:
+      if (x >= 2) return 0;
+      return x < 1 ? 1.5 * x * x * x - 2.5 * x * x + 1 : -0.5 * x * x * x + 2.5 * x * x - 4 * x + 2;
+    case Interpolation::lanczos3:
+      return sinc_window(x, 3);
+    case Interpolation::lanczos5:
+      return sinc_window(x, 5);
+  }
+  return 0;
+}
+
+/// The weights of the elements of an axis of `from` elements in element i of one of `to`.
+std::vector<double> axis_weights(std::int64_t from, std::int64_t to, std::int64_t i, const ResizeOptions& options) {
+  const double scale = static_cast<double>(from) / static_cast<double>(to);
+  const double width = options.antialias ? std::max(scale, 1.0) : 1;
+  std::vector<double> weights(static_cast<std::size_t>(from));
+  if (options.interpolation == Interpolation::nearest) {
+    weights[static_cast<std::size_t>((2 * i + 1) * from / (2 * to))] = 1;
+    return weights;
+  }
+  double total = 0;
+  for (std::size_t j = 0; j < weights.size(); ++j) {
+    const double distance = std::abs((static_cast<double>(i) + 0.5) * scale - 0.5 - static_cast<double>(j));
+    total += weights[j] = kernel_at(options.interpolation, distance / width);
+  }
+  for (double& weight : weights) weight /= total;
+  return weights;
+}
+
+/// Every element of the result as a sum over all pixels of its image (n, height, width, channels).
+std::vector<double> plain_resize(const std::vector<double>& x, const Shape& shape, Size2d size,
+                                 const ResizeOptions& options) {
+  std::vector<double> y;
+  for_each_place({shape[0], size.height, size.width, shape[3]}, [&](const Shape& at) {
+    const std::vector<double> rows = axis_weights(shape[1], size.height, at[1], options);
+    const std::vector<double> columns = axis_weights(shape[2], size.width, at[2], options);
+    double sum = 0;
+    for (std::int64_t row = 0; row < shape[1]; ++row)
+      for (std::int64_t column = 0; column < shape[2]; ++column) {
+        const double weight = rows[static_cast<std::size_t>(row)] * columns[static_cast<std::size_t>(column)];
+        if (weight != 0) sum += weight * x[static_cast<std::size_t>(number_of({at[0], row, column, at[3]}, shape))];
+      }
+    y.push_back(sum);
+  });
+  return y;
+}
+
+OpCase resize_case(const char* name, const Shape& shape, Size2d size, const ResizeOptions& options) {
+  return {.name = fmt::format("resize {}{}, of {} to {} x {}", name, options.antialias ? " antialiased" : "", shape,
+                              size.height, size.width),
+          .inputs = {random_tensor(shape, 1)},
+          .run = [=](In in) { return resize(in[0], size, options); },
+          .reference = [=](const Values& in) { return plain_resize(in[0], shape, size, options); },
+          .check = {.length = std::max<std::int64_t>(16, size.height * size.width / (shape[1] * shape[2]) * 4)},
+          .takes_integers = options.interpolation == Interpolation::nearest};
+}
+
+/// A row whose images (2, 7, 6, 3) are first cropped or padded: to images of the shape `fitted`, whose pixel (0, 0) is
+/// pixel (row, column) of the input's. Pixels outside of the input have the value 0.5.
+OpCase fitted_case(const char* name, const ResizeOptions& options, const Shape& fitted, std::int64_t row,
+                   std::int64_t column) {
+  const Shape shape{2, 7, 6, 3};
+  const Size2d size{4, 8};
+  OpCase c = resize_case(name, shape, size, options);
+  c.reference = [=](const Values& in) {
+    std::vector<double> pixels;
+    for_each_place(fitted, [&](const Shape& at) {
+      const Shape from{at[0], at[1] + row, at[2] + column, at[3]};
+      const bool inside = from[1] >= 0 && from[1] < shape[1] && from[2] >= 0 && from[2] < shape[2];
+      pixels.push_back(inside ? in[0][static_cast<std::size_t>(number_of(from, shape))] : 0.5);
+    });
+    return plain_resize(pixels, fitted, size, options);
+  };
+  c.nan_spreads = options.crop_to_aspect_ratio;
+  return c;
+}
+
+OpCase single_image_case() {
+  const Shape shape{4, 5, 2};
+  OpCase c = resize_case("one image", {1, 4, 5, 2}, {7, 3}, {});
+  c.inputs = {random_tensor(shape, 1)};
+  c.takes_no_rows = false;
+  return c;
+}
+
+}  // namespace
+
+std::vector<OpCase> image_cases() {
+  std::vector<OpCase> cases{single_image_case()};
+  const std::pair<const char*, Interpolation> interpolations[] = {{"nearest", Interpolation::nearest},
+                                                                  {"bilinear", Interpolation::bilinear},
+                                                                  {"bicubic", Interpolation::bicubic},
+                                                                  {"lanczos3", Interpolation::lanczos3},
+                                                                  {"lanczos5", Interpolation::lanczos5}};
+  for (const auto& [name, interpolation] : interpolations)
+    for (const bool antialias : {false, true}) {
+      const ResizeOptions options{.interpolation = interpolation, .antialias = antialias};
+      cases.push_back(resize_case(name, {2, 4, 5, 4}, {8, 15}, options));
+      cases.push_back(resize_case(name, {1, 13, 12, 3}, {5, 4}, options));
+      cases.push_back(resize_case(name, {2, 6, 9, 8}, {11, 2}, options));
+      cases.push_back(resize_case(name, {2, 1, 5, 1}, {3, 5}, options));
+    }
+  cases.push_back(large(resize_case("bilinear", {4, 24, 24, 16}, {48, 40}, {}), 3));
+  cases.push_back(fitted_case("cropped", {.crop_to_aspect_ratio = true}, {2, 3, 6, 3}, 2, 0));
+  cases.push_back(fitted_case("padded", {.pad_to_aspect_ratio = true, .fill_value = 0.5}, {2, 7, 14, 3}, 0, -4));
+  return cases;
+}
+
+}  // namespace lockstep::test
