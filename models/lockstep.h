@@ -21,6 +21,9 @@
 #include <lockstep/kernels/matmul/einsum.h>
 #include <lockstep/kernels/matmul/matmul.h>
 #include <lockstep/kernels/op/transfer.h>
+#include <lockstep/kernels/random/dropout.h>
+#include <lockstep/kernels/random/normal.h>
+#include <lockstep/kernels/random/random.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/scan/scan.h>
 #include <lockstep/kernels/sorting/sort.h>

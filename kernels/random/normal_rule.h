@@ -19,4 +19,13 @@ LOCKSTEP_HOST_DEVICE inline double standard_normal(const PhiloxBlock& random, in
   return radius * (i % 2 == 0 ? std::cos(angle) : std::sin(angle));
 }
 
+/// The standard normal number `i` of a sequence, redrawn while it is two or more standard deviations from 0.
+LOCKSTEP_HOST_DEVICE inline double normal_within_two(const RandomSequence& sequence, std::uint64_t i) {
+  for (std::uint64_t attempt = 0;; ++attempt) {
+    const PhiloxBlock random = sequence.block(i + (attempt << 48));
+    for (int k = 0; k < 4; ++k)
+      if (const double drawn = standard_normal(random, k); std::abs(drawn) < 2) return drawn;
+  }
+}
+
 }  // namespace lockstep

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include <lockstep/kernels/kernel.h>
 #include <lockstep/kernels/random/random_key.h>
 
@@ -29,6 +31,92 @@ struct Normal {
   Tensor y;
 
   static constexpr const char* name = "normal";
+  auto operands() const { return kernels::operands(y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_gpu() const;
+};
+
+///@{
+/// The functions of random.h with these arguments: the result y, real; RandomIntegers' i32, i64 or u8.
+struct Uniform {
+  double minval;
+  double maxval;
+  RandomKey key;
+  Tensor y;
+
+  static constexpr const char* name = "uniform";
+  auto operands() const { return kernels::operands(y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_gpu() const;
+};
+
+struct TruncatedNormal {
+  double mean;
+  double stddev;
+  RandomKey key;
+  Tensor y;
+
+  static constexpr const char* name = "truncated_normal";
+  auto operands() const { return kernels::operands(y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_gpu() const;
+};
+
+struct RandomIntegers {
+  std::int64_t minval;
+  std::int64_t maxval;
+  RandomKey key;
+  Tensor y;
+
+  static constexpr const char* name = "randint";
+  auto operands() const { return kernels::operands(y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_gpu() const;
+};
+
+struct Binomial {
+  std::int64_t counts;
+  double probability;
+  RandomKey key;
+  Tensor y;
+
+  static constexpr const char* name = "binomial";
+  auto operands() const { return kernels::operands(y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_gpu() const;
+};
+///@}
+
+/// lockstep::categorical (random.h): logits (rows, classes) real, y (rows, samples) i32 or i64.
+struct Categorical {
+  Tensor logits;
+  RandomKey key;
+  Tensor y;
+
+  static constexpr const char* name = "categorical";
+  auto operands() const { return kernels::operands(logits, y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_gpu() const;
+};
+
+/// y (n) i64 = the numbers below n in random order: the stable order of n random keys of 48 bits.
+struct Permutation {
+  RandomKey key;
+  Tensor y;
+
+  static constexpr const char* name = "permutation";
   auto operands() const { return kernels::operands(y); }
   template <class Executor>
   void run(Executor& on) const;

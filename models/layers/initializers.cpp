@@ -21,15 +21,6 @@ float symmetric(std::uint32_t word, float limit) {
   return (2.0F * unit - 1.0F) * limit;
 }
 
-/// The standard normal number `i` of a sequence, redrawn while it is two or more standard deviations from 0.
-double normal_within_two(const RandomSequence& sequence, std::uint64_t i) {
-  for (std::uint64_t attempt = 0;; ++attempt) {
-    const PhiloxBlock random = sequence.block(i + (attempt << 48));
-    for (int k = 0; k < block_size; ++k)
-      if (const double drawn = standard_normal(random, k); std::abs(drawn) < 2) return drawn;
-  }
-}
-
 /// out[i] = draw(block i / 4 of the sequence, i % 4).
 template <class Draw>
 void draw_by_block(const RandomKey& key, const Tensor& values, const Draw& draw) {

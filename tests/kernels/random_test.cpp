@@ -1,13 +1,21 @@
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <set>
 #include <vector>
 
 #include <gmock/gmock.h>
+#include <support/expect_error.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/random/normal.h>
 #include <lockstep/kernels/random/philox.h>
+#include <lockstep/kernels/random/random.h>
+#include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::test {
 namespace {
@@ -89,6 +97,181 @@ TEST(Normal, HasTheMeanAndTheDeviation) {
   // Five standard errors of the mean and of the variance.
   EXPECT_NEAR(sum / n, 0, 5 * 3 / std::sqrt(n));
   EXPECT_NEAR(squares / n, 9, 5 * 9 * std::sqrt(2.0 / n));
+}
+
+RandomKey some_key() { return {.seed = 5, .stream = 1, .replica = 2, .step = 9}; }
+
+/// The word i of the key's sequence, or number i of its numbers of 64 bits.
+double word_at(std::size_t i) { return RandomSequence(some_key()).block(i / 4).word[i % 4]; }
+std::uint64_t wide_word_at(std::size_t i) {
+  const PhiloxBlock block = RandomSequence(some_key()).block(i / 2);
+  return static_cast<std::uint64_t>(block.word[i % 2 * 2]) << 32 | block.word[i % 2 * 2 + 1];
+}
+
+TEST(Uniform, GivesTheNumbersOfTheKey) {
+  std::vector<double> expected;
+  for (std::size_t i = 0; i < 21; ++i) expected.push_back(-2 + 3 * std::floor(word_at(i) / 256) * 0x1p-24);
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    const Tensor y = uniform({7, 3}, -2, 1, some_key, dtype);
+    EXPECT_EQ(y.dtype(), dtype);
+    expect_close(y, expected);
+  }
+  EXPECT_EQ(uniform({0, 3}, 0, 1, some_key).shape(), (Shape{0, 3}));
+  EXPECT_THAT(uniform({3}, 2, 2, some_key).to_vector<float>(), ElementsAre(2, 2, 2));
+}
+
+TEST(RandInt, GivesTheNumbersOfTheKey) {
+  for (const DType dtype : {DType::u8, DType::i32, DType::i64}) {
+    const Tensor y = randint({23}, 3, 20, some_key, dtype);
+    EXPECT_EQ(y.dtype(), dtype);
+    const std::vector<std::int64_t> numbers = y.to_vector<std::int64_t>();
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      EXPECT_EQ(numbers[i], 3 + static_cast<std::int64_t>(wide_word_at(i) % 17));
+  }
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  for (const std::int64_t number : randint({99}, least, least + 2, some_key, DType::i64).to_vector<std::int64_t>())
+    EXPECT_LE(number, least + 1);
+}
+
+/// Pearson's statistic of counts, and its bound: five standard deviations of chi-square's distribution above its mean.
+void expect_likely(const std::vector<double>& counts, const std::vector<double>& probabilities) {
+  double total = 0;
+  for (const double count : counts) total += count;
+  double statistic = 0;
+  int freedom = -1;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const double expected = total * probabilities[i];
+    if (expected == 0) {
+      EXPECT_EQ(counts[i], 0) << "class " << i;
+      continue;
+    }
+    statistic += (counts[i] - expected) * (counts[i] - expected) / expected;
+    ++freedom;
+  }
+  EXPECT_LT(statistic, freedom + 5 * std::sqrt(2.0 * freedom));
+}
+
+/// How often each of the numbers 0 to `classes` - 1 is among the elements.
+std::vector<double> counts_of(const Tensor& y, std::int64_t classes) {
+  std::vector<double> counts(static_cast<std::size_t>(classes));
+  for (const double number : y.to_vector<double>()) ++counts.at(static_cast<std::size_t>(number));
+  return counts;
+}
+
+TEST(RandomNumbers, HaveTheirDistributions) {
+  const auto key = [] { return RandomKey{.seed = 1}; };
+  const std::int64_t n = 100'000;
+  const std::vector<double> tenths(10, 0.1);
+  std::vector<double> counts(10);
+  for (const double x : uniform({n}, 0, 10, key).to_vector<double>()) ++counts.at(static_cast<std::size_t>(x));
+  expect_likely(counts, tenths);
+  expect_likely(counts_of(randint({n}, 0, 10, key), 10), tenths);
+  expect_likely(counts_of(binomial({n}, 1, 0.3, key), 2), {0.7, 0.3});
+  expect_likely(counts_of(binomial({n}, 5, 0.25, key), 6),
+                {243 / 1024.0, 405 / 1024.0, 270 / 1024.0, 90 / 1024.0, 15 / 1024.0, 1 / 1024.0});
+  EXPECT_THAT(binomial({3}, 7, 1, key).to_vector<float>(), ElementsAre(7, 7, 7));
+  EXPECT_THAT(binomial({3}, 7, 0, key).to_vector<float>(), ElementsAre(0, 0, 0));
+}
+
+TEST(TruncatedNormal, HasItsDistribution) {
+  const std::int64_t n = 100'000;
+  double sum = 0;
+  double squares = 0;
+  for (const double x : truncated_normal({n}, -2, 3, [] { return RandomKey{.seed = 1}; }).to_vector<double>()) {
+    EXPECT_LE(std::abs(x + 2), 6);
+    sum += x + 2;
+    squares += (x + 2) * (x + 2);
+  }
+  const double variance = 9 * .87962566103423978 * .87962566103423978;
+  EXPECT_NEAR(sum / n, 0, 5 * std::sqrt(variance / n));
+  EXPECT_NEAR(squares / n, variance, 5 * variance * std::sqrt(2.0 / n));
+}
+
+TEST(Categorical, DrawsClassesWithTheirProbabilities) {
+  const float never = -std::numeric_limits<float>::infinity();
+  const std::vector<double> first{0.5, 0.25, 0.125, 0.125};
+  const std::vector<double> second{0, 0.75, 0, 0.25};
+  std::vector<float> logits;
+  for (const double p : first) logits.push_back(static_cast<float>(std::log(p) + 100));
+  for (const double p : second) logits.push_back(p == 0 ? never : static_cast<float>(std::log(p)));
+  for (const DType dtype : {DType::i32, DType::i64}) {
+    const Tensor y = categorical(
+        Tensor::from(logits, {2, 4}), 20'000, [] { return RandomKey{.seed = 1}; }, dtype);
+    EXPECT_EQ(y.shape(), (Shape{2, 20'000}));
+    EXPECT_EQ(y.dtype(), dtype);
+    expect_likely(counts_of(y.slice_view(0, 0, 1), 4), first);
+    expect_likely(counts_of(y.slice_view(0, 1, 2), 4), second);
+  }
+  EXPECT_THAT(categorical(Tensor::zeros({3, 1}, DType::bf16), 1, some_key).to_vector<int>(), ElementsAre(0, 0, 0));
+  EXPECT_EQ(categorical(Tensor::zeros({0, 4}), 2, some_key).shape(), (Shape{0, 2}));
+  const Tensor odd = Tensor::from(std::vector<float>{NAN, 1, never, never, INFINITY, 0}, {3, 2});
+  for (const int drawn : categorical(odd, 50, some_key).to_vector<int>()) EXPECT_THAT(drawn, ::testing::AnyOf(0, 1));
+}
+
+TEST(Shuffle, GivesAllPermutationsEquallyOften) {
+  std::vector<double> counts(24);
+  for (std::uint64_t step = 0; step < 10'000; ++step) {
+    const Tensor y = shuffle(Tensor::from(std::vector<int>{0, 1, 2, 3}, {4}), [=] { return RandomKey{.step = step}; });
+    std::vector<int> order = y.to_vector<int>();
+    std::size_t number = 0;  // of the permutation: its inversions, place by place
+    for (std::size_t i = 0; i < 4; ++i) {
+      std::size_t smaller = 0;
+      for (std::size_t j = i + 1; j < 4; ++j) smaller += order[j] < order[i] ? 1 : 0;
+      number = number * (4 - i) + smaller;
+    }
+    ++counts.at(number);
+  }
+  expect_likely(counts, std::vector<double>(24, 1 / 24.0));
+}
+
+TEST(Shuffle, MovesWholeSlicesAndTheirGradients) {
+  const Tensor x = random_tensor({3, 40, 2}, 1);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = shuffle(x, some_key, -2);
+  const Tensor weights = random_tensor({3, 40, 2}, 2);
+  const Tensor dx = tape.gradient(sum(y * weights), std::span(&x, 1)).front();
+  std::vector<float> order(40);
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<float>(i);
+  const std::vector<int> from = shuffle(Tensor::from(order, {40}), some_key).to_vector<int>();
+  EXPECT_NE(from, Tensor::from(order, {40}).to_vector<int>());
+  for (std::int64_t i = 0; i < 40; ++i) {
+    const std::int64_t j = from[static_cast<std::size_t>(i)];
+    expect_same_bits(y.slice_view(1, i, i + 1), x.slice_view(1, j, j + 1));
+    expect_same_bits(dx.slice_view(1, j, j + 1), weights.slice_view(1, i, i + 1));
+  }
+  EXPECT_EQ(shuffle(Tensor::zeros({0, 3}), some_key).shape(), (Shape{0, 3}));
+}
+
+TEST(RandomNumbers, AreTheSameOnAnyNumberOfThreads) {
+  std::vector<Tensor> first;
+  for (const int threads : {1, 2, 3}) {
+    const ComputeThreadsScope scope(threads);
+    const std::vector<Tensor> drawn{uniform({30'001}, 0, 1, some_key),
+                                    truncated_normal({30'001}, 0, 1, some_key),
+                                    randint({30'001}, 0, 99, some_key),
+                                    binomial({30'001}, 3, 0.5, some_key),
+                                    categorical(random_tensor({101, 7}, 1), 300, some_key),
+                                    shuffle(random_tensor({30'001}, 1), some_key)};
+    if (first.empty()) first = drawn;
+    for (std::size_t i = 0; i < drawn.size(); ++i) expect_same_bits(drawn[i], first[i]);
+  }
+}
+
+TEST(RandomNumbers, NameWhatTheyDoNotTake) {
+  const Tensor logits = Tensor::zeros({2, 3});
+  EXPECT_ERROR(InvalidArgument, "uniform gives f32 or bf16, not i32", uniform({2}, 0, 1, some_key, DType::i32));
+  EXPECT_ERROR(InvalidArgument, "uniform takes a finite range, got [1, 0)", uniform({2}, 1, 0, some_key));
+  EXPECT_ERROR(InvalidArgument, "truncated_normal takes a finite mean and a stddev of at least 0, got 0 and -1",
+               truncated_normal({2}, 0, -1, some_key));
+  EXPECT_ERROR(InvalidArgument, "randint takes a range of i32, got [3, 3)", randint({2}, 3, 3, some_key));
+  EXPECT_ERROR(InvalidArgument, "randint takes a range of u8, got [0, 257)", randint({2}, 0, 257, some_key, DType::u8));
+  EXPECT_ERROR(InvalidArgument, "randint gives i32, i64 or u8, not f32", randint({2}, 0, 1, some_key, DType::f32));
+  EXPECT_ERROR(InvalidArgument, "probabilities from 0 to 1, got 1 and 1.5", binomial({2}, 1, 1.5, some_key));
+  EXPECT_ERROR(InvalidArgument, "categorical takes f32 or bf16", categorical(cast(logits, DType::i32), 1, some_key));
+  EXPECT_ERROR(InvalidArgument, "categorical takes logits (rows, classes)", categorical(logits.view({6}), 1, some_key));
+  EXPECT_ERROR(InvalidArgument, "a num_samples of at least 0, got -1", categorical(logits, -1, some_key));
+  EXPECT_ERROR(InvalidArgument, "shuffle takes a tensor, got an undefined one", shuffle(Tensor(), some_key));
 }
 
 }  // namespace
