@@ -27,6 +27,7 @@
 #include <lockstep/models/layers/preprocessing.h>
 #include <lockstep/models/layers/repeat.h>
 #include <lockstep/models/layers/reshape.h>
+#include <lockstep/models/layers/resizing.h>
 #include <lockstep/models/layers/simple_rnn.h>
 #include <lockstep/models/layers/time_distributed.h>
 
@@ -91,6 +92,7 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<RepeatVector>("RepeatVector"),
                                          keras_class<Rescaling>("Rescaling"),
                                          keras_class<Reshape>("Reshape"),
+                                         keras_class<Resizing>("Resizing"),
                                          keras_class<SeparableConv1D>("SeparableConv1D"),
                                          keras_class<SeparableConv2D>("SeparableConv2D"),
                                          keras_class<SimpleRNN>("SimpleRNN"),

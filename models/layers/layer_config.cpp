@@ -160,6 +160,15 @@ void LayerConfig::option(const char* key, Padding& value) {
   choice(key, value, {{"valid", Padding::valid}, {"same", Padding::same}});
 }
 
+void LayerConfig::option(const char* key, Interpolation& value) {
+  choice(key, value,
+         {{"nearest", Interpolation::nearest},
+          {"bilinear", Interpolation::bilinear},
+          {"bicubic", Interpolation::bicubic},
+          {"lanczos3", Interpolation::lanczos3},
+          {"lanczos5", Interpolation::lanczos5}});
+}
+
 void LayerConfig::option(const char* key, Activation& value) {
   const std::optional<std::string_view> name = activation_name(value);
   require<Unsupported>(name || is_reading(), "{}: {} has no name in Keras' files; save the weights alone", object(),

@@ -11,6 +11,7 @@
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/convolution/conv2d.h>
+#include <lockstep/kernels/image/resize.h>
 #include <lockstep/models/config/option_visitor.h>
 #include <lockstep/models/layers/constraints.h>
 #include <lockstep/models/layers/dtype_policy.h>
@@ -62,6 +63,8 @@ class LayerConfig : public OptionVisitor {
   void noise_shape(const char* key, std::vector<std::int64_t>& value);
   /// "valid" or "same".
   void option(const char* key, Padding& value);
+  /// An interpolation, by name.
+  void option(const char* key, Interpolation& value);
   /// An activation, by name. Writing throws Unsupported for gelu_tanh and Keras 2's hard_sigmoid, for which Keras 3 has
   /// no name.
   void option(const char* key, Activation& value);

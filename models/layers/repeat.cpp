@@ -16,7 +16,7 @@ void list(LayerConfig& config, UpSampling1DOptions& options) { config.option("si
 void list(LayerConfig& config, UpSampling2DOptions& options) {
   config.option("size", options.size);
   config.fixed("data_format", "channels_last");
-  config.fixed("interpolation", "nearest");
+  config.option("interpolation", options.interpolation);
 }
 
 class IdentityImpl final : public LayerImpl {
@@ -83,7 +83,9 @@ class UpSampling1DImpl final : public LayerImpl {
 class UpSampling2DImpl final : public LayerImpl {
  public:
   explicit UpSampling2DImpl(const UpSampling2DOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), size_(options.size) {
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true, .may_return_input = true}),
+        size_(options.size),
+        interpolation_(options.interpolation) {
     require(size_.height >= 1 && size_.width >= 1, "UpSampling2D needs sizes of at least 1, got ({}, {})", size_.height,
             size_.width);
   }
@@ -98,13 +100,17 @@ class UpSampling2DImpl final : public LayerImpl {
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
-    return repeat(repeat(inputs[0], size_.width, 2), size_.height, 1);
+    const Tensor& x = inputs[0];
+    return resize(x, {size_.height * x.dim(1), size_.width * x.dim(2)}, {.interpolation = interpolation_});
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list, UpSampling2DOptions{.size = size_}); }
+  void describe(LayerConfig& config) const override {
+    write_options(config, list, UpSampling2DOptions{.size = size_, .interpolation = interpolation_});
+  }
 
  private:
   Size2d size_;
+  Interpolation interpolation_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include <lockstep/kernels/image/resize.h>
 #include <lockstep/kernels/window/window.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/runtime/core/defaults.h>
@@ -55,13 +56,14 @@ struct UpSampling1D : Layer {
 
 /// UpSampling2D's options.
 struct UpSampling2DOptions {
-  Size2d size = 2;  ///< how many times the result has each row and each column
+  Size2d size = 2;  ///< how many rows and columns each one becomes
+  Interpolation interpolation = Interpolation::nearest;
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };
 
-/// Repeats the rows and columns of an image, Keras' interpolation `nearest`: (h, w, c) -> (size.height * h, size.width
-/// * w, c).
+/// Enlarges images by the op resize, (h, w, c) -> (size.height * h, size.width * w, c); `nearest` repeats rows and
+/// columns.
 struct UpSampling2D : Layer {
   /// Throws InvalidArgument for a size below 1.
   explicit UpSampling2D(const UpSampling2DOptions& options = {});

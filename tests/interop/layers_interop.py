@@ -200,6 +200,19 @@ def normalizations():
     return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(layers.UnitNormalization()(x))))
 
 
+def resized():
+    """Resizing and UpSampling2D with each interpolation."""
+    pictures = keras.Input((9, 12, 3))
+    x = layers.Resizing(6, 15)(pictures)
+    x = layers.UpSampling2D((2, 1), interpolation="bilinear")(x)
+    x = layers.Resizing(5, 6, interpolation="bicubic", crop_to_aspect_ratio=True, antialias=True)(x)
+    x = layers.UpSampling2D((1, 3), interpolation="bicubic")(x)
+    x = layers.Resizing(8, 9, interpolation="nearest", pad_to_aspect_ratio=True, fill_value=0.5)(x)
+    x = layers.UpSampling2D(interpolation="lanczos3")(layers.Resizing(7, 5, interpolation="bicubic")(x))
+    x = layers.Resizing(6, 7, interpolation="lanczos5", antialias=True)(x)
+    return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(layers.Resizing(5, 5, antialias=True)(x))))
+
+
 def transposes():
     """Transposed convolutions of images and sequences."""
     pictures = keras.Input((3, 4, 3))
@@ -246,7 +259,7 @@ MODELS = {"preprocessing": preprocessing, "borders": borders, "merges": merges, 
           "steps": steps, "attention": attention, "masked": masked, "seq2seq": seq2seq, "pools": pools,
           "activation_layers": activation_layers, "softmax_over_axes": softmax_over_axes,
           "normalizations": normalizations, "transposes": transposes, "channels": channels, "dropouts": dropouts,
-          "adaptive_pools": adaptive_pools}
+          "adaptive_pools": adaptive_pools, "resized": resized}
 
 if __name__ == "__main__":
     keras_interop.main(MODELS)

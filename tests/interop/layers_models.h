@@ -26,6 +26,7 @@
 #include <lockstep/models/layers/time_distributed.h>
 #include <lockstep/models/training/model.h>
 
+#include "image_models.h"
 #include "masked_models.h"
 #include "window_models.h"
 
@@ -215,6 +216,7 @@ inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "channels") return channels_model();
   if (name == "dropouts") return dropouts_model();
   if (name == "adaptive_pools") return adaptive_pools_model();
+  if (name == "resized") return resized_model();
   return {};
 }
 

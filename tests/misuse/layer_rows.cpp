@@ -160,6 +160,7 @@ Rows more_layer_rows() {
                               }),
       misuse<InvalidArgument>("UpSampling2D", "a size of 0", {"UpSampling2D", "got (0, 0)"},
                               [] { UpSampling2D({.size = 0}); }),
+      misuse<InvalidArgument>("Resizing", "no height", {"Resizing", "got 0 x 4"}, [] { Resizing({.width = 4}); }),
       misuse<InvalidArgument>("Conv2DTranspose", "an output_padding that is not below the strides",
                               {"Conv2DTranspose", "output_padding", "got (1, 1) for (1, 1)"},
                               [] { Conv2DTranspose({.filters = 1, .kernel_size = 1, .output_padding = 1}); }),

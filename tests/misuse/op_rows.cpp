@@ -1,5 +1,6 @@
 #include <lockstep/kernels/convolution/conv2d.h>
 #include <lockstep/kernels/convolution/conv2d_transpose.h>
+#include <lockstep/kernels/image/resize.h>
 #include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/kernels/matmul/matmul.h>
 #include <lockstep/kernels/normalization/batch_norm.h>
@@ -99,6 +100,10 @@ Rows elementwise_rows() {
       misuse<InvalidArgument>("top_k", "more elements than there are", {"top_k", "f32 (2)", "got 3"},
                               [] { top_k(zeros({2}), 3); }),
       misuse<InvalidArgument>("top_k", "a number", {"top_k", "f32 ()"}, [] { top_k(zeros({}), 1); }),
+      misuse<InvalidArgument>("resize", "no columns", {"resize", "4 x 0"},
+                              [] {
+                                resize(zeros({4, 4, 3}), {4, 0});
+                              }),
       misuse<InvalidArgument>("cumsum", "an axis that is not there", {"axis 1"}, [] { cumsum(zeros({2}), 1); }),
       misuse<InvalidArgument>("reshape", "another number of elements", {"f32 (2)", "(3)"},
                               [] { reshape(zeros({2}), {3}); }),

@@ -26,6 +26,7 @@
 #include <lockstep/models/layers/preprocessing.h>
 #include <lockstep/models/layers/repeat.h>
 #include <lockstep/models/layers/reshape.h>
+#include <lockstep/models/layers/resizing.h>
 #include <lockstep/models/layers/simple_rnn.h>
 #include <lockstep/models/layers/time_distributed.h>
 
@@ -209,6 +210,14 @@ std::vector<Layer> unusual_layers() {
       RepeatVector({.n = 3, .name = "repeat_vector"}),
       UpSampling1D({.size = 3, .name = "up_sampling1d"}),
       UpSampling2D({.size = {2, 3}, .name = "up_sampling2d"}),
+      UpSampling2D({.size = 2, .interpolation = Interpolation::bicubic, .name = "up_sampling2d_bicubic"}),
+      Resizing({.height = 3,
+                .width = 4,
+                .interpolation = Interpolation::lanczos3,
+                .crop_to_aspect_ratio = true,
+                .fill_value = 2,
+                .antialias = true,
+                .name = "resizing"}),
       Conv1D({.filters = 4,
               .kernel_size = 3,
               .padding = Padding1d::causal,

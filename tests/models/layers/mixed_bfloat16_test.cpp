@@ -34,6 +34,7 @@
 #include <lockstep/models/layers/preprocessing.h>
 #include <lockstep/models/layers/repeat.h>
 #include <lockstep/models/layers/reshape.h>
+#include <lockstep/models/layers/resizing.h>
 #include <lockstep/runtime/autograd/tape.h>
 
 namespace lockstep::test {
@@ -89,6 +90,7 @@ std::vector<Case> cases() {
       {"RepeatVector", make<RepeatVector>(RepeatVectorOptions{.n = 3}), {{9}}},
       {"UpSampling1D", make<UpSampling1D>(UpSampling1DOptions{}), {{5, 3}}},
       {"UpSampling2D", make<UpSampling2D>(UpSampling2DOptions{.size = {2, 3}}), {image}},
+      {"Resizing", make<Resizing>(ResizingOptions{.height = 5, .width = 11}), {image}},
       {"Dot", make<Dot>(DotOptions{.axes = {2, 1}}), {{5, 6}, {6, 4}}},
       {"BatchNormalization", make<BatchNormalization>(BatchNormalizationOptions{}), {image}},
       {"MaxPooling2D", make<MaxPooling2D>(strided), {image}},

@@ -1,0 +1,61 @@
+#include "lockstep/models/layers/resizing.h"
+
+#include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_config.h>
+
+namespace lockstep {
+namespace {
+
+void list(LayerConfig& config, ResizingOptions& options) {
+  config.option("height", options.height);
+  config.option("width", options.width);
+  config.option("interpolation", options.interpolation);
+  config.option("crop_to_aspect_ratio", options.crop_to_aspect_ratio);
+  config.option("pad_to_aspect_ratio", options.pad_to_aspect_ratio);
+  config.fixed("fill_mode", "constant");
+  config.option("fill_value", options.fill_value);
+  config.option("antialias", options.antialias);
+  config.fixed("data_format", "channels_last");
+}
+
+class ResizingImpl final : public LayerImpl {
+ public:
+  explicit ResizingImpl(const ResizingOptions& options)
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true, .may_return_input = true}),
+        options_(options) {
+    require(options.height >= 1 && options.width >= 1, "Resizing needs a height and a width of at least 1, got {} x {}",
+            options.height, options.width);
+    require(!options.crop_to_aspect_ratio || !options.pad_to_aspect_ratio,
+            "Resizing takes one of crop_to_aspect_ratio and pad_to_aspect_ratio, got both");
+  }
+
+  std::string_view class_name() const override { return "Resizing"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& image = only_image(class_name(), inputs);
+    require(image[0] >= 1 && image[1] >= 1, "Resizing takes images with pixels, got {}", image);
+    return {options_.height, options_.width, image[2]};
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    return resize(inputs[0], {options_.height, options_.width},
+                  {.interpolation = options_.interpolation,
+                   .antialias = options_.antialias,
+                   .crop_to_aspect_ratio = options_.crop_to_aspect_ratio,
+                   .pad_to_aspect_ratio = options_.pad_to_aspect_ratio,
+                   .fill_value = options_.fill_value});
+  }
+
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ private:
+  ResizingOptions options_;
+};
+
+}  // namespace
+
+Resizing::Resizing(const ResizingOptions& options) : Layer(std::make_shared<ResizingImpl>(options)) {}
+
+Resizing Resizing::from_config(LayerConfig& config) { return Resizing(read_options<ResizingOptions>(config, list)); }
+
+}  // namespace lockstep

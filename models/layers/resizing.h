@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <lockstep/kernels/image/resize.h>
+#include <lockstep/models/layers/layer.h>
+
+namespace lockstep {
+
+/// Resizing's options.
+struct ResizingOptions {
+  ///@{
+  /// Keras' arguments of these names, with Keras' defaults.
+  std::int64_t height = 0;  ///< required
+  std::int64_t width = 0;   ///< required
+  Interpolation interpolation = Interpolation::bilinear;
+  bool crop_to_aspect_ratio = false;
+  bool pad_to_aspect_ratio = false;
+  double fill_value = 0;
+  bool antialias = false;
+  std::string name{};
+  ///@}
+};
+
+/// The op resize: (h, w, c) -> (height, width, c).
+struct Resizing : Layer {
+  /// Throws InvalidArgument for sizes below 1, and for crop_to_aspect_ratio and pad_to_aspect_ratio together.
+  explicit Resizing(const ResizingOptions& options);
+  /// Makes the layer from the options in a file.
+  static Resizing from_config(LayerConfig& config);
+};
+
+}  // namespace lockstep

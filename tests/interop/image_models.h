@@ -1,0 +1,35 @@
+#pragma once
+
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/layers/repeat.h>
+#include <lockstep/models/layers/resizing.h>
+#include <lockstep/models/training/model.h>
+
+// The models of layers_interop.py that resize or change images.
+
+namespace lockstep {
+
+inline Model resized_model() {
+  const Symbol pictures = Input({9, 12, 3});
+  Symbol x = Resizing({.height = 6, .width = 15})(pictures);
+  x = UpSampling2D({.size = {2, 1}, .interpolation = Interpolation::bilinear})(x);
+  x = Resizing({.height = 5,
+                .width = 6,
+                .interpolation = Interpolation::bicubic,
+                .crop_to_aspect_ratio = true,
+                .antialias = true})(x);
+  x = UpSampling2D({.size = {1, 3}, .interpolation = Interpolation::bicubic})(x);
+  x = Resizing({.height = 8,
+                .width = 9,
+                .interpolation = Interpolation::nearest,
+                .pad_to_aspect_ratio = true,
+                .fill_value = 0.5})(x);
+  x = Resizing({.height = 7, .width = 5, .interpolation = Interpolation::bicubic})(x);
+  x = UpSampling2D({.interpolation = Interpolation::lanczos3})(x);
+  x = Resizing({.height = 6, .width = 7, .interpolation = Interpolation::lanczos5, .antialias = true})(x);
+  x = Resizing({.height = 5, .width = 5, .antialias = true})(x);
+  return {pictures, Dense({.units = 3})(Flatten()(x))};
+}
+
+}  // namespace lockstep
