@@ -28,12 +28,12 @@ class BatchStage final : public Stage {
   }
   StagePtr rows_of_batches(const RowWindow& window) const override {
     // The window in the last batch depends on that batch's size.
-    if (!input_->extent().exact) return nullptr;
+    if (!input_->extent().exact || input_->depends_on_batch()) return nullptr;
     return std::make_shared<BatchStage>(input_, rows_, drop_remainder_, window);
   }
   std::optional<std::int64_t> batch_rows(std::int64_t number) const override {
     const Extent elements = input_->extent();
-    if (!elements.exact) return std::nullopt;
+    if (!elements.exact || input_->depends_on_batch()) return std::nullopt;
     const bool whole = elements.most == Extent::endless || number < elements.most / rows_;
     return whole ? rows_ : elements.most % rows_;
   }

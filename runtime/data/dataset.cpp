@@ -1,6 +1,7 @@
 #include "lockstep/runtime/data/dataset.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <lockstep/runtime/core/error.h>
@@ -16,17 +17,6 @@ void check_source(const Tensor& tensor, const char* which) {
           "{} of a data set must be dense and in host memory, got {}", which, tensor);
 }
 
-const Tensor& first_of(const std::vector<Tensor>& tensors) {
-  static const Tensor none;
-  return tensors.empty() ? none : tensors.front();
-}
-
-std::vector<Tensor> with_first(std::vector<Tensor> tensors, const Tensor& first) {
-  tensors.resize(std::max<std::size_t>(1, tensors.size()));
-  tensors.front() = first;
-  return tensors;
-}
-
 class Pass {
  public:
   Pass(std::shared_ptr<const detail::Stage> stage, std::uint64_t epoch)
@@ -39,18 +29,6 @@ class Pass {
 };
 
 }  // namespace
-
-const Tensor& Example::x() const { return first_of(inputs); }
-
-const Tensor& Example::y() const { return first_of(targets); }
-
-const Tensor& Example::sample_weight(std::size_t output) const {
-  return sample_weights.size() > 1 ? sample_weights[output] : first_of(sample_weights);
-}
-
-Example Example::with_x(const Tensor& other) const { return {with_first(inputs, other), targets, sample_weights}; }
-
-Example Example::with_y(const Tensor& other) const { return {inputs, with_first(targets, other), sample_weights}; }
 
 RowTransform::RowTransform(Function function) : function_(std::move(function)) {
   require(function_ != nullptr, "a RowTransform needs a function");
@@ -92,6 +70,30 @@ Dataset Dataset::from_generator(std::function<DatasetIterator(std::uint64_t)> ma
   require(make != nullptr, "from_generator() needs a function that makes a generator");
   require(size.value_or(0) >= 0, "from_generator() needs a size of at least 0, got {}", size.value_or(0));
   return Dataset(detail::make_generator(std::move(make), size));
+}
+
+Dataset Dataset::zip(const std::vector<Dataset>& sets) {
+  require(!sets.empty(), "zip() needs a data set");
+  return Dataset(detail::make_zip(stages_of(sets)));
+}
+
+Dataset Dataset::sample_from_datasets(const std::vector<Dataset>& sets, const SampleOptions& options) {
+  const std::vector<double>& weights = options.weights;
+  require(!sets.empty(), "sample_from_datasets() needs a data set");
+  require(weights.empty() || weights.size() == sets.size(),
+          "sample_from_datasets() needs a weight for each of the {} data sets, got {}", sets.size(), weights.size());
+  for (const double weight : weights)
+    require(std::isfinite(weight) && weight >= 0, "the weights of sample_from_datasets() must not be negative, got {}",
+            weight);
+  require(weights.empty() || std::ranges::any_of(weights, [](double weight) { return weight > 0; }),
+          "sample_from_datasets() needs a weight above 0");
+  return Dataset(detail::make_sample(stages_of(sets), options));
+}
+
+std::vector<detail::StagePtr> Dataset::stages_of(const std::vector<Dataset>& sets) {
+  std::vector<detail::StagePtr> stages;
+  for (const Dataset& set : sets) stages.push_back(set.stage_.shared());
+  return stages;
 }
 
 Dataset Dataset::map(std::function<Example(const Example&)> transform) const {
@@ -145,6 +147,57 @@ Dataset Dataset::skip(std::int64_t count) const {
   require(count >= 0, "skip() needs a count of at least 0, got {}", count);
   if (detail::StagePtr part = stage_->fixed_part(count, detail::Extent::endless)) return Dataset(std::move(part));
   return Dataset(detail::make_skip(stage_.shared(), count));
+}
+
+Dataset Dataset::filter(std::function<bool(const Example&)> keep) const {
+  require(keep != nullptr, "filter() needs a function");
+  return Dataset(detail::make_filter(stage_.shared(), std::move(keep)));
+}
+
+Dataset Dataset::concatenate(const Dataset& next) const {
+  return Dataset(detail::make_concatenate(stage_.shared(), next.stage_.shared()));
+}
+
+Dataset Dataset::cache() const {
+  require(!is_endless(), "a data set without end cannot be cached: call cache() before repeat()");
+  return Dataset(detail::make_cache(stage_.shared()));
+}
+
+Dataset Dataset::unbatch() const { return Dataset(detail::make_unbatch(stage_.shared())); }
+
+Dataset Dataset::flat_map(std::function<Dataset(const Example&)> make) const {
+  require(make != nullptr, "flat_map() needs a function");
+  return interleaved(std::move(make), {"flat_map", 1, detail::Extent::endless});
+}
+
+Dataset Dataset::interleave(std::function<Dataset(const Example&)> make, std::int64_t cycle_length,
+                            std::int64_t block_length) const {
+  require(make != nullptr, "interleave() needs a function");
+  require(cycle_length >= 1 && block_length >= 1,
+          "interleave() needs lengths of at least 1, got cycles of {} and "
+          "blocks of {}",
+          cycle_length, block_length);
+  return interleaved(std::move(make), {"interleave", cycle_length, block_length});
+}
+
+Dataset Dataset::interleaved(std::function<Dataset(const Example&)> make, const detail::Interleaving& options) const {
+  const auto make_stage = [make = std::move(make)](const Example& element) { return make(element).stage_.shared(); };
+  return Dataset(detail::make_interleave(stage_.shared(), make_stage, options));
+}
+
+Dataset Dataset::padded_batch(std::int64_t rows, const PaddedBatchOptions& options) const {
+  require(rows >= 1, "the batch size must be at least 1, got {}", rows);
+  return Dataset(detail::make_batch(detail::make_padding(stage_.shared(), options), rows, options.drop_remainder));
+}
+
+Dataset Dataset::window(std::int64_t size, const WindowOptions& options) const {
+  const std::int64_t shift = options.shift.value_or(size);
+  require(size >= 1 && shift >= 1 && options.stride >= 1,
+          "window() needs a size, shift and stride of at least 1, got {}, {} and {}", size, shift, options.stride);
+  std::int64_t covered = 0;
+  require(!__builtin_mul_overflow(size, options.stride, &covered),
+          "window() of {} elements at a stride of {} is too long", size, options.stride);
+  return Dataset(detail::make_window(stage_.shared(), size, shift, options));
 }
 
 Dataset Dataset::prefetch(std::int64_t count) const {

@@ -8,39 +8,9 @@
 
 #include <lockstep/runtime/core/elements.h>
 #include <lockstep/runtime/core/handle.h>
-#include <lockstep/runtime/tensor/tensor.h>
+#include <lockstep/runtime/data/example.h>
 
 namespace lockstep {
-
-/// One element of a Dataset, `Example{{x}, {y}}`: a model's inputs and targets. Tensors in the lists are defined. After
-/// batch() they all have a leading batch axis.
-struct Example {
-  /// One for each input of a model.
-  std::vector<Tensor> inputs{};
-  std::vector<Tensor> targets{};         ///< one for each output of a model; empty without targets
-  std::vector<Tensor> sample_weights{};  ///< one for all outputs, or one for each output; empty: weight 1
-
-  ///@{
-  /// The first input (x) and the first target (y); undefined if there is none.
-  const Tensor& x() const;
-  const Tensor& y() const;
-  ///@}
-  /// The example's weight for `output`; undefined: 1. Precondition: with several weights, `output` is the index of one.
-  const Tensor& sample_weight(std::size_t output = 0) const;
-  ///@{
-  /// A copy whose first input (with_x) or first target (with_y) is `other`.
-  Example with_x(const Tensor& other) const;
-  Example with_y(const Tensor& other) const;
-  ///@}
-  /// An example in which part(t) replaces each tensor t. Calls `part` for inputs, targets and sample weights in turn.
-  template <class Part>
-  Example each(const Part& part) const;
-
-  /// Size of the leading axis: the number of rows of a batch. Throws InvalidArgument for a scalar x.
-  std::int64_t size() const { return x().dim(0); }
-};
-/// Several examples combined into one: all tensors have a leading batch axis of the same size.
-using Batch = Example;
 
 /// The position of an element in a data set. Maps derive random numbers from it and a seed alone, so that these do not
 /// depend on the number of threads.
@@ -88,9 +58,37 @@ struct ShuffleOptions {
   bool fixed_parts = false;
 };
 
+/// Dataset::window's options.
+struct WindowOptions {
+  std::optional<std::int64_t> shift{};  ///< distance between the first elements of two windows; default: the size
+  std::int64_t stride = 1;              ///< distance between two elements of a window
+  bool drop_remainder = false;          ///< drops the windows that the end of the data cuts short
+};
+
+/// How Dataset::padded_batch pads one tensor of each element, at the end of its axes.
+struct TensorPadding {
+  /// Size of each axis; -1: the largest of the batch. Empty: -1 for all axes.
+  std::vector<std::int64_t> shape{};
+  double value = 0;  ///< of the added elements
+};
+/// Dataset::padded_batch's options. Element i of a list is the padding of tensor i of the list of this name in Example;
+/// tensors without one are padded with 0 to the largest size.
+struct PaddedBatchOptions {
+  std::vector<TensorPadding> inputs{}, targets{}, sample_weights{};  ///< the padding of each tensor
+  bool drop_remainder = false;                                       ///< as in Dataset::batch
+};
+
+/// Dataset::sample_from_datasets' options.
+struct SampleOptions {
+  std::vector<double> weights{};       ///< relative frequency of each data set; empty: all equal
+  std::uint64_t seed = 0;              ///< equal seeds give equal orders
+  bool stop_on_empty_dataset = false;  ///< ends when a data set has ended; if false, the others continue
+};
+
 namespace detail {
 class Stage;
-}
+struct Interleaving;
+}  // namespace detail
 
 /// An immutable description of a sequence of examples, with the stages of tf.data. Cheap to copy. Methods that add a
 /// stage return a new data set. Nothing runs before `epoch` is called, except that shuffle with fixed_parts copies the
@@ -120,6 +118,14 @@ class Dataset {
   static Dataset from_generator(std::function<DatasetIterator(std::uint64_t epoch)> make,
                                 std::optional<std::int64_t> size = std::nullopt);
 
+  /// The elements of all data sets side by side: element i has the inputs, targets and sample weights of element i of
+  /// each data set, in their order. Ends with the shortest data set. Throws InvalidArgument for no data sets.
+  static Dataset zip(const std::vector<Dataset>& sets);
+  /// Each element comes from a data set that is drawn by `weights`; a data set without elements left is not drawn. The
+  /// draws depend on the seed and the epoch's number alone. Throws InvalidArgument for no data sets, and unless the
+  /// weights are empty or as many as the data sets, finite, not negative and not all 0.
+  static Dataset sample_from_datasets(const std::vector<Dataset>& sets, const SampleOptions& options = {});
+
   /// Applies `transform` to each element; the results keep the order. It is called on several elements concurrently, so
   /// it must be thread-safe. After batch() an element is a whole batch. The pass throws what `transform` throws, with
   /// the element's number: a lockstep::Error keeps its type, any other exception is nested in an InputError. Throws
@@ -147,6 +153,34 @@ class Dataset {
   Dataset take(std::int64_t count) const;
   Dataset skip(std::int64_t count) const;
   ///@}
+  /// The elements for which `keep` returns true. Its size is unknown. The pass throws what `keep` throws, as map does.
+  /// A pass over an endless set of which no element is kept never ends. Throws InvalidArgument for an empty function.
+  Dataset filter(std::function<bool(const Example&)> keep) const;
+  /// The elements of this data set, then those of `next`.
+  Dataset concatenate(const Dataset& next) const;
+  /// Keeps each element in memory when a pass first makes it. Every pass has the elements of the input's epoch 0, in
+  /// their order: random stages belong after it. Copies of this data set share the elements; a data set made by another
+  /// call of cache does not. Throws InvalidArgument for an endless set.
+  Dataset cache() const;
+  /// The rows of batches, one by one: the inverse of batch(). The size is known if that of each batch is. A pass throws
+  /// InvalidArgument if the tensors of an element differ in their number of rows.
+  Dataset unbatch() const;
+  /// The elements of the data set that `make` returns for the first element, then those for the second, and so on.
+  /// Throws as interleave.
+  Dataset flat_map(std::function<Dataset(const Example&)> make) const;
+  /// The elements of the data sets that `make` returns for each element, `block_length` of each of `cycle_length` data
+  /// sets in turn. Where one has ended, its place is taken by the next one when its turn comes. The size is unknown.
+  /// The order depends on the elements alone. The data sets are read with this pass's epoch. A pass throws what `make`
+  /// and the data sets throw, as map does. Throws InvalidArgument for an empty function and lengths below 1.
+  Dataset interleave(std::function<Dataset(const Example&)> make, std::int64_t cycle_length,
+                     std::int64_t block_length = 1) const;
+  /// As batch(), for elements of unequal size: pads each to the sizes of `options`. Throws InvalidArgument for
+  /// rows < 1; a pass throws it for elements of unequal rank or dtype, and for one larger than its given size.
+  Dataset padded_batch(std::int64_t rows, const PaddedBatchOptions& options = {}) const;
+  /// Windows of `size` elements, each combined as by batch() (tf.data makes a data set of each). Window i has elements
+  /// i * shift + j * stride for j in [0, size), those at the end have the elements that there are. Throws
+  /// InvalidArgument for a size, shift or stride below 1; a pass throws it as that of batch().
+  Dataset window(std::int64_t size, const WindowOptions& options = {}) const;
   /// Produces up to `count` elements ahead on a background thread, which ends with the pass. Throws InvalidArgument for
   /// count < 1.
   Dataset prefetch(std::int64_t count = 2) const;
@@ -171,19 +205,10 @@ class Dataset {
 
  private:
   explicit Dataset(std::shared_ptr<const detail::Stage> stage) : stage_(std::move(stage)) {}
+  static std::vector<std::shared_ptr<const detail::Stage>> stages_of(const std::vector<Dataset>& sets);
+  Dataset interleaved(std::function<Dataset(const Example&)> make, const detail::Interleaving& options) const;
 
   Handle<const detail::Stage, "data set"> stage_;
 };
-
-template <class Part>
-Example Example::each(const Part& part) const {
-  const auto of = [&](const std::vector<Tensor>& tensors) {
-    std::vector<Tensor> parts;
-    parts.reserve(tensors.size());
-    for (const Tensor& tensor : tensors) parts.push_back(part(tensor));
-    return parts;
-  };
-  return {of(inputs), of(targets), of(sample_weights)};  // braces: evaluated in this order
-}
 
 }  // namespace lockstep

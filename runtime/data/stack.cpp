@@ -51,7 +51,7 @@ void copy_elements(const Tensor& from, std::byte* to) {
 using TensorList = std::vector<Tensor> Example::*;
 
 /// Stacks tensor `index` of `list` of all examples.
-Tensor stack(std::span<const Example> examples, TensorList list, std::size_t index, const char* which) {
+Tensor stacked_tensor(std::span<const Example> examples, TensorList list, std::size_t index, const char* which) {
   const Tensor& first = (examples.front().*list)[index];
   for (const Example& example : examples) {
     const Tensor& tensor = (example.*list)[index];
@@ -67,21 +67,23 @@ Tensor stack(std::span<const Example> examples, TensorList list, std::size_t ind
   return batch;
 }
 
-std::vector<Tensor> stack(std::span<const Example> examples, TensorList list, const char* which, const char* whole) {
+std::vector<Tensor> stacked_list(std::span<const Example> examples, TensorList list, const char* which,
+                                 const char* whole) {
   const std::size_t size = (examples.front().*list).size();
   for (const Example& example : examples)
     if ((example.*list).size() != size)
       fail("the examples of a batch need as many {}, got {} and {}", whole, size, (example.*list).size());
   std::vector<Tensor> batch;
-  for (std::size_t i = 0; i < size; ++i) batch.push_back(stack(examples, list, i, which));
+  for (std::size_t i = 0; i < size; ++i) batch.push_back(stacked_tensor(examples, list, i, which));
   return batch;
 }
 
 }  // namespace
 
 Batch stack(std::span<const Example> examples) {
-  return {stack(examples, &Example::inputs, "an x", "inputs"), stack(examples, &Example::targets, "a y", "targets"),
-          stack(examples, &Example::sample_weights, "a sample weight", "sample weights")};
+  return {stacked_list(examples, &Example::inputs, "an x", "inputs"),
+          stacked_list(examples, &Example::targets, "a y", "targets"),
+          stacked_list(examples, &Example::sample_weights, "a sample weight", "sample weights")};
 }
 
 Batch join(std::span<const Batch> batches) {

@@ -38,6 +38,8 @@ struct Extent {
   /// As Dataset::size.
   std::optional<std::int64_t> size() const { return exact && most != endless ? std::optional(most) : std::nullopt; }
 };
+/// The extent of the elements of `a` and `b` together.
+Extent sum_of(const Extent& a, const Extent& b);
 
 /// One stage of a Dataset. Immutable, so that passes may run concurrently.
 class Stage {
@@ -58,12 +60,21 @@ class Stage {
   virtual std::shared_ptr<const Stage> rows_of_batches(const RowWindow&) const { return nullptr; }
   /// Number of rows, before any window, of batch `number` of a pass that has this batch; empty if not known in advance.
   virtual std::optional<std::int64_t> batch_rows(std::int64_t) const { return std::nullopt; }
+  /// Whether a row of Cursor::next_batch's result depends on the other rows.
+  virtual bool depends_on_batch() const { return false; }
 
   std::optional<std::int64_t> size() const { return extent().size(); }
 };
 using StagePtr = std::shared_ptr<const Stage>;
 
-// Dataset's methods check their arguments and then call these functions.
+/// How a stage interleaves the data sets that it makes from elements.
+struct Interleaving {
+  const char* name;  ///< of the method of Dataset, for errors
+  std::int64_t cycle_length;
+  std::int64_t block_length;
+};
+
+// One function for each method of Dataset, which checks the arguments.
 StagePtr make_tensor_source(const Example& set);
 StagePtr make_row_source(std::function<Batch(std::int64_t, std::int64_t)> read, std::int64_t rows);
 StagePtr make_generator(std::function<DatasetIterator(std::uint64_t)> make, std::optional<std::int64_t> size);
@@ -75,5 +86,15 @@ StagePtr make_repeat(StagePtr input, std::optional<std::int64_t> count);
 StagePtr make_take(StagePtr input, std::int64_t count);
 StagePtr make_skip(StagePtr input, std::int64_t count);
 StagePtr make_prefetch(StagePtr input, std::int64_t count);
+StagePtr make_filter(StagePtr input, std::function<bool(const Example&)> keep);
+StagePtr make_cache(StagePtr input);
+StagePtr make_unbatch(StagePtr input);
+StagePtr make_interleave(StagePtr input, std::function<StagePtr(const Example&)> make, const Interleaving& options);
+StagePtr make_window(StagePtr input, std::int64_t size, std::int64_t shift, const WindowOptions& options);
+/// The same elements; Cursor::next_batch pads them.
+StagePtr make_padding(StagePtr input, const PaddedBatchOptions& options);
+StagePtr make_zip(std::vector<StagePtr> inputs);
+StagePtr make_concatenate(StagePtr first, StagePtr second);
+StagePtr make_sample(std::vector<StagePtr> inputs, const SampleOptions& options);
 
 }  // namespace lockstep::detail

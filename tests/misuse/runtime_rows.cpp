@@ -102,6 +102,25 @@ Rows data_rows() {
                               [] { ten().repeat().shuffle(); }),
       misuse<InvalidArgument>("Dataset::repeat", "no times", {"got 0"}, [] { ten().repeat(0); }),
       misuse<InvalidArgument>("Dataset::take", "a negative count", {"take()", "got -1"}, [] { ten().take(-1); }),
+      misuse<InvalidArgument>("Dataset::filter", "no function", {"filter()"}, [] { ten().filter(nullptr); }),
+      misuse<InvalidArgument>("Dataset::zip", "no data sets", {"zip()"}, [] { Dataset::zip({}); }),
+      misuse<InvalidArgument>("Dataset::sample_from_datasets", "too few weights", {"2", "got 1"},
+                              [] {
+                                Dataset::sample_from_datasets({ten(), ten()}, {.weights = {1}});
+                              }),
+      misuse<InvalidArgument>("Dataset::cache", "a set without end", {"cache()"}, [] { ten().repeat().cache(); }),
+      misuse<InvalidArgument>("Dataset::unbatch", "examples without rows", {"unbatch, element 0"},
+                              [] {
+                                const auto x_alone = [](const Example& e) { return e.with_x(zeros({})); };
+                                ten().batch(2).map(x_alone).unbatch().epoch().next();
+                              }),
+      misuse<InvalidArgument>("Dataset::flat_map", "no function", {"flat_map()"}, [] { ten().flat_map(nullptr); }),
+      misuse<InvalidArgument>("Dataset::interleave", "no cycle", {"interleave()", "0"},
+                              [] { ten().interleave([](const Example&) { return ten(); }, 0); }),
+      misuse<InvalidArgument>("Dataset::padded_batch", "an example larger than the padded shape", {"padded_batch", "2"},
+                              [] { ten().padded_batch(2, {.inputs = {{.shape = {1}}}}).epoch().next(); }),
+      misuse<InvalidArgument>("Dataset::window", "no stride", {"window()", "0"},
+                              [] { ten().window(2, {.stride = 0}); }),
       misuse<InvalidArgument>("Dataset::prefetch", "nothing", {"prefetch()", "got 0"}, [] { ten().prefetch(0); }),
       misuse<LogicError>("Dataset::batch", "moved from", {"no value"},
                          [] {

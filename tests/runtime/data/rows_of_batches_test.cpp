@@ -78,6 +78,15 @@ std::vector<BatchesCase> all_pipelines() {
       {"TransformedByRow", set.map(place).batch(7).map(RowTransform(doubled)).map(RowTransform(doubled))},
       {"Prefetched", set.map(place).prefetch().batch(7).map(RowTransform(doubled)).prefetch(3)},
       {"BatchesOfBatches", set.batch(2, true).batch(4)},
+      {"Cached", set.map(place).cache().batch(7)},
+      {"BatchesCached", set.map(place).batch(7).cache()},
+      {"Unbatched", set.batch(4).unbatch().batch(7)},
+      {"WindowsOf", numbers(23).window(3, {.shift = 1, .drop_remainder = true}).batch(7)},
+      {"Concatenated", set.map(place).concatenate(set.map(place).take(3)).batch(7)},
+      {"BatchesConcatenated", set.batch(7).concatenate(numbers(12).batch(5)).concatenate(numbers(9).batch(3))},
+      {"Zipped", Dataset::zip({set, numbers(30)}).batch(7)},
+      {"BatchesZipped", Dataset::zip({set.batch(7), numbers(23).batch(7)})},
+      {"Sampled", Dataset::sample_from_datasets({set.map(place), set.map(place)}).batch(7)},
       {"All", set.map(place).repeat(2).batch(7).map(RowTransform(doubled)).repeat().skip(3).take(8).prefetch()},
   };
 }
@@ -163,7 +172,13 @@ TEST(RowsOfBatchesWhereTheOthersAreNeeded, AreNone) {
     return []() -> std::optional<Example> { return std::nullopt; };
   };
   const Dataset unknown = Dataset::from_generator(ends);
-  for (const Dataset& batches : {unknown.batch(2), unknown.repeat().batch(2), unknown.take(4).batch(2).repeat()}) {
+  const auto all = [](const Example&) { return true; };
+  for (const Dataset& batches :
+       {unknown.batch(2), unknown.repeat().batch(2), unknown.take(4).batch(2).repeat(), set.filter(all).batch(2),
+        set.padded_batch(2), set.batch(2).filter(all), set.batch(2).window(1), set.batch(2).unbatch(),
+        set.flat_map([&](const Example&) { return set; }).batch(2), Dataset::zip({set.batch(2), unknown.batch(2)}),
+        set.batch(2).concatenate(unknown.batch(2)), unknown.batch(2).concatenate(set.batch(2)),
+        Dataset::sample_from_datasets({set.batch(2), set.batch(2)})}) {
     EXPECT_FALSE(batches.rows_of_batches(window));
     EXPECT_FALSE(batches.batch_rows(0));
   }

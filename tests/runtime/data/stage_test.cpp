@@ -60,6 +60,16 @@ StagePtr placed(StagePtr input) {
   return detail::make_map(std::move(input), transform, false);
 }
 
+/// Examples whose x is `n` times its own number.
+StagePtr repeated_numbers(const Example& element) {
+  const float number = element.x().item<float>();
+  return detail::make_tensor_source({{Tensor::full({static_cast<std::int64_t>(number) % 4}, number)}});
+}
+
+bool begins_with_even(const Example& element) {
+  return static_cast<std::int64_t>(element.x().to_vector<float>()[0]) % 2 == 0;
+}
+
 struct StageCase {
   std::string name;
   StagePtr stage;
@@ -97,6 +107,31 @@ std::vector<StageCase> all_stages() {
       {"skip", make_skip(placed(tensors(40)), 5)},
       {"skipOfAll", make_skip(generator(40, 40), 50)},
       {"prefetch", make_prefetch(placed(tensors(40)), 3)},
+      {"filter", make_filter(placed(tensors(80)), begins_with_even)},
+      {"filterOfNothing", make_filter(tensors(0), begins_with_even)},
+      {"cache", make_cache(placed(tensors(40)))},
+      {"cacheOfUnknownSize", make_cache(make_filter(tensors(80), begins_with_even))},
+      {"unbatch", make_unbatch(make_batch(tensors(40), 7, false))},
+      {"unbatchOfTransformed",
+       make_unbatch(make_map(
+           make_batch(tensors(40), 7, false), [](const Example& e, const ElementId&) { return e; }, false))},
+      {"unbatchOfRepeated", make_unbatch(make_repeat(make_batch(tensors(11), 4, false), 4))},
+      {"flatMap", make_interleave(tensors(20), repeated_numbers, {"flat_map", 1, Extent::endless})},
+      {"interleave", make_interleave(tensors(20), repeated_numbers, {"interleave", 3, 2})},
+      {"interleaveOfFew", make_interleave(tensors(4), repeated_numbers, {"interleave", 100, 1})},
+      {"window", make_window(tensors(40), 5, 2, {.drop_remainder = true})},
+      {"windowWithStride", make_window(placed(tensors(40)), 3, 1, {.stride = 4, .drop_remainder = true})},
+      {"windowWithGaps", make_window(tensors(80), 2, 3, {.drop_remainder = true})},
+      {"windowOfUnknownSize", make_window(generator(40, std::nullopt), 6, 1, {.drop_remainder = true})},
+      {"windowOfTooFew", make_window(tensors(4), 5, 1, {.drop_remainder = true})},
+      {"windowOfWhatIsLeft", make_window(tensors(40), 1, 3, {.stride = 4})},
+      {"padding", make_padding(tensors(40), {})},
+      {"zip", make_zip({tensors(40), make_skip(placed(tensors(60)), 3)})},
+      {"zipOfUnequal", make_zip({tensors(40), generator(23, std::nullopt), tensors(30)})},
+      {"concatenate", make_concatenate(tensors(17), generator(20, 20))},
+      {"concatenateOfUnknownSize", make_concatenate(generator(17, std::nullopt), tensors(20))},
+      {"sample", make_sample({tensors(17), make_skip(tensors(40), 20)}, {.weights = {1, 3}, .seed = 4})},
+      {"sampleUntilOneIsEmpty", make_sample({tensors(17), tensors(40)}, {.stop_on_empty_dataset = true})},
   };
 }
 

@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/data/element_error.h>
+#include <lockstep/runtime/data/stack.h>
+#include <lockstep/runtime/data/stage.h>
+
+namespace lockstep::detail {
+namespace {
+
+/// Checks that all tensors of a batch have the same number of rows, and makes them dense.
+Batch checked_batch(Batch batch, std::int64_t number) {
+  try {
+    bool dense = true;
+    (void)batch.each([&](const Tensor& tensor) {
+      require(tensor.rank() >= 1 && tensor.dim(0) == batch.size(),
+              "the tensors of a batch need equally many rows, got {} and {}", batch.x(), tensor);
+      dense = dense && tensor.is_dense();
+      return tensor;
+    });
+    return dense ? batch : row_view(stack(std::span(&batch, 1)), 0);
+  } catch (...) {
+    std::rethrow_exception(with_element("unbatch", number));
+  }
+}
+
+class UnbatchCursor final : public Cursor {
+ public:
+  UnbatchCursor(const Stage& input, std::uint64_t epoch) : input_(input), pass_(input.open(epoch)) {}
+
+  std::optional<Example> next() override {
+    if (!has_row()) return std::nullopt;
+    const std::int64_t row = position_++;
+    return row_view(batch_, row);
+  }
+
+  std::optional<Batch> next_batch(std::int64_t rows) override {
+    std::vector<Batch> parts;
+    for (; rows > 0 && has_row(); rows -= parts.back().size()) {
+      const std::int64_t begin = position_;
+      position_ += std::min(rows, rows_ - begin);
+      parts.push_back(batch_.each([&](const Tensor& tensor) { return tensor.slice_view(0, begin, position_); }));
+    }
+    if (parts.empty()) return std::nullopt;
+    return join(parts);
+  }
+
+  std::int64_t skip(std::int64_t count) override {
+    std::int64_t skipped = skip_rows(count);
+    while (skipped < count) {
+      // Batches whose number of rows is known are not made.
+      const std::optional<std::int64_t> rows = input_.batch_rows(number_);
+      if (rows && *rows <= count - skipped) {
+        if (pass_->skip(1) == 0) break;
+        ++number_;
+        skipped += *rows;
+        continue;
+      }
+      if (!has_row()) break;
+      skipped += skip_rows(count - skipped);
+    }
+    return skipped;
+  }
+
+ private:
+  /// Reads the next batch if the current one has no row left. Returns false at the end.
+  bool has_row() {
+    while (position_ == rows_) {
+      std::optional<Batch> batch = pass_->next();
+      if (!batch) return false;
+      batch_ = checked_batch(std::move(*batch), number_++);
+      rows_ = batch_.size();
+      position_ = 0;
+    }
+    return true;
+  }
+  /// Skips rows of the current batch.
+  std::int64_t skip_rows(std::int64_t count) {
+    const std::int64_t skipped = std::min(count, rows_ - position_);
+    position_ += skipped;
+    return skipped;
+  }
+
+  const Stage& input_;
+  std::unique_ptr<Cursor> pass_;
+  Batch batch_{};
+  std::int64_t rows_ = 0;      ///< of `batch_`
+  std::int64_t position_ = 0;  ///< index of the next row of `batch_`
+  std::int64_t number_ = 0;    ///< of the pass's next batch
+};
+
+/// Number of rows of all batches of a pass.
+Extent rows_of(const Stage& batches) {
+  Extent rows = batches.extent();
+  if (rows.exact && rows.most == Extent::endless) return rows;
+  const Extent unknown{.exact = false, .repeated = rows.repeated};
+  if (!rows.exact) return unknown;
+  const std::int64_t count = std::exchange(rows.most, 0);
+  for (std::int64_t number = 0; number < count; ++number) {
+    const std::optional<std::int64_t> of_batch = batches.batch_rows(number);
+    if (!of_batch || __builtin_add_overflow(rows.most, *of_batch, &rows.most)) return unknown;
+  }
+  return rows;
+}
+
+class Unbatch final : public Stage {
+ public:
+  explicit Unbatch(StagePtr input) : input_(std::move(input)), rows_(rows_of(*input_)) {}
+
+  std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
+    return std::make_unique<UnbatchCursor>(*input_, epoch);
+  }
+  Extent extent() const override { return rows_; }
+  std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+
+ private:
+  StagePtr input_;
+  Extent rows_;
+};
+
+}  // namespace
+
+StagePtr make_unbatch(StagePtr input) { return std::make_shared<Unbatch>(std::move(input)); }
+
+}  // namespace lockstep::detail
