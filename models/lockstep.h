@@ -25,6 +25,7 @@
 #include <lockstep/kernels/random/normal.h>
 #include <lockstep/kernels/random/random.h>
 #include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/kernels/scan/product.h>
 #include <lockstep/kernels/scan/scan.h>
 #include <lockstep/kernels/sorting/sort.h>
 #include <lockstep/models/compat/estimator.h>

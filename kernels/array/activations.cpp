@@ -1,16 +1,19 @@
 #include "lockstep/kernels/array/activations.h"
 
 #include <lockstep/kernels/activation.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/fused_activation.h>
 #include <lockstep/kernels/array/over_axes.h>
 #include <lockstep/kernels/array/unary.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/elementwise/unary_function.h>
 #include <lockstep/kernels/elementwise/unary_kernels.h>
-#include <lockstep/kernels/losses/losses_kernels.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/op/softmax_kernels.h>
 #include <lockstep/kernels/op/transfer.h>
+#include <lockstep/kernels/reduction/reduction.h>
 
 namespace lockstep {
 namespace {
@@ -21,6 +24,16 @@ Tensor as_matrix(const Tensor& x) {
   for (int axis = 0; axis < x.rank() - 1; ++axis) rows *= x.dim(axis);
   return x.view({rows, x.dim(-1)});
 }
+
+///@{
+/// The gradients of the ops by_row, by ops.
+Tensor by_ops(const kernels::SoftmaxGradient& g) {
+  return multiply(g.y, subtract(g.dy, sum(multiply(g.dy, g.y), {-1}, true)));
+}
+Tensor by_ops(const kernels::LogSoftmaxGradient& g) {
+  return subtract(g.dy, multiply(exp(g.y), sum(g.dy, {-1}, true)));
+}
+///@}
 
 /// An op on rows of logits whose gradient follows from its result: by kernels of (logits, y) and of (y, dy, dx).
 template <class Forward, class Gradient>
@@ -33,6 +46,7 @@ Tensor by_row(const char* op, const Tensor& x, bool keeps_origin = false) try {
   launch(Forward{as_matrix(make_dense(logits)), as_matrix(y)});
   if (recording({logits})) {
     record(op, {logits}, y, [y](BackwardContext& c) {
+      if (c.is_recorded()) return contribute_ops(c, 0, [&] { return by_ops(Gradient{y, c.gradient(0), {}}); });
       contribute(c, 0, y.shape(), [&](const Tensor& out) {
         launch(Gradient{as_matrix(y), as_matrix(make_dense(c.gradient(0))), as_matrix(out)});
       });
@@ -191,7 +205,8 @@ bool is_fusable(Activation activation) {
 }
 
 Tensor before_activation(Activation activation, const Tensor& y, const Tensor& dy) {
-  if (activation == Activation::linear) return make_dense(dy);
+  if (activation == Activation::linear) return recording({dy}) ? dense_copy(dy) : make_dense(dy);
+  if (recording({y, dy})) return multiply(dy, slope(function_of(activation).value(), y));
   const Tensor result = Tensor::empty(y.shape(), y.dtype());
   launch(kernels::UnaryGradient{function_of(activation).value(), y, make_dense(dy), result});
   return result;

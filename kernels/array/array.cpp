@@ -40,6 +40,19 @@ void for_each_part(std::span<const std::int64_t> sizes, const Visit& visit) {
   }
 }
 
+/// split's gradient, by ops.
+void contribute_joined(BackwardContext& c, const Shape& shape, DType dtype, int axis,
+                       const std::vector<std::int64_t>& sizes) {
+  std::vector<Tensor> parts;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    Shape part = shape;
+    part[axis] = sizes[i];
+    const Tensor& gradient = c.gradient(static_cast<int>(i));
+    parts.push_back(gradient.defined() ? gradient : Tensor::zeros(part, dtype));
+  }
+  pass_on(c, 0, concat(parts, axis));
+}
+
 /// The axes of x in another order: axis i of the result is axis axes[i] of x. Precondition: a permutation.
 Tensor permuted(const Tensor& x, const std::vector<int>& axes) {
   Tensor y = x;
@@ -75,8 +88,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) try {
   const ContextScope there(context_on(x.device()));
   const Tensor y = make_dense(x).view(shape);
   if (recording({x})) {
-    record("reshape", {x}, y,
-           [from = x.shape()](BackwardContext& c) { pass_on(c, 0, make_dense(c.gradient(0)).view(from)); });
+    record("reshape", {x}, y, [from = x.shape()](BackwardContext& c) { pass_on(c, 0, reshape(c.gradient(0), from)); });
   }
   return y;
 } catch (Error& error) {
@@ -110,7 +122,7 @@ Tensor concat(std::span<const Tensor> operands, int axis) try {
   if (recording(parts)) {
     record("concat", parts, std::span(&y, 1), [axis, sizes](BackwardContext& c) {
       for_each_part(sizes, [&](int i, std::int64_t begin, std::int64_t end) {
-        pass_on(c, i, c.gradient(0).slice_view(axis, begin, end));
+        pass_on(c, i, slice(c.gradient(0), axis, begin, end));
       });
     });
     record_recompute_of_parts(parts, y, axis, sizes);
@@ -125,13 +137,13 @@ Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end) {
   const Tensor y = x.slice_view(axis, begin, end);
   if (recording({x})) {
     record("slice", {x}, y, [shape = x.shape(), axis, begin, end](BackwardContext& c) {
-      contribute(
+      contribute_linear(
           c, 0, shape,
           [&](const Tensor& out) {
             launch(kernels::Fill{out, 0});
             launch(kernels::Convert{c.gradient(0), out.slice_view(axis, begin, end)});
           },
-          c.gradient(0).dtype());
+          [axis, begin, end](const Tensor& d) { return slice(d, axis, begin, end); }, c.gradient(0).dtype());
     });
   }
   return y;
@@ -147,6 +159,7 @@ std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis) {
                 [&](int, std::int64_t begin, std::int64_t end) { ys.push_back(x.slice_view(axis, begin, end)); });
   if (recording({x})) {
     record("split", std::span(&x, 1), ys, [shape = x.shape(), dtype = x.dtype(), axis, sizes](BackwardContext& c) {
+      if (c.is_recorded()) return contribute_joined(c, shape, dtype, axis, sizes);
       const auto write = [&](const Tensor& out) {
         launch(kernels::Fill{out, 0});
         for_each_part(sizes, [&](int i, std::int64_t begin, std::int64_t end) {
@@ -180,7 +193,7 @@ Tensor transpose(const Tensor& x, const std::vector<int>& axes) {
     record("transpose", {x}, y, [order](BackwardContext& c) {
       std::vector<int> back(order.size());
       for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
-      pass_on(c, 0, permuted(c.gradient(0), back));
+      pass_on(c, 0, transpose(c.gradient(0), back));
     });
   }
   return y;

@@ -1,14 +1,29 @@
 #pragma once
 
+#include <vector>
+
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/reduction/sum_axes.h>
 
 namespace lockstep {
 
+/// x summed over the axes along which `shape` was broadcast to x's; differentiable.
+inline Tensor summed_to(const Tensor& x, const Shape& shape) {
+  if (x.shape() == shape) return x;
+  std::vector<int> axes;
+  const int added = x.rank() - shape.rank();
+  for (int axis = 0; axis < x.rank(); ++axis)
+    if (axis < added || shape[axis - added] != x.shape()[axis]) axes.push_back(axis);
+  return reshape(sum(x, axes), shape);
+}
+
 /// Contributes the gradient of an input of shape `shape` that was broadcast. compute(out) writes the gradient in the
-/// output's shape, which is then summed to `shape`.
-template <class Compute>
-void contribute_broadcast(BackwardContext& c, int input, const Shape& shape, const Compute& compute) {
+/// output's shape; ops() computes it if tapes record it.
+template <class Compute, class Ops>
+void contribute_broadcast(BackwardContext& c, int input, const Shape& shape, const Compute& compute, const Ops& ops) {
+  if (c.is_recorded()) return contribute_ops(c, input, [&] { return summed_to(ops(), shape); });
   const Shape& full = c.gradient(0).shape();
   if (shape == full) return contribute(c, input, shape, compute, c.gradient(0).dtype());
   contribute(

@@ -77,8 +77,12 @@ Tensor where(const Tensor& chosen, const Tensor& left, const Tensor& right) try 
     record("where", {a, b}, y, [condition, a = a.shape(), b = b.shape()](BackwardContext& c) {
       const Tensor& dy = c.gradient(0);
       const Tensor zero = number_like("where", dy, 0);
-      contribute_broadcast(c, 0, a, [&](const Tensor& out) { select(condition, dy, zero, out); });
-      contribute_broadcast(c, 1, b, [&](const Tensor& out) { select(condition, zero, dy, out); });
+      contribute_broadcast(
+          c, 0, a, [&](const Tensor& out) { select(condition, dy, zero, out); },
+          [&] { return where(condition, dy, zero); });
+      contribute_broadcast(
+          c, 1, b, [&](const Tensor& out) { select(condition, zero, dy, out); },
+          [&] { return where(condition, zero, dy); });
     });
   }
   return y;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <lockstep/kernels/array/broadcast_gradient.h>
+#include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/unary.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/elementwise/unary_function.h>
@@ -35,6 +36,7 @@ void apply(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) {
 void pass_on_broadcast(BackwardContext& c, int input, const Shape& shape) {
   const Tensor& dy = c.gradient(0);
   if (shape == dy.shape()) return pass_on(c, input, dy);
+  if (c.is_recorded()) return contribute_ops(c, input, [&] { return summed_to(dy, shape); });
   contribute(
       c, input, shape, [&](const Tensor& out) { sum_to_shape(dy, out); }, dy.dtype());
 }
@@ -46,33 +48,65 @@ void add_gradient(BackwardContext& c, const Shape& a, const Shape& b) {
 
 void subtract_gradient(BackwardContext& c, const Shape& a, const Shape& b) {
   pass_on_broadcast(c, 0, a);
-  contribute_broadcast(c, 1, b, [&](const Tensor& out) {
-    launch(kernels::Unary{UnaryOp::negative, make_dense(c.gradient(0)), out});
-  });
+  contribute_broadcast(
+      c, 1, b,
+      [&](const Tensor& out) {
+        launch(kernels::Unary{UnaryOp::negative, make_dense(c.gradient(0)), out});
+      },
+      [&] { return negative(c.gradient(0)); });
 }
 
 void multiply_gradient(BackwardContext& c, const Tensor& a, const Tensor& b) {
-  contribute_broadcast(c, 0, a.shape(), [&](const Tensor& out) { apply(BinaryOp::multiply, c.gradient(0), b, out); });
-  contribute_broadcast(c, 1, b.shape(), [&](const Tensor& out) { apply(BinaryOp::multiply, c.gradient(0), a, out); });
+  const auto contribute_to = [&](int input, const Shape& shape, const Tensor& other) {
+    contribute_broadcast(
+        c, input, shape, [&](const Tensor& out) { apply(BinaryOp::multiply, c.gradient(0), other, out); },
+        [&] { return multiply(c.gradient(0), other); });
+  };
+  contribute_to(0, a.shape(), b);
+  contribute_to(1, b.shape(), a);
 }
 
 /// y = a / b: da = dy / b, db = -dy y / b.
 void divide_gradient(BackwardContext& c, const Shape& a, const Tensor& b, const Tensor& y) {
-  contribute_broadcast(c, 0, a, [&](const Tensor& out) { apply(BinaryOp::divide, c.gradient(0), b, out); });
-  contribute_broadcast(c, 1, b.shape(), [&](const Tensor& out) {
-    apply(BinaryOp::multiply, c.gradient(0), y, out);
-    apply(BinaryOp::divide, out, b, out);
-    launch(kernels::Affine{out, -1, 0, out});
-  });
+  const Tensor& dy = c.gradient(0);
+  contribute_broadcast(
+      c, 0, a, [&](const Tensor& out) { apply(BinaryOp::divide, dy, b, out); }, [&] { return divide(dy, b); });
+  contribute_broadcast(
+      c, 1, b.shape(),
+      [&](const Tensor& out) {
+        apply(BinaryOp::multiply, dy, y, out);
+        apply(BinaryOp::divide, out, b, out);
+        launch(kernels::Affine{out, -1, 0, out});
+      },
+      [&] { return negative(divide(multiply(dy, y), b)); });
+}
+
+/// `operands_gradient` with respect to a if `of_first`, else to b, by ops, in dy's shape.
+Tensor operand_gradient(BinaryOp op, bool of_first, const Tensor& a, const Tensor& b, const Tensor& dy) {
+  if (op == BinaryOp::squared_difference) return dy * 2.0 * (of_first ? a - b : b - a);
+  if (op == BinaryOp::power && of_first) return dy * where(equal(b, 0), 0.0, b * power(a, b - 1.0));
+  if (op == BinaryOp::power) {
+    const Tensor positive = greater(a, 0);
+    const Tensor base = where(positive, a, 1.0);
+    return where(positive, dy * power(base, b) * log(base), 0.0);
+  }
+  const Tensor taken = Tensor::empty(dy.shape(), dy.dtype());  // 1 where the operand is the result: a constant
+  const Tensor ones = Tensor::full(dy.shape(), 1, dy.dtype());
+  launch(
+      kernels::BinaryGradient{op, of_first, a.broadcast_view(dy.shape()), b.broadcast_view(dy.shape()), ones, taken});
+  return multiply(dy, taken);
 }
 
 void operands_gradient(BackwardContext& c, BinaryOp op, const Tensor& a, const Tensor& b) {
   const Shape& full = c.gradient(0).shape();
   const auto contribute_to = [&](int input, const Shape& shape) {
-    contribute_broadcast(c, input, shape, [&](const Tensor& out) {
-      launch(
-          kernels::BinaryGradient{op, input == 0, a.broadcast_view(full), b.broadcast_view(full), c.gradient(0), out});
-    });
+    contribute_broadcast(
+        c, input, shape,
+        [&](const Tensor& out) {
+          launch(kernels::BinaryGradient{op, input == 0, a.broadcast_view(full), b.broadcast_view(full), c.gradient(0),
+                                         out});
+        },
+        [&] { return operand_gradient(op, input == 0, a, b, c.gradient(0)); });
   };
   contribute_to(0, a.shape());
   contribute_to(1, b.shape());
@@ -127,12 +161,12 @@ Tensor affine(const char* op, const Tensor& operand, double scale, double shift)
     record(op, {x}, y, [factor](BackwardContext& c) {
       const Tensor& dy = c.gradient(0);
       if (factor == 1) return pass_on(c, 0, dy);
-      contribute(
+      contribute_linear(
           c, 0, dy.shape(),
           [&](const Tensor& out) {
             launch(kernels::Affine{make_dense(dy), factor, 0, out});
           },
-          dy.dtype());
+          [factor](const Tensor& d) { return multiply(d, factor); }, dy.dtype());
     });
   }
   return y;
@@ -266,12 +300,12 @@ Tensor cast(const Tensor& operand, DType dtype) try {
   if (is_real(x.dtype()) && is_real(dtype) && recording({x})) {
     record("cast", {x}, y, [from = x.dtype()](BackwardContext& c) {
       const Tensor& dy = c.gradient(0);
-      contribute(
+      contribute_linear(
           c, 0, dy.shape(),
           [&](const Tensor& out) {
             launch(kernels::Convert{dy, out});
           },
-          from);
+          [to = dy.dtype()](const Tensor& d) { return cast(d, to); }, from);
     });
   }
   return y;

@@ -17,8 +17,8 @@ bool is_fusable(Activation activation);
 /// The element-wise function of an activation; nothing for linear, softmax and log_softmax.
 std::optional<UnaryFunction> function_of(Activation activation);
 
-/// The dense gradient with respect to the input of a fusable activation, from its result y (not read for linear) and
-/// dy.
+/// The gradient with respect to the input of a fusable activation, from its result y (not read for linear) and dy. The
+/// gradient is dense. Differentiable.
 Tensor before_activation(Activation activation, const Tensor& y, const Tensor& dy);
 
 }  // namespace lockstep

@@ -47,10 +47,11 @@ Tensor flipped(const Tensor& x, int axis) {
   const Tensor y = Tensor::empty(x.shape(), x.dtype());
   reverse(make_dense(x).view(around), y.view(around));
   if (recording({x})) {
-    record("flip", {x}, y, [shape = x.shape(), around](BackwardContext& c) {
+    record("flip", {x}, y, [shape = x.shape(), around, axis](BackwardContext& c) {
       const Tensor& dy = c.gradient(0);
-      contribute(
-          c, 0, shape, [&](const Tensor& out) { reverse(make_dense(dy).view(around), out.view(around)); }, dy.dtype());
+      contribute_linear(
+          c, 0, shape, [&](const Tensor& out) { reverse(make_dense(dy).view(around), out.view(around)); },
+          [axis](const Tensor& d) { return flipped(d, axis); }, dy.dtype());
     });
   }
   return y;
@@ -74,7 +75,7 @@ Tensor expand_dims(const Tensor& x, int axis) {
   for (int before = 0; before < place; ++before) y = y.transposed_view(before, before + 1);
   if (recording({x})) {
     record("expand_dims", {x}, y,
-           [from = x.shape()](BackwardContext& c) { pass_on(c, 0, make_dense(c.gradient(0)).view(from)); });
+           [from = x.shape()](BackwardContext& c) { pass_on(c, 0, reshape(c.gradient(0), from)); });
   }
   return y;
 }
@@ -133,8 +134,9 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape) {
   if (recording({x})) {
     record("broadcast_to", {x}, y, [from = x.shape()](BackwardContext& c) {
       const Tensor& dy = c.gradient(0);
-      contribute(
-          c, 0, from, [&](const Tensor& out) { sum_to_shape(dy, out); }, dy.dtype());
+      contribute_linear(
+          c, 0, from, [&](const Tensor& out) { sum_to_shape(dy, out); },
+          [shape = dy.shape()](const Tensor& d) { return broadcast_to(d, shape); }, dy.dtype());
     });
   }
   return y;
@@ -199,8 +201,9 @@ Tensor roll(const Tensor& operand, std::int64_t shift, int axis) try {
   if (recording({x})) {
     record("roll", {x}, y, [shape = x.shape(), back = n - forward, axis](BackwardContext& c) {
       const Tensor& dy = c.gradient(0);
-      contribute(
-          c, 0, shape, [&](const Tensor& out) { shift_into(dy, back, axis, out); }, dy.dtype());
+      contribute_linear(
+          c, 0, shape, [&](const Tensor& out) { shift_into(dy, back, axis, out); },
+          [back, axis](const Tensor& d) { return roll(d, -back, axis); }, dy.dtype());
     });
   }
   return y;

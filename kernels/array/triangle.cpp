@@ -22,14 +22,14 @@ Tensor triangle(const char* op, const Tensor& operand, bool lower, std::int64_t 
   const Tensor y = Tensor::empty(x.shape(), x.dtype());
   launch(kernels::Triangle{as_matrices(x), lower, k, as_matrices(y)});
   if (recording({x})) {
-    record(op, {x}, y, [lower, k](BackwardContext& c) {
+    record(op, {x}, y, [op, lower, k](BackwardContext& c) {
       const Tensor& dy = c.gradient(0);
-      contribute(
+      contribute_linear(
           c, 0, dy.shape(),
           [&](const Tensor& out) {
             launch(kernels::Triangle{as_matrices(dy), lower, k, as_matrices(out)});
           },
-          dy.dtype());
+          [op, lower, k](const Tensor& d) { return triangle(op, d, lower, k); }, dy.dtype());
     });
   }
   return y;

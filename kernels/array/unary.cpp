@@ -1,5 +1,7 @@
 #include "lockstep/kernels/array/unary.h"
 
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/elementwise/elementwise_functions.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/elementwise/unary_function.h>
@@ -34,12 +36,13 @@ bool gradient_from_result(const UnaryFunction& f) {
 Tensor unary(const UnaryFunction& f, const Tensor& operand, bool keeps_origin) try {
   require_real(name_of(f.op), operand);
   const Tensor x = to_current_device(operand);
-  const Tensor in = make_dense(x);
+  const Tensor in = dense_copy(x);
   Tensor y = Tensor::empty(x.shape(), x.dtype());
   if (keeps_origin) y = y.with_origin(name_of(f.op), x);
   launch(kernels::Unary{f, in, y});
-  if (recording({x})) {
-    record(name_of(f.op), {x}, y, [f, kept = gradient_from_result(f) ? y : in](BackwardContext& c) {
+  if (recording({in})) {
+    record(name_of(f.op), {in}, y, [f, kept = gradient_from_result(f) ? y : in](BackwardContext& c) {
+      if (c.is_recorded()) return contribute_ops(c, 0, [&] { return multiply(c.gradient(0), slope(f, kept)); });
       contribute(
           c, 0, kept.shape(),
           [&](const Tensor& out) {

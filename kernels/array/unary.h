@@ -14,4 +14,8 @@ bool gradient_from_result(const UnaryFunction& f);
 /// (Tensor::origin). Throws InvalidArgument for other dtypes and undefined tensors.
 Tensor unary(const UnaryFunction& f, const Tensor& x, bool keeps_origin = false);
 
+/// The derivative of f at x, by differentiable ops, for gradients that tapes record. `kept`: f(x) if
+/// gradient_from_result(f), else x.
+Tensor slope(const UnaryFunction& f, const Tensor& kept);
+
 }  // namespace lockstep

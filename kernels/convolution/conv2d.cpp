@@ -3,12 +3,15 @@
 #include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/fused_activation.h>
 #include <lockstep/kernels/convolution/convolution_kernels.h>
+#include <lockstep/kernels/convolution/convolution_maps.h>
 #include <lockstep/kernels/convolution/filters_first.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/kept_input.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
 #include <lockstep/kernels/window/window.h>
 #include <lockstep/kernels/window/window2d.h>
@@ -60,6 +63,15 @@ void contribute_gradients(BackwardContext& c, const KeptInput& x, const Tensor& 
       dy.dtype());
 }
 
+/// The same by ops.
+void contribute_by_ops(BackwardContext& c, const Tensor& x, const Tensor& kernel, const Window2d& window,
+                       const Tensor& dy) {
+  const ConvolutionMaps maps{window, x.shape(), kernel.shape(), dy.shape()};
+  contribute_ops(c, 0, [&] { return maps.gradient_of_x(dy, kernel); });
+  contribute_ops(c, 1, [&] { return maps.gradient_of_kernel(x, dy); });
+  contribute_ops(c, 2, [&] { return sum(cast(dy, DType::f32), {0, 1, 2}); });
+}
+
 }  // namespace
 
 Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Conv2dOptions& options) try {
@@ -82,7 +94,9 @@ Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const C
     const Tensor kept = activation == Activation::linear ? Tensor() : y;
     record("conv2d", {input, weights, shift}, y,
            [x = KeptInput(input), weights, filters, window = window, activation, kept](BackwardContext& c) {
-             contribute_gradients(c, x, weights, window, before_activation(activation, kept, c.gradient(0)), filters,
+             const Tensor dy = before_activation(activation, kept, c.gradient(0));
+             if (c.is_recorded()) return contribute_by_ops(c, x.get(), weights, window, dy);
+             contribute_gradients(c, x, weights, window, dy, filters,
                                   activation == Activation::linear && c.rows_sum_to_zero(0));
            });
   }

@@ -6,6 +6,7 @@
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/convolution/convolution_kernels.h>
+#include <lockstep/kernels/convolution/convolution_maps.h>
 #include <lockstep/kernels/convolution/filters_first.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/kept_input.h>
@@ -42,6 +43,11 @@ Tensor plain(const Tensor& x, const Tensor& kernel, const Window2d& window, Size
   launch(kernels::Conv2dGradientX{x, kernel, window, Write::replace, y, filters});
   if (recording({x, kernel})) {
     record("conv2d_transpose", {x, kernel}, y, [x = KeptInput(x), kernel, window, filters](BackwardContext& c) {
+      if (c.is_recorded()) {
+        const ConvolutionMaps maps{window, c.gradient(0).shape(), kernel.shape(), x.shape()};
+        contribute_ops(c, 0, [&] { return maps.result(c.gradient(0), kernel); });
+        return contribute_ops(c, 1, [&] { return maps.gradient_of_kernel(c.gradient(0), x.get()); });
+      }
       const Tensor dy = make_dense(c.gradient(0));
       contribute(c, 1, kernel.shape(), [&](const Tensor& out) {
         launch(kernels::Conv2dGradientKernel{dy, x.get(), window, out, {}});

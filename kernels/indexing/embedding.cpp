@@ -1,5 +1,6 @@
 #include "lockstep/kernels/indexing/embedding.h"
 
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/indexing/indices.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
@@ -39,7 +40,13 @@ Tensor embedding_lookup(const Tensor& table, const Tensor& ids) try {
         [indices, shape = table.shape()](BackwardContext& c) {
           Shape values = shape;
           values[0] = indices.elements();
-          contribute_rows(c, 0, {make_dense(c.gradient(0)).view(values), indices, shape});
+          const IndexedSlices rows{make_dense(c.gradient(0)).view(values), indices, shape};
+          if (!c.is_recorded()) return contribute_rows(c, 0, rows);
+          contribute_linear(
+              c, 0, shape, [&](const Tensor& out) { add_to_zeros(rows, out); },
+              [indices, from = c.gradient(0).shape()](const Tensor& d) {
+                return reshape(embedding_lookup(d, indices), from);
+              });
         },
         Reads::rows);
   }

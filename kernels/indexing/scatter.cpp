@@ -61,38 +61,58 @@ void gather_last(const Tensor& dy, const Rows& rows, const Tensor& out) {
   launch(kernels::ScatterRows{gathered, winners, Write::replace, out.view(rows.chosen)});
 }
 
+Tensor updated_rows(const Rows& rows, const Tensor& x, const Tensor& updates);
+
 void contribute_update_gradients(BackwardContext& c, const Rows& rows, const Shape& x, const Shape& updates) {
   const Tensor& dy = c.gradient(0);
-  contribute(
+  contribute_linear(
       c, 0, x,
       [&](const Tensor& out) {
         launch(kernels::Convert{dy, out});
         launch(kernels::ScatterRows{Tensor::zeros(rows.chosen, dy.dtype()), rows.flat, Write::replace,
                                     out.view(rows.whole)});
       },
+      [rows, updates](const Tensor& d) { return updated_rows(rows, d, Tensor::zeros(updates, d.dtype())); },
       dy.dtype());
-  contribute(
-      c, 1, updates, [&](const Tensor& out) { gather_last(dy, rows, out); }, dy.dtype());
+  contribute_linear(
+      c, 1, updates, [&](const Tensor& out) { gather_last(dy, rows, out); },
+      [rows, x](const Tensor& d) { return updated_rows(rows, Tensor::zeros(x, d.dtype()), d); }, dy.dtype());
 }
 
-/// scatter, for `op`.
-Tensor added_rows(const char* op, const Tensor& indices, const Tensor& operand, const Shape& shape) {
-  const Rows rows = rows_of(op, shape, indices, operand);
-  const Tensor values = to_current_device(operand);
+/// x with the updates in place of its rows, for scatter_update.
+Tensor updated_rows(const Rows& rows, const Tensor& x, const Tensor& updates) {
+  const Tensor y = Tensor::empty(x.shape(), x.dtype());
+  launch(kernels::Convert{x, y});
+  launch(kernels::ScatterRows{make_dense(updates).view(rows.chosen), rows.flat, Write::replace, y.view(rows.whole)});
+  if (recording({x, updates})) {
+    record("scatter_update", {x, updates}, y, [rows, x = x.shape(), updates = updates.shape()](BackwardContext& c) {
+      contribute_update_gradients(c, rows, x, updates);
+    });
+  }
+  return y;
+}
+
+/// scatter, for `op`: y of this shape.
+Tensor added_rows(const char* op, const Rows& rows, const Tensor& values, const Shape& shape) {
   const Tensor y = Tensor::zeros(shape, values.dtype());
   launch(kernels::ScatterRows{make_dense(values).view(rows.chosen), rows.flat, Write::add, y.view(rows.whole)});
   if (recording({values})) {
-    record(op, {values}, y, [rows, from = values.shape()](BackwardContext& c) {
+    record(op, {values}, y, [op, rows, from = values.shape(), shape](BackwardContext& c) {
       const Tensor& dy = c.gradient(0);
-      contribute(
+      contribute_linear(
           c, 0, from,
           [&](const Tensor& out) {
             launch(kernels::GatherRows{make_dense(dy).view(rows.whole), rows.flat, out.view(rows.chosen)});
           },
-          dy.dtype());
+          [=](const Tensor& d) { return added_rows(op, rows, d, shape); }, dy.dtype());
     });
   }
   return y;
+}
+
+Tensor added_rows(const char* op, const Tensor& indices, const Tensor& values, const Shape& shape) {
+  const Rows rows = rows_of(op, shape, indices, values);
+  return added_rows(op, rows, to_current_device(values), shape);
 }
 
 }  // namespace
@@ -108,17 +128,7 @@ Tensor scatter_update(const Tensor& operand, const Tensor& indices, const Tensor
   const Rows rows = rows_of("scatter_update", operand.shape(), indices, new_values);
   require(operand.dtype() == new_values.dtype(), "scatter_update takes tensors of one dtype, got {} and {}; cast one",
           operand, new_values);
-  const Tensor x = to_current_device(operand);
-  const Tensor updates = to_current_device(new_values);
-  const Tensor y = Tensor::empty(x.shape(), x.dtype());
-  launch(kernels::Convert{x, y});
-  launch(kernels::ScatterRows{make_dense(updates).view(rows.chosen), rows.flat, Write::replace, y.view(rows.whole)});
-  if (recording({x, updates})) {
-    record("scatter_update", {x, updates}, y, [rows, x = x.shape(), updates = updates.shape()](BackwardContext& c) {
-      contribute_update_gradients(c, rows, x, updates);
-    });
-  }
-  return y;
+  return updated_rows(rows, to_current_device(operand), to_current_device(new_values));
 } catch (Error& error) {
   rethrow_from("scatter_update", error);
 }

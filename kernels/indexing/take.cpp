@@ -22,17 +22,24 @@ Shape taken_shape(const Shape& x, const Shape& indices, int axis) {
   return shape;
 }
 
-/// Contributes dy's rows (outer, n, inner), added to zeros (outer, rows, inner) at the flat indices (n).
-void contribute_added_rows(BackwardContext& c, const Shape& x, const Shape& around, const Tensor& flat) {
-  const Tensor& dy = c.gradient(0);
-  contribute(
-      c, 0, x,
-      [&](const Tensor& out) {
-        launch(kernels::Fill{out, 0});
-        launch(kernels::ScatterRows{make_dense(dy).view({around[0], flat.elements(), around[2]}), flat, Write::add,
-                                    out.view(around)});
-      },
-      dy.dtype());
+/// The rows of x (outer, rows, inner) at the flat indices (n), as `op` with a result of this shape.
+Tensor gathered(const char* op, const Tensor& x, const Shape& around, const Tensor& flat, const Shape& shape) {
+  const Shape rows{around[0], flat.elements(), around[2]};
+  const Tensor y = Tensor::empty(shape, x.dtype());
+  launch(kernels::GatherRows{make_dense(x).view(around), flat, y.view(rows)});
+  if (recording({x})) {
+    record(op, {x}, y, [op, from = x.shape(), around, flat, rows, shape](BackwardContext& c) {
+      const Tensor& dy = c.gradient(0);
+      contribute_linear(
+          c, 0, from,
+          [&](const Tensor& out) {
+            launch(kernels::Fill{out, 0});
+            launch(kernels::ScatterRows{make_dense(dy).view(rows), flat, Write::add, out.view(around)});
+          },
+          [=](const Tensor& d) { return gathered(op, d, around, flat, shape); }, dy.dtype());
+    });
+  }
+  return y;
 }
 
 /// Numbers of the elements of x that take_along_axis takes.
@@ -54,13 +61,7 @@ Tensor take(const Tensor& operand, const Tensor& indices, int axis) try {
   const std::int64_t n = chosen.elements();
   const Shape around = around_axis(x.shape(), axis);
   const Tensor flat = flat_indices("take", chosen.view({n, 1}), {around[1]});
-  const Tensor y = Tensor::empty(taken_shape(x.shape(), indices.shape(), axis), x.dtype());
-  launch(kernels::GatherRows{make_dense(x).view(around), flat, y.view({around[0], n, around[2]})});
-  if (recording({x})) {
-    record("take", {x}, y,
-           [shape = x.shape(), around, flat](BackwardContext& c) { contribute_added_rows(c, shape, around, flat); });
-  }
-  return y;
+  return gathered("take", x, around, flat, taken_shape(x.shape(), indices.shape(), axis));
 } catch (Error& error) {
   rethrow_from("take", error);
 }
@@ -80,14 +81,7 @@ Tensor take_along_axis(const Tensor& operand, const Tensor& indices, int axis) t
   const Tensor x = broadcast_to(to_current_device(operand), whole);
   const Tensor flat =
       flat_indices_along(make_dense(given.broadcast_view(chosen)), around_axis(chosen, axis), whole[axis]);
-  const Tensor y = Tensor::empty(chosen, x.dtype());
-  launch(kernels::GatherRows{make_dense(x).view({1, x.elements(), 1}), flat, y.view({1, y.elements(), 1})});
-  if (recording({x})) {
-    record("take_along_axis", {x}, y, [whole, flat](BackwardContext& c) {
-      contribute_added_rows(c, whole, {1, whole.elements(), 1}, flat);
-    });
-  }
-  return y;
+  return gathered("take_along_axis", x, {1, x.elements(), 1}, flat, chosen);
 } catch (Error& error) {
   rethrow_from("take_along_axis", error);
 }

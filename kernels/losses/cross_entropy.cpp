@@ -1,6 +1,13 @@
 #include "lockstep/kernels/losses/cross_entropy.h"
 
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/comparison.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/indexing/one_hot.h>
+#include <lockstep/kernels/losses/cross_entropy_math.h>
 #include <lockstep/kernels/losses/losses_kernels.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
@@ -23,12 +30,21 @@ Tensor class_labels(const Tensor& logits, const Tensor& labels) {
   return result.view({labels.elements()});
 }
 
+/// The gradient of binary_loss by ops.
+Tensor binary_gradient(bool from_logits, const Tensor& x, const Tensor& target, const Tensor& dloss) {
+  if (from_logits) return multiply(dloss, subtract(sigmoid(x), target));
+  using Rule = BinaryCrossEntropyFromProbabilities;
+  const Tensor clipped = logical_or(less(x, Rule::lowest), greater(x, Rule::highest));
+  const Tensor p = where(clipped, 0.5, x);
+  return where(clipped, 0.0, divide(multiply(dloss, subtract(p, target)), multiply(p, subtract(1.0, p))));
+}
+
 Tensor binary_loss(const char* op, bool from_logits, const Tensor& predictions, const Tensor& targets) try {
   require_f32(op, predictions);
   require(targets.defined() && targets.shape() == predictions.shape(), "{} takes targets of the shape of {}, got {}",
           op, predictions, targets);
   const Tensor x = to_current_device(predictions);
-  const Tensor in = make_dense(x);
+  const Tensor in = dense_copy(x);
   Tensor target = make_dense(to_current_device(targets));
   if (target.dtype() != DType::f32) {
     const Tensor converted = Tensor::empty(x.shape());
@@ -37,8 +53,10 @@ Tensor binary_loss(const char* op, bool from_logits, const Tensor& predictions, 
   }
   const Tensor loss = Tensor::empty(x.shape());
   launch(kernels::BinaryCrossEntropy{from_logits, in, target, loss});
-  if (recording({x})) {
-    record(op, {x}, loss, [from_logits, in, target](BackwardContext& c) {
+  if (recording({in})) {
+    record(op, {in}, loss, [from_logits, in, target](BackwardContext& c) {
+      if (c.is_recorded())
+        return contribute_ops(c, 0, [&] { return binary_gradient(from_logits, in, target, c.gradient(0)); });
       contribute(c, 0, in.shape(), [&](const Tensor& out) {
         launch(kernels::BinaryCrossEntropyGradient{from_logits, in, target, make_dense(c.gradient(0)), out});
       });
@@ -63,7 +81,13 @@ Tensor sparse_softmax_cross_entropy(const Tensor& x, const Tensor& labels) try {
     fail("label {} in row {} is outside [0, {})", label.to_vector<std::int64_t>().at(static_cast<std::size_t>(bad)),
          bad, logits.dim(1));
   if (recording({logits})) {
-    record("sparse_softmax_cross_entropy", {logits}, loss, [probabilities, label](BackwardContext& c) {
+    const Tensor tracked = several_tapes_record() ? logits : Tensor();
+    record("sparse_softmax_cross_entropy", {logits}, loss, [probabilities, label, tracked](BackwardContext& c) {
+      if (c.is_recorded()) {
+        const Tensor p = tracked.defined() ? softmax(tracked) : probabilities;
+        const Tensor chosen = one_hot(label, probabilities.dim(1));
+        return contribute_ops(c, 0, [&] { return multiply(expand_dims(c.gradient(0), 1), subtract(p, chosen)); });
+      }
       contribute(c, 0, probabilities.shape(), [&](const Tensor& out) {
         launch(kernels::SparseSoftmaxCrossEntropyGradient{probabilities, label, make_dense(c.gradient(0)), out});
       });

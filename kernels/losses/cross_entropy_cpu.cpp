@@ -3,6 +3,7 @@
 #include <lockstep/kernels/cpu/lanes.h>
 #include <lockstep/kernels/losses/cross_entropy_math.h>
 #include <lockstep/kernels/losses/losses_kernels.h>
+#include <lockstep/kernels/op/softmax_kernels.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {

@@ -2,6 +2,7 @@
 #include <lockstep/kernels/executor/shared_kernel.h>
 #include <lockstep/kernels/losses/cross_entropy_math.h>
 #include <lockstep/kernels/losses/losses_kernels.h>
+#include <lockstep/kernels/op/softmax_kernels.h>
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/tensor/tensor.h>
 

@@ -4,64 +4,6 @@
 
 namespace lockstep::kernels {
 
-/// Softmax of each row: logits and y (rows, n).
-struct Softmax {
-  Tensor logits;
-  Tensor y;
-
-  static constexpr const char* name = "softmax";
-  auto operands() const { return kernels::operands(logits, y); }
-  template <class Executor>
-  void run(Executor& on) const;
-  void on_host() const;
-  void on_cpu() const;
-  void on_gpu() const;
-};
-
-/// dx = y * (dy - sum(dy * y)) by row.
-struct SoftmaxGradient {
-  Tensor y;
-  Tensor dy;
-  Tensor dx;
-
-  static constexpr const char* name = "softmax_gradient";
-  auto operands() const { return kernels::operands(y, dy, dx); }
-  template <class Executor>
-  void run(Executor& on) const;
-  void on_host() const;
-  void on_cpu() const;
-  void on_gpu() const;
-};
-
-/// The logarithm of the softmax of each row: logits and y (rows, n).
-struct LogSoftmax {
-  Tensor logits;
-  Tensor y;
-
-  static constexpr const char* name = "log_softmax";
-  auto operands() const { return kernels::operands(logits, y); }
-  template <class Executor>
-  void run(Executor& on) const;
-  void on_host() const;
-  void on_cpu() const;
-  void on_gpu() const;
-};
-
-/// dx = dy - exp(y) * sum(dy) by row.
-struct LogSoftmaxGradient {
-  Tensor y;
-  Tensor dy;
-  Tensor dx;
-
-  static constexpr const char* name = "log_softmax_gradient";
-  auto operands() const { return kernels::operands(y, dy, dx); }
-  template <class Executor>
-  void run(Executor& on) const;
-  void on_host() const;
-  void on_cpu() const;
-  void on_gpu() const;
-};
-
 /// loss (rows) and probabilities (rows, n) from logits (rows, n) and i64 labels (rows). Returns the first row whose
 /// label is outside [0, n), or -1.
 struct SparseSoftmaxCrossEntropy {

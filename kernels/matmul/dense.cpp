@@ -3,10 +3,13 @@
 #include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/fused_activation.h>
+#include <lockstep/kernels/matmul/matmul.h>
 #include <lockstep/kernels/matmul/matmul_kernels.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/layout.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
 #include <lockstep/kernels/write.h>
 
@@ -47,6 +50,16 @@ void contribute_gradients(BackwardContext& c, const Shape& shape, const Tensor& 
       dz.dtype());
 }
 
+/// The gradients by ops, from those of the products.
+void contribute_by_ops(BackwardContext& c, const Tensor& x, const Tensor& kernel, const Tensor& dz) {
+  const Tensor rows = reshape(dz, {-1, kernel.dim(1)});
+  contribute_ops(c, 0, [&] { return matmul(dz, transpose(cast(kernel, x.dtype()))); });
+  contribute_ops(c, 1, [&] {
+    return cast(matmul(transpose(reshape(x, {rows.dim(0), kernel.dim(0)})), rows), DType::f32);
+  });
+  contribute_ops(c, 2, [&] { return sum(cast(rows, DType::f32), {0}); });
+}
+
 }  // namespace
 
 Tensor dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation) try {
@@ -64,11 +77,11 @@ Tensor dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activati
   launch(kernels::Dense{rows, weights, shift, activation, as_matrix(y)});
   if (recording({input, parameters, shift})) {
     const Tensor kept = activation == Activation::linear ? Tensor() : y;
-    record("dense", {input, parameters, shift}, y,
-           [rows, shape = x.shape(), weights, activation, kept](BackwardContext& c) {
-             contribute_gradients(c, shape, rows, weights,
-                                  as_matrix(before_activation(activation, kept, c.gradient(0))));
-           });
+    record("dense", {input, parameters, shift}, y, [input, parameters, weights, activation, kept](BackwardContext& c) {
+      const Tensor dz = before_activation(activation, kept, c.gradient(0));
+      if (c.is_recorded()) return contribute_by_ops(c, input, parameters, dz);
+      contribute_gradients(c, input.shape(), as_matrix(input), weights, as_matrix(dz));
+    });
   }
   return y;
 } catch (Error& error) {

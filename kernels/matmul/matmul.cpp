@@ -1,5 +1,8 @@
 #include "lockstep/kernels/matmul/matmul.h"
 
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/broadcast_gradient.h>
+#include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/matmul/matmul_kernels.h>
 #include <lockstep/kernels/op/broadcast.h>
 #include <lockstep/kernels/op/checks.h>
@@ -78,6 +81,19 @@ void multiply_and_sum(const Tensor& a, const Tensor& b, const Shape& batch, cons
   sum_to_shape(unreduced, out);
 }
 
+/// The gradients by ops.
+void contribute_by_ops(BackwardContext& c, const Tensor& a, const Tensor& b) {
+  const Tensor left = a.rank() == 1 ? expand_dims(a, 0) : a;
+  const Tensor right = b.rank() == 1 ? expand_dims(b, 1) : b;
+  Tensor dy = c.gradient(0);
+  if (b.rank() == 1) dy = expand_dims(dy, -1);
+  if (a.rank() == 1) dy = expand_dims(dy, -2);
+  contribute_ops(c, 0,
+                 [&] { return reshape(summed_to(matmul(dy, swapaxes(right, -2, -1)), left.shape()), a.shape()); });
+  contribute_ops(c, 1,
+                 [&] { return reshape(summed_to(matmul(swapaxes(left, -2, -1), dy), right.shape()), b.shape()); });
+}
+
 void contribute_gradients(BackwardContext& c, const Product& p, const Shape& a, const Shape& b) {
   const Tensor& gradient = c.gradient(0);
   const Tensor dy = gradient.shape() == p.y ? gradient : make_dense(gradient).view(p.y);
@@ -105,8 +121,13 @@ Tensor matmul(const Tensor& left, const Tensor& right) try {
   const Product product = product_of(a, b);
   launch(kernels::Matmul{product.a, product.b, y.view(product.y)});
   if (recording({a, b})) {
-    record("matmul", {a, b}, y,
-           [product, a = a.shape(), b = b.shape()](BackwardContext& c) { contribute_gradients(c, product, a, b); });
+    // What the gradient by ops reads; it has no memory of its own unless several tapes record.
+    const auto kept = [](const Tensor& x, const Tensor& operand) {
+      return several_tapes_record() || operand.raw_data() == x.raw_data() ? x : operand.view(x.shape());
+    };
+    record("matmul", {a, b}, y, [product, a = kept(a, product.a), b = kept(b, product.b)](BackwardContext& c) {
+      c.is_recorded() ? contribute_by_ops(c, a, b) : contribute_gradients(c, product, a.shape(), b.shape());
+    });
   }
   return y;
 } catch (Error& error) {

@@ -3,11 +3,15 @@
 #include <set>
 #include <span>
 
+#include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/unary.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/normalization/normalization_kernels.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/transfer.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
 
 namespace lockstep {
@@ -49,6 +53,7 @@ struct BatchNormSaved {
   }
 
   void contribute_gradients(BackwardContext& c) const {
+    if (c.is_recorded()) return contribute_by_ops(c);
     const Tensor dy = make_rows(c.gradient(0));
     // With respect to the sum of the residual and the normalized x; written by the kernel of the sums.
     const Tensor dsum = y.defined() ? Tensor::empty(x.shape(), x.dtype()) : Tensor();
@@ -70,6 +75,25 @@ struct BatchNormSaved {
   }
 
  private:
+  void contribute_by_ops(BackwardContext& c) const {
+    if (gather)
+      require_unrecorded(c, "normalize each replica's part by itself (without synchronized), or use layer_norm");
+    const UnaryFunction positive(UnaryOp::relu);
+    const Tensor dsum = y.defined() ? multiply(c.gradient(0), slope(positive, y)) : c.gradient(0);
+    contribute_composed(c, {x, gamma, beta}, dsum,
+                        [this](const std::vector<Tensor>& in) { return composed(in[0], in[1], in[2]); });
+    contribute_ops(c, 3, [&] { return dsum; });
+  }
+
+  /// The result by ops, without a residual.
+  Tensor composed(const Tensor& of_x, const Tensor& scale, const Tensor& shift) const {
+    const Tensor rows = cast(reshape(of_x, {-1, gamma.elements()}), DType::f32);
+    const Tensor centered = rows - (count > 0 ? lockstep::mean(rows, {0}) : mean);
+    const Tensor squares = count > 0 ? lockstep::mean(square(centered), {0}) : variance;
+    const Tensor result = centered * rsqrt(squares + epsilon) * scale + shift;
+    return cast(reshape(relu && !y.defined() ? lockstep::relu(result) : result, of_x.shape()), of_x.dtype());
+  }
+
   /// For the gradient of gamma or beta. The gradients of one tensor that is several inputs cannot share its
   /// destination.
   Tensor memory_of_sums(BackwardContext& c, int input) const {

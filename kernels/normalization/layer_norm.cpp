@@ -1,8 +1,11 @@
 #include "lockstep/kernels/normalization/layer_norm.h"
 
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/broadcast_gradient.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/normalization/normalization_kernels.h>
 #include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/reduction/reduction.h>
 
 namespace lockstep {
 namespace {
@@ -14,11 +17,21 @@ void check_vector(const char* what, const Tensor& value, const Tensor& x) {
 
 /// What the gradient needs.
 struct LayerNormSaved {
-  Tensor x, gamma;       ///< x as (rows, features)
-  Tensor mean, inverse;  ///< (rows)
-  Shape shape;           ///< of the operand
+  Tensor input, x, gamma;  ///< x: the input as (rows, features)
+  Tensor mean, inverse;    ///< (rows)
+  float epsilon;
+
+  /// By ops.
+  void contribute_by_ops(BackwardContext& c) const {
+    contribute_composed(c, {input, gamma}, c.gradient(0), [this](const std::vector<Tensor>& in) {
+      const Tensor centered = in[0] - lockstep::mean(in[0], {-1}, true);
+      return centered * rsqrt(lockstep::mean(square(centered), {-1}, true) + epsilon) * in[1];
+    });
+    contribute_ops(c, 2, [&] { return summed_to(c.gradient(0), gamma.shape()); });
+  }
 
   void contribute_gradients(BackwardContext& c) const {
+    if (c.is_recorded()) return contribute_by_ops(c);
     const Tensor dy = make_dense(c.gradient(0)).view(x.shape());
     const Tensor dgamma = Tensor::empty(gamma.shape());
     const Tensor dbeta = Tensor::empty(gamma.shape());
@@ -26,7 +39,7 @@ struct LayerNormSaved {
       launch(kernels::LayerNormGradient{x, gamma, mean, inverse, dy, dx, dgamma, dbeta});
     };
     if (c.needs(0))
-      contribute(c, 0, shape, [&](const Tensor& out) { compute(out.view(x.shape())); });
+      contribute(c, 0, input.shape(), [&](const Tensor& out) { compute(out.view(x.shape())); });
     else
       compute(Tensor());
     contribute(c, 1, gamma.shape(), [&](const Tensor& out) { copy(dgamma, out); });
@@ -45,11 +58,12 @@ Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, floa
   const Tensor scale = dense_copy(gamma);
   const Tensor shift = dense_copy(beta);
   const std::int64_t rows = x.elements() / x.dim(-1);
-  const LayerNormSaved saved{.x = input.view({rows, x.dim(-1)}),
+  const LayerNormSaved saved{.input = input,
+                             .x = input.view({rows, x.dim(-1)}),
                              .gamma = scale,
                              .mean = Tensor::empty({rows}),
                              .inverse = Tensor::empty({rows}),
-                             .shape = x.shape()};
+                             .epsilon = epsilon};
   const Tensor y = Tensor::empty(x.shape());
   launch(kernels::LayerNorm{saved.x, scale, shift, epsilon, y.view(saved.x.shape()), saved.mean, saved.inverse});
   if (recording({input, scale, shift}))

@@ -17,6 +17,20 @@ inline void accumulate(const Tensor& gradient, const Tensor& to) {
   launch(kernels::Accumulate{reachable_from(to.device(), gradient), 1, to});
 }
 
+/// Throws Unsupported if a tape records the gradient, which ops do not compute. `remedy`: what to use instead.
+inline void require_unrecorded(const BackwardContext& c, const char* remedy) {
+  require<Unsupported>(!c.is_recorded(), "another tape records this gradient, which is not differentiable itself; {}",
+                       remedy);
+}
+
+/// `require_unrecorded` for functions that contribute what kernels have written.
+inline void require_unrecorded(const BackwardContext& c) {
+  require_unrecorded(c, "compute it with ops (contribute_ops in gradient.h), or end the other tape before");
+}
+
+/// a + b, recorded.
+inline Tensor sum_of_contributions(const Tensor& a, const Tensor& b);
+
 /// Makes `gradient` the first dense contribution to input `input`, in the destination that the caller of backward gave,
 /// if any, and adds the rows contributed so far. Precondition: nothing else reads or writes `gradient`.
 inline void set_first(BackwardContext& c, int input, const Tensor& gradient) {
@@ -34,6 +48,7 @@ inline void set_first(BackwardContext& c, int input, const Tensor& gradient) {
 /// Dense memory for a contribution to input `input`: the destination of the caller of backward if this is the first
 /// contribution and the current device can reach that destination, else new memory on the current device.
 inline Tensor memory_for(BackwardContext& c, int input, const Shape& shape, DType dtype = DType::f32) {
+  require_unrecorded(c);
   const Tensor destination = c.contributed(input).defined() ? Tensor() : c.destination(input);
   const bool in_place = destination.defined() && is_reachable(destination, current_context().device);
   return in_place ? destination : Tensor::empty(shape, dtype);
@@ -42,6 +57,7 @@ inline Tensor memory_for(BackwardContext& c, int input, const Shape& shape, DTyp
 /// Contributes `gradient` to input `input`. Precondition: nothing else reads or writes `gradient`, as with memory from
 /// memory_for.
 inline void hand_over(BackwardContext& c, int input, const Tensor& gradient) {
+  require_unrecorded(c);
   const Tensor so_far = c.contributed(input);
   if (!so_far.defined()) return set_first(c, input, gradient);
   if (c.owns_contributed(input)) return accumulate(gradient, so_far);
@@ -81,10 +97,11 @@ inline void contribute_zero(BackwardContext& c, int input, const Shape& shape) {
 
 /// Contributes a tensor that other code may also read, such as the output's gradient or a view of it. It must have the
 /// input's shape and may have any strides. Copies it only if the caller of backward gave a destination or there are
-/// earlier contributions.
+/// earlier contributions. If a tape records the gradient, an op that it records must have computed the tensor.
 inline void pass_on(BackwardContext& c, int input, const Tensor& gradient) {
   if (!c.needs(input)) return;
   const Tensor so_far = c.contributed(input);
+  if (c.is_recorded()) return c.set(input, so_far.defined() ? sum_of_contributions(so_far, gradient) : gradient, false);
   if (!so_far.defined() && !c.destination(input).defined() && !c.rows(input).values.defined())
     c.set(input, gradient, false);
   else if (so_far.defined() && c.owns_contributed(input))
@@ -98,18 +115,71 @@ inline void pass_on(BackwardContext& c, int input, const Tensor& gradient) {
         gradient.dtype());
 }
 
-/// Contributes a gradient to input `input` that is 0 except in `rows`.
+inline Tensor sum_of_contributions(const Tensor& a, const Tensor& b) {
+  const ContextScope there(context_on(a.device()));
+  const Tensor sum = Tensor::empty(a.shape(), a.dtype());
+  launch(kernels::Convert{a, sum});
+  accumulate(b, sum);
+  record("add", {a, b}, sum, [](BackwardContext& c) {
+    pass_on(c, 0, c.gradient(0));
+    pass_on(c, 1, c.gradient(0));
+  });
+  return sum;
+}
+
+/// Contributes compute()'s result, which must be as pass_on requires. compute is not called when the gradient is not
+/// needed.
+template <class Compute>
+void contribute_ops(BackwardContext& c, int input, Compute compute) {
+  if (c.needs(input)) pass_on(c, input, compute());
+}
+
+/// `contribute` for a gradient that is linear in that of output 0, and depends on no other tensor that tapes track. If
+/// a tape records the gradient, op(d), for a d of the input's shape, is the gradient of the gradient: the recorded op
+/// itself, or its linear part.
+template <class Compute, class Op>
+void contribute_linear(BackwardContext& c, int input, const Shape& shape, Compute compute, Op op,
+                       DType dtype = DType::f32) {
+  if (!c.is_recorded()) return contribute(c, input, shape, compute, dtype);
+  if (!c.needs(input)) return;
+  const Tensor dx = Tensor::empty(shape, dtype);
+  compute(dx);
+  record(c.op(), {c.gradient(0)}, dx,
+         [op](BackwardContext& of_dx) { contribute_ops(of_dx, 0, [&] { return op(of_dx.gradient(0)); }); });
+  pass_on(c, input, dx);
+}
+
+/// Contributes the gradients of an op's first inputs by those of the ops of which composed(inputs) is made, and which
+/// compute what the op computes. `dy`: the gradient of the result. For gradients that tapes record.
+template <class Composed>
+void contribute_composed(BackwardContext& c, const std::vector<Tensor>& inputs, const Tensor& dy, Composed composed) {
+  GradientTape tape;
+  std::vector<int> wanted;
+  std::vector<Tensor> sources;
+  for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
+    if (!c.needs(i)) continue;
+    wanted.push_back(i);
+    sources.push_back(inputs[static_cast<std::size_t>(i)]);
+    tape.watch(sources.back());
+  }
+  if (wanted.empty()) return;
+  const std::vector<Tensor> gradients = tape.gradient(composed(inputs), sources, dy);
+  for (std::size_t i = 0; i < wanted.size(); ++i) pass_on(c, wanted[i], gradients[i]);
+}
+
+/// out = 0 except in these rows.
+inline void add_to_zeros(const IndexedSlices& rows, const Tensor& out) {
+  launch(kernels::Fill{out, 0});
+  scatter_add(rows, out);
+}
+
+/// Contributes a gradient to input `input` that is 0 except in these rows.
 inline void contribute_rows(BackwardContext& c, int input, const IndexedSlices& rows) {
   if (!c.needs(input)) return;
   if (c.takes_rows(input)) return c.set_rows(input, joined(c.rows(input), rows));
   if (c.contributed(input).defined() && c.owns_contributed(input)) return scatter_add(rows, c.contributed(input));
   contribute(
-      c, input, rows.dense_shape,
-      [&](const Tensor& out) {
-        launch(kernels::Fill{out, 0});
-        scatter_add(rows, out);
-      },
-      rows.values.dtype());
+      c, input, rows.dense_shape, [&](const Tensor& out) { add_to_zeros(rows, out); }, rows.values.dtype());
 }
 
 }  // namespace lockstep

@@ -9,11 +9,11 @@ namespace lockstep {
 /// An input saved for backward: either the tensor or, to save memory, a recomputation shared by all ops that read it.
 class KeptInput {
  public:
-  /// Construct it before recording the op. Only CPU tensors with a registered recompute function (record_recompute) are
-  /// recomputed; all others are kept: steps on GPUs are bound by memory bandwidth, and recomputing costs another pass
-  /// through memory.
+  /// Construct it before recording the op. Recomputes CPU tensors only, if their op has registered how: steps on GPUs
+  /// are bound by memory bandwidth, and recomputing costs another pass through memory. Keeps the tensor if several
+  /// tapes record: one tracks it in the gradient that another one gives.
   explicit KeptInput(const Tensor& x) : shape_(x.shape()) {
-    if (x.device().kind == DeviceKind::cpu) recomputed_ = recomputed(x);
+    if (x.device().kind == DeviceKind::cpu && !several_tapes_record()) recomputed_ = recomputed(x);
     if (!recomputed_) tensor_ = x;
   }
 

@@ -13,6 +13,7 @@ Tensor to_device(const Tensor& x, const LogicalDevice& device) try {
   assign(x, y);
   if (recording({x})) {
     record("to_device", {x}, y, [source = x.device()](BackwardContext& c) {
+      if (c.is_recorded()) return contribute_ops(c, 0, [&] { return to_device(c.gradient(0), source); });
       // Copies directly to the device of the gradient that it is added to, or of its destination.
       const Tensor to = c.contributed(0).defined() ? c.contributed(0) : c.destination(0);
       const ContextScope back(context_on(to.defined() ? to.device() : source));

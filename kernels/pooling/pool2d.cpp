@@ -32,6 +32,28 @@ Tensor indices_in_windows(const Window2d& window, const Tensor& y) {
   return Tensor::empty(y.shape(), window.height * window.width <= 256 ? DType::u8 : DType::i32);
 }
 
+Tensor taken_by_max_pool(const Tensor& x, const Tensor& indices, const Window2d& window);
+
+void record_max_pool(const Tensor& x, const Tensor& indices, const Window2d& window, const Tensor& y) {
+  record("max_pool2d", {x}, y, [shape = x.shape(), indices, window](BackwardContext& c) {
+    contribute_linear(
+        c, 0, shape,
+        [&](const Tensor& out) {
+          launch(kernels::MaxPool2dGradient{indices, window, make_rows(c.gradient(0)), out});
+        },
+        [indices, window](const Tensor& d) { return taken_by_max_pool(d, indices, window); }, c.gradient(0).dtype());
+  });
+}
+
+/// max_pool2d's result for an x in which the largest elements have these indices.
+Tensor taken_by_max_pool(const Tensor& x, const Tensor& indices, const Window2d& window) {
+  const Tensor input = dense_copy(x);
+  const Tensor y = Tensor::empty(indices.shape(), x.dtype());
+  launch(kernels::MaxPool2dTaken{input, indices, window, y});
+  if (recording({input})) record_max_pool(input, indices, window, y);
+  return y;
+}
+
 }  // namespace
 
 Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) try {
@@ -40,15 +62,7 @@ Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) try {
   const bool recorded = recording({input});
   const Tensor indices = recorded ? indices_in_windows(window, y) : Tensor();
   launch(kernels::MaxPool2d{input, window, y, indices});
-  if (recorded)
-    record("max_pool2d", {input}, y, [shape = input.shape(), indices, window = window](BackwardContext& c) {
-      contribute(
-          c, 0, shape,
-          [&](const Tensor& out) {
-            launch(kernels::MaxPool2dGradient{indices, window, make_rows(c.gradient(0)), out});
-          },
-          c.gradient(0).dtype());
-    });
+  if (recorded) record_max_pool(input, indices, window, y);
   return y;
 } catch (Error& error) {
   rethrow_from("max_pool2d", error);
@@ -58,14 +72,16 @@ Tensor average_pool2d(const Tensor& x, const Pool2dOptions& options) try {
   const auto [window, y] = prepare("average_pool2d", x, options);
   const Tensor input = dense_copy(x);
   launch(kernels::AveragePool2d{input, window, y});
+  Pool2dOptions elsewhere = options;
+  elsewhere.out = {};
   if (recording({input}))
-    record("average_pool2d", {input}, y, [shape = input.shape(), window = window](BackwardContext& c) {
-      contribute(
+    record("average_pool2d", {input}, y, [shape = input.shape(), window = window, elsewhere](BackwardContext& c) {
+      contribute_linear(
           c, 0, shape,
           [&](const Tensor& out) {
             launch(kernels::AveragePool2dGradient{make_rows(c.gradient(0)), window, out});
           },
-          c.gradient(0).dtype());
+          [elsewhere](const Tensor& d) { return average_pool2d(d, elsewhere); }, c.gradient(0).dtype());
     });
   return y;
 } catch (Error& error) {

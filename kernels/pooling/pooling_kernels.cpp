@@ -115,6 +115,31 @@ struct MaxPool {
   }
 };
 
+/// The element of each window that has the index.
+template <class T, class IndexType, class Int, int pack>
+struct TakenByMaxPool {
+  PoolGeometry<Int, pack> g;
+  const T* x;
+  const IndexType* indices;
+  T* y;
+
+  LOCKSTEP_HOST_DEVICE void operator()(Index number) const {
+    const auto i = static_cast<Int>(number);
+    const PixelChannel<Int> at = g.of(i);
+    const IndexRange<Int> columns = g.columns.covered(at.column);
+    const Int width = columns.end - columns.begin;
+    IndexType found[pack];
+    load_elements(indices + i * pack, found);
+    float values[pack];
+    for (int l = 0; l < pack; ++l) {
+      const Int row = g.rows.covered(at.row).begin + static_cast<Int>(found[l]) / width;
+      const Int column = columns.begin + static_cast<Int>(found[l]) % width;
+      values[l] = static_cast<float>(x[g.x_at(at.image, row, column, at.channel + l)]);
+    }
+    store_pack(values, y + g.y_at(at.image, at.row, at.column, at.channel));
+  }
+};
+
 /// Each window's gradient goes to its largest element. A thread gathers for neighboring pixels, which share windows.
 template <class T, class IndexType, class Int, int pack>
 struct MaxPoolGradient {
@@ -246,6 +271,17 @@ void MaxPool2dGradient::run(Executor& on) const {
 }
 
 template <class Executor>
+void MaxPool2dTaken::run(Executor& on) const {
+  detail::visit_pooled(x, window, y, [&]<class T, class Int, int pack>() {
+    const auto run = [&]<class IndexType>(const IndexType* from) {
+      on.for_each(y.elements() / pack,
+                  detail::TakenByMaxPool<T, IndexType, Int, pack>{{x, window, y, y}, x.data<T>(), from, y.data<T>()});
+    };
+    indices.dtype() == DType::u8 ? run(indices.data<std::uint8_t>()) : run(indices.data<std::int32_t>());
+  });
+}
+
+template <class Executor>
 void AveragePool2d::run(Executor& on) const {
   detail::visit_pooled(x, window, y, [&]<class T, class Int, int pack>() {
     on.for_each(y.elements() / pack, detail::AveragePool<T, Int, pack>{{x, window, y, y}, x.data<T>(), y.data<T>()});
@@ -262,6 +298,7 @@ void AveragePool2dGradient::run(Executor& on) const {
 
 LOCKSTEP_SHARED_KERNEL(MaxPool2d)
 LOCKSTEP_SHARED_KERNEL(MaxPool2dGradient)
+LOCKSTEP_SHARED_KERNEL(MaxPool2dTaken)
 LOCKSTEP_SHARED_KERNEL(AveragePool2d)
 LOCKSTEP_SHARED_KERNEL(AveragePool2dGradient)
 

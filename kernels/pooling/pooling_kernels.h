@@ -38,6 +38,21 @@ struct MaxPool2dGradient {
   void on_gpu() const;
 };
 
+/// y = the elements of x at max_pool2d's indices.
+struct MaxPool2dTaken {
+  Tensor x;
+  Tensor indices;
+  Window2d window;
+  Tensor y;
+
+  static constexpr const char* name = "max_pool2d_taken";
+  auto operands() const { return kernels::operands(x, indices, y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_gpu() const;
+};
+
 struct AveragePool2d {
   Tensor x;
   Window2d window;

@@ -33,7 +33,8 @@ Tensor dropout(const Tensor& operand, float rate, const std::function<RandomKey(
       const auto drop = [=](const Tensor& out) {
         GpuCapture::each_time([=] { launch(kernels::Dropout{dy, rate, *key, out}); });
       };
-      contribute(c, 0, dy.shape(), drop, dy.dtype());
+      const auto again = [rate, key](const Tensor& d) { return dropout(d, rate, [key] { return *key; }); };
+      contribute_linear(c, 0, dy.shape(), drop, again, dy.dtype());
     });
   }
   return y;

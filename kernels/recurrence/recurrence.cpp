@@ -1,6 +1,7 @@
 #include "lockstep/kernels/recurrence/recurrence.h"
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
 
 namespace lockstep::recurrence {
@@ -20,6 +21,10 @@ void check_state(const char* op, const char* name, const Tensor& state, const Te
   const Shape shape{x.dim(0), recurrent_kernel.dim(0)};
   require(!state.defined() || (state.dtype() == DType::f32 && state.shape() == shape),
           "{}: the initial state {} for x {} must be f32 {}, got {}", op, name, x.shape(), shape, state);
+}
+
+void refuse_recorded_gradient(const BackwardContext& c) {
+  require_unrecorded(c, "use the op with RecurrenceOptions (composed_recurrence.h), as layers without a bias do");
 }
 
 Tensor step_of(const Tensor& x, std::int64_t s) { return x.slice_view(0, s, s + 1).view({x.dim(1), x.dim(2)}); }

@@ -12,6 +12,17 @@ AxisSet axis_set(const Shape& shape, const std::vector<int>& axes) {
   return set;
 }
 
+Shape reduced_shape(const Shape& shape, AxisSet axes, bool keepdims) {
+  Shape result;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (!axes[axis])
+      result.push_back(shape[axis]);
+    else if (keepdims)
+      result.push_back(1);
+  }
+  return result;
+}
+
 Shape around_axis(const Shape& shape, int axis) {
   Shape around{1, shape[axis], 1};
   for (int other = 0; other < axis; ++other) around[0] *= shape[other];

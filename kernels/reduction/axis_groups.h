@@ -10,6 +10,9 @@ namespace lockstep {
 /// or that is given twice.
 AxisSet axis_set(const Shape& shape, const std::vector<int>& axes);
 
+/// `shape` with size 1 for each of `axes`, or without `axes`.
+Shape reduced_shape(const Shape& shape, AxisSet axes, bool keepdims);
+
 /// The shape as (outer, n, inner): n is the size of `axis` (not negative), outer and inner the products of the sizes
 /// before and after it.
 Shape around_axis(const Shape& shape, int axis);

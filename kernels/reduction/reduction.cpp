@@ -19,18 +19,6 @@ AxisSet all_axes(const Shape& shape) {
   return set;
 }
 
-/// `shape` with size 1 for each of `axes`, or without `axes`.
-Shape reduced_shape(const Shape& shape, AxisSet axes, bool keepdims) {
-  Shape result;
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (!axes[axis])
-      result.push_back(shape[axis]);
-    else if (keepdims)
-      result.push_back(1);
-  }
-  return result;
-}
-
 /// `chosen`, or all axes if it is null.
 AxisSet axes_of(const Shape& shape, const std::vector<int>* chosen) {
   return chosen != nullptr ? axis_set(shape, *chosen) : all_axes(shape);
@@ -52,10 +40,7 @@ void divide(const Tensor& x, std::int64_t count, const Tensor& y) {
 }
 
 /// Sum over `axes`, divided by the number of elements of each sum if `mean`.
-/// `chosen`: the axes, or null for all.
-Tensor add_up(const char* op, const Tensor& operand, const std::vector<int>* chosen, bool keepdims, bool mean) try {
-  require_real(op, operand);
-  const AxisSet axes = axes_of(operand.shape(), chosen);
+Tensor add_up(const char* op, const Tensor& operand, AxisSet axes, bool keepdims, bool mean) {
   const Tensor x = to_current_device(operand);
   const std::int64_t count = reduced_count(x.shape(), axes);
   // A bf16 sum would be rounded before the division, and the count with it.
@@ -65,9 +50,9 @@ Tensor add_up(const char* op, const Tensor& operand, const std::vector<int>* cho
   const Tensor y = in_dtype(x.dtype(), total);
   if (recording({x})) {
     const Shape kept = reduced_shape(x.shape(), axes, true);
-    record(op, {x}, y, [shape = x.shape(), kept, count, mean](BackwardContext& c) {
+    record(op, {x}, y, [op, shape = x.shape(), axes, keepdims, kept, count, mean](BackwardContext& c) {
       const DType dtype = c.gradient(0).dtype();
-      contribute(
+      contribute_linear(
           c, 0, shape,
           [&](const Tensor& out) {
             Tensor dy = make_dense(c.gradient(0)).view(kept);
@@ -78,10 +63,16 @@ Tensor add_up(const char* op, const Tensor& operand, const std::vector<int>* cho
             }
             launch(kernels::Convert{dy.broadcast_view(shape), out});
           },
-          dtype);
+          [op, axes, keepdims, mean](const Tensor& d) { return add_up(op, d, axes, keepdims, mean); }, dtype);
     });
   }
   return y;
+}
+
+/// `chosen`: the axes, or null for all.
+Tensor add_up(const char* op, const Tensor& x, const std::vector<int>* chosen, bool keepdims, bool mean) try {
+  require_real(op, x);
+  return add_up(op, x, axes_of(x.shape(), chosen), keepdims, mean);
 } catch (Error& error) {
   rethrow_from(op, error);
 }
@@ -108,13 +99,6 @@ void reduce_runs(const Tensor& x, AxisSet axes, const Tensor& y, DType between, 
     step(whole, rest);
     if (last) return;
   }
-}
-
-/// y = x reduced over `axes`, as documented for sum_axes. y is real if x is, else of x's dtype.
-void reduce_axes(ReduceOp op, const Tensor& x, AxisSet axes, const Tensor& y) {
-  reduce_runs(x, axes, y, is_real(x.dtype()) ? DType::f32 : x.dtype(), [&](const Tensor& whole, const Tensor& rest) {
-    launch(kernels::ReduceMiddle{op, whole, rest});
-  });
 }
 
 /// What the gradient of a reduction reads: x, its result y, and the result's shape with keepdims.
@@ -147,25 +131,38 @@ void extreme_gradient(const Reduced& of, const Tensor& dy, const Tensor& out) {
   select(mask, in_dtype(out.dtype(), share), number_like("max", out, 0), out);
 }
 
-/// A view of x with the reduced axes at the end; both kinds of axes keep their order.
-Tensor reduced_last(Tensor x, AxisSet axes) {
-  int end = x.rank();
-  for (int axis = x.rank() - 1; axis >= 0; --axis) {
-    if (!axes[axis]) continue;
-    for (int at = axis; at < end - 1; ++at) x = x.transposed_view(at, at + 1);
-    --end;
-  }
-  return x;
+Tensor added_shares(const char* op, const Reduced& of, const Tensor& shares, const Tensor& d);
+
+/// dy times the elements' shares of it, as `op`; linear in dy.
+Tensor shared_out(const char* op, const Reduced& of, const Tensor& shares, const Tensor& dy) {
+  const Tensor dx = Tensor::empty(shares.shape(), shares.dtype());
+  const Tensor kept = make_dense(dy).view(of.kept);
+  launch(kernels::Binary{BinaryOp::multiply, shares, kept.broadcast_view(shares.shape()), dx});
+  if (recording({dy}))
+    record(op, {dy}, dx, [op, of, shares](BackwardContext& c) {
+      contribute_ops(c, 0, [&] { return added_shares(op, of, shares, c.gradient(0)); });
+    });
+  return dx;
 }
 
-void product_gradient(const Reduced& of, const Tensor& dy, const Tensor& out) {
-  if (out.elements() == 0) return;
-  const Tensor last = reduced_last(of.x, of.axes);
-  const Shape rows{dy.elements(), out.elements() / dy.elements()};
-  const Tensor dx = Tensor::empty(last.shape());
-  launch(kernels::ProductGradient{make_dense(in_dtype(DType::f32, last)).view(rows),
-                                  in_dtype(DType::f32, dy).view({rows[0], 1}), dx.view(rows)});
-  launch(kernels::Convert{dx, reduced_last(out, of.axes)});
+/// The transpose of shared_out: the sum of d times the shares over the reduced axes.
+Tensor added_shares(const char* op, const Reduced& of, const Tensor& shares, const Tensor& d) {
+  const Tensor product = Tensor::empty(shares.shape(), shares.dtype());
+  launch(kernels::Binary{BinaryOp::multiply, shares, d, product});
+  const Tensor sum = Tensor::empty(of.y.shape(), shares.dtype());
+  sum_axes(product, of.axes, sum);
+  if (recording({d}))
+    record(op, {d}, sum, [op, of, shares](BackwardContext& c) {
+      contribute_ops(c, 0, [&] { return shared_out(op, of, shares, c.gradient(0)); });
+    });
+  return sum;
+}
+
+/// The gradient of the maximum or minimum by ops.
+Tensor extreme_gradient_by_ops(const char* op, const Reduced& of, const Tensor& dy) {
+  const Tensor shares = Tensor::empty(of.x.shape(), of.x.dtype());
+  extreme_gradient(of, Tensor::full(of.kept, 1, dy.dtype()), shares);
+  return shared_out(op, of, shares, dy);
 }
 
 Tensor reduce(const char* op, ReduceOp kind, const Tensor& operand, const std::vector<int>* chosen, bool keepdims) try {
@@ -176,15 +173,12 @@ Tensor reduce(const char* op, ReduceOp kind, const Tensor& operand, const std::v
   const bool extreme = kind == ReduceOp::max || kind == ReduceOp::min;
   require(!extreme || reduced_count(x.shape(), axes) > 0 || y.elements() == 0, "{} of {}: there is no element", op, x);
   reduce_axes(kind, x, axes, y);
-  if (is_real(x.dtype()) && recording({x})) {
+  if (extreme && is_real(x.dtype()) && recording({x})) {
     const Reduced of{x, y, axes, reduced_shape(x.shape(), axes, true)};
-    record(op, {x}, y, [of, extreme](BackwardContext& c) {
+    record(op, {x}, y, [op, of](BackwardContext& c) {
+      if (c.is_recorded()) return contribute_ops(c, 0, [&] { return extreme_gradient_by_ops(op, of, c.gradient(0)); });
       contribute(
-          c, 0, of.x.shape(),
-          [&](const Tensor& out) {
-            const Tensor dy = make_dense(c.gradient(0));
-            extreme ? extreme_gradient(of, dy, out) : product_gradient(of, dy, out);
-          },
+          c, 0, of.x.shape(), [&](const Tensor& out) { extreme_gradient(of, make_dense(c.gradient(0)), out); },
           of.x.dtype());
     });
   }
@@ -232,6 +226,12 @@ Tensor index_of_extreme(const char* op, const Tensor& operand, int axis, bool ke
 
 }  // namespace
 
+void reduce_axes(ReduceOp op, const Tensor& x, AxisSet axes, const Tensor& y) {
+  reduce_runs(x, axes, y, is_real(x.dtype()) ? DType::f32 : x.dtype(), [&](const Tensor& whole, const Tensor& rest) {
+    launch(kernels::ReduceMiddle{op, whole, rest});
+  });
+}
+
 void sum_axes(const Tensor& x, AxisSet axes, const Tensor& y) {
   reduce_runs(x, axes, y, DType::f32, [](const Tensor& whole, const Tensor& rest) {
     launch(kernels::SumMiddle{whole, rest});
@@ -254,12 +254,6 @@ Tensor mean(const Tensor& x) { return add_up("mean", x, nullptr, false, true); }
 
 Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
   return add_up("mean", x, &axes, keepdims, true);
-}
-
-Tensor prod(const Tensor& x) { return reduce("prod", ReduceOp::prod, x, nullptr, false); }
-
-Tensor prod(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
-  return reduce("prod", ReduceOp::prod, x, &axes, keepdims);
 }
 
 Tensor max(const Tensor& x) { return reduce("max", ReduceOp::max, x, nullptr, false); }

@@ -4,7 +4,7 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Reductions of f32 or bf16 tensors; sum, prod, max and min also of i32 and i64, whose overflow wraps around. Each is
+// Reductions of f32 or bf16 tensors; sum, max and min also of i32 and i64, whose overflow wraps around. Each is
 // over all elements, with a result of rank 0, or over `axes` (negative ones count from the end), which remain as axes
 // of size 1 with `keepdims`. The order of addition depends only on the shape and the kind of device: the same input
 // gives the same bits. Throw InvalidArgument for other dtypes, undefined tensors, and axes that x does not have or that
@@ -21,12 +21,6 @@ Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims = false)
 /// f32 or bf16. The mean of no elements is NaN, as in NumPy. Differentiable.
 Tensor mean(const Tensor& x);
 Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
-///@}
-///@{
-/// The product. That of no elements is 1. Differentiable, also where elements are 0 and where the whole product under-
-/// or overflows: the gradient of an element is dy times the product of the other elements, multiplied in f64.
-Tensor prod(const Tensor& x);
-Tensor prod(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
 /// The largest and the smallest element; NaN if one element is NaN. Differentiable: elements that equal the result

@@ -2,6 +2,7 @@
 
 #include <bitset>
 
+#include <lockstep/kernels/reduction/reduce_op.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
@@ -12,6 +13,10 @@ using AxisSet = std::bitset<Shape::max_rank>;
 /// y = sum of x over `axes`. y is dense and has x's other axes in order; it may have or lack any axes of size 1.
 /// Neighboring axes are summed together in one pass, the last ones first. Records nothing on tapes.
 void sum_axes(const Tensor& x, AxisSet axes, const Tensor& y);
+
+/// y = x reduced over `axes`, as sum_axes; `op`: sum, prod, max or min. y is real if x is, else of x's
+/// dtype.
+void reduce_axes(ReduceOp op, const Tensor& x, AxisSet axes, const Tensor& y);
 
 /// y = sum of x over the axes along which y's shape was broadcast to x's. Records nothing on tapes.
 void sum_to_shape(const Tensor& x, const Tensor& y);

@@ -1,9 +1,14 @@
 #include "lockstep/kernels/scan/scan.h"
 
+#include <lockstep/kernels/array/comparison.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/shapes.h>
+#include <lockstep/kernels/array/triangle.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/reduction/axis_groups.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
 #include <lockstep/kernels/scan/scan_kernels.h>
 
@@ -12,6 +17,16 @@ namespace {
 
 /// A view of x with `axis` and the last axis exchanged.
 Tensor axis_last(const Tensor& x, int axis) { return x.transposed_view(axis, x.rank() - 1); }
+
+/// The gradient of cumprod by ops, without a division: element i receives the sum of dy[k] times the product of x[j],
+/// j <= k, j != i, over k >= i. Its memory grows with the square of the axis.
+Tensor cumprod_gradient(const Tensor& x, int axis, const Tensor& dy) {
+  const std::int64_t n = x.dim(axis);
+  const auto rows = [&](const Tensor& t) { return expand_dims(cast(swapaxes(t, axis, -1), DType::f32), -2); };
+  const Tensor others = where(equal(eye(n, n), 1.0), 1.0, rows(x));  // (..., i, j)
+  const Tensor products = triu(cumprod(others, -1));
+  return cast(swapaxes(sum(multiply(rows(dy), products), {-1}), axis, -1), x.dtype());
+}
 
 }  // namespace
 
@@ -22,14 +37,14 @@ Tensor cumsum(const Tensor& operand, int axis, const CumsumOptions& options) try
   const Tensor y = Tensor::empty(x.shape(), x.dtype());
   launch(kernels::CumulativeSum{make_dense(x).view(around), options.exclusive, options.reverse, y.view(around)});
   if (recording({x})) {
-    record("cumsum", {x}, y, [options, around, shape = x.shape(), dtype = x.dtype()](BackwardContext& c) {
-      contribute(
+    record("cumsum", {x}, y, [axis, options, around, shape = x.shape(), dtype = x.dtype()](BackwardContext& c) {
+      contribute_linear(
           c, 0, shape,
           [&](const Tensor& out) {
             const Tensor dy = make_dense(c.gradient(0)).view(around);
             launch(kernels::CumulativeSum{dy, options.exclusive, !options.reverse, out.view(around)});
           },
-          dtype);
+          [axis, options](const Tensor& d) { return cumsum(d, axis, options); }, dtype);
     });
   }
   return y;
@@ -48,7 +63,10 @@ Tensor cumprod(const Tensor& operand, int axis) try {
   launch(kernels::CumulativeProduct{last.view(rows), products.view(rows)});
   const Tensor y = make_dense(axis_last(products, axis));
   if (recording({x})) {
-    record("cumprod", {x}, y, [last, rows, axis](BackwardContext& c) {
+    // What the gradient by ops reads; it has no memory of its own unless several tapes record.
+    const Tensor kept = several_tapes_record() ? x : axis_last(last, axis);
+    record("cumprod", {x}, y, [kept, last, rows, axis](BackwardContext& c) {
+      if (c.is_recorded()) return contribute_ops(c, 0, [&] { return cumprod_gradient(kept, axis, c.gradient(0)); });
       contribute(
           c, 0, c.gradient(0).shape(),
           [&](const Tensor& out) {

@@ -1,5 +1,6 @@
 #include "lockstep/kernels/sorting/sort.h"
 
+#include <lockstep/kernels/indexing/take.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/transfer.h>
@@ -18,18 +19,18 @@ TopK first_in_order(const char* op, const Tensor& operand, int axis, std::int64_
   const Shape all = around_axis(x.shape(), axis);
   const Shape first = around_axis(shape, axis);
   TopK y{Tensor::empty(shape, x.dtype()), Tensor::empty(shape, DType::i64)};
-  const Tensor indices = y.indices.view(first);
-  launch(kernels::SortMiddle{make_dense(x).view(all), direction, y.values.view(first), indices});
+  launch(kernels::SortMiddle{make_dense(x).view(all), direction, y.values.view(first), y.indices.view(first)});
   if (recording({x})) {
-    record(op, {x}, y.values, [indices, all, shape = x.shape(), dtype = x.dtype()](BackwardContext& c) {
-      contribute(
-          c, 0, shape,
-          [&](const Tensor& out) {
-            const Tensor dy = make_dense(c.gradient(0)).view(indices.shape());
-            launch(kernels::SortMiddleGradient{dy, indices, out.view(all)});
-          },
-          dtype);
-    });
+    record(op, {x}, y.values,
+           [axis, indices = y.indices, all, first, shape = x.shape(), dtype = x.dtype()](BackwardContext& c) {
+             contribute_linear(
+                 c, 0, shape,
+                 [&](const Tensor& out) {
+                   const Tensor dy = make_dense(c.gradient(0)).view(first);
+                   launch(kernels::SortMiddleGradient{dy, indices.view(first), out.view(all)});
+                 },
+                 [axis, indices](const Tensor& d) { return take_along_axis(d, indices, axis); }, dtype);
+           });
   }
   return y;
 }

@@ -215,6 +215,7 @@ void Optimizer::State::load(const ReplicaContext& context, GradientTape& tape, c
   if (groups_.size() == 1) return groups_.front().reducer->backward(context, tape, loss, after_backward());
   std::vector<Tensor> sources;
   for (const Variable& variable : variables_) sources.push_back(variable.value());
+  const NoGradientScope no_recording;  // by other tapes, as in GradientTape::backward
   load(context, tape.gradient_or_slices(loss, sources));
 }
 

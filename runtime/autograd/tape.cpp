@@ -89,13 +89,15 @@ void GradientTape::add_entry(const char* op, std::span<const Tensor> inputs, std
   entries_.push_back(std::move(entry));
 }
 
-std::vector<Tensor> GradientTape::gradient(const Tensor& target, std::span<const Tensor> sources) {
+std::vector<Tensor> GradientTape::gradient(const Tensor& target, std::span<const Tensor> sources,
+                                           const Tensor& output_gradient) {
   std::vector<Slot> slots;
   for (const Tensor& source : sources) slots.push_back({.source = source});
   std::vector<Tensor> gradients(sources.size());
-  run(target, slots, [&](int slot, const DenseOrSparse& gradient) {
+  const auto keep = [&](int slot, const DenseOrSparse& gradient) {
     gradients[static_cast<std::size_t>(slot)] = std::get<Tensor>(gradient);
-  });
+  };
+  run(target, slots, keep, output_gradient);
   return gradients;
 }
 
@@ -116,20 +118,26 @@ bool GradientTape::only_rows_read(const Tensor& source) const {
 }
 
 void GradientTape::backward(const Tensor& target, std::span<const Slot> slots, const FinalHook& final) {
+  const NoGradientScope no_recording;
   run(target, slots, final);
 }
 
-void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const FinalHook& final) {
+void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const FinalHook& final,
+                       const Tensor& output_gradient) {
   require<LogicError>(!used_, "this tape has been used: a tape gives one set of gradients");
   require_its_thread();
   require<LogicError>(
       tracks(target),
       "the target depends on no variable that trains, nor on another tensor that this tape watched while "
-      "it was open; what another tape gave as a gradient is not recorded, so that there are no gradients "
-      "of gradients");
+      "it was open");
+  require(!output_gradient.defined() ||
+              (output_gradient.shape() == target.shape() && output_gradient.dtype() == target.dtype()),
+          "the output_gradient of a target {} must have its shape and dtype, got {}", target, output_gradient);
   used_ = true;
   stop();
-  const NoGradientScope no_recording;
+  is_recorded_ = recording({target}) || (output_gradient.defined() && recording({output_gradient}));
+  std::optional<NoGradientScope> no_recording;  // by tapes that track other tensors, e.g. parameters
+  if (!is_recorded_) no_recording.emplace();
 
   // final_after[i]: slots whose gradients are final once entry i has run; the last list: slots that no entry reads.
   std::vector<std::vector<int>> final_after(entries_.size() + 1);
@@ -150,7 +158,7 @@ void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const 
   };
 
   Node& seed = nodes_[node_of(target)];
-  std::tie(seed.gradient, seed.owned) = seed_of(target);
+  std::tie(seed.gradient, seed.owned) = output_gradient.defined() ? std::pair(output_gradient, false) : seed_of(target);
   if (seed.destination.defined()) {
     copy(seed.gradient, seed.destination);
     seed.gradient = seed.destination;
@@ -218,7 +226,7 @@ bool BackwardContext::rows_sum_to_zero(int output) const {
 
 bool BackwardContext::takes_rows(int input) const {
   const GradientTape::Node& node = input_node(input);
-  return node.may_be_rows && !node.gradient.defined();
+  return node.may_be_rows && !node.gradient.defined() && !is_recorded();
 }
 
 const IndexedSlices& BackwardContext::rows(int input) const { return input_node(input).rows; }
@@ -232,6 +240,8 @@ bool recording(std::span<const Tensor> inputs) {
       if (tape->tracks(input)) return true;
   return false;
 }
+
+bool several_tapes_record() { return recording_paused == 0 && open_tapes && open_tapes->size() > 1; }
 
 void record(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs, BackwardFn backward,
             Reads reads) {

@@ -42,10 +42,12 @@ class Recomputed {
   Tensor tensor_{};
 };
 
-/// Records the ops that its thread runs on watched tensors and on their results, for one call of `gradient`,
-/// `gradient_or_slices` or `backward`. Ops register their gradients with `record`. Trainable parameters are watched
-/// automatically. Use it only on the thread that created it; other threads may destroy it. Tapes of a thread nest and
-/// record independently.
+/// Records the ops that its thread runs on watched tensors, for one call of `gradient`, `gradient_or_slices` or
+/// `backward`. Ops register their gradients with `record`. Trainable parameters are watched automatically. Use it only
+/// on the thread that created it; other threads may destroy it. Tapes of a thread nest and record independently: one
+/// that records while another one computes a gradient records that gradient, too, and gives gradients of it. All ops
+/// have these except recurrent ones (lstm.h, gru.h), scaled_dot_product_attention and batch normalization over several
+/// replicas, whose gradients then throw Unsupported. A tape that should not record must have ended or given gradients.
 class GradientTape {
  public:
   GradientTape();
@@ -56,10 +58,12 @@ class GradientTape {
   /// Makes gradients with respect to `tensor` available. Throws LogicError on another thread, InvalidArgument for an
   /// undefined tensor.
   void watch(const Tensor& tensor);
-  /// d(sum of target)/d(source) for each source; undefined if the target does not depend on it. Throws LogicError on
-  /// another thread, if the tape has been used, or if it does not track the target; InvalidArgument if a source is
-  /// given twice.
-  std::vector<Tensor> gradient(const Tensor& target, std::span<const Tensor> sources);
+  /// d(sum of target)/d(source) for each source; undefined if the target does not depend on it. With
+  /// `output_gradient`, of the target's shape and dtype: d(sum of output_gradient target)/d(source). Throws LogicError
+  /// on another thread, if the tape has been used, or if it does not track the target; InvalidArgument if a source is
+  /// given twice; Unsupported if another tape records and an op does not support this.
+  std::vector<Tensor> gradient(const Tensor& target, std::span<const Tensor> sources,
+                               const Tensor& output_gradient = {});
   /// `gradient`, except that the gradient of a source stays IndexedSlices if no recorded op computed the source and ops
   /// only looked up rows of it.
   std::vector<DenseOrSparse> gradient_or_slices(const Tensor& target, std::span<const Tensor> sources);
@@ -76,8 +80,8 @@ class GradientTape {
   /// does not depend on the source, the gradient is undefined and the destination is left unchanged. The same may
   /// happen if the gradient is known to be 0.
   using FinalHook = std::function<void(int slot, const DenseOrSparse& gradient)>;
-  /// `gradient`, except that it writes to the slots' destinations and passes the gradients to `final`. Throws as
-  /// `gradient`.
+  /// `gradient`, except that it writes to the slots' destinations and passes the gradients to `final`, and that no tape
+  /// records it. Throws as `gradient`.
   void backward(const Tensor& target, std::span<const Slot> slots, const FinalHook& final);
 
  private:
@@ -122,7 +126,8 @@ class GradientTape {
                  const BackwardFn& backward, Reads reads);
   void stop();
   void require_its_thread() const;
-  void run(const Tensor& target, std::span<const Slot> slots, const FinalHook& final);
+  void run(const Tensor& target, std::span<const Slot> slots, const FinalHook& final,
+           const Tensor& output_gradient = {});
   void run_entry(Entry& entry);
 
   std::shared_ptr<std::vector<GradientTape*>> open_tapes_;  // the creating thread's tapes that still record
@@ -130,6 +135,7 @@ class GradientTape {
   std::vector<Node> nodes_;
   std::vector<Entry> entries_;
   bool used_ = false;
+  bool is_recorded_ = false;  // another tape records the gradient that is being computed
 };
 
 /// An op's access to the running backward pass. Indices of inputs and outputs are those given to `record`.
@@ -155,8 +161,13 @@ class BackwardContext {
   /// Whether the gradient of output i sums to 0 in this way: the only op that reads the output has declared it.
   bool rows_sum_to_zero(int output) const;
 
-  /// Whether the gradient of input i may be contributed as rows: the caller accepts IndexedSlices for this source, and
-  /// there is no dense contribution yet.
+  /// Whether another tape records this backward pass. Ops that tapes record must then compute what is contributed.
+  bool is_recorded() const { return tape_.is_recorded_; }
+  /// The name that was given to `record`.
+  const char* op() const { return entry_.op; }
+
+  /// Whether the gradient of input i may be contributed as rows: the caller accepts IndexedSlices for this source,
+  /// there is no dense contribution yet, and no tape records.
   bool takes_rows(int input) const;
   /// The rows contributed to input i so far; their tensors are undefined if there are none.
   const IndexedSlices& rows(int input) const;
@@ -179,6 +190,9 @@ bool recording(std::span<const Tensor> inputs);
 inline bool recording(std::initializer_list<Tensor> inputs) {
   return recording(std::span(inputs.begin(), inputs.size()));
 }
+/// Whether several tapes of this thread record: an op must then keep the tensors that its gradient reads, not others
+/// from which it computes them.
+bool several_tapes_record();
 /// Records an op on every tape of this thread that tracks one of its inputs. `op` is a string literal that names the op
 /// in errors and traces.
 void record(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs, BackwardFn backward,

@@ -1,5 +1,6 @@
 #include <atomic>
 
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/core/logging.h>
@@ -57,7 +58,7 @@ std::vector<Tensor> ReplicaContext::all_reduce(ReduceOpOrName op, const std::vec
                          "all_reduce of {} has no gradient; use sum or mean", name(op));
     record("all_reduce", values, results, [context = *this, op, forms = forms_of(results)](BackwardContext& backward) {
       const OutputGradients incoming(backward, forms);
-      const auto reduced = context.communicator().all_reduce(context.replica_, op, incoming.values);
+      const auto reduced = context.all_reduce(op, incoming.values);
       for (std::size_t i = 0; i < reduced.size(); ++i) pass_on(backward, incoming.places[i], reduced[i]);
     });
   }
@@ -96,10 +97,10 @@ std::vector<Tensor> ReplicaContext::all_gather(const std::vector<Tensor>& values
     record("all_gather", values, results,
            [context = *this, begins, ends, axis, forms = forms_of(results)](BackwardContext& backward) {
              const OutputGradients incoming(backward, forms);
-             const auto sums = context.communicator().all_reduce(context.replica_, ReduceOp::sum, incoming.values);
+             const auto sums = context.all_reduce(ReduceOp::sum, incoming.values);
              for (std::size_t i = 0; i < sums.size(); ++i) {
                const int place = incoming.places[i];
-               pass_on(backward, place, sums[i].slice_view(axis, begins[place], ends[place]));
+               pass_on(backward, place, slice(sums[i], axis, begins[place], ends[place]));
              }
            });
   }

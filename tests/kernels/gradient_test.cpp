@@ -1,3 +1,4 @@
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -8,6 +9,8 @@
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/indexing/embedding.h>
+#include <lockstep/kernels/matmul/matmul.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/reduction/reduction.h>
 
@@ -185,6 +188,92 @@ TEST(Gradient, IsNotAddedToWhatOthersRead) {
   EXPECT_THAT(gradients[0].to_vector<float>(), Each(4.0F));
   EXPECT_THAT(gradients[1].to_vector<float>(), Each(1.0F));
   EXPECT_THAT(writes, ElementsAre(Write::replace));
+}
+
+/// x^T a x, whose gradient is (a + a^T) x and whose Hessian is a + a^T.
+Tensor quadratic(const Tensor& a, const Tensor& x) { return sum(x * matmul(a, x)); }
+
+TEST(SecondGradient, TimesAVectorIsThatOfTheClosedForm) {
+  const Tensor a = random_tensor({5, 5}, 1);
+  const Tensor x = random_tensor({5}, 2);
+  const Tensor direction = random_tensor({5}, 3);
+  GradientTape outer;
+  outer.watch(x);
+  GradientTape inner;
+  inner.watch(x);
+  const Tensor gradient = gradient_of(inner, quadratic(a, x), x);
+  const Tensor product = outer.gradient(gradient, std::span(&x, 1), direction)[0];
+  expect_close(product, matmul(a + transpose(a), direction).to_vector<double>(), 10);
+}
+
+TEST(SecondGradient, IsFollowedByAThird) {
+  const Tensor x = random_tensor({6}, 1, 0.5, 2);
+  std::array<GradientTape, 3> tapes;
+  for (GradientTape& tape : tapes) tape.watch(x);
+  Tensor y = sum(square(square(x)));
+  for (GradientTape& tape : tapes) y = gradient_of(tape, y, x);
+  std::vector<double> expected;
+  for (const double value : x.to_vector<double>()) expected.push_back(24 * value);
+  expect_close(y, expected, 20);
+}
+
+TEST(SecondGradient, OfATensorUsedTwiceIsTheSum) {
+  const Tensor x = random_tensor({4}, 1);
+  GradientTape outer;
+  outer.watch(x);
+  GradientTape inner;
+  inner.watch(x);
+  const Tensor gradient = gradient_of(inner, sum(square(x) + square(x) * x), x);
+  std::vector<double> expected;
+  for (const double value : x.to_vector<double>()) expected.push_back(2 + 6 * value);
+  expect_close(gradient_of(outer, gradient, x), expected, 4);
+}
+
+TEST(SecondGradient, IsRecordedByTapesThatTrackTheTargetOnly) {
+  const Tensor x = random_tensor({4}, 1).as_parameter();
+  GradientTape outer;
+  const Tensor y = square(x);
+  {
+    GradientTape tape;
+    const std::vector<GradientTape::Slot> slots = {{x, {}}};
+    Tensor gradient;
+    tape.backward(square(x), slots, [&](int, const DenseOrSparse& dx) { gradient = std::get<Tensor>(dx); });
+    EXPECT_FALSE(recording({gradient})) << "backward is for steps that change variables";
+  }
+  GradientTape tape;
+  EXPECT_TRUE(recording({gradient_of(tape, square(x), x)}));
+  gradient_of(outer, y, x);
+  EXPECT_FALSE(recording({x})) << "a tape that has given its gradients has ended";
+}
+
+TEST(SecondGradient, OfRowsOfATableIsDense) {
+  const Tensor table = random_tensor({4, 2}, 1).as_parameter();
+  const Tensor ids = Tensor::from<std::int64_t>({2, 0, 2}, {3});
+  GradientTape outer;
+  GradientTape inner;
+  const Tensor y = sum(square(embedding_lookup(table, ids)));
+  const DenseOrSparse gradient = inner.gradient_or_slices(y, std::span(&table, 1))[0];
+  const Tensor second = gradient_of(outer, sum(square(std::get<Tensor>(gradient))), table);
+  std::vector<double> expected;  // of (2 n x)^2 for a row that is looked up n times
+  for (std::size_t i = 0; const double value : table.to_vector<double>()) {
+    const double times = i / 2 == 2 ? 2 : i / 2 == 0 ? 1 : 0;
+    expected.push_back(8 * times * times * value);
+    ++i;
+  }
+  expect_close(second, expected, 4);
+}
+
+TEST(SecondGradient, OfAnOpWhoseGradientKernelsComputeIsRefused) {
+  const Tensor a = random_tensor({4}, 1);
+  GradientTape outer;
+  outer.watch(a);
+  GradientTape inner;
+  inner.watch(a);
+  std::vector<Write> writes;
+  const Tensor y = three_times(a, writes);
+  EXPECT_EQ(error_of<Unsupported>([&] { gradient_of(inner, y, a); }),
+            "gradient of three_times: another tape records this gradient, which is not differentiable itself; compute "
+            "it with ops (contribute_ops in gradient.h), or end the other tape before");
 }
 
 TEST(Gradient, ErrorsNameTheOp) {

@@ -115,6 +115,15 @@ TEST_P(OpTest, EqualsItsReference) {
   check_gradients(op_.run, op_.reference, inputs_, check_);
 }
 
+TEST_P(OpTest, HasTheSecondGradientOfItsReference) {
+  if (op_.is_large) return;
+  if (op_.no_second_gradient.empty()) return check_second_gradients(op_.run, op_.reference, inputs_, check_);
+  const Tensor weights = weights_of(op_.run(inputs_));
+  const auto refused = [&] { second_gradients(op_.run, inputs_, weights, few_directions(inputs_)); };
+  EXPECT_THAT(error_of<Unsupported>(refused), testing::AllOf(HasSubstr("gradient of " + op_.function()),
+                                                             HasSubstr("another tape records this gradient")));
+}
+
 TEST_P(OpTest, OfSlicesGivesTheSameBits) { expect_same(results_of(slices()), results_of(inputs_)); }
 
 TEST_P(OpTest, GivesTheSameBitsAgain) {

@@ -11,6 +11,7 @@
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/statistics.h>
 #include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/kernels/scan/product.h>
 #include <lockstep/runtime/autograd/tape.h>
 
 namespace lockstep::test {

@@ -48,6 +48,27 @@ inline double numeric_gradient(const Reference& reference, std::vector<std::vect
   return (above - below) / (2 * step);
 }
 
+/// d(sum of the directions times the gradient of the weighted sum of the squared result)/d(element): central
+/// differences of `reference`. Their truncation error is about step^2, their rounding error 1e-16 / step^2; elements of
+/// the result that do not change cancel exactly. A larger step would cross more kinks.
+inline double numeric_second_gradient(const Reference& reference, const std::vector<std::vector<double>>& values,
+                                      const std::vector<std::vector<double>>& directions, std::size_t input,
+                                      std::size_t element, const std::vector<double>& weights) {
+  const double step = 2e-4;
+  const auto at = [&](double along, double beside) {
+    std::vector<std::vector<double>> x = values;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      for (std::size_t k = 0; k < x[i].size(); ++k) x[i][k] += along * directions[i][k];
+    x[input][element] += beside;
+    return reference(x);
+  };
+  const std::vector<std::vector<double>> y{at(step, step), at(step, -step), at(-step, step), at(-step, -step)};
+  std::vector<double> differences;
+  for (std::size_t k = 0; k < weights.size(); ++k)
+    differences.push_back(y[0][k] * y[0][k] - y[1][k] * y[1][k] - y[2][k] * y[2][k] + y[3][k] * y[3][k]);
+  return weighted_sum(differences, weights) / (4 * step * step);
+}
+
 /// An element of an input and its gradient.
 struct Sample {
   std::size_t input, element;
@@ -91,6 +112,69 @@ inline void compare_gradients(const Op& op, const std::vector<double>& expected_
 }
 
 }  // namespace detail
+
+/// Directions for numeric_second_gradient: zero but for a few elements of each input. A step along all elements would
+/// cross kinks.
+inline std::vector<Tensor> few_directions(const std::vector<Tensor>& inputs) {
+  std::mt19937 generator(7);
+  std::vector<Tensor> directions;
+  for (const Tensor& input : inputs) {
+    std::vector<float> direction(static_cast<std::size_t>(input.elements()));
+    for (int i = 0; i < 4 && !direction.empty(); ++i)
+      direction[generator() % direction.size()] = static_cast<float>(generator() % 64) / 32 - 1;
+    directions.push_back(Tensor::from(direction, input.shape()));
+  }
+  return directions;
+}
+
+/// The gradient of the sum of the directions times the gradient of the weighted sum of op's squared result, by two
+/// tapes. Undefined for inputs of which it is known to be 0.
+inline std::vector<Tensor> second_gradients(const Op& op, const std::vector<Tensor>& inputs, const Tensor& weights,
+                                            const std::vector<Tensor>& directions) {
+  GradientTape outer;
+  GradientTape inner;
+  for (const Tensor& input : inputs) {
+    outer.watch(input);
+    inner.watch(input);
+  }
+  const Tensor y = op(inputs);
+  const std::vector<Tensor> gradients = inner.gradient(sum(multiply(square(y), weights)), inputs);
+  Tensor along = Tensor::zeros({});
+  for (std::size_t i = 0; i < inputs.size(); ++i) along = add(along, sum(multiply(gradients[i], directions[i])));
+  return outer.gradient(along, inputs);
+}
+
+/// Compares second_gradients with central differences at a few elements of each input: at those of the directions and
+/// at as many others.
+inline void check_second_gradients(const Op& op, const Reference& reference, const std::vector<Tensor>& inputs,
+                                   const GradientCheck& check = {}) {
+  std::vector<std::vector<double>> values;
+  std::vector<std::vector<double>> directions;
+  const std::vector<Tensor> along = few_directions(inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    values.push_back(inputs[i].to_vector<double>());
+    directions.push_back(along[i].to_vector<double>());
+  }
+  const Tensor weights = random_tensor(op(inputs).shape(), 4711, 0.5, 1.5);
+  const std::vector<Tensor> found = second_gradients(op, inputs, weights, along);
+  std::mt19937 generator(43);
+  for (std::size_t input = 0; input < inputs.size(); ++input) {
+    if (values[input].empty()) continue;
+    std::vector<std::size_t> elements;
+    for (std::size_t k = 0; k < directions[input].size(); ++k)
+      if (directions[input][k] != 0) elements.push_back(k);
+    for (int i = 0; i < 4; ++i) elements.push_back(generator() % values[input].size());
+    const std::vector<double> result =
+        found[input].defined() ? found[input].to_vector<double>() : std::vector<double>(values[input].size(), 0);
+    const double magnitude = std::max(unsigned_sum(result, check.length), check.magnitude);
+    for (const std::size_t element : elements) {
+      const double expected =
+          detail::numeric_second_gradient(reference, values, directions, input, element, weights.to_vector<double>());
+      ASSERT_NEAR(result[element], expected, 4 * tolerance(DType::f32, check.length, magnitude) + 1e-6)
+          << "input " << input << ", element " << element;
+    }
+  }
+}
 
 /// Compares the result of `op` with the reference. Then takes a randomly weighted sum of the result and compares its
 /// gradient with respect to each input, as computed by a tape, with central differences of the reference.

@@ -133,7 +133,8 @@ OpCase attention_case(const AttentionSizes& s, const std::string& what) {
       .check = {.length = std::max(s.keys, s.queries * s.heads / s.key_heads) + s.size + s.value_size, .samples = 8},
       .data = 3,
       .takes_no_rows = s.mask != Mask::padding && s.mask != Mask::of_all,
-      .nan_spreads = s.mask == Mask::none && s.dropout_rate == 0};
+      .nan_spreads = s.mask == Mask::none && s.dropout_rate == 0,
+      .no_second_gradient = "one kernel computes all gradients"};
 }
 
 }  // namespace

@@ -10,7 +10,8 @@
 
 // The table of ops: each row is a call of an op with a reference in double precision. The tests of ops are generated
 // from it, so that a new op needs rows here, and tests of its own only for its specific behavior:
-//   op_test.cpp            value and gradients, bf16, slices, NaN, no rows, same bits, misuse: on CPUs and GPUs
+//   op_test.cpp            value, gradients and gradients of these, bf16, slices, NaN, no rows, same bits, misuse: on
+//                          CPUs and GPUs
 //   both_devices_test.cpp  GPUs accept and return the same as CPUs
 //   other_device_test.cpp  inputs, gradients and the thread on different devices
 //   op_errors_test.cpp, launch_errors_test.cpp  out of memory, a launch that fails
@@ -39,8 +40,9 @@ struct OpCase {
   std::size_t optional = 0;       ///< how many of the last inputs may be undefined
   std::size_t optional_data = 0;  ///< how many of the last data may be undefined
   bool same_bits_on_any_threads = true;
-  bool is_view = false;   ///< the result shares memory with the first input
-  bool is_large = false;  ///< large enough for several threads and blocks; only op_test.cpp runs it
+  std::string no_second_gradient{};  ///< why tapes cannot record its gradient; empty if they can
+  bool is_view = false;              ///< the result shares memory with the first input
+  bool is_large = false;             ///< large enough for several threads and blocks; only op_test.cpp runs it
 
   std::string function() const { return name.substr(0, name.find(' ')); }
   friend void PrintTo(const OpCase& c, std::ostream* out) { *out << c.name; }

@@ -208,7 +208,8 @@ OpCase case_of(const RecurrentKind& kind, Plain plain, const RecurrenceSizes& si
       .check = {.length = length},
       .length_on_gpus = as_cudnn_rounds(length),
       .bf16 = Bf16::none,
-      .same_bits_on_any_threads = false};
+      .same_bits_on_any_threads = false,
+      .no_second_gradient = kind.is_composed ? "" : "kernels go back through time"};
 }
 
 /// An op with dropout: factors of the input for each of `input_gates`, and of the state for each of `state_gates`.
@@ -219,6 +220,7 @@ OpCase dropout_case(const RecurrentKind& kind, Composed op, const RecurrenceOpti
   result.name += fmt::format(", dropout for {} and {} gates", input_gates, state_gates);
   result.inputs.push_back(random_tensor({sizes.rows, input_gates, sizes.features}, 5));
   if (state_gates > 0) result.inputs.push_back(random_tensor({sizes.rows, state_gates, sizes.units}, 6));
+  result.no_second_gradient = {};             // composed
   result.takes_no_rows = false;               // the factors have rows, too
   result.optional = state_gates > 0 ? 3 : 2;  // the bias and the factors
   result.run = [=](In in) {
@@ -286,8 +288,8 @@ void add_states_cases(const std::vector<Plain>& plain, std::vector<OpCase>& case
 
 const std::vector<RecurrentKind>& recurrent_kinds() {
   static const auto& all = *new std::vector<RecurrentKind>{
-      {"lstm", 4, 1, &lstm},
-      {"gru", 3, 2, &gru},
+      {"lstm", 4, 1, &lstm, false},
+      {"gru", 3, 2, &gru, false},
       {"lstm with hard_sigmoid", 4, 1, &composed<composed_lstm, hard_lstm>},
       {"gru with reset before", 3, 1, &composed<composed_gru, reset_before>},
       {"simple_rnn", 1, 1, &composed<&simple_rnn, usual>},

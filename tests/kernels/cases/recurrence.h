@@ -16,6 +16,7 @@ struct RecurrentKind {
   std::int64_t biases;  ///< number of biases for each gate
   Tensor (*op)(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
                bool return_sequences);
+  bool is_composed = true;  ///< of other ops
 
   Shape bias_shape(std::int64_t units) const {
     return biases == 1 ? Shape{gates * units} : Shape{biases, gates * units};

@@ -8,6 +8,7 @@
 
 #include <lockstep/kernels/array/statistics.h>
 #include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/kernels/scan/product.h>
 
 namespace lockstep::test {
 namespace {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <lockstep/kernels/losses/losses_kernels.h>
+#include <lockstep/kernels/op/softmax_kernels.h>
 
 #include "parity.h"
 

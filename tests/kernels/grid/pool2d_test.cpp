@@ -68,12 +68,13 @@ void expect_same_max_pool(const Pooling& c, const Tensor& x, const Tensor& dy) {
     run(kernels::MaxPool2d{x, c.window, out[0], Tensor()});
   });
   const DType dtype = c.window.height * c.window.width <= 256 ? DType::u8 : DType::i32;
-  Results before = unwritten({c.y(), c.y(), c.x()}, x.dtype());
+  Results before = unwritten({c.y(), c.y(), c.x(), c.y()}, x.dtype());
   before[1] = Tensor::full(c.y(), -1);
   expect_same(before, [&](const Runner& run, const Results& out) {
     const Tensor indices = Tensor::empty(c.y(), dtype);
     run(kernels::MaxPool2d{x, c.window, out[0], indices});
     run(kernels::MaxPool2dGradient{indices, c.window, dy, out[2]});
+    run(kernels::MaxPool2dTaken{x, indices, c.window, out[3]});
     copy(Tensor::from(indices.to_vector<float>(), c.y()), out[1]);
   });
 }

@@ -227,14 +227,41 @@ TEST(Tape, RejectsATargetThatItDidNotRecord) {
   EXPECT_THROW((void)tape.gradient(Tensor(), {}), LogicError);
 }
 
-TEST(Tape, SaysThatThereAreNoGradientsOfGradients) {
-  const Tensor x = values({3}).as_parameter();
+TEST(Tape, KnowsWhetherAnotherOneRecordsItsGradient) {
+  const Tensor x = values({3});
+  const auto is_recorded = [&](GradientTape& tape, const Tensor& output_gradient = {}) {
+    tape.watch(x);
+    const Tensor y = plain_sum(x, x);
+    bool result = false;
+    record("twice", {x}, y, [&](BackwardContext& context) { result = context.is_recorded(); });
+    (void)tape.gradient(y, std::vector{x}, output_gradient);
+    return result;
+  };
+  GradientTape alone;
+  EXPECT_FALSE(is_recorded(alone));
   GradientTape outer;
+  const Tensor weight = values({2});
+  outer.watch(weight);
+  GradientTape of_another_tensor;
+  EXPECT_FALSE(is_recorded(of_another_tensor)) << "the outer tape tracks neither x nor the gradient";
+  GradientTape of_the_output_gradient;
+  EXPECT_TRUE(is_recorded(of_the_output_gradient, weight));
+  outer.watch(x);
   GradientTape inner;
-  const Tensor gradient = inner.gradient(square(x), std::vector{x})[0];
-  EXPECT_THAT([&] { (void)outer.gradient(gradient, std::vector{x}); },
-              ThrowsMessage<LogicError>(AllOf(HasSubstr("the target depends on no variable that trains"),
-                                              HasSubstr("no gradients of gradients"))));
+  EXPECT_TRUE(is_recorded(inner));
+  GradientTape paused;
+  const NoGradientScope nothing;
+  EXPECT_FALSE(is_recorded(paused));
+}
+
+TEST(Tape, RejectsAnOutputGradientOfAnotherShapeOrDtype) {
+  const Tensor x = values({1, 2}).as_parameter();
+  for (const Tensor& wrong : {values({1}), Tensor::zeros({2}, DType::bf16)}) {
+    GradientTape tape;
+    const Tensor y = square(x);
+    EXPECT_THAT([&] { (void)tape.gradient(y, std::vector{x}, wrong); },
+                ThrowsMessage<InvalidArgument>(HasSubstr("output_gradient")));
+  }
 }
 
 TEST(Tape, RejectsASourceGivenTwice) {

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <lockstep/kernels/window/window.h>
+#include <lockstep/runtime/tensor/tensor.h>
+
+// The three bilinear maps of a convolution without bias and activation, as differentiable ops: the gradients of each
+// are the other two. conv2d and conv2d_transpose use them for gradients that tapes record.
+
+namespace lockstep {
+
+/// The window of a convolution and the shapes of its operands and result.
+struct ConvolutionMaps {
+  Window2d window;
+  Shape x, kernel, y;
+
+  ///@{
+  /// x and y are f32 or bf16, the kernel is f32.
+  Tensor result(const Tensor& x, const Tensor& kernel) const;
+  Tensor gradient_of_x(const Tensor& dy, const Tensor& kernel) const;
+  Tensor gradient_of_kernel(const Tensor& x, const Tensor& dy) const;
+  ///@}
+};
+
+}  // namespace lockstep
