@@ -1,6 +1,8 @@
 #include "lockstep/models/layers/batch_normalization.h"
 
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
@@ -140,6 +142,7 @@ class BatchNormalizationImpl final : public LayerImpl {
       return batch_norm_inference(x, gamma_.value(), beta_.value(), moving_mean_.value(), moving_variance_.value(),
                                   options);
     const Tensor mask = call.mask(0);
+    if (inputs.size() > 1 && inputs[1].shape() != x.shape()) return broadcast_sum(inputs, call);
     const bool gathers = options_.synchronized && current_context().replicas_in_sync > 1;
     require<Unsupported>(
         !mask.defined() || (options_.axis == -1 && !gathers),
@@ -161,6 +164,13 @@ class BatchNormalizationImpl final : public LayerImpl {
     const VariableSpec beta{.name = "beta", .shape = channels, .initializer = zeros()};
     gamma_ = options_.scale ? add_weight(gamma, {}, options_.gamma_constraint) : constant_weight(gamma);
     beta_ = options_.center ? add_weight(beta, {}, options_.beta_constraint) : constant_weight(beta);
+  /// The fused sum with a term of another shape: sizes that are unknown in the plan may differ.
+  Tensor broadcast_sum(std::span<const Tensor> inputs, LayerCall call) {
+    const bool fused_relu = std::exchange(call.fused_relu, false);
+    const Tensor y = normalized(inputs.first(1), call) + inputs[1];
+    return fused_relu ? relu(y) : y;
+  }
+
     moving_mean_ = add_statistic("moving_mean", channels, zeros());
     moving_variance_ = add_statistic("moving_variance", channels, ones());
   }

@@ -55,7 +55,7 @@ struct LayerSeed {
 /// Properties of a class of layers that the network and training use.
 struct LayerTraits {
   bool can_fuse_relu = false;  ///< `call` supports LayerCall::fused_relu
-  bool can_fuse_add = false;   ///< `call` takes a second input of the result's shape and adds it, before a fused ReLU
+  bool can_fuse_add = false;   ///< `call` adds a second input, with which its result broadcasts, before a fused ReLU
   bool can_write_to = false;   ///< `call` supports LayerCall::out
   /// `call` accepts bf16 inputs with f32 weights, and then returns bf16. The network casts to f32 for other layers.
   bool can_compute_in_bf16 = false;

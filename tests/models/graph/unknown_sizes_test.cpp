@@ -95,6 +95,20 @@ TEST(UnknownSizes, AreNoneInASummary) {
   EXPECT_THAT(summary, testing::HasSubstr("(None, None, 8, 3)"));
 }
 
+TEST(UnknownSizes, MayDifferBetweenTheTermsOfAFusedSum) {
+  const auto sum_of = [](std::int64_t left, std::int64_t right) {
+    const std::vector<Symbol> terms{Input({left, 3}, "left"), Input({right, 3}, "right")};
+    return Network(terms, ReLU()(Add()({BatchNormalization()(terms[0]), terms[1]})), 0);
+  };
+  for (const Mode mode : {Mode::inference, Mode::train})
+    for (const auto& [left, right] : {std::pair(5, 1), std::pair(1, 5), std::pair(5, 5)}) {
+      const std::vector<Tensor> terms{random_tensor({4, left, 3}, 1), random_tensor({4, right, 3}, 2)};
+      const Tensor y = sum_of(-1, -1)(terms, mode);
+      EXPECT_EQ(y.shape(), Shape({4, 5, 3}));
+      expect_close(y, sum_of(left, right)(terms, mode).to_vector<double>(), 64);
+    }
+}
+
 TEST(UnknownSizes, MustNotDecideAWeight) {
   const Symbol sequence = Input({-1, 5});
   EXPECT_ERROR(InvalidArgument,
