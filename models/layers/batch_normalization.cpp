@@ -41,25 +41,31 @@ std::optional<double> weight_of(const BatchNormResult& result, bool synchronized
   rethrow_from("batch_norm", error);
 }
 
-/// As batch_norm, with the statistics of the elements that `mask`, (n, ...) for x (n, ..., c), keeps. As in Keras,
-/// their sums are divided by their number + 1e-7.
+/// As batch_norm, with the statistics of the elements that `mask`, (n, ...) for x (n, ..., c), keeps, in the parts of
+/// all replicas if `synchronized`. As in Keras, their sums are divided by their number + 1e-7.
 BatchNormResult masked_batch_norm(const Tensor& x, const Tensor& mask, const Tensor& gamma, const Tensor& beta,
-                                  const BatchNormOptions& options) {
+                                  const BatchNormOptions& options, bool synchronized) {
   require(mask.rank() == x.rank() - 1,
           "BatchNormalization takes a mask with all axes of its input but the last, got {}", mask);
+  const auto over_replicas = [&](const std::vector<Tensor>& own) {
+    return synchronized ? get_replica_context().all_reduce(ReduceOp::sum, own) : own;
+  };
   const std::vector<int> axes = all_axes(mask);
   const Tensor wide = cast(x, DType::f32);
   const Tensor kept = expand_dims(mask, -1);
-  const Tensor number = sum(cast(mask, DType::f32)) + 1e-7;
-  const Tensor mean = sum(where(kept, wide, 0), axes) / number;
+  const Tensor elements = Tensor::full({}, static_cast<double>(mask.elements()));
+  const std::vector<Tensor> sums =
+      over_replicas({sum(where(kept, wide, 0), axes), sum(cast(mask, DType::f32)), elements});
+  const Tensor number = sums[1] + 1e-7;
+  const Tensor mean = sums[0] / number;
   const Tensor difference = wide - mean;
-  const Tensor variance = sum(where(kept, square(difference), 0), axes) / number;
+  const Tensor variance = over_replicas({sum(where(kept, square(difference), 0), axes)}).front() / number;
   const Tensor y = difference * (gamma * rsqrt(variance + static_cast<double>(options.epsilon))) + beta;
   const Tensor activated = options.relu ? relu(y) : y;
   return {.y = cast(activated, x.dtype()),
           .mean = stop_gradient(mean),
           .variance = stop_gradient(variance),
-          .rows = mask.elements()};
+          .rows = static_cast<std::int64_t>(sums[2].item<float>())};
 }
 
 /// Updates a moving statistic by that of a batch. If the replicas share one copy, each assigns its value, and the
@@ -136,26 +142,33 @@ class BatchNormalizationImpl final : public LayerImpl {
   /// For inputs whose last axis is the channels.
   Tensor normalized(std::span<const Tensor> inputs, const LayerCall& call) {
     const Tensor& x = inputs[0];
+    if (inputs.size() > 1 && inputs[1].shape() != x.shape()) return broadcast_sum(inputs, call);
     BatchNormOptions options{.epsilon = epsilon_, .relu = call.fused_relu, .out = call.out};
     if (inputs.size() > 1) options.residual = inputs[1];
     if (call.mode == Mode::inference || !trainable())
       return batch_norm_inference(x, gamma_.value(), beta_.value(), moving_mean_.value(), moving_variance_.value(),
                                   options);
     const Tensor mask = call.mask(0);
-    if (inputs.size() > 1 && inputs[1].shape() != x.shape()) return broadcast_sum(inputs, call);
     const bool gathers = options_.synchronized && current_context().replicas_in_sync > 1;
-    require<Unsupported>(
-        !mask.defined() || (options_.axis == -1 && !gathers),
-        "BatchNormalization trains on masked sequences only along the last axis, and not synchronized");
+    require<Unsupported>(!mask.defined() || options_.axis == -1,
+                         "BatchNormalization trains on masked sequences only along the last axis");
     if (gathers)
       options.gather = [context = get_replica_context()](const Tensor& own) { return context.all_gather(own, 0); };
-    const BatchNormResult result = mask.defined() ? masked_batch_norm(x, mask, gamma_.value(), beta_.value(), options)
-                                                  : batch_norm(x, gamma_.value(), beta_.value(), options);
+    const BatchNormResult result = mask.defined()
+                                       ? masked_batch_norm(x, mask, gamma_.value(), beta_.value(), options, gathers)
+                                       : batch_norm(x, gamma_.value(), beta_.value(), options);
     if (const std::optional<double> weight = weight_of(result, options_.synchronized)) {
       update_statistic(moving_mean_, result.mean, *weight, options_.momentum);
       update_statistic(moving_variance_, result.variance, *weight, options_.momentum);
     }
     return result.y;
+  }
+
+  /// The fused sum with a term of another shape: sizes that are unknown in the plan may differ.
+  Tensor broadcast_sum(std::span<const Tensor> inputs, LayerCall call) {
+    const bool fused_relu = std::exchange(call.fused_relu, false);
+    const Tensor y = normalized(inputs.first(1), call) + inputs[1];
+    return fused_relu ? relu(y) : y;
   }
 
   void make_weights(std::span<const Shape> inputs, const LayerSeed&) override {
@@ -164,13 +177,6 @@ class BatchNormalizationImpl final : public LayerImpl {
     const VariableSpec beta{.name = "beta", .shape = channels, .initializer = zeros()};
     gamma_ = options_.scale ? add_weight(gamma, {}, options_.gamma_constraint) : constant_weight(gamma);
     beta_ = options_.center ? add_weight(beta, {}, options_.beta_constraint) : constant_weight(beta);
-  /// The fused sum with a term of another shape: sizes that are unknown in the plan may differ.
-  Tensor broadcast_sum(std::span<const Tensor> inputs, LayerCall call) {
-    const bool fused_relu = std::exchange(call.fused_relu, false);
-    const Tensor y = normalized(inputs.first(1), call) + inputs[1];
-    return fused_relu ? relu(y) : y;
-  }
-
     moving_mean_ = add_statistic("moving_mean", channels, zeros());
     moving_variance_ = add_statistic("moving_variance", channels, ones());
   }

@@ -34,16 +34,16 @@ struct BatchNormalizationOptions {
   std::string name{};
 };
 
-/// Normalizes each channel (Ioffe and Szegedy 2015). In training it uses the batch's mean and variance and updates the
-/// moving statistics with them; at inference, or if the layer is frozen, it uses the moving statistics. Weights, each
-/// (c): gamma if `scale`, beta if `center`, moving_mean, moving_variance. Under a strategy every replica normalizes by
-/// its own part of the batch, unless `synchronized`, and keeps its own moving statistics. Outside replicas and in
-/// files, a statistic's value is the mean over the replicas, weighted by the numbers of rows that each of them had in
-/// the steps. For any number of replicas this mean equals the moving average, over the steps, of the row-weighted mean
-/// of the replicas' statistics. A replica takes the other replicas' numbers of rows from the DistributedBatch given to
-/// `Strategy::run`; without one, the replicas exchange the numbers in each training call. A replica without rows keeps
-/// its statistics. Masked elements are normalized, but do not count in the mean and variance of a batch. Training on
-/// masked inputs throws Unsupported if `synchronized` with several replicas, and for an `axis` other than -1.
+/// Normalizes each channel (Ioffe and Szegedy 2015). In training it uses the batch's mean and variance
+/// and updates the moving statistics with them; at inference it uses the moving statistics. Weights, each (c): gamma,
+/// beta, moving_mean, moving_variance. Under a strategy every replica normalizes by its own part of the batch, unless
+/// `synchronized`, and keeps its own moving statistics. Outside replicas and in files, a statistic's value is the mean
+/// over the replicas, weighted by the numbers of rows that each of them had in the steps. For any number of replicas it
+/// equals the moving average, over the steps, of the row-weighted mean of the replicas' statistics. A replica takes the
+/// other replicas' numbers of rows from the DistributedBatch given to `Strategy::run`; without one, the replicas
+/// exchange the numbers in each training call. A replica without rows keeps its statistics.
+/// Elements that a mask leaves out are normalized, but do not count in the mean and variance of a batch. Training with
+/// another axis than the last one does not support masks.
 struct BatchNormalization : Layer {
   /// Throws InvalidArgument unless 0 <= momentum <= 1 and epsilon > 0.
   explicit BatchNormalization(const BatchNormalizationOptions& options = {});

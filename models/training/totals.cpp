@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/losses/by_example.h>
+#include <lockstep/models/losses/loss.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/core/logging.h>
 
@@ -48,14 +51,36 @@ Tensor step_losses(const Loss& loss, const Tensor& y_true, const Tensor& y_pred,
   return reshape(losses, steps);
 }
 
+/// A loss that leaves out a class, of an output with a mask: the loss of all classes, for labels of which the class is
+/// replaced, and the mask of the steps that neither leaves out.
+struct WithoutClass {
+  Loss loss;
+  Tensor labels;
+  Tensor mask;
+};
+
+/// Nothing for losses without ignore_class.
+std::optional<WithoutClass> without_ignored_class(const Loss& loss, const Tensor& y_true, const Tensor& mask) {
+  using Json = nlohmann::ordered_json;
+  const Json options = loss.config() ? *loss.config()->options : Json();
+  if (!options.is_object() || !options.value("ignore_class", Json()).is_number()) return {};
+  require(y_true.elements() == mask.elements(), "{} takes a label for each time step, got {} for a mask {}",
+          loss.name(), y_true, mask.shape());
+  const Tensor wide = y_true.dtype() == DType::u8 ? cast(y_true, DType::i64) : y_true;  // u8 does not hold -1
+  const Tensor labels = reshape(wide, mask.shape());
+  const Tensor counts = logical_and(mask, not_equal(labels, options["ignore_class"].get<double>()));
+  return WithoutClass{.loss = SparseCategoricalCrossentropy({.from_logits = options.value("from_logits", false)}),
+                      .labels = where(counts, labels, 0.0),
+                      .mask = counts};
+}
+
 /// As weighted_loss, of the steps that `mask` (n, time) keeps. It is scaled so that its sum over the replicas, divided
 /// by `global_size`, is the mean over the steps that the masks of all replicas keep.
 Tensor masked_loss(const Loss& loss, const Tensor& y_true, const Tensor& y_pred, const Tensor& weight,
                    const Tensor& mask, std::int64_t global_size) {
   check_steps(loss.name(), loss.config(), y_true, mask);
-  require<Unsupported>(!loss.config() || !loss.config()->options->contains("ignore_class"),
-                       "{}: ignore_class is not supported for an output with a mask; mask the labels' steps instead",
-                       loss.name());
+  if (const auto other = without_ignored_class(loss, y_true, mask))
+    return masked_loss(other->loss, other->labels, y_pred, weight, other->mask, global_size);
   const Tensor kept = cast(mask, DType::f32);
   const Tensor count = maximum(sum_over_replicas(sum(kept)), 1);
   const Tensor weights = weight.defined() ? kept * expand_dims(example_weights(weight, mask.dim(0)), 1) : kept;

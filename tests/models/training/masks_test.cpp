@@ -199,12 +199,46 @@ TEST(Masks, StatisticsOfReplicasWeighTheirRows) {
   EXPECT_NEAR(model.variables()[3].value().item<float>(), (1 + variance) / 2, 1e-5);
 }
 
-TEST(Masks, AreNotCombinedWithIgnoreClass) {
-  Model model = tagger(test::mirrored(2), Activation::softmax);
-  model.compile(SGD(), SparseCategoricalCrossentropy{{.ignore_class = 2}});
-  const Sentences sentences(4);
-  EXPECT_ERROR(Unsupported, "ignore_class is not supported for an output with a mask",
-               model.evaluate(Dataset::from_tensors(sentences.x, sentences.y).batch(4)));
+TEST_P(MasksOn, TheLossLeavesOutAnIgnoredClass) {
+  const Sentences sentences(11);
+  for (const int ignored : {0, 2}) {
+    Model model = tagger(test::mirrored(GetParam()), Activation::softmax);
+    model.compile(SGD({.learning_rate = 0.5}), SparseCategoricalCrossentropy{{.ignore_class = ignored}});
+    const Tensor losses =
+        SparseCategoricalCrossentropy()(reshape(sentences.y, {66}), reshape(model(sentences.x), {66, 3}));
+    // Steps of the class are masked, too.
+    std::vector<std::int64_t> words;
+    for (std::int64_t i = 0; i < 66; ++i)
+      words.push_back(sentences.y.data<std::int64_t>()[i] == ignored ? 0 : sentences.x.data<std::int64_t>()[i]);
+    const std::vector<double> weights(11, 1);
+    const double expected = mean_by_hand(Tensor::from(words, {11, 6}), losses, weights);
+    const Dataset data = Dataset::from_tensors(sentences.x, sentences.y).batch(11);
+    EXPECT_NEAR(model.evaluate(data).at("loss"), expected, test::tolerance(DType::f32, 66, expected)) << ignored;
+    EXPECT_NEAR(model.fit(data).values.at("loss").at(0), expected, test::tolerance(DType::f32, 66, expected));
+    EXPECT_LT(model.evaluate(data).at("loss"), expected) << "it was trained on the other steps";
+  }
+}
+
+TEST_P(MasksOn, SynchronizedStatisticsAreThoseOfAllUnmaskedSteps) {
+  const Tensor x = Tensor::from(std::vector<float>{1, 3, 0, 6, 0, 0, 0, 2, 4, 0, 0, 0, 5, 5, 1}, {5, 3, 1});
+  const Tensor y = test::random_tensor({5, 3, 1}, 4);
+  const auto train = [&](int replicas, std::int64_t rows) {
+    Model model = test::mirrored(replicas).scope([] {
+      const Symbol in = Input({3, 1});
+      const BatchNormalization norm({.momentum = 0.5, .synchronized = true});
+      return Model(in, Dense({.units = 1})(norm(Masking()(in))), {.seed = 2});
+    });
+    model.compile(SGD({.learning_rate = 0.5}), MeanSquaredError());
+    model.fit(Dataset::from_tensors(x, y).batch(rows), {.epochs = 2});
+    return test::weights_of(model);
+  };
+  for (const std::int64_t rows : {3, 4}) {  // the last batch, of 2 rows or 1, leaves replicas without rows
+    const auto weights = train(GetParam(), rows);
+    const auto expected = train(1, rows);
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      for (std::size_t k = 0; k < weights[i].size(); ++k)
+        EXPECT_NEAR(weights[i][k], expected[i][k], test::tolerance(DType::f32, 64, 1)) << i << ": " << k;
+  }
 }
 
 TEST(Masks, OfOutputsNeedOneValueForEachStep) {
