@@ -1,6 +1,7 @@
 #include "lockstep/models/graph/network.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -15,6 +16,7 @@
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/models/layers/statistic_updates.h>
 #include <lockstep/runtime/core/logging.h>
+#include <lockstep/models/layers/unknown_shape.h>
 #include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/runtime/trace/trace.h>
 #include <lockstep/strategy/comm/cluster/cluster.h>
@@ -61,6 +63,32 @@ std::string names_of(const std::vector<NetworkInput>& inputs) {
 
 /// The mask of a call's result; undefined if it has none. `masks`: as LayerCall::masks.
 Tensor mask_of(const LayerImpl& layer, std::span<const Tensor> inputs, std::span<const Tensor> masks) {
+/// The shapes of a call's inputs.
+struct CallInputs {
+  std::vector<Shape> shapes{};
+  std::vector<Shape> to_build{};  ///< for which the layer is built
+  std::array<std::vector<Shape>, 2> examples{};
+
+  void add(const Shape& shape, const ShapeExamples& of_shape) {
+    shapes.push_back(shape);
+    to_build.push_back(shape_to_build(shape));
+    for (std::size_t i = 0; i < examples.size(); ++i) examples[i].push_back(of_shape[i]);
+  }
+
+  /// Throws InvalidArgument for a layer that was built for other inputs, or with weights that depend on unknown sizes.
+  void check(const LayerImpl& layer) const {
+    const bool known = std::ranges::all_of(shapes, is_known);
+    if (!known && unknown_output_shape(layer, shapes)) return;
+    try {
+      for (const std::vector<Shape>& inputs : examples) layer.output_shape(inputs);
+    } catch (const InvalidArgument&) {
+      layer.output_shape(to_build);  // throws if it was built for other known sizes
+      fail("the weights of layer '{}' depend on a size of its input that is unknown, -1 (None in Keras): give the size",
+           layer.name());
+    }
+  }
+};
+
   const LayerTraits& traits = layer.traits();
   if (!traits.supports_masking) return {};
   if (std::ranges::any_of(masks, &Tensor::defined)) return layer.compute_mask(inputs, masks);
@@ -202,26 +230,17 @@ void Network::build_layers(std::uint64_t seed) {
     if (call.result > 0) continue;
     LayerImpl& layer = layers_[call.layer].impl();
     require(!layer.is_inner(), "layer '{}' is called by the layer that holds it; call another one", layer.name());
-    const auto inputs_of = [&](std::size_t example) {
-      std::vector<Shape> inputs;
-      for (const int from : call.inputs)
-        inputs.push_back((from < 0 ? examples_of(inputs_[-1 - from].shape) : calls_[from].examples)[example]);
-      return inputs;
-    };
-    const std::vector<Shape> inputs = inputs_of(0);
+    CallInputs inputs;
+    for (const int from : call.inputs)
+      inputs.add(from < 0 ? inputs_[-1 - from].shape : calls_[from].shape,
+                 from < 0 ? examples_of(inputs_[-1 - from].shape) : calls_[from].examples);
     if (!layer.is_built()) {
       std::optional<DeviceScope> there;
       if (call.device) there.emplace(*call.device);
-      layer.build(inputs, {.seed = seed, .stream = static_cast<std::uint32_t>(call.layer)});
+      layer.build(inputs.to_build, {.seed = seed, .stream = static_cast<std::uint32_t>(call.layer)});
       made_variables = made_variables || !layer.variables().empty();
     }
-    layer.output_shape(inputs);  // throws when a layer that is shared was built for other inputs
-    try {
-      layer.output_shape(inputs_of(1));
-    } catch (const InvalidArgument&) {
-      fail("the weights of layer '{}' depend on a size of its input that is unknown, -1 (None in Keras): give the size",
-           layer.name());
-    }
+    inputs.check(layer);
     for (const Variable& variable : layer.variables())
       require(variable.state().serves_all_replicas() || variable.state().copies().size() == strategy_.devices().size(),
               "layer '{}' was built under another strategy, with {} copies of its weights instead of {}", layer.name(),

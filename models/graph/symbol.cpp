@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include <lockstep/models/layers/unknown_shape.h>
+
 namespace lockstep {
 namespace {
 
@@ -98,9 +100,17 @@ Symbol Layer::operator()(const std::vector<Symbol>& inputs) const {
     for (const Symbol& input : inputs) shapes.push_back(input.node().examples[example]);
     return impl_->output_shape(shapes);
   };
-  const bool known = std::ranges::all_of(inputs, [](const Symbol& input) { return is_known(input.shape()); });
-  const Shape first = result_of(0);
-  const ShapeExamples examples{first, known ? first : result_of(1)};
+  const auto examples_of_result = [&]() -> ShapeExamples {
+    std::vector<Shape> shapes;
+    for (const Symbol& input : inputs) shapes.push_back(input.shape());
+    if (std::ranges::all_of(shapes, is_known)) {
+      const Shape result = impl_->output_shape(shapes);
+      return {result, result};
+    }
+    if (const std::optional<Shape> unknown = unknown_output_shape(*impl_, shapes)) return examples_of(*unknown);
+    return {result_of(0), result_of(1)};
+  };
+  const ShapeExamples examples = examples_of_result();
   Symbol::Node node{.layer = impl_.shared(),
                     .inputs = inputs,
                     .shape = common_shape(examples),

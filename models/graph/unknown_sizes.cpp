@@ -5,20 +5,27 @@
 namespace lockstep {
 namespace {
 
-// Images of these sizes pass the smallest convolutions of all models of keras.applications, and can be halved often.
-constexpr std::array<std::int64_t, 2> example_sizes{256, 320};
+// Larger than most windows, and multiples of the strides from 1 to 8 and of many larger ones.
+constexpr std::array<std::int64_t, 2> example_sizes{6720, 13440};
+// Small, because a layer is built before it is known whether its weights depend on the size.
+constexpr std::int64_t built_size = 256;
+
+/// The shape with `size` in place of -1.
+Shape with_size(Shape shape, std::int64_t size) {
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    if (shape[axis] == -1) shape[axis] = size;
+  return shape;
+}
 
 }  // namespace
 
 bool is_known(const Shape& shape) { return std::ranges::find(shape, -1) == shape.end(); }
 
 ShapeExamples examples_of(const Shape& shape) {
-  ShapeExamples examples{shape, shape};
-  for (std::size_t i = 0; i < examples.size(); ++i)
-    for (int axis = 0; axis < shape.rank(); ++axis)
-      if (shape[axis] == -1) examples[i][axis] = example_sizes[i];
-  return examples;
+  return {with_size(shape, example_sizes[0]), with_size(shape, example_sizes[1])};
 }
+
+Shape shape_to_build(const Shape& shape) { return with_size(shape, built_size); }
 
 Shape common_shape(const ShapeExamples& examples) {
   Shape shape = examples[0];

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include <lockstep/kernels/array/pad.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/unknown_shape.h>
 
 namespace lockstep {
 namespace {
@@ -40,7 +42,7 @@ void list(LayerConfig& config, Cropping2DOptions& options) {
   config.fixed("data_format", "channels_last");
 }
 
-class ReshapeImpl final : public LayerImpl {
+class ReshapeImpl final : public LayerImpl, public FindsUnknownShape {
  public:
   explicit ReshapeImpl(const ReshapeOptions& options)
       : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), target_(options.target_shape) {
@@ -55,6 +57,12 @@ class ReshapeImpl final : public LayerImpl {
   std::string_view class_name() const override { return "Reshape"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override { return shape_of(only_input("Reshape", inputs)); }
+
+  /// As in Keras, whether the sizes fit is checked for each batch.
+  std::optional<Shape> unknown_output_shape(std::span<const Shape> inputs) const override {
+    only_input("Reshape", inputs);
+    return target_;
+  }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
     const Tensor& x = inputs[0];

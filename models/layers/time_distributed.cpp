@@ -1,6 +1,8 @@
 #include "lockstep/models/layers/time_distributed.h"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -9,6 +11,7 @@
 #include <lockstep/models/layers/inner_call.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/unknown_shape.h>
 
 namespace lockstep {
 namespace {
@@ -28,7 +31,7 @@ Shape with_rest(Shape first, const Shape& rest, int axis) {
   return first;
 }
 
-class TimeDistributedImpl final : public LayerImpl {
+class TimeDistributedImpl final : public LayerImpl, public FindsUnknownShape {
  public:
   TimeDistributedImpl(std::string name, const std::shared_ptr<LayerImpl>& layer)
       : LayerImpl(std::move(name), {.can_compute_in_bf16 = layer->traits().can_compute_in_bf16,
@@ -44,6 +47,13 @@ class TimeDistributedImpl final : public LayerImpl {
     require(layer_->more_output_shapes(std::span(&step, 1)).empty(),
             "TimeDistributed takes a layer with one result, got {} with several", layer_->class_name());
     return with_rest({inputs[0][0]}, layer_->output_shape(std::span(&step, 1)), 0);
+  }
+
+  std::optional<Shape> unknown_output_shape(std::span<const Shape> inputs) const override {
+    const Shape step = shape_of_step(inputs);
+    if (std::ranges::find(step, -1) == step.end()) return {};
+    const std::optional<Shape> result = lockstep::unknown_output_shape(*layer_, std::span(&step, 1));
+    return result ? std::optional(with_rest({inputs[0][0]}, *result, 0)) : std::nullopt;
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {

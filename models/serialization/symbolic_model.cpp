@@ -159,13 +159,15 @@ std::shared_ptr<Member> ModelGraph::member_of(const ParsedLayer& layer, const st
 
 constexpr std::int64_t most_elements = std::numeric_limits<std::int32_t>::max();
 
-/// Limits the elements of an example, so that computations of sizes cannot overflow.
-void check_example(const Shape& shape, const std::string& layer) {
+/// Limits the sizes and elements of an example, so that computations of sizes cannot overflow. Those that stand for
+/// unknown sizes are large.
+void check_example(const Symbol& symbol, const std::string& layer) {
+  const Shape& shape = symbol.node().examples[1];
+  const std::int64_t most = is_known(symbol.shape()) ? most_elements : std::int64_t{1} << 58;
   std::int64_t elements = 1;
   for (const std::int64_t size : shape)
-    require<InputError>(!__builtin_mul_overflow(elements, size, &elements) && elements <= most_elements,
-                        "layer '{}' makes {} of each example, which is more than {} numbers", layer, shape,
-                        most_elements);
+    require<InputError>(size <= most_elements && !__builtin_mul_overflow(elements, size, &elements) && elements <= most,
+                        "layer '{}' makes {} of each example, which is more than {} numbers", layer, shape, most);
 }
 
 bool is_size(const Json& value) {
@@ -185,8 +187,9 @@ Symbol input_of(const ParsedLayer& layer) {
                         "input '{}' is {}; sizes are whole numbers of at least 1, or null", layer.name, found.dump());
     shape.push_back(found[axis].is_null() ? -1 : found[axis].get<std::int64_t>());
   }
-  check_example(examples_of(shape)[1], layer.name);
-  return Input(shape, layer.name);
+  Symbol input = Input(shape, layer.name);
+  check_example(input, layer.name);
+  return input;
 }
 
 std::vector<Symbol> ModelGraph::make_inputs() const {
@@ -217,7 +220,7 @@ Symbol call_layer(Member& member, const std::vector<Symbol>& inputs) {
                         member.name, inputs.front().shape(), input.shape());
   try {
     const Symbol result = (*member.layer)(inputs);
-    check_example(result.node().examples[1], member.name);
+    check_example(result, member.name);
     return result;
   } catch (const InvalidArgument& error) {
     fail<InputError>("layer '{}': {}", member.name, error.what());

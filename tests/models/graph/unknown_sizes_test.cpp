@@ -10,6 +10,7 @@
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/conv1d.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/embedding.h>
 #include <lockstep/models/layers/flatten.h>
@@ -17,6 +18,7 @@
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/reshape.h>
+#include <lockstep/models/layers/time_distributed.h>
 #include <lockstep/models/training/model.h>
 
 // Inputs with sizes that differ between batches.
@@ -95,6 +97,26 @@ TEST(UnknownSizes, AreNoneInASummary) {
   EXPECT_THAT(summary, testing::HasSubstr("(None, None, 8, 3)"));
 }
 
+TEST(UnknownSizes, AreFoundOutByAReshape) {
+  const Symbol sequence = Input({-1, 4});
+  const Symbol thirds = Reshape({.target_shape = {-1, 3}})(sequence);
+  EXPECT_EQ(thirds.shape(), Shape({-1, 3}));
+  EXPECT_EQ(Reshape({.target_shape = {-1, 11}})(sequence).shape(), Shape({-1, 11}));
+  EXPECT_EQ(TimeDistributed(Reshape({.target_shape = {-1, 11}}))(Input({5, -1, 4})).shape(), Shape({5, -1, 11}));
+  const Network network(sequence, Reshape({.target_shape = {2, -1}})(Dense({.units = 2})(thirds)), 0);
+  EXPECT_EQ(network(Tensor::zeros({5, 6, 4}), Mode::inference).shape(), Shape({5, 2, 8}));
+  EXPECT_ERROR(InvalidArgument, "Reshape cannot make (-1, 3) of (5, 4), which has 20 elements",
+               network(Tensor::zeros({5, 5, 4}), Mode::inference));
+}
+
+TEST(UnknownSizes, MayBeMadeSmallByLargeWindowsAndStrides) {
+  const Symbol sound = Input({-1, 2});
+  const Symbol x = Conv1D({.filters = 3, .kernel_size = 1000, .strides = 400})(sound);
+  const Network network(sound, MaxPooling1D({.pool_size = 12})(x), 0);
+  EXPECT_EQ(network.output_shape(), Shape({-1, 3}));
+  EXPECT_EQ(network(Tensor::zeros({2, 5800, 2}), Mode::inference).shape(), Shape({2, 1, 3}));
+}
+
 TEST(UnknownSizes, MayDifferBetweenTheTermsOfAFusedSum) {
   const auto sum_of = [](std::int64_t left, std::int64_t right) {
     const std::vector<Symbol> terms{Input({left, 3}, "left"), Input({right, 3}, "right")};
@@ -114,6 +136,12 @@ TEST(UnknownSizes, MustNotDecideAWeight) {
   EXPECT_ERROR(InvalidArgument,
                "the weights of layer 'dense' depend on a size of its input that is unknown, -1 (None in Keras)",
                Network(sequence, Dense({.units = 2})(Flatten()(sequence)), 0));
+  const Symbol image = Input({-1, -1, 64});
+  EXPECT_ERROR(InvalidArgument, "the weights of layer 'dense' depend on a size of its input that is unknown",
+               Network(image, Dense({.units = 1000})(Flatten()(image)), 0));
+  const Dense shared({.units = 2, .name = "shared"});
+  EXPECT_ERROR(InvalidArgument, "'shared' was built for 5",
+               Network({sequence, image}, {shared(sequence), shared(image)}, 0));
   EXPECT_ERROR(InvalidArgument, "Input needs sizes of at least 1, or -1 for any (the batch axis left out), got (-2, 5)",
                Input({-2, 5}));
   const Network network = image_network(-1, 8);
