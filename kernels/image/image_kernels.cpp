@@ -2,15 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <numbers>
 
 #include <lockstep/kernels/executor/divisor.h>
 #include <lockstep/kernels/executor/packs.h>
 #include <lockstep/kernels/executor/shared_kernel.h>
+#include <lockstep/kernels/op/rows_kernels.h>
 #include <lockstep/kernels/window/window_range.h>
 
 // Resizing of an axis: a small kernel computes the weights of each element of the result, then a thread for each pack
 // of the result adds weighted elements. The gradient does the same with the transposed weights.
+//
+// Affine transforms: a thread computes all channels of a pixel of the result.
 
 namespace lockstep::kernels {
 
@@ -199,6 +204,107 @@ void resize_weighted(Executor& on, const ResizeAxis& k, const Taps& taps) {
   });
 }
 
+/// A pixel of an image that a result is computed from.
+struct Neighbor {
+  Index pixel;  ///< row * width + column; -1 outside of the image
+  float weight;
+};
+
+/// Where the pixels of transformed images are in their images.
+struct AffineSampling {
+  const float* transforms;
+  Index height, width;
+  bool bilinear;
+  FillMode fill_mode;
+
+  AffineSampling(const Tensor& images, const Tensor& transforms, const AffineTransformOptions& options)
+      : transforms(transforms.data<float>()),
+        height(images.dim(1)),
+        width(images.dim(2)),
+        bilinear(options.interpolation == Interpolation::bilinear),
+        fill_mode(options.fill_mode) {}
+
+  LOCKSTEP_HOST_DEVICE int neighbors() const { return bilinear ? 4 : 1; }
+  /// The neighbor `number` of pixel i of all images.
+  LOCKSTEP_HOST_DEVICE Neighbor neighbor(Index i, int number) const {
+    const Index line = i / width;
+    const Index image = line / height;
+    const auto x = static_cast<float>(i - line * width);
+    const auto y = static_cast<float>(line - image * height);
+    const float* const t = transforms + image * 8;
+    const Place row = place(t[3] * x + t[4] * y + t[5], number / 2, height);
+    const Place column = place(t[0] * x + t[1] * y + t[2], number % 2, width);
+    const bool inside = row.index >= 0 && column.index >= 0;
+    return {inside ? row.index * width + column.index : -1, row.weight * column.weight};
+  }
+
+ private:
+  struct Place {
+    Index index;
+    float weight;
+  };
+
+  /// The lower (0) or upper (1) neighbor of a position on an axis of n elements.
+  LOCKSTEP_HOST_DEVICE Place place(float position, int upper, Index n) const {
+    constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+    if (!(std::abs(position) < 0x1p40F)) return {-1, nan};
+    const float below = std::floor(bilinear ? position : position + 0.5F);
+    const float share = bilinear ? position - below : 0;
+    return {inside(static_cast<Index>(below) + upper, n), upper == 1 ? share : 1 - share};
+  }
+  /// The element that stands for element k.
+  LOCKSTEP_HOST_DEVICE Index inside(Index k, Index n) const {
+    if (k >= 0 && k < n) return k;
+    if (fill_mode == FillMode::constant) return -1;
+    if (fill_mode == FillMode::nearest) return k < 0 ? 0 : n - 1;
+    const Index period = fill_mode == FillMode::wrap ? n : 2 * n;
+    const Index rest = k % period < 0 ? k % period + period : k % period;
+    return rest < n ? rest : period - 1 - rest;
+  }
+};
+
+template <class T>
+struct SamplePixel {
+  AffineSampling sampling;
+  Index channels;
+  float fill;
+  const T* x;
+  T* y;
+
+  LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
+    const Index pixels = sampling.height * sampling.width;
+    const T* const image = x + i / pixels * pixels * channels;
+    Neighbor neighbors[4];
+    for (int k = 0; k < sampling.neighbors(); ++k) neighbors[k] = sampling.neighbor(i, k);
+    for (Index channel = 0; channel < channels; ++channel) {
+      float sum = 0;
+      for (int k = 0; k < sampling.neighbors(); ++k) {
+        const auto [pixel, weight] = neighbors[k];
+        if (weight == 0) continue;  // also not of NaN
+        sum += weight * (pixel < 0 ? fill : static_cast<float>(image[pixel * channels + channel]));
+      }
+      y[i * channels + channel] = static_cast<T>(sum);
+    }
+  }
+};
+
+template <class T>
+struct ShareOfNeighbor {
+  AffineSampling sampling;
+  Index channels;
+  int number;
+  const T* dy;
+  float* values;
+  std::int64_t* indices;
+
+  LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
+    const Index pixels = sampling.height * sampling.width;
+    const auto [pixel, weight] = sampling.neighbor(i, number);
+    indices[i] = pixel < 0 || weight == 0 ? no_row : i / pixels * pixels + pixel;
+    for (Index at = i * channels; at < (i + 1) * channels; ++at) values[at] = weight * static_cast<float>(dy[at]);
+  }
+};
+
 }  // namespace detail
 
 template <class Executor>
@@ -212,6 +318,27 @@ void ResizeAxis::run(Executor& on) const {
   });
 }
 
+template <class Executor>
+void AffineTransform::run(Executor& on) const {
+  if (y.elements() == 0) return;
+  visit_real(y.dtype(), [&]<class T>() {
+    const auto fill = static_cast<float>(options.fill_value);
+    on.for_each(y.elements() / y.dim(3), detail::SamplePixel<T>{detail::AffineSampling(y, transforms, options),
+                                                                y.dim(3), fill, x.data<T>(), y.data<T>()});
+  });
+}
+
+template <class Executor>
+void AffineTransformGradient::run(Executor& on) const {
+  visit_real(dy.dtype(), [&]<class T>() {
+    on.for_each(indices.elements(),
+                detail::ShareOfNeighbor<T>{detail::AffineSampling(dy, transforms, options), dy.dim(3), neighbor,
+                                           dy.data<T>(), values.data<float>(), indices.data<std::int64_t>()});
+  });
+}
+
 LOCKSTEP_SHARED_KERNEL(ResizeAxis)
+LOCKSTEP_SHARED_KERNEL(AffineTransform)
+LOCKSTEP_SHARED_KERNEL(AffineTransformGradient)
 
 }  // namespace lockstep::kernels

@@ -25,8 +25,8 @@ struct Axis {
 };
 
 std::int64_t inside(std::int64_t index, std::int64_t size, FillMode mode) {
-  if (mode != FillMode::reflect) return std::clamp<std::int64_t>(index, 0, size - 1);
-  const std::int64_t period = 2 * size;
+  if (mode == FillMode::nearest || mode == FillMode::constant) return std::clamp<std::int64_t>(index, 0, size - 1);
+  const std::int64_t period = mode == FillMode::wrap ? size : 2 * size;
   const std::int64_t place = (index % period + period) % period;
   return place < size ? place : period - 1 - place;
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 
+#include <lockstep/kernels/image/affine_transform.h>
 #include <lockstep/models/data/resize.h>
 #include <lockstep/runtime/data/dataset.h>
 
@@ -12,10 +13,6 @@
 // threads. The returned functions throw InvalidArgument for other shapes and dtypes of x.
 
 namespace lockstep {
-
-/// How the pixels outside an image abcd are filled, as in scipy.ndimage. nearest: aaa|abcd|ddd; constant: kkk|abcd|kkk
-/// with k = cval; reflect: cba|abcd|dcb.
-enum class FillMode { nearest, constant, reflect };
 
 /// image_augmentation's options, under the names of Keras' ImageDataGenerator.
 struct ImageAugmentation {

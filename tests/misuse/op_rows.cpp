@@ -1,5 +1,6 @@
 #include <lockstep/kernels/convolution/conv2d.h>
 #include <lockstep/kernels/convolution/conv2d_transpose.h>
+#include <lockstep/kernels/image/affine_transform.h>
 #include <lockstep/kernels/image/resize.h>
 #include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/kernels/matmul/matmul.h>
@@ -104,6 +105,15 @@ Rows elementwise_rows() {
                               [] {
                                 resize(zeros({4, 4, 3}), {4, 0});
                               }),
+      misuse<InvalidArgument>("affine_transform", "one transform for two images", {"affine_transform", "f32 (1, 8)"},
+                              [] {
+                                affine_transform(zeros({2, 4, 4, 3}), zeros({1, 8}));
+                              }),
+      misuse<InvalidArgument>(
+          "affine_transform", "an interpolation that it does not have", {"affine_transform", "nearest"},
+          [] {
+            affine_transform(zeros({1, 4, 4, 3}), zeros({1, 8}), {.interpolation = Interpolation::bicubic});
+          }),
       misuse<InvalidArgument>("cumsum", "an axis that is not there", {"axis 1"}, [] { cumsum(zeros({2}), 1); }),
       misuse<InvalidArgument>("reshape", "another number of elements", {"f32 (2)", "(3)"},
                               [] { reshape(zeros({2}), {3}); }),

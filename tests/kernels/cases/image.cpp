@@ -5,6 +5,7 @@
 #include <kernels/cases/op_case.h>
 #include <kernels/cases/sources.h>
 
+#include <lockstep/kernels/image/affine_transform.h>
 #include <lockstep/kernels/image/resize.h>
 
 namespace lockstep::test {
@@ -107,6 +108,68 @@ OpCase single_image_case() {
   return c;
 }
 
+/// The element of an axis of n that stands for element k, found step by step; -1 if there is none.
+std::int64_t element_for(std::int64_t k, std::int64_t n, FillMode mode) {
+  while (k < 0 || k >= n) {
+    if (mode == FillMode::constant) return -1;
+    if (mode == FillMode::nearest) return k < 0 ? 0 : n - 1;
+    if (mode == FillMode::wrap)
+      k += k < 0 ? n : -n;
+    else
+      k = k < 0 ? -1 - k : 2 * n - 1 - k;
+  }
+  return k;
+}
+
+/// Every pixel as a sum over the whole numbers around its position, weighted by their distances.
+std::vector<double> plain_transform(const std::vector<double>& x, const Shape& shape, const std::vector<float>& numbers,
+                                    const AffineTransformOptions& options) {
+  const auto weight = [&](double distance) {
+    if (options.interpolation == Interpolation::nearest) return -0.5 < distance && distance <= 0.5 ? 1.0 : 0.0;
+    return std::max(0.0, 1 - std::abs(distance));
+  };
+  std::vector<double> y;
+  for_each_place(shape, [&](const Shape& at) {
+    const float* const t = numbers.data() + at[0] * 8;
+    const auto column = static_cast<double>(at[2]);
+    const auto row = static_cast<double>(at[1]);
+    const double to_column =
+        static_cast<double>(t[0]) * column + static_cast<double>(t[1]) * row + static_cast<double>(t[2]);
+    const double to_row =
+        static_cast<double>(t[3]) * column + static_cast<double>(t[4]) * row + static_cast<double>(t[5]);
+    double sum = 0;
+    for (std::int64_t i = -40; i < 40; ++i)
+      for (std::int64_t j = -40; j < 40; ++j) {
+        const double share = weight(static_cast<double>(i) - to_row) * weight(static_cast<double>(j) - to_column);
+        if (share == 0) continue;
+        const Shape from{at[0], element_for(i, shape[1], options.fill_mode),
+                         element_for(j, shape[2], options.fill_mode), at[3]};
+        const bool inside = from[1] >= 0 && from[2] >= 0;
+        sum += share * (inside ? x[static_cast<std::size_t>(number_of(from, shape))] : options.fill_value);
+      }
+    y.push_back(sum);
+  });
+  return y;
+}
+
+OpCase affine_case(const char* name, const AffineTransformOptions& options) {
+  const Shape shape{3, 5, 6, 2};
+  const std::vector<float> numbers{1,     0,     -1.25F, 0,    1,    2.375F, 0, 0,   // a shift
+                                   0.8F,  -0.6F, 2.21F,  0.6F, 0.8F, -1.3F,  0, 0,   // a rotation
+                                   -2.3F, 0.1F,  9.17F,  0.2F, 1.7F, -3.41F, 0, 0};  // much of the outside
+  return {.name = fmt::format("affine_transform {}{}",
+                              options.interpolation == Interpolation::nearest ? "nearest, " : "", name),
+          .inputs = {random_tensor(shape, 1)},
+          .run =
+              [=](In in) {
+                return affine_transform(in[0], Tensor::from(numbers, {3, 8}), options);
+              },
+          .reference = [=](const Values& in) { return plain_transform(in[0], shape, numbers, options); },
+          .check = {.length = 60},
+          .takes_no_rows = false,
+          .nan_spreads = options.fill_mode != FillMode::constant};
+}
+
 }  // namespace
 
 std::vector<OpCase> image_cases() {
@@ -127,6 +190,15 @@ std::vector<OpCase> image_cases() {
   cases.push_back(large(resize_case("bilinear", {4, 24, 24, 16}, {48, 40}, {}), 3));
   cases.push_back(fitted_case("cropped", {.crop_to_aspect_ratio = true}, {2, 3, 6, 3}, 2, 0));
   cases.push_back(fitted_case("padded", {.pad_to_aspect_ratio = true, .fill_value = 0.5}, {2, 7, 14, 3}, 0, -4));
+  for (const Interpolation interpolation : {Interpolation::nearest, Interpolation::bilinear}) {
+    const auto add = [&](const char* name, FillMode mode) {
+      cases.push_back(affine_case(name, {.interpolation = interpolation, .fill_mode = mode, .fill_value = 0.75}));
+    };
+    add("with a constant", FillMode::constant);
+    add("with the nearest pixel", FillMode::nearest);
+    add("with reflections", FillMode::reflect);
+    add("with repetitions", FillMode::wrap);
+  }
   return cases;
 }
 

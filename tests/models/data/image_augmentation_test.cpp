@@ -132,6 +132,16 @@ TEST_P(ImageShift, FillsWithAConstant) {
   }
 }
 
+TEST_P(ImageShift, FillsWithRepetitions) {
+  for (const std::vector<float>& values : shifted(5, FillMode::wrap)) {
+    const float by = values[10] - 10;
+    for (int i = 0; i < 20; ++i) {
+      const float at = std::fmod(static_cast<float>(i) + by + 20, 20.0F);
+      EXPECT_NEAR(values[i], at <= 19 ? at : 19 * (20 - at), 1e-4) << i << " shifted by " << by;
+    }
+  }
+}
+
 TEST_P(ImageShift, FillsWithReflections) {
   for (const std::vector<float>& values : shifted(5, FillMode::reflect)) {
     const float by = values[10] - 10;
