@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <lockstep/runtime/data/dataset.h>
+
+namespace lockstep {
+
+/// timeseries_dataset_from_array's options, those of Keras. Batches are made by batch(), another order by shuffle().
+struct TimeSeriesOptions {
+  std::int64_t sequence_stride = 1;         ///< distance between the first steps of two windows
+  std::int64_t sampling_rate = 1;           ///< distance between two steps of a window
+  std::int64_t start_index = 0;             ///< the first step that is used
+  std::optional<std::int64_t> end_index{};  ///< one past the last step that is used; default: all steps
+};
+
+/// Windows of a time series, as Keras' function of this name. Window i begins at step p = start_index +
+/// i * sequence_stride: its x is data[p + j * sampling_rate] for j in [0, sequence_length), (sequence_length, ...), and
+/// its y is targets[p], without targets there is none. Windows with a sampling rate of 1 are views of the data. Throws
+/// InvalidArgument unless data (steps, ...) and targets (steps, ...) are dense and in host memory, all numbers are at
+/// least 1 (start_index: 0) and start_index <= end_index <= number of steps.
+Dataset timeseries_dataset_from_array(const Tensor& data, const Tensor& targets, std::int64_t sequence_length,
+                                      const TimeSeriesOptions& options = {});
+
+}  // namespace lockstep
