@@ -60,24 +60,54 @@ Paths images_in(const std::filesystem::path& directory) {
   return files;
 }
 
-/// Keeps `limit` randomly chosen files and their labels, in their order.
-void limit_files(Paths& files, std::vector<std::int32_t>& labels, std::int64_t limit, std::uint64_t seed) {
-  require(limit >= 1, "the number of images must be at least 1, got {}", limit);
-  std::vector<std::size_t> drawn(files.size());
-  std::iota(drawn.begin(), drawn.end(), 0);
-  if (drawn.size() <= static_cast<std::size_t>(limit)) return;
-  const Tensor numbers =
-      Tensor::from(std::vector<std::int64_t>(drawn.begin(), drawn.end()), {static_cast<std::int64_t>(drawn.size())});
-  drawn.clear();
-  for (const Example& number : Dataset::from_tensors(numbers).shuffle({.seed = seed}).take(limit).epoch())
-    drawn.push_back(static_cast<std::size_t>(number.x().item<std::int64_t>()));
-  std::sort(drawn.begin(), drawn.end());
-  for (std::size_t i = 0; i < drawn.size(); ++i) {
-    files[i] = files[drawn[i]];
-    labels[i] = labels[drawn[i]];
+struct Files {
+  Paths paths{};
+  std::vector<std::int32_t> labels{};
+};
+
+/// The files at `indices`, in the order in which they are in `files`.
+Files selected(const Files& files, std::vector<std::size_t> indices) {
+  std::ranges::sort(indices);
+  Files part;
+  for (const std::size_t index : indices) {
+    part.paths.push_back(files.paths[index]);
+    part.labels.push_back(files.labels[index]);
   }
-  files.resize(drawn.size());
-  labels.resize(drawn.size());
+  return part;
+}
+
+/// 0 .. count - 1 in an order that depends on the seed.
+std::vector<std::size_t> shuffled_indices(std::size_t count, std::uint64_t seed) {
+  std::vector<std::int64_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  const Tensor rows = Tensor::from(numbers, {static_cast<std::int64_t>(count)});
+  std::vector<std::size_t> indices;
+  for (const Example& row : Dataset::from_tensors(rows).shuffle({.seed = seed}).epoch())
+    indices.push_back(static_cast<std::size_t>(row.x().item<std::int64_t>()));
+  return indices;
+}
+
+/// Keeps `limit` randomly chosen files.
+Files limited_files(const Files& files, std::int64_t limit, std::uint64_t seed) {
+  require(limit >= 1, "the number of images must be at least 1, got {}", limit);
+  std::vector<std::size_t> drawn = shuffled_indices(files.paths.size(), seed);
+  drawn.resize(std::min(drawn.size(), static_cast<std::size_t>(limit)));
+  return selected(files, std::move(drawn));
+}
+
+/// The files of options.subset: the validation part is the end of all files, in a random order if they are shuffled.
+Files subset_of(const Files& files, const ImageDirectoryOptions& options) {
+  const std::size_t count = files.paths.size();
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  if (options.shuffle) order = shuffled_indices(count, options.seed);
+  const auto validation = static_cast<std::size_t>(*options.validation_split * static_cast<double>(count));
+  const auto border = order.end() - static_cast<std::ptrdiff_t>(validation);
+  if (options.subset == Subset::training)
+    order.erase(border, order.end());
+  else
+    order.erase(order.begin(), border);
+  return selected(files, std::move(order));
 }
 
 }  // namespace
@@ -89,25 +119,35 @@ ImageDirectory image_dataset_from_directory(const std::filesystem::path& directo
           size.width);
   require(options.channels == 1 || options.channels == 3, "images are read with 1 or 3 channels, not {}",
           options.channels);
+  const double split = options.validation_split.value_or(0.5);
+  require(split > 0 && split < 1, "validation_split must be between 0 and 1, got {}", split);
+  require(options.validation_split.has_value() == options.subset.has_value(),
+          "validation_split and subset must be given together");
   std::error_code error;
   require<InputError>(std::filesystem::is_directory(directory, error), "{}: no such directory", directory.string());
 
   std::vector<std::string> class_names = class_names_in(directory);
-  const auto files = std::make_shared<Paths>();
-  std::vector<std::int32_t> labels;
+  Files all;
   for (std::size_t label = 0; label < class_names.size(); ++label) {
     const Paths of_class = images_in(directory / class_names[label]);
-    files->insert(files->end(), of_class.begin(), of_class.end());
-    labels.resize(files->size(), static_cast<std::int32_t>(label));
+    all.paths.insert(all.paths.end(), of_class.begin(), of_class.end());
+    all.labels.resize(all.paths.size(), static_cast<std::int32_t>(label));
   }
-  require<InputError>(!files->empty(), "{}: has no .jpg, .jpeg, .png or .bmp files in a folder for each class",
+  require<InputError>(!all.paths.empty(), "{}: has no .jpg, .jpeg, .png or .bmp files in a folder for each class",
                       directory.string());
 
-  if (options.limit) limit_files(*files, labels, *options.limit, options.seed);
+  if (options.limit) all = limited_files(all, *options.limit, options.seed);
+  if (options.subset) {
+    const std::size_t before = all.paths.size();
+    all = subset_of(all, options);
+    require<InputError>(!all.paths.empty(), "{}: a validation_split of {} of {} image(s) leaves a part without images",
+                        directory.string(), split, before);
+  }
+  const auto files = std::make_shared<const Paths>(std::move(all.paths));
   const auto count = static_cast<std::int64_t>(files->size());
   std::vector<std::int64_t> indices(files->size());
-  for (std::int64_t i = 0; i < count; ++i) indices[static_cast<std::size_t>(i)] = i;
-  Dataset names = Dataset::from_tensors(Tensor::from(indices, {count}), Tensor::from(labels, {count}));
+  std::iota(indices.begin(), indices.end(), 0);
+  Dataset names = Dataset::from_tensors(Tensor::from(indices, {count}), Tensor::from(all.labels, {count}));
   if (options.shuffle) names = names.shuffle({.seed = options.seed, .fixed_parts = true});
   Dataset images = names.map([files, size, channels = options.channels](const Example& name) {
     const auto index = static_cast<std::size_t>(name.x().item<std::int64_t>());

@@ -11,6 +11,9 @@
 
 namespace lockstep {
 
+/// The part of the files that is read with a validation_split.
+enum class Subset { training, validation };
+
 /// image_dataset_from_directory's options.
 struct ImageDirectoryOptions {
   ImageSize image_size{256, 256};  ///< size to which all images are resized
@@ -20,6 +23,11 @@ struct ImageDirectoryOptions {
   bool shuffle = true;
   std::uint64_t seed = 0;               ///< seed of the shuffle and of the selection by `limit`
   std::optional<std::int64_t> limit{};  ///< maximum number of files, drawn from all classes
+  /// Fraction of the files for validation, between 0 and 1 and rounded down to whole files. They are drawn by `seed`
+  /// or, without shuffle, they are the last ones. Calls with the same directory, seed, shuffle and limit split it the
+  /// same way.
+  std::optional<double> validation_split{};
+  std::optional<Subset> subset{};  ///< which part is read; given if validation_split is
 };
 
 /// image_dataset_from_directory's result.
@@ -30,12 +38,14 @@ struct ImageDirectory {
 };
 
 /// The images of a directory with one folder per class, as Keras' function of this name. Classes are sorted by name,
-/// folders whose names begin with a dot are skipped. A class has the .jpg, .jpeg, .png and .bmp files of its folder and
-/// all folders below it; the case of an extension does not matter. An element is one image, x (height, width, channels)
-/// f32 in 0..255, resized by resize_bilinear, and its class y () i32; call batch() on the data set to train on it.
-/// Images are decoded when the data set is read, on all threads of the reader. Throws InputError for a directory that
-/// is missing or has no images, for a class that has files but no images, and for a GIF image; InvalidArgument for an
-/// image size or a limit below 1, and for channels other than 1 and 3. Reading throws as read_image.
+/// folders whose names begin with a dot are skipped. A class has the .jpg, .jpeg, .png and .bmp files, in upper or
+/// lower case, of its folder and all folders below it. An element is one image, x (height, width, channels) f32 in
+/// 0..255, resized by resize_bilinear, and its class y () i32; call batch() on the data set to train on it. Images are
+/// decoded when the data set is read, on all threads of the reader. Throws InputError for a directory that is missing
+/// or has no images, for a class that has files but no images, for a GIF image, and for a part of a split without
+/// images; InvalidArgument for an image size or a limit below 1, for channels other than 1 and 3, for a
+/// validation_split that is not between 0 and 1, and unless it and the subset are both given or both left out. Reading
+/// throws as read_image.
 ImageDirectory image_dataset_from_directory(const std::filesystem::path& directory,
                                             const ImageDirectoryOptions& options = {});
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
@@ -124,6 +125,39 @@ TEST_F(ImageDirectoryTest, IsLimitedToFilesOfAllClasses) {
   EXPECT_THAT(labels, ElementsAre(0, 1));
   EXPECT_EQ(open({.limit = 9}).files.size(), 5U);
   EXPECT_THROW(open({.limit = 0}), InvalidArgument);
+}
+
+TEST_F(ImageDirectoryTest, SplitsItsFilesForValidation) {
+  const auto part = [&](Subset subset, std::uint64_t seed, bool shuffle, double split = 0.5) {
+    return open({.shuffle = shuffle, .seed = seed, .validation_split = split, .subset = subset});
+  };
+  EXPECT_THAT(colors(part(Subset::training, 0, false).dataset), ElementsAre(1, 2, 3));
+  EXPECT_THAT(colors(part(Subset::validation, 0, false).dataset), ElementsAre(4, 5))
+      << "the end of the files, as in Keras";
+  EXPECT_THAT(colors(part(Subset::validation, 0, false, 0.39).dataset), ElementsAre(5)) << "rounded down";
+  std::set<std::vector<float>> parts;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const ImageDirectory validation = part(Subset::validation, seed, true);
+    EXPECT_TRUE(std::ranges::is_sorted(validation.files));
+    EXPECT_THAT(validation.class_names, ElementsAre("cats", "dogs", "empty"));
+    std::vector<float> all = colors(validation.dataset, 3);
+    EXPECT_EQ(all.size(), 2U);
+    parts.insert(all);
+    for (const float color : colors(part(Subset::training, seed, true).dataset)) all.push_back(color);
+    EXPECT_THAT(all, testing::UnorderedElementsAre(1, 2, 3, 4, 5));
+  }
+  EXPECT_GT(parts.size(), 1U) << "drawn by the seed";
+}
+
+TEST_F(ImageDirectoryTest, RefusesASplitThatIsNotOne) {
+  for (const double split : {0.0, 1.0, -0.5, std::numeric_limits<double>::quiet_NaN()})
+    EXPECT_THAT([&] { open({.validation_split = split, .subset = Subset::training}); },
+                ThrowsMessage<InvalidArgument>(HasSubstr("must be between 0 and 1")));
+  EXPECT_THAT([&] { open({.validation_split = 0.5}); }, ThrowsMessage<InvalidArgument>(HasSubstr("given together")));
+  EXPECT_THAT([&] { open({.subset = Subset::training}); }, ThrowsMessage<InvalidArgument>(HasSubstr("given together")));
+  EXPECT_THAT(
+      [&] { open({.validation_split = 0.1, .subset = Subset::validation}); },
+      ThrowsMessage<InputError>(HasSubstr("a validation_split of 0.1 of 5 image(s) leaves a part without images")));
 }
 
 TEST_F(ImageDirectoryTest, NamesTheFileThatIsDamaged) {
