@@ -95,6 +95,20 @@ std::size_t ByteReader::read(std::byte* to, std::size_t bytes) {
   return done;
 }
 
+std::vector<std::byte> ByteReader::read_all() {
+  std::vector<std::byte> bytes;
+  // Grows with the content, whose length a compressed file does not say.
+  for (std::size_t step = inflater_ ? 1 << 20 : file_bytes_ + 1;; step = bytes.size()) {
+    const std::size_t before = bytes.size();
+    bytes.resize(before + step);
+    const std::size_t count = read(bytes.data() + before, step);
+    bytes.resize(before + count);
+    if (count < step) break;
+  }
+  require_end();
+  return bytes;
+}
+
 void ByteReader::require_end() {
   std::byte extra{};
   const bool more = read(&extra, 1) > 0 || !rest_.empty() || refill();

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 #include <span>
+#include <vector>
 
 struct inflate_state;  // declared by ISA-L
 
@@ -24,6 +25,8 @@ class ByteReader {
 
   /// Reads the next `bytes` bytes, or fewer at the end of the content; returns their number.
   std::size_t read(std::byte* to, std::size_t bytes);
+  /// Reads all content that is left, and checks it as require_end.
+  std::vector<std::byte> read_all();
   /// Upper bound of the content's length, from the file's size and deflate's best ratio.
   std::uint64_t most_bytes() const;
   /// Throws InputError unless all content has been read, its gzip checksum is right and nothing follows it in the file.

@@ -61,6 +61,15 @@ void check_names(zip_t* archive, const std::string& path) {
   }
 }
 
+Archive open_archive(const std::string& path) {
+  require<InputError>(std::filesystem::exists(path), "{}: there is no such file", path);
+  int code = 0;
+  Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &code), zip_discard);
+  require<InputError>(archive != nullptr, "{}: cannot be opened as a zip archive: {}", path, text_of(code));
+  check_names(archive.get(), path);
+  return archive;
+}
+
 }  // namespace
 
 std::vector<std::byte> make_zip(std::span<const ZipEntry> entries) {
@@ -77,12 +86,16 @@ std::vector<std::byte> make_zip(std::span<const ZipEntry> entries) {
   return contents_of(memory.get());
 }
 
+std::vector<std::string> zip_entry_names(const std::string& path) {
+  const Archive archive = open_archive(path);
+  std::vector<std::string> names;
+  for (zip_int64_t i = 0; i < zip_get_num_entries(archive.get(), 0); ++i)
+    names.emplace_back(zip_get_name(archive.get(), static_cast<zip_uint64_t>(i), 0));
+  return names;
+}
+
 std::vector<std::byte> read_zip_entry(const std::string& path, const std::string& name) {
-  require<InputError>(std::filesystem::exists(path), "{}: there is no such file", path);
-  int code = 0;
-  const Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &code), zip_discard);
-  require<InputError>(archive != nullptr, "{}: cannot be opened as a zip archive: {}", path, text_of(code));
-  check_names(archive.get(), path);
+  const Archive archive = open_archive(path);
   zip_stat_t stat;
   require<InputError>(zip_stat(archive.get(), name.c_str(), 0, &stat) == 0, "{}: has no entry {:?}", path, name);
   require<InputError>(stat.comp_method == ZIP_CM_STORE || stat.comp_method == ZIP_CM_DEFLATE,

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-// The part of the zip format that `.keras` files need. Only zip_file.cpp calls libzip.
+// The part of the zip format that `.keras` and `.npz` files need. Only zip_file.cpp calls libzip.
 
 namespace lockstep {
 
@@ -17,6 +17,9 @@ struct ZipEntry {
 
 /// Makes an archive of the entries, in this order, uncompressed and with a fixed date: equal entries give equal bytes.
 std::vector<std::byte> make_zip(std::span<const ZipEntry> entries);
+
+/// The names of all entries, in the archive's order. Throws InputError naming the file as read_zip_entry.
+std::vector<std::string> zip_entry_names(const std::string& path);
 
 /// The contents of an entry, stored or deflated; verifies its checksum. Throws InputError naming the file if it is
 /// missing or not an archive; naming also the entry if that is missing, damaged or compressed in another way; and if
