@@ -1,5 +1,9 @@
 #include "lockstep/models/files/csv.h"
 
+#include <algorithm>
+
+#include <lockstep/runtime/core/error.h>
+
 namespace lockstep {
 
 std::string csv_field(const std::string& text, char separator) {
@@ -9,21 +13,45 @@ std::string csv_field(const std::string& text, char separator) {
   return field + '"';
 }
 
-std::vector<std::string> csv_fields(std::string_view line, char separator) {
-  std::vector<std::string> fields(1);
-  bool in_quotes = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const bool is_quote = line[i] == '"';
-    if (is_quote && in_quotes && i + 1 < line.size() && line[i + 1] == '"')
-      fields.back() += line[i++];
-    else if (is_quote)
-      in_quotes = !in_quotes;
-    else if (line[i] == separator && !in_quotes)
-      fields.emplace_back();
-    else
-      fields.back() += line[i];
+bool CsvRecords::next(std::vector<std::string>& fields) {
+  while (at_ < text_.size() && at_line_end()) end_line();
+  if (at_ == text_.size()) return false;
+  line_ = next_line_;
+  std::size_t count = 0;
+  do {
+    if (count == fields.size()) fields.emplace_back();
+    read_field(fields[count++]);
+  } while (at_ < text_.size() && text_[at_] == separator_ && ++at_ > 0);
+  fields.resize(count);
+  end_line();
+  return true;
+}
+
+void CsvRecords::end_line() {
+  if (at_ == text_.size()) return;
+  at_ += text_.substr(at_).starts_with("\r\n") ? 2 : 1;
+  ++next_line_;
+}
+
+void CsvRecords::read_field(std::string& field) {
+  field.clear();
+  if (at_ < text_.size() && text_[at_] == '"') read_quoted(field);
+  const std::size_t begin = at_;
+  while (!at_line_end() && text_[at_] != separator_) ++at_;
+  field += text_.substr(begin, at_ - begin);
+}
+
+void CsvRecords::read_quoted(std::string& field) {
+  while (true) {
+    const std::size_t begin = ++at_;  // after a quotation mark
+    at_ = std::min(text_.find('"', begin), text_.size());
+    require<InputError>(at_ < text_.size(), "line {}: a quotation mark is not closed", line_);
+    const std::string_view part = text_.substr(begin, at_ - begin);
+    field += part;
+    next_line_ += std::ranges::count(part, '\n');
+    if (++at_ == text_.size() || text_[at_] != '"') return;
+    field += '"';
   }
-  return fields;
 }
 
 }  // namespace lockstep

@@ -39,8 +39,7 @@ void CSVLogger::read_header() {
   std::string header;
   std::ifstream file(filename_);
   std::getline(file, header);
-  columns_ = csv_fields(header, options_.separator);
-  columns_.erase(columns_.begin());  // the column "epoch"
+  if (CsvRecords(header, options_.separator).next(columns_)) columns_.erase(columns_.begin());  // the column "epoch"
 }
 
 void CSVLogger::write_header(const Logs& logs) {

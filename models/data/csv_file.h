@@ -1,0 +1,51 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <lockstep/runtime/data/example.h>
+
+namespace lockstep {
+
+/// Type of the values of a column of a CSV file.
+enum class CsvType {
+  integer,   ///< whole numbers, i64
+  number,    ///< f32; a missing value is NaN
+  category,  ///< texts; each is represented by its index among the column's different texts, i32; -1 if missing
+};
+
+/// A column of a CSV file.
+struct CsvColumn {
+  std::string name;
+  CsvType type;
+  Tensor values;                        ///< (rows)
+  std::vector<std::string> categories;  ///< the different texts of a category, sorted by their bytes
+};
+
+/// read_csv's options.
+struct CsvOptions {
+  char separator = ',';  ///< character between two fields
+  bool header = true;    ///< the first record has the names of the columns; if false, they are "0", "1", ...
+  /// Types of columns, by name. The type of any other column is the first of integer, number and category that suits
+  /// all its values; a column with missing values is not an integer.
+  std::map<std::string, CsvType> types{};
+  /// The texts of missing values; those of pandas.
+  std::vector<std::string> na_values{"",     "#N/A",   "#N/A N/A", "#NA",  "-1.#IND", "-1.#QNAN", "-NaN",
+                                     "-nan", "1.#IND", "1.#QNAN",  "<NA>", "N/A",     "NA",       "NULL",
+                                     "NaN",  "None",   "n/a",      "nan",  "null"};
+};
+
+/// Reads a CSV file (RFC 4180), plain or compressed with gzip, with the types that pandas.read_csv infers; booleans are
+/// categories. Empty lines are skipped. Throws InputError naming the file, and the line and the column of a value, when
+/// the file is missing or empty, a record has another number of fields than the first, a quotation mark is not closed,
+/// two columns have one name, a value does not have the given type, or a column of `types` is missing.
+std::vector<CsvColumn> read_csv(const std::filesystem::path& file, const CsvOptions& options = {});
+
+/// Examples of a table. x has all columns but `target` side by side, (rows, columns) f32; y is that column, (rows);
+/// there is none if `target` is empty. Throws InvalidArgument if there is no such column or no other one, and if values
+/// of the target are missing.
+Example csv_examples(const std::vector<CsvColumn>& columns, const std::string& target = "");
+
+}  // namespace lockstep
