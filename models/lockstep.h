@@ -32,6 +32,7 @@
 #include <lockstep/models/compat/estimator.h>
 #include <lockstep/models/compat/multi_gpu_model.h>
 #include <lockstep/models/data/cifar.h>
+#include <lockstep/models/data/csv_file.h>
 #include <lockstep/models/data/fashion_mnist.h>
 #include <lockstep/models/data/hdf5_dataset.h>
 #include <lockstep/models/data/image_augmentation.h>
@@ -40,7 +41,10 @@
 #include <lockstep/models/data/image_preparation.h>
 #include <lockstep/models/data/label_preparation.h>
 #include <lockstep/models/data/normalization.h>
+#include <lockstep/models/data/numpy_file.h>
 #include <lockstep/models/data/resize.h>
+#include <lockstep/models/data/tfrecord.h>
+#include <lockstep/models/data/time_series.h>
 #include <lockstep/models/graph/attention_call.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/graph/symbol.h>

@@ -35,13 +35,6 @@ bool starts_with(std::span<const std::byte> content, const std::array<int, Count
                                                [](int a, std::byte b) { return a == std::to_integer<int>(b); });
 }
 
-Tensor decode(std::span<const std::byte> content, std::int64_t channels) {
-  if (starts_with(content, std::array{0xff, 0xd8, 0xff})) return decode_jpeg(content, channels);
-  if (starts_with(content, std::array{0x89, 'P' + 0, 'N' + 0, 'G' + 0})) return decode_png(content, channels);
-  if (starts_with(content, std::array{'B' + 0, 'M' + 0})) return decode_bmp(content, channels);
-  fail<InputError>("no JPEG, PNG or BMP image");
-}
-
 }  // namespace
 
 Tensor empty_image(std::int64_t height, std::int64_t width, std::int64_t channels) {
@@ -61,10 +54,18 @@ Tensor gray_of(const Tensor& image) {
   return gray;
 }
 
+Tensor decode_image(std::span<const std::byte> content, std::int64_t channels) {
+  require(channels == 1 || channels == 3, "an image is read with 1 or 3 channels, not {}", channels);
+  if (starts_with(content, std::array{0xff, 0xd8, 0xff})) return decode_jpeg(content, channels);
+  if (starts_with(content, std::array{0x89, 'P' + 0, 'N' + 0, 'G' + 0})) return decode_png(content, channels);
+  if (starts_with(content, std::array{'B' + 0, 'M' + 0})) return decode_bmp(content, channels);
+  fail<InputError>("no JPEG, PNG or BMP image");
+}
+
 Tensor read_image(const std::filesystem::path& file, std::int64_t channels) {
   require(channels == 1 || channels == 3, "an image is read with 1 or 3 channels, not {}", channels);
   try {
-    return decode(content_of(file), channels);
+    return decode_image(content_of(file), channels);
   } catch (Error& error) {
     error.add_context(file.string());
     throw;

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 
 #include <lockstep/runtime/tensor/tensor.h>
 
@@ -12,5 +14,7 @@ namespace lockstep {
 /// Throws InputError naming the file when it cannot be read, has another format, is damaged or cut short, is a
 /// compressed BMP, or has more than 2^27 pixels; InvalidArgument for channels other than 1 and 3.
 Tensor read_image(const std::filesystem::path& file, std::int64_t channels = 3);
+/// read_image for the content of a file. Errors name no file.
+Tensor decode_image(std::span<const std::byte> content, std::int64_t channels = 3);
 
 }  // namespace lockstep

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cctype>
 #include <chrono>
 #include <cmath>
@@ -16,38 +15,14 @@
 #include <tensorboard.pb.h>
 #include <unistd.h>
 
+#include <lockstep/models/files/record.h>
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "TFRecords are little-endian");
-
 constexpr std::size_t buckets = 30;
-
-/// CRC-32C (Castagnoli, RFC 3720 B.4); no C++ library in Debian offers it.
-std::uint32_t crc32c(std::span<const char> bytes) {
-  static const auto table = [] {
-    std::array<std::uint32_t, 256> entries{};
-    for (std::uint32_t i = 0; i < entries.size(); ++i) {
-      entries[i] = i;
-      for (int bit = 0; bit < 8; ++bit) entries[i] = (entries[i] >> 1) ^ (entries[i] & 1 ? 0x82F63B78U : 0U);
-    }
-    return entries;
-  }();
-  std::uint32_t crc = 0xFFFFFFFFU;
-  for (const char byte : bytes) crc = (crc >> 8) ^ table[(crc ^ static_cast<unsigned char>(byte)) & 0xFFU];
-  return ~crc;
-}
-
-/// The masked form that TFRecords store, since a CRC of data that contains CRCs is weak.
-std::uint32_t masked_crc(std::span<const char> bytes) { return std::rotr(crc32c(bytes), 15) + 0xA282EAD8U; }
-
-template <class T>
-std::array<char, sizeof(T)> bytes_of(T number) {
-  return std::bit_cast<std::array<char, sizeof(T)>>(number);
-}
 
 double seconds_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -215,14 +190,7 @@ void EventFile::flush() {
 }
 
 void EventFile::write_record(const std::string& event) {
-  const auto write = [&](std::span<const char> bytes) {
-    file_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  };
-  const auto length = bytes_of(static_cast<std::uint64_t>(event.size()));
-  write(length);
-  write(bytes_of(masked_crc(length)));
-  write(event);
-  write(bytes_of(masked_crc(event)));
+  lockstep::write_record(file_, event);
   require<InputError>(file_.good(), "{}: cannot be written", path_);
 }
 

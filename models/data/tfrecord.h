@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <lockstep/runtime/data/dataset.h>
+
+namespace lockstep {
+
+/// What a feature of a tf.train.Example holds, and the tensor that it becomes.
+enum class FeatureType {
+  numbers,   ///< a float_list: f32 of the given shape
+  integers,  ///< an int64_list: i64 of the given shape
+  bytes,     ///< a bytes_list of one element: its bytes, u8 of the given shape
+  image,     ///< a bytes_list of one JPEG, PNG or BMP file: u8 (height, width, the shape's last axis: 1 or 3)
+};
+
+/// A feature that every record has; tf.io.FixedLenFeature.
+struct RecordFeature {
+  std::string name;
+  FeatureType type;
+  Shape shape{};  ///< of one example
+};
+
+/// tfrecord_dataset's options.
+struct TfRecordOptions {
+  std::vector<RecordFeature> inputs{}, targets{};  ///< the features that become the tensors of Example, in their order
+  /// Reads the records of all files in a new order in each epoch; `take` and `skip` still split them into the same
+  /// parts in every epoch.
+  bool shuffle = false;
+  std::uint64_t seed = 0;  ///< seed of the shuffle
+};
+
+/// The records of TFRecord files, each a serialized tf.train.Example, in the order of the files. The files are scanned
+/// for the positions of their records, which then are read when they are needed, on all threads of the reader, so that
+/// they may be larger than memory. Throws InvalidArgument without inputs and for an image whose shape does not end with
+/// 1 or 3. Throws InputError naming the file and the record, from 0, when a file is missing, compressed or cut short,
+/// and when a length has a wrong checksum; reading the data set also when data have a wrong checksum, are not an
+/// example, or a feature is missing or has another type or number of values.
+Dataset tfrecord_dataset(const std::vector<std::filesystem::path>& files, const TfRecordOptions& options);
+
+}  // namespace lockstep
