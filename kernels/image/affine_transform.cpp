@@ -50,8 +50,11 @@ Tensor affine_transform(const Tensor& images, const Tensor& transforms, const Af
   if (recording({x})) {
     record("affine_transform", {x}, y, [rows, options](BackwardContext& c) {
       const Tensor dy = make_dense(c.gradient(0));
-      contribute(
-          c, 0, dy.shape(), [&](const Tensor& out) { assign(image_gradient(dy, rows, options), out); }, dy.dtype());
+      AffineTransformOptions linear = options;
+      linear.fill_value = 0;
+      contribute_linear(
+          c, 0, dy.shape(), [&](const Tensor& out) { assign(image_gradient(dy, rows, options), out); },
+          [rows, linear](const Tensor& d) { return affine_transform(d, rows, linear); }, dy.dtype());
     });
   }
   return y;

@@ -86,9 +86,12 @@ Tensor resize(const Tensor& images, Size2d size, const ResizeOptions& options) t
   const Tensor y = Tensor::empty(shape, x.dtype());
   resize_axes(x, options, false, y);
   if (recording({x})) {
-    record("resize", {x}, y, [options, from = x.shape(), dtype = x.dtype()](BackwardContext& c) {
-      contribute(
-          c, 0, from, [&](const Tensor& out) { resize_axes(make_dense(c.gradient(0)), options, true, out); }, dtype);
+    ResizeOptions axes = options;  // x is already in the aspect ratio
+    axes.crop_to_aspect_ratio = axes.pad_to_aspect_ratio = false;
+    record("resize", {x}, y, [axes, size, from = x.shape(), dtype = x.dtype()](BackwardContext& c) {
+      contribute_linear(
+          c, 0, from, [&](const Tensor& out) { resize_axes(make_dense(c.gradient(0)), axes, true, out); },
+          [axes, size](const Tensor& d) { return resize(d, size, axes); }, dtype);
     });
   }
   return y;
