@@ -5,9 +5,9 @@
 #include <lockstep/kernels/activation.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Activation functions as Keras defines them. All but softmax and log_softmax apply to each element of an f32 or bf16
-// tensor; these two take f32. Results have the shape and dtype of the operand. All are differentiable. Throw
-// InvalidArgument for other dtypes and undefined tensors.
+// Activation functions as Keras defines them. softmax and log_softmax take f32; the others are element-wise and take
+// f32 or bf16. Results have the shape and dtype of the operand. All are differentiable. Throw InvalidArgument for other
+// dtypes and undefined tensors.
 
 namespace lockstep {
 
@@ -15,11 +15,11 @@ namespace lockstep {
 Tensor relu(const Tensor& x);
 /// min(max(0, x), 6).
 Tensor relu6(const Tensor& x);
-/// x, or negative_slope * x below 0. Throws InvalidArgument for a negative slope.
+/// x where x > 0, else negative_slope * x. Throws InvalidArgument for a negative slope.
 Tensor leaky_relu(const Tensor& x, double negative_slope = 0.2);
-/// x, or alpha * (exp(x) - 1) below 0. Throws InvalidArgument for a negative alpha.
+/// x where x > 0, else alpha * (exp(x) - 1). Throws InvalidArgument for a negative alpha.
 Tensor elu(const Tensor& x, double alpha = 1);
-/// 1.0507 * x, or 1.0507 * 1.6733 * (exp(x) - 1) below 0 (Klambauer et al. 2017).
+/// 1.0507 * x where x > 0, else 1.0507 * 1.6733 * (exp(x) - 1) (Klambauer et al. 2017).
 Tensor selu(const Tensor& x);
 /// x * Phi(x), Phi being the standard normal distribution function (Hendrycks and Gimpel 2016). With `approximate`,
 /// uses their approximation by tanh.
@@ -51,9 +51,9 @@ Tensor tanh(const Tensor& x);
 Tensor hard_tanh(const Tensor& x);
 /// x - tanh(x).
 Tensor tanh_shrink(const Tensor& x);
-/// x, or 0 where |x| <= threshold. Throws InvalidArgument for a negative threshold.
+/// 0 where |x| <= threshold, else x. Throws InvalidArgument for a negative threshold.
 Tensor hard_shrink(const Tensor& x, double threshold = 0.5);
-/// x moved by `threshold` towards 0, or 0 where |x| <= threshold. Throws InvalidArgument for a negative threshold.
+/// 0 where |x| <= threshold, else x moved towards 0 by `threshold`. Throws InvalidArgument for a negative threshold.
 Tensor soft_shrink(const Tensor& x, double threshold = 0.5);
 
 ///@{
@@ -70,7 +70,7 @@ Tensor softmax(const Tensor& logits, const std::vector<int>& axes);
 Tensor log_softmax(const Tensor& logits, const std::vector<int>& axes);
 ///@}
 
-/// The function that `activation` names; the result keeps no origin.
+/// Applies the activation that `activation` names; linear returns x itself. The results of others keep no origin.
 Tensor activate(const Tensor& x, Activation activation);
 
 }  // namespace lockstep

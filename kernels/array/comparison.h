@@ -2,15 +2,16 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Comparisons and logic, element by element. Results are bool, except where's. Shapes broadcast as in NumPy. Only where
-// is differentiable. Throw InvalidArgument for shapes that do not broadcast, operands of different dtypes, undefined
-// tensors, a condition that is not bool, and numbers that the tensor's dtype does not hold.
+// Element-wise comparisons and logic. Results are bool, except those of where(). Shapes broadcast as in NumPy. Only
+// where() is differentiable, for f32 and bf16. Throw InvalidArgument for shapes that do not broadcast, operands of
+// different dtypes, undefined tensors, a condition that is not bool, and scalars that an integer or bool dtype cannot
+// represent.
 
 namespace lockstep {
 
 ///@{
-/// a op b for elements of any dtype, or with a number for every element of a. Comparisons with NaN are false, except
-/// not_equal.
+/// Element-wise a op b, for any dtype; a scalar b is compared with every element of a. Comparisons with NaN are false,
+/// except not_equal.
 Tensor equal(const Tensor& a, const Tensor& b);
 Tensor equal(const Tensor& a, double b);
 Tensor not_equal(const Tensor& a, const Tensor& b);
@@ -26,7 +27,7 @@ Tensor greater_equal(const Tensor& a, double b);
 ///@}
 
 ///@{
-/// Logic on elements of any dtype; all numbers but 0 are true.
+/// Element-wise logic, for any dtype; every element except 0 counts as true.
 Tensor logical_and(const Tensor& a, const Tensor& b);
 Tensor logical_or(const Tensor& a, const Tensor& b);
 Tensor logical_xor(const Tensor& a, const Tensor& b);
@@ -34,8 +35,8 @@ Tensor logical_not(const Tensor& x);
 ///@}
 
 ///@{
-/// The element of a where `condition` (bool) is true, else the element of b; a and b of any dtype, or one of them a
-/// number. Differentiable in a and b.
+/// The elements of a where `condition` (bool) is true, elsewhere those of b; any dtype. A scalar a or b stands for all
+/// elements. Differentiable in a and b.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Tensor& a, double b);
 Tensor where(const Tensor& condition, double a, const Tensor& b);

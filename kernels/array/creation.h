@@ -4,24 +4,25 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// New dense tensors with NumPy's functions, in addition to those of Tensor. Numbers are computed in double precision.
+// NumPy's functions that create tensors, in addition to those of Tensor. Results are dense; numbers are computed in
+// double precision and then converted to the dtype.
 
 namespace lockstep {
 
 ///@{
 /// The numbers start (or 0), start + step, ... before `stop`, on the calling thread's device. Integer dtypes truncate
 /// the numbers towards 0. Throws InvalidArgument for a step of 0, for arguments that are not finite, for numbers beyond
-/// the dtype's range and for 2^62 numbers or more.
+/// the range of an integer dtype or bool and for 2^62 numbers or more.
 Tensor arange(double start, double stop, double step = 1, DType dtype = DType::f32);
 inline Tensor arange(double stop, DType dtype = DType::f32) { return arange(0, stop, 1, dtype); }
 ///@}
 /// `count` numbers from `start` to `stop` at equal distances, on the calling thread's device; the last one is `stop` if
 /// `endpoint` and count > 1. Integer dtypes truncate the numbers towards 0. Throws InvalidArgument for a negative
-/// count, for arguments that are not finite and for numbers beyond the dtype's range.
+/// count, for arguments that are not finite and for numbers beyond the range of an integer dtype or bool.
 Tensor linspace(double start, double stop, std::int64_t count = 50, bool endpoint = true, DType dtype = DType::f32);
 ///@{
 /// A tensor of x's shape, dtype and device whose elements are all `value`, 0 or 1. Throw InvalidArgument for an
-/// undefined tensor and for a value that the dtype does not hold.
+/// undefined tensor and for a value that an integer dtype or bool cannot represent.
 Tensor full_like(const Tensor& x, double value);
 inline Tensor zeros_like(const Tensor& x) { return full_like(x, 0); }
 inline Tensor ones_like(const Tensor& x) { return full_like(x, 1); }

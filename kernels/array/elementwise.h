@@ -5,11 +5,10 @@
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Element-wise ops on f32 or bf16; results have the operands' dtype. All are differentiable; functions with steps, such
-// as floor, have the gradient 0. add, subtract, multiply, maximum, minimum, negative and abs also take i32 and i64,
-// without gradients; overflow then wraps around, and number arguments must be whole. Throw InvalidArgument for other
-// dtypes, operands of different dtypes, undefined tensors, and numbers that the dtype does not hold. Activations are in
-// activations.h.
+// Element-wise ops on f32 or bf16; results have the operands' dtype. All are differentiable; the gradient of step
+// functions such as floor is 0. add, subtract, multiply, maximum, minimum, negative and abs also take i32 and i64,
+// without gradients: overflow wraps around, and a scalar must be an integer in the dtype's range. Throw InvalidArgument
+// for other dtypes and scalars, operands of different dtypes, and undefined tensors. Activations are in activations.h.
 
 namespace lockstep {
 
@@ -39,8 +38,8 @@ Tensor squared_difference(const Tensor& a, const Tensor& b);
 Tensor add_n(std::span<const Tensor> parts);
 
 ///@{
-/// x op number, or number op x, for every element x. divide(a, b) multiplies a by 1 / b, rounded to f32, unless 1 / b
-/// overflows.
+/// Element-wise a op b with a scalar as one operand. divide by a scalar b multiplies by 1 / b, rounded to f32, unless
+/// 1 / b overflows.
 Tensor add(const Tensor& a, double b);
 Tensor subtract(double a, const Tensor& b);
 Tensor subtract(const Tensor& a, double b);
@@ -125,8 +124,9 @@ inline Tensor& operator*=(Tensor& a, double b) { return a = a * b; }
 inline Tensor& operator/=(Tensor& a, double b) { return a = a / b; }
 ///@}
 
-/// Converts x between any two dtypes: real numbers to integers by truncation (unspecified for NaN and values beyond the
-/// range of the integers), to bool by x != 0. Differentiable between f32 and bf16.
+/// x converted to `dtype`; x itself if it has this dtype. Converts between any two dtypes: real numbers to integers by
+/// truncation (unspecified for NaN and values beyond the range of the integers), to bool by x != 0. Differentiable
+/// between f32 and bf16.
 Tensor cast(const Tensor& x, DType dtype);
 
 }  // namespace lockstep

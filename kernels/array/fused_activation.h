@@ -6,12 +6,12 @@
 #include <lockstep/kernels/elementwise/unary_function.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Activations that an op applies to its result in the pass that computes it.
+// Activations that the kernels of dense and conv2d take as an argument.
 
 namespace lockstep {
 
-/// Whether the kernels of dense and conv2d can apply the activation themselves. It is then linear or an element-wise
-/// function whose gradient is computed from its result.
+/// Whether the kernels of dense and conv2d take this activation: linear and some element-wise functions, all with a
+/// gradient that is computed from the result.
 bool is_fusable(Activation activation);
 
 /// The element-wise function of an activation; nothing for linear, softmax and log_softmax.

@@ -21,10 +21,10 @@ struct PadWidth {
   std::int64_t after = 0;   ///< at its end
 };
 
-/// x, of any dtype, with pad_width[i] elements added around axis i, as keras.ops.pad. `constant_value` is read in mode
-/// `constant` only. Differentiable. Throws InvalidArgument for an undefined tensor, unless there is one width per axis,
-/// for widths that are negative, at least 2^61, or larger than the number of elements to mirror, for `edge` on an axis
-/// of size 0, and for a `constant_value` that the dtype does not hold.
+/// x, of any dtype, with pad_width[i] elements added around axis i, as in keras.ops.pad. `constant_value` is read in
+/// mode `constant` only. Differentiable. Throws InvalidArgument for an undefined tensor, unless there is one width per
+/// axis, for widths that are negative, at least 2^61, or larger than the number of elements to mirror, for `edge` with
+/// a width above 0 on an axis of size 0, and for a `constant_value` that an integer dtype or bool cannot represent.
 Tensor pad(const Tensor& x, const std::vector<PadWidth>& pad_width, PadMode mode = PadMode::constant,
            double constant_value = 0);
 

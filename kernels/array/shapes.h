@@ -25,7 +25,7 @@ std::vector<Tensor> unstack(const Tensor& x, int axis = 0);
 /// x broadcast to `shape` by NumPy's rules, as a view; x itself if it has that shape.
 Tensor broadcast_to(const Tensor& x, const Shape& shape);
 /// x repeated repeats[i] times along axis i. The shorter of x's shape and `repeats` is filled with ones in front.
-/// Throws InvalidArgument for a negative number and if an axis would get about 2^62 elements or more.
+/// Throws InvalidArgument for a negative repeat count and if an axis would get about 2^62 elements or more.
 Tensor tile(const Tensor& x, const std::vector<std::int64_t>& repeats);
 /// x with each slice along `axis` repeated `repeats` times consecutively. Throws InvalidArgument as tile.
 Tensor repeat(const Tensor& x, std::int64_t repeats, int axis);

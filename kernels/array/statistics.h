@@ -17,14 +17,14 @@ Tensor var(const Tensor& x);
 Tensor var(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// The standard deviation, the square root of var. Its gradient is NaN where it is 0, as in TensorFlow. A program with
-/// `using namespace lockstep` calls it as lockstep::std.
+/// The standard deviation, the square root of var. The gradient is NaN where the result is 0, as in TensorFlow. After
+/// `using namespace lockstep`, calls must still be qualified: lockstep::std(x).
 Tensor std(const Tensor& x);
 Tensor std(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// The Euclidean norm (of a matrix, the Frobenius norm): the square root of the sum of squares. Its gradient is NaN
-/// where it is 0, as in TensorFlow.
+/// The Euclidean norm (of a matrix, the Frobenius norm): the square root of the sum of squares. The gradient is NaN
+/// where the result is 0, as in TensorFlow.
 Tensor norm(const Tensor& x);
 Tensor norm(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}

@@ -12,8 +12,8 @@ namespace lockstep {
 struct AttentionOptions {
   std::optional<float> scale{};  ///< factor of the scores; without it 1 / sqrt(d)
   bool is_causal = false;        ///< query i attends to keys 0 to i only
-  /// May be undefined. Has any dtype and a shape that broadcasts to (b, heads, tq, tk); queries do not attend to keys
-  /// where it is false or 0.
+  /// Optional; any dtype, of a shape that broadcasts to (b, heads, tq, tk). Queries do not attend to keys where the
+  /// mask is false or 0.
   Tensor mask{};
   float dropout_rate = 0;  ///< sets weights to 0 with this probability and scales the others by 1 / (1 - rate)
   /// Returns the key of the random numbers of dropout. Called once or, for captured work, at each launch; never at rate
@@ -25,9 +25,9 @@ struct AttentionOptions {
 /// query (b, tq, heads, d), key (b, tk, kv_heads, d), value (b, tk, kv_heads, dv) -> (b, tq, heads, dv). `heads` is a
 /// multiple of kv_heads; heads / kv_heads neighboring heads of the query share one head of key and value. All f32 or
 /// all bf16, any strides; scores and sums are f32. A query that attends to no key gives all keys the same weight, as in
-/// Keras, and passes gradients on to the values only. Never holds a (tq, tk) matrix: the gradient recomputes the
-/// weights from the maximum and the sum of each softmax. Differentiable; matmul and softmax compose the same function
-/// from other ops. Throws InvalidArgument for shapes, dtypes and options that do not fit.
+/// Keras, and passes gradients on to the values only. Memory for weights is bounded, independently of tq: the gradient
+/// recomputes the weights from the maximum and the sum of each softmax. Differentiable. Throws InvalidArgument for
+/// shapes, dtypes and options that do not fit.
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const AttentionOptions& options = {});
 

@@ -13,8 +13,8 @@
 
 namespace lockstep::attention {
 
-/// Sixteen numbers, as a compiler's vector type. Never passed or returned by value: the calling convention for it
-/// depends on the processor's registers.
+/// Sixteen floats, as a compiler vector type. Never passed or returned by value: how compilers pass it depends on the
+/// instruction sets that they compile for.
 using Lanes [[gnu::vector_size(64)]] = float;
 inline constexpr std::int64_t lanes = 16;
 
