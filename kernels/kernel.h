@@ -19,8 +19,8 @@
 // A kernel is a struct of its arguments. Ops check the arguments and allocate the results. Unless a kernel documents
 // otherwise, tensors are dense f32. Terms in the comments of kernels:
 //
-// - "rows": a layout. The last axis is contiguous, and consecutive rows are a fixed stride apart, which may exceed the
-//   last axis, as in a slice of channels.
+// - "rows": a layout. The last axis is contiguous, and consecutive rows are a fixed stride apart: at least the size of
+//   the last axis, and more in a slice of channels.
 // - "real": all tensors except parameters, statistics and their gradients may also be bf16, all of one dtype. The
 //   kernel computes in f32 and rounds its results.
 //
@@ -39,7 +39,7 @@
 //   };
 // clang-format on
 //
-// A kernel that reads indices returns std::int64_t: the position of the first index out of range, or -1. On GPUs it
+// A kernel that checks indices returns std::int64_t: the position of the first index out of range, or -1. On GPUs it
 // always returns -1, and the next Gpu::synchronize throws instead. A kernel has the member `capturable = false` if the
 // host waits for its result or if its arguments change from step to step.
 
@@ -112,7 +112,7 @@ auto run_on(GpuStandIn& gpu, const Kernel& kernel) {
 
 }  // namespace detail
 
-/// Runs a kernel on the host, on the calling thread's share of the cores, and returns its result.
+/// Runs a kernel on the host, on up to compute_threads() threads (runtime/thread/parallel.h), and returns its result.
 template <class Kernel>
 auto run_on_cpu(const Kernel& kernel) {
   if constexpr (detail::Tuned<Kernel>)

@@ -19,13 +19,13 @@ struct Conv1dOptions {
   Activation activation = Activation::linear;  ///< applied to the result
 };
 
-/// activation(x (n, steps, c_in) * kernel (k, c_in / groups, c_out) + bias (c_out)) -> (n, steps', c_out); conv2d of
-/// images of one row. Dtypes and errors as conv2d.
+/// activation(x (n, steps, c_in) * kernel (k, c_in / groups, c_out) + bias (c_out)) -> (n, steps', c_out); computed by
+/// conv2d on images of one row. Dtypes and errors as conv2d.
 Tensor conv1d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Conv1dOptions& options = {});
 
-/// The steps of conv1d's result for x (n, steps, c). `size`: taps of the window. Throws InvalidArgument naming `op` for
-/// a window, stride or dilation below 1 or beyond check_window_limits (window2d.h), for no steps, and with `valid`
-/// padding for a window longer than x.
+/// The number of steps of conv1d's result for x (n, steps, c). `size`: taps of the window. Throws InvalidArgument
+/// naming `op` for a window, stride or dilation below 1 or beyond check_window_limits (window2d.h), for an x without
+/// steps, and with `valid` padding for an x shorter than the dilated window, (size - 1) * dilation + 1 steps.
 std::int64_t conv1d_steps(const char* op, const Shape& x, std::int64_t size, const Conv1dOptions& options);
 
 }  // namespace lockstep

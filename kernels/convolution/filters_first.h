@@ -21,7 +21,7 @@ inline Tensor filters_first(const Tensor& kernel, DType dtype) {
   return filters;
 }
 
-/// filters_first on GPUs, for both the forward pass and the gradient; undefined on CPUs.
+/// The kernel filters first, which the forward pass and the gradient share on GPUs; undefined on CPUs.
 inline Tensor filters_for_library(const Tensor& kernel, DType dtype) {
   if (current_context().device.kind == DeviceKind::cpu) return {};
   return filters_first(kernel, dtype);

@@ -58,8 +58,8 @@ dnnl::memory bind(const dnnl::memory::desc& desc, const Tensor& tensor);
 Tensor allocate(const dnnl::memory::desc& desc);
 
 using Arguments = std::unordered_map<int, dnnl::memory>;
-/// Runs a primitive on the calling thread's share of the cores and waits for it. Throws Unsupported naming `what` if
-/// oneDNN fails.
+/// Runs a primitive on compute_threads() threads (runtime/thread/parallel.h) and waits for it. Throws Unsupported
+/// naming `what` if oneDNN fails.
 void execute(const char* what, const dnnl::primitive& primitive, const Arguments& arguments);
 
 /// A primitive and the layouts that oneDNN chose for it.

@@ -68,7 +68,7 @@ struct Convolution {
   Layout y() const;
   /// Layout of the bias: one element per filter.
   Layout bias_layout() const;
-  /// A description in one line: "convolution of f32 x (8, 32, 32, 3) with kernel (3, 3, 3, 96), strides (1, 1)".
+  /// A description in one line: "convolution of f32 x (8, 32, 32, 3) with kernel (3, 3, 3, 96), strides (1, 1), ...".
   std::string text() const;
 
   /// Compares all members.

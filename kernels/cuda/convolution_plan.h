@@ -22,8 +22,8 @@ struct DescribedGpu {
   int compute_capability;  ///< 90 is 9.0
 };
 
-/// Maximum scratch memory in bytes; it counts against a device's memory limit. Algorithms that need more are rarely
-/// faster.
+/// Maximum scratch memory of a plan, in bytes. Scratch memory counts against the device's memory limit, and algorithms
+/// that need more are rarely faster.
 inline constexpr std::int64_t workspace_limit = std::int64_t{1} << 30;
 
 /// The GPU of a plan: the GPU of a handle, or a described one. Plans for a described GPU cannot run.

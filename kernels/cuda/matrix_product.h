@@ -7,10 +7,10 @@
 
 namespace lockstep::cublas {
 
-/// Operations fused into a product, by cuBLASLt's names. The ops of dense.h use none of cuBLASLt's other epilogues, for
-/// example: GELU is the tanh approximation, whose gradient cannot be computed from the result; DRELU, the gradient of a
-/// ReLU, would have to be fused into the product that computes dy, which belongs to another op, and needs a mask that
-/// the forward product must write.
+/// Operations fused into a product, with cuBLASLt's names. Two of its other epilogues are not used for these reasons:
+/// GELU is only the tanh approximation, and its gradient cannot be computed from the result. DRELU, the gradient of a
+/// ReLU, needs a mask that the forward product must write, and would be fused into the product that computes dy, which
+/// belongs to another op.
 enum class Epilogue {
   none,       ///< nothing
   bias,       ///< a vector (m) is added to every column
@@ -102,7 +102,7 @@ constexpr MatrixProduct dense_gradient_kernel_product(std::int64_t n, std::int64
           .operands = dtype};
 }
 
-/// Strides, in elements, of a batch of row-major matrices; `row` or `column` is 1.
+/// Strides, in elements, of a batch of matrices: row-major if `column` is 1, else column-major (`row` is 1).
 struct BatchStrides {
   std::int64_t batch, row, column;
 };

@@ -38,7 +38,7 @@ class PlanCache {
 };
 
 /// The user's cache folder: $LOCKSTEP_CACHE_DIR, else $XDG_CACHE_HOME/lockstep, else $HOME/.cache/lockstep; nothing if
-/// none of these variables is set.
+/// none of these variables is set. An empty variable counts as not set.
 std::optional<std::filesystem::path> cache_folder();
 
 }  // namespace lockstep::cudnn

@@ -146,14 +146,14 @@ struct HardTanh {
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x < -1.0F ? -1.0F : x > 1.0F ? 1.0F : x; }
   LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return y > -1.0F && y < 1.0F ? dy : 0.0F; }
 };
-/// x, or 0 where |x| <= threshold. NaN stays NaN.
+/// 0 where |x| <= threshold, else x. NaN stays NaN.
 struct HardShrink {
   static constexpr bool from_result = true;
   float threshold;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::fabs(x) <= threshold ? 0.0F : x; }
   LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return y == 0.0F ? 0.0F : dy; }
 };
-/// x moved by the threshold towards 0; 0 where |x| <= threshold. NaN stays NaN.
+/// 0 where |x| <= threshold, else x moved towards 0 by the threshold. NaN stays NaN.
 struct SoftShrink {
   static constexpr bool from_result = true;
   float threshold;

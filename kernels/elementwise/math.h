@@ -8,8 +8,8 @@
 
 // Elementary functions of f32 without branches or table look-ups, so that the compiler vectorizes loops over them on
 // the host. Always inlined: a loop with a remaining call stays scalar, and the compiler's inlining decisions vary.
-// Accurate to 3 units in the last place where the result is a normal number, unless noted; methods and coefficients of
-// Cephes (Moshier 1992) except log1p_f32's.
+// Accurate to 3 units in the last place where the result is a normal number, unless noted. The methods and coefficients
+// of exp_f32 and tanh_f32 are those of Cephes (Moshier 1992).
 
 namespace lockstep {
 
@@ -109,7 +109,8 @@ struct Exponential {
   return size < 0.625F ? small : std::copysign(large, x);
 }
 
-/// The error function, by two polynomials of least relative error; the one for large |x| approximates log(1 - erf).
+/// The error function, by two polynomials of Norbert Juffa's (https://stackoverflow.com/q/35148198); the one for large
+/// |x| approximates log(1 - erf).
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline float erf_f32(float x) {
   const float size = std::fabs(x);
   const float z = x * x;

@@ -53,7 +53,7 @@ enum class UnaryOp {
 
 /// A unary op with its parameters.
 struct UnaryFunction {
-  /// The parameters are the values of `alpha` and `beta`.
+  /// `first` becomes `alpha`, `second` becomes `beta`.
   UnaryFunction(UnaryOp kind, float first = 0, float second = 0)  // NOLINT: implicit
       : op(kind), alpha(first), beta(second) {}
 

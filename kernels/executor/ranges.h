@@ -20,7 +20,8 @@ class Ranges {
   }
   Index runs() const { return first_run_[ranges_]; }
 
-  /// Calls body(range, i) for each element i of run `number`, which is in range number `range`.
+  /// Calls body(range, i) for each element of run `number`: `range` is the number of the run's range, `i` the element's
+  /// index in that range.
   template <class Team, class Body>
   LOCKSTEP_HOST_DEVICE void each(Team& team, Index number, const Body& body) const {
     int range = 0;

@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-/// Whether x is "rows" (kernel.h): the last axis is contiguous and consecutive rows are a fixed stride apart, as in a
-/// slice of channels.
+/// Whether x has the layout "rows" (kernel.h): the last axis is contiguous, and consecutive rows are a fixed stride
+/// apart and do not overlap, as in a slice of channels.
 inline bool is_rows(const Tensor& x) {
   const int last = x.rank() - 1;
   if (x.is_dense() || last < 0) return true;
