@@ -17,8 +17,9 @@ struct OneHot {
   void on_gpu() const;
 };
 
-/// flat[i] = the row-major number, in a tensor of shape `sizes`, of the element at row i of `indices` (n, axes), i64;
-/// negative indices count from the end. 0 if an index of the row is out of range. Returns the first such i, or -1.
+/// flat[i] = the row-major offset, in a tensor of shape `sizes`, of the element whose index is row i of `indices` (n,
+/// axes), i64; negative indices count from the end. flat[i] is 0 if row i has an index out of range. Returns the first
+/// such i, or -1.
 struct FlatIndices {
   Tensor indices;
   Shape sizes;  ///< one for each of the axes
@@ -32,9 +33,9 @@ struct FlatIndices {
   std::int64_t on_gpu() const;
 };
 
-/// flat (outer, n, inner) at (o, i, k) = the row-major number, in a tensor (outer, size, inner), of the element at (o,
-/// indices[o, i, k], k). `indices` (outer, n, inner) is i64; indices that are negative or out of range as in
-/// FlatIndices.
+/// flat[o, i, k] = the row-major offset, in a tensor (outer, size, inner), of element (o, indices[o, i, k], k); flat
+/// and `indices` are (outer, n, inner), i64. Negative and out-of-range indices are treated as in FlatIndices; returns
+/// the row-major position of the first one out of range, or -1.
 struct FlatIndicesAlong {
   Tensor indices;
   std::int64_t size;

@@ -10,9 +10,9 @@ namespace lockstep {
 /// InvalidArgument unless they are i64, i32 or u8.
 Tensor as_indices(const char* op, const char* what, const Tensor& indices);
 
-/// The row-major numbers (n), in a tensor of shape `sizes`, of the elements at the rows of `indices` (n, axes), i64;
-/// negative indices count from the end. Throws InvalidArgument naming `op` and the first index out of range; on GPUs,
-/// the next synchronization throws.
+/// The row-major offsets (n), in a tensor of shape `sizes`, of the elements whose indices are the rows of `indices` (n,
+/// axes), i64; negative indices count from the end. Throws InvalidArgument naming `op` and the first index out of
+/// range; on GPUs, the next synchronization throws.
 Tensor flat_indices(const char* op, const Tensor& indices, const Shape& sizes);
 
 }  // namespace lockstep

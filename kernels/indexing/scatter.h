@@ -4,12 +4,12 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Values written or added at indices (i64, i32 or u8), of which negative ones count from the end. The last axis of
-// `indices` (..., d) has one index for each of the first d axes of the tensor that is written to. The shape of
-// `values`, f32, bf16, i32 or i64, is that of `indices` without its last axis, followed by the remaining axes of that
-// tensor. Differentiable. Throw InvalidArgument for other dtypes, undefined tensors, shapes that do not fit, and an
-// index out of range, naming it and its place; on GPUs the error for an index is thrown by the next synchronization and
-// names the place only.
+// Write or add values at indices (i64, i32 or u8); negative indices count from the end. The last axis of `indices`
+// (..., d) has one index for each of the first d axes of the tensor that is written to. The values are f32, bf16, i32
+// or i64; their shape is that of `indices` without its last axis, followed by the remaining axes of that tensor.
+// Differentiable. Throw InvalidArgument for other dtypes, undefined tensors, shapes that do not fit, and an index out
+// of range, naming it and its place; on GPUs the error for an index is thrown by the next synchronization and names the
+// place only.
 
 namespace lockstep {
 
@@ -17,12 +17,12 @@ namespace lockstep {
 /// are added in their order.
 Tensor scatter(const Tensor& indices, const Tensor& values, const Shape& shape);
 
-/// x with the elements at the indices replaced by `updates`, as keras.ops.scatter_update. Among equal indices, the last
-/// one decides; the updates of the others have a gradient of 0.
+/// x with the elements at the indices replaced by `updates`, as keras.ops.scatter_update. Of the updates at equal
+/// indices the last one is kept; the gradient of the others is 0.
 Tensor scatter_update(const Tensor& x, const Tensor& indices, const Tensor& updates);
 
-/// data (n, ...) -> (segments, ...): row i is the sum of the rows whose entry in `segment_ids` (n) is i, added in their
-/// order. Throws InvalidArgument for a negative number of segments.
+/// data (n, ...) -> (segments, ...): row i of the result is the sum, in order, of the rows of `data` whose entry in
+/// `segment_ids` (n) is i. Throws InvalidArgument for a negative number of segments.
 Tensor segment_sum(const Tensor& data, const Tensor& segment_ids, std::int64_t segments);
 
 }  // namespace lockstep

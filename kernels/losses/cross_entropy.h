@@ -5,14 +5,16 @@
 namespace lockstep {
 
 /// -log softmax(logits)[label] for each row: logits (n, classes) f32, labels (n) or (n, 1) of i32, i64 or u8 -> (n).
-/// Throws InvalidArgument for other shapes and dtypes, and naming row and value for a label outside [0, classes). On
-/// GPUs, the error for a label is thrown by the next synchronization and names the row only.
+/// Differentiable in the logits. Throws InvalidArgument for other shapes and dtypes, and for a label outside [0,
+/// classes), naming its row and value. On GPUs, the error for a label is thrown by the next synchronization and names
+/// the row only.
 Tensor sparse_softmax_cross_entropy(const Tensor& logits, const Tensor& labels);
 
 ///@{
 /// Binary cross-entropy of each element of an f32 tensor; `targets` have its shape and any dtype, with values in [0, 1]
 /// (not checked). From logits: max(x, 0) - x t + log(1 + exp(-|x|)). From probabilities: -(t log(p) + (1 - t) log(1 -
-/// p)), with p clipped to [1e-7, 1 - 1e-7] as in Keras. Throw InvalidArgument for other shapes and dtypes.
+/// p)), with p clipped to [1e-7, 1 - 1e-7] as in Keras. Differentiable in the first operand. Throw InvalidArgument for
+/// other shapes and dtypes.
 Tensor sigmoid_cross_entropy(const Tensor& logits, const Tensor& targets);
 Tensor binary_cross_entropy(const Tensor& probabilities, const Tensor& targets);
 ///@}

@@ -16,9 +16,10 @@ using GatherRows = std::function<Tensor(const Tensor& own)>;
 struct BatchNormOptions {
   float epsilon = 1e-3F;  ///< added to the variance
   bool relu = false;      ///< applies max(0, .) to the result in the same pass
-  /// If defined, is added to the result, before the ReLU, in the same pass: x's shape and dtype.
+  /// If defined, it is added to the result before the ReLU, in the same pass. It has x's shape and dtype.
   Tensor residual{};
-  /// If defined, the result is written here: x's shape and dtype; may be a channel slice of a wider tensor.
+  /// If defined, the result is written to it. It has x's shape and dtype and is dense or a channel slice of a wider
+  /// tensor.
   Tensor out{};
   /// If given, x is one of several parts of a batch, of any sizes, and the statistics are those of the whole batch.
   /// Called once in the forward pass and, if x needs a gradient, once in the backward pass; ignored by
@@ -41,8 +42,8 @@ struct BatchNormResult {
 BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta,
                            const BatchNormOptions& options = {});
 
-/// The same with given mean and variance (c), as in evaluation. Throws as batch_norm. Differentiable in x, gamma, beta
-/// and the residual.
+/// batch_norm with the given mean and variance (c), as in evaluation. Throws as batch_norm. Differentiable in x, gamma,
+/// beta and the residual.
 Tensor batch_norm_inference(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
                             const Tensor& variance, const BatchNormOptions& options = {});
 

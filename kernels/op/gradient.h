@@ -65,8 +65,8 @@ inline void hand_over(BackwardContext& c, int input, const Tensor& gradient) {
   c.set(input, gradient, true);
 }
 
-/// Contributes a gradient of `shape` and `dtype` to input `input`: compute(out) writes it to `out`, which is from
-/// memory_for, and is not called when the gradient is not needed.
+/// Contributes a gradient of `shape` and `dtype` to input `input`: compute(out) writes it to `out`, memory from
+/// memory_for. Does not call compute when the gradient is not needed.
 template <class Compute>
 void contribute(BackwardContext& c, int input, const Shape& shape, Compute compute, DType dtype = DType::f32) {
   if (!c.needs(input)) return;

@@ -11,13 +11,14 @@ struct Pool2dOptions {
   Size2d window = 2;                 ///< rows and columns of the window
   std::optional<Size2d> strides{};   ///< rows and columns between windows; the window size if not given
   Padding padding = Padding::valid;  ///< at the borders of each image
-  /// If defined, the result is written here; may be a channel slice of a wider tensor.
+  /// If defined, the result is written to it; dense or a channel slice of a wider tensor.
   Tensor out{};
 };
 
-/// Largest element of each window of x (n, h, w, c), f32 or bf16 -> (n, h', w', c). Padding is ignored. The gradient
-/// goes to the first largest element. Throws InvalidArgument for other shapes and dtypes, for windows that do not fit
-/// (slide_window), and when options.out does not have the result's shape and dtype.
+/// Largest element of each window of x (n, h, w, c), f32 or bf16 -> (n, h', w', c). Padding is ignored, and so is NaN,
+/// except as the window's first element, which is then the result. The gradient goes to the first largest element.
+/// Throws InvalidArgument for other shapes and dtypes, for windows that do not fit (slide_window), and when options.out
+/// has another shape, dtype or layout.
 Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options = {});
 /// Mean of the elements of each window that are inside the image, without the padding. Shapes, dtypes and errors as
 /// max_pool2d.

@@ -25,10 +25,10 @@ struct RecurrenceOptions {
   friend bool operator==(const RecurrenceOptions&, const RecurrenceOptions&) = default;
 };
 
-/// The factors of a recurrent layer's dropout, the same in all time steps; undefined ones are 1.
+/// The factors with which a recurrent layer's dropout multiplies x and h, the same in all time steps; undefined: none.
 struct RecurrentDropout {
-  Tensor input{};  ///< of x: (n, gates, features), those of each gate, or (n, 1, features) for all gates
-  Tensor state{};  ///< of the previous h in the products with the recurrent kernel: (n, gates or 1, units)
+  Tensor input{};  ///< for x: (n, gates, features), other factors for each gate, or (n, 1, features) for all gates
+  Tensor state{};  ///< for the previous h in its products with the recurrent kernel: (n, gates or 1, units)
 };
 
 /// lstm (lstm.h) with options.

@@ -23,8 +23,8 @@ struct MaskedRecurrenceResult {
 /// A recurrence over x (n, time, features) that skips the steps where `mask` (n, time), bool, is false: they leave the
 /// state as it is. `recurrence` computes the states after every step, (n, time, units), from (n, time, features),
 /// with initial states of 0, each step from earlier ones only. It is called once, on sequences whose unmasked steps
-/// have been moved to the front. Differentiable in x and in what `recurrence` reads. Throws InvalidArgument for a mask
-/// of another dtype or shape.
+/// have been moved to the front. Differentiable in x and in what `recurrence` reads. Throws InvalidArgument for an x or
+/// a mask of another dtype or shape.
 MaskedRecurrenceResult masked_recurrence(const Tensor& x, const Tensor& mask, const MaskedRecurrenceOptions& options,
                                          const std::function<RecurrentStates(const Tensor& x)>& recurrence);
 

@@ -32,16 +32,17 @@ Tensor min(const Tensor& x);
 Tensor min(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// Whether any, or all, of the elements are true, as bool; x has any dtype, and all numbers but 0 are true. For no
-/// elements `any` is false and `all` is true. Not differentiable.
+/// Whether any, or all, of the elements are true, as bool; x has any dtype, and every element except 0 counts as true.
+/// Of no elements, `any` is false and `all` is true. Not differentiable.
 Tensor any(const Tensor& x);
 Tensor any(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 Tensor all(const Tensor& x);
 Tensor all(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// Index (i64) of the largest or smallest element along `axis`, the first one of equals, or of the first NaN; f32 or
-/// bf16. Not differentiable. Throw InvalidArgument for rank 0 and for an axis of size 0.
+/// Index (i64) of the largest or smallest element along `axis`: the first of equal ones, or the first NaN if there is
+/// one. f32 or bf16. Not differentiable. Throw InvalidArgument for rank 0, and for an axis of size 0 if the result has
+/// elements.
 Tensor argmax(const Tensor& x, int axis = -1, bool keepdims = false);
 Tensor argmin(const Tensor& x, int axis = -1, bool keepdims = false);
 ///@}

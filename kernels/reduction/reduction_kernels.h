@@ -46,8 +46,8 @@ struct ReduceMiddle {
   void on_gpu() const;
 };
 
-/// y (rows) i64 = index of the largest or, if `smallest`, the smallest element in each row of x (rows, n), the first
-/// one of equals, or of the first NaN.
+/// y (rows) i64 = index of the largest or, if `smallest`, the smallest element in each row of x (rows, n): the first of
+/// equal ones, or the first NaN if there is one.
 struct Argmax {
   Tensor x;
   bool smallest;

@@ -21,7 +21,8 @@ struct TopK {
   Tensor values;   ///< largest first
   Tensor indices;  ///< along the last axis; equal elements in order of index
 };
-/// The k largest elements along the last axis: (..., n) -> (..., k). Throws InvalidArgument unless 1 <= k <= n.
+/// The k largest elements along the last axis: (..., n) -> (..., k). Throws InvalidArgument for rank 0, for k < 1 and
+/// for k > n.
 TopK top_k(const Tensor& x, std::int64_t k);
 
 }  // namespace lockstep

@@ -9,7 +9,7 @@
 #include <lockstep/kernels/update/update_shared.h>
 #include <lockstep/runtime/core/error.h>
 
-// Makes rules of optimizers from functors. A functor computes the new parameter from the old one and the reduced
+// Makes optimizer rules from functors. A functor computes the new parameter from the old one and the reduced
 // gradient, and updates the parameter's slots in place:
 //
 //   struct Momentum {

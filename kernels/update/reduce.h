@@ -9,7 +9,7 @@
 #include <lockstep/runtime/core/dtype.h>
 #include <lockstep/runtime/core/error.h>
 
-// Reduces one value per replica to one value for all, on flat memory.
+// Reduces the replicas' arrays, element by element, to one array; all are flat memory.
 
 namespace lockstep {
 

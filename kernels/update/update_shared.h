@@ -57,7 +57,8 @@ LOCKSTEP_HOST_DEVICE Accumulator<T> combined(const F& f, const Pointers<const T>
   return value;
 }
 
-/// Combines the values of all replicas but the last ones of a list longer than most_pointers.
+/// Combines one group of at most most_pointers replicas with `start`, the result of the groups before. The last group
+/// is left to Reduced.
 template <class T, class F>
 struct PartlyCombined {
   F f;

@@ -15,8 +15,8 @@ struct Window2d {
   ///@}
 };
 
-/// Keras' padding: `valid` adds none; `same` pads so that output = ceil(input / stride), with an odd row or column at
-/// the end.
+/// Keras' padding: `valid` adds none; `same` pads so that output = ceil(input / stride), with one more row or column at
+/// the end if the padding is odd.
 enum class Padding { valid, same };
 
 /// One size per spatial axis.
