@@ -137,6 +137,7 @@ void require_one_dtype(const char* op, const Tensor& a, const Tensor& b) {
 
 /// The labels of a term in which an ellipsis has `ellipsis` axes.
 Labels labels_of(std::string_view equation, std::string_view term, int ellipsis) {
+  require(term.find("...") == term.rfind("..."), "einsum '{}': the term '{}' has '...' more than once", equation, term);
   Labels labels;
   for (std::size_t i = 0; i < term.size(); ++i) {
     if (term.substr(i, 3) == "...") {

@@ -27,6 +27,9 @@ TEST(Einsum, NamesTheEquationInErrors) {
   EXPECT_ERROR(InvalidArgument, "einsum 'ab->c': the result has an axis that no operand has", einsum("ab->c", x));
   EXPECT_ERROR(InvalidArgument, "einsum 'aa->a': the term 'aa' has an axis twice", einsum("aa->a", x));
   EXPECT_ERROR(InvalidArgument, "einsum 'ab->aa': the term 'aa' has an axis twice", einsum("ab->aa", x));
+  EXPECT_ERROR(InvalidArgument, "the term '......' has '...' more than once",
+               einsum("......", random_tensor({2, 3, 4}, 1)));
+  EXPECT_ERROR(InvalidArgument, "the term '......' has '...' more than once", einsum("ab->......", x));
   EXPECT_ERROR(InvalidArgument, "letters, '...', commas and '->', got '1'", einsum("a1->a", x));
   EXPECT_ERROR(InvalidArgument, "as many as the equation has terms, got 1 for 'ab,bc->ac'", einsum("ab,bc->ac", x));
   EXPECT_ERROR(InvalidArgument, "einsum takes one or two tensors", einsum("a,a,a", std::vector{x, x, x}));

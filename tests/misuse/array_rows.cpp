@@ -65,6 +65,10 @@ Rows array_rows() {
                               [] {
                                 einsum("ab->ac", zeros({2, 3}));
                               }),
+      misuse<InvalidArgument>("einsum", "two ellipses in a term", {"einsum", "'......'"},
+                              [] {
+                                einsum("......", zeros({2, 3, 4}));
+                              }),
       misuse<InvalidArgument>("tensordot", "too many axes", {"tensordot", "f32 (2)", "0 to 1", "got 2"},
                               [] { tensordot(zeros({2}), zeros({2})); }),
   };
