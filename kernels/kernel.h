@@ -35,7 +35,7 @@
 //     void run(Executor& on) const;                               // for both kinds of device (executor/executor.h)
 //     void on_host() const;                                       // defined by LOCKSTEP_SHARED_KERNEL(Twice)
 //     void on_gpu() const;                                        // by the macro or, with a library, in cuda/
-//     void on_cpu() const;                                        // optional: faster than on_host()
+//     void on_cpu() const;                                        // faster than on_host(); required only without it
 //   };
 // clang-format on
 //

@@ -70,7 +70,7 @@ Tensor softmax(const Tensor& logits, const std::vector<int>& axes);
 Tensor log_softmax(const Tensor& logits, const std::vector<int>& axes);
 ///@}
 
-/// Applies the activation that `activation` names; linear returns x itself. The results of others keep no origin.
+/// Applies the activation that `activation` names; linear returns x itself. Other results keep no origin.
 Tensor activate(const Tensor& x, Activation activation);
 
 }  // namespace lockstep

@@ -19,8 +19,8 @@ Tensor flatten(const Tensor& x);
 Tensor concat(std::span<const Tensor> parts, int axis);
 /// Elements [begin, end) of `axis`, as a view.
 Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
-/// `parts` equal parts along `axis`, as views. Throws InvalidArgument unless `parts` is at
-/// least 1 and divides the size of `axis`.
+/// `parts` equal parts along `axis`, as views. Throws InvalidArgument unless `parts` is at least 1 and divides the size
+/// of `axis`.
 std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis);
 ///@{
 /// A view of x with its axes in the order of `axes`, which has each axis once (negative ones count from the end);

@@ -30,12 +30,12 @@ class Tile {
         lines_(static_cast<std::size_t>(rows_ * columns_ / lanes)) {}
 
   ///@{
-  /// The sizes.
+  /// The rounded sizes.
   std::int64_t rows() const { return rows_; }
   std::int64_t columns() const { return columns_; }
   ///@}
   ///@{
-  /// Row i; later rows follow it.
+  /// Row i, followed in memory by the later rows.
   float* row(std::int64_t i) { return lines_.data()->elements + i * columns_; }
   const float* row(std::int64_t i) const { return lines_.data()->elements + i * columns_; }
   ///@}

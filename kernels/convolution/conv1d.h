@@ -12,7 +12,7 @@ enum class Padding1d { valid, same, causal };
 
 /// Keras' arguments of 1D convolutions.
 struct Conv1dOptions {
-  std::int64_t stride = 1;                     ///< steps between windows
+  std::int64_t stride = 1;                     ///< steps from one window to the next
   Padding1d padding = Padding1d::valid;        ///< at the ends of each sequence
   std::int64_t dilation = 1;                   ///< distance between the window's taps
   std::int64_t groups = 1;                     ///< groups of channels, each convolved with its own share of the filters

@@ -10,7 +10,7 @@ namespace lockstep {
 
 /// Keras' arguments of 2D convolutions.
 struct Conv2dOptions {
-  Size2d strides = 1;                          ///< rows and columns between windows
+  Size2d strides = 1;                          ///< rows and columns from one window to the next
   Padding padding = Padding::valid;            ///< at the borders of each image
   Size2d dilation = 1;                         ///< distance between the window's taps
   std::int64_t groups = 1;                     ///< groups of channels, each convolved with its own share of the filters

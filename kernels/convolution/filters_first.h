@@ -21,7 +21,7 @@ inline Tensor filters_first(const Tensor& kernel, DType dtype) {
   return filters;
 }
 
-/// The kernel filters first, which the forward pass and the gradient share on GPUs; undefined on CPUs.
+/// On GPUs the result of filters_first, for both the forward pass and the gradient; on CPUs an undefined tensor.
 inline Tensor filters_for_library(const Tensor& kernel, DType dtype) {
   if (current_context().device.kind == DeviceKind::cpu) return {};
   return filters_first(kernel, dtype);

@@ -109,7 +109,7 @@ struct Exponential {
   return size < 0.625F ? small : std::copysign(large, x);
 }
 
-/// The error function, by two polynomials of Norbert Juffa's (https://stackoverflow.com/q/35148198); the one for large
+/// The error function, by two polynomials of Norbert Juffa (https://stackoverflow.com/q/35148198); the one for large
 /// |x| approximates log(1 - erf).
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline float erf_f32(float x) {
   const float size = std::fabs(x);

@@ -27,7 +27,7 @@ struct RecurrenceOptions {
 
 /// The factors with which a recurrent layer's dropout multiplies x and h, the same in all time steps; undefined: none.
 struct RecurrentDropout {
-  Tensor input{};  ///< for x: (n, gates, features), other factors for each gate, or (n, 1, features) for all gates
+  Tensor input{};  ///< for x: (n, gates, features), separate for each gate, or (n, 1, features) for all gates
   Tensor state{};  ///< for the previous h in its products with the recurrent kernel: (n, gates or 1, units)
 };
 

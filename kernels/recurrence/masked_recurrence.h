@@ -11,10 +11,10 @@ namespace lockstep {
 struct MaskedRecurrenceOptions {
   bool return_sequences = false;      ///< the results of all steps instead of the last one
   bool zero_output_for_mask = false;  ///< results of masked steps are 0 instead of the last result before them
-  bool return_state = false;          ///< also returns the states of the last unmasked step
+  bool return_state = false;          ///< also returns the states after the last unmasked step
 };
 
-/// What a recurrence with a mask returns.
+/// Result of masked_recurrence.
 struct MaskedRecurrenceResult {
   Tensor y;                  ///< (n, time, units) with return_sequences, else (n, units)
   RecurrentStates states{};  ///< with return_state those after the last unmasked step, (n, units)

@@ -6,7 +6,7 @@ namespace lockstep {
 
 /// Options of cumsum.
 struct CumsumOptions {
-  bool exclusive = false;  ///< sums leave out the element itself; the first one is 0
+  bool exclusive = false;  ///< sums leave out the element itself; the first sum is 0
   bool reverse = false;    ///< sums run from the end of the axis to its beginning
 };
 

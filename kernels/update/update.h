@@ -105,7 +105,7 @@ class UpdateRule {
   /// Number of slots, without the average.
   virtual int slots() const = 0;
   ///@{
-  /// As kernels::Update, with this rule. Precondition: check_views.
+  /// As kernels::Update, with this rule. Precondition: the views pass check_views.
   virtual void on_cpu(const StepOptions& options, const UpdateViews& views) const = 0;
   virtual void on_host(const StepOptions& options, const UpdateViews& views) const = 0;
   virtual void on_gpu(const StepOptions& options, const UpdateViews& views) const = 0;
@@ -113,7 +113,7 @@ class UpdateRule {
 };
 
 ///@{
-/// The rule of a step. Throws InvalidArgument unless t >= 1.
+/// The rule of a step. Throws InvalidArgument for a t below 1.
 std::shared_ptr<const UpdateRule> rule_of(const SgdStep& step);
 std::shared_ptr<const UpdateRule> rule_of(const AdamStep& step);
 std::shared_ptr<const UpdateRule> rule_of(const RmspropStep& step);
