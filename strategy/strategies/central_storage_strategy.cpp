@@ -17,10 +17,9 @@ class CentralStorageState final : public ThreadedStrategy {
     const LogicalDevice usual = on_first ? devices.front() : logical_cpus(1).front();
     parameter_device_ = {options.parameter_device.value_or(usual)};
     const LogicalDevice& chosen = parameter_device_.front();
-    require<Unsupported>(
-        devices.size() == 1 || chosen.kind == devices.front().kind,
-        "the replicas' {}s update the variables where they are: parameter_device must be one too, got {}",
-        name(devices.front().kind), chosen.name());
+    require<Unsupported>(chosen.kind == devices.front().kind,
+                         "replicas on {0}s cannot access variables on {1}: parameter_device must be a {0}",
+                         name(devices.front().kind), chosen.name());
   }
 
   const std::vector<LogicalDevice>& parameter_devices() const override { return parameter_device_; }

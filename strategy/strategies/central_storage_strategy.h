@@ -12,20 +12,20 @@ namespace lockstep {
 
 /// Options of a CentralStorageStrategy.
 struct CentralStorageOptions {
-  /// The device of the variables. Default: the first device if there is only one, or if replicas are on GPUs, whose
-  /// kernels cannot read host memory; otherwise CPU:0.
+  /// The device of the variables, of the replicas' kind (CPU or GPU). Default: the first device if there is only one or
+  /// replicas are on GPUs, whose kernels cannot read host memory; otherwise CPU:0.
   std::optional<LogicalDevice> parameter_device{};
   /// Longest wait of a replica for the others. After it the step fails with Timeout, which names the late replicas.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};
 };
 
-/// Replicas on several devices and a single copy of each variable, on one of the devices or on the host. For parameters
-/// that do not fit on every device: each use reads them over the bus.
+/// Replicas on several devices and a single copy of each variable, on one device of the replicas' kind. For parameters
+/// that do not fit on every device. A GPU that does not hold a variable copies it at each use.
 class CentralStorageStrategy : public Strategy {
  public:
   /// A replica on each device. Throws InvalidArgument for an empty list of devices, a device listed twice and a timeout
-  /// that is not positive; Unsupported for a device that this build cannot use and for a parameter_device that the
-  /// replicas cannot access.
+  /// that is not positive; Unsupported for a device that this build cannot use and for a parameter_device of another
+  /// kind than the replicas' devices; and as connect.
   explicit CentralStorageStrategy(const std::vector<LogicalDevice>& compute_devices,
                                   const CentralStorageOptions& options = {});
   /// A replica on each named device, e.g. {"CPU:0", "CPU:1"}; see parse_devices.

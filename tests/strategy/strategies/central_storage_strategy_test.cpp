@@ -141,6 +141,14 @@ TEST(CentralStorageStrategy, ACloneKeepsItsVariablesOnTheSameDevice) {
   EXPECT_EQ(v.state().copies()[0].device(), cpus[2]);
 }
 
+// Kernels of a CPU cannot access the memory of a GPU, whatever the number of replicas.
+TEST(CentralStorageStrategy, RefusesAParameterDeviceOfAnotherKind) {
+  const LogicalDevice gpu{DeviceKind::gpu, 0};
+  for (const int replicas : {1, 2})
+    EXPECT_ERROR(Unsupported, "parameter_device must be a CPU",
+                 CentralStorageStrategy(logical_cpus(replicas), {.parameter_device = gpu}));
+}
+
 // semantics 10.3: TensorFlow accepts duplicates
 TEST(CentralStorageStrategy, RefusesADeviceTwice) {
   const auto cpu = logical_cpus(1)[0];
