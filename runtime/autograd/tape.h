@@ -22,8 +22,8 @@ using BackwardFn = std::function<void(BackwardContext&)>;
 /// Recomputes an op's output from what the op keeps for its gradient and writes it to `out`, which has the output's
 /// shape and is dense or a slice of a dense tensor along the last axis.
 using RecomputeFn = std::function<void(const Tensor& out)>;
-/// Whether an op reads its inputs as a whole, or only looks up rows of them. The gradient of an input of which only
-/// rows are looked up can be IndexedSlices.
+/// Whether an op reads its inputs as a whole or only looks up rows of them. The gradient of an input can be
+/// IndexedSlices only if no op reads it as a whole.
 enum class Reads { whole, rows };
 
 /// An op's output that is recomputed at its first use, once for all ops that share this object.
@@ -55,8 +55,8 @@ class GradientTape {
   GradientTape(const GradientTape&) = delete;
   GradientTape& operator=(const GradientTape&) = delete;
 
-  /// Makes gradients with respect to `tensor` available. Throws LogicError on another thread, InvalidArgument for an
-  /// undefined tensor.
+  /// From now on records the ops on `tensor`, so that gradients with respect to it can be computed. Throws LogicError
+  /// on another thread, InvalidArgument for an undefined tensor.
   void watch(const Tensor& tensor);
   /// d(sum of target)/d(source) for each source; undefined if the target does not depend on it. With
   /// `output_gradient`, of the target's shape and dtype: d(sum of output_gradient target)/d(source). Throws LogicError
@@ -76,9 +76,8 @@ class GradientTape {
     Tensor destination{};      ///< where to write the gradient; undefined: new memory
     bool may_be_rows = false;  ///< the gradient may be IndexedSlices, unless a recorded op computed the source
   };
-  /// Called once for every slot, with the slot's index and gradient, as soon as the gradient is final. If the target
-  /// does not depend on the source, the gradient is undefined and the destination is left unchanged. The same may
-  /// happen if the gradient is known to be 0.
+  /// Called once for every slot, with the slot's index and gradient, as soon as the gradient is final. If it is
+  /// undefined (see `gradient`), the destination is left unchanged.
   using FinalHook = std::function<void(int slot, const DenseOrSparse& gradient)>;
   /// `gradient`, except that it writes to the slots' destinations and passes the gradients to `final`, and that no tape
   /// records it. Throws as `gradient`.
@@ -202,8 +201,8 @@ inline void record(const char* op, std::initializer_list<Tensor> inputs, const T
                    Reads reads = Reads::whole) {
   record(op, std::span(inputs.begin(), inputs.size()), std::span(&output, 1), std::move(backward), reads);
 }
-/// Registers how to recompute `output`, whose op has just been recorded. Until that op's gradient is computed, ops that
-/// read `output` may keep `recompute` instead of the tensor.
+/// Registers how to recompute `output`, whose op has just been recorded. Ops that read `output` may keep `recompute`
+/// instead of the tensor, and may call it until the backward pass reaches the op that computed `output`.
 void record_recompute(const Tensor& output, const RecomputeFn& recompute);
 /// The function registered for `tensor` by record_recompute; empty if there is none.
 RecomputeFn recompute_of(const Tensor& tensor);

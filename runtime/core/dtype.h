@@ -107,7 +107,7 @@ decltype(auto) visit_dtype(DType dtype, F&& f) {
   fail<BrokenInvariant>("unknown dtype {}", static_cast<int>(dtype));
 }
 
-/// Whether `dtype` is f32 or bf16, the dtypes that differentiable ops take.
+/// Whether `dtype` is a floating-point type: f32 or bf16.
 constexpr bool is_real(DType dtype) { return dtype == DType::f32 || dtype == DType::bf16; }
 
 /// Whether `dtype` is i32 or i64.

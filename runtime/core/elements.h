@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// A source of elements: `next()` returns the next one as an optional, which is empty at the end.
+/// A source of elements: `next()` returns the next element as an optional, which is empty at the end.
 template <class Source>
 concept GivesElements = requires(Source& source) {
   source.next().has_value();
@@ -36,7 +36,7 @@ class ElementPosition {
 };
 
 ///@{
-/// Range-for over a source of this namespace: visits the elements that `next` has not returned yet.
+/// For range-for over a source of namespace lockstep: iterates over the elements that `next` has not returned yet.
 template <GivesElements Source>
 ElementPosition<Source> begin(Source& source) {
   return ElementPosition<Source>(source);
@@ -53,8 +53,8 @@ class Elements {
  public:
   /// An empty pass.
   Elements() = default;
-  /// A pass over the values that `make` returns, up to the first empty optional or exception. Only `next` calls `make`,
-  /// and never after that.
+  /// A pass over the values that `make` returns, up to the first empty optional or exception, after which `make` is not
+  /// called again. Only `next` calls it.
   template <class Make>
   requires std::is_invocable_r_v<std::optional<T>, Make&> Elements(
       Make make)  // NOLINT(google-explicit-constructor): a function that returns elements is a pass

@@ -12,8 +12,8 @@
 /// Synchronous data-parallel training on several devices.
 namespace lockstep {
 
-/// Base class of all errors that lockstep throws. `what()` is one human-readable line: what is wrong, with which value,
-/// and what would be right.
+/// Base class of all errors that lockstep throws. `what()` is one human-readable line that says what is wrong and,
+/// where possible, how to fix it.
 class Error : public std::exception {
  public:
   /// Control characters in `message`, such as line ends, are escaped.
@@ -37,7 +37,7 @@ class Error : public std::exception {
 struct InvalidArgument : Error {
   using Error::Error;
 };
-/// A file or other input from outside that is missing, damaged or cannot be written.
+/// A file or other external data that is missing or damaged, or a file that cannot be written.
 struct InputError : Error {
   using Error::Error;
 };

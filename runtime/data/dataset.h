@@ -96,21 +96,21 @@ struct Interleaving;
 class Dataset {
  public:
   ///@{
-  /// Example i has views of row i of the tensors. `y` and `sample_weight` (n) may be undefined. Throws InvalidArgument
-  /// unless there is an x, the tensors are dense, in host memory and have the same number of rows.
+  /// Example i has views of row i of the tensors. `y` and `sample_weight`, of shape (n), may be undefined. Throws
+  /// InvalidArgument unless there is an x and all tensors are dense, in host memory and have the same number of rows.
   static Dataset from_tensors(const Tensor& x, const Tensor& y = {}, const Tensor& sample_weight = {});
   static Dataset from_tensors(const Batch& rows);
   ///@}
 
-  /// Example i is row i of data too large for memory: `read` returns rows [begin, end) as a batch. The first call reads
-  /// only the rows that are needed next; later calls read ahead if these rows are less than 4 MiB of the first input.
-  /// Rows that have been skipped by then are not read. Several passes may call `read` concurrently. The pass throws
-  /// what `read` throws, as map does, with the number of the first row to read. Throws InvalidArgument for an empty
-  /// function and rows < 0; a pass throws it if `read` returns another number of rows.
+  /// Example i is row i of data too large for memory: `read` returns rows [begin, end) as a batch. The first call of a
+  /// pass reads only the rows that are needed next; later calls read ahead, up to 4 MiB of the first input. Rows that
+  /// have been skipped by then are not read. Several passes may call `read` concurrently. The pass throws what `read`
+  /// throws, as map does, with the number of the first row to read. Throws InvalidArgument for an empty function and
+  /// rows < 0; a pass throws it if `read` returns another number of rows.
   static Dataset from_rows(std::function<Batch(std::int64_t begin, std::int64_t end)> read, std::int64_t rows);
 
   /// The elements of generators, for programs that used fit_generator. `make` creates a generator for each pass, given
-  /// the pass's number. A generator is either a function that returns the next element and nothing at the end, or a
+  /// the pass's number. A generator is either a function that returns the next element, or nothing at the end, or a
   /// pass over another data set. With `size`, each pass has that many elements, even if the generator never ends;
   /// without it, size() is empty. A generator must not change an element that it has returned. A pass throws what its
   /// generator throws, as map does, InputError if the generator ends before `size`, and InvalidArgument for an element
@@ -135,7 +135,7 @@ class Dataset {
   Dataset map(RowTransform transform) const;
   /// map with a transform that also gets the element's position, to draw random numbers.
   Dataset map(std::function<Example(const Example&, const ElementId&)> transform) const;
-  /// The elements in another order in every epoch. The order depends only on the options, the epoch's number and the
+  /// The elements, in another order in every epoch. The order depends only on the options, the epoch's number and the
   /// number of elements, not on the machine. Throws InvalidArgument for a buffer of less than one element, for a set of
   /// unbounded size shuffled as a whole, and for fixed_parts unless a set of tensors is shuffled as a whole.
   Dataset shuffle(const ShuffleOptions& options = {}) const;

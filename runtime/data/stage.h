@@ -1,6 +1,6 @@
 #pragma once
 
-// The stages of a Dataset. Only files of this folder include this; users include dataset.h.
+// The stages of a Dataset. Only files of this folder and their tests include this; users include dataset.h.
 
 #include <cstdint>
 #include <limits>

@@ -26,9 +26,9 @@ struct ExecutionContext {
 
 /// The calling thread's context. A thread that has never set one has CPU:0 with all cores, outside a replica.
 const ExecutionContext& current_context();
-/// The calling thread's context with `device` as its device. If the thread is already on that device, its number of
-/// cores is kept, not replaced by `device.cores`: a tensor's device() has the cores of the thread that first allocated
-/// memory there.
+/// The calling thread's context with `device` as its device. If the thread is already on that device, keeps its number
+/// of cores instead of `device.cores`: `cores` of a tensor's device() is that of the thread that first allocated memory
+/// on the device.
 inline ExecutionContext context_on(const LogicalDevice& device) {
   ExecutionContext context = current_context();
   if (context.device != device) context.device = device;

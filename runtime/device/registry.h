@@ -40,10 +40,10 @@ inline constexpr int max_logical_gpus = 64;
 /// number of GPUs, or two CPUs. Throws as logical_gpus and logical_cpus.
 std::vector<LogicalDevice> default_devices(std::optional<int> count = std::nullopt);
 
-/// The named devices, in the order of the names. Accepted names, ignoring case: "CPU:0", "/CPU:0", "/device:CPU:0", and
-/// the same for GPUs, each with an optional memory limit: "CPU:1@64MiB" (or KiB, GiB, or no unit for bytes). The CPUs
-/// among them share the cores as in logical_cpus. Throws InvalidArgument for an empty list, a name or limit that cannot
-/// be parsed, a CPU beyond CPU:63, a GPU whose index no physical GPU has, and a device named twice.
+/// The named devices, in the order of the names. Accepted names are "CPU:0", "/CPU:0", "/device:CPU:0", and the same
+/// for GPUs, in upper or lower case, each with an optional memory limit: "CPU:1@64MiB" (or KiB, GiB, or no unit for
+/// bytes). The CPUs among them share the cores as in logical_cpus. Throws InvalidArgument for an empty list, a name or
+/// limit that cannot be parsed, a CPU beyond CPU:63, a GPU whose index no physical GPU has, and a device named twice.
 std::vector<LogicalDevice> parse_devices(std::span<const std::string> names);
 
 /// Hardware threads that this process may use.

@@ -23,7 +23,7 @@ class Buffer {
   Buffer& operator=(const Buffer&) = delete;
   /// The block's first byte, on the device.
   void* data() const { return data_; }
-  /// Size of the block: the requested bytes, rounded up; after move_into, the bytes of the other buffer from `offset`.
+  /// Size of the block, at least the requested bytes; after move_into, the bytes of the other buffer from `offset`.
   std::size_t bytes() const { return bytes_; }
   /// Makes this buffer refer to the memory at `offset` in `other`, which must already hold the same bytes, and frees
   /// its own block. Preconditions: this buffer moves only once, `other` never, and no other thread uses either
@@ -49,10 +49,10 @@ struct AllocatorStats {
   std::size_t memory_limit = 0;          ///< limit of bytes_in_use; 0: only the device's memory limits it
 };
 
-/// Reuses freed memory, so that a step whose shapes repeat allocates nothing from the resource. Where the resource can
-/// extend its last allocation, as the host's usually can, blocks are contiguous, and little more is reserved than a
-/// step needs at once. A freed block may be reused immediately, because work on a logical device is ordered by its
-/// replica's thread (CPU) or by its compute stream (GPU). Thread-safe.
+/// Reuses freed memory, so that a step whose shapes repeat allocates nothing from the resource. As long as the resource
+/// can extend its last allocation, which host memory usually can, all blocks lie in one segment, and little more is
+/// reserved than a step needs at once. A freed block may be reused immediately, because work on a logical device is
+/// ordered by its replica's thread (CPU) or by its compute stream (GPU). Thread-safe.
 class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
  public:
   /// Precondition: `resource` allocates memory of `device`. It must outlive the allocator.
@@ -61,7 +61,7 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
 
   /// Allocates a block of at least `bytes` bytes. Releases free memory first if the reserved bytes would exceed the
   /// limit, and releases it and retries once if the resource is out of memory. Throws OutOfMemory that names the
-  /// device, the requested bytes, the bytes in use and a limit that these would exceed.
+  /// device, the requested bytes, the bytes in use and, if the block would exceed it, the limit.
   std::shared_ptr<Buffer> allocate(std::size_t bytes);
   /// Returns the segments of which no block is in use to the resource; none after keep_all.
   void release_cache();

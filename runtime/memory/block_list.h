@@ -30,8 +30,8 @@ class BlockList {
     keep  ///< use the whole block, but only if the excess is at most an eighth of the request
   };
 
-  /// Takes the smallest free block of at least `bytes` bytes into use; among blocks of equal size, the one at the
-  /// lowest address. Returns nothing if there is none, or if its excess may not be kept.
+  /// Marks the smallest free block of at least `bytes` bytes as in use and returns it; of several of that size, the one
+  /// at the lowest address. Returns nothing if there is none or `excess` does not permit its excess.
   std::optional<Position> take(std::size_t bytes, Excess excess);
   /// Makes `block` free again. Precondition: it belongs to this list and is in use.
   void give_back(Position block) noexcept;
@@ -49,7 +49,7 @@ class BlockList {
   std::optional<std::pair<void*, std::size_t>> take_free_segment();
 
  private:
-  /// Inserts a block in use before `before`. No other change of the list allocates memory.
+  /// Inserts a block, marked as in use, in front of position `before`. All memory of the list is allocated here.
   Position add(Position before, std::byte* data, std::size_t bytes, bool begins_segment);
   void make_free(Position block) noexcept;
   void swallow_next(Position block) noexcept;
@@ -63,7 +63,7 @@ struct BlockList::Block {
   std::byte* data;        ///< first byte
   std::size_t bytes;      ///< size
   bool begins_segment;    ///< first block of its segment
-  Free::node_type place;  ///< node of a block in use for the set of free blocks, so that give_back allocates nothing
+  Free::node_type place;  ///< while in use: the block's node for `free_`, so that give_back need not allocate one
 
   /// Whether the block is not in use.
   bool is_free() const { return place.empty(); }

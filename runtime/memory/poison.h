@@ -20,7 +20,7 @@
 namespace lockstep::poison {
 
 #ifdef LOCKSTEP_POISON
-/// Poisoned bytes at the end of each block, so that reading past it into the next block is found.
+/// Poisoned bytes at the end of each block, so that an access beyond the block is detected.
 constexpr std::size_t margin = 64;
 inline void forbid(const void* memory, std::size_t bytes) { ASAN_POISON_MEMORY_REGION(memory, bytes); }
 inline void permit(const void* memory, std::size_t bytes) { ASAN_UNPOISON_MEMORY_REGION(memory, bytes); }

@@ -11,7 +11,8 @@
 #include <lockstep/runtime/device/device.h>
 #include <lockstep/runtime/device/gpu_platform.h>
 
-// CUDA's streams, events and errors of a logical GPU. Only files in folders named cuda/ include this.
+// CUDA's streams, events and errors of a logical GPU. In the library, only CUDA sources (.cu, .cuh) and files in
+// folders named cuda/ include this.
 
 namespace lockstep {
 

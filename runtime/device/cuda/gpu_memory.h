@@ -8,7 +8,7 @@
 namespace lockstep {
 
 /// Memory of a logical GPU, allocated from its physical GPU's default pool of cudaMallocAsync, which retains freed
-/// memory. Grants read and write access to all GPUs that are peers.
+/// memory. Every GPU that can address this GPU's memory may read and write it.
 class GpuMemory final : public MemoryResource {
  public:
   /// `gpu` must outlive this object. Throws DeviceError.
