@@ -16,7 +16,7 @@ namespace lockstep {
 /// the same shape and dtype, which the op supports (check_reducible).
 Tensor combine(ReduceOp op, std::span<const Tensor> values);
 
-/// Joins the rows of all replicas, in replica order, without adding them up; for a mean divides their values by the
+/// Joins the rows of all replicas, in replica order, without adding them up; for a mean divides the rows' values by the
 /// number of replicas. `workers` and `place` as below. Throws Unsupported for ops other than sum and mean,
 /// InvalidArgument unless all have the same dense shape and dtype.
 IndexedSlices combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const IndexedSlices> values);

@@ -34,7 +34,7 @@ std::optional<BatchRows> batch_rows(const T&, int /*replica*/) {
   return {};
 }
 
-/// The first rows in the list; nothing if no argument has any.
+/// The rows of the first argument that has any; nothing if none has.
 inline std::optional<BatchRows> first_batch_rows(std::initializer_list<std::optional<BatchRows>> of_arguments) {
   for (const std::optional<BatchRows>& rows : of_arguments)
     if (rows) return rows;

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// Number of cores for making batches in the background for replicas on `devices`: the cores that the replicas leave
+/// How many of `cores` cores make batches in the background for replicas on `devices`: those that the replicas leave
 /// free, at least 1. A replica on a CPU uses all cores of its device; a replica on a GPU uses one core.
 int input_threads(std::span<const LogicalDevice> devices, int cores);
 
@@ -32,9 +32,9 @@ struct DistributeOptions {
 
 /// Describes a call of the function given to distribute_from_function.
 struct InputContext {
-  int num_input_pipelines = 1;   ///< number of calls of the function
-  int input_pipeline_id = 0;     ///< index of this call, from 0
-  int num_replicas_in_sync = 1;  ///< number of replicas of the strategy
+  int num_input_pipelines = 1;   ///< number of calls of the function on all workers
+  int input_pipeline_id = 0;     ///< index of this call among those of all workers, from 0
+  int num_replicas_in_sync = 1;  ///< number of replicas of all workers
 
   /// global_batch_size / num_replicas_in_sync. Throws InvalidArgument unless this is an integer of at least 1.
   std::int64_t get_per_replica_batch_size(std::int64_t global_batch_size) const;

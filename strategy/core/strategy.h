@@ -57,7 +57,8 @@ class StrategyState {
   virtual const std::vector<LogicalDevice>& parameter_devices() const { return devices(); }
   /// Makes a strategy of the same kind, devices and options, without variables.
   virtual std::shared_ptr<StrategyState> clone() const = 0;
-  /// Whether a step has completed. After that, replicas cannot make variables.
+  /// Whether a step has completed, after which replicas cannot make variables. False if steps run on the calling
+  /// thread.
   virtual bool has_stepped() const = 0;
   /// Coordination of the innermost run that the calling thread takes part in; outside a run, that of the next run.
   virtual Coordination& coordination() = 0;

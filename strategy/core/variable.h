@@ -148,7 +148,7 @@ class Variable {
   /// another shape or dtype, LogicError under another strategy.
   void assign(const Tensor& value) const { write(AssignOp::set, value, false); }
   ///@{
-  /// Adds or subtracts. In a replica, the deltas of the replicas are combined.
+  /// Adds or subtracts. In a replica, the deltas of the replicas are combined, except for an on_read variable.
   void assign_add(const Tensor& delta) const { write(AssignOp::add, delta, false); }
   void assign_sub(const Tensor& delta) const { write(AssignOp::sub, delta, false); }
   ///@}

@@ -41,7 +41,7 @@ class DistributedIterator {
 
   /// The next global batch; nothing at the end of the pass, also when called again. Throws LogicError inside a replica.
   /// Errors of the data set are thrown after the batches that precede them, and end the pass. Throws InputError if this
-  /// worker's own data set has no batch while another worker's has some.
+  /// worker's own data set is empty while another worker's has batches.
   std::optional<DistributedBatch> next();
   /// Ends the current pass and starts pass `number`.
   void begin_epoch(std::uint64_t number);

@@ -12,8 +12,8 @@ namespace lockstep {
 
 /// Contiguous f32 buffers: one for each copy of a model's parameters and one with the same layout for each replica's
 /// gradients. Backward writes each gradient to its place in the buffer; a bucket is a range of the buffers. Parameters
-/// are in the reverse of the given order, usually that of creation: backward finishes them roughly in this order. Each
-/// begins on a cache line; the padding between them stays 0.
+/// are in the reverse of the given order, which is usually that of creation: backward finishes gradients roughly in the
+/// reverse order of creation. Each begins on a cache line; the padding between them stays 0.
 class ParameterArena {
  public:
   /// Moves the variables' copies into the arena and keeps their values. Throws InvalidArgument when `variables` is

@@ -9,12 +9,13 @@
 
 namespace lockstep {
 
-/// Flat f32 memory of all replicas, in replica order.
+/// Pointers to flat f32 memory, all with the same layout. GradientUpdate's functions take the memory of all replicas,
+/// in replica order; update_range takes only the memory that this update reads and writes.
 struct FlatViews {
-  std::span<float* const> gradients;   ///< one for each replica
-  std::span<float* const> parameters;  ///< one for each copy of the variables
+  std::span<float* const> gradients;   ///< one for each replica, or sums over some of the replicas
+  std::span<float* const> parameters;  ///< one for each copy to write: of the parameters, or of gradients to be summed
   std::span<float* const> state;       ///< the optimizer's slots: one set for all replicas, or this replica's own set
-  Tensor own{};                        ///< this replica's gradients as a tensor
+  Tensor own{};                        ///< this replica's gradients as a tensor; not needed by update_range
 };
 
 /// An optimizer's step on one range.
@@ -29,8 +30,8 @@ class GradientUpdate {
  public:
   virtual ~GradientUpdate() = default;
 
-  /// Whether reduce_and_update updates the replica's own copy of all parameters, with the replica's own optimizer
-  /// state, instead of a shard of every copy. For replicas that cannot access each other's memory.
+  /// Whether each replica updates its own copy of all parameters, with an optimizer state of its own, because replicas
+  /// do not access each other's memory. If false, all replicas share one optimizer state.
   virtual bool updates_own_copy() const { return false; }
   /// Whether captured GPU work must be split where a range is final, so that gradients_final can start its exchange
   /// there.

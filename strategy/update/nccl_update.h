@@ -13,8 +13,8 @@
 namespace lockstep {
 
 /// The update for replicas on distinct physical GPUs: NCCL sums the gradients range by range, and each replica updates
-/// its own copy. From the second step on, the sums run during backward. In the first step NCCL connects the GPUs, so
-/// the sums start only after all replicas have submitted their backward pass.
+/// its own copy. From the second step on, gradients_final starts the sums during backward. In the first step NCCL
+/// connects the GPUs, so the sums start only after all replicas have submitted their backward pass.
 class NcclUpdate final : public GradientUpdate {
  public:
   /// For the replicas of `group`; `group` and `cluster` must outlive this. `cluster` is null when all GPUs are in this

@@ -45,8 +45,8 @@ enum class Channel {
 /// The processes that train together, called workers and numbered from 0. All workers call the same functions in the
 /// same order within each channel, one at a time; `place` names a collective in errors and must be the same on all
 /// workers. No call hangs: it throws WorkerFailed when a worker fails or dies, and Timeout, which names the late
-/// workers, after ClusterOptions::timeout. After either error the cluster is unusable, and every further call throws an
-/// error with the same message.
+/// workers, after ClusterOptions::timeout. After either error the cluster is unusable, and every further collective
+/// throws an error with the same message.
 class Cluster {
  public:
   virtual ~Cluster() = default;
@@ -72,8 +72,8 @@ class Cluster {
   /// must have the size of the memory that w sends. Ignores the elements of `to` and `from` for this worker itself.
   virtual void exchange(std::string_view place, std::span<const std::span<const std::byte>> to,
                         std::span<const std::span<std::byte>> from, Channel channel = Channel::steps) = 0;
-  /// Notifies all workers that this one has failed, and why: their current and later calls throw WorkerFailed. Waits up
-  /// to 2 s until the notices have been sent. The cluster is then unusable.
+  /// Notifies all workers that this one has failed, and why: their current and later collectives throw WorkerFailed.
+  /// Waits up to 2 s until the notices have been sent. The cluster is then unusable.
   virtual void fail_all(std::string_view why) noexcept = 0;
 
   /// The error that made the cluster unusable; empty while it is usable.
@@ -113,9 +113,9 @@ class Cluster {
 /// that was started alone. Workers have the numbers of MPI or, if TF_CONFIG is set, of TF_CONFIG (see ClusterSpec).
 /// Throws InvalidArgument for an option that is not positive and for a TF_CONFIG that is invalid or does not fit the
 /// number of processes. If the workers' versions, timeouts or numbers in TF_CONFIG do not fit together, all workers
-/// throw InvalidArgument that names the difference. Throws Unsupported for several processes in a build without MPI,
-/// when MPI does not allow calls from threads, and as parse_tf_config. Waits without a limit until all processes have
-/// initialized MPI; then throws Timeout when not all of them make this call.
+/// throw InvalidArgument that names the difference. Throws Unsupported for several processes or workers in a build
+/// without MPI, when MPI does not allow calls from threads, and as parse_tf_config. Waits without a limit until all
+/// processes have initialized MPI; then throws Timeout when not all of them make this call.
 std::shared_ptr<Cluster> join_cluster(const ClusterOptions& options = {});
 
 }  // namespace lockstep

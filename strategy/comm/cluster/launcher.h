@@ -9,7 +9,7 @@ bool launched_with_others();
 
 /// The launched processes on this process's machine.
 struct LocalProcesses {
-  int rank = 0;   ///< this process's number, from 0
+  int rank = 0;   ///< this process's number among them, from 0
   int count = 1;  ///< number of processes
 };
 /// Reads the launcher's environment variables. Returns one process if they are not set or not valid.

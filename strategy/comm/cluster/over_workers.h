@@ -12,7 +12,8 @@
 
 namespace lockstep {
 
-/// Elements in host memory, which the combination of all workers' elements replaces, bit-identical on all workers.
+/// Elements in host memory. all_reduce_ranges replaces them by the combination of all workers' elements, which is
+/// bit-identical on all workers.
 struct WorkerRange {
   void* values = nullptr;     ///< their dtype is an argument of all_reduce_ranges
   std::int64_t elements = 0;  ///< number of elements

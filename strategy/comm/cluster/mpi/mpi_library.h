@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// Calls MPI_Init_thread and MPI_Finalize for this process, unless the program has called MPI_Init_thread itself.
+/// Calls MPI_Init_thread and MPI_Finalize for this process, unless the program has initialized MPI itself.
 class MpiLibrary {
  public:
   /// The only instance. The first call waits, without a limit, until all processes have initialized MPI. Throws

@@ -17,7 +17,7 @@
 #include <lockstep/strategy/comm/cluster/cluster.h>
 #include <lockstep/strategy/comm/nccl/gpu_communicators.h>
 
-// Only files in this folder include this.
+// Only files in this folder and their tests include this.
 
 namespace lockstep {
 
