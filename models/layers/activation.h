@@ -44,7 +44,7 @@ struct LeakyReLUOptions {
   /// Name of the layer; if empty, the model names it after its class.
   std::string name{};
 };
-/// x, or negative_slope * x below 0.
+/// x where x >= 0, negative_slope * x where x < 0.
 struct LeakyReLU : Layer {
   /// Throws InvalidArgument for a negative slope.
   explicit LeakyReLU(const LeakyReLUOptions& options = {});
@@ -67,8 +67,8 @@ struct PReLUOptions {
   std::string name{};
   ///@}
 };
-/// x, or alpha * x below 0 (He et al. 2015). Weight: alpha, of the input's shape without the batch axis, with size 1
-/// along the shared axes.
+/// x where x >= 0, alpha * x where x < 0 (He et al. 2015). Weight: alpha, of the input's shape without the batch axis,
+/// with size 1 along the shared axes.
 struct PReLU : Layer {
   /// Takes any shape that has the shared axes.
   explicit PReLU(const PReLUOptions& options = {});
@@ -80,12 +80,12 @@ struct PReLU : Layer {
 
 /// ELU's options.
 struct ELUOptions {
-  /// Factor of exp(x) - 1 below 0; not negative.
+  /// Factor of exp(x) - 1 where x < 0; not negative.
   double alpha = 1;
   /// Name of the layer; if empty, the model names it after its class.
   std::string name{};
 };
-/// x, or alpha * (exp(x) - 1) below 0.
+/// x where x >= 0, alpha * (exp(x) - 1) where x < 0.
 struct ELU : Layer {
   /// Throws InvalidArgument for a negative alpha.
   explicit ELU(const ELUOptions& options = {});
@@ -97,7 +97,7 @@ struct ELU : Layer {
 
 /// Softmax's options.
 struct SoftmaxOptions {
-  /// The axes that the sum runs over together, not the batch axis, 0; negative ones count from the end.
+  /// The axes over which the results sum to 1; the batch axis, 0, is not allowed, negative axes count from the end.
   std::vector<int> axis{-1};
   /// Name of the layer; if empty, the model names it after its class.
   std::string name{};

@@ -34,8 +34,8 @@ struct MultiHeadAttentionOptions {
 
 /// Attention of several heads (Vaswani et al. 2017): projects query (tq, features), value and key (tk, features) to
 /// heads, computes scaled_dot_product_attention of the heads and projects it to (tq, output_shape) or, without an
-/// output_shape, to the query's number of features. In training, drops attention weights with probability `dropout`, by
-/// random numbers drawn as Dropout's. Weights: kernel (features, heads, size) and bias (heads, size) of query, key and
+/// output_shape, to the query's number of features. In training, drops attention weights with probability `dropout`,
+/// drawn as Dropout draws its mask. Weights: kernel (features, heads, size) and bias (heads, size) of query, key and
 /// value, then kernel (heads, size, output_shape) and bias (output_shape) of attention_output.
 struct MultiHeadAttention : Layer {
   /// Throws InvalidArgument for sizes below 1, and for a dropout outside [0, 1).

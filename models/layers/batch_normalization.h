@@ -12,7 +12,7 @@ struct BatchNormalizationOptions {
   /// The axis of the channels. The batch axis is 0; negative ones count from the end. Axes other than the last need
   /// copies.
   int axis = -1;
-  /// Share of the moving statistics that a training step keeps. Keras' default takes some hundred steps to forget the
+  /// Share of the moving statistics that a training step keeps. Keras' default takes a few hundred steps to forget the
   /// initial 0 and 1; shorter training runs need a smaller value.
   double momentum = 0.99;
   /// Added to the variance; above 0.

@@ -16,7 +16,7 @@ struct BidirectionalOptions {
   ///@{
   /// Keras' arguments of these names, with Keras' defaults.
   MergeMode merge_mode = MergeMode::concat;
-  /// The layer whose options the backward layer copies; by default the forward one, with go_backwards = true.
+  /// The layer whose options the backward layer copies; by default the forward layer, but with go_backwards = true.
   std::optional<Layer> backward_layer{};
   std::string name{};
   ///@}

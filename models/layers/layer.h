@@ -27,7 +27,7 @@ struct LayerCall {
   Mode mode = Mode::inference;
   bool fused_relu = false;  ///< apply max(0, .) to the result; set only with LayerTraits::can_fuse_relu
   Tensor out{};             ///< if defined, where to write the result; set only with LayerTraits::can_write_to
-  /// Whether the result is an output of the network, perhaps through layers with LayerTraits::may_return_input. A
+  /// Whether the result is an output of the network, directly or after layers with LayerTraits::may_return_input. A
   /// softmax or sigmoid then keeps its logits for losses.
   bool is_output = false;
   bool use_causal_mask = false;  ///< Keras' argument of attention layers
@@ -48,7 +48,8 @@ struct LayerSeed {
   std::uint32_t stream = 0;  ///< the layer's index in the model
   std::uint32_t first = 0;   ///< number of the layer's first sequence, for a layer inside another one
 
-  /// The key of the layer's random sequence `number`, 0 to 15; for example one for each weight.
+  /// The key of the layer's random sequence `number`, for example one for each weight. A layer has numbers 0 to 15; if
+  /// it builds several inner layers, each of these has 0 to 3.
   RandomKey key(std::uint32_t number) const { return {.seed = seed, .stream = stream * 16 + first + number}; }
 };
 
@@ -66,8 +67,8 @@ struct LayerTraits {
   bool is_add = false;            ///< adds its inputs and does nothing else; the layer before it may fuse it
   bool may_return_input = false;  ///< `call` may return its input itself, as dropout at inference does
   bool joins_last_axis = false;   ///< concatenates along the last axis; layers before it may write in place
-  /// Looks up rows of a weight (embedding_lookup). The first training step then finds out which gradients consist of
-  /// rows; without such layers, all gradients are exchanged as dense tensors.
+  /// `call` uses embedding_lookup on a weight, whose gradient is then sparse. If a model has such a layer, its first
+  /// training step finds out which gradients are sparse; otherwise fit exchanges all gradients as dense tensors.
   bool looks_up_rows = false;
   /// Keras' property of this name: the result has the mask that compute_mask returns. The results of other layers have
   /// none, and a network warns if their inputs have one.
@@ -153,7 +154,7 @@ class LayerImpl {
   const std::vector<InnerLayer>& inner_layers() const { return inner_layers_; }
   /// The layer's variables in Keras' order, those of layers inside it included.
   const std::vector<Variable>& variables() const { return variables_; }
-  /// Whether calls in training may change variables: the layer is trainable and has variables that are not.
+  /// Whether the layer is trainable but has variables that are not, such as moving statistics.
   bool has_statistics() const;
   /// Number of elements of all variables.
   std::int64_t count_params() const;
@@ -165,10 +166,9 @@ class LayerImpl {
   explicit LayerImpl(std::string name, const LayerTraits& traits = {}) : name_(std::move(name)), traits_(traits) {}
   /// Creates the variables; called by build().
   virtual void make_weights(std::span<const Shape> /*inputs*/, const LayerSeed& /*seed*/) {}
-  /// Builds a layer that `call` calls, as a layer inside this one: its variables are this layer's, too, under the names
-  /// "layer/inner/kernel", and it is frozen if this layer is. An inner layer without a name gets Keras' default name. A
-  /// layer that has inner layers must not have other variables. Throws InvalidArgument for an inner layer that has been
-  /// built.
+  /// Builds `inner`, a layer that this layer's `call` uses. Its variables are also listed as this layer's, with names
+  /// such as "layer/inner/kernel", and it is frozen if this layer is. If it has no name, it gets Keras' default name. A
+  /// layer with inner layers must not have variables of its own. Throws InvalidArgument if `inner` has been built.
   void build_inner(const InnerLayer& inner, std::span<const Shape> inputs, const LayerSeed& seed);
   /// Creates a variable "layer/name" and appends it to `variables()`. Throws InvalidArgument, naming the variable, if
   /// it does not have the constraint's axes.
@@ -207,8 +207,8 @@ class Layer {
   /// `return_state`; operator() returns the first one.
   std::vector<Symbol> results(const std::vector<Symbol>& inputs) const;
 
-  /// The handle's own name if it has one (with_name), else LayerImpl::name. An outer model gives the handle of a nested
-  /// model's layer a name of its own if the name is already taken there.
+  /// The handle's own name if it has one (with_name), else LayerImpl::name. If the name of a nested model's layer is
+  /// already taken in the outer model, the outer model's handle to that layer gets a different name.
   const std::string& name() const { return name_.empty() ? impl_->name() : name_; }
   /// "layer/kernel" for one of the layer's variables, with the name of this handle.
   std::string weight_name(const Variable& variable) const;

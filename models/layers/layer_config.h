@@ -22,8 +22,8 @@ namespace lockstep {
 
 class LayerImpl;
 
-/// Writes or reads the options of a layer. Integers that are read must fit 32 bits, so that computations with two of
-/// them do not overflow.
+/// Writes or reads the options of a layer. Sizes and axes that the functions below read must fit 32 bits, so that
+/// computations with two of them do not overflow.
 class LayerConfig : public OptionVisitor {
  public:
   /// A visitor that writes. The constructor writes the options that every layer has.
@@ -45,7 +45,7 @@ class LayerConfig : public OptionVisitor {
   const std::optional<DTypePolicy>& dtype_policy() const { return dtype_policy_; }
 
   ///@{
-  /// What OptionVisitor takes, integers and shapes.
+  /// The types that OptionVisitor takes, and shapes.
   using OptionVisitor::option;
   void option(const char* key, std::int64_t& value);
   void option(const char* key, Shape& value);
@@ -81,8 +81,8 @@ class LayerConfig : public OptionVisitor {
   /// Rank of the layer's first input, with the batch axis; 0 when writing.
   int input_rank() const { return input_rank_; }
   ///@{
-  /// An axis, and an option that must name the last axis. The last axis is written as -1 and also read as its number in
-  /// the layer's input. A list of one axis is also read.
+  /// An axis, and an option that must name the last axis, written as -1. Both also read a one-element list, and the
+  /// last axis by its number in the layer's first input, which becomes -1.
   void axis(const char* key, int& value);
   void last_axis(const char* key);
   ///@}
@@ -91,7 +91,7 @@ class LayerConfig : public OptionVisitor {
   /// Sizes. Files have null in place of -1; also reads one number.
   void sizes(const char* key, Shape& value);
   ///@{
-  /// The size of a single axis: a list of one in files; also reads a number. An empty one is null in files.
+  /// The size of a single axis: a one-element list in files; also reads a number. An empty optional is null in files.
   void only_size(const char* key, std::int64_t& value);
   void only_size(const char* key, std::optional<std::int64_t>& value);
   ///@}
@@ -115,7 +115,7 @@ class LayerConfig : public OptionVisitor {
 /// hold.
 nlohmann::ordered_json written_config(const LayerImpl& layer, const std::string& name);
 
-/// Reads the options of a layer. Throws InputError also for options in the file that the layer does not have.
+/// Reads the options of a layer. Throws InputError also as check_all_read().
 template <class Options>
 Options read_options(LayerConfig& config, void (*list)(LayerConfig&, Options&)) {
   Options options;
@@ -125,7 +125,7 @@ Options read_options(LayerConfig& config, void (*list)(LayerConfig&, Options&)) 
   return options;
 }
 
-/// Reads the name of a layer whose other options, if any, have been read. Throws InputError for unread ones.
+/// Reads the name of a layer whose other options, if any, have been read. Throws as check_all_read().
 inline std::string read_name(LayerConfig& config) {
   std::string name = config.name();
   config.check_all_read();

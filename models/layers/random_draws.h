@@ -12,7 +12,7 @@ namespace lockstep {
 /// number of draws is part of the state of a training run.
 class RandomDraws {
  public:
-  /// Starts a sequence from this key for each replica of the open strategy in this process.
+  /// Starts a sequence from this key for each of this process's replicas of the strategy in scope.
   void start(const RandomKey& key);
   /// The key of the calling replica's next draw.
   RandomKey next();

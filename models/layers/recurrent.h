@@ -28,13 +28,13 @@ namespace lockstep {
 /// The ops of a recurrent layer; their first arguments are x, kernel, recurrent kernel and bias.
 struct RecurrentOps {
   ///@{
-  /// Used for Keras' default options, without and with states; the last argument is return_sequences. Null if there are
-  /// no such ops.
+  /// Used for Keras' default activations, use_bias and reset_after, unless recurrent dropout applies; the second op if
+  /// initial states are given or c is returned. The last argument is return_sequences. Null if there are no such ops.
   Tensor (*usual)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool);
   RecurrentStates (*usual_states)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrentStates&,
                                   bool);
   ///@}
-  /// Used for all other options.
+  /// Used in all other cases.
   RecurrentStates (*composed)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrenceOptions&,
                               const RecurrentDropout&, const RecurrentStates&);
   bool has_c;  ///< whether c is a second state

@@ -39,7 +39,7 @@ struct RepeatVector : Layer {
 
 /// UpSampling1D's options.
 struct UpSampling1DOptions {
-  std::int64_t size = 2;  ///< how many times the result has each step
+  std::int64_t size = 2;  ///< number of copies of each step in the result
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };

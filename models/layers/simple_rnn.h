@@ -29,8 +29,8 @@ struct SimpleRnnOptions {
   Constraint kernel_constraint{};
   Constraint recurrent_constraint{};
   Constraint bias_constraint{};
-  double dropout = 0;            ///< rate for the inputs, by one mask for all time steps, in training
-  double recurrent_dropout = 0;  ///< the same for the state in products with recurrent_kernel
+  double dropout = 0;            ///< rate for the inputs in training; all time steps share one mask
+  double recurrent_dropout = 0;  ///< the same for the state that recurrent_kernel multiplies
   std::string name{};
   ///@}
 };

@@ -11,7 +11,7 @@ namespace lockstep {
 struct StatisticUpdate {
   Variable statistic;  ///< has a copy for each replica
   Tensor of_rows;      ///< the statistic of the calling replica's rows
-  double weight;       ///< weight of `of_rows` in the mean over replicas; 1 if all have the same number of rows
+  double weight;       ///< weight of `of_rows` in the mean over replicas; 1 if all replicas have equally many rows
   double momentum;     ///< as BatchNormalizationOptions::momentum
 };
 
@@ -24,8 +24,8 @@ class StatisticUpdates {
   StatisticUpdates(const StatisticUpdates&) = delete;
   StatisticUpdates& operator=(const StatisticUpdates&) = delete;
 
-  /// Applies the collected updates to the calling replica's copies of the statistics. The weighted mean of all copies
-  /// then equals the moving average of the batches' weighted statistics.
+  /// Applies the collected updates to the calling replica's copies of the statistics. The mean of all copies, weighted
+  /// by VariableState::copy_weights, then equals the moving average of the global batches' statistics.
   void apply();
   /// Adds an update to the calling thread's innermost collection. Without one, applies it at once.
   static void add(const StatisticUpdate& update);
