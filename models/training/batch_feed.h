@@ -15,8 +15,8 @@ struct FeedPosition {
 };
 
 /// The global batches of a training run, epoch by epoch. An epoch is a pass over the data or, with `steps_per_epoch`,
-/// that many batches. As in Keras, it ends early if the pass ends first, the first time with a warning, and the next
-/// epoch then begins the next pass.
+/// that many batches. As in Keras, an epoch ends early if the pass ends first (the first such epoch logs a warning),
+/// and the next epoch then begins the next pass.
 class BatchFeed {
  public:
   /// Throws InvalidArgument for an empty data set, for an endless one without `steps_per_epoch`, for a
@@ -25,7 +25,7 @@ class BatchFeed {
   BatchFeed(const Strategy& strategy, const Dataset& batches, std::optional<std::int64_t> steps_per_epoch,
             const DistributeOptions& options);
 
-  /// Number of batches in the next epoch; `steps_per_epoch`, or else 0, for a generator without a size.
+  /// Number of batches in the next epoch. For a generator without a size: `steps_per_epoch`, or 0 if that is not given.
   std::int64_t steps_in_epoch() const;
   /// Starts epoch number `epoch`, from 0.
   void begin_epoch(int epoch);
@@ -35,8 +35,9 @@ class BatchFeed {
   void resume_epoch(int epoch, std::int64_t steps_done, std::int64_t examples_done, const FeedPosition& position);
   /// The position after the batches given so far.
   const FeedPosition& position() const { return position_; }
-  /// The epoch's next batch; empty at the end of the epoch. Throws InvalidArgument for an empty data set, and for one
-  /// known to have one batch only, with fewer examples than there are replicas.
+  /// The epoch's next batch; empty at the end of the epoch. Throws InvalidArgument for an empty data set, and for a
+  /// data set known to be a single batch of fewer examples than there are replicas; BrokenInvariant if the data end
+  /// before their size.
   std::optional<DistributedBatch> next();
 
  private:

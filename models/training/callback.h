@@ -26,12 +26,12 @@ struct StepReport {
   /// Examples in the global batch.
   std::int64_t examples = 0;
   std::vector<std::int64_t> rows{};  ///< examples of each replica
-  /// Milliseconds from the wait for the batch to the end of the step.
+  /// Milliseconds from the request for the batch to the end of the step.
   double step_ms = 0;
-  /// The part of step_ms until this worker's first replica has submitted the whole step to its device and begins to
-  /// wait for the results.
+  /// The part of step_ms until this worker's first replica has submitted the forward pass, the backward pass and the
+  /// update to its device; it then computes metrics and waits for the results.
   double host_ms = 0;
-  StepClock::Split split_ms{};  ///< input: in the thread that calls fit; others: in the first replica's thread
+  StepClock::Split split_ms{};  ///< Phase::input on fit's thread, the other phases on this worker's first replica
   Logs running{};               ///< losses and metrics since the start of the epoch
 };
 
@@ -41,7 +41,7 @@ struct EpochPlan {
   int epoch = 0;
   /// FitOptions::epochs.
   int epochs = 0;
-  std::int64_t steps = 0;       ///< number of steps; 0 if unknown because a generator has no size
+  std::int64_t steps = 0;       ///< number of steps; 0 if unknown, for a generator without a size
   std::int64_t steps_done = 0;  ///< steps of the epoch done by the run that this one resumes
   std::int64_t first_step = 0;  ///< number of the epoch's next step over all epochs
   bool resumed = false;         ///< whether the run resumes an earlier one with this epoch
@@ -61,7 +61,7 @@ struct CallbackState {
 
 struct TrainingProgress;
 
-/// Functions that fit calls on its caller's thread. An exception from one of them ends fit and reaches the caller.
+/// Functions that fit calls on its caller's thread. If one of them throws, fit ends and its caller gets the exception.
 class Callback {
  public:
   virtual ~Callback() = default;

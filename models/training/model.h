@@ -41,11 +41,11 @@ struct FitOptions {
   /// see verify_mirrored.
   std::int64_t verify_every = 0;
   /// How batches are split over the replicas, e.g. for replicas of unequal speed. Results of different splits are equal
-  /// up to rounding.
+  /// up to rounding, unless a layer depends on the split, as BatchNormalization and Dropout do.
   DistributeOptions distribute{};
   /// For replicas on GPUs: captures a step up to its gradients as CUDA graphs once its shapes have occurred a few
-  /// times, and launches the graphs from then on. Results are bit-identical. If capture is not possible, one warning
-  /// gives the reason, and steps run eagerly. Uses about the memory of one more step.
+  /// times, and launches the graphs from then on. Results are bit-identical to those of eager steps. If capture is not
+  /// possible, one warning gives the reason, and steps run eagerly. Uses about the memory of one more step.
   bool cuda_graphs = false;
 };
 
@@ -91,20 +91,22 @@ class Model {
 
   /// Trains on `batches`, a data set of global batches (Dataset::batch), each of which is split over the replicas. The
   /// loss of a step is the sum of its examples' losses, each times its weight, divided by the global number of examples
-  /// (as in Keras, not by the sum of the weights), however the batch is split, plus the regularizers' penalties. Throws
-  /// LogicError before compile. Throws InvalidArgument for a data set that is empty, is a single batch of fewer
-  /// examples than there are replicas, or lacks a target for an output; for class weights together with sample weights
-  /// or for a model with several outputs; for cuda_graphs with replicas on CPUs or on several workers; and for other
-  /// invalid options.
+  /// (as in Keras, not by the sum of the weights), however the batch is split, plus the regularizers' penalties. An
+  /// output with a mask is averaged over its unmasked time steps instead. Throws LogicError before compile, inside a
+  /// replica and in the scope of another strategy. Throws InvalidArgument for a data set that is empty, is a single
+  /// batch of fewer examples than there are replicas, or lacks a target for an output; for class weights together with
+  /// sample weights or for a model with several outputs; for cuda_graphs with replicas on CPUs or on several workers;
+  /// and for other invalid options.
   History fit(const Dataset& batches, const FitOptions& options = {});
   /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. Variables
-  /// with a separate value on each replica, such as batch normalization's statistics, have the mean of these values on
-  /// all replicas during the call, as in fit's validation and in predict. Throws LogicError before compile;
+  /// of which each replica keeps its own value and programs read the mean, such as batch normalization's statistics,
+  /// have this mean on all replicas during the call, as in fit's validation and in predict. Throws LogicError as fit;
   /// InvalidArgument for a data set that is empty or endless or lacks a target for an output. A generator of unknown
   /// size must end.
   Logs evaluate(const Dataset& batches);
   /// Outputs for all examples in the order of the data set, f32 under every dtype policy. Throws InvalidArgument for a
-  /// data set that is empty or endless; LogicError for a model with several outputs.
+  /// data set that is empty or endless; LogicError for a model with several outputs, inside a replica and in the scope
+  /// of another strategy.
   Tensor predict(const Dataset& batches);
   /// As `predict`, for each output, in order; also for a model with several outputs.
   std::vector<Tensor> predict_all(const Dataset& batches);

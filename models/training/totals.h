@@ -49,11 +49,12 @@ struct Predictions {
   std::int64_t global_size = 0;   ///< examples of the global batch
 };
 
-/// The losses of the model's outputs for a batch; each example's loss is multiplied by its sample weight. As in Keras,
-/// the loss of an output with a mask is the mean over the time steps that count; it is taken over the global batch, so
-/// all replicas must call this function. A custom loss sees such an output as it is and gives one value for each of its
-/// time steps. Throws InvalidArgument if the number of targets is not that of outputs, if a loss does not give one
-/// value per example, or per time step of an output with a mask, and for sample weights that do not fit.
+/// The losses of the model's outputs for a batch; each example's loss is multiplied by its sample weight. For an output
+/// with a mask, the replicas' losses add up to global_size times the mean over the global batch's unmasked time steps,
+/// as in Keras; all replicas must therefore call this function. A custom loss gets such an output whole and returns one
+/// value for each of its time steps. Throws InvalidArgument if the number of targets is not that of outputs, if a loss
+/// does not give one value per example, or per time step of an output with a mask, and for sample weights that do not
+/// fit; Unsupported for a loss with ignore_class on an output with a mask.
 BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch& batch,
                          const Predictions& predictions);
 /// Logs a warning if a loss without from_logits gets predictions outside [0, 1], which are probably logits, and if one

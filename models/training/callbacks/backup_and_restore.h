@@ -20,8 +20,8 @@ struct BackupAndRestoreOptions {
 /// backup and gives results that are bit-identical to an uninterrupted run. The backup has the weights (of each replica
 /// where they differ), the optimizer's state, the positions of random sequences, callbacks' states, the position in the
 /// data and the history, but not gradients accumulated for the next update. It is written whole or not at all, after
-/// all other callbacks were called. A run may resume with another number of replicas, but results are then not
-/// bit-identical.
+/// on_step_end or on_epoch_end of all callbacks. A run may resume with another number of replicas, but results are then
+/// not bit-identical.
 class BackupAndRestore final : public Callback {
  public:
   /// Creates `backup_dir` when needed; no other run may use it. Throws InvalidArgument for an empty `backup_dir` and

@@ -21,8 +21,8 @@ class LearningRateScheduler final : public Callback {
   EpochSchedule schedule_;
 };
 
-/// initial * (1 - epoch / epochs)^power, and 0 from `epochs` on: Caffe's polynomial decay; power 1 is a straight line
-/// to 0. Throws InvalidArgument for epochs < 1.
+/// initial * max(0, 1 - epoch / epochs)^power: Caffe's polynomial decay; power 1 is a straight line to 0. Throws
+/// InvalidArgument for epochs < 1.
 EpochSchedule poly_decay(double initial, int epochs, double power = 1.0);
 
 }  // namespace lockstep

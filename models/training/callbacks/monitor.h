@@ -7,8 +7,7 @@
 
 namespace lockstep {
 
-/// Whether a lower or a higher monitored value is better; automatic: as the model's loss or metric of that name
-/// defines.
+/// Whether a lower or a higher monitored value is better; automatic: lower for losses, for a metric as it defines.
 enum class MonitorMode { automatic, min, max };
 
 /// The value that a callback monitors, and the comparison of its values.
@@ -19,9 +18,9 @@ class Monitor {
 
   /// Replaces an automatic mode by min or max. Throws InvalidArgument if the model's metrics do not define it.
   void resolve(const Model& model);
-  /// The monitored value in the logs. If it is missing, returns nothing and logs a warning that lists the values.
+  /// The monitored value in the logs. If it is missing, returns nothing and logs a warning with the values' names.
   std::optional<double> value_in(const Logs& logs) const;
-  /// Whether `value` is better than `reference`; true if there is no reference.
+  /// Whether `value` is better than `reference` by more than min_delta; true if there is no reference.
   bool is_improvement(double value, std::optional<double> reference) const;
   /// The name of the value in the logs.
   const std::string& name() const { return name_; }

@@ -10,7 +10,7 @@
 namespace lockstep {
 
 /// Shows fit's progress on standard error: on a terminal a bar that is redrawn, then the epoch's values in lines that
-/// fit the terminal; elsewhere a line for each epoch, and within an epoch one every 15 seconds.
+/// fit the terminal; elsewhere a line for each epoch and, at most every 15 seconds, for a step.
 class ProgbarLogger final : public Callback {
  public:
   ProgbarLogger();
@@ -18,8 +18,8 @@ class ProgbarLogger final : public Callback {
 
   bool chief_only() const override { return true; }
   ///@{
-  /// Show the speed, the time taken (a bar also the time left, if the number of steps is known) and the values whose
-  /// names contain "loss" or "accuracy".
+  /// Steps and ends of epochs show the speed and the values whose names contain "loss" or "accuracy". The end of an
+  /// epoch also shows the time taken, a bar the time left, if the number of steps is known.
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
   void on_step_end(Model& model, const StepReport& report) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;

@@ -18,7 +18,7 @@ struct ReduceLROnPlateauOptions {
   /// Whether a lower or a higher value is better.
   MonitorMode mode = MonitorMode::automatic;
   double min_delta = 1e-4;  ///< only larger changes count as improvements
-  int cooldown = 0;         ///< after a reduction, epoch number `cooldown` is the first to count for `patience`
+  int cooldown = 0;         ///< the first `cooldown` - 1 epochs after a reduction do not count for `patience`
   /// Lower limit of the learning rate.
   double min_lr = 0;
 };
