@@ -76,8 +76,8 @@ class ParallelModel : public Model {
 /// template that already has several replicas of a strategy, and in a strategy's scope.
 ParallelModel multi_gpu_model(const Model& model, const MultiGpuOptions& options = {});
 
-/// make_parallel of keras-extras. It dropped the rows of a batch beyond a multiple of gpu_count; here the last replica
-/// takes them. `devices`: as in MultiGpuOptions; empty, or gpu_count names. Throws as multi_gpu_model, and
+/// make_parallel of keras-extras, which dropped the rows of a batch beyond a multiple of gpu_count; here the last
+/// replica takes them. `devices`: as in MultiGpuOptions; empty, or gpu_count names. Throws as multi_gpu_model, and
 /// InvalidArgument for another number of names.
 ParallelModel make_parallel(const Model& model, int gpu_count, const std::vector<std::string>& devices = {});
 

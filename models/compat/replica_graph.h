@@ -27,8 +27,9 @@ struct ReplicaGraph {
   std::vector<Symbol> outputs;
 };
 
-/// Describes the parallel model: new inputs of the template's shapes, a slice of them and a call of the template on
-/// each device, and the concatenation of the results along the batch axis, under the names of the template's outputs.
+/// Describes the parallel model: new inputs of the template's shapes; for each replica a slice of them, made on the
+/// batch's device, and a call of the template on the replica's device; and the concatenation of the results along the
+/// batch axis, under the names of the template's outputs.
 ReplicaGraph replica_graph(const Model& template_model, const ReplicaPlan& plan);
 
 }  // namespace lockstep

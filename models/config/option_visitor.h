@@ -20,8 +20,8 @@ namespace lockstep {
 /// Writes or reads the options of an object as Keras' "config", the JSON that files have for layers, optimizers, losses
 /// and the like. An object lists its options once, for both directions: when writing, each function below writes its
 /// argument; when reading, it sets its argument to the value in the file, or leaves it unchanged where the file has
-/// none. The functions throw InputError, naming the object, the option and the valid values, for a value of another
-/// type or outside the range.
+/// none. When reading, the functions throw InputError, naming the object, the option and the valid values, for a value
+/// that the argument cannot have.
 class OptionVisitor {
  public:
   /// A visitor that writes. `object` names the object in messages, e.g. "the optimizer SGD".
@@ -37,13 +37,13 @@ class OptionVisitor {
   void option(const char* key, bool& value);
   void option(const char* key, int& value);
   void option(const char* key, std::int64_t& value);
-  void option(const char* key, double& value);  ///< also reads a list of one, the form of metrics' thresholds
+  void option(const char* key, double& value);  ///< also reads a one-element list, as Keras writes metrics' thresholds
   void option(const char* key, std::string& value);
   void option(const char* key, std::vector<std::int64_t>& value);
   void option(const char* key, std::vector<double>& value);
   ///@}
   ///@{
-  /// Options that are not written where the value is empty. Reading null, as in Keras' files, empties the value.
+  /// Options that are not written if the value is empty. Reading null, as in Keras' files, empties the value.
   void option(const char* key, std::optional<double>& value);
   void option(const char* key, std::optional<int>& value);
   void option_if_any(const char* key, std::vector<double>& value);
@@ -66,8 +66,8 @@ class OptionVisitor {
   ///@}
   /// Reads `old_key`, Keras 2's name of an option, as `key`. Call it before the option itself.
   void renamed(const char* old_key, const char* key);
-  /// Ignores an option that does not change the result's meaning, such as a seed or the choice of an implementation; it
-  /// is not written.
+  /// Accepts and ignores an option that lockstep does not need, such as a seed or the choice of an implementation; does
+  /// not write it.
   void passed_over(const char* key);
 
   /// A number for which null in files means `if_null`.
@@ -122,7 +122,7 @@ void OptionVisitor::choice(const char* key, T& value, std::initializer_list<std:
 }
 
 /// Reads the options that `list` names into `options`; options that the file lacks keep their values. Throws InputError
-/// also for options in the file that the object does not have.
+/// also as check_all_read().
 template <class Options>
 Options read_options(OptionVisitor& visitor, void (*list)(OptionVisitor&, Options&), Options options = {}) {
   list(visitor, options);

@@ -76,7 +76,7 @@ bool is_hdf5(const std::string& path);
 /// lock all its life, so other threads' Readers and Writers wait.
 class Reader {
  public:
-  /// Throws InputError for a file that does not exist, is not an HDF5 file or is truncated.
+  /// Throws InputError for a file that cannot be read, is not an HDF5 file or is truncated.
   explicit Reader(std::string path);
   /// Reads a file in memory, which is copied. `name` stands for the path in errors. Throws InputError for bytes that
   /// are not an HDF5 file.
@@ -96,10 +96,10 @@ class Reader {
   /// The value of a data set of one integer.
   std::int64_t read_integer(const std::string& dataset) const;
   /// Rows [begin, end) of a data set with at least one axis. Floating-point numbers become f32, unsigned bytes u8,
-  /// other integers i32 if every value of their type fits, else i64. Throws BrokenInvariant unless the data set has an
-  /// axis and 0 <= begin <= end <= number of rows.
+  /// other integers i32 if every value of their type fits, else i64; unsigned 64-bit integers above 2^63 - 1 are
+  /// clipped. Throws BrokenInvariant unless the data set has an axis and 0 <= begin <= end <= number of rows.
   Tensor read_rows(const std::string& dataset, std::int64_t begin, std::int64_t end) const;
-  /// Whether a group ("/" is the root) has the attribute, whole or split as below.
+  /// Whether a group ("/" is the root) has the attribute, whole or split as `attribute` reads it.
   bool has_attribute(const std::string& group, const std::string& name) const;
   /// The elements of a text attribute: a scalar or an array, of fixed or variable length. Also reads an array that is
   /// split into name0, name1, ..., as Keras stores long ones.

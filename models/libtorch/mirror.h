@@ -42,7 +42,7 @@ class Mirrored : public Replicated<Module> {
   Module& operator*() const { return *here(); }
 
   /// Calls `step` and returns its result. Inside it, backward adds to this replica's gradients and does not sum them
-  /// over the replicas; the next backward outside it includes them. Every replica must make the same calls.
+  /// over the replicas; the next backward outside it sums them, too. Every replica must make the same calls.
   template <class Step>
   decltype(auto) no_sync(Step&& step) const {
     const GradientSums::Pause pause(modules_->gradients(), replica_here(this->strategy()));

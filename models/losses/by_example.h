@@ -26,7 +26,7 @@ Tensor steps_of(const Tensor& x);
 /// As steps_of; also reshapes y_pred's logits, so that losses find them (logits_of).
 Tensor predicted_steps(const Tensor& y_pred);
 
-/// Whether the option `axis` of a loss or metric, if the configuration has it, is -1 alone.
+/// Whether the loss or metric works along the last axis only: its option `axis` is missing, -1 or [-1].
 bool compares_last_axis(const ObjectConfig& config);
 
 /// Throws, naming the loss or metric `name`, unless an output with this mask can be compared step by step: Unsupported

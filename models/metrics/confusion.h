@@ -56,7 +56,7 @@ struct TrueNegatives : Metric {
   static TrueNegatives from_config(OptionVisitor& visitor);
 };
 
-/// roc: true positive rate over false positive rate. pr: precision over recall.
+/// roc: the true positive rate as a function of the false positive rate. pr: precision as a function of recall.
 enum class AUCCurve { roc, pr };
 
 /// AUC's options, by Keras' names.

@@ -10,7 +10,7 @@
 // Intersection over union of a class: the weight of the elements whose target and prediction are this class, divided by
 // the weight of those whose target or prediction is. The value is the mean over the target classes that occur in
 // targets or predictions. Sparse targets and predictions are class numbers, truncated to whole ones; others have the
-// classes as their last axis, along which the largest value counts. Elements whose target or prediction is not one of
+// classes as their last axis, whose largest value is at the class. Elements whose target or prediction is not one of
 // the classes are left out. An example's weight applies to each of its elements and is not truncated, as in Keras for
 // metrics of a floating-point dtype; for its default dtype, int, Keras truncates weights to whole numbers.
 

@@ -34,8 +34,8 @@ struct R2ScoreOptions {
 };
 
 /// The coefficient of determination of each output of y and p (n, outputs): 1 - sum (y - p)^2 / sum (y - mean of y)^2.
-/// Where the divisor is 0, as for equal targets, the score is 0, or NaN if the dividend is 0, too. NaN for batches
-/// without rows, as in Keras.
+/// Where the divisor is 0, as for equal targets, the score is 0, or NaN if the dividend is 0, too. NaN if all batches
+/// are empty, as in Keras.
 struct R2Score : Metric {
   /// Named "r2_score". Throws InvalidArgument for num_regressors below 0.
   explicit R2Score(const R2ScoreOptions& options = {});

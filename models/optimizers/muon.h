@@ -22,14 +22,14 @@ struct MuonOptions {
   double weight_decay = 0.004;
   /// AdamW updates a variable if one of these regular expressions (ECMAScript) matches a part of its name.
   std::vector<std::string> exclude_layers{};
-  bool exclude_embeddings = true;  ///< AdamW updates variables with "embedding" in their names, in any case
+  bool exclude_embeddings = true;  ///< AdamW updates variables with "embedding" in their names, ignoring case
   ///@{
   /// The coefficients of the Newton-Schulz iteration.
   double muon_a = 3.4445;
   double muon_b = -4.7750;
   double muon_c = 2.0315;
   ///@}
-  double adam_lr_ratio = 1;  ///< AdamW's learning rate, divided by learning_rate
+  double adam_lr_ratio = 1;  ///< AdamW's learning rate as a multiple of learning_rate
   double momentum = 0.95;    ///< in [0, 1]
   int ns_steps = 5;          ///< number of Newton-Schulz iterations; not negative
   bool nesterov = true;      ///< uses gradient + momentum * m instead of m

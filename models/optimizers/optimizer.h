@@ -22,7 +22,7 @@ struct OptimizerOptions {
   std::vector<std::string> exclude_from_weight_decay{};
 
   // At most one of the next three can be set. They clip the gradient of the global batch, the sum over the replicas.
-  double clipvalue = 0;        ///< clips each gradient to [-clipvalue, clipvalue]
+  double clipvalue = 0;        ///< clips each element of the gradients to [-clipvalue, clipvalue]
   double clipnorm = 0;         ///< maximum norm of each variable's gradient; larger ones are scaled down
   double global_clipnorm = 0;  ///< maximum norm of all gradients together
   /// Clips like Keras 3: the gradient of each replica in each step, before any sum, so that the limit of an update
@@ -89,8 +89,8 @@ class Optimizer {
 
   /// Captures the work of `minimize` on this replica's GPU up to the exchange of gradients, after the work already in
   /// `capture`. The result is for the other overload of `minimize`. Precondition: the optimizer is built. Throws
-  /// NotCapturable for variables on several devices or with different weight decays, for gradients that are rows, and
-  /// with check_numerics.
+  /// NotCapturable for variables on several devices or with different weight decays, for sparse gradients, and with
+  /// check_numerics.
   CapturedGradients capture_gradients(GpuCapture& capture, GradientTape& tape, const Tensor& loss,
                                       const std::vector<Variable>& variables) const;
   /// A step with captured gradients. Other replicas may use a tape in the same step.

@@ -26,7 +26,7 @@ class Optimizer::State {
   std::int64_t iterations(int replica) const { return steps(replica) / options_.gradient_accumulation_steps; }
 
   /// Before the first step, builds the state for these variables; later, checks that they are the same. `by_rows(i)`:
-  /// whether this replica's gradient of variable i consists of rows.
+  /// whether this replica's gradient of variable i is sparse (IndexedSlices).
   void prepare(const ReplicaContext& context, const std::vector<Variable>& variables,
                const std::function<bool(std::size_t)>& by_rows);
   void load(const ReplicaContext& context, GradientTape& tape, const Tensor& loss);
@@ -55,8 +55,8 @@ class Optimizer::State {
   std::vector<Rule::Slot> slots() const;
   /// Number of the update, from 1, that the step after `done` steps makes or contributes to.
   std::int64_t update_number(std::int64_t done) const { return done / options_.gradient_accumulation_steps + 1; }
-  /// `transform` if gradients are accumulated or clips_own(): they are then not exchanged while the backward pass runs.
-  /// Else `apply`.
+  /// `transform` if gradients are accumulated or clips_own(), since they must then not be exchanged during the backward
+  /// pass; else `apply`.
   GradientReducer::AfterBackward after_backward() const;
   bool clips_by_norms() const { return options_.clipnorm > 0 || options_.global_clipnorm > 0; }
   /// The factor that limits the norm of a gradient. `norm`: its norm; `global`: the norm of all gradients together. As

@@ -17,7 +17,7 @@ namespace lockstep {
 
 /// The arguments of compile().
 struct CompileConfig {
-  Optimizer optimizer;                  ///< the configuration does not contain its state
+  Optimizer optimizer;                  ///< its state is not part of the JSON
   std::vector<OutputTraining> outputs;  ///< losses and metrics, in the order of the model's outputs
 };
 

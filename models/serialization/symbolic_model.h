@@ -13,7 +13,7 @@ namespace lockstep {
 struct SavedLayer {
   Layer layer;            ///< not yet built
   std::string group;      ///< in `.keras`, e.g. "layers/conv2d_1" or "layers/functional/layers/dense"
-  std::string top_level;  ///< in `.h5`: name of the outermost model's layer (or nested model) that has it
+  std::string top_level;  ///< in `.h5`: name of the outermost model's layer (or nested model) that contains it
 };
 
 /// A model from a Keras file: its layers have been called on symbols but are not built.

@@ -11,7 +11,7 @@ namespace lockstep::zoo {
 struct MiniGoogLeNetOptions {
   /// Dropout rate before the last layer.
   double dropout = 0.5;
-  /// Momentum of all batch normalizations. The layer's default, Keras' 0.99, is too slow for trainings of some hundred
+  /// Momentum of all batch normalizations. The layer's default, Keras' 0.99, is too slow for runs of a few hundred
   /// steps: after 300 steps the moving statistics still hold 0.99^300 = 5 % of their initial 0 and 1 and lag behind the
   /// weights. Nineteen such layers in a row compound this, so that inference does not reflect the training. 0.9 forgets
   /// the initial values within 50 steps. With either momentum, the moving statistics follow Keras' formula.
