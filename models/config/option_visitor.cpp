@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -16,18 +17,24 @@ using Json = nlohmann::ordered_json;
 
 /// The whole number of a value, if it is one. Keras also writes whole numbers as 10.0.
 std::optional<std::int64_t> whole_number_of(const Json& value) {
-  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (is_int64(value)) return value.get<std::int64_t>();
   if (!value.is_number()) return {};
   const auto number = value.get<double>();
   if (number != std::floor(number) || std::abs(number) >= 0x1p53) return {};
   return static_cast<std::int64_t>(number);
 }
 
-bool is_list(const Json& value, bool (Json::*is_element)() const noexcept) {
-  return value.is_array() && std::ranges::all_of(value, [&](const Json& x) { return (x.*is_element)(); });
+template <class Predicate>
+bool is_list(const Json& value, const Predicate& is_element) {
+  return value.is_array() && std::ranges::all_of(value, is_element);
 }
 
 }  // namespace
+
+bool is_int64(const Json& value) {
+  if (value.is_number_unsigned()) return std::in_range<std::int64_t>(value.get<std::uint64_t>());
+  return value.is_number_integer();
+}
 
 OptionVisitor::OptionVisitor(std::string object)
     : object_(std::move(object)), values_(std::make_unique<Json>(Json::object())) {}
@@ -71,7 +78,7 @@ void OptionVisitor::option(const char* key, std::int64_t& value) {
   const Json* found = exchange(key, value);
   if (found == nullptr) return;
   const std::optional<std::int64_t> whole = whole_number_of(*found);
-  if (!whole) refuse(key, *found, "a whole number");
+  if (!whole) refuse(key, *found, "a whole number below 2^63");
   value = *whole;
 }
 
@@ -108,7 +115,7 @@ void OptionVisitor::option(const char* key, std::string& value) {
 void OptionVisitor::option(const char* key, std::vector<std::int64_t>& value) {
   const Json* found = exchange(key, value);
   if (found == nullptr) return;
-  if (!is_list(*found, &Json::is_number_integer)) refuse(key, *found, "a list of whole numbers");
+  if (!is_list(*found, is_int64)) refuse(key, *found, "a list of whole numbers below 2^63");
   value = found->get<std::vector<std::int64_t>>();
 }
 
@@ -136,7 +143,7 @@ void OptionVisitor::one_or_more(const char* key, std::vector<std::int64_t>& valu
   const Json* found = exchange(key, value.size() == 1 ? Json(value.front()) : Json(value));
   if (found == nullptr) return;
   const Json all = found->is_array() ? *found : Json::array({*found});
-  if (!is_list(all, &Json::is_number_integer)) refuse(key, *found, "a whole number, or a list of them");
+  if (!is_list(all, is_int64)) refuse(key, *found, "a whole number below 2^63, or a list of them");
   value = all.get<std::vector<std::int64_t>>();
 }
 

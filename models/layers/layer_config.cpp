@@ -33,8 +33,7 @@ Json pair(std::int64_t first, std::int64_t second) { return Json::array({first, 
 /// Whether the value is an integer of 32 bits, so that computations with two of them cannot overflow.
 bool is_whole(const Json& value) {
   using Limits = std::numeric_limits<std::int32_t>;
-  return value.is_number_integer() && value.get<std::int64_t>() >= Limits::min() &&
-         value.get<std::int64_t>() <= Limits::max();
+  return is_int64(value) && value.get<std::int64_t>() >= Limits::min() && value.get<std::int64_t>() <= Limits::max();
 }
 
 bool is_pair(const Json& value) {

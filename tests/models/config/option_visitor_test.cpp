@@ -1,3 +1,5 @@
+#include <limits>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <support/expect_error.h>
@@ -80,17 +82,30 @@ TEST(OptionVisitor, SaysWhatWouldBeRight) {
   };
   refused(R"({"flag": 1})", "the object: flag cannot be 1; it must be true or false");
   refused(R"({"count": 3000000000})", "the object: count cannot be 3000000000; it must be a whole number of 32 bits");
-  refused(R"({"steps": 0.5})", "the object: steps cannot be 0.5; it must be a whole number");
+  refused(R"({"steps": 0.5})", "the object: steps cannot be 0.5; it must be a whole number below 2^63");
   refused(R"({"rate": "high"})", "the object: rate cannot be \"high\"; it must be a number");
   refused(R"({"limit": "high"})", "the object: limit cannot be \"high\"; it must be a number");
   refused(R"({"most": 0.5})", "the object: most cannot be 0.5; it must be a whole number of 32 bits");
   refused(R"({"text": 1})", "the object: text cannot be 1; it must be text");
-  refused(R"({"axes": [0.5]})", "the object: axes cannot be [0.5]; it must be a whole number, or a list of them");
+  refused(R"({"axes": [0.5]})",
+          "the object: axes cannot be [0.5]; it must be a whole number below 2^63, or a list of them");
   refused(R"({"factors": "a"})", "the object: factors cannot be \"a\"; it must be a number, a list of them, or null");
   refused(R"({"thresholds": 1})", "the object: thresholds cannot be 1; it must be a list of numbers");
   refused(R"({"mode": "left"})", "the object: mode cannot be \"left\"; it must be \"up\" or \"down\"");
   refused(R"({"kind": "rare"})", "the object: kind cannot be \"rare\"; it must be \"plain\"");
   refused(R"({"unknown": 2})", "the object: unknown cannot be 2; it must be left out: it is unknown here");
+}
+
+TEST(OptionVisitor, RefusesIntegersAboveInt64) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(read(Json::parse(R"({"steps": 9223372036854775807})")).steps, most);
+  EXPECT_EQ(read(Json::parse(R"({"axes": [9223372036854775807]})")).axes, std::vector<std::int64_t>{most});
+  EXPECT_ERROR(InputError, "the object: steps cannot be 9223372036854775808; it must be a whole number below 2^63",
+               read(Json::parse(R"({"steps": 9223372036854775808})")));
+  EXPECT_ERROR(InputError, "the object: count cannot be 18446744073709551615; it must be a whole number of 32 bits",
+               read(Json::parse(R"({"count": 18446744073709551615})")));
+  EXPECT_ERROR(InputError, "the object: axes cannot be [1,18446744073709551615]; it must be a whole number below 2^63",
+               read(Json::parse(R"({"axes": [1, 18446744073709551615]})")));
 }
 
 }  // namespace

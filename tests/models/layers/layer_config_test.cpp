@@ -441,6 +441,8 @@ TEST(LayerConfig, SaysWhatALayerCannotBe) {
                layer_of("Dense", {{"name", "x"}, {"activation", "glu"}}));
   EXPECT_ERROR(InputError, "layer 'x' (Dense): units cannot be \"3\"; it must be a whole number",
                layer_of("Dense", {{"name", "x"}, {"units", "3"}}));
+  EXPECT_ERROR(InputError, "layer 'x' (LayerNormalization): axis cannot be 18446744073709551615; it must be an axis,",
+               layer_of("LayerNormalization", {{"name", "x"}, {"axis", 18446744073709551615U}}));
   EXPECT_ERROR(InputError, "layer 'x' (Dense): lora_rank cannot be 4; it must be left out",
                layer_of("Dense", {{"name", "x"}, {"units", 3}, {"lora_rank", 4}}));
   EXPECT_ERROR(InputError, "kernel_constraint cannot be \"radial\"; it must be null, MaxNorm, MinMaxNorm, NonNeg or",

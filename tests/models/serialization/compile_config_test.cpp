@@ -330,7 +330,7 @@ TEST(CompileConfig, SaysWhatIsWrong) {
       read(keras_2(R"({"class_name": "SGD", "config": {"learning_rate": {"class_name": "Mine"}}})", R"("mse")")));
   EXPECT_ERROR(InputError, "the loss 'CTC' is none of Keras' that this project has (bce, ",
                read(keras_2(sgd, R"({"class_name": "CTC", "config": {}})")));
-  EXPECT_ERROR(InputError, "the loss Dice: axis cannot be [0.5]; it must be a whole number, or a list of them",
+  EXPECT_ERROR(InputError, "the loss Dice: axis cannot be [0.5]; it must be a whole number below 2^63, or a list",
                read(keras_2(sgd, R"({"class_name": "Dice", "config": {"axis": [0.5]}})")));
   EXPECT_ERROR(InputError, "the loss BinaryCrossentropy: axis cannot be 1; it must be -1",
                read(keras_2(sgd, R"({"class_name": "BinaryCrossentropy", "config": {"axis": 1}})")));
