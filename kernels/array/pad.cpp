@@ -90,7 +90,7 @@ Tensor pad(const Tensor& operand, const std::vector<PadWidth>& pad_width, PadMod
     const PadWidth& width = pad_width[static_cast<std::size_t>(axis)];
     const std::int64_t most = most_width(mode, x.dim(axis));
     require(width.before <= most && width.after <= most,
-            "pad: axis {} of {} has elements for widths of at most {}, got {} and {}", axis, operand, most,
+            "pad: for this mode the widths of axis {} of {} must be at most {}, got {} and {}", axis, operand, most,
             width.before, width.after);
     if (width.before > 0 || width.after > 0) x = pad_with_own(x, axis, width, mode);
   }

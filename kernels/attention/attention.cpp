@@ -90,7 +90,8 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
   check_operands(query, key, value);
   const float rate = options.dropout_rate;
   require(rate >= 0 && rate < 1, "{} takes a dropout rate of at least 0 and less than 1, got {}", op, rate);
-  require(rate == 0 || options.next_key, "{} with dropout needs next_key, which names random numbers", op);
+  require(rate == 0 || options.next_key, "{} with dropout needs next_key, which returns the key of its random numbers",
+          op);
   const Shape rows{query.dim(0), query.dim(2), query.dim(1)};
   const kernels::AttentionRule rule{.scale = options.scale.value_or(1.0F / std::sqrt(static_cast<float>(query.dim(3)))),
                                     .is_causal = options.is_causal,

@@ -12,8 +12,8 @@ namespace {
 void check_conv1d(const Tensor& x, const Tensor& kernel, const Tensor& bias, std::int64_t groups) {
   require(x.defined() && x.rank() == 3 && is_real(x.dtype()) && x.dim(2) >= 1,
           "conv1d: x must be f32 or bf16 (n, steps, channels), got {}", x);
-  require(groups >= 1 && x.dim(2) % groups == 0, "conv1d: the {} channels of x {} do not make {} groups", x.dim(2),
-          x.shape(), groups);
+  require(groups >= 1 && x.dim(2) % groups == 0, "conv1d: the {} channels of x {} cannot be divided into {} groups",
+          x.dim(2), x.shape(), groups);
   require(kernel.defined() && kernel.rank() == 3 && kernel.dtype() == DType::f32 &&
               kernel.dim(1) == x.dim(2) / groups && kernel.dim(2) >= 1 && kernel.dim(2) % groups == 0,
           "conv1d: the kernel for x {} must be f32 (taps, {}, filters), filters a multiple of {}, got {}", x.shape(),

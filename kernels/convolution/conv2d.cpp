@@ -23,8 +23,8 @@ namespace {
 void check_conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, std::int64_t groups) {
   require(x.defined() && x.rank() == 4 && is_real(x.dtype()) && x.dim(3) >= 1,
           "conv2d: x must be f32 or bf16 (n, height, width, channels), got {}", x);
-  require(groups >= 1 && x.dim(3) % groups == 0, "conv2d: the {} channels of x {} do not make {} groups", x.dim(3),
-          x.shape(), groups);
+  require(groups >= 1 && x.dim(3) % groups == 0, "conv2d: the {} channels of x {} cannot be divided into {} groups",
+          x.dim(3), x.shape(), groups);
   require(kernel.defined() && kernel.rank() == 4 && kernel.dtype() == DType::f32 &&
               kernel.dim(2) == x.dim(3) / groups && kernel.dim(3) >= 1 && kernel.dim(3) % groups == 0,
           "conv2d: the kernel for x {} must be f32 (height, width, {}, filters), filters a multiple of {}, got {}",

@@ -71,7 +71,7 @@ std::optional<PlanCache::Bytes> PlanCache::find(const std::string& key) {
   if (contents)
     known_[key] = *contents;
   else
-    log_warning("{} is damaged or holds another plan, and will be written anew", path.string());
+    log_warning("{} is damaged or holds another plan, and will be overwritten", path.string());
   return contents;
 }
 
@@ -83,7 +83,8 @@ void PlanCache::keep(const std::string& key, const Bytes& bytes) {
     fs::create_directories(*folder_);
     write_file_atomically(file_of(key).string(), std::as_bytes(std::span(file)));
   } catch (const std::exception& error) {
-    if (!std::exchange(has_warned_, true)) log_warning("plans are kept by this program alone: {}", error.what());
+    if (!std::exchange(has_warned_, true))
+      log_warning("cuDNN's plans cannot be saved for later runs: {}", error.what());
   }
 }
 

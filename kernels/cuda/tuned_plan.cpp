@@ -10,7 +10,7 @@ ConvolutionPlan tuned_plan(PlanCache& cache, const std::string& gpu_text, const 
   if (const auto kept = cache.find(key)) {
     if (std::optional<ConvolutionPlan> plan = ConvolutionPlan::restored(convolution, gpu, *kept))
       return *std::move(plan);
-    log_warning("cuDNN does not take the plan that was kept for the {}, which is timed anew", convolution.text());
+    log_warning("cuDNN refuses the saved plan for the {}, which is timed again", convolution.text());
   }
   ConvolutionPlan plan(convolution, gpu, make_timer());
   const PlanCache::Bytes bytes = plan.serialized();

@@ -146,13 +146,13 @@ Labels labels_of(std::string_view equation, std::string_view term, int ellipsis)
     } else {
       const char letter = term[i];
       require(std::isalpha(static_cast<unsigned char>(letter)) != 0,
-              "einsum '{}' has letters, '...', commas and '->', got '{}'", equation, letter);
+              "einsum '{}': an equation consists of letters, '...', commas and '->', got '{}'", equation, letter);
       labels.push_back(letter);
     }
   }
   for (const int label : labels)
     require(std::ranges::count(labels, label) == 1,
-            "einsum '{}': the term '{}' has an axis twice, which einsum does not take", equation, term);
+            "einsum '{}': the term '{}' has a letter twice, which is not supported", equation, term);
   return labels;
 }
 

@@ -20,7 +20,7 @@ Tensor as_rows(const Tensor& x) {
 void check_addable(const IndexedSlices& slices) {
   check_shapes(slices);
   const DType dtype = slices.values.dtype();
-  require(is_real(dtype), "only rows of f32 and bf16 add up, got {}", slices.values);
+  require(is_real(dtype), "only f32 and bf16 rows can be added, got {}", slices.values);
 }
 
 /// The distinct indices in increasing order.
@@ -90,8 +90,8 @@ IndexedSlices sum_duplicates(const IndexedSlices& slices) try {
 
 IndexedSlices joined(const IndexedSlices& a, const IndexedSlices& b) {
   if (!a.values.defined()) return b;
-  require(a.dense_shape == b.dense_shape && a.values.dtype() == b.values.dtype(), "{} and {} are not of one tensor",
-          a.text(), b.text());
+  require(a.dense_shape == b.dense_shape && a.values.dtype() == b.values.dtype(),
+          "{} and {} differ in dense shape or dtype", a.text(), b.text());
   return {one_behind_the_other(a.values, b.values), one_behind_the_other(a.indices, b.indices), a.dense_shape};
 }
 

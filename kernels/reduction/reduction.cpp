@@ -171,7 +171,8 @@ Tensor reduce(const char* op, ReduceOp kind, const Tensor& operand, const std::v
   const Tensor x = to_current_device(operand);
   const Tensor y = Tensor::empty(reduced_shape(x.shape(), axes, keepdims), x.dtype());
   const bool extreme = kind == ReduceOp::max || kind == ReduceOp::min;
-  require(!extreme || reduced_count(x.shape(), axes) > 0 || y.elements() == 0, "{} of {}: there is no element", op, x);
+  require(!extreme || reduced_count(x.shape(), axes) > 0 || y.elements() == 0,
+          "{} of {}: needs at least one element along each reduced axis", op, x);
   reduce_axes(kind, x, axes, y);
   if (extreme && is_real(x.dtype()) && recording({x})) {
     const Reduced of{x, y, axes, reduced_shape(x.shape(), axes, true)};

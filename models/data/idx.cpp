@@ -23,7 +23,7 @@ Shape read_header(ByteReader& reader, int rank, const std::filesystem::path& fil
   const std::uint32_t wanted = unsigned_bytes << 8 | static_cast<std::uint32_t>(rank);
   require<InputError>(
       magic == wanted,
-      "{}: starts with the magic number {:#010x}, an IDX file of bytes with {} dimension(s) with {:#010x}",
+      "{}: starts with the magic number {:#010x}; an IDX file of bytes with {} dimension(s) starts with {:#010x}",
       file.string(), magic, rank, wanted);
   Shape shape;
   std::uint64_t bytes = 1;

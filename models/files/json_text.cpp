@@ -15,7 +15,7 @@ Json parse(std::string_view text, const std::string& place, int most_keys) {
   constexpr int deepest = 200;          // each model nested in another takes about six levels
   std::array<int, deepest + 2> keys{};  // by depth: number of keys of the object that is open there
   const auto check = [&](int depth, typename Json::parse_event_t event, const Json&) {
-    require<InputError>(depth <= deepest, "{}: lists and objects lie in each other deeper than {}", place, deepest);
+    require<InputError>(depth <= deepest, "{}: lists and objects are nested deeper than {} levels", place, deepest);
     const auto level = static_cast<std::size_t>(depth);
     if (event == Json::parse_event_t::object_start) keys[level + 1] = 0;
     if (event == Json::parse_event_t::key)

@@ -122,8 +122,8 @@ Network::Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& o
   const std::vector<std::string> models = add_calls(inputs, outputs);
   placed_ = std::ranges::any_of(calls_, [](const GraphCall& call) { return call.device.has_value(); });
   require<LogicError>(!placed_ || !has_strategy(),
-                      "this model has layers placed by with_device: make it outside of the strategy's scope, which "
-                      "says itself where weights are");
+                      "this model has layers placed by with_device: make it outside of the strategy's scope, because a "
+                      "strategy places the weights itself");
   name_layers(models);
   build_layers(seed);
   order_ = running_order(*this);
@@ -159,7 +159,8 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
   }
   for (const Symbol::Node* node : nodes) {
     if (call_of.contains(node->number)) continue;
-    require(node->layer != nullptr, "the model's output depends on '{}' besides its input {}: give that, too",
+    require(node->layer != nullptr,
+            "the model's output depends on the input '{}', which is not among the model's inputs {}: add it to them",
             node->name, names_of(inputs_));
     const auto [layer, added] = layer_of.try_emplace(node->layer.get(), static_cast<int>(layers_.size()));
     if (added) {
@@ -194,7 +195,7 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
     for (const std::uint64_t result : called[i]->results) model_calls_[i].results.push_back(call_of.at(result));
   for (const Symbol& output : outputs) {
     outputs_.push_back(call_of.at(output.node().number));
-    require(outputs_.back() >= 0, "the model's output does not depend on its input '{}', which it is",
+    require(outputs_.back() >= 0, "the model's input '{}' cannot be its output: apply a layer to it, such as Identity",
             output.node().name);
   }
   return models;

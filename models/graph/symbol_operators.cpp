@@ -24,7 +24,7 @@ Symbol operator*(double a, const Symbol& b) { return rescaled(b, a, 0); }
 Symbol operator-(const Symbol& a) { return rescaled(a, -1, 0); }
 
 Symbol operator/(const Symbol& a, double b) {
-  require(b != 0, "a symbol is divided by 0");
+  require(b != 0, "a symbol cannot be divided by 0");
   return rescaled(a, 1 / b, 0);
 }
 

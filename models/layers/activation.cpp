@@ -131,8 +131,8 @@ class SoftmaxImpl final : public LayerImpl {
  private:
   void check_mask(const Tensor& x, const Tensor& mask) const {
     require(mask.rank() == x.rank(),
-            "Softmax '{}' leaves out masked elements, and its input has a mask of whole time steps: the activation "
-            "softmax, of Dense or Activation, passes such a mask on",
+            "Softmax '{}' needs a mask of its input's shape, but its input has a mask of time steps: use the "
+            "activation softmax of Dense or Activation, which passes such a mask on",
             name());
   }
 

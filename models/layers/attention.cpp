@@ -84,9 +84,9 @@ class AttentionImpl final : public LayerImpl {
         options_(options),
         sizes_(sizes_of(options)) {
     for (const std::int64_t size : {sizes_.query_heads, sizes_.key_heads, sizes_.size, sizes_.value_size})
-      require(size >= 1, "{} needs heads, and sizes of them, of at least 1, got {}", class_name, size);
+      require(size >= 1, "{} needs at least 1 head, and head sizes of at least 1, got {}", class_name, size);
     require(sizes_.query_heads % sizes_.key_heads == 0,
-            "{} needs a multiple of num_key_value_heads as num_query_heads, got {} of {}", class_name,
+            "{} needs num_query_heads to be a multiple of num_key_value_heads, got {} and {}", class_name,
             sizes_.query_heads, sizes_.key_heads);
     require(options.dropout >= 0 && options.dropout < 1, "{} needs a dropout of at least 0 and below 1, got {}",
             class_name, options.dropout);

@@ -96,8 +96,8 @@ class Conv2DImpl final : public ConvImpl {
         options_(options) {
     check_at_least_1("filter", options.filters);
     check_at_least_1("group", options.groups);
-    require(options.filters % options.groups == 0, "Conv2D needs filters that make {} groups, got {}", options.groups,
-            options.filters);
+    require(options.filters % options.groups == 0,
+            "Conv2D needs a number of filters divisible by its {} groups, got {}", options.groups, options.filters);
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
@@ -110,8 +110,8 @@ class Conv2DImpl final : public ConvImpl {
 
  private:
   std::int64_t filters(std::int64_t channels) const override {
-    require(channels % options_.groups == 0, "Conv2D needs channels that make {} groups, got {}", options_.groups,
-            channels);
+    require(channels % options_.groups == 0, "Conv2D needs a number of channels divisible by its {} groups, got {}",
+            options_.groups, channels);
     return options_.filters;
   }
 

@@ -39,8 +39,8 @@ class Conv1DImpl final : public LayerImpl {
     check("groups", options.groups);
     require(options.strides == 1 || options.dilation_rate == 1,
             "Conv1D takes strides or a dilation_rate above 1, not both");
-    require(options.filters % options.groups == 0, "Conv1D needs filters that make {} groups, got {}", options.groups,
-            options.filters);
+    require(options.filters % options.groups == 0,
+            "Conv1D needs a number of filters divisible by its {} groups, got {}", options.groups, options.filters);
   }
 
   std::string_view class_name() const override { return "Conv1D"; }
@@ -51,8 +51,8 @@ class Conv1DImpl final : public LayerImpl {
     require(!is_built() || input[1] == kernel_.shape()[1] * options_.groups,
             "Conv1D '{}' was built for {} channels, got {}", name(),
             is_built() ? kernel_.shape()[1] * options_.groups : 0, input);
-    require(input[1] % options_.groups == 0, "Conv1D needs channels that make {} groups, got {}", options_.groups,
-            input[1]);
+    require(input[1] % options_.groups == 0, "Conv1D needs a number of channels divisible by its {} groups, got {}",
+            options_.groups, input[1]);
     return {conv1d_steps("Conv1D", with_batch_axis(input), options_.kernel_size, conv(options_.activation)),
             options_.filters};
   }

@@ -24,8 +24,8 @@ void LayerImpl::build(std::span<const Shape> inputs, const LayerSeed& seed) {
 Tensor LayerImpl::compute_mask(std::span<const Tensor>, std::span<const Tensor> masks) const { return masks.front(); }
 
 void LayerImpl::describe(LayerConfig&) const {
-  fail<Unsupported>("layer '{}' ({}) is none of Keras' that a file of a whole model can hold; save the weights alone",
-                    name_, class_name());
+  fail<Unsupported>("files of whole models cannot hold layer '{}' of the custom class {}; save only the weights", name_,
+                    class_name());
 }
 
 void LayerImpl::set_trainable(bool trainable) {

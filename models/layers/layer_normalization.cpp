@@ -115,7 +115,8 @@ class GroupNormalizationImpl final : public LayerImpl {
     const Shape& input = only_input(class_name(), inputs);
     const std::int64_t channels = channels_of(input);
     require(channels >= 1 && channels % groups_of(channels) == 0,
-            "GroupNormalization needs channels that make {} groups, got {} in {}", options_.groups, channels, input);
+            "GroupNormalization needs a number of channels divisible by its {} groups, got {} in {}", options_.groups,
+            channels, input);
     require(!is_built() || channels == channels_, "GroupNormalization '{}' was built for {} channels, got {}", name(),
             channels_, input);
     return input;

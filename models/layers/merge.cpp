@@ -72,7 +72,8 @@ class ConcatenateImpl final : public LayerImpl {
       const Shape& shape = inputs[i].shape();
       const Shape steps(std::span(shape.begin(), shape.end() - 1));
       parts.push_back(masks[i].defined() ? masks[i] : Tensor::full(steps, 1, DType::boolean));
-      require(parts[i].shape() == steps, "Concatenate takes a mask {} of an input {}, got {}", steps, shape, masks[i]);
+      require(parts[i].shape() == steps, "Concatenate needs a mask of shape {} for an input {}, got {}", steps, shape,
+              masks[i]);
     }
     const int last = inputs[0].rank() - 1;
     return axis_ == -1 || axis_ == last ? folded<logical_or>(parts) : concat(parts, axis_ < 0 ? axis_ + 1 : axis_);

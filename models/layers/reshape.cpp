@@ -51,7 +51,7 @@ class ReshapeImpl final : public LayerImpl, public FindsUnknownShape {
       require(size >= -1, "Reshape needs sizes of at least 1, or one -1, got {}", target_);
       unknown += size == -1 ? 1 : 0;
     }
-    require(unknown <= 1, "Reshape can find out one size, marked by -1, got {}", target_);
+    require(unknown <= 1, "Reshape can compute only one size, marked by -1, got {}", target_);
   }
 
   std::string_view class_name() const override { return "Reshape"; }

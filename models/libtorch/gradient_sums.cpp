@@ -99,7 +99,8 @@ void GradientSums::begin(int replica, std::size_t first) {
                       "backward of replica {}'s module runs outside that replica; call it inside strategy.run()",
                       replica);
   Own& own = this->own(replica);
-  require<LogicError>(own.backward == -1, "backward runs inside another backward, whose gradients it would sum");
+  require<LogicError>(own.backward == -1,
+                      "backward was called inside another backward of the same module; call it after that one");
   check_not_summed(replica, first);
   own.left_in_bucket = variables_in_bucket_;
   for (Parameter& parameter : own.parameters) parameter.final = false;

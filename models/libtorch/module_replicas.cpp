@@ -120,11 +120,10 @@ void ModuleReplicas::prepare(int replica) const {
   gradients_->renew_hooks(replica);
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const bool trained = variables_[i].defined() && variables_[i].trainable();
-    require<LogicError>(
-        trained || !tensors_[i].replicas[static_cast<std::size_t>(replica)].requires_grad(),
-        "parameter '{}' was frozen when its module was mirrored: its gradients would not be summed; call "
-        "requires_grad_() before mirror()",
-        tensors_[i].name);
+    require<LogicError>(trained || !tensors_[i].replicas[static_cast<std::size_t>(replica)].requires_grad(),
+                        "parameter '{}' was frozen when its module was mirrored: its gradients would not be summed; "
+                        "freeze it after mirror() instead",
+                        tensors_[i].name);
   }
 }
 

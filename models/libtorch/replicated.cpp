@@ -25,11 +25,12 @@ int replica_here(const Strategy& strategy) {
   const ExecutionContext& context = current_context();
   const int replicas = strategy.num_local_replicas();
   require<LogicError>(context.in_replica() || replicas == 1,
-                      "outside run() there is one of this for each of {} replicas: use for_each() for all of them, or "
-                      "first() to read one",
+                      "outside run(), each of the {} replicas has its own module or optimizer: use for_each() for all "
+                      "of them, or first() to read one",
                       replicas);
   if (!context.in_replica()) return 0;
-  require<LogicError>(get_strategy() == strategy, "this belongs to another strategy than the one that runs");
+  require<LogicError>(get_strategy() == strategy,
+                      "this module or optimizer belongs to a strategy other than the running one");
   use_cores_of_replica();
   return context.replica;
 }

@@ -23,7 +23,7 @@ Json loss_json(const Loss& loss, ConfigForm form) {
 }
 
 std::string Loss::get_config() const {
-  require<Unsupported>(config_.has_value(), "the loss '{}' is none of Keras', which alone have a config", name_);
+  require<Unsupported>(config_.has_value(), "the loss '{}' is a custom one, which has no config", name_);
   return options_json(*this, ConfigForm::keras_3)["config"].dump();
 }
 
@@ -45,7 +45,7 @@ Loss loss_from_json(const Json& value, const std::vector<Loss>& own) {
   if (const Loss* found = find_own(own, read)) return *found;
   const auto maker = loss_makers().find(plain_name(read.object.class_name));
   require<InputError>(maker != loss_makers().end(),
-                      "the loss '{}' is none of Keras' that this project has ({}), and none of this name is given",
+                      "lockstep has no loss '{}', and custom_objects has none of this name; known are {}",
                       read.object.class_name, names_of(loss_makers()));
   return make_from(maker->second, "loss", read.object);
 }

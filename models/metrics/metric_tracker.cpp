@@ -8,7 +8,8 @@ namespace lockstep {
 namespace {
 
 void check_outside_replicas(const Metric& metric, const char* what) {
-  require<LogicError>(!current_context().in_replica(), "{} of '{}' in a replica; it is that of all replicas", what,
+  require<LogicError>(!current_context().in_replica(),
+                      "{} of '{}' was called inside a replica; call it outside run(), for all replicas", what,
                       metric.name());
 }
 

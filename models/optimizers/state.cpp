@@ -404,8 +404,8 @@ void Optimizer::State::check(const OptimizerState& state, const std::vector<Vari
   const std::vector<Rule::Slot> own = slots();
   if (state.steps == 0 && state.slots.empty()) return;  // saved before the optimizer's first step
   require(std::ranges::equal(state.slots, own, {}, &OptimizerState::Slot::name, &Rule::Slot::name),
-          "this optimizer keeps {} values of each parameter, the state to load {} or of other names", own.size(),
-          state.slots.size());
+          "this optimizer keeps {} values of each parameter; the state to load has {}, or other names for them",
+          own.size(), state.slots.size());
   for (const OptimizerState::Slot& slot : state.slots) {
     require(slot.values.size() == variables.size(), "the optimizer has {} variables, the state to load {}",
             variables.size(), slot.values.size());

@@ -204,7 +204,7 @@ std::vector<Symbol> ModelGraph::make_inputs() const {
 }
 
 Symbol call_layer(Member& member, const std::vector<Symbol>& inputs) {
-  require<InputError>(!inputs.empty(), "layer '{}' is called on nothing", member.name);
+  require<InputError>(!inputs.empty(), "a call of layer '{}' has no inputs", member.name);
   if (!member.layer) {
     Json values = *member.config->values;
     if (values.is_object()) {
@@ -240,8 +240,9 @@ std::vector<Symbol> ModelGraph::find(const std::vector<ParsedReference>& referen
   std::vector<Symbol> found;
   for (const ParsedReference& reference : references) {
     const std::vector<Symbol>& of_call = results.at(reference.layer)[reference.call];
-    require<InputError>(reference.result < of_call.size(), "layer '{}' has {} results, number {} is asked for",
-                        reference.layer, of_call.size(), reference.result);
+    require<InputError>(reference.result < of_call.size(),
+                        "layer '{}' has {} result(s), the model uses result {}, counted from 0", reference.layer,
+                        of_call.size(), reference.result);
     found.push_back(of_call[reference.result]);
   }
   return found;
@@ -347,7 +348,7 @@ std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs, const Wi
     }
   }
   require<InputError>(first_missing(config_.outputs, results) == nullptr,
-                      "model '{}': its outputs depend on a layer that is missing or goes in a loop", config_.name);
+                      "model '{}': its outputs depend on a layer that is missing or depends on itself", config_.name);
   if (nested_->calls.empty()) describe(inputs, results);
   return find(config_.outputs, results);
 }

@@ -43,11 +43,13 @@ void BatchFeed::resume_epoch(int epoch, std::int64_t steps_done, std::int64_t ex
     if (!batch) break;
     if (++position_.batches > batches - steps_done) examples += batch->global_size();
   }
-  require<InputError>(position_.batches == batches, "the run to resume had read {} batches of pass {}, there are {}",
-                      batches, pass, position_.batches);
+  require<InputError>(
+      position_.batches == batches,
+      "the run to resume had read {} batches of pass {}, the data set has only {}: resume it with its own data",
+      batches, pass, position_.batches);
   require<InputError>(examples == examples_done,
-                      "the run to resume had read {} examples in {} batches of its epoch, now they have {}: resume it "
-                      "with its batch size",
+                      "the run to resume had read {} examples in {} batches of its epoch, these batches have {}: "
+                      "resume it with its own batch size",
                       examples_done, steps_done, examples);
   given_ = steps_done;
   if (given_ == 0 && pass_is_over()) start_pass(pass + 1);
@@ -62,8 +64,8 @@ std::optional<DistributedBatch> BatchFeed::next() {
                              data_.size().value_or(0), position_.batches);
     if (steps_per_epoch_ && !std::exchange(warned_, true))
       log_warning(
-          "the data ended after {} of {} steps of an epoch, and the epoch with it: a pass has to have "
-          "steps_per_epoch * epochs batches, or repeat() makes it endless",
+          "the data ended after {} of {} steps of an epoch, which ended the epoch: give data of at least "
+          "steps_per_epoch * epochs batches, or call repeat()",
           given_, *steps_per_epoch_);
     return std::nullopt;
   }

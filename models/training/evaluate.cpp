@@ -52,7 +52,7 @@ class MeanStatistics {
       for (const auto& [variable, own] : kept_)
         for (std::size_t i = 0; i < own.size(); ++i) write(variable, i, own[i]);
     } catch (const Error& error) {  // the device has failed before
-      log_warning("the replicas' own statistics are lost: {}", error.what());
+      log_warning("the replicas' own statistics of batch normalization could not be restored: {}", error.what());
     }
   }
   MeanStatistics(const MeanStatistics&) = delete;

@@ -89,7 +89,7 @@ void TrainingRun::add_graphs() {
   const std::vector<LogicalDevice> devices = model_.strategy().devices();
   for (const LogicalDevice& device : devices)
     require(device.kind == DeviceKind::gpu, "cuda_graphs needs replicas on GPUs, one is on {}", device.name());
-  require(!workers_, "cuda_graphs does not work with other workers yet");
+  require(!workers_, "cuda_graphs does not work with several workers");
   if (const std::string why = why_not_captured(compute_, devices); !why.empty())
     return log_warning("CUDA graphs are not used: {}", why);
   for (const LogicalDevice& device : devices)

@@ -30,13 +30,14 @@ std::string why_not_captured(const StepCompute& compute, const std::vector<Logic
       return fmt::format("a layer of class {} ('{}') cannot be captured", layer.impl().class_name(), layer.name());
   for (const Layer& layer : compute.network().layers())
     if (layer.impl().traits().makes_masks)
-      return fmt::format("layer '{}' makes masks, whose steps the replicas sum", layer.name());
+      return fmt::format("layer '{}' makes masks, and the replicas must sum the numbers of unmasked steps",
+                         layer.name());
   for (const CompiledOutput& output : compute.outputs())
-    if (output.loss && !output.loss->config())
-      return fmt::format("the loss '{}' is none of the library's", output.loss->name());
+    if (output.loss && !output.loss->config()) return fmt::format("the loss '{}' is a custom one", output.loss->name());
   for (const CompiledOutput& output : compute.outputs())
     if (output.loss && output.loss->config()->options->contains("ignore_class"))
-      return fmt::format("the loss '{}' sums the numbers of the replicas' labels", output.loss->name());
+      return fmt::format("the loss '{}' has ignore_class, and the replicas must sum their numbers of labels",
+                         output.loss->name());
   for (const LogicalDevice& device : devices)
     if (device.memory_limit > 0) return fmt::format("the memory of {} is limited", device.name());
   return {};
@@ -95,12 +96,12 @@ Forward StepGraphs::warm_up(Step& step) {
     try {
       forward = compute_.run(step.inputs, step.key.global_size);
     } catch (OutOfMemory& error) {
-      error.add_context("in memory apart for CUDA graphs, without which there is more of it");
+      error.add_context("in the memory pool for CUDA graphs; without cuda_graphs, steps need less memory");
       throw;
     }
   }
   step.repeats = pool_.stats().system_allocations == before;
-  if (++step.warm_ups == most_warm_ups && !step.repeats) give_up("no two steps take the same memory");
+  if (++step.warm_ups == most_warm_ups && !step.repeats) give_up("steps allocate different memory each time");
   return forward;
 }
 

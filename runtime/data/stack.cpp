@@ -72,7 +72,7 @@ std::vector<Tensor> stacked_list(std::span<const Example> examples, TensorList l
   const std::size_t size = (examples.front().*list).size();
   for (const Example& example : examples)
     if ((example.*list).size() != size)
-      fail("the examples of a batch need as many {}, got {} and {}", whole, size, (example.*list).size());
+      fail("the examples of a batch must have equal numbers of {}, got {} and {}", whole, size, (example.*list).size());
   std::vector<Tensor> batch;
   for (std::size_t i = 0; i < size; ++i) batch.push_back(stacked_tensor(examples, list, i, which));
   return batch;

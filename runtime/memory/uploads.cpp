@@ -38,7 +38,7 @@ Uploads::~Uploads() {
     try {
       if (staging.read) staging.read->synchronize();
     } catch (const Error& error) {  // the GPU has failed
-      log_warning("copies to {} are given up: {}", gpu_.name(), error.what());
+      log_warning("waiting for copies to {} failed: {}", gpu_.name(), error.what());
     }
     if (staging.memory != nullptr) gpu_platform().pinned_memory().release(staging.memory, staging.bytes);
   }

@@ -212,7 +212,7 @@ void Tensor::check_type(DType wanted) const {
   if (wanted == dtype_ && defined()) [[likely]]
     return;
   require<LogicError>(defined(), "an undefined tensor has no elements");
-  fail("{} is read as {}", *this, lockstep::name(wanted));
+  fail("{} cannot be read as {}", *this, lockstep::name(wanted));
 }
 
 void Tensor::check_host_dense(const char* what) const {

@@ -4,7 +4,7 @@
 namespace lockstep {
 
 GpuRecording::GpuRecording(std::size_t) {
-  fail<Unsupported>("this build has no CUPTI, which records what GPUs do (it comes with the CUDA toolkit)");
+  fail<Unsupported>("this build cannot record GPU activity: it has no CUPTI, which comes with the CUDA toolkit");
 }
 
 GpuRecording::~GpuRecording() = default;

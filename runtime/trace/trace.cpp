@@ -33,7 +33,7 @@ double microseconds(Clock::duration time) { return std::chrono::duration<double,
 TraceRecording::TraceRecording(std::size_t capacity) {
   Recorded& all = recorded();
   const std::lock_guard lock(all.mutex);
-  require<LogicError>(!recording.exchange(true), "a trace is being recorded; there is one at a time");
+  require<LogicError>(!recording.exchange(true), "a trace is already being recorded; finish it first");
   all.capacity = capacity;
   all.start = Clock::now();
   all.events.clear();

@@ -47,8 +47,8 @@ bool joinable(const Shape& a, const Shape& b, int axis) {
 
 Tensor concatenate(std::span<const Tensor> values, int axis) {
   const Tensor& first = values.front();
-  require(first.defined() && first.rank() >= 1, "scalars cannot be joined along an axis: give them one first, got {}",
-          first);
+  require(first.defined() && first.rank() >= 1,
+          "scalars cannot be joined along an axis: reshape them to (1) first, got {}", first);
   axis = first.shape().normalize_axis(axis);
   Shape shape = first.shape();
   shape[axis] = 0;

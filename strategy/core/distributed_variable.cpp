@@ -148,8 +148,8 @@ int DistributedVariable::first_replica() const {
 void DistributedVariable::scatter_in_replica(ScatterOp op, const IndexedSlices& slices) {
   const bool joins = spec().aggregation == Aggregation::sum || spec().aggregation == Aggregation::mean;
   require<Unsupported>(!joins || op < ScatterOp::min,
-                       "{} in a replica is not supported for variable '{}' of aggregation {}, which has no meaning for "
-                       "it; use none or only_first_replica",
+                       "{} in a replica is not supported for variable '{}' of aggregation {}, with which this op is "
+                       "not defined; use none or only_first_replica",
                        lockstep::name(op), spec().name, lockstep::name(spec().aggregation));
   check_shapes(slices);
   const auto write = [&](const Strategy& strategy, const PerReplica<IndexedSlices>& all) {

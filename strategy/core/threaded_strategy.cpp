@@ -144,7 +144,7 @@ void ThreadedStrategy::ReplicaThreads::let_gpus_end() const {
     try {
       synchronize(device);
     } catch (const Error& error) {
-      log_warning("after a failed step: {}", error.what());
+      log_warning("after a failed step, a replica's device failed, too: {}", error.what());
     }
   }
 }

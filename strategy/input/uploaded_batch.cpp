@@ -32,7 +32,7 @@ UploadedBatch::~UploadedBatch() {
   try {
     await();
   } catch (const Error& error) {  // the GPU has failed
-    log_warning("a batch is given up: {}", error.what());
+    log_warning("waiting for the copy of a batch to a GPU failed: {}", error.what());
   }
 }
 

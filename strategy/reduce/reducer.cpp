@@ -175,7 +175,7 @@ void GradientReducer::compute_gradients(int replica, GradientTape& tape, const T
 CapturedGradients GradientReducer::capture_backward(const ReplicaContext& context, GpuCapture& capture,
                                                     GradientTape& tape, const Tensor& loss, AfterBackward next) {
   check_ownership();
-  require<NotCapturable>(!tables_, "gradients that are rows cannot be captured");
+  require<NotCapturable>(!tables_, "sparse gradients (IndexedSlices) cannot be captured");
   const int replica = context.local_replica();
   Own& own = own_[static_cast<std::size_t>(replica)];
   own.has_gradient = false;

@@ -32,8 +32,8 @@ void check_reachable(const std::vector<LogicalDevice>& gpus, CrossDeviceOps ops)
       const std::vector<int>& peers = physical.at(static_cast<std::size_t>(home)).peers;
       const bool reachable = home == other || std::ranges::find(peers, other) != peers.end();
       require<Unsupported>(reachable,
-                           "cross-device ops '{}' need GPUs that reach each other's memory, and {} does not reach {}: "
-                           "use nccl, with one replica on each GPU",
+                           "cross-device ops '{}' need GPUs that can access each other's memory, and {} cannot access "
+                           "that of {}: use nccl, with one replica on each GPU",
                            name(ops), from.name(), to.name());
     }
 }
@@ -68,9 +68,9 @@ Connections connect(ReplicaGroup& group, const std::vector<LogicalDevice>& devic
   const std::int64_t pack = options.bytes_per_pack;
   Cluster* const cluster = options.cluster.get();
   if (by_nccl) {
-    require<Unsupported>(cluster || !group.sequential(),
-                         "replicas that take turns cannot combine their values with nccl, which all of them enter at "
-                         "once: use shared-memory");
+    require<Unsupported>(
+        cluster || !group.sequential(),
+        "sequential replicas cannot use nccl, whose calls need all replicas at the same time: use shared-memory");
     if (!gpus) gpus = connect_gpus(devices, group.timeout(), cluster);
     return {std::make_unique<NcclCommunicator>(group, pack, devices, gpus, cluster),
             std::make_unique<NcclUpdate>(group, devices, gpus, cluster, options.wire_dtype), gpus};

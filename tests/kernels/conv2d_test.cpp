@@ -160,7 +160,7 @@ TEST(Conv2d, NamesShapesThatDoNotFit) {
               }),
               HasSubstr("does not fit"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { conv2d(x, kernel, {}, {.groups = 2}); }),
-              HasSubstr("the 3 channels of x (2, 4, 4, 3) do not make 2 groups"));
+              HasSubstr("the 3 channels of x (2, 4, 4, 3) cannot be divided into 2 groups"));
   EXPECT_THAT(error_of<InvalidArgument>([&] {
                 conv2d(x, random_tensor({3, 3, 1, 5}, 2), {}, {.groups = 3});
               }),

@@ -19,8 +19,9 @@ void check(const ConvertOptions& options) {
   require_model_ending(options.in, "IN");
   require_model_ending(options.out, "OUT");
   const bool weights = holds_weights_alone(options.in);
-  require(!weights || !options.model.empty(), "IN {}: holds weights alone; --model must name their model: {}",
-          options.in, model_names());
+  require(!weights || !options.model.empty(),
+          "IN {}: holds weights alone; --model must name the model to which they belong: {}", options.in,
+          model_names());
   require(weights || options.model.empty(), "--model {}: leave it out, since IN {} is a whole model", options.model,
           options.in);
   require<InputError>(std::filesystem::is_regular_file(options.in), "IN {}: there is no such file", options.in);

@@ -153,8 +153,10 @@ std::int64_t largest_of(const Tensor& labels) {
 
 /// The number of classes of the integer labels `y` in a file.
 std::int64_t classes_of(const std::string& file, const std::string& y) {
-  require<InputError>(!y.empty(),
-                      "--data hdf5:{}: has no labels, which give the number of classes; give --model a file", file);
+  require<InputError>(
+      !y.empty(),
+      "--data hdf5:{}: has no labels, from which a model of the zoo gets its number of classes; give --model a file",
+      file);
   std::int64_t most = 0;
   for (const Example& labels : hdf5_dataset(file, y).batch(4096).epoch()) {
     const DType dtype = labels.x().dtype();

@@ -69,7 +69,7 @@ void copy_between(void* to, const Gpu& destination, const void* from, const Gpu&
 class PinnedMemory final : public MemoryResource {
  public:
   void* allocate(std::size_t bytes) override {
-    refuse_capture("a step that needs pinned memory");
+    refuse_capture("an allocation of pinned memory");
     void* memory = nullptr;
     check_cuda(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable), "cudaHostAlloc");
     return memory;

@@ -69,7 +69,7 @@ cudaStream_t Gpu::stream(StreamKind kind) const {
   if (capture.gpu == nullptr) [[likely]]
     return own_stream(kind);
   if (capture.gpu != this) refuse_capture("work of another GPU");
-  if (kind != StreamKind::compute) refuse_capture("work beside what is computed");
+  if (kind != StreamKind::compute) refuse_capture("work outside the compute stream");
   return capture.stream;
 }
 
@@ -128,8 +128,7 @@ void Gpu::throw_errors() {
   if (!error_.empty()) fail<DeviceError>("{}: {}", device_.name(), std::exchange(error_, {}));
   for (auto& [what, fault] : faults_) {
     const unsigned long long place = std::exchange(fault->first, IndexFault::none);
-    require(place == IndexFault::none, "{}: number {} of them is outside its range, on {}", what, place,
-            device_.name());
+    require(place == IndexFault::none, "{}: element {} is out of range, on {}", what, place, device_.name());
   }
 }
 

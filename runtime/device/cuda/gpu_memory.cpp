@@ -39,7 +39,7 @@ GpuMemory::GpuMemory(const Gpu& gpu) : gpu_(gpu) {
 }
 
 void* GpuMemory::allocate(std::size_t bytes) {
-  refuse_capture("a step that needs memory it did not need before");
+  refuse_capture("an allocation of new memory");
   gpu_.make_current();
   void* memory = nullptr;
   cudaError_t status = cudaMallocAsync(&memory, bytes, gpu_.stream());

@@ -44,7 +44,7 @@ void check(CUptiResult status, const char* call) {
   if (status == CUPTI_SUCCESS) return;
   const char* text = nullptr;
   cupti().cuptiGetResultString(status, &text);
-  fail<Unsupported>("what GPUs do cannot be recorded: {} failed: {}", call, text == nullptr ? "no reason given" : text);
+  fail<Unsupported>("GPU activity cannot be recorded: {} failed: {}", call, text == nullptr ? "no reason given" : text);
 }
 
 /// The recording that CUPTI's threads add to.
@@ -109,7 +109,7 @@ GpuRecording::GpuRecording(std::size_t capacity) {
   cupti();
   {
     const std::lock_guard lock(recorded().mutex);
-    require<LogicError>(!recorded().timeline, "what GPUs do is being recorded; one recording at a time");
+    require<LogicError>(!recorded().timeline, "GPU activity is already being recorded; finish that recording first");
     recorded().timeline = std::make_unique<GpuTimeline>(capacity);
   }
   try {
@@ -127,7 +127,7 @@ GpuRecording::~GpuRecording() { stop(); }
 
 GpuTimeline GpuRecording::finish() {
   const std::unique_ptr<GpuTimeline> timeline = stop();
-  require<LogicError>(timeline != nullptr, "a recording of what GPUs do is finished once");
+  require<LogicError>(timeline != nullptr, "this recording of GPU activity has already been finished");
   return std::move(*timeline);
 }
 

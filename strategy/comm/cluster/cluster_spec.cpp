@@ -25,7 +25,7 @@ ClusterSpec spec_of(const Json& config) {
                          type);
   ClusterSpec spec{.addresses = addresses_of(cluster, "chief")};
   spec.has_chief = !spec.addresses.empty();
-  require(spec.addresses.size() <= 1, "TF_CONFIG names {} chiefs, there is one or none", spec.addresses.size());
+  require(spec.addresses.size() <= 1, "TF_CONFIG names {} chiefs; it may name at most one", spec.addresses.size());
   for (std::string& address : addresses_of(cluster, "worker")) spec.addresses.push_back(std::move(address));
 
   const std::string type = config.at("task").at("type").get<std::string>();
@@ -35,8 +35,8 @@ ClusterSpec spec_of(const Json& config) {
   const bool is_chief = type == "chief";
   const int workers = spec.size() - (spec.has_chief ? 1 : 0);
   const int tasks = is_chief ? spec.size() - workers : workers;
-  require(index >= 0 && index < tasks, "TF_CONFIG says that this task is {} {}, and names {} of them", type, index,
-          tasks);
+  require(index >= 0 && index < tasks,
+          "TF_CONFIG says that this task is {} {}, but names only {} of them, numbered from 0", type, index, tasks);
   spec.rank = is_chief ? 0 : index + (spec.has_chief ? 1 : 0);
   return spec;
 }

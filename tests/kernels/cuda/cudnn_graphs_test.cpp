@@ -209,8 +209,7 @@ TEST_P(CudnnPlans, ThatCudnnDoesNotTakeAreTimedAnew) {
   cudnn::PlanCache(folder.path()).keep(key, {'?', '\n', 1, 2, 3});
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(plan_of(), engine);
-  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
-              HasSubstr("cuDNN does not take the plan that was kept for the"));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("cuDNN refuses the saved plan for the"));
   EXPECT_EQ(cudnn::PlanCache(folder.path()).find(key), ConvolutionPlan(convolution, gpu()).serialized());
 }
 

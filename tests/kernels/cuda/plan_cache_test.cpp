@@ -67,7 +67,7 @@ TEST_F(Plans, OfDamagedFilesAreNone) {
     EXPECT_FALSE(found()) << "byte " << i;
     write_text(file.string(), whole.substr(0, i));
     EXPECT_FALSE(found()) << "cut after " << i << " bytes";
-    EXPECT_THAT(take_log(), HasSubstr(file.string() + " is damaged or holds another plan, and will be written anew"));
+    EXPECT_THAT(take_log(), HasSubstr(file.string() + " is damaged or holds another plan, and will be overwritten"));
   }
   write_text(file.string(), whole + "more");
   EXPECT_FALSE(found());
@@ -85,7 +85,7 @@ TEST_F(Plans, ThatCannotBeWrittenAreKeptInMemoryAndTheLogSaysSoOnce) {
   write_text((folder_.path() / "plans").string(), "a file where the folder would be");
   PlanCache cache = this->cache();
   cache.keep("key", bytes_);
-  EXPECT_THAT(take_log(), HasSubstr("plans are kept by this program alone: "));
+  EXPECT_THAT(take_log(), HasSubstr("cuDNN's plans cannot be saved for later runs: "));
   cache.keep("other", others_);
   EXPECT_THAT(take_log(), IsEmpty());
   EXPECT_THAT(cache.find("key"), Optional(bytes_));

@@ -22,7 +22,7 @@ TEST(JsonText, NamesItsPlaceWhenItIsNone) {
 TEST(JsonText, IsNotNestedWithoutEnd) {
   const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
   EXPECT_EQ(parse_json(nested(150), "x").size(), 1U);
-  EXPECT_ERROR(InputError, "x: lists and objects lie in each other deeper than 200", parse_json(nested(100'000), "x"));
+  EXPECT_ERROR(InputError, "x: lists and objects are nested deeper than 200 levels", parse_json(nested(100'000), "x"));
 }
 
 // ordered_json compares each key with all previous ones.

@@ -201,7 +201,7 @@ TEST(Masks, SoftmaxGivesMaskedElementsNothing) {
 
 TEST(Masks, OfTimeStepsAreNoneOfElements) {
   EXPECT_ERROR(InvalidArgument,
-               "Softmax 'scores' leaves out masked elements, and its input has a mask of whole time steps",
+               "Softmax 'scores' needs a mask of its input's shape, but its input has a mask of time steps",
                masked_network(3, 2, [](const Symbol& x) { return Softmax({.name = "scores"})(x); }));
   const Network network = masked_network(3, 2, [](const Symbol& x) { return ActivationLayer(Activation::softmax)(x); });
   EXPECT_EQ(mask_after(network, sequence({true, false, true})).to_vector<bool>(),

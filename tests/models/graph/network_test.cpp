@@ -71,7 +71,7 @@ TEST(Formulas, AreLayers) {
   EXPECT_EQ(result.to_vector<float>(), (std::vector<float>{3 - 16 + 15 + 10, 3 + 14.25F + 1 + 3}));
   EXPECT_THAT(names_of(network), testing::Contains("rescaling"));
   EXPECT_THAT(names_of(network), testing::Contains("subtract"));
-  EXPECT_ERROR(InvalidArgument, "a symbol is divided by 0", x / 0.0);
+  EXPECT_ERROR(InvalidArgument, "a symbol cannot be divided by 0", x / 0.0);
 }
 
 TEST(Network, AsksALayerOnlyForResultsThatAreUsed) {
@@ -206,7 +206,7 @@ TEST(Network, RefusesADescriptionThatIsNoModel) {
   const Dense layer({.units = 4});
   EXPECT_ERROR(InvalidArgument, "does not depend on its input 'input_layer'", Network(x, layer(other), 0));
   EXPECT_ERROR(InvalidArgument, "does not depend on its input 'input_layer'", Network(x, x, 0));
-  EXPECT_ERROR(InvalidArgument, "depends on 'other' besides its input 'input_layer'",
+  EXPECT_ERROR(InvalidArgument, "depends on the input 'other', which is not among the model's inputs 'input_layer'",
                Network(x, Concatenate()({layer(x), layer(other)}), 0));
   const Dense named({.units = 4, .name = "same"});
   EXPECT_ERROR(InvalidArgument, "two layers of the model are named 'same'",

@@ -139,16 +139,16 @@ TEST(AttentionLayers, CausalCallsSeeNothingLater) {
 }
 
 TEST(AttentionLayers, RefuseOptionsOutsideTheirRange) {
-  EXPECT_ERROR(InvalidArgument, "MultiHeadAttention needs heads, and sizes of them, of at least 1, got 0",
+  EXPECT_ERROR(InvalidArgument, "MultiHeadAttention needs at least 1 head, and head sizes of at least 1, got 0",
                MultiHeadAttention({.key_dim = 3}));
-  EXPECT_ERROR(InvalidArgument, "needs heads, and sizes of them, of at least 1, got -1",
+  EXPECT_ERROR(InvalidArgument, "needs at least 1 head, and head sizes of at least 1, got -1",
                MultiHeadAttention({.num_heads = 2, .key_dim = 3, .value_dim = -1}));
   EXPECT_ERROR(InvalidArgument, "a dropout of at least 0 and below 1, got 1",
                MultiHeadAttention({.num_heads = 2, .key_dim = 3, .dropout = 1}));
   EXPECT_ERROR(InvalidArgument, "an output_shape of sizes of at least 1, got (0)",
                MultiHeadAttention({.num_heads = 2, .key_dim = 3, .output_shape = Shape{0}}));
   EXPECT_ERROR(InvalidArgument,
-               "GroupQueryAttention needs a multiple of num_key_value_heads as num_query_heads, got 4 of 3",
+               "GroupQueryAttention needs num_query_heads to be a multiple of num_key_value_heads, got 4 and 3",
                GroupQueryAttention({.head_dim = 3, .num_query_heads = 4, .num_key_value_heads = 3}));
 }
 

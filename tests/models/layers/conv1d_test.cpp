@@ -39,11 +39,12 @@ TEST(Conv1D, RefusesWhatItCannotTake) {
   EXPECT_ERROR(InvalidArgument, "Conv1D needs a kernel_size of at least 1, got 0", Conv1D({.filters = 1}));
   EXPECT_ERROR(InvalidArgument, "strides or a dilation_rate above 1, not both",
                Conv1D({.filters = 1, .kernel_size = 1, .strides = 2, .dilation_rate = 2}));
-  EXPECT_ERROR(InvalidArgument, "Conv1D needs filters that make 2 groups, got 3",
+  EXPECT_ERROR(InvalidArgument, "Conv1D needs a number of filters divisible by its 2 groups, got 3",
                Conv1D({.filters = 3, .kernel_size = 1, .groups = 2}));
   const Conv1D layer({.filters = 2, .kernel_size = 3, .groups = 2});
   EXPECT_ERROR(InvalidArgument, "Conv1D takes sequences (steps, channels), got (4)", shape_after(layer, {{4}}));
-  EXPECT_ERROR(InvalidArgument, "Conv1D needs channels that make 2 groups, got 3", shape_after(layer, {{4, 3}}));
+  EXPECT_ERROR(InvalidArgument, "Conv1D needs a number of channels divisible by its 2 groups, got 3",
+               shape_after(layer, {{4, 3}}));
   EXPECT_ERROR(InvalidArgument, "Conv1D: the window of 3 does not fit into the 2 steps", shape_after(layer, {{2, 4}}));
   built(layer, {{5, 4}});
   EXPECT_ERROR(InvalidArgument, "was built for 4 channels, got (5, 6)", shape_after(layer, {{5, 6}}));

@@ -71,9 +71,9 @@ TEST(Conv2D, TakesKerasOptions) {
                    conv2d(x, weight(layer, 0), {},
                           {.padding = Padding::same, .dilation = {2, 2}, .groups = 2, .activation = Activation::gelu}));
   EXPECT_EQ(shape_after(layer, {{7, 8, 4}}), (Shape{7, 8, 6}));
-  EXPECT_ERROR(InvalidArgument, "filters that make 2 groups, got 5",
+  EXPECT_ERROR(InvalidArgument, "a number of filters divisible by its 2 groups, got 5",
                Conv2D({.filters = 5, .kernel_size = {3, 3}, .groups = 2}));
-  EXPECT_ERROR(InvalidArgument, "channels that make 2 groups, got 3",
+  EXPECT_ERROR(InvalidArgument, "a number of channels divisible by its 2 groups, got 3",
                shape_after(Conv2D({.filters = 4, .kernel_size = {3, 3}, .groups = 2}), {{7, 8, 3}}));
   EXPECT_ERROR(InvalidArgument, "strides or a dilation_rate above 1, not both",
                Conv2D({.filters = 4, .kernel_size = {3, 3}, .strides = {2, 2}, .dilation_rate = {2, 1}}));

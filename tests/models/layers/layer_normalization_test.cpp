@@ -121,7 +121,8 @@ TEST(GroupNormalization, TakesEachChannelAsAGroupAndChannelsOfAnyAxis) {
 TEST(GroupNormalization, RefusesWhatItCannotTake) {
   EXPECT_ERROR(InvalidArgument, "at least 1 group, or -1, got 0", GroupNormalization({.groups = 0}));
   EXPECT_ERROR(InvalidArgument, "epsilon above 0, got 0", GroupNormalization({.epsilon = 0}));
-  EXPECT_ERROR(InvalidArgument, "GroupNormalization needs channels that make 32 groups, got 48 in (2, 48)",
+  EXPECT_ERROR(InvalidArgument,
+               "GroupNormalization needs a number of channels divisible by its 32 groups, got 48 in (2, 48)",
                shape_after(GroupNormalization(), {{2, 48}}));
   EXPECT_ERROR(InvalidArgument, "GroupNormalization needs different axes behind the batch axis, got (0) for (32)",
                shape_after(GroupNormalization({.axis = 0}), {{32}}));

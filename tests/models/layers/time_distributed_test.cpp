@@ -60,7 +60,8 @@ TEST(TimeDistributedLayer, RefusesWhatItCannotTake) {
   EXPECT_ERROR(InvalidArgument, "TimeDistributed 'layer' cannot hold layer 'shared', which has been built already",
                built(TimeDistributed(dense), {{3, 2}}));
   const Symbol x = Input({2});
-  EXPECT_ERROR(InvalidArgument, "layer 'shared' is called by the layer that holds it", Network(x, dense(x), 1));
+  EXPECT_ERROR(InvalidArgument, "layer 'shared' is a sublayer, which only its outer layer can call",
+               Network(x, dense(x), 1));
 }
 
 }  // namespace

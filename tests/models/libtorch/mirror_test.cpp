@@ -365,8 +365,8 @@ TEST(Mirror, RefusesWhatItCannotTrain) {
 TEST(Replicated, IsNotReachedFromOutsideByAnArrow) {
   const auto net = mirrored_net(cpus(2));
   EXPECT_THAT([&] { net->eval(); },
-              ThrowsMessage<LogicError>("outside run() there is one of this for each of 2 replicas: use for_each() for "
-                                        "all of them, or first() to read one"));
+              ThrowsMessage<LogicError>("outside run(), each of the 2 replicas has its own module or optimizer: use "
+                                        "for_each() for all of them, or first() to read one"));
   net.for_each([](SmallNetImpl& own) { own.eval(); });
   for (const auto& module : net.replicas()) EXPECT_FALSE(module->is_training());
   mirrored_net(cpus(1))->eval();
@@ -377,7 +377,8 @@ TEST(Mirror, BelongsToOneStrategy) {
   EXPECT_THAT([&] { cpus(2).run([&] {
                       net->forward(torch::ones({1, 8}));
                     }); },
-              ThrowsMessage<LogicError>(HasSubstr("this belongs to another strategy than the one that runs")));
+              ThrowsMessage<LogicError>(
+                  HasSubstr("this module or optimizer belongs to a strategy other than the running one")));
 }
 
 }  // namespace

@@ -121,7 +121,8 @@ TEST(OptimizerState, OfAnotherOptimizerIsRefused) {
   step(strategy, adam, variables, 0);
   const SGD sgd({.momentum = 0.9});
   step(strategy, sgd, make_variables(strategy), 0);
-  EXPECT_ERROR(InvalidArgument, "keeps 2 values of each parameter, the state to load 1", adam.load_state(sgd.state()));
+  EXPECT_ERROR(InvalidArgument, "keeps 2 values of each parameter; the state to load has 1",
+               adam.load_state(sgd.state()));
   OptimizerState state = adam.state();
   state.slots[1].values[1] = Tensor::zeros({5});
   EXPECT_ERROR(InvalidArgument, "the velocity of 'kernel' must be f32 (4), the state to load has f32 (5)",

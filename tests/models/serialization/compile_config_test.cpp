@@ -122,10 +122,10 @@ TEST_P(CompileConfigs, NameWhatIsTheProgramsOwn) {
   EXPECT_EQ(again.outputs.at(0).loss.value().name(), "mine");
   EXPECT_EQ(again.outputs.at(0).weighted_metrics.at(0).name(), "measured");
   EXPECT_EQ(again.optimizer.learning_rate(), 0.25);
-  EXPECT_ERROR(InputError, "the metric 'measured' is none of Keras' that this project has",
+  EXPECT_ERROR(InputError, "lockstep has no metric 'measured', and custom_objects has none of this name",
                read(config, {.losses = {loss}}));
-  EXPECT_ERROR(Unsupported, "the loss 'mine' is none of Keras'", loss.get_config());
-  EXPECT_ERROR(Unsupported, "the metric 'measured' is none of Keras'", metric.get_config());
+  EXPECT_ERROR(Unsupported, "the loss 'mine' is a custom one", loss.get_config());
+  EXPECT_ERROR(Unsupported, "the metric 'measured' is a custom one", metric.get_config());
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, CompileConfigs, testing::Values(ConfigForm::keras_3, ConfigForm::legacy_h5));
@@ -252,7 +252,7 @@ TEST(CompileConfig, IsReadWithoutWhatIsUnknown) {
   EXPECT_EQ(compiled.optimizer.config().rule.class_name, "Adam");
   ASSERT_EQ(compiled.outputs.at(0).metrics.size(), 1U);
   EXPECT_EQ(compiled.outputs.at(0).metrics[0].name(), "mae");
-  EXPECT_THAT(problems, testing::ElementsAre(testing::HasSubstr("the metric 'PearsonCorrelation' is none of Keras'")));
+  EXPECT_THAT(problems, testing::ElementsAre(testing::HasSubstr("lockstep has no metric 'PearsonCorrelation'")));
 }
 
 TEST(CompileConfig, ReadsWhatMuonTurnsOff) {
@@ -328,7 +328,7 @@ TEST(CompileConfig, SaysWhatIsWrong) {
   EXPECT_ERROR(
       InputError, "the learning rate's schedule is of class Mine; known are ExponentialDecay",
       read(keras_2(R"({"class_name": "SGD", "config": {"learning_rate": {"class_name": "Mine"}}})", R"("mse")")));
-  EXPECT_ERROR(InputError, "the loss 'CTC' is none of Keras' that this project has (bce, ",
+  EXPECT_ERROR(InputError, "lockstep has no loss 'CTC', and custom_objects has none of this name; known are bce, ",
                read(keras_2(sgd, R"({"class_name": "CTC", "config": {}})")));
   EXPECT_ERROR(InputError, "the loss Dice: axis cannot be [0.5]; it must be a whole number below 2^63, or a list",
                read(keras_2(sgd, R"({"class_name": "Dice", "config": {"axis": [0.5]}})")));
@@ -340,7 +340,7 @@ TEST(CompileConfig, SaysWhatIsWrong) {
                             R"([{"class_name": "SparseCategoricalCrossentropy", "config": {"ignore_class": 2}}])")));
   EXPECT_ERROR(InputError, "the loss MeanSquaredError: reduction cannot be \"sum\"; it must be \"sum_over_batch_size\"",
                read(keras_2(sgd, R"({"class_name": "MeanSquaredError", "config": {"reduction": "sum"}})")));
-  EXPECT_ERROR(InputError, "the metric 'PearsonCorrelation' is none of Keras'",
+  EXPECT_ERROR(InputError, "lockstep has no metric 'PearsonCorrelation'",
                read(keras_2(sgd, R"("mse")", R"([{"class_name": "PearsonCorrelation", "config": {}}])")));
   EXPECT_ERROR(InputError, "compiled with several losses; it can have one", read(keras_2(sgd, R"(["mse", "mae"])")));
   EXPECT_ERROR(InputError, "loss of 'side'; the outputs are 'end', 'start'",

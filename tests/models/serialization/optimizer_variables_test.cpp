@@ -159,7 +159,7 @@ TEST_P(TrainedFiles, NameALossOfTheProgram) {
   model.compile(SGD({.momentum = 0.5}), own);
   train(model);
   save_model(model, file_);
-  EXPECT_ERROR(InputError, file_ + ": the loss 'mine' is none of Keras'", load_model(file_));
+  EXPECT_ERROR(InputError, file_ + ": lockstep has no loss 'mine'", load_model(file_));
   Model loaded = load_model(file_, {.custom_objects = {.losses = {own}}});
   train(loaded);
   train(model);

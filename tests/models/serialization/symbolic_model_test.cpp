@@ -395,7 +395,7 @@ TEST(SymbolicModel, SaysWhatIsWrong) {
   };
   EXPECT_ERROR(InputError, "input 'x' is [null,0]; sizes are whole numbers of at least 1, or null",
                broken("/config/layers/0/config/batch_input_shape", {nullptr, 0}));
-  EXPECT_ERROR(InputError, "missing or goes in a loop",
+  EXPECT_ERROR(InputError, "missing or depends on itself",
                broken("/config/layers/1/inbound_nodes", Json::parse(R"([[["second", 0, 0, {}]]])")));
   EXPECT_ERROR(InputError, "layer 'first' is called with mask = true; only inputs and training can be given",
                broken("/config/layers/1/inbound_nodes", Json::parse(R"([[["x", 0, 0, {"mask": true}]]])")));
@@ -403,7 +403,7 @@ TEST(SymbolicModel, SaysWhatIsWrong) {
                broken("/config/layers/1/inbound_nodes", Json::parse(R"([{"args": [3.0], "kwargs": {}}])")));
   EXPECT_ERROR(InputError, "layer 'first' of class TFOpLambda is a function of TensorFlow",
                broken("/config/layers/1/class_name", "TFOpLambda"));
-  EXPECT_ERROR(InputError, "layer 'x' has 1 results, number 1 is asked for",
+  EXPECT_ERROR(InputError, "layer 'x' has 1 result(s), the model uses result 1",
                broken("/config/layers/1/inbound_nodes", Json::parse(R"([[["x", 0, 1, {}]]])")));
   EXPECT_ERROR(InputError, "layer 'second' is of class Attention", broken("/config/layers/2/class_name", "Attention"));
   EXPECT_ERROR(InputError, "layer 'first': Dense takes vectors",

@@ -253,7 +253,8 @@ TEST_F(Backup, WithinAnEpochOfAnotherBatchSizeIsRefused) {
   stop_at(program, 12);  // the third step of an epoch
   program.run();
   program.batch_size = 6;
-  EXPECT_ERROR(InputError, "had read 21 examples in 3 batches of its epoch, now they have 18: resume it with its batch",
+  EXPECT_ERROR(InputError,
+               "had read 21 examples in 3 batches of its epoch, these batches have 18: resume it with its own batch",
                program.run());
 }
 

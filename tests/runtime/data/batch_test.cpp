@@ -64,7 +64,7 @@ TEST(DatasetBatch, NeedsASampleWeightForEachExampleOrNone) {
     return Example{e.inputs, e.targets, std::vector<Tensor>(weights, Tensor::scalar(1.0F))};
   });
   EXPECT_THAT([&] { (void)some.batch(4).epoch().next(); },
-              ThrowsMessage<InvalidArgument>(HasSubstr("need as many sample weights, got 0 and 1")));
+              ThrowsMessage<InvalidArgument>(HasSubstr("must have equal numbers of sample weights, got 0 and 1")));
 }
 
 TEST(DatasetBatch, KeepsSeveralInputsTogether) {
@@ -101,7 +101,7 @@ TEST(DatasetBatch, NeedsAsManyTargetsOfEachExample) {
     return Example{e.inputs, std::vector<Tensor>(e.x().item<float>() > 2 ? 2 : 3, e.x())};
   });
   EXPECT_THAT([&] { (void)some.batch(4).epoch().next(); },
-              ThrowsMessage<InvalidArgument>(HasSubstr("need as many targets, got 3 and 2")));
+              ThrowsMessage<InvalidArgument>(HasSubstr("must have equal numbers of targets, got 3 and 2")));
 }
 
 TEST(DatasetBatch, OfExamplesWithAnotherXKeepsTheRest) {
@@ -126,7 +126,7 @@ TEST(DatasetBatch, NeedsAsManyInputsOfEachExample) {
   const Dataset some = numbers(4).map(
       [](const Example& e) { return Example{std::vector<Tensor>(e.x().item<float>() > 2 ? 2 : 3, e.x())}; });
   EXPECT_THAT([&] { (void)some.batch(4).epoch().next(); },
-              ThrowsMessage<InvalidArgument>(HasSubstr("need as many inputs, got 3 and 2")));
+              ThrowsMessage<InvalidArgument>(HasSubstr("must have equal numbers of inputs, got 3 and 2")));
 }
 
 TEST(DatasetBatch, OfBatchesStacksOnceMore) {
@@ -197,7 +197,7 @@ TEST(DatasetBatch, RejectsExamplesThatDiffer) {
       ThrowsMessage<InvalidArgument>(AllOf(HasSubstr("f32 () on"), HasSubstr("f32 (3) on"))));
   EXPECT_THROW(read(uneven({{Tensor::scalar<std::int64_t>(1)}, {y}})), InvalidArgument);
   EXPECT_THAT([&] { read(uneven({{Tensor::scalar(1.0F)}})); },
-              ThrowsMessage<InvalidArgument>(HasSubstr("need as many targets, got 1 and 0")));
+              ThrowsMessage<InvalidArgument>(HasSubstr("must have equal numbers of targets, got 1 and 0")));
 }
 
 TEST(DatasetBatch, AsksTheSystemForNothingAfterWarmUp) {

@@ -111,7 +111,7 @@ TEST_F(Capture, RefusesWhatAGraphCannotDo) {
     refuses([&] { write(a_, 1); }, "a copy from the host");
     refuses([&] { platform_.copy(a_, second_gpu, b_, first_gpu, sizeof(int)); }, "an event");
     refuses([&] { platform_.clear(second_gpu, a_, sizeof(int)); }, "work of another GPU");
-    refuses([&] { platform_.copy_from_pinned(a_, first_gpu, pinned, sizeof(int)); }, "work beside");
+    refuses([&] { platform_.copy_from_pinned(a_, first_gpu, pinned, sizeof(int)); }, "work outside the compute stream");
     refuses([&] { platform_.synchronize(first_gpu); }, "a wait for a GPU");
     refuses([&] { platform_.memory(first_gpu).allocate(1); }, "memory");
     refuses([&] { event.record({first_gpu}); }, "an event");

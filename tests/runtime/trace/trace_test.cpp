@@ -88,7 +88,7 @@ TEST(Trace, BeginsAnewEachTime) {
 
 TEST(Trace, IsOneAtATime) {
   const TraceRecording recording;
-  EXPECT_THAT(error_of<LogicError>([] { const TraceRecording second; }), HasSubstr("one at a time"));
+  EXPECT_THAT(error_of<LogicError>([] { const TraceRecording second; }), HasSubstr("already being recorded"));
 }
 
 }  // namespace

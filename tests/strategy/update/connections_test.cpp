@@ -28,7 +28,7 @@ TEST(Connections, OfGpusDependOnWhetherTheyReachEachOther) {
   peers[0] = {1};
   peers[1] = {0};
   test::pretend_cuda()->set_peers(peers);
-  EXPECT_THAT(refusal(3, CrossDeviceOps::shared_memory), HasSubstr("GPU:0 does not reach GPU:2"));
+  EXPECT_THAT(refusal(3, CrossDeviceOps::shared_memory), HasSubstr("GPU:0 cannot access that of GPU:2"));
   EXPECT_THAT(refusal(3, CrossDeviceOps::hierarchical_copy), HasSubstr("use nccl"));
   for (const int replicas : {1, 2}) {
     ReplicaGroup group(logical_gpus(replicas), std::chrono::seconds(1));

@@ -31,7 +31,7 @@ DeviceMemory::DeviceMemory()
 DeviceMemory::~DeviceMemory() { munmap(mapping_, mapped); }
 
 void* DeviceMemory::allocate(std::size_t bytes) {
-  refuse_capture("a step that needs memory it did not need before");
+  refuse_capture("an allocation of new memory");
   const std::lock_guard lock(mutex_);
   const std::size_t size = rounded_up(bytes, page);
   if (std::vector<void*>& kept = free_[size]; !kept.empty()) {

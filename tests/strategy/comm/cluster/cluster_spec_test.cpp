@@ -39,9 +39,9 @@ TEST(ClusterSpec, RefusesWhatIsNoTfConfig) {
   const char* const one = R"("worker": ["a:1"])";
   EXPECT_ERROR(InvalidArgument, R"("cluster")", parse_tf_config("workers"));
   EXPECT_ERROR(InvalidArgument, R"("cluster")", parse_tf_config(R"({"cluster": {"worker": ["a:1"]}})"));
-  EXPECT_ERROR(InvalidArgument, "worker 1, and names 1", parse(one, "worker", 1));
+  EXPECT_ERROR(InvalidArgument, "worker 1, but names only 1", parse(one, "worker", 1));
   EXPECT_ERROR(InvalidArgument, "worker -1", parse(one, "worker", -1));
-  EXPECT_ERROR(InvalidArgument, "chief 0, and names 0", parse(one, "chief", 0));
+  EXPECT_ERROR(InvalidArgument, "chief 0, but names only 0", parse(one, "chief", 0));
   EXPECT_ERROR(InvalidArgument, "2 chiefs", parse(R"("chief": ["a:1", "b:1"])", "chief", 0));
   EXPECT_ERROR(Unsupported, "'ps'", parse(R"("worker": ["a:1"], "ps": ["b:1"])", "worker", 0));
   EXPECT_ERROR(Unsupported, "'evaluator'", parse(one, "evaluator", 0));
