@@ -230,7 +230,9 @@ void Network::build_layers(std::uint64_t seed) {
   for (const GraphCall& call : calls_) {
     if (call.result > 0) continue;
     LayerImpl& layer = layers_[call.layer].impl();
-    require(!layer.is_inner(), "layer '{}' is called by the layer that holds it; call another one", layer.name());
+    require(!layer.is_inner(),
+            "layer '{}' is a sublayer, which only its outer layer can call; make another layer for this call",
+            layer.name());
     CallInputs inputs;
     for (const int from : call.inputs)
       inputs.add(from < 0 ? inputs_[-1 - from].shape : calls_[from].shape,

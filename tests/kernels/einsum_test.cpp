@@ -25,8 +25,8 @@ TEST(Einsum, NamesTheEquationInErrors) {
                einsum("abc->a", x));
   EXPECT_ERROR(InvalidArgument, "einsum '...abc->a': the term '...abc' does not fit", einsum("...abc->a", x));
   EXPECT_ERROR(InvalidArgument, "einsum 'ab->c': the result has an axis that no operand has", einsum("ab->c", x));
-  EXPECT_ERROR(InvalidArgument, "einsum 'aa->a': the term 'aa' has an axis twice", einsum("aa->a", x));
-  EXPECT_ERROR(InvalidArgument, "einsum 'ab->aa': the term 'aa' has an axis twice", einsum("ab->aa", x));
+  EXPECT_ERROR(InvalidArgument, "einsum 'aa->a': the term 'aa' has a letter twice", einsum("aa->a", x));
+  EXPECT_ERROR(InvalidArgument, "einsum 'ab->aa': the term 'aa' has a letter twice", einsum("ab->aa", x));
   EXPECT_ERROR(InvalidArgument, "the term '......' has '...' more than once",
                einsum("......", random_tensor({2, 3, 4}, 1)));
   EXPECT_ERROR(InvalidArgument, "the term '......' has '...' more than once", einsum("ab->......", x));
