@@ -1,16 +1,12 @@
 #include "lockstep/models/serialization/mask_operations.h"
 
 #include <algorithm>
-#include <array>
-#include <iterator>
 #include <set>
 #include <string>
-
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include <lockstep/models/layers/recurrent_layer.h>
 #include <lockstep/models/serialization/operations.h>
-#include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
 namespace {
@@ -75,70 +71,45 @@ Uses uses_of(const Json& config) {
   return uses;
 }
 
-/// Whether `layer` masks the steps at which its input, the first operand of NotEqual, equals the second one.
-bool makes_mask(const Json& layer, const Json& operands) {
-  const Json& options = layer.at("config");
-  const bool embeds = layer.at("class_name") == "Embedding" && options.value("mask_zero", false) && operands[1] == 0;
-  const bool masks = layer.at("class_name") == "Masking" && options.value("mask_value", Json()) == operands[1];
-  if (!embeds && !masks) return false;
-  return std::ranges::any_of(layer.at("inbound_nodes"),
-                             [&](const Json& node) { return node.at("args").at(0) == operands[0]; });
-}
-
-/// Throws InputError unless an operation belongs to the masks that Embedding and Masking make and layers combine.
-void check(const Json& operation, const Json& layers) {
-  const auto class_name = operation.at("class_name").get<std::string>();
-  const std::array combining{"Any", "LogicalOr", "ExpandDims", "Squeeze", "ZerosLike", "OnesLike", "Concatenate"};
-  bool known = std::ranges::find(combining, class_name) != combining.end();
-  if (class_name == "NotEqual") {
-    const Json& operands = operation.at("inbound_nodes").at(0).at("args");
-    known = operands.size() == 2 &&
-            std::ranges::any_of(layers, [&](const Json& layer) { return makes_mask(layer, operands); });
-  }
-  require<InputError>(
-      known,
-      "operation '{}' of class {} computes a mask; only those of Embedding with mask_zero and of Masking "
-      "can be read",
-      name_of(operation), class_name);
-}
-
-/// Removes the arguments of a call that are masks which `left_out` compute. A call with initial states keeps them, to
+/// Moves the arguments of a call that are masks which `operations` compute. A call with initial states keeps them, to
 /// be refused: a network has no masks there, as Keras 3 unless they are given.
-void erase_masks(Json& node, const Names& left_out, bool recurrent) {
+void move_masks(Json& node, const Json& operations, bool recurrent) {
   if (!node.is_object()) return;
-  Json& arguments = node.at("kwargs");
+  const Json& arguments = node.at("kwargs");
   const bool has_states = node.at("args").size() > 1 || !arguments.value("initial_state", Json()).is_null();
   if (recurrent && has_states) return;
-  for (auto argument = arguments.begin(); argument != arguments.end();) {
+  Json kept = Json::object();
+  Json moved = Json::object();
+  for (const auto& [key, value] : arguments.items()) {
     Names sources;
-    add_sources(argument.value(), sources);
-    const bool erased =
-        is_mask_argument(argument.key()) && !sources.empty() && std::ranges::includes(left_out, sources);
-    argument = erased ? arguments.erase(argument) : std::next(argument);
+    if (is_mask_argument(key)) add_sources(value, sources);
+    const bool is_moved = !sources.empty() && std::ranges::all_of(sources, [&](const std::string& source) {
+      return operations.contains(source);
+    });
+    (is_moved ? moved : kept)[key] = value;
   }
+  node["kwargs"] = std::move(kept);
+  if (!moved.empty()) node["masks"] = std::move(moved);
 }
 
 }  // namespace
 
-Json without_masks(const Json& config) {
+SeparatedMasks separate_masks(const Json& config) {
   const Uses uses = uses_of(config);
-  Names left_out;
-  Json kept = Json::array();
+  SeparatedMasks separated;
   for (const Json& layer : config.at("layers")) {
     const bool only_masks =
         is_operation(layer) && uses.as_masks.contains(name_of(layer)) && !uses.as_values.contains(name_of(layer));
-    if (only_masks) {
-      check(layer, config.at("layers"));
-      left_out.insert(name_of(layer));
-    } else {
-      kept.push_back(layer);
-    }
+    if (only_masks)
+      separated.operations[name_of(layer)] = layer;
+    else
+      separated.layers.push_back(layer);
   }
-  for (Json& layer : kept)
-    if (!left_out.empty() && layer.contains("inbound_nodes"))
+  for (Json& layer : separated.layers)
+    if (!separated.operations.empty() && layer.contains("inbound_nodes"))
       for (Json& node : layer["inbound_nodes"])
-        erase_masks(node, left_out, is_recurrent(layer.at("class_name").get<std::string>()));
-  return kept;
+        move_masks(node, separated.operations, is_recurrent(layer.at("class_name").get<std::string>()));
+  return separated;
 }
 
 }  // namespace lockstep

@@ -1,12 +1,20 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
 namespace lockstep {
 
-/// The layers of a functional model's `config` in the form of Keras 3, without the operations that compute masks from
-/// the inputs of Embedding and Masking, and without their results as arguments of calls: a network computes the same
-/// masks itself. Throws InputError for masks that are computed in another way.
-nlohmann::ordered_json without_masks(const nlohmann::ordered_json& config);
+/// The layers of a functional model's configuration in the form of Keras 3, and what computes their masks.
+struct SeparatedMasks {
+  /// The layers and operations, apart from `operations`. The arguments of calls that are masks made by `operations` are
+  /// in "masks" of the call's node instead of "kwargs".
+  nlohmann::ordered_json layers = nlohmann::ordered_json::array();
+  /// The operations that only compute masks, by name.
+  nlohmann::ordered_json operations = nlohmann::ordered_json::object();
+};
+
+/// Separates the masks in the `config` of a functional model in the form of Keras 3. Masks stay arguments in "kwargs"
+/// where they are results of layers, or where a recurrent layer has initial states.
+SeparatedMasks separate_masks(const nlohmann::ordered_json& config);
 
 }  // namespace lockstep

@@ -219,7 +219,11 @@ ParsedLayer read_layer(const Json& layer) {
   result.is_operation = is_operation(layer);
   Json nodes = layer.value("inbound_nodes", Json::array());
   if (result.is_operation && nodes.size() == 1) make_rescaling(result, nodes[0]);
-  for (const Json& node : nodes) result.calls.push_back(read_call(result, node));
+  for (const Json& node : nodes) {
+    result.calls.push_back(read_call(result, node));
+    if (node.is_object() && node.contains("masks"))
+      result.calls.back().masks = std::make_shared<const Json>(node["masks"]);
+  }
   return result;
 }
 
@@ -254,7 +258,9 @@ class CallCounts {
 ParsedModel read_functional(const Json& config) {
   ParsedModel model{.name = config.value("name", "functional")};
   const CallCounts counts(config.at("layers"));
-  for (const Json& layer : without_masks(config)) {
+  const SeparatedMasks separated = separate_masks(config);
+  model.mask_operations = std::make_shared<const Json>(separated.operations);
+  for (const Json& layer : separated.layers) {
     model.layers.push_back(read_layer(layer));
     for (ParsedCall& call : model.layers.back().calls)
       for (ParsedReference& reference : call.inputs) counts.correct_call(reference);

@@ -27,6 +27,8 @@ struct ParsedCall {
   std::vector<ParsedReference> inputs{};  ///< arguments, in order
   std::optional<bool> training{};         ///< the argument of this name, if given
   bool use_causal_mask = false;           ///< as LayerCall::use_causal_mask
+  /// The masks that the model's mask_operations compute, by the arguments' names; null without any.
+  std::shared_ptr<const nlohmann::ordered_json> masks{};
 };
 
 /// A layer of a model. An operation that Keras records for a formula such as x + 3 becomes the layer Rescaling.
@@ -47,6 +49,8 @@ struct ParsedModel {
   std::vector<ParsedReference> inputs{};   ///< results of InputLayers
   std::vector<ParsedReference> outputs{};  ///< in the model's order
   bool trainable = true;                   ///< if false in the outermost model, no layer is trainable
+  /// As SeparatedMasks::operations; null in a Sequential model.
+  std::shared_ptr<const nlohmann::ordered_json> mask_operations{};
 };
 
 /// Parses the configuration of a Functional, Model or Sequential model. Throws InputError for other classes and for

@@ -13,6 +13,7 @@
 
 #include <lockstep/models/layers/layer_registry.h>
 #include <lockstep/models/layers/naming.h>
+#include <lockstep/models/serialization/carried_masks.h>
 #include <lockstep/models/serialization/parsed_model.h>
 
 namespace lockstep {
@@ -40,6 +41,7 @@ struct Opening {
   std::map<std::int64_t, std::shared_ptr<Member>> shared{};  ///< layers that several entries of the file refer to
   std::vector<std::shared_ptr<Member>> layers{};             ///< in the file's order, without models
   int calls = 0;                                             ///< number of calls of layers and models so far
+  CarriedMasks masks{};                                      ///< of the results
 };
 
 /// Location of a model in the file; empty for the outermost model.
@@ -76,6 +78,8 @@ class ModelGraph {
   static const ParsedReference* first_missing(const std::vector<ParsedReference>& references, const Results& results);
   /// The referenced results. Precondition: first_missing is null.
   static std::vector<Symbol> find(const std::vector<ParsedReference>& references, const Results& results);
+  void check_masks(const ParsedLayer& layer, const ParsedCall& call, const std::vector<Symbol>& inputs,
+                   const Results& results) const;
 
   /// Limits the number of calls: a few nested models that are each called twice can stand for more layers than fit in
   /// memory.
@@ -263,6 +267,18 @@ std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Sy
     return with_what_is_beside(results, made);
   }
   const Symbol first = edited(call_layer(member, inputs), [&](Symbol::Node& node) {
+void ModelGraph::check_masks(const ParsedLayer& layer, const ParsedCall& call, const std::vector<Symbol>& inputs,
+                             const Results& results) const {
+  opening_.masks.check_call(layer, call, inputs, config_.mask_operations.get(),
+                            [&](const ParsedReference& reference) -> const Symbol* {
+                              const auto of_layer = results.find(reference.layer);
+                              if (of_layer == results.end() || reference.call >= of_layer->second.size())
+                                return nullptr;
+                              const std::vector<Symbol>& symbols = of_layer->second[reference.call];
+                              return reference.result < symbols.size() ? &symbols[reference.result] : nullptr;
+                            });
+}
+
     node.part_of = within.part_of;
     node.use_causal_mask = within.use_causal_mask;
     if (within.training) node.mode = mode_of(*within.training);
@@ -282,6 +298,7 @@ void ModelGraph::describe(const std::vector<Symbol>& inputs, const Results& resu
   for (std::size_t i = 0; i < members_.size(); ++i) {
     if (members_[i] == nullptr) continue;
     const std::string& name = config_.layers[i].name;
+  opening_.masks.note(*member.config, inputs, first);
     require<InputError>(first_call.emplace(name, calls).second, "model '{}' has two layers of the name '{}'",
                         config_.name, name);
     calls += static_cast<int>(results.at(name).size());
@@ -340,7 +357,9 @@ std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs, const Wi
         Within inside = within;
         if (call.training) inside.training = call.training;
         inside.use_causal_mask = call.use_causal_mask;
-        done.push_back(call_member(*members_[i], find(call.inputs, results), inside));
+        const std::vector<Symbol> given = find(call.inputs, results);
+        check_masks(layer, call, given, results);
+        done.push_back(call_member(*members_[i], given, inside));
       }
       if (done.size() == before) continue;
       for (const std::size_t waiter : std::exchange(waiting[layer.name], {}))
@@ -387,3 +406,4 @@ SymbolicModel model_from_config(const Json& model) {
 }
 
 }  // namespace lockstep
+  for (const Symbol& output : result.outputs) opening.masks.check_output(output);

@@ -143,6 +143,30 @@ def states_by_keras():
     return keras.Model([source, target], [layers.Dense(3)(last), states[1]])
 
 
+def masks_by_keras():
+    """Masks that layers join, pass on and read."""
+    ids, values = keras.Input((5,)), keras.Input((5, 3))
+    words = layers.Embedding(9, 3, mask_zero=True)(layers.ReLU()(ids))
+    kept = layers.Masking()(layers.ReLU()(values))
+    by_feature, by_time = layers.Concatenate()([words, kept, values]), layers.Concatenate(axis=1)([words, values])
+    attended = layers.MultiHeadAttention(2, 3)(layers.Add()([words, kept]), kept)
+    x = layers.Bidirectional(layers.GRU(3, return_sequences=True))(layers.Dropout(0.5)(by_feature))
+    inner = keras.Sequential([keras.Input((5, 3)), layers.Dense(4), layers.LSTM(3)])
+    results = [layers.GRU(3)(x), layers.SimpleRNN(3)(attended), layers.GRU(3)(by_time), inner(words)]
+    return keras.Model([ids, values], layers.Dense(3)(layers.Concatenate()(results)))
+
+
+def another_mask():
+    ids, values = keras.Input((5,)), keras.Input((5, 3))
+    mask = layers.Masking(0.5)(values)._keras_mask
+    return keras.Model([ids, values], layers.LSTM(2, name="last")(layers.Embedding(9, 3, mask_zero=True)(ids), mask=mask))
+
+
+def mask_of_an_operation():
+    ids = keras.Input((5,))
+    return keras.Model(ids, layers.LSTM(2, name="last")(layers.Embedding(9, 3, mask_zero=True)(ids) * 2.0))
+
+
 # The models that lockstep makes, with the shapes of their inputs; the inputs of "shared" are ids below 9.
 OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15, 4)], "sequences": [(54,)],
         "wrapped": [(6, 4)], "seq2seq": [(5, 3), (4, 2)],
@@ -153,7 +177,11 @@ OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15,
 THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "regularized": regularized,
           "borders": borders, "formulas": formulas, "of_applications": of_applications,
           "mixed_by_keras": mixed_by_keras, "attention_by_keras": attention_by_keras,
-          "states_by_keras": states_by_keras}
+          "states_by_keras": states_by_keras, "masks_by_keras": masks_by_keras}
+# Models that lockstep refuses, and what the error says.
+REFUSED = {"another_mask": (another_mask, "'last' is called with a mask that is not the mask of its input"),
+           "mask_of_an_operation": (mask_of_an_operation, "'last' would read the mask of an operation's result")}
+ALL = [*OURS, *THEIRS, *REFUSED]
 # Keras itself does not find these layers, and lists of axes, again in .h5 files.
 ONLY_KERAS_3 = {"of_applications", "normalizations"}
 
@@ -262,6 +290,13 @@ def check_theirs(files, path):
     assert np.isclose(*penalties, rtol=1e-5), f"regularization losses of {penalties[0]} became {penalties[1]}"
 
 
+def check_refused(files, path):
+    make, message = REFUSED[files.case]
+    make().save(path)
+    opened = subprocess.run([files.driver, "open", path, files.folder], stderr=subprocess.PIPE, text=True)
+    assert opened.returncode != 0 and message in opened.stderr, opened.stderr
+
+
 def check_safetensors(files, path):
     """Weights written by the safetensors library must be those of the model that Keras then opens, and vice versa."""
     weights = path.with_suffix(".safetensors")
@@ -312,7 +347,7 @@ def check(driver, case, suffix):
     with tempfile.TemporaryDirectory() as folder:
         files = Files(driver, case, folder)
         path = files.folder / f"model{suffix}"
-        check_direction = check_ours if case in OURS else check_theirs
+        check_direction = check_ours if case in OURS else check_refused if case in REFUSED else check_theirs
         check_direction(files, path)
         if case == "convolutions":
             check_safetensors(files, path)
@@ -323,9 +358,9 @@ def check(driver, case, suffix):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--driver", required=True)
-    parser.add_argument("cases", nargs="*", help=f"of {', '.join([*OURS, *THEIRS])}; all if none is named")
+    parser.add_argument("cases", nargs="*", help=f"of {', '.join(ALL)}; all if none is named")
     arguments = parser.parse_args()
-    for case in arguments.cases or [*OURS, *THEIRS]:
+    for case in arguments.cases or ALL:
         for suffix in (".keras",) if case in ONLY_KERAS_3 else (".keras", ".h5"):
             check(arguments.driver, case, suffix)
 

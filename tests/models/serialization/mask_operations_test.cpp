@@ -62,12 +62,107 @@ TEST(MaskOperations, AreLeftToTheNetwork) {
 }
 
 TEST(MaskOperations, OfOtherMasksAreRefused) {
-  EXPECT_ERROR(InputError,
-               "operation 'not_equal' of class NotEqual computes a mask; only those of Embedding with mask_zero and of "
-               "Masking can be read",
-               model_from_config(masked_model(tensor("ids") + ", 3")));
-  EXPECT_ERROR(InputError, "operation 'joined' of class LogicalXor computes a mask",
+  const std::string first =
+      "layer 'first' is called with a mask that is not the mask of its input; only that can be read: make the mask "
+      "with "
+      "Masking, or Embedding with mask_zero, before the layer";
+  EXPECT_ERROR(InputError, first, model_from_config(masked_model(tensor("ids") + ", 3")));
+  EXPECT_ERROR(InputError, first, model_from_config(masked_model(tensor("later") + ", 0")));
+  EXPECT_ERROR(InputError, "layer 'last' is called with a mask that is not the mask of its input",
                model_from_config(masked_model(tensor("ids") + ", 0", "LogicalXor")));
+}
+
+TEST(MaskOperations, OfAnotherResultAreRefused) {
+  Json model = masked_model(tensor("ids") + ", 0");
+  Json& layers = model["config"]["layers"];
+  layers.insert(layers.begin() + 1, layers[0]);
+  layers[1]["name"] = layers[1]["config"]["name"] = "marks";
+  model["config"]["input_layers"] = {{"ids", 0, 0}, {"marks", 0, 0}};
+  Json others = layers[2];
+  others["name"] = others["config"]["name"] = "others";
+  others["inbound_nodes"][0]["args"][0] = Json::parse(tensor("marks"));
+  layers.insert(layers.begin() + 3, others);
+  layers[4]["inbound_nodes"][0]["args"][0] = Json::parse(tensor("marks"));
+  EXPECT_ERROR(InputError, "layer 'first' is called with a mask that is not the mask of its input",
+               model_from_config(model));
+}
+
+/// Joins the results of Embedding, Masking and an input without a mask, as Keras 3.15 saves it; `masked`: the mask
+/// given to the last layer.
+Json joined_model(const std::string& join, const std::string& axis, const std::string& masked) {
+  Json ids = entry("InputLayer", "ids", R"("batch_shape": [null, 5])", "");
+  Json values = entry("InputLayer", "values", R"("batch_shape": [null, 5, 3])", "");
+  ids["inbound_nodes"] = values["inbound_nodes"] = Json::array();
+  const auto wide = [](const std::string& mask, const std::string& of) {
+    return std::vector{
+        entry("ExpandDims", "wide_" + mask, R"("axis": -1)", tensor(mask)),
+        entry("ZerosLike", "zeros_" + mask, R"("dtype": "bool")", tensor(of)),
+        entry("LogicalOr", "broad_" + mask, "", tensor("wide_" + mask) + ", " + tensor("zeros_" + mask))};
+  };
+  Json layers{ids, values};
+  layers.push_back(entry("Embedding", "words", any_layer + R"(, "input_dim": 9, "output_dim": 3, "mask_zero": true)",
+                         tensor("ids")));
+  layers.push_back(entry("Masking", "kept", any_layer + R"(, "mask_value": 0.5)", tensor("values")));
+  layers.push_back(entry("NotEqual", "of_words", "", tensor("ids") + ", 0"));
+  if (masked != "of_words") {
+    layers.push_back(entry("NotEqual", "elements", "", tensor("values") + ", 0.5"));
+    layers.push_back(entry("Any", "of_kept", R"("axis": -1, "keepdims": false)", tensor("elements")));
+  }
+  if (masked == "either")
+    layers.push_back(entry("LogicalOr", "either", "", tensor("of_kept") + ", " + tensor("of_words")));
+  if (masked == "concatenated") {
+    for (const Json& operation : wide("of_words", "words")) layers.push_back(operation);
+    for (const Json& operation : wide("of_kept", "kept")) layers.push_back(operation);
+    layers.push_back(entry("OnesLike", "ones", R"("dtype": "bool")", tensor("values")));
+    const std::string parts = tensor("broad_of_words") + ", " + tensor("broad_of_kept") + ", " + tensor("ones");
+    layers.push_back(entry("Concatenate", "parts", "\"axis\": " + axis, "[" + parts + "]"));
+    layers.push_back(entry("Any", "concatenated", R"("axis": -1, "keepdims": false)", tensor("parts")));
+  }
+  const std::string third = join == "Concatenate" ? ", " + tensor("values") : "";
+  layers.push_back(entry(join, "joined", any_layer + (third.empty() ? "" : ", \"axis\": " + axis),
+                         "[" + tensor("words") + ", " + tensor("kept") + third + "]"));
+  layers.push_back(
+      entry("GRU", "last", any_layer + R"(, "units": 2)", tensor("joined"), "\"mask\": " + tensor(masked)));
+  return {{"class_name", "Functional"},
+          {"config",
+           {{"name", "joined"},
+            {"layers", layers},
+            {"input_layers", {{"ids", 0, 0}, {"values", 0, 0}}},
+            {"output_layers", {{"last", 0, 0}}}}}};
+}
+
+TEST(MaskOperations, AreThoseOfLayersThatJoinMasks) {
+  EXPECT_EQ(model_from_config(joined_model("Add", "-1", "either")).layers.size(), 4U);
+  EXPECT_EQ(model_from_config(joined_model("Concatenate", "-1", "concatenated")).layers.size(), 4U);
+  EXPECT_EQ(model_from_config(joined_model("Concatenate", "1", "concatenated")).layers.size(), 4U);
+  for (const char* axis : {"-1", "1"})
+    EXPECT_ERROR(InputError, "layer 'last' is called with a mask that is not the mask of its input",
+                 model_from_config(joined_model("Concatenate", axis, "either")));
+  for (const char* mask : {"concatenated", "of_words"})
+    EXPECT_ERROR(InputError, "layer 'last' is called with a mask that is not the mask of its input",
+                 model_from_config(joined_model("Add", "-1", mask)));
+}
+
+/// As Keras saves Embedding -> x * 2 -> `layer`.
+Json dropped_model(const Json& layer) {
+  Json model = masked_model(tensor("ids") + ", 0");
+  Json& layers = model["config"]["layers"];
+  layers = {layers[0], layers[1], entry("Multiply", "scaled", "", tensor("words") + ", 2.0"), layer};
+  model["config"]["output_layers"] = {{layer["name"], 0, 0}};
+  return model;
+}
+
+TEST(MaskOperations, OperationsOnMaskedResultsHaveNoMask) {
+  EXPECT_ERROR(
+      InputError,
+      "layer 'last' would read the mask of an operation's result, such as x * 2, which has none in Keras: use a "
+      "layer, such as Rescaling, for the operation",
+      model_from_config(dropped_model(entry("GRU", "last", any_layer + R"(, "units": 2)", tensor("scaled")))));
+  EXPECT_ERROR(
+      InputError, "the model's output would have the mask of an operation's result",
+      model_from_config(dropped_model(entry("Dense", "last", any_layer + R"(, "units": 2)", tensor("scaled")))));
+  const Json flat = entry("Flatten", "last", any_layer, tensor("scaled"));
+  EXPECT_EQ(model_from_config(dropped_model(flat)).layers.size(), 3U) << "nothing reads the mask";
 }
 
 TEST(MaskOperations, AreRefusedWhereInitialStatesAreGiven) {

@@ -1,0 +1,221 @@
+#include "lockstep/models/serialization/carried_masks.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include <lockstep/models/layers/attention.h>
+#include <lockstep/models/layers/recurrent_layer.h>
+#include <lockstep/models/serialization/operations.h>
+#include <lockstep/runtime/core/error.h>
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Whether Keras gives calls of the class the mask of their input.
+bool reads_masks(std::string_view class_name) {
+  constexpr std::array<std::string_view, 4> others{"TimeDistributed", "BatchNormalization", "Softmax",
+                                                   "GlobalAveragePooling1D"};
+  return is_recurrent(class_name) || is_attention(class_name) || std::ranges::find(others, class_name) != others.end();
+}
+
+bool combines(std::string_view class_name) {
+  constexpr std::array<std::string_view, 6> merges{"Add", "Average", "Maximum", "Minimum", "Multiply", "Subtract"};
+  return std::ranges::find(merges, class_name) != merges.end();
+}
+
+/// The input of a call whose mask the argument is, for arguments that are not lists.
+std::size_t input_of_argument(const std::string& key) { return key == "value_mask" ? 1 : key == "key_mask" ? 2 : 0; }
+
+/// An axis of a tensor of this rank, the last one as -1.
+int normal_axis(int axis, int rank) { return axis == rank - 1 ? -1 : axis < -1 ? axis + rank : axis; }
+
+Json option(const Json& layer, const char* key) { return layer.is_object() ? layer.value(key, Json()) : Json(); }
+
+}  // namespace
+
+int CarriedMasks::make(Formula formula) {
+  for (const int mask : formula.of) formula.is_dropped |= formulas_[mask].is_dropped;
+  const auto [number, is_new] = numbers_.try_emplace({formula.name, formula.of}, static_cast<int>(formulas_.size()));
+  if (is_new) formulas_.push_back(std::move(formula));
+  return number->second;
+}
+
+int CarriedMasks::not_equal(const Symbol& x, const Json& value) {
+  const std::string compared = value.is_number() ? fmt::format("{}", value.get<double>()) : value.dump();
+  return make({.name = fmt::format("{} != {}", x.node().number, compared), .rank = x.shape().rank() + 1});
+}
+
+int CarriedMasks::either(const std::vector<int>& masks) {
+  std::vector<int> all;
+  for (const int mask : masks) {
+    if (formulas_[mask].name == "or")
+      all.insert(all.end(), formulas_[mask].of.begin(), formulas_[mask].of.end());
+    else if (formulas_[mask].name != "zeros")
+      all.push_back(mask);
+  }
+  std::ranges::sort(all);
+  all.erase(std::ranges::unique(all).begin(), all.end());
+  if (all.empty()) return masks.front();
+  return all.size() == 1 ? all.front() : make({.name = "or", .of = all, .rank = formulas_[all.front()].rank});
+}
+
+int CarriedMasks::concat(int axis, const std::vector<int>& masks) {
+  const int rank = formulas_[masks.front()].rank;
+  return make({.name = fmt::format("concat {}", normal_axis(axis, rank)), .of = masks, .rank = rank});
+}
+
+int CarriedMasks::expand(int mask) { return make({.name = "expand", .of = {mask}, .rank = formulas_[mask].rank + 1}); }
+
+/// Over the last axis.
+int CarriedMasks::any(int mask) {
+  const auto [done, is_new] = any_.try_emplace(mask, 0);
+  if (!is_new) return done->second;
+  const Formula whole = formulas_[mask];
+  int result = 0;
+  if (whole.name == "expand") {
+    result = whole.of.front();
+  } else if (whole.name == "or" || whole.name.starts_with("concat")) {
+    std::vector<int> parts;
+    for (const int part : whole.of) parts.push_back(any(part));
+    const bool joins_last = whole.name == "or" || whole.name == "concat -1";
+    result = joins_last ? either(parts) : make({.name = whole.name, .of = parts, .rank = whole.rank - 1});
+  } else {
+    result = make({.name = "any", .of = {mask}, .rank = whole.rank - 1});
+  }
+  return any_[mask] = result;
+}
+
+int CarriedMasks::carried(const Symbol& symbol) const {
+  const auto found = carried_.find(symbol.node().number);
+  return found == carried_.end() ? 0 : found->second;
+}
+
+/// The mask of a layer's result that has several inputs, as Keras' layers make it.
+int CarriedMasks::joined(const ParsedLayer& layer, const std::vector<Symbol>& inputs) {
+  std::vector<int> masks;
+  for (const Symbol& input : inputs) masks.push_back(carried(input));
+  const bool is_concat = layer.class_name == "Concatenate";
+  const auto has_mask = [](int mask) { return mask != 0; };
+  if (is_concat ? std::ranges::none_of(masks, has_mask) : !std::ranges::all_of(masks, has_mask)) return 0;
+  if (!is_concat) return either(masks);
+  for (std::size_t i = 0; i < masks.size(); ++i) {
+    if (masks[i] == 0)
+      masks[i] = ones_like(inputs[i]);
+    else if (formulas_[masks[i]].rank <= inputs[i].shape().rank())
+      masks[i] = expand(masks[i]);
+  }
+  const Json axis = option(*layer.values, "axis");
+  return any(concat(axis.is_number_integer() ? axis.get<int>() : -1, masks));
+}
+
+void CarriedMasks::note(const ParsedLayer& layer, const std::vector<Symbol>& inputs, const Symbol& result) {
+  const LayerTraits& traits = result.node().layer->traits();
+  if (!traits.supports_masking) return;
+  const std::string& name = layer.class_name;
+  const bool has_mask = std::ranges::any_of(inputs, [&](const Symbol& input) { return carried(input) != 0; });
+  int& mask = carried_[result.node().number];
+  if (name == "Embedding")
+    mask = not_equal(inputs[0], 0);
+  else if (name == "Masking")
+    mask = any(
+        not_equal(inputs[0], option(*layer.values, "mask_value").is_null() ? Json(0) : (*layer.values)["mask_value"]));
+  else if (layer.is_operation)
+    mask = has_mask ? make({.name = fmt::format("of operation {}", result.node().number), .is_dropped = true}) : 0;
+  else if (is_recurrent(name))
+    mask = result.shape().rank() == 2 ? carried(inputs[0]) : 0;
+  else if (name == "Concatenate" || combines(name))
+    mask = joined(layer, inputs);
+  else if (name != "GlobalAveragePooling1D" && name != "Dot")
+    mask = carried(inputs[0]);
+}
+
+struct CarriedMasks::Reading {
+  const Json& operations;
+  const Find& find;
+  std::map<std::string, int> done{};
+
+  const Symbol* symbol(const Json& value) const {
+    if (!is_tensor(value)) return nullptr;
+    const Json& history = value.at("config").at("keras_history");
+    return find({.layer = history.at(0).get<std::string>(),
+                 .call = history.at(1).get<std::size_t>(),
+                 .result = history.at(2).get<std::size_t>()});
+  }
+};
+
+/// The mask that a value in the file is; one that nothing carries for values that are not understood.
+int CarriedMasks::named(const Json& value, Reading& reading, int depth) {
+  constexpr int most = 1000;
+  require<InputError>(depth < most, "a mask is computed by more than {} operations, one after another", most);
+  const std::string name =
+      is_tensor(value) ? value.at("config").at("keras_history").at(0).get<std::string>() : std::string();
+  if (!reading.operations.contains(name)) return make({.name = "unknown"});
+  if (const auto found = reading.done.find(name); found != reading.done.end()) return found->second;
+  return reading.done[name] = computed(reading.operations[name], reading, depth + 1);
+}
+
+int CarriedMasks::computed(const Json& operation, Reading& reading, int depth) {
+  const auto class_name = operation.at("class_name").get<std::string>();
+  const Json& options = operation.at("config");
+  const Json& args = operation.at("inbound_nodes").at(0).at("args");
+  const auto mask_of = [&](const Json& value) { return named(value, reading, depth); };
+  const bool over_last = option(options, "axis") == -1;
+  if (class_name == "NotEqual") {
+    if (const Symbol* const x = reading.symbol(args.at(0))) return not_equal(*x, args.at(1));
+  } else if (class_name == "LogicalOr") {
+    return either({mask_of(args.at(0)), mask_of(args.at(1))});
+  } else if (class_name == "Any" && over_last) {
+    const int mask = any(mask_of(args.at(0)));
+    return option(options, "keepdims") == true ? expand(mask) : mask;
+  } else if (class_name == "ExpandDims" && over_last) {
+    return expand(mask_of(args.at(0)));
+  } else if (class_name == "Squeeze" && over_last) {
+    if (const Formula& whole = formulas_[mask_of(args.at(0))]; whole.name == "expand") return whole.of.front();
+  } else if (class_name == "ZerosLike") {
+    return make({.name = "zeros"});
+  } else if (class_name == "OnesLike") {
+    if (const Symbol* const x = reading.symbol(args.at(0))) return ones_like(*x);
+  } else if (class_name == "Concatenate" && args.at(0).is_array() && !args.at(0).empty()) {
+    std::vector<int> parts;
+    for (const Json& part : args.at(0)) parts.push_back(mask_of(part));
+    return concat(options.value("axis", -1), parts);
+  }
+  return make({.name = "unknown"});
+}
+
+void CarriedMasks::check_call(const ParsedLayer& layer, const ParsedCall& call, const std::vector<Symbol>& inputs,
+                              const Json* operations, const Find& find) {
+  if (call.masks && operations != nullptr) {
+    Reading reading{.operations = *operations, .find = find};
+    for (const auto& [key, value] : call.masks->items()) {
+      const Json masks = value.is_array() ? value : Json::array({value});
+      const std::size_t first = input_of_argument(key);
+      for (std::size_t i = 0; i < masks.size(); ++i) {
+        const bool is_carried = first + i < inputs.size() && named(masks[i], reading, 0) == carried(inputs[first + i]);
+        require<InputError>(masks[i].is_null() || is_carried,
+                            "layer '{}' is called with a {} that is not the mask of its input; only that can be read: "
+                            "make the mask with Masking, or Embedding with mask_zero, before the layer",
+                            layer.name, key);
+      }
+    }
+  }
+  if (!reads_masks(layer.class_name) || (is_recurrent(layer.class_name) && inputs.size() > 1)) return;
+  for (const Symbol& input : inputs)
+    require<InputError>(!formulas_[carried(input)].is_dropped,
+                        "layer '{}' would read the mask of an operation's result, such as x * 2, which has none in "
+                        "Keras: use a layer, such as Rescaling, for the operation",
+                        layer.name);
+}
+
+void CarriedMasks::check_output(const Symbol& output) const {
+  require<InputError>(!formulas_[carried(output)].is_dropped,
+                      "the model's output would have the mask of an operation's result, such as x * 2, which has none "
+                      "in Keras: use a layer, such as Rescaling, for the operation");
+}
+
+}  // namespace lockstep

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <lockstep/models/graph/symbol.h>
+#include <lockstep/models/serialization/parsed_model.h>
+
+namespace lockstep {
+
+/// The masks of a file's model as formulas of the results that they are computed from, to compare the masks that the
+/// file gives to calls with those that the calls' inputs carry in a network.
+class CarriedMasks {
+ public:
+  /// Returns the symbol of a result; null if there is none yet.
+  using Find = std::function<const Symbol*(const ParsedReference&)>;
+
+  /// Notes the mask of the first result of a layer's call.
+  void note(const ParsedLayer& layer, const std::vector<Symbol>& inputs, const Symbol& result);
+  /// Throws InputError unless each mask that the call is given is the one that the input carries, and if the call would
+  /// read the mask of an operation's result, which in Keras has none. `operations`: as SeparatedMasks::operations.
+  void check_call(const ParsedLayer& layer, const ParsedCall& call, const std::vector<Symbol>& inputs,
+                  const nlohmann::ordered_json* operations, const Find& find);
+  /// Throws InputError if an output of the model would have the mask of an operation's result.
+  void check_output(const Symbol& output) const;
+
+ private:
+  /// A mask as a function of others; equal ones have one number. The number 0 means that there is no mask.
+  struct Formula {
+    std::string name{};
+    std::vector<int> of{};
+    int rank = 0;
+    bool is_dropped = false;  ///< Keras' operations drop it
+  };
+
+  struct Reading;  ///< of a call's arguments
+
+  int make(Formula formula);
+  int not_equal(const Symbol& x, const nlohmann::ordered_json& value);
+  int either(const std::vector<int>& masks);
+  int concat(int axis, const std::vector<int>& masks);
+  int expand(int mask);
+  int any(int mask);
+  int ones_like(const Symbol& x) { return make({.name = "ones", .rank = x.shape().rank() + 1}); }
+  int carried(const Symbol& symbol) const;
+  int joined(const ParsedLayer& layer, const std::vector<Symbol>& inputs);
+  int named(const nlohmann::ordered_json& value, Reading& reading, int depth);
+  int computed(const nlohmann::ordered_json& operation, Reading& reading, int depth);
+
+  std::map<std::pair<std::string, std::vector<int>>, int> numbers_;
+  std::vector<Formula> formulas_{{}};
+  std::map<int, int> any_;
+  std::map<std::uint64_t, int> carried_;  ///< by Symbol::Node::number
+};
+
+}  // namespace lockstep
