@@ -90,7 +90,14 @@ class ModelGraph {
   }
 
   std::vector<Symbol> call_member(Member& member, const std::vector<Symbol>& inputs, Within within) const;
-  /// Fills nested_, the model's description, from its first call.
+  /// Calls the layers.
+  Results run(const std::vector<Symbol>& inputs, const Within& within) const;
+  /// The batch_shape of an input in the file; null if there is none.
+  Json declared_shape(const ParsedReference& input) const;
+  /// Whether an input in the file has sizes that differ between calls.
+  bool has_unknown_sizes() const;
+  /// Fills nested_, the model's description, from a call on inputs of the file's shapes, or from the first call if
+  /// those are known.
   void describe(const std::vector<Symbol>& inputs, const Results& results) const;
 
   Opening& opening_;
@@ -178,9 +185,12 @@ bool is_size(const Json& value) {
   return value.is_number_integer() && value.get<std::int64_t>() >= 1 && value.get<std::int64_t>() <= most_elements;
 }
 
+Json batch_shape_of(const ParsedLayer& input) {
+  return input.values->value("batch_shape", input.values->value("batch_input_shape", Json()));
+}
+
 Symbol input_of(const ParsedLayer& layer) {
-  const Json& values = *layer.values;
-  const Json found = values.value("batch_shape", values.value("batch_input_shape", Json()));
+  const Json found = batch_shape_of(layer);
   require<InputError>(found.is_array() && !found.empty(), "input '{}' has no shape: its model was never built",
                       layer.name);
   require<InputError>(found.size() <= static_cast<std::size_t>(Shape::max_rank),
@@ -252,6 +262,18 @@ std::vector<Symbol> ModelGraph::find(const std::vector<ParsedReference>& referen
   return found;
 }
 
+void ModelGraph::check_masks(const ParsedLayer& layer, const ParsedCall& call, const std::vector<Symbol>& inputs,
+                             const Results& results) const {
+  opening_.masks.check_call(layer, call, inputs, config_.mask_operations.get(),
+                            [&](const ParsedReference& reference) -> const Symbol* {
+                              const auto of_layer = results.find(reference.layer);
+                              if (of_layer == results.end() || reference.call >= of_layer->second.size())
+                                return nullptr;
+                              const std::vector<Symbol>& symbols = of_layer->second[reference.call];
+                              return reference.result < symbols.size() ? &symbols[reference.result] : nullptr;
+                            });
+}
+
 std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Symbol>& inputs, Within within) const {
   count_call();
   if (member.model) {
@@ -267,22 +289,11 @@ std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Sy
     return with_what_is_beside(results, made);
   }
   const Symbol first = edited(call_layer(member, inputs), [&](Symbol::Node& node) {
-void ModelGraph::check_masks(const ParsedLayer& layer, const ParsedCall& call, const std::vector<Symbol>& inputs,
-                             const Results& results) const {
-  opening_.masks.check_call(layer, call, inputs, config_.mask_operations.get(),
-                            [&](const ParsedReference& reference) -> const Symbol* {
-                              const auto of_layer = results.find(reference.layer);
-                              if (of_layer == results.end() || reference.call >= of_layer->second.size())
-                                return nullptr;
-                              const std::vector<Symbol>& symbols = of_layer->second[reference.call];
-                              return reference.result < symbols.size() ? &symbols[reference.result] : nullptr;
-                            });
-}
-
     node.part_of = within.part_of;
     node.use_causal_mask = within.use_causal_mask;
     if (within.training) node.mode = mode_of(*within.training);
   });
+  opening_.masks.note(*member.config, inputs, first);
   std::vector<Symbol> results = results_of(first);
   if (within.made) within.made->insert(within.made->end(), results.begin(), results.end());
   return results;
@@ -298,7 +309,6 @@ void ModelGraph::describe(const std::vector<Symbol>& inputs, const Results& resu
   for (std::size_t i = 0; i < members_.size(); ++i) {
     if (members_[i] == nullptr) continue;
     const std::string& name = config_.layers[i].name;
-  opening_.masks.note(*member.config, inputs, first);
     require<InputError>(first_call.emplace(name, calls).second, "model '{}' has two layers of the name '{}'",
                         config_.name, name);
     calls += static_cast<int>(results.at(name).size());
@@ -329,9 +339,7 @@ void ModelGraph::describe(const std::vector<Symbol>& inputs, const Results& resu
   for (const ParsedReference& output : config_.outputs) nested_->outputs.push_back(result_of(output));
 }
 
-std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs, const Within& within) const {
-  require<InputError>(inputs.size() == config_.inputs.size(), "model '{}' has {} inputs, it is called on {}",
-                      config_.name, config_.inputs.size(), inputs.size());
+ModelGraph::Results ModelGraph::run(const std::vector<Symbol>& inputs, const Within& within) const {
   Results results;
   for (std::size_t i = 0; i < inputs.size(); ++i) results[config_.inputs[i].layer] = {{inputs[i]}};
   // A shared layer may read the result of a later layer, so one pass over the layers is not enough. Each pass calls
@@ -367,7 +375,33 @@ std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs, const Wi
     }
   }
   require<InputError>(first_missing(config_.outputs, results) == nullptr,
-                      "model '{}': its outputs depend on a layer that is missing or depends on itself", config_.name);
+                      "model '{}': its outputs depend on a layer that is missing or goes in a loop", config_.name);
+  return results;
+}
+
+Json ModelGraph::declared_shape(const ParsedReference& input) const {
+  const auto layer = std::ranges::find(config_.layers, input.layer, &ParsedLayer::name);
+  return layer == config_.layers.end() || !layer->values->is_object() ? Json() : batch_shape_of(*layer);
+}
+
+bool ModelGraph::has_unknown_sizes() const {
+  bool has_any = false;
+  for (const ParsedReference& input : config_.inputs) {
+    const Json shape = declared_shape(input);
+    if (!shape.is_array()) return false;
+    for (std::size_t axis = 1; axis < shape.size(); ++axis) has_any = has_any || shape[axis].is_null();
+  }
+  return has_any;
+}
+
+std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs, const Within& within) const {
+  require<InputError>(inputs.size() == config_.inputs.size(), "model '{}' has {} inputs, it is called on {}",
+                      config_.name, config_.inputs.size(), inputs.size());
+  if (within.part_of && nested_->calls.empty() && has_unknown_sizes()) {
+    const std::vector<Symbol> any = make_inputs();
+    describe(any, run(any, {.part_of = within.part_of}));
+  }
+  const Results results = run(inputs, within);
   if (nested_->calls.empty()) describe(inputs, results);
   return find(config_.outputs, results);
 }
@@ -391,6 +425,7 @@ SymbolicModel open_model(const Json& model) {
   const ModelGraph graph(opening, config, place);
   SymbolicModel result{.name = config.name, .inputs = graph.make_inputs(), .outputs = {}, .layers = {}};
   result.outputs = graph.call(result.inputs, {});
+  for (const Symbol& output : result.outputs) opening.masks.check_output(output);
   result.layers = made_layers(opening);
   return result;
 }
@@ -406,4 +441,3 @@ SymbolicModel model_from_config(const Json& model) {
 }
 
 }  // namespace lockstep
-  for (const Symbol& output : result.outputs) opening.masks.check_output(output);

@@ -156,6 +156,21 @@ def masks_by_keras():
     return keras.Model([ids, values], layers.Dense(3)(layers.Concatenate()(results)))
 
 
+def unknown_in_nested():
+    """A model in a model in a model, of unknown sizes, that is called on inputs of two sizes."""
+    pictures = keras.Input((None, None, 3))
+    halved = layers.MaxPooling2D()(layers.Conv2D(4, 3, padding="same", activation="tanh")(pictures))
+    innermost = keras.Model(pictures, halved, name="innermost")
+    x = keras.Input((None, 8, 3))
+    inner = keras.Model(x, layers.Conv2D(3, 3, padding="same")(innermost(x)), name="inner")
+    words = keras.Input((None, 4))
+    reader = keras.Model(words, layers.LSTM(3)(layers.Dense(4)(words)), name="reader")
+    first, second, text = keras.Input((8, 8, 3)), keras.Input((4, 8, 3)), keras.Input((6, 4))
+    results = [layers.GlobalAveragePooling2D()(inner(first)), layers.GlobalMaxPooling2D()(inner(second)),
+               reader(text), reader(layers.MaxPooling1D()(text))]
+    return keras.Model([first, second, text], layers.Dense(3)(layers.Concatenate()(results)))
+
+
 def another_mask():
     ids, values = keras.Input((5,)), keras.Input((5, 3))
     mask = layers.Masking(0.5)(values)._keras_mask
@@ -177,7 +192,8 @@ OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15,
 THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "regularized": regularized,
           "borders": borders, "formulas": formulas, "of_applications": of_applications,
           "mixed_by_keras": mixed_by_keras, "attention_by_keras": attention_by_keras,
-          "states_by_keras": states_by_keras, "masks_by_keras": masks_by_keras}
+          "states_by_keras": states_by_keras, "masks_by_keras": masks_by_keras,
+          "unknown_in_nested": unknown_in_nested}
 # Models that lockstep refuses, and what the error says.
 REFUSED = {"another_mask": (another_mask, "'last' is called with a mask that is not the mask of its input"),
            "mask_of_an_operation": (mask_of_an_operation, "'last' would read the mask of an operation's result")}

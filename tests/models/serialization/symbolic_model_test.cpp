@@ -113,6 +113,23 @@ TEST(SymbolicModel, HasNullForUnknownSizes) {
   EXPECT_EQ(again.output_shape(), Shape({-1, 1}));
 }
 
+TEST(SymbolicModel, HasNullForUnknownSizesOfAModelInTheModel) {
+  Json inner = model_of("Model", "inner",
+                        {input("y", "[null, null, 4]"), dense("first", 3, R"([[["y", 0, 0, {}]]])"),
+                         dense("second", 2, R"([[["first", 0, 0, {}]]])")},
+                        R"([["y", 0, 0]])", R"([["second", 0, 0]])");
+  inner["name"] = "inner";
+  inner["inbound_nodes"] = Json::parse(R"([[["x", 0, 0, {}]], [["z", 0, 0, {}]]])");
+  const Json model = model_of("Model", "outer", {input("x", "[null, 5, 4]"), input("z", "[null, 6, 4]"), inner},
+                              R"([["x", 0, 0], ["z", 0, 0]])", R"([["inner", 1, 0], ["inner", 2, 0]])");
+  const Network network = network_of(model_from_config(model));
+  EXPECT_EQ(network.output_shape(), Shape({5, 2}));
+  const Json written = network_config(keras_model(network, "outer"));
+  const Json layers = written["config"]["layers"][2]["config"]["layers"];
+  EXPECT_EQ(layers[0]["config"]["batch_shape"], Json::parse("[null, null, 4]"));
+  EXPECT_EQ(layers[2]["inbound_nodes"][0]["args"][0]["config"]["shape"], Json::parse("[null, null, 3]"));
+}
+
 /// A model of layers of attention with every argument of a call.
 Network attention_network() {
   const Symbol x = Input({5, 4}, "x");
