@@ -41,11 +41,12 @@ MaskedRecurrenceResult masked_recurrence(const Tensor& x, const Tensor& mask, co
   const Tensor y = where(expand_dims(kept, -1), take_steps(steps.h, last_of(shown)), 0);
   MaskedRecurrenceResult result{.y = options.return_sequences ? y : squeeze(y, {1})};
   if (!options.return_state) return result;
-  const auto state = [&](const Tensor& of_steps) {
+  const auto state = [&](const Tensor& of_steps, const Tensor& initial) {
     if (!of_steps.defined()) return Tensor();
-    return where(greater(all, 0), squeeze(take_steps(of_steps, last_of(all)), {1}), 0);
+    const Tensor last = squeeze(take_steps(of_steps, last_of(all)), {1});
+    return initial.defined() ? where(greater(all, 0), last, initial) : where(greater(all, 0), last, 0);
   };
-  result.states = {.h = state(steps.h), .c = state(steps.c)};
+  result.states = {.h = state(steps.h, options.initial.h), .c = state(steps.c, options.initial.c)};
   return result;
 }
 

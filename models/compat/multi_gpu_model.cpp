@@ -8,6 +8,7 @@
 
 #include <lockstep/models/compat/replica_graph.h>
 #include <lockstep/models/compat/use_instead.h>
+#include <lockstep/models/layers/recurrent_layer.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/memory/device_memory.h>
 
@@ -95,6 +96,12 @@ ParallelModel multi_gpu_model(const Model& model, const MultiGpuOptions& options
   require<LogicError>(model.strategy().num_replicas_in_sync() == 1,
                       "the template of multi_gpu_model has {} replicas already: make it outside of strategies' scopes",
                       model.strategy().num_replicas_in_sync());
+  for (const Layer& layer : model.network().layers())
+    require<Unsupported>(
+        !is_stateful(layer.impl()),
+        "multi_gpu_model calls layer '{}' on several parts of a batch, but it is stateful and keeps the "
+        "states of one: use a MirroredStrategy",
+        layer.name());
   const std::vector<LogicalDevice> devices = replica_devices(options);
   if (options.cpu_relocation) move_weights_to(first_cpu(), model);
   const ReplicaPlan plan{.devices = devices,

@@ -25,7 +25,8 @@ struct ModelPart {
 struct NetworkInput {
   /// The name given to Input().
   std::string name;
-  Shape shape;  ///< without the batch axis
+  Shape shape;                  ///< without the batch axis
+  std::int64_t batch_size = 0;  ///< number of examples of every batch; 0 for any
 };
 
 /// A reference to the result of a call in a model, or to an input of the model.

@@ -14,12 +14,14 @@
 #include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/graph/summary.h>
 #include <lockstep/models/layers/naming.h>
+#include <lockstep/models/layers/recurrent_layer.h>
 #include <lockstep/models/layers/statistic_updates.h>
-#include <lockstep/runtime/core/logging.h>
 #include <lockstep/models/layers/unknown_shape.h>
+#include <lockstep/runtime/core/logging.h>
 #include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/runtime/trace/trace.h>
 #include <lockstep/strategy/comm/cluster/cluster.h>
+#include <lockstep/strategy/core/batch_rows.h>
 
 namespace lockstep {
 namespace {
@@ -61,8 +63,6 @@ std::string names_of(const std::vector<NetworkInput>& inputs) {
   return fmt::format("'{}'", fmt::join(names, "', '"));
 }
 
-/// The mask of a call's result; undefined if it has none. `masks`: as LayerCall::masks.
-Tensor mask_of(const LayerImpl& layer, std::span<const Tensor> inputs, std::span<const Tensor> masks) {
 /// The shapes of a call's inputs.
 struct CallInputs {
   std::vector<Shape> shapes{};
@@ -89,6 +89,8 @@ struct CallInputs {
   }
 };
 
+/// The mask of a call's result; undefined if it has none. `masks`: as LayerCall::masks.
+Tensor mask_of(const LayerImpl& layer, std::span<const Tensor> inputs, std::span<const Tensor> masks) {
   const LayerTraits& traits = layer.traits();
   if (!traits.supports_masking) return {};
   if (std::ranges::any_of(masks, &Tensor::defined)) return layer.compute_mask(inputs, masks);
@@ -126,6 +128,7 @@ Network::Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& o
                       "strategy places the weights itself");
   name_layers(models);
   build_layers(seed);
+  check_stateful();
   order_ = running_order(*this);
   plan_ = plan_steps(calls_, order_, layers_, outputs_);
   masked_ = make_masks(layers_);
@@ -138,7 +141,8 @@ void Network::add_inputs(const std::vector<Symbol>& inputs) {
   for (const Symbol& input : inputs) {
     require(input.node().layer == nullptr,
             "a model's inputs must be results of Input(), got a layer's result of shape {}", input.shape());
-    inputs_.push_back({.name = names.make(input.node().name), .shape = input.shape()});
+    inputs_.push_back(
+        {.name = names.make(input.node().name), .shape = input.shape(), .batch_size = input.node().batch_size});
   }
 }
 
@@ -253,6 +257,17 @@ void Network::build_layers(std::uint64_t seed) {
     workers->agree("the making of a model", "the dtype policy is", policies_of(layers_));
 }
 
+void Network::check_stateful() {
+  for (const Layer& layer : layers_) {
+    if (!is_stateful(layer.impl())) continue;
+    stateful_ = true;
+    for (const NetworkInput& input : inputs_)
+      require(input.batch_size > 0 && input.batch_size == inputs_[0].batch_size,
+              "layer '{}' is stateful, which needs the same batch_size in each Input of the model, got {} in '{}'",
+              layer.name(), input.batch_size, input.name);
+  }
+}
+
 void Network::warn_of_dropped_masks() const {
   // Masks depend on values, but not whether there are any: a batch without rows shows that.
   std::vector<Tensor> masks;
@@ -338,6 +353,12 @@ void Network::check_call(const std::vector<Tensor>& xs, Mode mode) const {
     const Tensor& x = xs[i];
     require(x.defined() && x.rank() >= 1 && fits(x.shape(), batched(xs[0].dim(0), inputs_[i].shape)),
             "the model takes batches of {}, got {}", inputs_[i].shape, x);
+  }
+  if (const std::optional<BatchRows>& batch = current_batch_rows();
+      stateful_ && (batch || strategy_.num_replicas_in_sync() == 1)) {
+    const std::int64_t rows = batch ? batch->all : xs[0].dim(0);
+    require(rows == inputs_[0].batch_size, "the model has stateful layers and takes batches of {} examples, got {}",
+            inputs_[0].batch_size, rows);
   }
   const bool trains = mode == Mode::train ||
                       std::ranges::any_of(plan_.steps, [](const PlanStep& step) { return step.mode == Mode::train; });

@@ -27,11 +27,11 @@ namespace lockstep {
 /// called in a DeviceScope runs as a whole on that device.
 class Network {
  public:
-  /// Throws InvalidArgument if there are no inputs or no outputs; for an input that is not a result of Input(), is
-  /// given twice or affects no output; for an output that is itself an input or depends on an input that is not given;
-  /// for two layers of the same name; for a layer that was built for other shapes or under a strategy with another
-  /// number of local replicas, or that is inside another layer; and if the shape of a weight depends on an unknown
-  /// size. Throws LogicError inside a replica, and for placed layers in a strategy's scope.
+  /// Throws InvalidArgument without inputs or outputs; for an input that is not a result of Input(), is given twice or
+  /// affects no output; for an output that is itself an input or depends on an input that is not given; for two layers
+  /// of the same name; for a layer built for other shapes or another strategy; and for a stateful layer unless all
+  /// inputs have the same batch size. Throws LogicError inside a replica,
+  /// and for placed layers in a strategy's scope.
   Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, std::uint64_t seed);
   ///@{
   /// A network with one output.
@@ -97,7 +97,9 @@ class Network {
   std::vector<std::string> add_calls(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs);
   void name_layers(const std::vector<std::string>& models);
   void build_layers(std::uint64_t seed);
-  /// Logs a warning for each layer that does not support the mask of its input.
+  /// Sets stateful_. Throws InvalidArgument for stateful layers in a model without a batch size.
+  void check_stateful();
+  /// Warns of layers that do not support the masks of their inputs.
   void warn_of_dropped_masks() const;
   void check_call(const std::vector<Tensor>& xs, Mode mode) const;
   struct Run;  ///< one call of the network
@@ -112,8 +114,9 @@ class Network {
   std::vector<int> outputs_;
   std::vector<int> order_;  ///< execution order: indices into calls_
   Plan plan_;
-  bool placed_ = false;  ///< whether any call has a device of its own
-  bool masked_ = false;  ///< whether any layer makes masks
+  bool placed_ = false;    ///< whether any call has a device of its own
+  bool masked_ = false;    ///< whether any layer makes masks
+  bool stateful_ = false;  ///< whether any layer is stateful
 };
 
 }  // namespace lockstep

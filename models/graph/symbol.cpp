@@ -33,15 +33,17 @@ Symbol::Node::~Node() {
   }
 }
 
-Symbol Input(const Shape& shape, std::string name) {  // NOLINT: Keras' name
+Symbol Input(const Shape& shape, std::string name, std::int64_t batch_size) {  // NOLINT: Keras' name
   require(std::ranges::all_of(shape, [](std::int64_t size) { return size >= 1 || size == -1; }),
           "Input needs sizes of at least 1, or -1 for any (the batch axis left out), got {}", shape);
+  require(batch_size >= 0, "Input needs a batch_size of at least 1, or 0 for any, got {}", batch_size);
   return Symbol(std::make_shared<Symbol::Node>(Symbol::Node{.layer = {},
                                                             .inputs = {},
                                                             .shape = shape,
                                                             .examples = examples_of(shape),
                                                             .name = std::move(name),
-                                                            .number = next_number()}));
+                                                            .number = next_number(),
+                                                            .batch_size = batch_size}));
 }
 
 std::vector<std::uint64_t> numbers_of(const std::vector<Symbol>& symbols) {

@@ -27,6 +27,7 @@ class Symbol {
     /// Name of an input; empty for a layer's result.
     std::string name;
     std::uint64_t number;                   ///< larger for symbols made later
+    std::int64_t batch_size = 0;            ///< of an input: as NetworkInput::batch_size
     std::optional<LogicalDevice> device{};  ///< device of the call, if it was made in a DeviceScope
     /// The model's call that made this call of the layer; the outermost one for models in models. Null if the layer was
     /// called directly.
@@ -69,8 +70,9 @@ Symbol edited(const Symbol& symbol, const Edit& edit) {
   return Symbol(std::make_shared<Symbol::Node>(std::move(node)));
 }
 
-/// A model's input; `shape` has no batch axis. A size of -1 may differ between batches (None in Keras); no weight may
-/// depend on it. Throws InvalidArgument for other sizes below 1.
-Symbol Input(const Shape& shape, std::string name = "input_layer");  // NOLINT: Keras' name
+/// A model's input; `shape` has no batch axis. A size of -1 may differ between batches (None in Keras), if no weight
+/// depends on it. Models with stateful layers need the `batch_size`, the number of examples of every batch over all
+/// replicas. Throws InvalidArgument for other sizes below 1, and for a batch_size below 0.
+Symbol Input(const Shape& shape, std::string name = "input_layer", std::int64_t batch_size = 0);  // NOLINT: Keras' name
 
 }  // namespace lockstep

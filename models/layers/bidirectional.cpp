@@ -63,6 +63,8 @@ class BidirectionalImpl final : public LayerImpl {
     require(forward_->return_state() == backward_->return_state(),
             "Bidirectional needs layers of equal return_state, got {} and {}", forward_->return_state(),
             backward_->return_state());
+    require(forward_->stateful() == backward_->stateful(),
+            "Bidirectional needs layers of equal stateful, got {} and {}", forward_->stateful(), backward_->stateful());
   }
 
   std::string_view class_name() const override { return "Bidirectional"; }

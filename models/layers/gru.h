@@ -17,6 +17,7 @@ struct GruOptions {
   bool return_sequences = false;      ///< returns h of every time step instead of the last one
   bool return_state = false;          ///< a further result is the last h, (units)
   bool go_backwards = false;          ///< runs from the last time step to the first
+  bool stateful = false;              ///< a batch starts with the states after the one before it; see reset_states
   bool zero_output_for_mask = false;  ///< results of masked steps are 0 instead of the last result before them
   Activation activation = Activation::tanh;
   Activation recurrent_activation = Activation::sigmoid;

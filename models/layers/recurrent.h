@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -16,10 +17,12 @@
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/models/layers/layer_checks.h>
-#include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/models/layers/random_draws.h>
 #include <lockstep/models/layers/recurrent_layer.h>
+#include <lockstep/models/layers/recurrent_options.h>
+#include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/strategy/core/strategy.h>
 
 // Shared by the recurrent layers, LSTM, GRU and SimpleRNN.
 
@@ -39,36 +42,6 @@ struct RecurrentOps {
                               const RecurrentDropout&, const RecurrentStates&);
   bool has_c;  ///< whether c is a second state
 };
-
-/// Lists the options of a recurrent layer, and Keras' options that are not supported.
-template <class Options>
-void list_recurrent(LayerConfig& config, Options& options) {
-  config.option("return_sequences", options.return_sequences);
-  config.option("go_backwards", options.go_backwards);
-  config.option("return_state", options.return_state);
-  config.fixed("stateful", false);
-  config.option("units", options.units);
-  config.option("activation", options.activation);
-  if constexpr (requires { options.recurrent_activation; })
-    config.option("recurrent_activation", options.recurrent_activation);
-  config.option("use_bias", options.use_bias);
-  config.option("kernel_initializer", options.kernel_initializer);
-  config.option("recurrent_initializer", options.recurrent_initializer);
-  config.option("bias_initializer", options.bias_initializer);
-  if constexpr (requires { options.unit_forget_bias; }) config.option("unit_forget_bias", options.unit_forget_bias);
-  if constexpr (requires { options.reset_after; }) config.option("reset_after", options.reset_after);
-  config.option("kernel_regularizer", options.kernel_regularizer);
-  config.option("recurrent_regularizer", options.recurrent_regularizer);
-  config.option("bias_regularizer", options.bias_regularizer);
-  config.fixed_null("activity_regularizer");
-  config.option("kernel_constraint", options.kernel_constraint);
-  config.option("recurrent_constraint", options.recurrent_constraint);
-  config.option("bias_constraint", options.bias_constraint);
-  config.option("dropout", options.dropout);
-  config.option("recurrent_dropout", options.recurrent_dropout);
-  config.option("zero_output_for_mask", options.zero_output_for_mask);
-  for (const char* key : {"unroll", "seed", "implementation"}) config.passed_over(key);
-}
 
 /// A recurrent layer with the weights kernel (features, gates * units), recurrent_kernel (units, gates * units) and
 /// bias. `Options` is the type of the layer's options.
@@ -115,17 +88,22 @@ class RecurrentImpl final : public RecurrentLayerImpl {
   /// units).
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const RecurrentDropout dropout = call.mode == Mode::train ? draw_dropout(inputs[0]) : RecurrentDropout();
-    const RecurrentStates initial{.h = inputs.size() > 1 ? inputs[1] : Tensor(),
-                                  .c = inputs.size() > 2 ? inputs[2] : Tensor()};
-    const bool return_state = call.more_results != nullptr;
-    // Keras 3 passes `call` the mask of the sequences only if they are the only input.
+    RecurrentStates initial = inputs.size() > 1 ? RecurrentStates{.h = inputs[1]} : states_before(inputs[0].dim(0));
+    if (inputs.size() > 2) initial.c = inputs[2];
+    const bool return_state = call.more_results != nullptr || options_.stateful;
+    // Keras 3 gives `call` the mask of its input only if that is the only one.
     const Tensor mask = inputs.size() == 1 ? call.mask(0) : Tensor();
-    const MaskedRecurrenceResult result = mask.defined() ? over_unmasked(inputs[0], mask, dropout, return_state)
-                                                         : over_all(inputs[0], initial, dropout, return_state);
-    if (return_state) *call.more_results = {result.states.h};
-    if (return_state && ops_.has_c) call.more_results->push_back(result.states.c);
+    const MaskedRecurrenceResult result = mask.defined()
+                                              ? over_unmasked(inputs[0], mask, initial, dropout, return_state)
+                                              : over_all(inputs[0], initial, dropout, return_state);
+    if (options_.stateful)
+      own_states() = {.h = stop_gradient(result.states.h), .c = ops_.has_c ? stop_gradient(result.states.c) : Tensor()};
+    if (call.more_results != nullptr) *call.more_results = {result.states.h};
+    if (call.more_results != nullptr && ops_.has_c) call.more_results->push_back(result.states.c);
     return result.y;
   }
+
+  void reset_states() override { std::ranges::fill(states_, RecurrentStates()); }
 
   Tensor compute_mask(std::span<const Tensor>, std::span<const Tensor> masks) const override {
     return options_.return_sequences ? masks[0] : Tensor();
@@ -140,6 +118,7 @@ class RecurrentImpl final : public RecurrentLayerImpl {
   bool go_backwards() const override { return options_.go_backwards; }
   bool return_sequences() const override { return options_.return_sequences; }
   bool return_state() const override { return options_.return_state; }
+  bool stateful() const override { return options_.stateful; }
   int states() const override { return ops_.has_c ? 2 : 1; }
 
   std::shared_ptr<RecurrentLayerImpl> copy(std::string name, bool go_backwards) const override {
@@ -156,6 +135,19 @@ class RecurrentImpl final : public RecurrentLayerImpl {
  private:
   static std::size_t index(int number) { return static_cast<std::size_t>(number); }
 
+  /// The calling replica's states of a stateful layer.
+  RecurrentStates& own_states() { return states_[index(std::max(current_context().replica, 0))]; }
+
+  /// The states in which a batch of `rows` examples starts, undefined for 0.
+  RecurrentStates states_before(std::int64_t rows) {
+    if (!options_.stateful) return {};
+    const RecurrentStates& kept = own_states();
+    require(!kept.h.defined() || kept.h.dim(0) == rows,
+            "{} '{}' is stateful and has the states of {} examples, got a batch of {}: call reset_states() first",
+            class_name_, name(), kept.h.defined() ? kept.h.dim(0) : 0, rows);
+    return kept;
+  }
+
   MaskedRecurrenceResult over_all(const Tensor& x, const RecurrentStates& initial, const RecurrentDropout& dropout,
                                   bool return_state) const {
     const RecurrentStates steps = over_time(x, formula(), initial, dropout, return_state);
@@ -166,8 +158,8 @@ class RecurrentImpl final : public RecurrentLayerImpl {
     return {.y = steps.h, .states = {.h = last(steps.h), .c = last(steps.c)}};
   }
 
-  MaskedRecurrenceResult over_unmasked(const Tensor& x, const Tensor& mask, const RecurrentDropout& dropout,
-                                       bool return_state) const {
+  MaskedRecurrenceResult over_unmasked(const Tensor& x, const Tensor& mask, const RecurrentStates& initial,
+                                       const RecurrentDropout& dropout, bool return_state) const {
     RecurrenceOptions forward = formula();
     forward.go_backwards = false;
     forward.return_sequences = true;
@@ -178,8 +170,9 @@ class RecurrentImpl final : public RecurrentLayerImpl {
         in_order(x), in_order(mask),
         {.return_sequences = options_.return_sequences,
          .zero_output_for_mask = options_.zero_output_for_mask,
-         .return_state = return_state},
-        [&](const Tensor& unmasked) { return over_time(unmasked, forward, {}, dropout, return_state); });
+         .return_state = return_state,
+         .initial = initial},
+        [&](const Tensor& unmasked) { return over_time(unmasked, forward, initial, dropout, return_state); });
   }
 
   /// The states after the last step or after all steps; c may be undefined unless `needs_c`.
@@ -222,6 +215,7 @@ class RecurrentImpl final : public RecurrentLayerImpl {
 
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
     draws_.start(seed.key(3));
+    states_.resize(get_strategy().devices().size());
     const std::int64_t sums = gates_ * options_.units;
     kernel_ = add_weight(
         {.name = "kernel", .shape = {inputs[0][1], sums}, .initializer = options_.kernel_initializer(seed.key(0))},
@@ -241,6 +235,7 @@ class RecurrentImpl final : public RecurrentLayerImpl {
   Shape bias_shape_;
   Options options_;
   RandomDraws draws_;
+  std::vector<RecurrentStates> states_;  ///< of a stateful layer after its last call, by replica of this process
   Variable kernel_;
   Variable recurrent_kernel_;
   Variable bias_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,7 +22,10 @@ class RecurrentLayerImpl : public LayerImpl {
   virtual bool go_backwards() const = 0;
   virtual bool return_sequences() const = 0;
   virtual bool return_state() const = 0;
+  virtual bool stateful() const = 0;
   ///@}
+  /// See reset_states below.
+  virtual void reset_states() = 0;
   /// Number of states: 2 for an LSTM, else 1.
   virtual int states() const = 0;
   /// A new layer that is not built, with the same options except for name and direction. As in Keras, its results of
@@ -31,5 +35,18 @@ class RecurrentLayerImpl : public LayerImpl {
  protected:
   using LayerImpl::LayerImpl;
 };
+
+/// Whether the layer, or one inside it, starts a batch with the states that the batch before it left.
+inline bool is_stateful(const LayerImpl& layer) {
+  if (const auto* const recurrent = dynamic_cast<const RecurrentLayerImpl*>(&layer)) return recurrent->stateful();
+  return std::ranges::any_of(layer.inner_layers(), [](const InnerLayer& inner) { return is_stateful(*inner.layer); });
+}
+
+/// Keras' reset_states: the next batch of the layer, and of those inside it, starts with states of 0, and may have
+/// another size. Call it outside replicas.
+inline void reset_states(LayerImpl& layer) {
+  if (auto* const recurrent = dynamic_cast<RecurrentLayerImpl*>(&layer)) recurrent->reset_states();
+  for (const InnerLayer& inner : layer.inner_layers()) reset_states(*inner.layer);
+}
 
 }  // namespace lockstep

@@ -78,10 +78,13 @@ class References {
   std::vector<int> numbers_;  ///< by call: its index among the calls of its part
 };
 
-Json input_config(const Shape& shape, const std::string& name) {
+Json input_config(const NetworkInput& input) {
+  const std::string& name = input.name;
+  Json shape = batch_shape(input.shape);
+  if (input.batch_size > 0) shape[0] = input.batch_size;
   Json layer = keras_object("keras.layers", "InputLayer");
   layer["config"] = {
-      {"batch_shape", batch_shape(shape)}, {"dtype", "float32"}, {"sparse", false}, {"ragged", false}, {"name", name}};
+      {"batch_shape", std::move(shape)}, {"dtype", "float32"}, {"sparse", false}, {"ragged", false}, {"name", name}};
   layer["name"] = name;
   layer["inbound_nodes"] = Json::array();
   return layer;
@@ -149,7 +152,7 @@ Json part_config(const ModelPart& part) {
 
 Json all_layers(const NestedModel& model, const References& references) {
   Json layers = Json::array();
-  for (const NetworkInput& input : model.inputs) layers.push_back(input_config(input.shape, input.name));
+  for (const NetworkInput& input : model.inputs) layers.push_back(input_config(input));
   const std::size_t first = layers.size();
   for (const ModelPart& part : model.layers) layers.push_back(part_config(part));
   if (model.class_name != "Sequential")

@@ -189,6 +189,11 @@ Json batch_shape_of(const ParsedLayer& input) {
   return input.values->value("batch_shape", input.values->value("batch_input_shape", Json()));
 }
 
+/// The batch size in a batch_shape; 0 if there is none.
+std::int64_t batch_size_of(const Json& shape) {
+  return shape.is_array() && !shape.empty() && is_size(shape[0]) ? shape[0].get<std::int64_t>() : 0;
+}
+
 Symbol input_of(const ParsedLayer& layer) {
   const Json found = batch_shape_of(layer);
   require<InputError>(found.is_array() && !found.empty(), "input '{}' has no shape: its model was never built",
@@ -201,7 +206,7 @@ Symbol input_of(const ParsedLayer& layer) {
                         "input '{}' is {}; sizes are whole numbers of at least 1, or null", layer.name, found.dump());
     shape.push_back(found[axis].is_null() ? -1 : found[axis].get<std::int64_t>());
   }
-  Symbol input = Input(shape, layer.name);
+  Symbol input = Input(shape, layer.name, batch_size_of(found));
   check_example(input, layer.name);
   return input;
 }
@@ -302,7 +307,9 @@ std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Sy
 void ModelGraph::describe(const std::vector<Symbol>& inputs, const Results& results) const {
   std::map<std::string, int> first_call;  // number of each layer's first call; -1 - i for input i
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    nested_->inputs.push_back({.name = config_.inputs[i].layer, .shape = inputs[i].shape()});
+    nested_->inputs.push_back({.name = config_.inputs[i].layer,
+                               .shape = inputs[i].shape(),
+                               .batch_size = batch_size_of(declared_shape(config_.inputs[i]))});
     first_call[config_.inputs[i].layer] = -1 - static_cast<int>(i);
   }
   int calls = 0;

@@ -1,6 +1,7 @@
 #include "lockstep/models/training/model.h"
 
 #include <lockstep/models/graph/keras_order.h>
+#include <lockstep/models/layers/recurrent_layer.h>
 #include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/runtime/device/context.h>
@@ -92,6 +93,10 @@ void Model::stop_training() {
 }
 
 void Model::interrupt_training() { state_->stop = StopRequest::at_once; }
+
+void Model::reset_states() {
+  for (const Layer& layer : network().layers()) lockstep::reset_states(layer.impl());
+}
 
 std::vector<Tensor> Model::get_weights() const {
   std::vector<Tensor> weights;

@@ -138,6 +138,8 @@ class Model {
   void interrupt_training();
   ///@}
 
+  /// Keras' reset_states of all stateful layers: the next batch starts with states of 0.
+  void reset_states();
   /// Copies of all variables' values, in the order of variables().
   std::vector<Tensor> get_weights() const;
   /// Sets all variables, in the order of variables(). Throws InvalidArgument for another number of weights, other

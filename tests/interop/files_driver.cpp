@@ -17,8 +17,10 @@
 
 #include <fmt/core.h>
 
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>
@@ -114,11 +116,19 @@ Model parts() {
   return {{x, y}, std::vector{Add("sum")({left, right}), left, right}, {.name = "outer"}};
 }
 
+/// Stateful layers.
+Model stateful() {
+  const Symbol x = Input({5, 3}, "x", 7);
+  const Symbol y = Bidirectional(LSTM({.units = 3, .return_sequences = true, .stateful = true}))(x);
+  return {x, Dense({.units = 2})(GRU({.units = 4, .stateful = true})(y)), {.name = "stateful"}};
+}
+
 Model make_model(const std::string& name) {
   if (name == "convolutions") return convolutions();
   if (name == "shared") return shared();
   if (name == "mixed") return mixed();
   if (name == "parts") return parts();
+  if (name == "stateful") return stateful();
   if (std::optional<Model> model = layers_model(name)) return *std::move(model);
   fail("there is no model '{}'", name);
 }
@@ -137,9 +147,18 @@ void predict(const Model& model, const std::string& folder) {
   std::vector<Tensor> inputs;
   for (const NetworkInput& input : model.network().inputs())
     inputs.push_back(read_rows(fmt::format("{}/input_{}", folder, inputs.size()), input.shape));
-  const std::vector<Tensor> outputs = model.run(inputs);
+  const std::int64_t rows = inputs[0].dim(0);
+  const std::int64_t batch_size =
+      model.network().inputs()[0].batch_size > 0 ? model.network().inputs()[0].batch_size : rows;
+  std::vector<std::vector<Tensor>> outputs(model.network().outputs().size());
+  for (std::int64_t begin = 0; begin < rows; begin += batch_size) {
+    std::vector<Tensor> batch;
+    for (const Tensor& input : inputs) batch.push_back(input.slice_view(0, begin, begin + batch_size));
+    const std::vector<Tensor> results = model.run(batch);
+    for (std::size_t i = 0; i < results.size(); ++i) outputs[i].push_back(results[i]);
+  }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const std::vector<float> values = outputs[i].to_vector<float>();
+    const std::vector<float> values = concat(outputs[i], 0).to_vector<float>();
     std::ofstream out(fmt::format("{}/output_{}", folder, i), std::ios::binary);
     out.write(reinterpret_cast<const char*>(values.data()),
               static_cast<std::streamsize>(values.size() * sizeof(float)));

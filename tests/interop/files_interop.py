@@ -143,6 +143,17 @@ def states_by_keras():
     return keras.Model([source, target], [layers.Dense(3)(last), states[1]])
 
 
+def stateful_by_keras():
+    """Layers of each class in batches of one size, of which a second one follows; a model of them in the model."""
+    x = keras.Input(batch_shape=(ROWS, 5, 3))
+    inner_x = keras.Input(batch_shape=(ROWS, None, 4))
+    inner = keras.Model(inner_x, layers.GRU(3, stateful=True, reset_after=False)(inner_x), name="inner")
+    y = layers.LSTM(4, return_sequences=True, stateful=True)(x)
+    both = layers.Bidirectional(layers.SimpleRNN(3, stateful=True), merge_mode="sum")(y)
+    masked = layers.GRU(3, stateful=True, return_state=True)(layers.Masking()(layers.ReLU()(x)))
+    return keras.Model(x, layers.Dense(3)(layers.Concatenate()([inner(y), both, *masked])))
+
+
 def masks_by_keras():
     """Masks that layers join, pass on and read."""
     ids, values = keras.Input((5,)), keras.Input((5, 3))
@@ -184,7 +195,7 @@ def mask_of_an_operation():
 
 # The models that lockstep makes, with the shapes of their inputs; the inputs of "shared" are ids below 9.
 OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15, 4)], "sequences": [(54,)],
-        "wrapped": [(6, 4)], "seq2seq": [(5, 3), (4, 2)],
+        "wrapped": [(6, 4)], "seq2seq": [(5, 3), (4, 2)], "stateful": [(5, 3)],
         "mixed": [(10, 10, 3)], "parts": [(4,), (4,)], "attention": [(6, 8), (5, 8), (6, 5)],
         "pools": [(10, 4)], "activation_layers": [(6, 4)], "normalizations": [(5, 4, 6)],
         "transposes": [(3, 4, 3)], "channels": [(12, 4)], "dropouts": [(6, 5, 4)],
@@ -192,7 +203,7 @@ OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15,
 THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "regularized": regularized,
           "borders": borders, "formulas": formulas, "of_applications": of_applications,
           "mixed_by_keras": mixed_by_keras, "attention_by_keras": attention_by_keras,
-          "states_by_keras": states_by_keras, "masks_by_keras": masks_by_keras,
+          "states_by_keras": states_by_keras, "stateful_by_keras": stateful_by_keras, "masks_by_keras": masks_by_keras,
           "unknown_in_nested": unknown_in_nested}
 # Models that lockstep refuses, and what the error says.
 REFUSED = {"another_mask": (another_mask, "'last' is called with a mask that is not the mask of its input"),
@@ -208,6 +219,7 @@ class Files:
     def __init__(self, driver, case, folder):
         self.driver, self.case, self.folder = driver, case, pathlib.Path(folder)
         self.random = np.random.default_rng(1)
+        self.rows = 2 * ROWS if case.startswith("stateful") else ROWS
         self.tolerance = OF_BFLOAT16 if case.startswith("mixed") else TOLERANCE
 
     def lockstep(self, *words):
@@ -215,12 +227,12 @@ class Files:
 
     def write_inputs(self, shapes):
         draw = (lambda shape: self.random.integers(0, 9, shape)) if self.case == "shared" else self.random.standard_normal
-        self.inputs = [draw((ROWS, *shape)).astype("<f4") for shape in shapes]
+        self.inputs = [draw((self.rows, *shape)).astype("<f4") for shape in shapes]
         for number, values in enumerate(self.inputs):
             values.tofile(self.folder / f"input_{number}")
 
     def check_predictions(self, model, what):
-        theirs = model.predict(self.inputs if len(self.inputs) > 1 else self.inputs[0], verbose=0)
+        theirs = model.predict(self.inputs if len(self.inputs) > 1 else self.inputs[0], batch_size=ROWS, verbose=0)
         for number, expected in enumerate(theirs if isinstance(theirs, (list, tuple)) else [theirs]):
             expected = np.asarray(expected, "f4")
             ours = np.fromfile(self.folder / f"output_{number}", "<f4").reshape(expected.shape)
