@@ -48,6 +48,7 @@
 #include <lockstep/models/graph/attention_call.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/graph/symbol.h>
+#include <lockstep/models/graph/symbol_operations.h>
 #include <lockstep/models/graph/symbol_operators.h>
 #include <lockstep/models/layers/constraints.h>
 #include <lockstep/models/layers/dtype_policy.h>

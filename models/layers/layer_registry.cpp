@@ -5,8 +5,19 @@
 
 namespace lockstep {
 
-Layer layer_from_config(LayerConfig& config) {
+namespace {
+
+const auto& all_makers() {
   static const auto makers = makers_of<Layer, LayerConfig>(keras_layers);
+  return makers;
+}
+
+}  // namespace
+
+bool is_layer_class(const std::string& class_name) { return all_makers().contains(class_name); }
+
+Layer layer_from_config(LayerConfig& config) {
+  const auto& makers = all_makers();
   const auto maker = makers.find(config.class_name());
   require<InputError>(maker != makers.end(), "layer '{}' is of class {}; known are {}", config.name(),
                       config.class_name(), names_of(makers));

@@ -9,4 +9,7 @@ namespace lockstep {
 /// unknown class and for unknown or invalid options.
 Layer layer_from_config(LayerConfig& config);
 
+/// Whether files can hold layers of this class.
+bool is_layer_class(const std::string& class_name);
+
 }  // namespace lockstep

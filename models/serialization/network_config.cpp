@@ -12,6 +12,7 @@
 #include <lockstep/models/layers/attention.h>
 #include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/layers/naming.h>
+#include <lockstep/models/layers/operation.h>
 #include <lockstep/models/layers/recurrent_layer.h>
 
 namespace lockstep {
@@ -100,7 +101,28 @@ Json layer_object(std::string_view class_name) {
   return object;
 }
 
+Json operation_config(const LayerImpl& layer, const OperationForm& form, const std::string& name) {
+  Json result = keras_object(form.module, layer.class_name());
+  result["registered_name"] = layer.class_name();
+  result["config"] = form.options->is_object() ? *form.options : Json::object();
+  result["config"]["name"] = name;
+  result["name"] = name;
+  result["inbound_nodes"] = Json::array();
+  return result;
+}
+
+/// Replaces {"tensor": i} in the arguments of an operation by the tensors.
+void put_tensors(Json& value, const Json& tensors) {
+  if (value.is_object() && value.contains("tensor")) {
+    value = tensors.at(value["tensor"].get<std::size_t>());
+  } else if (value.is_structured()) {
+    for (Json& part : value) put_tensors(part, tensors);
+  }
+}
+
 Json layer_config(const LayerImpl& layer, const std::string& name) {
+  if (const OperationForm form = operation_form(layer); form.args != nullptr)
+    return operation_config(layer, form, name);
   Json result = layer_object(layer.class_name());
   result["config"] = written_config(layer, name);
   result["name"] = name;
@@ -110,9 +132,16 @@ Json layer_config(const LayerImpl& layer, const std::string& name) {
 
 /// A call of a layer or model. A single input is written as itself, several as a list, as in Keras; those of attention
 /// (query, value, key, mask) one by one, and the initial states of recurrent layers as their argument.
-Json node_config(const PartCall& call, std::string_view class_name, const References& references) {
+Json node_config(const PartCall& call, const ModelPart& part, const References& references) {
+  const std::string_view class_name = part.layer ? part.layer->impl().class_name() : std::string_view();
   Json tensors = Json::array();
   for (const PartResult& input : call.inputs) tensors.push_back(references.tensor(input));
+  if (const OperationForm form = part.layer ? operation_form(part.layer->impl()) : OperationForm();
+      form.args != nullptr) {
+    Json given = *form.args;
+    put_tensors(given, tensors);
+    return {{"args", std::move(given)}, {"kwargs", Json::object()}};
+  }
   Json args = Json::array();
   Json kwargs = Json::object();
   const bool attends = is_attention(class_name);
@@ -158,8 +187,7 @@ Json all_layers(const NestedModel& model, const References& references) {
   if (model.class_name != "Sequential")
     for (const PartCall& call : model.calls) {
       const ModelPart& part = model.layers[index(call.part)];
-      const std::string_view class_name = part.layer ? part.layer->impl().class_name() : std::string_view();
-      layers[first + index(call.part)]["inbound_nodes"].push_back(node_config(call, class_name, references));
+      layers[first + index(call.part)]["inbound_nodes"].push_back(node_config(call, part, references));
     }
   return layers;
 }
@@ -168,6 +196,9 @@ Json all_layers(const NestedModel& model, const References& references) {
 void make_legacy(Json& model) {
   for (Json& layer : model["config"]["layers"]) {
     if (layer["config"].contains("layers")) make_legacy(layer);
+    require<Unsupported>(layer.value("module", "").rfind("keras.src.ops", 0) != 0,
+                         "operation '{}' of class {}: .h5 files of whole models hold layers alone; save as .keras",
+                         layer["name"].get<std::string>(), layer["class_name"].get<std::string>());
     if (layer["class_name"] == "GroupQueryAttention") layer["class_name"] = "GroupedQueryAttention";
     for (const char* key : {"module", "registered_name"}) layer.erase(key);
   }

@@ -8,9 +8,11 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/layers/attention.h>
+#include <lockstep/models/layers/operation.h>
 #include <lockstep/models/layers/recurrent_layer.h>
 #include <lockstep/models/serialization/mask_operations.h>
 #include <lockstep/models/serialization/operations.h>
@@ -66,9 +68,9 @@ void add_tensors(const ParsedLayer& called, const Json& value, ParsedReferences&
     for (const Json& part : value) add_tensors(called, part, found);
   } else {
     require<InputError>(says_nothing(value),
-                        "layer '{}' of class {} is called on the value {}, not on the result of a layer: of such "
-                        "formulas, only x + 1, 1 - x, x * 2 and x / 2 can be read; build the model of layers alone",
-                        layer, called.class_name, value.dump());
+                        "layer '{}' of class {} is called on the value {}, not on the result of a layer; build the "
+                        "model of layers and of Keras' operations {}",
+                        layer, called.class_name, value.dump(), fmt::join(operation_names(), ", "));
   }
 }
 
@@ -97,6 +99,37 @@ void make_rescaling(ParsedLayer& layer, Json& node) {
   layer.class_name = "Rescaling";
   layer.values =
       std::make_shared<const Json>(Json{{"name", layer.name}, {"scale", affine->first}, {"offset", affine->second}});
+}
+
+/// Replaces the tensors in an operation's arguments as operation_layer() describes, and adds them to the call's inputs.
+void take_tensors(const std::string& operation, Json& value, ParsedCall& call) {
+  if (is_tensor(value)) {
+    const Json& history = value.at("config").at("keras_history");
+    require<InputError>(is_reference(history), "operation '{}' is called on {}, which is no result of a layer",
+                        operation, history.dump());
+    call.inputs.push_back(reference_of(history));
+    value = {{"tensor", call.inputs.size() - 1}};
+  } else if (value.is_structured()) {
+    for (Json& part : value) take_tensors(operation, part, call);
+  }
+}
+
+/// Whether an operation's call has other arguments than results of layers.
+bool has_values(const Json& args) {
+  if (is_tensor(args)) return false;
+  return !args.is_array() || std::ranges::any_of(args, has_values);
+}
+
+/// Makes an operation the layer operation_layer(), unless it is already a layer: one that combines its inputs.
+bool make_operation(ParsedLayer& layer, const Json& node) {
+  const std::set<std::string_view> layers{"Add", "Subtract", "Multiply", "Maximum", "Minimum", "Concatenate"};
+  Json args = node.at("args");
+  if (!is_operation_name(layer.class_name) || (layers.contains(layer.class_name) && !has_values(args))) return false;
+  ParsedCall& call = layer.calls.emplace_back();
+  take_tensors(layer.name, args, call);
+  read_arguments(layer.name, node.at("kwargs"), call);
+  layer.arguments = std::make_shared<const Json>(std::move(args));
+  return true;
 }
 
 /// The result of a layer that an argument is, in Keras 2's or 3's form; nothing for other values.
@@ -219,11 +252,8 @@ ParsedLayer read_layer(const Json& layer) {
   result.is_operation = is_operation(layer);
   Json nodes = layer.value("inbound_nodes", Json::array());
   if (result.is_operation && nodes.size() == 1) make_rescaling(result, nodes[0]);
-  for (const Json& node : nodes) {
-    result.calls.push_back(read_call(result, node));
-    if (node.is_object() && node.contains("masks"))
-      result.calls.back().masks = std::make_shared<const Json>(node["masks"]);
-  }
+  if (result.is_operation && nodes.size() == 1 && make_operation(result, nodes[0])) return result;
+  for (const Json& node : nodes) result.calls.push_back(read_call(result, node));
   return result;
 }
 

@@ -31,7 +31,8 @@ struct ParsedCall {
   std::shared_ptr<const nlohmann::ordered_json> masks{};
 };
 
-/// A layer of a model. An operation that Keras records for a formula such as x + 3 becomes the layer Rescaling.
+/// A layer of a model. An operation that Keras records for a formula such as x + 3 becomes the layer Rescaling, one
+/// that combines results of layers, such as Add, the layer of that name.
 struct ParsedLayer {
   std::string name;                                      ///< unique in its model
   std::string class_name;                                ///< Keras' name of the class
@@ -40,6 +41,8 @@ struct ParsedLayer {
   std::shared_ptr<const ParsedModel> model{};            ///< null unless the layer is a model
   std::optional<std::int64_t> shared_id{};               ///< equal for entries of the file that are the same layer
   bool is_operation = false;  ///< one of Keras' ops, whose operands broadcast as whole batches instead of examples
+  /// Of an operation that becomes the layer operation_layer(): the arguments of its call; null for other layers.
+  std::shared_ptr<const nlohmann::ordered_json> arguments{};
 };
 
 /// A model, which may be a layer of another model.

@@ -9,11 +9,12 @@
 #include <utility>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/layers/layer_registry.h>
 #include <lockstep/models/layers/naming.h>
-#include <lockstep/models/serialization/carried_masks.h>
+#include <lockstep/models/layers/operation.h>
 #include <lockstep/models/serialization/parsed_model.h>
 
 namespace lockstep {
@@ -170,11 +171,26 @@ std::shared_ptr<Member> ModelGraph::member_of(const ParsedLayer& layer, const st
 
 constexpr std::int64_t most_elements = std::numeric_limits<std::int32_t>::max();
 
-/// Limits the sizes and elements of an example, so that computations of sizes cannot overflow. Those that stand for
-/// unknown sizes are large.
-void check_example(const Symbol& symbol, const std::string& layer) {
-  const Shape& shape = symbol.node().examples[1];
-  const std::int64_t most = is_known(symbol.shape()) ? most_elements : std::int64_t{1} << 58;
+/// The layer that a file's entry describes. `input_rank`: of its first input, with the batch axis.
+Layer layer_of(const Member& member, int input_rank) {
+  Json values = *member.config->values;
+  if (member.config->arguments) {
+    values.erase("name");
+    return operation_layer(member.config->class_name, values, *member.config->arguments, 0, member.name);
+  }
+  require<InputError>(!member.config->is_operation || is_layer_class(member.config->class_name),
+                      "operation '{}' of class {} cannot be read; build the model of layers and of the operations {}",
+                      member.name, member.config->class_name, fmt::join(operation_names(), ", "));
+  if (values.is_object()) {
+    values["name"] = member.name;
+    if (member.frozen) values["trainable"] = false;
+  }
+  LayerConfig config(member.config->class_name, values, input_rank);
+  return layer_from_config(config);
+}
+
+/// Limits the elements of an example, so that computations of sizes cannot overflow.
+void check_example(const Shape& shape, const std::string& layer) {
   std::int64_t elements = 1;
   for (const std::int64_t size : shape)
     require<InputError>(size <= most_elements && !__builtin_mul_overflow(elements, size, &elements) && elements <= most,
@@ -223,18 +239,11 @@ std::vector<Symbol> ModelGraph::make_inputs() const {
 }
 
 Symbol call_layer(Member& member, const std::vector<Symbol>& inputs) {
-  require<InputError>(!inputs.empty(), "a call of layer '{}' has no inputs", member.name);
-  if (!member.layer) {
-    Json values = *member.config->values;
-    if (values.is_object()) {
-      values["name"] = member.name;
-      if (member.frozen) values["trainable"] = false;
-    }
-    LayerConfig config(member.config->class_name, values, inputs.front().shape().rank() + 1);
-    member.layer = layer_from_config(config);
-  }
+  require<InputError>(!inputs.empty(), "layer '{}' is called on nothing", member.name);
+  if (!member.layer) member.layer = layer_of(member, inputs.front().shape().rank() + 1);
   for (const Symbol& input : inputs)
-    require<InputError>(!member.config->is_operation || input.shape().rank() == inputs.front().shape().rank(),
+    require<InputError>(!member.config->is_operation || member.config->arguments ||
+                            input.shape().rank() == inputs.front().shape().rank(),
                         "operation '{}' takes inputs of one rank, got {} and {}: reshape one of them first",
                         member.name, inputs.front().shape(), input.shape());
   try {

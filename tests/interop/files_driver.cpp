@@ -17,7 +17,7 @@
 
 #include <fmt/core.h>
 
-#include <lockstep/kernels/array/array.h>
+#include <lockstep/models/graph/symbol_operations.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/bidirectional.h>
@@ -76,6 +76,18 @@ Model convolutions() {
           {.name = "convolutions"}};
 }
 
+/// Keras' operations, which are no layers there.
+Model operations() {
+  const Symbol sequence = Input({6, 8}, "sequence");
+  const std::vector<Symbol> halves =
+      operation_results("Split", {Dense({.units = 8})(sequence)}, R"({"indices_or_sections": 2, "axis": -1})");
+  const Symbol some = slice(operation("Gelu", {halves[0]}), 1, 1, -2);
+  const Symbol squares = operation("Power", {some}, "{}", R"([{"tensor": 0}, 2])");
+  const Symbol means = operation("Mean", {halves[1]}, R"({"axis": [1], "keepdims": true})");
+  const Symbol all = operation("Concatenate", {squares, means}, R"({"axis": 1})");
+  return {sequence, Dense({.units = 3})(Flatten()(all)), {.name = "operations"}};
+}
+
 /// Two sequences of ids through shared layers, with two results.
 Model shared() {
   const Symbol left = Input({6}, "left");
@@ -126,6 +138,7 @@ Model stateful() {
 Model make_model(const std::string& name) {
   if (name == "convolutions") return convolutions();
   if (name == "shared") return shared();
+  if (name == "operations") return operations();
   if (name == "mixed") return mixed();
   if (name == "parts") return parts();
   if (name == "stateful") return stateful();

@@ -94,6 +94,19 @@ def formulas():
     return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(-x)))
 
 
+def operations_by_keras():
+    """Keras' operations between the layers, with several results, keys and numbers."""
+    ops = keras.ops
+    sequence = keras.Input((6, 8))
+    left, right = ops.split(layers.Dense(8)(sequence), 2, axis=-1)
+    gate = ops.sigmoid(left) * ops.gelu(right, approximate=True) + ops.power(ops.abs(left), 2)
+    x = ops.concatenate([gate[:, 1:5:2, :], right[..., None][:, -2:, :, 0]], axis=1)
+    scores = ops.softmax(ops.matmul(x, ops.transpose(x, (0, 2, 1))) / 2.0, axis=-1)
+    x = ops.stack([ops.mean(scores, axis=1), ops.max(scores, axis=2), ops.sqrt(ops.sum(ops.square(scores), 1) + 1.0)], axis=1)
+    x = ops.reshape(ops.expand_dims(ops.maximum(x, 0.1), -1), (-1, 12))
+    return keras.Model(sequence, layers.Dense(3)(ops.squeeze(ops.clip(ops.log(x[:, None]), -3, 3), 1)))
+
+
 def of_applications():
     """The layers that keras.applications defines for its own models."""
     vector = keras.Input((6,))
@@ -199,18 +212,14 @@ OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15,
         "mixed": [(10, 10, 3)], "parts": [(4,), (4,)], "attention": [(6, 8), (5, 8), (6, 5)],
         "pools": [(10, 4)], "activation_layers": [(6, 4)], "normalizations": [(5, 4, 6)],
         "transposes": [(3, 4, 3)], "channels": [(12, 4)], "dropouts": [(6, 5, 4)],
-        "adaptive_pools": [(11, 7, 4)], "resized": [(9, 12, 3)]}
+        "adaptive_pools": [(11, 7, 4)], "operations": [(6, 8)]}
 THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "regularized": regularized,
-          "borders": borders, "formulas": formulas, "of_applications": of_applications,
+          "borders": borders, "formulas": formulas, "operations_by_keras": operations_by_keras,
+          "of_applications": of_applications,
           "mixed_by_keras": mixed_by_keras, "attention_by_keras": attention_by_keras,
-          "states_by_keras": states_by_keras, "stateful_by_keras": stateful_by_keras, "masks_by_keras": masks_by_keras,
-          "unknown_in_nested": unknown_in_nested}
-# Models that lockstep refuses, and what the error says.
-REFUSED = {"another_mask": (another_mask, "'last' is called with a mask that is not the mask of its input"),
-           "mask_of_an_operation": (mask_of_an_operation, "'last' would read the mask of an operation's result")}
-ALL = [*OURS, *THEIRS, *REFUSED]
-# Keras itself does not find these layers, and lists of axes, again in .h5 files.
-ONLY_KERAS_3 = {"of_applications", "normalizations"}
+          "states_by_keras": states_by_keras}
+# Keras itself does not find these layers, lists of axes and operations again in .h5 files.
+ONLY_KERAS_3 = {"of_applications", "normalizations", "operations", "operations_by_keras"}
 
 
 class Files:
@@ -252,7 +261,8 @@ class Files:
 def check_layers(model, opened):
     """lockstep's configuration of a layer must be Keras', except for initializers, which may be missing."""
     assert opened.name == model["config"]["name"]
-    written = [layer for layer in model["config"]["layers"] if layer["class_name"] != "InputLayer"]
+    written = [layer for layer in model["config"]["layers"] if layer["class_name"] != "InputLayer"
+               and not layer["module"].startswith("keras.src.ops")]
     theirs = [layer.name for layer in opened.layers if not isinstance(layer, layers.InputLayer)]
     assert [layer["name"] for layer in written] == theirs, "the layers stand in another order than Keras'"
     for layer in written:

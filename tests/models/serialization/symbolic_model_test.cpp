@@ -355,10 +355,12 @@ TEST(SymbolicModel, IsTheTemplateOfAnOldParallelModel) {
 }
 
 /// x -> an operation of Keras' ops, in Keras 3's form.
-Json operation_config(const char* class_name, const char* args) {
+Json operation_config(const char* class_name, const char* args, const char* options = "{}") {
+  Json config = Json::parse(options);
+  config["name"] = "op";
   const Json operation{{"module", "keras.src.ops.numpy"},
                        {"class_name", class_name},
-                       {"config", {{"name", "op"}}},
+                       {"config", std::move(config)},
                        {"registered_name", class_name},
                        {"name", "op"},
                        {"inbound_nodes", Json::array({{{"args", Json::parse(args)}, {"kwargs", Json::object()}}})}};
@@ -370,8 +372,8 @@ const std::string tensor_x = R"({"class_name": "__keras_tensor__", "config": {"k
 const std::string tensor_y = R"({"class_name": "__keras_tensor__", "config": {"keras_history": ["y", 0, 0]}})";
 
 /// The operation's result for x = (2, -4).
-std::vector<float> result_of(const char* class_name, const std::string& args) {
-  const SymbolicModel model = model_from_config(operation_config(class_name, args.c_str()));
+std::vector<float> result_of(const char* class_name, const std::string& args, const char* options = "{}") {
+  const SymbolicModel model = model_from_config(operation_config(class_name, args.c_str(), options));
   const Network network({model.inputs[0]}, model.outputs, 0);
   return network(Tensor::from<float>({2, -4}, {1, 2}), Mode::inference).to_vector<float>();
 }
@@ -387,12 +389,29 @@ TEST(SymbolicModel, ReadsOperationsOfATensorAndANumber) {
   EXPECT_THAT(result_of("Multiply", "[" + tensor_x + ", " + tensor_x + "]"), ElementsAre(4, 16));
 }
 
+TEST(SymbolicModel, ReadsOperationsAsKerasComputesThem) {
+  EXPECT_THAT(result_of("TrueDivide", "[2, " + tensor_x + "]"), ElementsAre(1, -0.5));
+  EXPECT_THAT(result_of("Square", "[" + tensor_x + "]"), ElementsAre(4, 16));
+  EXPECT_THAT(result_of("Maximum", "[" + tensor_x + ", 0]"), ElementsAre(2, 0));
+  EXPECT_THAT(result_of("Mean", "[" + tensor_x + "]", R"({"axis": [-1], "keepdims": true})"), ElementsAre(-1));
+  const std::string all = R"({"class_name": "__slice__", "config": {"start": null, "stop": null, "step": null}})";
+  const std::string last = R"({"class_name": "__slice__", "config": {"start": -1, "stop": null, "step": null}})";
+  EXPECT_THAT(result_of("GetItem", "[" + tensor_x + ", [" + all + ", " + last + "]]"), ElementsAre(-4));
+}
+
 TEST(SymbolicModel, RefusesOtherOperations) {
-  EXPECT_ERROR(InputError, "of class TrueDivide is called on the value 2, not on the result of a layer",
-               result_of("TrueDivide", "[2, " + tensor_x + "]"));
-  EXPECT_ERROR(InputError, "of class TrueDivide is called on the value 0",
-               result_of("TrueDivide", "[" + tensor_x + ", 0]"));
-  EXPECT_ERROR(InputError, "layer 'op' is of class Cos; known are", result_of("Cos", "[" + tensor_x + "]"));
+  EXPECT_ERROR(InputError, "operation 'op' of class Arctan2 cannot be read; build the model of layers and of the ",
+               result_of("Arctan2", "[" + tensor_x + ", " + tensor_x + "]"));
+  EXPECT_ERROR(InputError, "operation Sum needs an axis: all axes include the batch's",
+               result_of("Sum", "[" + tensor_x + "]"));
+  EXPECT_ERROR(InputError, "operation Softmax cannot work along the batch axis",
+               result_of("Softmax", "[" + tensor_x + "]", R"({"axis": 0})"));
+  EXPECT_ERROR(InputError, "operation Max with initial = 3 is not supported; leave it out",
+               result_of("Max", "[" + tensor_x + "]", R"({"axis": 1, "keepdims": true, "initial": 3})"));
+  EXPECT_ERROR(InputError, "does not keep the batch axis first",
+               result_of("Einsum", "[" + tensor_x + "]", R"({"subscripts": "ab->ba"})"));
+  EXPECT_ERROR(InputError, "operation GetItem takes all examples of a batch: its first key must be : or ...",
+               result_of("GetItem", "[" + tensor_x + ", 0]"));
   EXPECT_ERROR(InputError, "operation 'op' takes inputs of one rank, got (2) and (3, 2): reshape one of them first",
                result_of("Add", "[" + tensor_x + ", " + tensor_y + "]"));
 }

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <lockstep/models/layers/layer.h>
+
+// Keras' operations (keras.ops) as layers without weights, which whole-model files hold as Keras records them. Axes
+// count the batch axis, as in Keras; no operation may work along it.
+
+namespace lockstep {
+
+/// Keras' names of the operations, such as "Mean".
+std::vector<std::string> operation_names();
+
+/// How files hold an operation.
+struct OperationForm {
+  std::string module{};                             ///< of Keras
+  const nlohmann::ordered_json* options = nullptr;  ///< without the name
+  const nlohmann::ordered_json* args = nullptr;     ///< as for operation_layer()
+};
+/// The form of a layer that is an operation; for other layers the pointers are null.
+OperationForm operation_form(const LayerImpl& layer);
+/// Whether operation_names() has the name.
+bool is_operation_name(std::string_view class_name);
+/// The layer of an operation. `options`: the arguments of Keras' class, by name. `args`: the arguments of its call, in
+/// which {"tensor": i} stands for input i; null for all `inputs` in order. Throws InvalidArgument for an operation that
+/// is not one of operation_names(); the layer's output_shape throws for options and inputs that the operation does not
+/// take.
+Layer operation_layer(std::string_view class_name, const nlohmann::ordered_json& options,
+                      const nlohmann::ordered_json& args, std::size_t inputs, std::string name = {});
+
+}  // namespace lockstep

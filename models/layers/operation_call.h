@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+
+/// A call of an operation on batches: its tensors and other arguments. The members throw InvalidArgument for values of
+/// the wrong type and for the batch axis.
+class OperationCall {
+ public:
+  /// The arguments outlive the call.
+  OperationCall(std::string_view name, std::span<const Tensor> x, const nlohmann::ordered_json& options,
+                const nlohmann::ordered_json& args)
+      : x(x), name_(name), options_(options), args_(args) {}
+
+  std::span<const Tensor> x;  ///< the inputs, with the batch axis
+
+  /// An axis of the first input, not negative.
+  int axis(const char* key, int otherwise) const;
+  /// An axis that the result has in addition, of a result of rank `rank`.
+  int new_axis(const char* key, int otherwise, int rank) const;
+  /// Axes of the first input. There is no default: without them Keras takes all, the batch axis included.
+  std::vector<int> axes(const char* key) const;
+  bool flag(const char* key) const;  ///< false if it is left out
+  double number(const char* key, double otherwise) const;
+  std::int64_t integer(const char* key) const;
+  /// Any value; null if it is left out.
+  const nlohmann::ordered_json& value(const char* key) const;
+  /// Argument i of the call: an input, or a number as a tensor of rank 0.
+  Tensor operand(std::size_t i) const;
+  /// Argument i of the call.
+  const nlohmann::ordered_json& argument(std::size_t i) const;
+  /// Throws InvalidArgument for an option that the members above have not read and that is not null.
+  void check_all_read() const;
+  /// Throws InvalidArgument that names the operation.
+  [[noreturn]] void refuse(const std::string& why) const;
+
+ private:
+  int own_axis(const char* key, std::int64_t axis, int rank) const;
+
+  std::string_view name_;
+  const nlohmann::ordered_json& options_;
+  const nlohmann::ordered_json& args_;
+  mutable std::set<std::string> read_{};
+};
+
+/// An operation of Keras and what computes it.
+struct OperationRow {
+  const char* name;    ///< of Keras' class
+  const char* module;  ///< of keras.src.ops
+  std::vector<Tensor> (*run)(const OperationCall& call);
+  bool takes_list = false;  ///< Keras' call has one argument, the list of inputs
+};
+
+/// All operations, ordered by name.
+std::span<const OperationRow> operation_rows();
+
+}  // namespace lockstep
