@@ -138,7 +138,7 @@ std::function<Example(const Example&, const ElementId&)> image_augmentation(cons
   };
 }
 
-std::function<Example(const Example&, const ElementId&)> random_crop(const RandomCrop& options) {
+std::function<Example(const Example&, const ElementId&)> random_crop(const RandomCropOptions& options) {
   require(options.size.height >= 1 && options.size.width >= 1 && options.padding >= 0,
           "a crop needs a size of at least 1 x 1 and a padding of at least 0, got {} x {} and {}", options.size.height,
           options.size.width, options.padding);

@@ -30,7 +30,7 @@ struct ImageAugmentation {
 std::function<Example(const Example&, const ElementId&)> image_augmentation(const ImageAugmentation& options);
 
 /// random_crop's options.
-struct RandomCrop {
+struct RandomCropOptions {
   ImageSize size{};                         ///< size of the crop
   std::int64_t padding = 0;                 ///< rows and columns added on each side before cropping
   FillMode fill_mode = FillMode::constant;  ///< values of the padding
@@ -40,6 +40,6 @@ struct RandomCrop {
 
 /// Pads an image and crops it at a uniformly drawn position. Throws InvalidArgument for a size below 1 and for negative
 /// padding; the returned function for an image that is smaller than the crop even with its padding.
-std::function<Example(const Example&, const ElementId&)> random_crop(const RandomCrop& options);
+std::function<Example(const Example&, const ElementId&)> random_crop(const RandomCropOptions& options);
 
 }  // namespace lockstep

@@ -25,6 +25,7 @@
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/preprocessing.h>
+#include <lockstep/models/layers/random_images.h>
 #include <lockstep/models/layers/repeat.h>
 #include <lockstep/models/layers/reshape.h>
 #include <lockstep/models/layers/resizing.h>
@@ -89,6 +90,13 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<Permute>("Permute"),
                                          keras_class<RMSNormalization>("RMSNormalization"),
                                          keras_class<ReLU>("ReLU"),
+                                         keras_class<RandomBrightness>("RandomBrightness"),
+                                         keras_class<RandomContrast>("RandomContrast"),
+                                         keras_class<RandomCrop>("RandomCrop"),
+                                         keras_class<RandomFlip>("RandomFlip"),
+                                         keras_class<RandomRotation>("RandomRotation"),
+                                         keras_class<RandomTranslation>("RandomTranslation"),
+                                         keras_class<RandomZoom>("RandomZoom"),
                                          keras_class<RepeatVector>("RepeatVector"),
                                          keras_class<Rescaling>("Rescaling"),
                                          keras_class<Reshape>("Reshape"),

@@ -2,6 +2,7 @@
 
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/layers/random_images.h>
 #include <lockstep/models/layers/repeat.h>
 #include <lockstep/models/layers/resizing.h>
 #include <lockstep/models/training/model.h>
@@ -29,6 +30,23 @@ inline Model resized_model() {
   x = UpSampling2D({.interpolation = Interpolation::lanczos3})(x);
   x = Resizing({.height = 6, .width = 7, .interpolation = Interpolation::lanczos5, .antialias = true})(x);
   x = Resizing({.height = 5, .width = 5, .antialias = true})(x);
+  return {pictures, Dense({.units = 3})(Flatten()(x))};
+}
+
+inline Model augmented_model() {
+  const Symbol pictures = Input({6, 7, 3});
+  Symbol x = RandomFlip({.mode = FlipMode::horizontal})(RandomCrop({.height = 6, .width = 7})(pictures));
+  x = RandomTranslation({.height_factor = 0.25,
+                         .width_factor = {-0.5, 0.25},
+                         .fill_mode = FillMode::wrap,
+                         .interpolation = Interpolation::nearest})(x);
+  x = RandomZoom({.height_factor = 0.5})(x);
+  x = RandomZoom(
+      {.height_factor = {0, 0.5}, .width_factor = RandomRange(0.25), .fill_mode = FillMode::constant, .fill_value = 2})(
+      x);
+  x = RandomRotation({.factor = {-0.125, 0.25}, .fill_mode = FillMode::nearest})(x);
+  x = RandomBrightness({.factor = 0.25, .value_range = {-1, 1}})(x);
+  x = RandomContrast({.factor = {0.25, 0.5}})(x);
   return {pictures, Dense({.units = 3})(Flatten()(x))};
 }
 

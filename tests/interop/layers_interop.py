@@ -213,6 +213,18 @@ def resized():
     return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(layers.Resizing(5, 5, antialias=True)(x))))
 
 
+def augmented():
+    """Layers that change images in training only; RandomCrop of the input's size, since Keras' does not crop in
+    predictions."""
+    pictures = keras.Input((6, 7, 3))
+    x = layers.RandomFlip("horizontal")(layers.RandomCrop(6, 7)(pictures))
+    x = layers.RandomTranslation(0.25, (-0.5, 0.25), fill_mode="wrap", interpolation="nearest")(x)
+    x = layers.RandomZoom((0, 0.5), (-0.25, 0.25), fill_mode="constant", fill_value=2)(layers.RandomZoom(0.5)(x))
+    x = layers.RandomRotation((-0.125, 0.25), fill_mode="nearest")(x)
+    x = layers.RandomContrast((0.25, 0.5))(layers.RandomBrightness(0.25, value_range=(-1, 1))(x))
+    return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(x)))
+
+
 def transposes():
     """Transposed convolutions of images and sequences."""
     pictures = keras.Input((3, 4, 3))
@@ -259,7 +271,7 @@ MODELS = {"preprocessing": preprocessing, "borders": borders, "merges": merges, 
           "steps": steps, "attention": attention, "masked": masked, "seq2seq": seq2seq, "pools": pools,
           "activation_layers": activation_layers, "softmax_over_axes": softmax_over_axes,
           "normalizations": normalizations, "transposes": transposes, "channels": channels, "dropouts": dropouts,
-          "adaptive_pools": adaptive_pools, "resized": resized}
+          "adaptive_pools": adaptive_pools, "resized": resized, "augmented": augmented}
 
 if __name__ == "__main__":
     keras_interop.main(MODELS)

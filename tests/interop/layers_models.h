@@ -217,6 +217,7 @@ inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "dropouts") return dropouts_model();
   if (name == "adaptive_pools") return adaptive_pools_model();
   if (name == "resized") return resized_model();
+  if (name == "augmented") return augmented_model();
   return {};
 }
 

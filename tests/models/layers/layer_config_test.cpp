@@ -24,6 +24,7 @@
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/preprocessing.h>
+#include <lockstep/models/layers/random_images.h>
 #include <lockstep/models/layers/repeat.h>
 #include <lockstep/models/layers/reshape.h>
 #include <lockstep/models/layers/resizing.h>
@@ -211,6 +212,19 @@ std::vector<Layer> unusual_layers() {
       UpSampling1D({.size = 3, .name = "up_sampling1d"}),
       UpSampling2D({.size = {2, 3}, .name = "up_sampling2d"}),
       UpSampling2D({.size = 2, .interpolation = Interpolation::bicubic, .name = "up_sampling2d_bicubic"}),
+      RandomFlip({.mode = FlipMode::vertical, .name = "random_flip"}),
+      RandomTranslation({.height_factor = {-0.25, 0.5},
+                         .width_factor = 0.25,
+                         .fill_mode = FillMode::wrap,
+                         .interpolation = Interpolation::nearest,
+                         .fill_value = 2,
+                         .name = "random_translation"}),
+      RandomZoom({.height_factor = 0.25, .name = "random_zoom"}),
+      RandomZoom({.height_factor = 0.25, .width_factor = RandomRange(0, 0.5), .name = "random_zoom_of_two"}),
+      RandomRotation({.factor = 0.25, .fill_mode = FillMode::constant, .name = "random_rotation"}),
+      RandomCrop({.height = 3, .width = 4, .name = "random_crop"}),
+      RandomBrightness({.factor = 0.25, .value_range = {0, 1}, .name = "random_brightness"}),
+      RandomContrast({.factor = {0.25, 0.5}, .name = "random_contrast"}),
       Resizing({.height = 3,
                 .width = 4,
                 .interpolation = Interpolation::lanczos3,

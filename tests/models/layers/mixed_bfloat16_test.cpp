@@ -32,6 +32,7 @@
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/preprocessing.h>
+#include <lockstep/models/layers/random_images.h>
 #include <lockstep/models/layers/repeat.h>
 #include <lockstep/models/layers/reshape.h>
 #include <lockstep/models/layers/resizing.h>
@@ -90,6 +91,12 @@ std::vector<Case> cases() {
       {"RepeatVector", make<RepeatVector>(RepeatVectorOptions{.n = 3}), {{9}}},
       {"UpSampling1D", make<UpSampling1D>(UpSampling1DOptions{}), {{5, 3}}},
       {"UpSampling2D", make<UpSampling2D>(UpSampling2DOptions{.size = {2, 3}}), {image}},
+      {"RandomFlip", make<RandomFlip>(RandomFlipOptions{}), {image}},
+      {"RandomTranslation",
+       make<RandomTranslation>(RandomTranslationOptions{.height_factor = 0.5, .width_factor = 0.5}),
+       {image}},
+      {"RandomCrop", make<RandomCrop>(RandomCropLayerOptions{.height = 3, .width = 4}), {image}},
+      {"RandomContrast", make<RandomContrast>(RandomColorOptions{.factor = 0.5, .value_range = {-1, 1}}), {image}},
       {"Resizing", make<Resizing>(ResizingOptions{.height = 5, .width = 11}), {image}},
       {"Dot", make<Dot>(DotOptions{.axes = {2, 1}}), {{5, 6}, {6, 4}}},
       {"BatchNormalization", make<BatchNormalization>(BatchNormalizationOptions{}), {image}},

@@ -1,0 +1,387 @@
+#include "lockstep/models/layers/random_images.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/comparison.h>
+#include <lockstep/kernels/array/creation.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/shapes.h>
+#include <lockstep/kernels/image/resize.h>
+#include <lockstep/kernels/indexing/take.h>
+#include <lockstep/kernels/random/random.h>
+#include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/random_draws.h>
+
+namespace lockstep {
+namespace {
+
+using Bounds = std::vector<double>;
+
+/// A range as in files: a number for both sides or, always written, the two bounds.
+RandomRange range_of(const LayerConfig& config, const char* key, const Bounds& bounds) {
+  require<InputError>(bounds.size() == 1 || bounds.size() == 2, "{} takes a number or two for {}, got {}",
+                      config.class_name(), key, bounds.size());
+  const auto [lower, upper] = std::ranges::minmax(bounds);
+  return bounds.size() == 1 ? RandomRange(lower) : RandomRange(lower, upper);
+}
+
+void list_range(LayerConfig& config, const char* key, RandomRange& range) {
+  Bounds bounds{range.lower, range.upper};
+  config.one_or_more(key, bounds);
+  range = range_of(config, key, bounds);
+}
+
+/// Null in files where there is none.
+void list_range(LayerConfig& config, const char* key, std::optional<RandomRange>& range) {
+  Bounds bounds;
+  if (range) bounds = {range->lower, range->upper};
+  config.one_or_more(key, bounds);
+  range = bounds.empty() ? std::optional<RandomRange>() : range_of(config, key, bounds);
+}
+
+template <class Options>
+void list_sampling(LayerConfig& config, Options& options) {
+  config.choice("fill_mode", options.fill_mode,
+                {{"constant", FillMode::constant},
+                 {"nearest", FillMode::nearest},
+                 {"reflect", FillMode::reflect},
+                 {"wrap", FillMode::wrap}});
+  config.option("interpolation", options.interpolation);
+  config.passed_over("seed");
+  config.option("fill_value", options.fill_value);
+  config.fixed("data_format", "channels_last");
+}
+
+void list(LayerConfig& config, RandomFlipOptions& options) {
+  config.passed_over("seed");
+  config.choice("mode", options.mode,
+                {{"horizontal", FlipMode::horizontal},
+                 {"vertical", FlipMode::vertical},
+                 {"horizontal_and_vertical", FlipMode::horizontal_and_vertical}});
+  config.fixed("data_format", "channels_last");
+}
+
+void list(LayerConfig& config, RandomTranslationOptions& options) {
+  list_range(config, "height_factor", options.height_factor);
+  list_range(config, "width_factor", options.width_factor);
+  list_sampling(config, options);
+}
+
+void list(LayerConfig& config, RandomZoomOptions& options) {
+  list_range(config, "height_factor", options.height_factor);
+  list_range(config, "width_factor", options.width_factor);
+  list_sampling(config, options);
+}
+
+void list(LayerConfig& config, RandomRotationOptions& options) {
+  list_range(config, "factor", options.factor);
+  list_sampling(config, options);
+}
+
+void list(LayerConfig& config, RandomCropLayerOptions& options) {
+  config.option("height", options.height);
+  config.option("width", options.width);
+  config.passed_over("seed");
+  config.fixed("data_format", "channels_last");
+}
+
+void list(LayerConfig& config, RandomColorOptions& options) {
+  list_range(config, "factor", options.factor);
+  list_range(config, "value_range", options.value_range);
+  config.passed_over("seed");
+  config.fixed("data_format", "channels_last");
+}
+
+/// Throws InvalidArgument unless the range lies in [least, 1].
+void check_range(std::string_view layer, const char* option, const RandomRange& range, double least) {
+  require(least <= range.lower && range.lower <= range.upper && range.upper <= 1,
+          "{} needs a {} from {} to 1, got [{}, {}]", layer, option, least, range.lower, range.upper);
+}
+
+template <class Options>
+void check_sampling(std::string_view layer, const Options& options) {
+  require(options.interpolation == Interpolation::nearest || options.interpolation == Interpolation::bilinear,
+          "{} takes the interpolations nearest and bilinear", layer);
+  require(std::isfinite(options.fill_value), "{} needs a finite fill_value, got {}", layer, options.fill_value);
+}
+
+/// Base of the layers: draws random numbers, in training only.
+class RandomImageImpl : public LayerImpl {
+ public:
+  Shape output_shape(std::span<const Shape> inputs) const override { return only_image(class_name(), inputs); }
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    return call.mode == Mode::train ? changed(inputs[0]) : inputs[0];
+  }
+  RandomDraws* random_draws() override { return &draws_; }
+
+ protected:
+  explicit RandomImageImpl(std::string name)
+      : LayerImpl(std::move(name), {.can_compute_in_bf16 = true, .may_return_input = true}) {}
+
+  /// The result in training.
+  virtual Tensor changed(const Tensor& x) = 0;
+  std::function<RandomKey()> keys() {
+    return [this] { return draws_.next(); };
+  }
+  /// A number for each image, (n, 1).
+  Tensor numbers_for(const Tensor& x, const RandomRange& range) {
+    return uniform({x.dim(0), 1}, range.lower, range.upper, keys());
+  }
+
+ private:
+  void make_weights(std::span<const Shape>, const LayerSeed& seed) override { draws_.start(seed.key(0)); }
+
+  RandomDraws draws_;
+};
+
+class RandomFlipImpl final : public RandomImageImpl {
+ public:
+  explicit RandomFlipImpl(const RandomFlipOptions& options) : RandomImageImpl(options.name), options_(options) {}
+
+  std::string_view class_name() const override { return "RandomFlip"; }
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ private:
+  Tensor changed(const Tensor& x) override {
+    std::vector<int> axes;
+    if (options_.mode != FlipMode::horizontal) axes.push_back(1);
+    if (options_.mode != FlipMode::vertical) axes.push_back(2);
+    const Tensor flipped = less(reshape(numbers_for(x, {0, 1}), {x.dim(0), 1, 1, 1}), 0.5);
+    return where(flipped, flip(x, axes), x);
+  }
+
+  RandomFlipOptions options_;
+};
+
+/// Base of the layers that transform images by affine_transform.
+template <class Options>
+class RandomAffineImpl : public RandomImageImpl {
+ public:
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ protected:
+  explicit RandomAffineImpl(const Options& options) : RandomImageImpl(options.name), options_(options) {}
+
+  const Options& options() const { return options_; }
+  /// The images at (a0 x + a1 y + a2, b0 x + b1 y + b2), by numbers (n, 1): {a0, a1, a2, b0, b1, b2}.
+  Tensor sampled(const Tensor& x, const std::array<Tensor, 6>& numbers) const {
+    std::vector<Tensor> columns(numbers.begin(), numbers.end());
+    columns.push_back(Tensor::zeros({x.dim(0), 2}));
+    return affine_transform(
+        x, concat(columns, 1),
+        {.interpolation = options_.interpolation, .fill_mode = options_.fill_mode, .fill_value = options_.fill_value});
+  }
+
+ private:
+  Options options_;
+};
+
+class RandomTranslationImpl final : public RandomAffineImpl<RandomTranslationOptions> {
+ public:
+  explicit RandomTranslationImpl(const RandomTranslationOptions& options) : RandomAffineImpl(options) {
+    check_range(class_name(), "height_factor", options.height_factor, -1);
+    check_range(class_name(), "width_factor", options.width_factor, -1);
+    check_sampling(class_name(), options);
+  }
+
+  std::string_view class_name() const override { return "RandomTranslation"; }
+
+ private:
+  Tensor changed(const Tensor& x) override {
+    const Tensor down = numbers_for(x, options().height_factor) * static_cast<double>(x.dim(1));
+    const Tensor right = numbers_for(x, options().width_factor) * static_cast<double>(x.dim(2));
+    const Tensor zero = zeros_like(down);
+    const Tensor one = ones_like(down);
+    return sampled(x, {one, zero, -right, zero, one, -down});
+  }
+};
+
+class RandomZoomImpl final : public RandomAffineImpl<RandomZoomOptions> {
+ public:
+  explicit RandomZoomImpl(const RandomZoomOptions& options) : RandomAffineImpl(options) {
+    constexpr double least = -0.999999;  // -1 would show a single row
+    check_range(class_name(), "height_factor", options.height_factor, least);
+    if (options.width_factor) check_range(class_name(), "width_factor", *options.width_factor, least);
+    check_sampling(class_name(), options);
+  }
+
+  std::string_view class_name() const override { return "RandomZoom"; }
+
+ private:
+  Tensor changed(const Tensor& x) override {
+    const auto zoom = [&](const RandomRange& range) { return numbers_for(x, {1 + range.lower, 1 + range.upper}); };
+    const Tensor rows = zoom(options().height_factor);
+    const Tensor columns = options().width_factor ? zoom(*options().width_factor) : rows;
+    const auto offset = [](const Tensor& zoom, std::int64_t size) {
+      return (1 - zoom) * (static_cast<double>(size - 1) / 2);
+    };
+    const Tensor zero = zeros_like(rows);
+    return sampled(x, {columns, zero, offset(columns, x.dim(2)), zero, rows, offset(rows, x.dim(1))});
+  }
+};
+
+class RandomRotationImpl final : public RandomAffineImpl<RandomRotationOptions> {
+ public:
+  explicit RandomRotationImpl(const RandomRotationOptions& options) : RandomAffineImpl(options) {
+    check_range(class_name(), "factor", options.factor, -1);
+    check_sampling(class_name(), options);
+  }
+
+  std::string_view class_name() const override { return "RandomRotation"; }
+
+ private:
+  Tensor changed(const Tensor& x) override {
+    const Tensor angle = numbers_for(x, options().factor) * (2 * std::numbers::pi);
+    const Tensor sine = sin(angle);
+    const Tensor cosine = cos(angle);
+    const double center_x = static_cast<double>(x.dim(2) - 1) / 2;
+    const double center_y = static_cast<double>(x.dim(1) - 1) / 2;
+    return sampled(x, {cosine, -sine, (1 - cosine) * center_x + sine * center_y, sine, cosine,
+                       (1 - cosine) * center_y - sine * center_x});
+  }
+};
+
+class RandomCropImpl final : public RandomImageImpl {
+ public:
+  explicit RandomCropImpl(const RandomCropLayerOptions& options) : RandomImageImpl(options.name), options_(options) {
+    require(options.height >= 1 && options.width >= 1,
+            "RandomCrop needs a height and a width of at least 1, got {} x {}", options.height, options.width);
+  }
+
+  std::string_view class_name() const override { return "RandomCrop"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& image = only_image(class_name(), inputs);
+    require(image[0] >= 1 && image[1] >= 1, "RandomCrop takes images with pixels, got {}", image);
+    return {options_.height, options_.width, image[2]};
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    const Tensor& x = inputs[0];
+    const bool fits = x.dim(1) > options_.height && x.dim(2) > options_.width;
+    if (call.mode == Mode::train && fits) return changed(x);
+    return resize(x, {options_.height, options_.width}, {.crop_to_aspect_ratio = true});
+  }
+
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ private:
+  Tensor changed(const Tensor& x) override { return cropped(cropped(x, 1, options_.height), 2, options_.width); }
+
+  /// `size` neighbors along the axis, from a random place on.
+  Tensor cropped(const Tensor& x, int axis, std::int64_t size) {
+    const Tensor begin = randint({1}, 0, x.dim(axis) - size + 1, keys(), DType::i64);
+    return take(x, begin + arange(static_cast<double>(size), DType::i64), axis);
+  }
+
+  RandomCropLayerOptions options_;
+};
+
+/// Base of the layers that change colors.
+class RandomColorImpl : public RandomImageImpl {
+ public:
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ protected:
+  RandomColorImpl(std::string_view class_name, const RandomColorOptions& options)
+      : RandomImageImpl(options.name), options_(options) {
+    check_range(class_name, "factor", options.factor, -1);
+    const RandomRange& values = options.value_range;
+    require(std::isfinite(values.lower) && std::isfinite(values.upper) && values.lower <= values.upper,
+            "{} needs a finite value_range, got [{}, {}]", class_name, values.lower, values.upper);
+  }
+
+  const RandomColorOptions& options() const { return options_; }
+  Tensor clipped(const Tensor& x) const { return clip(x, options_.value_range.lower, options_.value_range.upper); }
+  /// A number for each image, in its dtype: (n, 1, 1, 1).
+  Tensor factors_for(const Tensor& x, const RandomRange& range) {
+    return cast(reshape(numbers_for(x, range), {x.dim(0), 1, 1, 1}), x.dtype());
+  }
+
+ private:
+  RandomColorOptions options_;
+};
+
+class RandomBrightnessImpl final : public RandomColorImpl {
+ public:
+  explicit RandomBrightnessImpl(const RandomColorOptions& options) : RandomColorImpl("RandomBrightness", options) {}
+  std::string_view class_name() const override { return "RandomBrightness"; }
+
+ private:
+  Tensor changed(const Tensor& x) override {
+    const double size = options().value_range.upper - options().value_range.lower;
+    return clipped(x + factors_for(x, {options().factor.lower * size, options().factor.upper * size}));
+  }
+};
+
+class RandomContrastImpl final : public RandomColorImpl {
+ public:
+  explicit RandomContrastImpl(const RandomColorOptions& options) : RandomColorImpl("RandomContrast", options) {}
+  std::string_view class_name() const override { return "RandomContrast"; }
+
+ private:
+  Tensor changed(const Tensor& x) override {
+    const RandomRange& factor = options().factor;
+    const Tensor means = mean(x, {1, 2}, true);
+    return clipped((x - means) * factors_for(x, {1 - std::max(factor.lower, 0.0), 1 + factor.upper}) + means);
+  }
+};
+
+}  // namespace
+
+RandomFlip::RandomFlip(const RandomFlipOptions& options) : Layer(std::make_shared<RandomFlipImpl>(options)) {}
+
+RandomFlip RandomFlip::from_config(LayerConfig& config) {
+  return RandomFlip(read_options<RandomFlipOptions>(config, list));
+}
+
+RandomTranslation::RandomTranslation(const RandomTranslationOptions& options)
+    : Layer(std::make_shared<RandomTranslationImpl>(options)) {}
+
+RandomTranslation RandomTranslation::from_config(LayerConfig& config) {
+  return RandomTranslation(read_options<RandomTranslationOptions>(config, list));
+}
+
+RandomZoom::RandomZoom(const RandomZoomOptions& options) : Layer(std::make_shared<RandomZoomImpl>(options)) {}
+
+RandomZoom RandomZoom::from_config(LayerConfig& config) {
+  return RandomZoom(read_options<RandomZoomOptions>(config, list));
+}
+
+RandomRotation::RandomRotation(const RandomRotationOptions& options)
+    : Layer(std::make_shared<RandomRotationImpl>(options)) {}
+
+RandomRotation RandomRotation::from_config(LayerConfig& config) {
+  return RandomRotation(read_options<RandomRotationOptions>(config, list));
+}
+
+RandomCrop::RandomCrop(const RandomCropLayerOptions& options) : Layer(std::make_shared<RandomCropImpl>(options)) {}
+
+RandomCrop RandomCrop::from_config(LayerConfig& config) {
+  return RandomCrop(read_options<RandomCropLayerOptions>(config, list));
+}
+
+RandomBrightness::RandomBrightness(const RandomColorOptions& options)
+    : Layer(std::make_shared<RandomBrightnessImpl>(options)) {}
+
+RandomBrightness RandomBrightness::from_config(LayerConfig& config) {
+  return RandomBrightness(read_options<RandomColorOptions>(config, list));
+}
+
+RandomContrast::RandomContrast(const RandomColorOptions& options)
+    : Layer(std::make_shared<RandomContrastImpl>(options)) {}
+
+RandomContrast RandomContrast::from_config(LayerConfig& config) {
+  return RandomContrast(read_options<RandomColorOptions>(config, list));
+}
+
+}  // namespace lockstep
