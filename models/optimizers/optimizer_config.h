@@ -24,7 +24,9 @@ struct OptimizerConfig {
   std::vector<std::vector<std::string>> slots{};
   /// Whether files have a slot for a variable. Set and ignored as `slots`.
   std::function<bool(const std::string& slot, const Variable& variable)> has_slot{};
-  /// Values that Keras keeps once for the optimizer, which files have after the slots. Set and ignored as `slots`.
+  /// The axis that files leave out of a slot (Rule::Slot::left_out_axis). Set and ignored as `slots`.
+  std::function<int(const std::string& slot)> left_out_axis{};
+  /// Keras' variables of the optimizer as a whole, which files have after the slots. Set and ignored as `slots`.
   std::vector<double> scalars{};
 };
 

@@ -37,6 +37,9 @@ class Optimizer::Rule {
     /// The value before the first step.
     float start = 0;
     bool beside_previous = false;  ///< Keras' files store it next to the previous slot, variable by variable
+    /// A negative axis along which the values are equal and which Keras' files leave out; 0 if there is none. In place
+    /// of such a slot that is not kept, files have the integer 0.
+    int left_out_axis = 0;
   };
   /// The rule's slots, in the order of UpdateViews::state.
   virtual std::vector<Slot> slots() const = 0;

@@ -370,6 +370,10 @@ OptimizerConfig Optimizer::State::config() const {
     const auto slot = std::ranges::find(slots, name, &Rule::Slot::name);
     return slot == slots.end() || rule->keeps(*slot, variable);
   };
+  config.left_out_axis = [slots = rule_->slots()](const std::string& name) {
+    const auto slot = std::ranges::find(slots, name, &Rule::Slot::name);
+    return slot == slots.end() ? 0 : slot->left_out_axis;
+  };
   config.scalars = rule_->scalars(iterations(0));
   return config;
 }

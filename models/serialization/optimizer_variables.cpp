@@ -61,13 +61,26 @@ void check_trained(const OptimizerState& state, const std::vector<Variable>& var
   }
 }
 
-Tensor read_value(const hdf5::Reader& file, const std::string& dataset, const Variable& variable) {
+/// A variable's shape without the axis that files leave out of a slot; a negative one, or 0 if there is none.
+Shape shape_in_files(const Shape& shape, int left_out_axis) {
+  Shape result;
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    if (left_out_axis == 0 || axis != shape.rank() + left_out_axis) result.push_back(shape[axis]);
+  return result;
+}
+
+Tensor read_value(const hdf5::Reader& file, const std::string& dataset, const Variable& variable, int left_out_axis) {
   const Shape shape = file.shape_of(dataset);
-  require<InputError>(shape == variable.shape(), "{}: weight '{}' has shape {}, its optimizer state in {:?} {}",
-                      file.path(), variable.name(), variable.shape(), dataset, shape);
+  const Shape wanted = shape_in_files(variable.shape(), left_out_axis);
+  require<InputError>(shape == wanted, "{}: weight '{}' has shape {}, its optimizer state in {:?} {}", file.path(),
+                      variable.name(), variable.shape(), dataset, shape);
   const Tensor value = Tensor::empty(shape);
   file.read(dataset, value.span<float>());
-  return value;
+  if (left_out_axis == 0) return value;
+  Shape repeated = variable.shape();
+  repeated[repeated.rank() + left_out_axis] = 1;
+  const Tensor whole = value.view(repeated).broadcast_view(variable.shape());
+  return Tensor::from(whole.to_vector<float>(), variable.shape());
 }
 
 /// The stored learning rate; the configured one, which has more digits, if they are equal in f32.
@@ -83,7 +96,8 @@ double read_learning_rate(const hdf5::Reader& file, const std::string& dataset, 
 struct Place {
   std::string slot;
   Variable variable;
-  std::size_t number;  ///< the variable's number in the optimizer's order
+  std::size_t number;   ///< the variable's number in the optimizer's order
+  bool is_kept = true;  ///< if not, files have an integer in its place
 };
 
 /// All slots in the order of a file, in which they follow the counts.
@@ -101,21 +115,26 @@ std::vector<Place> places_of(const OptimizerConfig& config, const TrainedVariabl
         for (const std::string& slot : slots) places.push_back({slot, variables[i], numbers[i]});
     }
   }
-  std::erase_if(places, [&](const Place& place) { return !config.has_slot(place.slot, place.variable); });
+  for (Place& place : places) place.is_kept = config.has_slot(place.slot, place.variable);
+  std::erase_if(places, [&](const Place& place) { return !place.is_kept && config.left_out_axis(place.slot) == 0; });
   return places;
 }
 
 /// The values of all slots by name; each list is in the optimizer's order of variables.
 std::map<std::string, std::vector<Tensor>> read_slots(const hdf5::Reader& file, std::span<const std::string> datasets,
-                                                      const Layout& layout, const std::vector<Place>& places,
+                                                      const OptimizerConfig& config, const std::vector<Place>& places,
                                                       const TrainedVariables& trained) {
   std::map<std::string, std::vector<Tensor>> values;
   auto dataset = datasets.begin();
-  for (const auto& [slot, variable, number] : places) {
+  for (const auto& [slot, variable, number, is_kept] : places) {
     values[slot].resize(trained.variables.size());
-    values[slot][number] = read_value(file, *dataset++, variable);
+    if (!is_kept) {
+      ++dataset;
+      continue;
+    }
+    values[slot][number] = read_value(file, *dataset++, variable, config.left_out_axis(slot));
   }
-  for (const std::vector<std::string>& slots : layout)
+  for (const std::vector<std::string>& slots : layout_of(config))
     for (const std::string& slot : slots) {
       values[slot].resize(trained.variables.size());
       for (std::size_t i = 0; i < values[slot].size(); ++i)  // those that Keras does not keep are 0
@@ -177,11 +196,19 @@ std::vector<std::string> write_optimizer(hdf5::Writer& file, const std::string& 
     file.add_dataset(add_name("learning_rate"), std::span(&rate, 1), {});
   }
   if (state.slots.empty() && state.steps == 0) return names;
-  for (const auto& [slot, variable, number] : places_of(config, training.trained, OptimizerDatasets::Order::keras_3)) {
+  for (const auto& [slot, variable, number, is_kept] :
+       places_of(config, training.trained, OptimizerDatasets::Order::keras_3)) {
+    if (!is_kept) {
+      file.add_integer(add_name(slot_name(variable, slot)), 0);
+      continue;
+    }
     const auto kept = std::ranges::find(state.slots, slot, &OptimizerState::Slot::name);
     require<BrokenInvariant>(kept != state.slots.end() || slot == sums, "the optimizer keeps no {}", slot);
-    const Tensor value = slot == sums ? Tensor::zeros(variable.shape()) : kept->values[number];
-    file.add_dataset(add_name(slot_name(variable, slot)), value.to_vector<float>(), variable.shape());
+    Tensor value = slot == sums ? Tensor::zeros(variable.shape()) : kept->values[number];
+    const int left_out = config.left_out_axis(slot);
+    if (left_out != 0) value = value.slice_view(left_out, 0, 1);
+    file.add_dataset(add_name(slot_name(variable, slot)), value.to_vector<float>(),
+                     shape_in_files(variable.shape(), left_out));
   }
   for (const double scalar : config.scalars) {
     const auto value = static_cast<float>(scalar);
@@ -214,7 +241,7 @@ Optimizer read_optimizer(const hdf5::Reader& file, const std::string& group, con
                        .slots = {}};
   if (has_rate) state.learning_rate = read_learning_rate(file, names[1], state.learning_rate);
   if (is_whole && !places.empty())
-    state.slots = ordered(layout, read_slots(file, std::span(names).subspan(counts), layout, places, training.trained));
+    state.slots = ordered(layout, read_slots(file, std::span(names).subspan(counts), config, places, training.trained));
   try {
     optimizer.load_state(state);
   } catch (const InvalidArgument& error) {

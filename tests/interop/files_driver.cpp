@@ -33,6 +33,7 @@
 #include <lockstep/models/losses/regression.h>
 #include <lockstep/models/metrics/keras_metrics.h>
 #include <lockstep/models/optimizers/adadelta.h>
+#include <lockstep/models/optimizers/adafactor.h>
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/adamax.h>
@@ -215,6 +216,7 @@ Optimizer make_optimizer(const std::string& name) {
                  .ns_steps = 2,
                  .rms_rate = {}});
   if (name == "adamax") return Adamax({.learning_rate = 0.03125, .beta_1 = 0.5, .beta_2 = 0.75});
+  if (name == "adafactor") return Adafactor({.learning_rate = 0.125, .epsilon_2 = 0.25});
   if (name == "adadelta") return Adadelta({.learning_rate = 1, .rho = 0.75, .epsilon = 1e-3});
   if (name == "ftrl") return Ftrl({.learning_rate = 0.125, .l1_regularization_strength = 0.0625, .beta = 0.5});
   fail("there is no optimizer '{}'", name);

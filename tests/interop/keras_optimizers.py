@@ -42,6 +42,10 @@ OPTIMIZERS = {
     ),
     "adamax": lambda: optimizers.Adamax(0.01),
     "adadelta": lambda: optimizers.Adadelta(1.0),
+    "adafactor": lambda: optimizers.Adafactor(0.05),
+    "adafactor_with_all": lambda: optimizers.Adafactor(
+        0.05, beta_2_decay=-0.5, epsilon_1=1e-6, epsilon_2=0.5, clip_threshold=0.5, relative_step=False, weight_decay=0.1
+    ),
     "ftrl": lambda: optimizers.Ftrl(0.1),
     "ftrl_with_all": lambda: optimizers.Ftrl(
         0.1,

@@ -18,6 +18,7 @@
 
 #include <lockstep/models/layers/constraints.h>
 #include <lockstep/models/optimizers/adadelta.h>
+#include <lockstep/models/optimizers/adafactor.h>
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/adamax.h>
@@ -60,6 +61,13 @@ Optimizer make_optimizer(const std::string& name) {
        }},
       {"adamax", [] { return Adamax({.learning_rate = 0.01}); }},
       {"adadelta", [] { return Adadelta({.learning_rate = 1}); }},
+      {"adafactor", [] { return Adafactor({.learning_rate = 0.05}); }},
+      {"adafactor_with_all",
+       [] {
+         return Adafactor(
+             {.learning_rate = 0.05, .beta_2_decay = -0.5, .epsilon_1 = 1e-6, .epsilon_2 = 0.5, .clip_threshold = 0.5},
+             {.weight_decay = 0.1});
+       }},
       {"ftrl", [] { return Ftrl({.learning_rate = 0.1}); }},
       {"ftrl_with_all",
        [] {

@@ -43,6 +43,7 @@ OPTIMIZERS = {
         0.03125, adam_beta_1=0.5, adam_beta_2=0.75, exclude_layers=["^end"], ns_steps=2, rms_rate=None
     ),
     "adamax": lambda: optimizers.Adamax(0.03125, beta_1=0.5, beta_2=0.75),
+    "adafactor": lambda: optimizers.Adafactor(0.125, epsilon_2=0.25),
     "adadelta": lambda: optimizers.Adadelta(1.0, rho=0.75, epsilon=1e-3),
     "ftrl": lambda: optimizers.Ftrl(0.125, l1_regularization_strength=0.0625, beta=0.5),
 }

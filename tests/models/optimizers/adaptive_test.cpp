@@ -3,6 +3,7 @@
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/optimizers/adadelta.h>
+#include <lockstep/models/optimizers/adafactor.h>
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/adamax.h>
@@ -291,6 +292,81 @@ TEST(Muon, RefusesOptionsOutOfRange) {
   EXPECT_THROW(Muon({.momentum = 2}), InvalidArgument);
   EXPECT_THROW(Muon({.ns_steps = -1}), InvalidArgument);
   EXPECT_THROW(Muon({}, {.weight_decay = 0.1}), InvalidArgument);
+}
+
+double mean_of(const test::Values& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double root_mean_square(test::Values values) {
+  for (double& value : values) value *= value;
+  return std::sqrt(mean_of(values));
+}
+
+/// Adafactor's averages of squares of a matrix, by row and by column.
+struct FactoredSquares {
+  test::Values rows, columns;
+
+  /// Adds the squares of `matrix` with the weight `share`, and returns the approximation of their average.
+  test::Values add(const test::Values& matrix, double share, double epsilon) {
+    for (double& row : rows) row *= 1 - share;
+    for (double& column : columns) column *= 1 - share;
+    for (std::size_t i = 0; i < matrix.size(); ++i) {
+      const double part = share * (matrix[i] * matrix[i] + epsilon);
+      rows[i / columns.size()] += part / static_cast<double>(columns.size());
+      columns[i % columns.size()] += part / static_cast<double>(rows.size());
+    }
+    test::Values result;
+    for (const double row : rows)
+      for (const double column : columns) result.push_back(row / mean_of(rows) * column);
+    return result;
+  }
+};
+
+TEST(Adafactor, TakesKerasSteps) {
+  const AdafactorOptions options{
+      .learning_rate = 0.8, .beta_2_decay = -0.5, .epsilon_1 = 1e-3, .epsilon_2 = 0.25, .clip_threshold = 0.75};
+  for (const int replicas : test::replica_counts) {
+    const MirroredStrategy strategy = test::mirrored(replicas);
+    const std::vector<Variable> variables = strategy.scope([&] {
+      return std::vector{test::variable_of("dense/bias", test::random_tensor({7}, 1)),
+                         test::variable_of("dense/kernel", test::random_tensor({2, 3, 7}, 2))};
+    });
+    const Adafactor optimizer(options);
+    FactoredSquares matrices[2] = {{test::Values(3), test::Values(7)}, {test::Values(3), test::Values(7)}};
+    test::Values squares(7);
+    test::Values expected[2] = {variables[0].value().to_vector<double>(), variables[1].value().to_vector<double>()};
+    for (unsigned t = 1; t <= 4; ++t) {
+      const std::vector gradients{test::random_tensor({7}, 5 + t), test::random_tensor({2, 3, 7}, 15 + t)};
+      strategy.run([&] {
+        optimizer.apply_gradients(std::vector{gradients[0] / replicas, gradients[1] / replicas}, variables);
+      });
+      const double share = 1 / std::sqrt(t);
+      const auto move = [&](test::Values& w, test::Values direction, const test::Values& averages) {
+        for (std::size_t i = 0; i < w.size(); ++i) direction[i] /= std::sqrt(averages[i]);
+        const double size = std::max(root_mean_square(w), 0.25) * std::min(0.8, 1 / std::sqrt(t));
+        const double clip = std::max(1.0, root_mean_square(direction) / 0.75);
+        for (std::size_t i = 0; i < w.size(); ++i) w[i] -= size * direction[i] / clip;
+      };
+      const test::Values bias = gradients[0].to_vector<double>();
+      for (std::size_t i = 0; i < bias.size(); ++i) squares[i] += share * (bias[i] * bias[i] + 1e-3 - squares[i]);
+      move(expected[0], bias, squares);
+      const test::Values kernel = gradients[1].to_vector<double>();
+      test::Values averages = matrices[0].add({kernel.begin(), kernel.begin() + 21}, share, 1e-3);
+      for (const double value : matrices[1].add({kernel.begin() + 21, kernel.end()}, share, 1e-3))
+        averages.push_back(value);
+      move(expected[1], kernel, averages);
+    }
+    verify_mirrored(variables);
+    for (std::size_t i = 0; i < 2; ++i) test::expect_close(variables[i].value(), expected[i], 100);
+  }
+}
+
+TEST(Adafactor, RefusesOptionsOutOfRange) {
+  EXPECT_THROW(Adafactor({.beta_2_decay = 0.5}), InvalidArgument);
+  EXPECT_THROW(Adafactor({.epsilon_1 = 0}), InvalidArgument);
+  EXPECT_THROW(Adafactor({.epsilon_2 = -1}), InvalidArgument);
+  EXPECT_THROW(Adafactor({.clip_threshold = 0}), InvalidArgument);
 }
 
 TEST(Adamax, TakesKerasSteps) {

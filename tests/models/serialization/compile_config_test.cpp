@@ -276,8 +276,8 @@ TEST(CompileConfig, ReadsWhatMuonTurnsOff) {
 
 // By name and from a config without options, an optimizer has the defaults of its class, which are Keras'.
 TEST(CompileConfig, GivesOptimizersTheirClassesDefaults) {
-  const std::vector<Optimizer> all{SGD(),  Adam(),  AdamW(), RMSprop(), Adagrad(),  Lamb(),
-                                   Lion(), Nadam(), Muon(),  Adamax(),  Adadelta(), Ftrl()};
+  const std::vector<Optimizer> all{SGD(),   Adam(), AdamW(),  RMSprop(),  Adagrad(), Lamb(),     Lion(),
+                                   Nadam(), Muon(), Adamax(), Adadelta(), Ftrl(),    Adafactor()};
   for (const Optimizer& optimizer : all) {
     const std::string name = optimizer.config().rule.class_name;
     EXPECT_EQ(optimizer_from_json(name).get_config(), optimizer.get_config());
@@ -313,10 +313,11 @@ TEST(CompileConfig, ReadsNullAsKerasNone) {
 }
 
 TEST(CompileConfig, SaysWhatIsWrong) {
-  EXPECT_ERROR(InputError,
-               "the optimizer is of class ScheduleFreeAdamW; known are Adadelta, Adagrad, Adam, AdamW, Adamax, Ftrl, "
-               "Lamb, Lion, Muon, Nadam, RMSprop, SGD",
-               read(keras_2(R"({"class_name": "ScheduleFreeAdamW", "config": {}})", R"("mse")")));
+  EXPECT_ERROR(
+      InputError,
+      "the optimizer is of class ScheduleFreeAdamW; known are Adadelta, Adafactor, Adagrad, Adam, AdamW, Adamax, "
+      "Ftrl, Lamb, Lion, Muon, Nadam, RMSprop, SGD",
+      read(keras_2(R"({"class_name": "ScheduleFreeAdamW", "config": {}})", R"("mse")")));
   EXPECT_ERROR(InputError, "the optimizer has a schedule and a decay of 0.5; it can have one",
                read(keras_2(R"({"class_name": "SGD", "config": {"decay": 0.5, "learning_rate": {"class_name":
                    "PolynomialDecay", "config": {"initial_learning_rate": 1, "decay_steps": 3}}}})",

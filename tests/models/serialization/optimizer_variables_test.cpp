@@ -11,6 +11,7 @@
 
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/optimizers/adadelta.h>
+#include <lockstep/models/optimizers/adafactor.h>
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/adamax.h>
@@ -62,6 +63,7 @@ const std::vector<std::function<Optimizer()>> optimizers{
     [] { return Nadam({.learning_rate = 0.01}, {.use_ema = true}); },
     [] { return Muon({.learning_rate = 0.01, .exclude_layers = {"near"}, .rms_rate = {}}); },
     [] { return Adamax({.learning_rate = 0.01}); },
+    [] { return Adafactor({.learning_rate = 0.1}, {.use_ema = true}); },
     [] { return Adadelta({.learning_rate = 1}); },
     [] { return Ftrl({.learning_rate = 0.1, .l1_regularization_strength = 0.01}); },
     [] {

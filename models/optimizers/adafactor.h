@@ -1,0 +1,31 @@
+#pragma once
+
+#include <lockstep/models/optimizers/optimizer.h>
+#include <lockstep/runtime/core/defaults.h>
+
+namespace lockstep {
+
+/// Adafactor's options, by Keras' names. Keras' `relative_step` is not one of them: a step's rate is limited to 1 /
+/// sqrt(t) with it and without it.
+struct AdafactorOptions {
+  /// A number or a schedule; not negative.
+  LearningRate learning_rate = 0.001;
+  double beta_2_decay = -0.8;   ///< the averages' momentum in update t is 1 - t^beta_2_decay; not positive
+  double epsilon_1 = 1e-30;     ///< added to squared gradients; above 0
+  double epsilon_2 = 1e-3;      ///< least root mean square of a variable for the size of its step; not negative
+  double clip_threshold = 1.0;  ///< largest root mean square of a direction; above 0
+};
+
+/// Shazeer and Stern 2018, as keras.optimizers.Adafactor: a variable moves along its gradient divided by the square
+/// root of averages of squared gradients, by a step in proportion to the variable's root mean square. Of variables with
+/// at least two axes, only the averages over each of the last two axes enter.
+struct Adafactor : Optimizer {
+  /// Throws InvalidArgument for a value out of its range.
+  explicit Adafactor(const AdafactorOptions& options = {}, const OptimizerOptions& common = {});
+  /// Lets `Adafactor({})` mean the defaults.
+  explicit Adafactor(Defaults) : Adafactor() {}
+  /// Makes the optimizer from the options in a file.
+  static Adafactor from_config(const OptimizerConfig& config);
+};
+
+}  // namespace lockstep
