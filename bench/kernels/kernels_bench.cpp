@@ -151,6 +151,7 @@ int main(int argc, char** argv) {
   lockstep::add_recurrences();
   lockstep::add_elementwise();
   lockstep::add_losses();
+  lockstep::add_ops();
   lockstep::add_updates();
   benchmark::RunSpecifiedBenchmarks();
   return 0;

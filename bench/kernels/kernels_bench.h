@@ -77,6 +77,7 @@ void add_dense();
 void add_elementwise();
 void add_losses();
 void add_normalizations();
+void add_ops();
 void add_poolings();
 void add_recurrences();
 void add_updates();
