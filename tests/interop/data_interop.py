@@ -1,0 +1,162 @@
+"""Compares what lockstep reads with what other programs wrote: NumPy's files, CSV files of Python's csv module and
+TFRecord files of TensorBoard's writer.
+
+usage: data_interop.py --driver DATA_DRIVER
+"""
+
+import argparse
+import csv
+import pathlib
+import subprocess
+import tempfile
+
+import numpy as np
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from tensorboard.summary.writer.record_writer import RecordWriter
+
+# The dtype that lockstep reads each of NumPy's as.
+DTYPES = {
+    "f2": "f32", "f4": "f32", "f8": "f32", "i1": "i32", "i2": "i32", "i4": "i32", "i8": "i64",
+    "u1": "u8", "u2": "i32", "u4": "i64", "u8": "i64", "b1": "bool",
+}  # fmt: skip
+
+
+class Reader:
+    def __init__(self, driver):
+        self.driver = driver
+
+    def __call__(self, kind, file):
+        """(name, dtype, values) of each line of the driver."""
+        run = subprocess.run([self.driver, kind, file], capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        for line in run.stdout.splitlines():
+            name, dtype, shape, values = line.split("\t")
+            numbers = np.array(values.split(), dtype=np.float64)
+            yield name, dtype, numbers.reshape([int(size) for size in shape.split()])
+
+
+def arrays():
+    """Arrays of every type, in several shapes, orders and byte orders."""
+    random = np.random.default_rng(1)
+    for order in "<>":
+        for kind in DTYPES:
+            for shape in ((), (5,), (3, 4), (2, 0), (2, 3, 4)):
+                values = abs(random.normal(size=shape) * 100) if kind[0] == "u" else random.normal(size=shape) * 100
+                values = np.asarray(values).astype(kind).astype(np.dtype(kind).newbyteorder(order))
+                yield kind, values
+                yield kind, np.asfortranarray(values)
+
+
+def check_numpy(read, folder):
+    cases = {f"case {number}": case for number, case in enumerate(arrays())}
+    for save in (np.savez, np.savez_compressed):
+        save(folder / "a.npz", **{name: values for name, (_, values) in cases.items()})
+        found = {name: (dtype, values) for name, dtype, values in read("npz", folder / "a.npz")}
+        assert found.keys() == cases.keys()
+        for name, (kind, values) in cases.items():
+            dtype, elements = found[name]
+            assert dtype == DTYPES[kind], (kind, dtype)
+            expected = values.astype(np.float32) if dtype == "f32" else values.astype(np.int64)
+            np.testing.assert_array_equal(elements, expected.astype(np.float64), f"{kind} {values.shape} {values.flags}")
+    np.save(folder / "a.npy", np.arange(6.0).reshape(2, 3))
+    [(_, _, values)] = read("npy", folder / "a.npy")
+    np.testing.assert_array_equal(values, np.arange(6.0).reshape(2, 3))
+
+
+def check_csv(read, folder):
+    random = np.random.default_rng(2)
+    texts = ["plain", "a, comma", 'a "quote"', "two\nlines", "", "ends with space "]
+    numbers = np.concatenate([random.normal(size=200) * 10.0 ** random.integers(-50, 37, 200), [0.0, -0.0, 1e38]])
+    integers = random.integers(-(2**53), 2**53, len(numbers))  # the driver prints doubles
+    chosen = random.integers(0, len(texts), len(numbers))
+    for ending in ("\n", "\r\n"):
+        with open(folder / "a.csv", "w", newline="") as file:
+            writer = csv.writer(file, lineterminator=ending)
+            writer.writerow(["number", "whole, number", "text"])
+            for row in zip(numbers, integers, chosen):
+                writer.writerow([repr(float(row[0])), row[1], texts[row[2]]])
+        number, whole, text = read("csv", folder / "a.csv")
+        assert [number[1], whole[1], text[1]] == ["f32", "i64", "i32"]
+        np.testing.assert_array_equal(number[2], numbers.astype(np.float32).astype(np.float64))
+        assert whole[0] == "whole, number"
+        np.testing.assert_array_equal(whole[2], integers)
+        categories = sorted(one for one in texts if one)
+        codes = [categories.index(texts[i]) if texts[i] else -1 for i in chosen]
+        np.testing.assert_array_equal(text[2], codes)
+
+
+def example_class():
+    """tf.train.Example, from its definition (tensorflow/core/example)."""
+    file = descriptor_pb2.FileDescriptorProto(name="example.proto", package="tensorflow", syntax="proto3")
+    field = descriptor_pb2.FieldDescriptorProto
+
+    def add(name, *fields, parent=file.message_type):
+        message = parent.add(name=name)
+        for number, (label, kind, field_name, type_name) in enumerate(fields, 1):
+            message.field.add(name=field_name, number=number, label=label, type=kind, type_name=type_name)
+        return message
+
+    one, many = field.LABEL_OPTIONAL, field.LABEL_REPEATED
+    add("BytesList", (many, field.TYPE_BYTES, "value", None))
+    add("FloatList", (many, field.TYPE_FLOAT, "value", None))
+    add("Int64List", (many, field.TYPE_INT64, "value", None))
+    feature = add(
+        "Feature",
+        (one, field.TYPE_MESSAGE, "bytes_list", ".tensorflow.BytesList"),
+        (one, field.TYPE_MESSAGE, "float_list", ".tensorflow.FloatList"),
+        (one, field.TYPE_MESSAGE, "int64_list", ".tensorflow.Int64List"),
+    )
+    feature.oneof_decl.add(name="kind")
+    for each in feature.field:
+        each.oneof_index = 0
+    features = add("Features", (many, field.TYPE_MESSAGE, "feature", ".tensorflow.Features.FeatureEntry"))
+    entry = add(
+        "FeatureEntry",
+        (one, field.TYPE_STRING, "key", None),
+        (one, field.TYPE_MESSAGE, "value", ".tensorflow.Feature"),
+        parent=features.nested_type,
+    )
+    entry.options.map_entry = True
+    add("Example", (one, field.TYPE_MESSAGE, "features", ".tensorflow.Features"))
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("tensorflow.Example"))
+
+
+def check_tfrecord(read, folder):
+    Example = example_class()
+    random = np.random.default_rng(3)
+    expected = []
+    with open(folder / "a.tfrecord", "wb") as file:
+        writer = RecordWriter(file)
+        for _ in range(50):
+            x = random.normal(size=3).astype(np.float32)
+            raw = random.integers(0, 256, (2, 2)).astype(np.uint8)
+            y = int(random.integers(-(10**6), 10**6))
+            record = Example()
+            record.features.feature["x"].float_list.value.extend(x.tolist())
+            record.features.feature["raw"].bytes_list.value.append(raw.tobytes())
+            record.features.feature["y"].int64_list.value.append(y)
+            record.features.feature["other"].bytes_list.value.extend([b"not", b"read"])
+            writer.write(record.SerializeToString())
+            expected += [("x", "f32", x), ("raw", "u8", raw), ("y", "i64", y)]
+        writer.flush()
+    found = list(read("tfrecord", folder / "a.tfrecord"))
+    assert len(found) == len(expected)
+    for (name, dtype, values), wanted in zip(found, expected):
+        assert (name, dtype) == wanted[:2]
+        np.testing.assert_array_equal(values, np.asarray(wanted[2], np.float64))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--driver", required=True)
+    read = Reader(parser.parse_args().driver)
+    for check in (check_numpy, check_csv, check_tfrecord):
+        with tempfile.TemporaryDirectory() as folder:
+            check(read, pathlib.Path(folder))
+        print(f"{check.__name__}: ok")
+
+
+if __name__ == "__main__":
+    main()
