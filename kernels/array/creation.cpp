@@ -14,7 +14,7 @@ namespace {
 Tensor range(const char* op, std::int64_t count, double start, double step, double divisor, DType dtype) {
   for (const double number : {start, start + static_cast<double>(count - 1) * step / divisor})
     require(count == 0 || holds(dtype, std::trunc(number)),
-            "{} with {} takes a dtype that holds it, such as f32, got {}", op, number, name(dtype));
+            "{} with {} needs a dtype that can represent it, such as f32, got {}", op, number, name(dtype));
   const Tensor y = Tensor::empty({count}, dtype);
   launch(kernels::Range{start, step, y, divisor});
   return y;
@@ -43,7 +43,8 @@ Tensor linspace(double start, double stop, std::int64_t count, bool endpoint, DT
 
 Tensor full_like(const Tensor& x, double value) try {
   require_defined("full_like", x);
-  require(holds(x.dtype(), value), "full_like with {} takes a dtype that holds it, such as f32, got {}", value, x);
+  require(holds(x.dtype(), value), "full_like with {} needs a dtype that can represent it, such as f32, got {}", value,
+          x);
   const ContextScope there(context_on(x.device()));
   return Tensor::full(x.shape(), value, x.dtype());
 } catch (Error& error) {

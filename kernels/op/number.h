@@ -22,11 +22,12 @@ inline bool holds(DType dtype, double number) {
 }
 
 /// `number` as a tensor of rank 0 and of x's dtype on the calling thread's device. It is filled there, since a copy
-/// from the host would prevent the capture of a step. Throws InvalidArgument naming the op if the dtype does not hold
-/// it.
+/// from the host would prevent the capture of a step. Throws InvalidArgument naming the op if the dtype cannot
+/// represent it.
 inline Tensor number_like(const char* op, const Tensor& x, double number) try {
   require(x.defined(), "{} takes a tensor, got {}", op, x);
-  require(holds(x.dtype(), number), "{} with {} takes a dtype that holds it, such as f32, got {}", op, number, x);
+  require(holds(x.dtype(), number), "{} with {} needs a dtype that can represent it, such as f32, got {}", op, number,
+          x);
   const Tensor result = Tensor::empty({}, x.dtype());
   launch(kernels::Fill{result, number});
   return result;

@@ -113,7 +113,7 @@ TEST(Comparison, RefusesWhatCannotBeCompared) {
   EXPECT_THAT(error_of<InvalidArgument>([&] { less(x, Tensor::zeros({3})); }),
               HasSubstr("less takes tensors of one dtype, got i64 (3)"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { less(x, 0.5); }),
-              HasSubstr("less with 0.5 takes a dtype that holds it, such as f32, got i64"));
+              HasSubstr("less with 0.5 needs a dtype that can represent it, such as f32, got i64"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { equal(cast(x, DType::u8), 256); }), HasSubstr("equal with 256"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { equal(x, 9223372036854775808.0); }), HasSubstr("equal with 9.22"));
   EXPECT_EQ(error_of<InvalidArgument>([] {

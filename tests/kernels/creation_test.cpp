@@ -33,11 +33,11 @@ TEST(Arange, RefusesNumbersThatTheDtypeDoesNotHold) {
   EXPECT_EQ(arange(256, DType::u8).to_vector<int>().back(), 255);
   EXPECT_EQ(arange(3, -1, -1, DType::u8).to_vector<int>().back(), 0);
   EXPECT_THAT(arange(-1, -1, 1, DType::u8).to_vector<int>(), IsEmpty());
-  EXPECT_ERROR(InvalidArgument, "arange with 256 takes a dtype that holds it, such as f32, got u8",
+  EXPECT_ERROR(InvalidArgument, "arange with 256 needs a dtype that can represent it, such as f32, got u8",
                arange(257, DType::u8));
-  EXPECT_ERROR(InvalidArgument, "arange with -1 takes a dtype that holds it, such as f32, got u8",
+  EXPECT_ERROR(InvalidArgument, "arange with -1 needs a dtype that can represent it, such as f32, got u8",
                arange(3, -2, -1, DType::u8));
-  EXPECT_ERROR(InvalidArgument, "linspace with 300 takes a dtype that holds it, such as f32, got u8",
+  EXPECT_ERROR(InvalidArgument, "linspace with 300 needs a dtype that can represent it, such as f32, got u8",
                linspace(0, 300, 4, true, DType::u8));
 }
 
@@ -58,7 +58,7 @@ TEST(Linspace, OfIntegersEndsAtStop) {
 }
 
 TEST(FullLike, RefusesNumbersThatTheDtypeDoesNotHold) {
-  EXPECT_ERROR(InvalidArgument, "full_like with 0.5 takes a dtype that holds it",
+  EXPECT_ERROR(InvalidArgument, "full_like with 0.5 needs a dtype that can represent it",
                full_like(Tensor::zeros({1}, DType::i64), 0.5));
 }
 

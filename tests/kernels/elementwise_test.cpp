@@ -193,7 +193,7 @@ TEST(Subtract, TakesTheLowestI64) {
   EXPECT_THAT(
       (x - (-0x1p63)).to_vector<std::int64_t>(),
       ::testing::ElementsAre(std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min() + 5));
-  EXPECT_ERROR(InvalidArgument, "subtract with 0.5 takes a dtype that holds it", x - 0.5);
+  EXPECT_ERROR(InvalidArgument, "subtract with 0.5 needs a dtype that can represent it", x - 0.5);
 }
 
 }  // namespace
