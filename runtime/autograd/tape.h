@@ -98,7 +98,7 @@ class GradientTape {
     IndexedSlices rows;                    // contributions so far as rows; then `gradient` is undefined
     bool may_be_rows = false;              // a source whose gradient the caller accepts as rows
     Tensor destination;                    // the caller's memory for a source's gradient, if any
-    int first_use = -1;                    // entry of the first op that read it, the last in backward; -1: none
+    int first_use = -1;                    // entry of the first op that read it, which backward visits last; -1: none
     int uses = 0;                          // number of ops that read it
     bool rows_sum_to_zero = false;         // an op has called set_rows_sum_to_zero for it
     bool read_as_whole = false;            // an op has read it as a whole

@@ -11,8 +11,8 @@ namespace lockstep {
 class GpuRecording {
  public:
   /// Begins a recording of at most `capacity` kernels, copies and memsets. Throws Unsupported, with the reason, in a
-  /// build without CUPTI, if CUPTI's library is missing, or if CUPTI refuses, for example without a GPU or permission,
-  /// or beside another profiler. Throws LogicError while another recording runs.
+  /// build without CUPTI, if CUPTI's library is missing, or if CUPTI refuses, for example without a GPU, without
+  /// permission or while another profiler runs. Throws LogicError while another recording runs.
   explicit GpuRecording(std::size_t capacity = std::size_t{1} << 20);
   ~GpuRecording();
   GpuRecording(const GpuRecording&) = delete;

@@ -12,7 +12,7 @@ using VariableMaker = std::function<Variable(VariableSpec)>;
 /// Makes a variable by calling `next` with this or another spec, or returns an existing one.
 using VariableCreator = std::function<Variable(const VariableMaker& next, VariableSpec spec)>;
 
-/// The variable creators of a thread; null if the strategy makes its variables directly.
+/// The variable creators of a thread that has at least one.
 struct VariableCreators {
   VariableCreator creator;                        ///< creator of the innermost scope
   std::shared_ptr<const VariableCreators> outer;  ///< creators of the enclosing scopes; null if there are none

@@ -118,11 +118,11 @@ class Strategy {
     return std::forward<Build>(build)();
   }
 
-  /// Calls `step` once for each replica, on the replica's thread, and returns the results by replica. Each
-  /// DistributedBatch and, also inside vectors, maps, pairs and tuples, each PerReplica among the arguments is replaced
-  /// by the replica's part; everything else is passed whole. `regroup` converts the results, if they are vectors, maps
-  /// or tuples, to one structure of PerReplica. When a replica throws, the others are released at their next barrier,
-  /// and the first error is rethrown, a lockstep::Error with the replica's name added. May be called in a merge. Throws
+  /// Calls `step` once for each replica, on the replica's thread, and returns the results by replica. Each argument
+  /// that is a DistributedBatch, and each PerReplica, also inside vectors, maps, pairs and tuples, is replaced by the
+  /// replica's part; everything else is passed whole. `regroup` converts results that are vectors, maps, pairs or
+  /// tuples to one structure of PerReplica. When a replica throws, the others are released at their next barrier, and
+  /// the first error is rethrown, a lockstep::Error with the replica's name added. May be called in a merge. Throws
   /// LogicError inside a replica, inside update() or in the scope of another strategy, InvalidArgument when an argument
   /// was made for another number of replicas.
   template <class Step, class... Args>
@@ -150,7 +150,7 @@ class Strategy {
   ///@}
   /// Reduces first over `axes` (negative: from the end) within each replica, then over the replicas, whose sizes along
   /// the axes may differ. The mean divides by the number of elements of all replicas, so it is exact for uneven and
-  /// empty parts. Supports sum, of f32, i32 and i64, and mean, of f32; other ops throw Unsupported.
+  /// empty parts. Supports sum, of f32, bf16, i32 and i64, and mean, of f32 and bf16; other ops throw Unsupported.
   Tensor reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, const std::vector<int>& axes) const;
   /// sum(values[r] * counts[r]) / sum(counts): computes the mean over all examples from the replicas' means.
   Tensor weighted_mean(const PerReplica<Tensor>& values, const PerReplica<double>& counts) const;

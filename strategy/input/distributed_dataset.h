@@ -57,7 +57,8 @@ class DistributedIterator {
   std::optional<DistributedBatch> next_here(Cluster* others);
   /// Starts pass `number` of the data set, not of the cache.
   Elements<DistributedBatch> open(std::uint64_t number) const;
-  /// The next batch of all workers; it has no rows here if only other workers have some. A collective.
+  /// The next batch of all workers. This worker's part has no rows if only other workers have batches left. A
+  /// collective.
   std::optional<DistributedBatch> next_of_all(Cluster& workers);
 
   Handle<const DistributedDatasetSpec, "pass over a distributed data set"> spec_;

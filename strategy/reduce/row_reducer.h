@@ -17,7 +17,7 @@ struct ReducerOptions {
   std::vector<bool> by_rows{};
   /// Whether a step also updates rows whose gradient is 0, as with momentum.
   bool every_row = true;
-  /// Whether each replica updates its own copy (GradientUpdate::updates_own_copy).
+  /// Whether each replica updates its own copy, as with GradientUpdate::updates_own_copy.
   bool own_copies = false;
 };
 
