@@ -61,7 +61,7 @@ class OptionVisitor {
   void choice(const char* key, T& value, std::initializer_list<std::pair<std::string_view, T>> choices);
 
   ///@{
-  /// An option of which only this value is supported; reading throws InputError for another one.
+  /// An option for which lockstep supports only this value; reading throws InputError for another one.
   void fixed(const char* key, std::string_view value);
   void fixed(const char* key, double value);
   void fixed(const char* key, std::same_as<bool> auto value) { fixed_flag(key, value); }

@@ -20,9 +20,9 @@ Tensor mean_image(const Tensor& images);
 
 /// A function for Dataset::map after batch(). It converts x from (n, height, width) u8 to (n, height + 2 padding, width
 /// + 2 padding, channels) f32, pixel / 255 - mean, and leaves y unchanged. Only one batch at a time is converted; the
-/// data set stays in bytes, a sixteenth of the memory for 28 x 28 images at the defaults. Throws InvalidArgument for a
-/// mean that is not (height, width) f32, for negative padding and for channels below 1; the returned function for x of
-/// another shape or dtype.
+/// data set stays in bytes, about a sixteenth of the memory for 28 x 28 images at the defaults. Throws InvalidArgument
+/// for a mean that is not (height, width) f32, for negative padding and for channels below 1; the returned function for
+/// x of another shape or dtype.
 RowTransform image_preparation(const ImagePreparation& options);
 
 }  // namespace lockstep

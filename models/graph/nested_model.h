@@ -39,7 +39,7 @@ struct PartResult {
 struct PartCall {
   int part = 0;                      ///< index in NestedModel::layers
   std::vector<PartResult> inputs{};  ///< the call's arguments, in the part's order
-  std::vector<Shape> shapes{};       ///< of a layer's results, without the batch axis; empty or missing if never read
+  std::vector<Shape> shapes{};       ///< of a layer's results, without the batch axis; () or missing for unread results
   std::optional<Mode> mode{};        ///< the call's own mode, if it does not use the model's
   bool use_causal_mask = false;      ///< as LayerCall::use_causal_mask
 };

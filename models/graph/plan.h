@@ -54,7 +54,7 @@ struct PlanStep {
   bool is_read_again = false;     ///< whether other steps are further results of this one
   /// As LayerCall::is_output.
   bool is_output = false;
-  std::vector<int> last_reads{};  ///< steps whose results are freed after this step, perhaps its own
+  std::vector<int> last_reads{};  ///< steps whose results are freed after this step; may include this step
 };
 
 /// Whether any of the layers makes masks.

@@ -34,9 +34,9 @@ class Symbol {
     std::shared_ptr<const ModelCall> part_of{};
     std::optional<Mode> mode{};    ///< the call's own mode, which replaces the network's: Keras 2's `training`
     bool use_causal_mask = false;  ///< as LayerCall::use_causal_mask
-    int result = 0;                ///< index of the result among those of the call
-    /// For a result of a model's call: the other symbols of that call that none of its layers reads, such as the
-    /// model's other results. An outer model that uses one of the results includes all of them.
+    int result = 0;                ///< index among the call's results
+    /// For a result of a model's call: the call's other symbols that no layer of the model reads, such as the model's
+    /// other results. An outer model that uses one of the results includes all of them.
     std::vector<Symbol> beside{};
 
     /// Destroys the nodes to which only this one refers, in a loop: recursion would overflow the stack for long chains

@@ -35,7 +35,7 @@ struct LayerCall {
   /// undefined for an input without a mask. Empty if no input has one.
   std::span<const Tensor> masks{};
   /// If not null, receives the results after the first one, of the shapes LayerImpl::more_output_shapes. A network sets
-  /// it for layers with several results of which it uses more than the first one.
+  /// it if it uses any of these results.
   std::vector<Tensor>* more_results = nullptr;
 
   /// The mask of an input; undefined if it has none.
@@ -152,7 +152,7 @@ class LayerImpl {
   bool is_inner() const { return !outer_name_.empty(); }
   /// The layers inside this one, in the order in which it built them.
   const std::vector<InnerLayer>& inner_layers() const { return inner_layers_; }
-  /// The layer's variables in Keras' order, those of layers inside it included.
+  /// The variables of the layer and of the layers inside it, in Keras' order.
   const std::vector<Variable>& variables() const { return variables_; }
   /// Whether the layer is trainable but has variables that are not, such as moving statistics.
   bool has_statistics() const;

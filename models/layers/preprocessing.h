@@ -59,7 +59,7 @@ struct Normalization : Layer {
   static Normalization from_config(LayerConfig& config);
 };
 
-/// How CategoryEncoding encodes a list of ids. one_hot: each id as a row of its own. multi_hot: 1 for each id in the
+/// How CategoryEncoding encodes a list of ids. one_hot: a one-hot row for each id. multi_hot: 1 for each id in the
 /// list. count: how often each id is in the list.
 enum class CategoryOutput { one_hot, multi_hot, count };
 

@@ -40,7 +40,7 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
   /// Moves `variables` into an arena. Throws as ParameterArena.
   GradientSums(const Strategy& strategy, const std::vector<Variable>& variables);
 
-  /// Adds hooks to `parameters`, those of replica `replica` in the order of the variables. Backward through them throws
+  /// Adds hooks to the parameters of replica `replica`, in the order of the variables. Backward through them throws
   /// LogicError on a thread other than the replica's, if a gradient still holds the sum of an earlier backward, and
   /// inside another backward.
   void attach(int replica, const std::vector<torch::Tensor>& parameters);

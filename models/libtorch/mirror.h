@@ -76,9 +76,9 @@ std::shared_ptr<Module> pointer_to(const torch::nn::ModuleHolder<Module>& module
 /// @endcond
 
 /// Makes a module for each replica of this process: calls `make`, which returns a module or a shared_ptr to one, once
-/// for each, and copies the values of the first module to all others; with several processes, those of the chief's
-/// first module. Leaves libtorch's random number generator in its state after the first call, so that what the program
-/// draws afterwards does not depend on the number of replicas. Throws as ModuleReplicas.
+/// for each, and copies the values of the first module to all others; with several processes, the values of the chief's
+/// first module. Leaves libtorch's random number generator in its state after the first call, so that the numbers that
+/// the program draws afterwards do not depend on the number of replicas. Throws as ModuleReplicas.
 template <class Make>
 auto mirror(const Strategy& strategy, Make&& make) {
   std::vector modules{detail::pointer_to(make())};

@@ -55,10 +55,10 @@ class Metric {
   std::string get_config() const;
   /// A copy with another name.
   Metric with_name(std::string name) const { return {std::move(name), rule_}; }
-  /// The sums of a batch of n rows. `sample_weight` is (n) or (n, 1), or undefined for weights of 1. `mask`: that of
-  /// y_pred, bool (n, time), or undefined; as in Keras, means over examples leave masked steps out, and other metrics
-  /// count them. Not recorded by tapes. Throws InvalidArgument for shapes or labels that do not fit each other or the
-  /// metric, and Unsupported for other masks.
+  /// The sums of a batch of n rows. `sample_weight` is (n) or (n, 1), or undefined for weights of 1. `mask`: the mask
+  /// of y_pred, bool (n, time), or undefined; as in Keras, means over examples leave masked steps out, and other
+  /// metrics count them. Not recorded by tapes. Throws InvalidArgument for shapes or labels that do not fit each other
+  /// or the metric, and Unsupported for other masks.
   Sums update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {},
               const Tensor& mask = {}) const;
   /// The metric's value for the given sums; 0 for empty sums, as in Keras.

@@ -14,8 +14,8 @@
 
 namespace lockstep {
 
-/// Options of all optimizers, besides those of each; 0 turns an option off. The names are Keras' where Keras has the
-/// option.
+/// Options that all optimizers have. 0 turns off weight decay, a clip or ema_overwrite_frequency. The names are Keras'
+/// where Keras has the option.
 struct OptimizerOptions {
   double weight_decay = 0;  ///< an update first subtracts this times the learning rate times each parameter
   /// Variables whose names contain one of these do not decay, e.g. {"bias", "gamma", "beta"}.

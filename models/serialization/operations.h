@@ -9,7 +9,7 @@ namespace lockstep {
 /// Whether a value in the arguments of a call is the result of a layer.
 bool is_tensor(const nlohmann::ordered_json& value);
 
-/// Whether a layer's object is that of an operation, which has none of the options that all layers have.
+/// Whether a layer's object describes an operation: it then lacks the options that all layers have.
 bool is_operation(const nlohmann::ordered_json& layer);
 
 }  // namespace lockstep

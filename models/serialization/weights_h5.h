@@ -20,7 +20,7 @@ struct WeightsGroup {
 /// Writes the groups and weights of `model` to an empty file.
 void write_weights(hdf5::Writer& file, const NestedModel& model);
 
-/// Sets the layers' weights, those of layers inside them included, from the file's groups. `layers` must cover all
+/// Sets the weights of the layers, and of the layers inside them, from the file's groups. `layers` must cover all
 /// layers with weights in the file. Throws as load_weights.
 void read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& layers);
 

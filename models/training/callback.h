@@ -44,7 +44,7 @@ struct EpochPlan {
   std::int64_t steps = 0;       ///< number of steps; 0 if unknown, for a generator without a size
   std::int64_t steps_done = 0;  ///< steps of the epoch done by the run that this one resumes
   std::int64_t first_step = 0;  ///< number of the epoch's next step over all epochs
-  bool resumed = false;         ///< whether the run resumes an earlier one with this epoch
+  bool resumed = false;         ///< whether this is the first epoch of a run that resumes an earlier one
 };
 
 /// The state of a callback that a backup of the run keeps.

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// Weights of examples, by class; examples of other classes have weight 1.
+/// Weights of examples, by class; examples of classes that are not listed have weight 1.
 using ClassWeight = std::map<std::int64_t, double>;
 
 /// The batch with sample weights by its targets' classes. Targets are labels (n) or (n, 1), or one-hot rows (n,

@@ -99,10 +99,10 @@ class Model {
   /// and for other invalid options.
   History fit(const Dataset& batches, const FitOptions& options = {});
   /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. Variables
-  /// of which each replica keeps its own value and programs read the mean, such as batch normalization's statistics,
-  /// have this mean on all replicas during the call, as in fit's validation and in predict. Throws LogicError as fit;
-  /// InvalidArgument for a data set that is empty or endless or lacks a target for an output. A generator of unknown
-  /// size must end.
+  /// with Synchronization::on_read and Aggregation::mean, such as batch normalization's statistics, have the mean of
+  /// the replicas' values on all replicas during the call, as in fit's validation and in predict. Throws LogicError as
+  /// fit; InvalidArgument for a data set that is empty or endless or lacks a target for an output. A generator of
+  /// unknown size must end.
   Logs evaluate(const Dataset& batches);
   /// Outputs for all examples in the order of the data set, f32 under every dtype policy. Throws InvalidArgument for a
   /// data set that is empty or endless; LogicError for a model with several outputs, inside a replica and in the scope

@@ -12,7 +12,7 @@ namespace lockstep {
 struct CSVLoggerOptions {
   /// Character between columns.
   char separator = ',';
-  bool append = false;  ///< appends to an existing file; otherwise replaces it, unless the run resumes
+  bool append = false;  ///< true: appends to an existing file; false: replaces it, unless the run resumes
 };
 
 /// Writes a line to a file at the end of each epoch: "epoch", from 0, and the logged values, sorted by name. The

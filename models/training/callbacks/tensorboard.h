@@ -31,7 +31,7 @@ class TensorBoard final : public Callback {
   ~TensorBoard() override;
 
   ///@{
-  /// These throw InputError naming the file that cannot be written.
+  /// Except for on_train_end, these throw InputError naming the file that cannot be written.
   void on_train_begin(Model& model) override;
   void on_step_end(Model& model, const StepReport& report) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
