@@ -23,7 +23,7 @@ void list(LayerConfig& config, DotOptions& options) {
 int summed_axis(std::int64_t axis, const Shape& input) {
   require(std::abs(axis) <= Shape::max_rank, "Dot takes axes of its inputs, got {}", axis);
   const int result = input.normalize_axis(static_cast<int>(axis));
-  require(result > 0, "Dot sums over any axis but the batch axis, got {} for (batch) + {}", axis,
+  require(result > 0, "Dot can sum over any axis but the batch axis, got {} for (batch) + {}", axis,
           Shape(std::span(input.begin() + 1, input.end())));
   return result;
 }

@@ -152,8 +152,7 @@ class NormalizationImpl final : public LayerImpl {
 
  private:
   void check_adapted(std::int64_t channels, std::int64_t found) const {
-    require(channels == found, "Normalization '{}' takes {} channels, it is adapted to data of {}", name(), channels,
-            found);
+    require(channels == found, "Normalization '{}' takes {} channels, adapt() got data of {}", name(), channels, found);
   }
 
   void make_weights(std::span<const Shape> inputs, const LayerSeed&) override {

@@ -70,11 +70,11 @@ Metric::Rule rule(const IoUOptions& options, const ObjectConfig& config, const P
   return {.update =
               [options, prepare](const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights) {
                 require(y_true.defined() && y_true.rank() >= 1 && y_true.dim(0) == y_pred.dim(0),
-                        "IoU takes targets of the predictions' examples, got {} and {}", y_true, y_pred);
+                        "IoU needs as many targets as predictions along the first axis, got {} and {}", y_true, y_pred);
                 const Classes truths = classes_of(y_true, options.sparse_y_true);
                 const Classes predictions = classes_of(prepare(y_pred), options.sparse_y_pred);
                 require(truths.size() == predictions.size(),
-                        "IoU compares as many targets as predictions, got {} classes of {} and {} of {}", truths.size(),
+                        "IoU needs as many target classes as predicted ones, got {} in {} and {} in {}", truths.size(),
                         y_true, predictions.size(), y_pred);
                 return count(truths, predictions, weights, options);
               },

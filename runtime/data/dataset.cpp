@@ -122,7 +122,7 @@ Dataset Dataset::shuffle(const ShuffleOptions& options) const {
           "a data set without end cannot be shuffled as a whole: shuffle before repeat(), or set a buffer");
   if (options.buffer == ShuffleOptions::whole || options.buffer >= most)
     if (detail::StagePtr shuffled = stage_->shuffled(options)) return Dataset(std::move(shuffled));
-  require(!options.fixed_parts, "only a set of tensors that is shuffled as a whole has fixed parts");
+  require(!options.fixed_parts, "fixed_parts needs a data set of tensors that is shuffled as a whole");
   return Dataset(detail::make_shuffle(stage_.shared(), options));
 }
 

@@ -27,7 +27,7 @@ class GeneratorCursor final : public Cursor {
     try {
       std::optional<Example> element = generator_.next();
       require(!element || element->x().defined(),
-              "the generator returned an Example without x; at its end it returns std::nullopt");
+              "the generator returned an Example without x; to end, it must return std::nullopt");
       return element;
     } catch (...) {
       std::rethrow_exception(with_element("from_generator", position_));

@@ -54,7 +54,7 @@ class RowCursor final : public Cursor {
     try {
       block_ = read_(begin_, end_);
       require(block_.x().defined() && block_.x().rank() >= 1 && block_.size() == end_ - begin_,
-              "{} row(s) were to be read, got x {}", end_ - begin_, block_.x());
+              "the function given to from_rows() must return {} row(s), got x {}", end_ - begin_, block_.x());
     } catch (...) {
       std::rethrow_exception(with_element("from_rows", begin_));
     }

@@ -102,7 +102,7 @@ Tensor mean_of(Cluster* workers, const std::string& place, const std::vector<Ten
 
 /// Splits `value` into equal parts; the first part also gets the remainder of integers.
 PerReplica<Tensor> shares_of(const Tensor& value, int parts) {
-  require(value.dtype() != DType::boolean, "a value of bool cannot be shared out between replicas, got {}", value);
+  require(value.dtype() != DType::boolean, "a bool value cannot be divided among replicas, got {}", value);
   std::vector<Tensor> shares;
   visit_dtype(value.dtype(), [&]<class T>() {
     if constexpr (!std::is_same_v<T, bool>) {

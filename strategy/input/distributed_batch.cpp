@@ -16,7 +16,7 @@ std::int64_t rows_of(const Batch& batch) {
   const Tensor& x = batch.x();
   for (const std::vector<Tensor>* tensors : {&batch.inputs, &batch.targets, &batch.sample_weights})
     for (const Tensor& tensor : *tensors) {
-      require(tensor.defined(), "a batch has an undefined tensor: leave out what is not there");
+      require(tensor.defined(), "a batch has an undefined tensor: leave it out");
       require(tensor.rank() >= 1,
               "the rows of a batch are split over replicas, a scalar has none: call batch() on the data set first");
     }

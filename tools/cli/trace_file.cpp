@@ -46,7 +46,7 @@ RunTrace::RunTrace(bool uses_gpus) {
   try {
     gpus_.emplace();
   } catch (const Unsupported& error) {
-    log_warning("the trace shows what the host does, and not the GPUs' kernels: {}", error.what());
+    log_warning("the trace has the host's activity only, without GPU kernels: {}", error.what());
   }
 }
 

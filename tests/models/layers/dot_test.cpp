@@ -52,7 +52,7 @@ TEST(Dot, RefusesWhatItCannotTake) {
   EXPECT_ERROR(InvalidArgument, "Dot takes two inputs, got 1", shape_after(Dot(), {{3}}));
   EXPECT_ERROR(InvalidArgument, "Dot needs axes of one size, got 3 and 4 in (3) and (4)",
                shape_after(Dot(), {{3}, {4}}));
-  EXPECT_ERROR(InvalidArgument, "Dot sums over any axis but the batch axis, got -2 for (batch) + (3)",
+  EXPECT_ERROR(InvalidArgument, "Dot can sum over any axis but the batch axis, got -2 for (batch) + (3)",
                shape_after(Dot({.axes = {-2}}), {{3}, {3}}));
 }
 

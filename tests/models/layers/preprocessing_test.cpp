@@ -99,7 +99,7 @@ TEST(NormalizationLayer, AdaptsToDataBeforeAndAfterItIsBuilt) {
       EXPECT_THAT(y.to_vector<float>(), Pointwise(FloatNear(1e-5F), by_channel(data, [&](double v, std::size_t c) {
                                                     return (v - mean[c]) / std::sqrt(variance[c]);
                                                   })));
-    EXPECT_ERROR(InvalidArgument, "takes 3 channels, it is adapted to data of 2", layer.adapt(Tensor::zeros({4, 2})));
+    EXPECT_ERROR(InvalidArgument, "takes 3 channels, adapt() got data of 2", layer.adapt(Tensor::zeros({4, 2})));
   }
 }
 
@@ -110,7 +110,7 @@ TEST(NormalizationLayer, RefusesWhatDoesNotFit) {
                Normalization({.mean = {1}, .variance = {1}}).adapt(Tensor::zeros({4, 2})));
   const Normalization adapted;
   adapted.adapt(transpose(Tensor::zeros({2, 4})));
-  EXPECT_ERROR(InvalidArgument, "takes 3 channels, it is adapted to data of 2", shape_after(adapted, {{3}}));
+  EXPECT_ERROR(InvalidArgument, "takes 3 channels, adapt() got data of 2", shape_after(adapted, {{3}}));
   EXPECT_ERROR(InvalidArgument, "needs an axis of channels", shape_after(Normalization(), {Shape{}}));
 }
 

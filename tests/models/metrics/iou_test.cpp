@@ -96,9 +96,9 @@ TEST(IoU, RefusesWhatDoesNotFit) {
   EXPECT_ERROR(InvalidArgument, "IoU: target class 2 is not one of 2 classes",
                OneHotIoU({.num_classes = 2, .target_class_ids = {0, 2}}));
   EXPECT_ERROR(InvalidArgument, "target class -1", BinaryIoU({.target_class_ids = {-1}}));
-  EXPECT_ERROR(InvalidArgument, "IoU compares as many targets as predictions, got 3 classes of f32 (3)",
+  EXPECT_ERROR(InvalidArgument, "IoU needs as many target classes as predicted ones, got 3 in f32 (3)",
                MeanIoU({.num_classes = 2}).update(Tensor::zeros({3}), Tensor::zeros({3, 2})));
-  EXPECT_ERROR(InvalidArgument, "IoU takes targets of the predictions' examples",
+  EXPECT_ERROR(InvalidArgument, "IoU needs as many targets as predictions along the first axis",
                MeanIoU({.num_classes = 2}).update({}, Tensor::zeros({3})));
 }
 

@@ -106,7 +106,7 @@ TEST(DatasetGenerator, RefusesWhatIsNone) {
       [](std::uint64_t) -> DatasetIterator { return []() -> std::optional<Example> { return Example{}; }; });
   EXPECT_THAT([&] { read(undefined); },
               ThrowsMessage<InvalidArgument>("from_generator, element 0: the generator returned an Example without x; "
-                                             "at its end it returns std::nullopt"));
+                                             "to end, it must return std::nullopt"));
 }
 
 }  // namespace

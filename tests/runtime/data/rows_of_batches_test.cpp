@@ -220,9 +220,9 @@ TEST(DatasetFromRows, GivesBatchesThatLieInTwoReads) {
 
 TEST(DatasetFromRows, SaysWhereReadingFailed) {
   const auto too_few = [](std::int64_t, std::int64_t) { return Batch{{Tensor::zeros({3})}}; };
-  EXPECT_THAT(
-      [&] { (void)Dataset::from_rows(too_few, 9).skip(2).batch(4).epoch().next(); },
-      ThrowsMessage<InvalidArgument>(HasSubstr("from_rows, element 2: 4 row(s) were to be read, got x f32 (3)")));
+  EXPECT_THAT([&] { (void)Dataset::from_rows(too_few, 9).skip(2).batch(4).epoch().next(); },
+              ThrowsMessage<InvalidArgument>(HasSubstr(
+                  "from_rows, element 2: the function given to from_rows() must return 4 row(s), got x f32 (3)")));
   EXPECT_THAT([] { (void)Dataset::from_rows(nullptr, 1); },
               ThrowsMessage<InvalidArgument>(HasSubstr("needs a function")));
   EXPECT_THAT([&] { (void)Dataset::from_rows(too_few, -1); }, ThrowsMessage<InvalidArgument>(HasSubstr("got -1")));
