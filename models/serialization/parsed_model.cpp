@@ -253,7 +253,11 @@ ParsedLayer read_layer(const Json& layer) {
   Json nodes = layer.value("inbound_nodes", Json::array());
   if (result.is_operation && nodes.size() == 1) make_rescaling(result, nodes[0]);
   if (result.is_operation && nodes.size() == 1 && make_operation(result, nodes[0])) return result;
-  for (const Json& node : nodes) result.calls.push_back(read_call(result, node));
+  for (const Json& node : nodes) {
+    result.calls.push_back(read_call(result, node));
+    if (node.is_object() && node.contains("masks"))
+      result.calls.back().masks = std::make_shared<const Json>(node["masks"]);
+  }
   return result;
 }
 

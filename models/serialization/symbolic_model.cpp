@@ -15,6 +15,7 @@
 #include <lockstep/models/layers/layer_registry.h>
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/models/layers/operation.h>
+#include <lockstep/models/serialization/carried_masks.h>
 #include <lockstep/models/serialization/parsed_model.h>
 
 namespace lockstep {
@@ -189,8 +190,11 @@ Layer layer_of(const Member& member, int input_rank) {
   return layer_from_config(config);
 }
 
-/// Limits the elements of an example, so that computations of sizes cannot overflow.
-void check_example(const Shape& shape, const std::string& layer) {
+/// Limits the sizes and elements of an example, so that computations of sizes cannot overflow. Those that stand for
+/// unknown sizes are large.
+void check_example(const Symbol& symbol, const std::string& layer) {
+  const Shape& shape = symbol.node().examples[1];
+  const std::int64_t most = is_known(symbol.shape()) ? most_elements : std::int64_t{1} << 58;
   std::int64_t elements = 1;
   for (const std::int64_t size : shape)
     require<InputError>(size <= most_elements && !__builtin_mul_overflow(elements, size, &elements) && elements <= most,
@@ -239,7 +243,7 @@ std::vector<Symbol> ModelGraph::make_inputs() const {
 }
 
 Symbol call_layer(Member& member, const std::vector<Symbol>& inputs) {
-  require<InputError>(!inputs.empty(), "layer '{}' is called on nothing", member.name);
+  require<InputError>(!inputs.empty(), "a call of layer '{}' has no inputs", member.name);
   if (!member.layer) member.layer = layer_of(member, inputs.front().shape().rank() + 1);
   for (const Symbol& input : inputs)
     require<InputError>(!member.config->is_operation || member.config->arguments ||
@@ -391,7 +395,7 @@ ModelGraph::Results ModelGraph::run(const std::vector<Symbol>& inputs, const Wit
     }
   }
   require<InputError>(first_missing(config_.outputs, results) == nullptr,
-                      "model '{}': its outputs depend on a layer that is missing or goes in a loop", config_.name);
+                      "model '{}': its outputs depend on a layer that is missing or depends on itself", config_.name);
   return results;
 }
 

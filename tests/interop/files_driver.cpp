@@ -17,6 +17,7 @@
 
 #include <fmt/core.h>
 
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/models/graph/symbol_operations.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>

@@ -213,12 +213,17 @@ OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15,
         "pools": [(10, 4)], "activation_layers": [(6, 4)], "normalizations": [(5, 4, 6)],
         "transposes": [(3, 4, 3)], "channels": [(12, 4)], "dropouts": [(6, 5, 4)],
         "adaptive_pools": [(11, 7, 4)], "resized": [(9, 12, 3)],
-        "augmented": [(6, 7, 3)]}
+        "augmented": [(6, 7, 3)], "operations": [(6, 8)]}
 THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "regularized": regularized,
           "borders": borders, "formulas": formulas, "operations_by_keras": operations_by_keras,
           "of_applications": of_applications,
           "mixed_by_keras": mixed_by_keras, "attention_by_keras": attention_by_keras,
-          "states_by_keras": states_by_keras}
+          "states_by_keras": states_by_keras, "stateful_by_keras": stateful_by_keras, "masks_by_keras": masks_by_keras,
+          "unknown_in_nested": unknown_in_nested}
+# Models that lockstep refuses, and what the error says.
+REFUSED = {"another_mask": (another_mask, "'last' is called with a mask that is not the mask of its input"),
+           "mask_of_an_operation": (mask_of_an_operation, "'last' would read the mask of an operation's result")}
+ALL = [*OURS, *THEIRS, *REFUSED]
 # Keras itself does not find these layers, lists of axes and operations again in .h5 files.
 ONLY_KERAS_3 = {"of_applications", "normalizations", "operations", "operations_by_keras"}
 
