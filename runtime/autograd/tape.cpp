@@ -124,7 +124,7 @@ void GradientTape::backward(const Tensor& target, std::span<const Slot> slots, c
 
 void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const FinalHook& final,
                        const Tensor& output_gradient) {
-  require<LogicError>(!used_, "this tape has been used: a tape gives one set of gradients");
+  require<LogicError>(!used_, "this tape has been used: a tape computes gradients once; make another tape");
   require_its_thread();
   require<LogicError>(
       tracks(target),
