@@ -7,13 +7,13 @@
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t tile = 512;  // columns summed together: 2 KiB of sums
+constexpr std::int64_t tile_columns = 512;  // columns summed together: 2 KiB of sums
 
-/// Running sums of up to `tile` neighboring columns. `stride`: elements from one row to the next, negative to sum from
-/// the last row to the first.
+/// Running sums of up to `tile_columns` neighboring columns. `stride`: elements from one row to the next, negative to
+/// sum from the last row to the first.
 template <class T>
 void sum_rows(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, bool exclusive, T* y) {
-  float sums[tile];
+  float sums[tile_columns];
   std::fill_n(sums, columns, 0.0F);
   for (std::int64_t r = 0; r < rows; ++r, x += stride, y += stride)
     for (std::int64_t c = 0; c < columns; ++c) {
@@ -29,14 +29,14 @@ void kernels::CumulativeSum::on_cpu() const {
   if (x.elements() == 0) return;
   const std::int64_t n = x.dim(1);
   const std::int64_t inner = x.dim(2);
-  const std::int64_t tiles = (inner + tile - 1) / tile;
-  const std::int64_t grain = std::max<std::int64_t>(1, cpu::grain / (n * std::min(inner, tile)));
+  const std::int64_t tiles = (inner + tile_columns - 1) / tile_columns;
+  const std::int64_t grain = std::max<std::int64_t>(1, cpu::grain / (n * std::min(inner, tile_columns)));
   visit_real(x.dtype(), [&]<class T>() {
     parallel_for(x.dim(0) * tiles, grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t part = begin; part < end; ++part) {
-        const std::int64_t column = part % tiles * tile;
+        const std::int64_t column = part % tiles * tile_columns;
         const std::int64_t first = part / tiles * n * inner + column + (reverse ? (n - 1) * inner : 0);
-        sum_rows(x.data<T>() + first, n, reverse ? -inner : inner, std::min(tile, inner - column), exclusive,
+        sum_rows(x.data<T>() + first, n, reverse ? -inner : inner, std::min(tile_columns, inner - column), exclusive,
                  y.data<T>() + first);
       }
     });
