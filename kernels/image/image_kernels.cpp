@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <numbers>
 
 #include <lockstep/kernels/executor/divisor.h>
@@ -246,8 +245,7 @@ struct AffineSampling {
 
   /// The lower (0) or upper (1) neighbor of a position on an axis of n elements.
   LOCKSTEP_HOST_DEVICE Place place(float position, int upper, Index n) const {
-    constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-    if (!(std::abs(position) < 0x1p40F)) return {-1, nan};
+    if (!(std::abs(position) < 0x1p40F)) return {-1, std::nanf("")};
     const float below = std::floor(bilinear ? position : position + 0.5F);
     const float share = bilinear ? position - below : 0;
     return {inside(static_cast<Index>(below) + upper, n), upper == 1 ? share : 1 - share};
