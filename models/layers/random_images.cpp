@@ -329,10 +329,12 @@ class RandomContrastImpl final : public RandomColorImpl {
   std::string_view class_name() const override { return "RandomContrast"; }
 
  private:
-  Tensor changed(const Tensor& x) override {
+  Tensor changed(const Tensor& images) override {
+    const Tensor x = cast(images, DType::f32);  // in bf16 the difference to the mean would be rounded
     const RandomRange& factor = options().factor;
     const Tensor means = mean(x, {1, 2}, true);
-    return clipped((x - means) * factors_for(x, {1 - std::max(factor.lower, 0.0), 1 + factor.upper}) + means);
+    const Tensor y = (x - means) * factors_for(x, {1 - std::max(factor.lower, 0.0), 1 + factor.upper}) + means;
+    return cast(clipped(y), images.dtype());
   }
 };
 

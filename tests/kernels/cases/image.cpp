@@ -160,10 +160,8 @@ OpCase affine_case(const char* name, const AffineTransformOptions& options) {
   return {.name = fmt::format("affine_transform {}{}",
                               options.interpolation == Interpolation::nearest ? "nearest, " : "", name),
           .inputs = {random_tensor(shape, 1)},
-          .run =
-              [=](In in) {
-                return affine_transform(in[0], Tensor::from(numbers, {3, 8}), options);
-              },
+          .run = [options, transforms = Tensor::from(numbers, {3, 8})](
+                     In in) { return affine_transform(in[0], transforms, options); },
           .reference = [=](const Values& in) { return plain_transform(in[0], shape, numbers, options); },
           .check = {.length = 60},
           .takes_no_rows = false,

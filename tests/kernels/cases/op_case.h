@@ -70,6 +70,9 @@ std::size_t source_index(const Shape& shape, const Shape& full, std::size_t inde
 /// Marks the op as a large row, for which `samples` elements of each input are compared with difference quotients.
 OpCase large(OpCase op, int samples);
 
+/// Expects the same bits; for ops of a library that computes strided and dense operands differently, close values.
+void expect_same_wherever(const OpCase& op, const Tensor& actual, const Tensor& expected);
+
 /// Name of a row's result: the value is number 0, the gradients follow.
 std::string result_name(std::size_t number);
 

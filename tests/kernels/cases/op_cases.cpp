@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include <kernels/cases/op_case.h>
+#include <support/tensors.h>
 
 namespace lockstep::test {
 
@@ -54,6 +55,12 @@ OpCase large(OpCase op, int samples) {
   op.is_large = true;
   op.check.samples = samples;
   return op;
+}
+
+void expect_same_wherever(const OpCase& op, const Tensor& actual, const Tensor& expected) {
+  if (op.same_bits_on_any_threads) return expect_same_bits(actual, expected);
+  ASSERT_EQ(actual.shape(), expected.shape());
+  expect_close(actual, expected.to_vector<double>(), op.check.length);
 }
 
 std::string result_name(std::size_t number) {

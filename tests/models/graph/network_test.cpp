@@ -205,7 +205,7 @@ TEST(Network, RefusesADescriptionThatIsNoModel) {
   const Symbol other = Input({4}, "other");
   const Dense layer({.units = 4});
   EXPECT_ERROR(InvalidArgument, "does not depend on its input 'input_layer'", Network(x, layer(other), 0));
-  EXPECT_ERROR(InvalidArgument, "does not depend on its input 'input_layer'", Network(x, x, 0));
+  EXPECT_ERROR(InvalidArgument, "input 'input_layer' cannot be its output", Network(x, x, 0));
   EXPECT_ERROR(InvalidArgument, "depends on the input 'other', which is not among the model's inputs 'input_layer'",
                Network(x, Concatenate()({layer(x), layer(other)}), 0));
   const Dense named({.units = 4, .name = "same"});

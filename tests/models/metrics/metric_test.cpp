@@ -128,8 +128,10 @@ TEST_P(TrackerOn, SumsOfEveryMetricAreThoseOfOneDevice) {
 
 TEST_P(TrackerOn, IsReadOutsideReplicas) {
   MetricTracker mean(Mean(), strategy_);
-  EXPECT_ERROR(LogicError, "result() of 'mean' in a replica", strategy_.run([&] { (void)mean.result(); }));
-  EXPECT_ERROR(LogicError, "reset_state() of 'mean' in a replica", strategy_.run([&] { mean.reset_state(); }));
+  EXPECT_ERROR(LogicError, "result() of 'mean' was called inside a replica",
+               strategy_.run([&] { (void)mean.result(); }));
+  EXPECT_ERROR(LogicError, "reset_state() of 'mean' was called inside a replica",
+               strategy_.run([&] { mean.reset_state(); }));
 }
 
 INSTANTIATE_TEST_SUITE_P(Replicas, TrackerOn, testing::ValuesIn(test::replica_counts));
