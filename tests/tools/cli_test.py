@@ -992,7 +992,7 @@ class TrainedModel(Case):
         for command in "evaluate", "train":
             self.refuse(command, *bare, *self.DATA, says=["bare.keras", "has no loss", "give it one with --loss"])
             self.refuse(command, *bare, *self.DATA, "--loss", "crossentropy",
-                        says=["--loss: the loss 'crossentropy'", "binarycrossentropy"])
+                        says=["--loss: lockstep has no loss 'crossentropy'", "binarycrossentropy"])
             self.refuse(command, *bare, *self.DATA, "--loss", "mse", "--metrics", "mae", "good",
                         says=["--metrics: the metric 'good'", "binaryaccuracy"])
             self.refuse(command, *bare, *self.DATA, "--loss", "mse", "--from-logits", says=["--loss", "from_logits"])
@@ -1033,7 +1033,7 @@ class TrainedModel(Case):
         self.assertEqual(parts, {"metrics"})
         # A replaced loss or metric may be unknown to the library.
         own = self.compiled_otherwise(model, loss="circle", metrics=["f1"])
-        self.refuse("train", "--model", own, *self.DATA, "--metrics", "mae", says="the loss 'circle'")
+        self.refuse("train", "--model", own, *self.DATA, "--metrics", "mae", says="has no loss 'circle'")
         compiled, parts = changed(own, "--loss", "binary_crossentropy", "--metrics", "accuracy")
         self.assertEqual(parts, set())
         logs = self.evaluate("--model", "siamese-lstm", "--weights", self.train("w.safetensors"), "--metrics", "mae")
