@@ -994,7 +994,7 @@ class TrainedModel(Case):
             self.refuse(command, *bare, *self.DATA, "--loss", "crossentropy",
                         says=["--loss: lockstep has no loss 'crossentropy'", "binarycrossentropy"])
             self.refuse(command, *bare, *self.DATA, "--loss", "mse", "--metrics", "mae", "good",
-                        says=["--metrics: the metric 'good'", "binaryaccuracy"])
+                        says=["--metrics: lockstep has no metric 'good'", "binaryaccuracy"])
             self.refuse(command, *bare, *self.DATA, "--loss", "mse", "--from-logits", says=["--loss", "from_logits"])
         self.assertEqual(self.predict(*bare), self.predict(*self.SMALL, "--weights", weights))
         crossentropy = ["--loss", "binary_crossentropy"]
