@@ -10,8 +10,10 @@ namespace lockstep {
 
 /// The window of a convolution and the shapes of its operands and result.
 struct ConvolutionMaps {
-  Window2d window;
-  Shape x, kernel, y;
+  Window2d window;  ///< the kernel's positions
+  Shape x;          ///< the input, (n, h, w, c)
+  Shape kernel;     ///< as that of conv2d
+  Shape y;          ///< the result
 
   ///@{
   /// x and y are f32 or bf16, the kernel is f32.

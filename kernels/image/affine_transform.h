@@ -12,8 +12,8 @@ enum class FillMode { nearest, constant, reflect, wrap };
 /// affine_transform's options, under Keras' names.
 struct AffineTransformOptions {
   Interpolation interpolation = Interpolation::bilinear;  ///< nearest or bilinear
-  FillMode fill_mode = FillMode::constant;
-  double fill_value = 0;  ///< the pixels outside of the images with FillMode::constant
+  FillMode fill_mode = FillMode::constant;                ///< what pixels outside of the images are
+  double fill_value = 0;                                  ///< the pixels outside of the images with FillMode::constant
 };
 
 /// Images (n, height, width, channels), f32 or bf16, transformed as by keras.ops.image.affine_transform: with the row

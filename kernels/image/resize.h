@@ -12,7 +12,7 @@ enum class Interpolation { nearest, bilinear, bicubic, lanczos3, lanczos5 };
 
 /// resize's options, under Keras' names.
 struct ResizeOptions {
-  Interpolation interpolation = Interpolation::bilinear;
+  Interpolation interpolation = Interpolation::bilinear;  ///< see Interpolation
   bool antialias = false;             ///< widens the kernel when an axis becomes smaller; not for nearest
   bool crop_to_aspect_ratio = false;  ///< first crops the images, in their middle, to the ratio of the new size
   bool pad_to_aspect_ratio = false;   ///< first pads the images on both sides to the ratio of the new size

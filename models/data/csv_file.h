@@ -18,8 +18,8 @@ enum class CsvType {
 
 /// A column of a CSV file.
 struct CsvColumn {
-  std::string name;
-  CsvType type;
+  std::string name;                     ///< from the header
+  CsvType type;                         ///< given or inferred
   Tensor values;                        ///< (rows)
   std::vector<std::string> categories;  ///< the different texts of a category, sorted by their bytes
 };

@@ -19,14 +19,15 @@ enum class FeatureType {
 
 /// A feature that every record has; tf.io.FixedLenFeature.
 struct RecordFeature {
-  std::string name;
-  FeatureType type;
-  Shape shape{};  ///< of one example
+  std::string name;  ///< its key
+  FeatureType type;  ///< what its list contains
+  Shape shape{};     ///< of one example
 };
 
 /// tfrecord_dataset's options.
 struct TfRecordOptions {
-  std::vector<RecordFeature> inputs{}, targets{};  ///< the features that become the tensors of Example, in their order
+  std::vector<RecordFeature> inputs{};   ///< the features that become Example's inputs, in their order
+  std::vector<RecordFeature> targets{};  ///< those that become its targets
   /// Reads the records of all files in a new order in each epoch; `take` and `skip` still split them into the same
   /// parts in every epoch.
   bool shuffle = false;

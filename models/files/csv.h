@@ -12,7 +12,7 @@ namespace lockstep {
 std::string csv_field(const std::string& text, char separator = ',');
 
 /// Splits the text of a CSV file (RFC 4180) into records. A field that begins with a quotation mark may contain
-/// separators, line ends and, doubled, quotation marks. Lines end with \n, \r or both.
+/// separators, line ends and, doubled, quotation marks. Lines end with a line feed, a carriage return or both.
 class CsvRecords {
  public:
   /// The text must outlive this.

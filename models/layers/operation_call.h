@@ -31,9 +31,9 @@ class OperationCall {
   int new_axis(const char* key, int otherwise, int rank) const;
   /// Axes of the first input. There is no default: without them Keras takes all, the batch axis included.
   std::vector<int> axes(const char* key) const;
-  bool flag(const char* key) const;  ///< false if it is left out
-  double number(const char* key, double otherwise) const;
-  std::int64_t integer(const char* key) const;
+  bool flag(const char* key) const;                        ///< false if it is left out
+  double number(const char* key, double otherwise) const;  ///< a number; `otherwise` if it is left out
+  std::int64_t integer(const char* key) const;             ///< a whole number, which must be given
   /// Any value; null if it is left out.
   const nlohmann::ordered_json& value(const char* key) const;
   /// Argument i of the call: an input, or a number as a tensor of rank 0.
@@ -56,10 +56,10 @@ class OperationCall {
 
 /// An operation of Keras and what computes it.
 struct OperationRow {
-  const char* name;    ///< of Keras' class
-  const char* module;  ///< of keras.src.ops
-  std::vector<Tensor> (*run)(const OperationCall& call);
-  bool takes_list = false;  ///< Keras' call has one argument, the list of inputs
+  const char* name;                                       ///< of Keras' class
+  const char* module;                                     ///< of keras.src.ops
+  std::vector<Tensor> (*run)(const OperationCall& call);  ///< computes the results
+  bool takes_list = false;                                ///< Keras' call has one argument, the list of inputs
 };
 
 /// All operations, ordered by name.

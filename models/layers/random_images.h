@@ -34,7 +34,7 @@ enum class FlipMode { horizontal, vertical, horizontal_and_vertical };
 
 /// RandomFlip's options.
 struct RandomFlipOptions {
-  FlipMode mode = FlipMode::horizontal_and_vertical;
+  FlipMode mode = FlipMode::horizontal_and_vertical;  ///< which axes
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };

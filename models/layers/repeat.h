@@ -56,8 +56,8 @@ struct UpSampling1D : Layer {
 
 /// UpSampling2D's options.
 struct UpSampling2DOptions {
-  Size2d size = 2;  ///< how many rows and columns each one becomes
-  Interpolation interpolation = Interpolation::nearest;
+  Size2d size = 2;                                       ///< how many rows and columns each one becomes
+  Interpolation interpolation = Interpolation::nearest;  ///< as in resize
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };

@@ -74,8 +74,10 @@ struct TensorPadding {
 /// Dataset::padded_batch's options. Element i of a list is the padding of tensor i of the list of this name in Example;
 /// tensors without one are padded with 0 to the largest size.
 struct PaddedBatchOptions {
-  std::vector<TensorPadding> inputs{}, targets{}, sample_weights{};  ///< the padding of each tensor
-  bool drop_remainder = false;                                       ///< as in Dataset::batch
+  std::vector<TensorPadding> inputs{};          ///< of each input
+  std::vector<TensorPadding> targets{};         ///< of each target
+  std::vector<TensorPadding> sample_weights{};  ///< of each tensor of sample weights
+  bool drop_remainder = false;                  ///< as in Dataset::batch
 };
 
 /// Dataset::sample_from_datasets' options.
