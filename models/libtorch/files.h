@@ -15,7 +15,7 @@ namespace lockstep::libtorch {
 // A file holds one module or optimizer, whatever the number of replicas. With several processes, all must call these
 // functions; the chief writes, atomically, and all must read the same file. They throw InputError naming the file.
 
-/// Saves a module. A floating-point buffer is saved as the mean of the replicas' values, other buffers as the first
+/// Saves a module. An f32 or bf16 buffer is saved as the mean of the replicas' values, other buffers as the first
 /// replica's. A name that ends with ".safetensors" gets that format, with the names of PyTorch's state_dict; other
 /// files are as torch::save writes them. Throws Unsupported for ".safetensors" and tensors that are not f32, bf16, i32,
 /// i64, u8 or bool; LogicError inside a replica.

@@ -41,8 +41,8 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
   GradientSums(const Strategy& strategy, const std::vector<Variable>& variables);
 
   /// Adds hooks to the parameters of replica `replica`, in the order of the variables. Backward through them throws
-  /// LogicError on a thread other than the replica's, if a gradient still holds the sum of an earlier backward, and
-  /// inside another backward.
+  /// LogicError outside that replica (unless it is the only one), if a gradient still holds the sum of an earlier
+  /// backward, and inside another backward.
   void attach(int replica, const std::vector<torch::Tensor>& parameters);
   /// Adds the hooks again if libtorch has dropped them, as when it loads a parameter from a file.
   void renew_hooks(int replica);

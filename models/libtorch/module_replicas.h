@@ -43,9 +43,9 @@ class ModuleReplicas {
   /// Prepares replica `replica` for a forward pass: adds hooks that libtorch has dropped. Throws LogicError for a
   /// parameter that was frozen at construction but is trainable now.
   void prepare(int replica) const;
-  /// Calls `use` while the buffers of the first module have the values that stand for all replicas: the mean of
-  /// floating-point ones, the first replica's of all others. With several processes a collective. Throws LogicError
-  /// inside a replica.
+  /// Calls `use` while the buffers of the first module have the values that stand for all replicas: the mean over
+  /// the replicas for f32 and bf16, the first replica's value for other dtypes. With several processes a collective.
+  /// Throws LogicError inside a replica.
   void with_mean_buffers(const std::function<void(torch::nn::Module&)>& use) const;
   /// Calls `load`, which gives the first module's tensors new values, and gives these to all replicas of this process.
   /// If `load` throws or gives a tensor another shape, restores the previous values and throws. Throws LogicError

@@ -10,8 +10,8 @@
 #include <lockstep/models/serialization/compile_config.h>
 
 // The state of an optimizer as Keras' list of optimizer variables: the number of steps; the learning rate, unless it
-// follows a schedule; and the slots of each trained variable, in the order of Keras' `model.layers` (see `build` of
-// Keras' optimizers). Before the first step the list has no slots.
+// follows a schedule; the slots of each trained variable, in the order of Keras' `model.layers` (see `build` of Keras'
+// optimizers); and OptimizerConfig::scalars. Before the first step the list ends before the slots.
 
 namespace lockstep {
 

@@ -41,7 +41,7 @@ struct FitOptions {
   /// see verify_mirrored.
   std::int64_t verify_every = 0;
   /// How batches are split over the replicas, e.g. for replicas of unequal speed. Results of different splits are equal
-  /// up to rounding, unless a layer depends on the split, as BatchNormalization and Dropout do.
+  /// up to rounding, unless a layer or loss depends on the split, such as BatchNormalization, Dropout or Dice.
   DistributeOptions distribute{};
   /// For replicas on GPUs: captures a step up to its gradients as CUDA graphs once its shapes have occurred a few
   /// times, and launches the graphs from then on. Results are bit-identical to those of eager steps. If capture is not
