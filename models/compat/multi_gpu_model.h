@@ -37,7 +37,7 @@ class GpuSelection {
   std::optional<std::vector<int>> ids_;
 };
 
-/// Keras' arguments of multi_gpu_model, and the options legacy_split and devices.
+/// Keras' arguments of multi_gpu_model, and lockstep's options legacy_split and devices.
 struct MultiGpuOptions {
   /// The devices of the replicas.
   GpuSelection gpus{};

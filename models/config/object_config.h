@@ -47,7 +47,7 @@ nlohmann::ordered_json function_json(const std::string& name, ConfigForm form);
 
 /// An object or a function read from a file.
 struct NamedObject {
-  ObjectConfig object;  ///< class_name is the name where the file has only a name
+  ObjectConfig object;  ///< if the file has only a name, it is the class_name
   std::string name;     ///< the object's "name"; empty if it has none
 };
 

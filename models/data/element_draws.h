@@ -26,7 +26,7 @@ class ElementDraws {
   }
   /// Uniform in (0, 1).
   double uniform() { return (word() + 0.5) / 4294967296.0; }
-  /// Uniform over 0 .. bound - 1. Precondition: 1 <= bound < 2^32.
+  /// Uniform over 0 .. bound - 1, with probabilities that differ by at most 2^-32. Precondition: 1 <= bound < 2^32.
   std::int64_t below(std::int64_t bound) {
     return static_cast<std::int64_t>(std::uint64_t{word()} * static_cast<std::uint64_t>(bound) >> 32);
   }

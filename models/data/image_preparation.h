@@ -8,7 +8,7 @@ namespace lockstep {
 
 /// image_preparation's options.
 struct ImagePreparation {
-  Tensor mean{};  ///< (height, width) f32, subtracted: mean_image() of the training images, also for test images
+  Tensor mean{};  ///< (height, width) f32 to subtract: mean_image() of the training images, also for test images
   std::int64_t padding = 2;   ///< rows and columns of zeros on each side: 2 makes 32 x 32 of 28 x 28
   std::int64_t channels = 3;  ///< copies of the gray value
 };

@@ -21,8 +21,8 @@ std::vector<int> keras_call_order(const std::vector<GraphCall>& calls, const std
                                   std::size_t layers);
 
 /// Indices of Network::calls() in the order in which the network runs them: 0, 1, 2, ..., or Keras' order if a layer
-/// with statistics, such as a batch normalization, is called more than once, since each call in training updates the
-/// statistics. Precondition: the network's layers are built.
+/// with LayerImpl::has_statistics is called more than once, since each call in training may update the statistics.
+/// Precondition: the network's layers are built.
 std::vector<int> running_order(const Network& network);
 
 /// Describes the network as a Keras model with this name. Its parts are the models that are part of the network, and

@@ -19,7 +19,7 @@ struct GraphCall {
   std::vector<int> inputs;                ///< indices of earlier calls; -1 - i for the network's input i
   Shape shape;                            ///< shape of the result, without the batch axis; -1 for unknown sizes
   ShapeExamples examples{};               ///< as Symbol::Node::examples
-  std::optional<LogicalDevice> device{};  ///< device of a call that was placed on one (DeviceScope)
+  std::optional<LogicalDevice> device{};  ///< device of the call, if it was placed on one (DeviceScope)
   std::optional<Mode> mode{};             ///< the call's own mode, which replaces the network's
   bool use_causal_mask = false;           ///< as LayerCall::use_causal_mask
   int result = 0;                         ///< if above 0: which result of the call inputs[0] this is
@@ -51,7 +51,7 @@ struct PlanStep {
   int concat = -1;                ///< step of the concatenation whose result this step writes a slice of; -1 for none
   std::int64_t concat_begin = 0;  ///< where the slice begins along the last axis
   int result = 0;                 ///< if above 0, the step calls no layer: it is this result of the step inputs[0]
-  bool is_read_again = false;     ///< whether other steps are further results of this one
+  bool is_read_again = false;     ///< whether other steps give further results of this step's call
   /// As LayerCall::is_output.
   bool is_output = false;
   std::vector<int> last_reads{};  ///< steps whose results are freed after this step; may include this step

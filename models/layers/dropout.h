@@ -72,7 +72,7 @@ struct GaussianNoise : Layer {
 
 /// GaussianDropout's options.
 struct GaussianDropoutOptions {
-  double rate = -1;  ///< rate of a Dropout whose mask has the same variance; required
+  double rate = -1;  ///< rate of the Dropout whose mask has the same variance; required
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };

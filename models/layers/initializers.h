@@ -15,8 +15,8 @@ namespace lockstep {
 using SeededInitializer = std::function<Initializer(const RandomKey&)>;
 
 /// The fan by which variance_scaling divides `scale`. For a kernel (..., in, out), fan_in is `in` and fan_out is `out`,
-/// each times the sizes of the other axes, such as a convolution's window; fan_avg is their mean. For a vector, all are
-/// its size.
+/// each times the sizes of the other axes, such as a convolution's window; fan_avg is their mean. For a vector, all
+/// three are its size.
 enum class FanMode { fan_in, fan_out, fan_avg };
 /// truncated_normal redraws values that are two or more standard deviations from 0.
 enum class Distribution { truncated_normal, untruncated_normal, uniform };

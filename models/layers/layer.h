@@ -31,8 +31,8 @@ struct LayerCall {
   /// softmax or sigmoid then keeps its logits for losses.
   bool is_output = false;
   bool use_causal_mask = false;  ///< Keras' argument of attention layers
-  /// The mask of each input: bool, false for elements that do not count, usually (n, time) for an input (n, time, ...);
-  /// undefined for an input without a mask. Empty if no input has one.
+  /// The mask of each input: bool, false for masked elements, usually (n, time) for an input (n, time, ...); undefined
+  /// for an input without a mask. Empty if no input has one.
   std::span<const Tensor> masks{};
   /// If not null, receives the results after the first one, of the shapes LayerImpl::more_output_shapes. A network sets
   /// it if it uses any of these results.

@@ -43,7 +43,7 @@ inline void check_size_of_result(std::string_view layer, const Shape& input, dou
   require(size < 0x1p62, "{} of {}: a result of {:.0f} elements along an axis is too large", layer, input, size);
 }
 
-/// `axes` of a batch of this input, sorted; negative ones, which count from the end, become positive. Throws
+/// The given axes of a batch of this input, sorted; negative ones, which count from the end, become positive. Throws
 /// InvalidArgument if there are none, for axes that the batch does not have or that are given twice, and for 0, the
 /// batch axis.
 inline std::vector<int> axes_of(std::string_view layer, const std::vector<int>& axes, const Shape& input) {

@@ -14,7 +14,7 @@ inline bool is_recurrent(std::string_view class_name) {
   return class_name == "LSTM" || class_name == "GRU" || class_name == "SimpleRNN" || class_name == "Bidirectional";
 }
 
-/// A recurrent layer as Bidirectional uses it.
+/// The interface through which Bidirectional uses a recurrent layer.
 class RecurrentLayerImpl : public LayerImpl {
  public:
   ///@{

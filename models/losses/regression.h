@@ -45,7 +45,7 @@ struct KLDivergence : Loss {
   KLDivergence();
 };
 /// -cos of the angle between y and p along `axis`: the negative sum of y p / (max(|y|, epsilon) max(|p|, epsilon)), |.|
-/// being the norm along `axis`; the mean if there are several.
+/// being the norm along `axis`; the mean of these values if an example has several.
 struct CosineSimilarity : Loss {
   /// A call throws InvalidArgument for the axis of the examples and for one that the predictions do not have.
   explicit CosineSimilarity(int axis = -1);
