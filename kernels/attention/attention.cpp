@@ -69,7 +69,7 @@ struct Saved {
   }
 
   void contribute_gradients(BackwardContext& c) const {
-    require_unrecorded(c, "compose the attention of matmul and softmax, whose gradients are");
+    c.stop_recording("compose the attention of matmul and softmax, whose gradients are");
     const Tensor dquery = Tensor::empty(query.shape(), query.dtype());
     const Tensor dkey = Tensor::empty(key.shape(), key.dtype());
     const Tensor dvalue = Tensor::empty(value.shape(), value.dtype());

@@ -53,6 +53,7 @@ struct BatchNormSaved {
   }
 
   void contribute_gradients(BackwardContext& c) const {
+    if (gather) c.stop_recording("normalize each replica's part by itself (without synchronized), or use layer_norm");
     if (c.is_recorded()) return contribute_by_ops(c);
     const Tensor dy = make_rows(c.gradient(0));
     // With respect to the sum of the residual and the normalized x; written by the kernel of the sums.
@@ -76,8 +77,6 @@ struct BatchNormSaved {
 
  private:
   void contribute_by_ops(BackwardContext& c) const {
-    if (gather)
-      require_unrecorded(c, "normalize each replica's part by itself (without synchronized), or use layer_norm");
     const UnaryFunction positive(UnaryOp::relu);
     const Tensor dsum = y.defined() ? multiply(c.gradient(0), slope(positive, y)) : c.gradient(0);
     contribute_composed(c, {x, gamma, beta}, dsum,

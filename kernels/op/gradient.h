@@ -17,15 +17,9 @@ inline void accumulate(const Tensor& gradient, const Tensor& to) {
   launch(kernels::Accumulate{reachable_from(to.device(), gradient), 1, to});
 }
 
-/// Throws Unsupported if a tape records the gradient, which ops do not compute. `remedy`: what to use instead.
-inline void require_unrecorded(const BackwardContext& c, const char* remedy) {
-  require<Unsupported>(!c.is_recorded(), "another tape records this gradient, which is not differentiable itself; {}",
-                       remedy);
-}
-
-/// `require_unrecorded` for functions that contribute what kernels have written.
-inline void require_unrecorded(const BackwardContext& c) {
-  require_unrecorded(c, "compute it with ops (contribute_ops in gradient.h), or end the other tape before");
+/// For functions that contribute what kernels have written.
+inline void stop_recording(BackwardContext& c) {
+  c.stop_recording("compute it with ops (contribute_ops in gradient.h)");
 }
 
 /// a + b, recorded.
@@ -48,7 +42,7 @@ inline void set_first(BackwardContext& c, int input, const Tensor& gradient) {
 /// Dense memory for a contribution to input `input`: the destination of the caller of backward if this is the first
 /// contribution and the current device can reach that destination, else new memory on the current device.
 inline Tensor memory_for(BackwardContext& c, int input, const Shape& shape, DType dtype = DType::f32) {
-  require_unrecorded(c);
+  stop_recording(c);
   const Tensor destination = c.contributed(input).defined() ? Tensor() : c.destination(input);
   const bool in_place = destination.defined() && is_reachable(destination, current_context().device);
   return in_place ? destination : Tensor::empty(shape, dtype);
@@ -57,7 +51,7 @@ inline Tensor memory_for(BackwardContext& c, int input, const Shape& shape, DTyp
 /// Contributes `gradient` to input `input`. Precondition: nothing else reads or writes `gradient`, as with memory from
 /// memory_for.
 inline void hand_over(BackwardContext& c, int input, const Tensor& gradient) {
-  require_unrecorded(c);
+  stop_recording(c);
   const Tensor so_far = c.contributed(input);
   if (!so_far.defined()) return set_first(c, input, gradient);
   if (c.owns_contributed(input)) return accumulate(gradient, so_far);

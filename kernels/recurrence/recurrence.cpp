@@ -23,8 +23,8 @@ void check_state(const char* op, const char* name, const Tensor& state, const Te
           "{}: the initial state {} for x {} must be f32 {}, got {}", op, name, x.shape(), shape, state);
 }
 
-void refuse_recorded_gradient(const BackwardContext& c) {
-  require_unrecorded(c, "use the op with RecurrenceOptions (composed_recurrence.h), as layers without a bias do");
+void stop_recording(BackwardContext& c) {
+  c.stop_recording("use the op with RecurrenceOptions (composed_recurrence.h), as layers without a bias do");
 }
 
 Tensor step_of(const Tensor& x, std::int64_t s) { return x.slice_view(0, s, s + 1).view({x.dim(1), x.dim(2)}); }

@@ -23,8 +23,8 @@ void check_operands(const char* op, int gates, const Tensor& x, const Tensor& ke
 void check_state(const char* op, const char* name, const Tensor& state, const Tensor& x,
                  const Tensor& recurrent_kernel);
 
-/// Throws Unsupported if a tape records the gradient.
-void refuse_recorded_gradient(const BackwardContext& c);
+/// For gradients that have no gradients.
+void stop_recording(BackwardContext& c);
 /// Step `s` of (time, n, k) as (n, k).
 Tensor step_of(const Tensor& x, std::int64_t s);
 /// All steps of (time, n, k) as one matrix (time * n, k).

@@ -192,6 +192,13 @@ void GradientTape::run_entry(Entry& entry) {
     if (!nodes_[node].keep) nodes_[node].gradient = Tensor();
 }
 
+void GradientTape::record_undifferentiable(const char* op, const char* remedy, const Tensor& gradient) {
+  const auto refuse = [remedy](BackwardContext&) {
+    fail<Unsupported>("this gradient is not differentiable itself; {}", remedy);
+  };
+  for (GradientTape* tape : *open_tapes) tape->add_entry(op, {}, std::span(&gradient, 1), refuse, Reads::whole);
+}
+
 const Tensor& BackwardContext::gradient(int output) const { return tape_.nodes_[entry_.outputs.at(output)].gradient; }
 
 bool BackwardContext::needs(int input) const { return entry_.inputs.at(input) >= 0; }
@@ -215,6 +222,13 @@ void BackwardContext::set(int input, const Tensor& gradient, bool owned) {
   GradientTape::Node& node = input_node(input);
   node.gradient = gradient;
   node.owned = owned;
+  if (remedy_) GradientTape::record_undifferentiable(op(), remedy_, gradient);
+}
+
+void BackwardContext::stop_recording(const char* remedy) {
+  if (!is_recorded()) return;
+  remedy_ = remedy;
+  not_recorded_.emplace();
 }
 
 void BackwardContext::set_rows_sum_to_zero(int input) { input_node(input).rows_sum_to_zero = true; }
@@ -226,7 +240,7 @@ bool BackwardContext::rows_sum_to_zero(int output) const {
 
 bool BackwardContext::takes_rows(int input) const {
   const GradientTape::Node& node = input_node(input);
-  return node.may_be_rows && !node.gradient.defined() && !is_recorded();
+  return node.may_be_rows && !node.gradient.defined() && !tape_.is_recorded_;
 }
 
 const IndexedSlices& BackwardContext::rows(int input) const { return input_node(input).rows; }

@@ -42,12 +42,22 @@ class Recomputed {
   Tensor tensor_{};
 };
 
+/// Pauses the recording of all tapes of the calling thread during its lifetime.
+class NoGradientScope {
+ public:
+  NoGradientScope();
+  ~NoGradientScope();
+  NoGradientScope(const NoGradientScope&) = delete;
+  NoGradientScope& operator=(const NoGradientScope&) = delete;
+};
+
 /// Records the ops that its thread runs on watched tensors, for one call of `gradient`, `gradient_or_slices` or
 /// `backward`. Ops register their gradients with `record`. Trainable parameters are watched automatically. Use it only
 /// on the thread that created it; other threads may destroy it. Tapes of a thread nest and record independently: one
-/// that records while another one computes a gradient records that gradient, too, and gives gradients of it. All ops
-/// have these except recurrent ones (lstm.h, gru.h), scaled_dot_product_attention and batch normalization over several
-/// replicas, whose gradients then throw Unsupported. A tape that should not record must have ended or given gradients.
+/// that records while another one computes a gradient records that gradient, too, and gives gradients of it. This takes
+/// more time and memory; NoGradientScope prevents it. All ops have gradients of their gradients except recurrent ones
+/// (lstm.h, gru.h), scaled_dot_product_attention and batch normalization over several replicas: Unsupported is thrown
+/// where one is needed.
 class GradientTape {
  public:
   GradientTape();
@@ -61,7 +71,7 @@ class GradientTape {
   /// d(sum of target)/d(source) for each source; undefined if the target does not depend on it. With
   /// `output_gradient`, of the target's shape and dtype: d(sum of output_gradient target)/d(source). Throws LogicError
   /// on another thread, if the tape has been used, or if it does not track the target; InvalidArgument if a source is
-  /// given twice; Unsupported if another tape records and an op does not support this.
+  /// given twice; Unsupported if it needs the gradient of an op's gradient that has none.
   std::vector<Tensor> gradient(const Tensor& target, std::span<const Tensor> sources,
                                const Tensor& output_gradient = {});
   /// `gradient`, except that the gradient of a source stays IndexedSlices if no recorded op computed the source and ops
@@ -128,6 +138,8 @@ class GradientTape {
   void run(const Tensor& target, std::span<const Slot> slots, const FinalHook& final,
            const Tensor& output_gradient = {});
   void run_entry(Entry& entry);
+  /// Records on every open tape that `gradient`, of an input of `op`, has no gradient.
+  static void record_undifferentiable(const char* op, const char* remedy, const Tensor& gradient);
 
   std::shared_ptr<std::vector<GradientTape*>> open_tapes_;  // the creating thread's tapes that still record
   std::unordered_map<std::uint64_t, int> node_by_id_;
@@ -161,12 +173,16 @@ class BackwardContext {
   bool rows_sum_to_zero(int output) const;
 
   /// Whether another tape records this backward pass. Ops that tapes record must then compute what is contributed.
-  bool is_recorded() const { return tape_.is_recorded_; }
+  bool is_recorded() const { return tape_.is_recorded_ && !remedy_; }
+  /// Declares that what is contributed from now on has no gradient: nothing records how it is computed, and a tape that
+  /// needs its gradient throws Unsupported. `remedy`: what to use instead, a string literal; that of the first call
+  /// counts. Without effect if no tape records.
+  void stop_recording(const char* remedy);
   /// The name that was given to `record`.
   const char* op() const { return entry_.op; }
 
   /// Whether the gradient of input i may be contributed as rows: the caller accepts IndexedSlices for this source,
-  /// there is no dense contribution yet, and no tape records.
+  /// there is no dense contribution yet, and no tape records this backward pass.
   bool takes_rows(int input) const;
   /// The rows contributed to input i so far; their tensors are undefined if there are none.
   const IndexedSlices& rows(int input) const;
@@ -181,6 +197,8 @@ class BackwardContext {
 
   GradientTape& tape_;
   const GradientTape::Entry& entry_;
+  const char* remedy_ = nullptr;  // given to stop_recording
+  std::optional<NoGradientScope> not_recorded_{};
 };
 
 /// Whether a tape of this thread records and tracks one of the inputs, so that an op must call `record`.
@@ -208,14 +226,5 @@ void record_recompute(const Tensor& output, const RecomputeFn& recompute);
 RecomputeFn recompute_of(const Tensor& tensor);
 /// The shared recomputation that ops may keep instead of `tensor`; null if none is registered.
 std::shared_ptr<Recomputed> recomputed(const Tensor& tensor);
-
-/// Pauses the recording of all tapes of the calling thread during its lifetime.
-class NoGradientScope {
- public:
-  NoGradientScope();
-  ~NoGradientScope();
-  NoGradientScope(const NoGradientScope&) = delete;
-  NoGradientScope& operator=(const NoGradientScope&) = delete;
-};
 
 }  // namespace lockstep

@@ -263,17 +263,40 @@ TEST(SecondGradient, OfRowsOfATableIsDense) {
   expect_close(second, expected, 4);
 }
 
-TEST(SecondGradient, OfAnOpWhoseGradientKernelsComputeIsRefused) {
-  const Tensor a = random_tensor({4}, 1);
-  GradientTape outer;
-  outer.watch(a);
-  GradientTape inner;
-  inner.watch(a);
-  std::vector<Write> writes;
-  const Tensor y = three_times(a, writes);
-  EXPECT_EQ(error_of<Unsupported>([&] { gradient_of(inner, y, a); }),
-            "gradient of three_times: another tape records this gradient, which is not differentiable itself; compute "
-            "it with ops (contribute_ops in gradient.h), or end the other tape before");
+/// Ops whose gradients kernels compute: these have no gradients.
+class GradientByKernels : public testing::Test {
+ protected:
+  GradientByKernels() {
+    outer_.watch(a_);
+    inner_.watch(a_);
+  }
+
+  std::vector<Write> writes_;
+  Tensor a_ = random_tensor({4}, 1);
+  GradientTape outer_;
+  GradientTape inner_;
+};
+
+TEST_F(GradientByKernels, IsRefusedWhereItsGradientIsNeeded) {
+  const Tensor y = square(three_times(square(a_), writes_));
+  const Tensor gradient = gradient_of(inner_, y, a_);
+  EXPECT_EQ(error_of<Unsupported>([&] { gradient_of(outer_, sum(gradient), a_); }),
+            "gradient of three_times: this gradient is not differentiable itself; compute it with ops (contribute_ops "
+            "in gradient.h)");
+}
+
+TEST_F(GradientByKernels, IsRefusedAfterContributionsThatHaveOne) {
+  const Tensor y = three_times(a_, writes_) + square(a_) + three_times(a_, writes_);
+  const Tensor gradient = gradient_of(inner_, y, a_);
+  expect_close(gradient, (a_ * 2.0 + 6.0).to_vector<double>(), 4);
+  EXPECT_THROW(gradient_of(outer_, sum(gradient), a_), Unsupported);
+}
+
+TEST_F(GradientByKernels, IsComputedWhileAnotherTapeRecordsTheSame) {
+  const Tensor y = square(three_times(a_, writes_));
+  const Tensor first = gradient_of(inner_, y, a_);
+  expect_close(first, (a_ * 18.0).to_vector<double>(), 4);
+  expect_same_bits(gradient_of(outer_, y, a_), first);
 }
 
 TEST(Gradient, ErrorsNameTheOp) {
