@@ -15,8 +15,8 @@ struct Pool2dOptions {
   Tensor out{};
 };
 
-/// Largest element of each window of x (n, h, w, c), f32 or bf16 -> (n, h', w', c). Padding is ignored, and so is NaN,
-/// except as the window's first element, which is then the result. The gradient goes to the first largest element.
+/// Largest element of each window of x (n, h, w, c), f32 or bf16 -> (n, h', w', c). Padding is ignored; NaN is larger
+/// than all numbers. The gradient goes to the first largest element.
 /// Throws InvalidArgument for other shapes and dtypes, for windows that do not fit (slide_window), and when options.out
 /// has another shape, dtype or layout.
 Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options = {});

@@ -104,7 +104,7 @@ class TapOffsets {
   int count_ = 0;
 };
 
-/// The largest element of each channel, and with `indexed` the number of the first tap that has it.
+/// The largest element of each channel, where NaN is larger than all numbers, and with `indexed` the number of the first tap that has it.
 template <bool indexed, class T>
 void largest_of_window(const Geometry& g, const TapOffsets& taps, const T* image, T* largest, std::int32_t* indices) {
   std::copy_n(image + taps.first(), g.channels, largest);
@@ -119,7 +119,7 @@ void largest_of_window(const Geometry& g, const TapOffsets& taps, const T* image
       if constexpr (indexed) index = indices[k];
       for (int t = 0; t < count; ++t) {
         const float value = value_of(tap[t][k]);
-        const bool larger = m < value;
+        const bool larger = m == m && !(value <= m);
         m = larger ? value : m;
         index = larger ? number + t : index;
       }

@@ -65,7 +65,10 @@ struct PoolGeometry {
   }
 };
 
-/// For each channel the first of the largest elements of a window, or the window's first element if that is NaN.
+/// Whether a > b, with NaN larger than all numbers.
+LOCKSTEP_HOST_DEVICE inline bool exceeds(float a, float b) { return b == b && !(a <= b); }
+
+/// For each channel the first of the largest elements of a window; NaN is larger than all numbers.
 template <class Int, int pack>
 struct LargestOfWindow {
   float values[pack] = {};
@@ -88,7 +91,7 @@ struct LargestOfWindow {
         for (int k = 0; k < together; ++k)
           for (int l = 0; l < pack; ++l) {
             const auto candidate = static_cast<float>(taps[k][l]);
-            const bool larger = values[l] < candidate || (k == 0 && first + c == 0);
+            const bool larger = exceeds(candidate, values[l]) || (k == 0 && first + c == 0);
             values[l] = larger ? candidate : values[l];
             indices[l] = larger ? static_cast<int>(first + c) + k : indices[l];
           }

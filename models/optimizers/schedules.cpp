@@ -91,6 +91,11 @@ struct CosineRestartsRate {
     double left = static_cast<double>(step) / static_cast<double>(options.first_decay_steps);  // unit: first period
     double length = 1;
     double height = 1;
+    if (options.t_mul == 1) {
+      const double periods = std::floor(left);
+      left -= periods;
+      height = std::pow(options.m_mul, periods);
+    }
     while (left >= length) {
       left -= length;
       length *= options.t_mul;

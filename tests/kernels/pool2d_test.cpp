@@ -1,4 +1,6 @@
 #include <array>
+#include <cmath>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -95,6 +97,18 @@ TEST(MaxPool2d, TheFirstOfEqualElementsTakesTheGradient) {
     return tape.gradient(sum(max_pool2d(x)), std::array{x})[0];
   }();
   EXPECT_EQ(dx.to_vector<float>(), (std::vector<float>{1, 1, 0, 0, 0, 0, 0, 0}));
+}
+
+TEST(MaxPool2d, NaNIsTheLargest) {
+  for (std::size_t place = 0; place < 9; ++place) {
+    std::vector<float> values{3, 1, 4, 1, 5, 9, 2, 6, 5};
+    values[place] = std::nanf("");
+    const Tensor x = Tensor::from(values, {1, 3, 3, 1});
+    const PoolingResults results = run(Kind::max, x, {.window = {3, 3}});
+    EXPECT_TRUE(std::isnan(results.y.item<float>())) << "NaN at " << place;
+    const std::vector<float> dx = results.dx.to_vector<float>();
+    for (std::size_t i = 0; i < dx.size(); ++i) EXPECT_EQ(dx[i] != 0, i == place) << "NaN at " << place;
+  }
 }
 
 }  // namespace
