@@ -104,7 +104,7 @@ class TapOffsets {
   int count_ = 0;
 };
 
-/// The largest element of each channel, NaN if there is one, and with `indexed` the number of the first tap that has it.
+/// The largest element of each channel, NaN if there is one; with `indexed` also the number of its tap.
 template <bool indexed, class T>
 void largest_of_window(const Geometry& g, const TapOffsets& taps, const T* image, T* largest, std::int32_t* indices) {
   std::copy_n(image + taps.first(), g.channels, largest);

@@ -97,7 +97,7 @@ GruGradients gradients_through_time(const GruSaved& saved, const Tensor& dy) {
 }
 
 void contribute_gradients(BackwardContext& c, const GruSaved& saved) {
-  recurrence::stop_recording(c);
+  recurrence::stop_recording_gradient(c);
   const GruGradients d = gradients_through_time(saved, c.gradient(0));
   const Tensor of_input = as_matrix(d.of_input);
   const Tensor of_state = as_matrix(d.of_state);

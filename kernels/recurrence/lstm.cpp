@@ -102,7 +102,7 @@ LstmGradients gradients_through_time(const LstmSaved& saved, const Tensor& dh_st
 
 /// `dc_steps`: as in gradients_through_time.
 void contribute_gradients(BackwardContext& c, const LstmSaved& saved, const Tensor& dc_steps) {
-  recurrence::stop_recording(c);
+  recurrence::stop_recording_gradient(c);
   const LstmGradients d = gradients_through_time(saved, c.gradient(0), dc_steps);
   const Tensor dsums = as_matrix(d.sums);
   const Tensor dbias = Tensor::empty({dsums.dim(1)});

@@ -23,7 +23,7 @@ void check_state(const char* op, const char* name, const Tensor& state, const Te
           "{}: the initial state {} for x {} must be f32 {}, got {}", op, name, x.shape(), shape, state);
 }
 
-void stop_recording(BackwardContext& c) {
+void stop_recording_gradient(BackwardContext& c) {
   c.stop_recording("use the op with RecurrenceOptions (composed_recurrence.h), as layers without a bias do");
 }
 

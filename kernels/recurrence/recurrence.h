@@ -24,7 +24,7 @@ void check_state(const char* op, const char* name, const Tensor& state, const Te
                  const Tensor& recurrent_kernel);
 
 /// For gradients that have no gradients.
-void stop_recording(BackwardContext& c);
+void stop_recording_gradient(BackwardContext& c);
 /// Step `s` of (time, n, k) as (n, k).
 Tensor step_of(const Tensor& x, std::int64_t s);
 /// All steps of (time, n, k) as one matrix (time * n, k).

@@ -33,7 +33,7 @@ RecurrentWeights memory_of_gradients(BackwardContext& c, const RecurrentWeights&
 }
 
 void contribute_gradients(BackwardContext& c, const ForwardRecord& forward) {
-  stop_recording(c);
+  stop_recording_gradient(c);
   const RecurrentWeights d = memory_of_gradients(c, forward.weights);
   const Tensor dy = gradient_of_steps(c.gradient(0), forward.y);
   const Tensor dx = c.needs(0) ? Tensor::empty(forward.x.shape()) : Tensor();
