@@ -54,7 +54,7 @@ struct Predictions {
 /// as in Keras; all replicas must therefore call this function. A custom loss gets such an output whole and returns one
 /// value for each of its time steps. Throws InvalidArgument if the number of targets is not that of outputs, if a loss
 /// does not give one value per example, or per time step of an output with a mask, and for sample weights that do not
-/// fit; Unsupported for a loss with ignore_class on an output with a mask.
+/// fit.
 BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch& batch,
                          const Predictions& predictions);
 /// Logs a warning if a loss without from_logits gets predictions outside [0, 1], which are probably logits, and if one
