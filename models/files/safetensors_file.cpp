@@ -84,8 +84,8 @@ SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
   require<InputError>(in_.good() && !error, "{}: cannot be opened", path_);
   std::uint64_t length = 0;
   in_.read(reinterpret_cast<char*>(&length), length_bytes);
-  require<InputError>(in_.good() && length <= size - length_bytes, "{}: this is no safetensors file, or is cut short",
-                      path_);
+  require<InputError>(in_.good() && length <= size - length_bytes,
+                      "{}: not a safetensors file, or the file is truncated", path_);
   std::string header(length, '\0');
   in_.read(header.data(), static_cast<std::streamsize>(length));
   data_begin_ = length_bytes + length;

@@ -53,7 +53,7 @@ TEST_F(Safetensors, HasTheFormatsLayout) {
 TEST_F(Safetensors, NamesWhatDoesNotFit) {
   const Network network = dense_network();
   EXPECT_ERROR(InputError, file_ + ": there is no such file", load_weights(network, file_));
-  EXPECT_EQ(load_failure(network, "text"), file_ + ": this is no safetensors file, or is cut short");
+  EXPECT_EQ(load_failure(network, "text"), file_ + ": not a safetensors file, or the file is truncated");
   EXPECT_THAT(load_failure(network, file_text("[1]", 0)), testing::HasSubstr("the header is not in safetensors' form"));
   EXPECT_EQ(load_failure(network, file_text("{}", 0)), file_ + ": has no weight 'dense/kernel'");
   const auto kernel = [](const char* dtype, const char* shape, int end) {
@@ -88,7 +88,7 @@ TEST_F(Safetensors, RefusesSizesThatCannotBe) {
   EXPECT_EQ(refusal("[3,2]", "[0,18446744073709551615]"), kernel + "lies outside the file");
   std::string huge_header = file_text("{}", 0);
   huge_header[5] = 1;  // 2^40 bytes
-  EXPECT_EQ(load_failure(network, huge_header), file_ + ": this is no safetensors file, or is cut short");
+  EXPECT_EQ(load_failure(network, huge_header), file_ + ": not a safetensors file, or the file is truncated");
 }
 
 TEST_F(Safetensors, NamesWeightsThatTheModelLacks) {
