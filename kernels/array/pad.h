@@ -9,22 +9,23 @@ namespace lockstep {
 
 /// The values of the elements that pad adds, with NumPy's names.
 enum class PadMode {
-  constant,   ///< one number
-  reflect,    ///< x mirrored at its first and last element, which are not repeated
-  symmetric,  ///< x mirrored at its first and last element, which are repeated
-  edge        ///< the first or the last element of x, repeated
+  constant,   ///< `constant_value`
+  reflect,    ///< x mirrored at its first and last element, without repeating them: 3 2 | 1 2 3 | 2 1
+  symmetric,  ///< x mirrored including its first and last element: 2 1 | 1 2 3 | 3 2
+  edge        ///< the first or the last element of x: 1 1 | 1 2 3 | 3 3
 };
 
-/// Elements that pad adds before and after an axis.
+/// Number of elements that pad adds to an axis.
 struct PadWidth {
-  std::int64_t before = 0;  ///< at its beginning
-  std::int64_t after = 0;   ///< at its end
+  std::int64_t before = 0;  ///< before its first element
+  std::int64_t after = 0;   ///< after its last element
 };
 
-/// x, of any dtype, with pad_width[i] elements added around axis i, as in keras.ops.pad. `constant_value` is read in
-/// mode `constant` only. Differentiable. Throws InvalidArgument for an undefined tensor, unless there is one width per
-/// axis, for widths that are negative, at least 2^61, or larger than the number of elements to mirror, for `edge` with
-/// a width above 0 on an axis of size 0, and for a `constant_value` that an integer dtype or bool cannot represent.
+/// Returns x, of any dtype, with pad_width[i] elements added to axis i, as keras.ops.pad does. `constant_value` is used
+/// only in mode `constant`. Differentiable. Throws InvalidArgument if x is undefined, if pad_width does not have one
+/// entry per axis, if a width is negative, at least 2^61 or larger than the number of elements that can be mirrored, if
+/// mode `edge` has a width above 0 for an axis of size 0, and if x's dtype is an integer or bool and cannot represent
+/// `constant_value`.
 Tensor pad(const Tensor& x, const std::vector<PadWidth>& pad_width, PadMode mode = PadMode::constant,
            double constant_value = 0);
 

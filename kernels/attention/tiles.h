@@ -13,17 +13,18 @@
 
 namespace lockstep::attention {
 
-/// Sixteen floats, as a compiler vector type. Never passed or returned by value: how compilers pass it depends on the
-/// instruction sets that they compile for.
+/// Sixteen floats, as a compiler vector type. Do not pass or return it by value: the calling convention depends on the
+/// instruction sets for which a source is compiled.
 using Lanes [[gnu::vector_size(64)]] = float;
 inline constexpr std::int64_t lanes = 16;
 
+/// n, rounded up to a multiple of 16.
 constexpr std::int64_t whole_lanes(std::int64_t n) { return (n + lanes - 1) / lanes * lanes; }
 
 /// A row-major f32 matrix whose sizes are multiples of 16.
 class Tile {
  public:
-  /// Uninitialized, with these sizes rounded up to multiples of 16.
+  /// Makes an uninitialized matrix of these sizes, rounded up to multiples of 16.
   Tile(std::int64_t rows, std::int64_t columns)
       : rows_(whole_lanes(rows)),
         columns_(whole_lanes(columns)),
@@ -35,7 +36,7 @@ class Tile {
   std::int64_t columns() const { return columns_; }
   ///@}
   ///@{
-  /// Row i, followed in memory by the later rows.
+  /// The first element of row i. The rows are contiguous in memory.
   float* row(std::int64_t i) { return lines_.data()->elements + i * columns_; }
   const float* row(std::int64_t i) const { return lines_.data()->elements + i * columns_; }
   ///@}
@@ -52,7 +53,7 @@ class Tile {
   std::vector<Line> lines_;
 };
 
-/// The rows of one head, with any strides.
+/// One head of one example as a matrix (time, size), with any strides.
 template <class T>
 struct Head {
   /// Head `head` of example `example` of x (b, time, heads, size).
@@ -64,13 +65,13 @@ struct Head {
 
   T* first;  ///< element 0 of row 0
   ///@{
-  /// Distances in elements, and the size of a row.
+  /// Distances between rows and between columns, in elements, and the number of columns.
   std::int64_t row_stride, column_stride, columns;
   ///@}
 };
 
-/// Loads rows [first, first + count) of the head, times `factor`, into the tile's first rows. The other elements of its
-/// first whole_lanes(count) rows become 0.
+/// Copies rows [first, first + count) of the head, times `factor`, into the tile's first `count` rows. Sets the other
+/// elements of the tile's first whole_lanes(count) rows to 0.
 template <class T>
 void load(const Head<T>& head, std::int64_t first, std::int64_t count, float factor, Tile& tile) {
   for (std::int64_t i = 0; i < count; ++i) {
@@ -85,7 +86,7 @@ void load(const Head<T>& head, std::int64_t first, std::int64_t count, float fac
   std::fill(tile.row(count), tile.row(whole_lanes(count)), 0.0F);
 }
 
-/// Stores the tile's first rows, rounded to T, in rows [first, first + count) of the head.
+/// Copies the tile's first `count` rows, rounded to T, into rows [first, first + count) of the head.
 template <class T>
 void store(const Tile& tile, std::int64_t first, std::int64_t count, const Head<T>& head) {
   for (std::int64_t i = 0; i < count; ++i) {
@@ -98,7 +99,7 @@ void store(const Tile& tile, std::int64_t first, std::int64_t count, const Head<
   }
 }
 
-/// y = x transposed, for the first `rows` rows of x and its first `columns` columns, both multiples of 16.
+/// Transposes the first `rows` rows and `columns` columns of x into y. Both numbers must be multiples of 16.
 inline void transpose(const Tile& x, std::int64_t rows, std::int64_t columns, Tile& y) {
   for (std::int64_t i = 0; i < rows; i += lanes)
     for (std::int64_t k = 0; k < columns; k += lanes) {
@@ -112,20 +113,21 @@ inline void transpose(const Tile& x, std::int64_t rows, std::int64_t columns, Ti
 /// A matrix whose elements are read one by one: element (i, k) is first[i * row_stride + k * column_stride].
 struct Factor {
   ///@{
-  /// Element (0, 0), and the distances in elements.
+  /// Element (0, 0), and the distances between rows and between columns, in elements.
   const float* first;
   std::int64_t row_stride, column_stride;
   ///@}
 };
 ///@{
-/// The tile as a factor, and its transpose.
+/// The tile, and its transpose, as a factor.
 inline Factor factor(const Tile& x) { return {x.row(0), x.columns(), 1}; }
 inline Factor transposed_factor(const Tile& x) { return {x.row(0), 1, x.columns()}; }
 ///@}
 
 namespace detail {
 
-/// Computes `rows` rows and 16 * vectors columns of a product in registers.
+/// Computes `rows` rows and 16 * vectors columns of a product in registers: c = a b or, with `add`, c += a b. `depth`
+/// is the number of columns of a and of rows of b.
 template <int rows, int vectors>
 void multiply_block(const Factor& a, const float* b, std::int64_t b_stride, std::int64_t depth, bool add, float* c,
                     std::int64_t c_stride) {
@@ -157,6 +159,7 @@ void multiply_block(const Factor& a, const float* b, std::int64_t b_stride, std:
 /// Maximum number of rows that multiply_block computes at once.
 inline constexpr int block_rows = 8;
 
+/// Calls multiply_block for `count` rows; `count` is at most `rows`.
 template <int vectors, int rows = block_rows>
 void multiply_rows(int count, const Factor& a, const float* b, std::int64_t b_stride, std::int64_t depth, bool add,
                    float* c, std::int64_t c_stride) {
@@ -168,8 +171,9 @@ void multiply_rows(int count, const Factor& a, const float* b, std::int64_t b_st
 
 }  // namespace detail
 
-/// c = a b, or c += a b, for the first `rows` rows of a and c, `depth` columns of a and rows of b, and the first
-/// `columns` columns of b and c, a multiple of 16. The product starts at row `first` of c.
+/// Computes c = a b or, with `add`, c += a b. Reads the first `rows` rows and `depth` columns of a, and the first
+/// `depth` rows and `columns` columns of b; `columns` must be a multiple of 16. Writes rows [first, first + rows) and
+/// the first `columns` columns of c.
 inline void multiply(const Factor& a, const Tile& b, std::int64_t rows, std::int64_t depth, std::int64_t columns,
                      bool add, Tile& c, std::int64_t first = 0) {
   for (std::int64_t k = 0; k < columns; k += 2 * lanes)

@@ -4,17 +4,17 @@
 #include <lockstep/kernels/write.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Winograd convolution for 3x3 windows with stride 1: it needs 36 instead of 144 multiplications for 16 results of one
-// input channel and one output channel. oneDNN computes the matrix products, in f32 also for bf16 images: bf16 products
-// would be twice as fast, but their error is 1.3 % of the results' norm, while rounding to bf16 costs 0.2 %. In f32 the
-// error is about four times that of direct summation (1e-6).
+// Winograd convolution for 3x3 windows with stride 1. For each pair of an input and an output channel, it computes 16
+// results with 36 multiplications instead of 144. oneDNN computes the matrix products, in f32 also for bf16 images:
+// products in bf16 would be twice as fast, but their error would be 1.3 % of the results' norm, compared with 0.2 % for
+// rounding to bf16. In f32 the error is about 1e-6 of the results' norm, about four times that of direct summation.
 
 namespace lockstep::winograd {
 
-/// Whether the functions below support a convolution of x and were faster than oneDNN's in measurements: 3x3 windows,
-/// stride 1, dilation 1 and one group; the channels are multiples of 16, at least half of the area of the 4x4 result
-/// tiles is used, and there are enough tiles to outweigh the transformation of the kernel. The caller excludes bf16 on
-/// CPUs with AMX.
+/// Whether the functions below can compute a convolution of x and, according to measurements, are faster than oneDNN's
+/// convolution. True for windows of 3x3 with stride 1, dilation 1 and one group, if the channel counts are multiples of
+/// 16, the results fill at least half of the area of their 4x4 tiles, and there are enough tiles to outweigh the
+/// transformation of the kernel. The caller excludes bf16 on CPUs with AMX.
 bool pays(const Tensor& x, const Shape& kernel, const Window2d& window);
 
 ///@{

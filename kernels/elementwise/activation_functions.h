@@ -8,7 +8,7 @@
 
 namespace lockstep::functor {
 
-/// NaN stays NaN. The gradient at 0 is 0, as in TensorFlow.
+/// max(0, x). NaN stays NaN. The gradient at 0 is 0, as in TensorFlow.
 struct Relu {
   static constexpr bool from_result = true;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x < 0.0F ? 0.0F : x; }
@@ -59,7 +59,7 @@ struct Tanh {
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return tanh_f32(x); }
   LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return dy * (1.0F - y * y); }
 };
-/// x / (1 + |x|), whose slope is (1 - |y|)^2.
+/// y = x / (1 + |x|), whose derivative is (1 - |y|)^2.
 struct Softsign {
   static constexpr bool from_result = true;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x / (1.0F + std::fabs(x)); }
@@ -81,7 +81,7 @@ struct Silu {
   static constexpr bool from_result = false;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x * sigmoid_f32(x); }
   LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const {
-    // Computes both sigmoid(x) and 1 - sigmoid(x) without subtracting, which would lose digits of the second.
+    // Computes sigmoid(x) and 1 - sigmoid(x) without a subtraction, which would lose digits of the latter.
     const float e = exp_f32(-std::fabs(x));
     const float larger = 1.0F / (1.0F + e);
     const float s = x < 0.0F ? e * larger : larger;
@@ -89,7 +89,7 @@ struct Silu {
     return dy * (s * (1.0F + x * rest));
   }
 };
-/// x relu6(x + 3) / 6 (Howard et al. 2019), also called hard_swish. The gradient at -3 is 0, at 3 it is 1.
+/// x relu6(x + 3) / 6 (Howard et al. 2019), also called hard_swish. The gradient is 0 at -3 and 1 at 3.
 struct HardSilu {
   static constexpr bool from_result = false;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const {
@@ -114,8 +114,8 @@ struct LogSigmoid {
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return -Softplus{}(-x); }
   LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy * sigmoid_f32(-x); }
 };
-/// (x + sqrt(x^2 + 4)) / 2 (Barron 2021); below 0 in a form without cancellation. No square overflows: far from 0 the
-/// root is |x|.
+/// (x + sqrt(x^2 + 4)) / 2 (Barron 2021). For x < 0 an equivalent formula avoids cancellation. For |x| > 16384 the root
+/// equals |x| in f32, so x^2, which could overflow, is not computed.
 struct Squareplus {
   static constexpr bool from_result = false;
   LOCKSTEP_HOST_DEVICE static float root(float x) {
@@ -130,7 +130,7 @@ struct Squareplus {
     return dy * (x < 0.0F ? 2.0F / (r * (r - x)) : 0.5F * (1.0F + x / r));
   }
 };
-/// 0 below -1, x above 1, (x + 1)^2 / 4 in between.
+/// 0 for x <= -1, x for x >= 1, and (x + 1)^2 / 4 in between.
 struct SparsePlus {
   static constexpr bool from_result = false;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const {
@@ -146,14 +146,14 @@ struct HardTanh {
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x < -1.0F ? -1.0F : x > 1.0F ? 1.0F : x; }
   LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return y > -1.0F && y < 1.0F ? dy : 0.0F; }
 };
-/// 0 where |x| <= threshold, else x. NaN stays NaN.
+/// 0 if |x| <= threshold, else x. NaN stays NaN.
 struct HardShrink {
   static constexpr bool from_result = true;
   float threshold;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::fabs(x) <= threshold ? 0.0F : x; }
   LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return y == 0.0F ? 0.0F : dy; }
 };
-/// 0 where |x| <= threshold, else x moved towards 0 by the threshold. NaN stays NaN.
+/// 0 if |x| <= threshold, else x moved toward 0 by the threshold. NaN stays NaN.
 struct SoftShrink {
   static constexpr bool from_result = true;
   float threshold;
@@ -162,7 +162,7 @@ struct SoftShrink {
   }
   LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return y == 0.0F ? 0.0F : dy; }
 };
-/// x - tanh(x), whose slope is tanh(x)^2.
+/// x - tanh(x), whose derivative is tanh(x)^2.
 struct TanhShrink {
   static constexpr bool from_result = false;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x - tanh_f32(x); }
@@ -171,7 +171,8 @@ struct TanhShrink {
     return dy * t * t;
   }
 };
-/// x * Phi(x), Phi being the standard normal distribution function (Hendrycks and Gimpel 2016).
+/// x * Phi(x), where Phi is the cumulative distribution function of the standard normal distribution (Hendrycks and
+/// Gimpel 2016).
 struct Gelu {
   static constexpr bool from_result = false;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x * share(x); }

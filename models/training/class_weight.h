@@ -7,12 +7,12 @@
 
 namespace lockstep {
 
-/// Weights of examples, by class; examples of classes that are not listed have weight 1.
+/// Maps a class to the weight of its examples. Examples of other classes have weight 1.
 using ClassWeight = std::map<std::int64_t, double>;
 
-/// The batch with sample weights by its targets' classes. Targets are labels (n) or (n, 1), or one-hot rows (n,
-/// classes). Returns the batch unchanged if there are no class weights. Otherwise throws InvalidArgument for other
-/// targets and, as Keras does, if the batch already has sample weights.
+/// Returns the batch with the weight of each target's class as sample weights. Targets are labels of shape (n) or
+/// (n, 1), or one-hot rows (n, classes). If class_weight is empty, returns the batch unchanged. Otherwise throws
+/// InvalidArgument for targets of another shape and, as Keras does, if the batch already has sample weights.
 Batch with_class_weight(const Batch& batch, const ClassWeight& class_weight);
 
 }  // namespace lockstep

@@ -13,15 +13,16 @@ class EventFile;
 
 /// TensorBoard's options, by Keras' names.
 struct TensorBoardOptions {
-  std::string log_dir = "logs";  ///< folder of the runs "train" and, if there is validation, "validation"
-  int histogram_freq = 0;        ///< writes histograms of all weights every N epochs; 0: never
+  std::string log_dir = "logs";  ///< folder for the runs "train" and, with validation data, "validation"
+  int histogram_freq = 0;        ///< writes histograms of all weights every N epochs; 0 (default): never
   bool write_graph = true;       ///< writes the graph of the model's layers
-  std::int64_t update_freq = 0;  ///< writes a point of the batch_... curves every N steps; 0: never
+  std::int64_t update_freq = 0;  ///< writes a point of the batch_... curves every N steps; 0 (default): never
 };
 
-/// Writes event files for `tensorboard --logdir`: curves by epoch (epoch_loss, epoch_accuracy, ..., with the same names
-/// for validation), curves by step (batch_loss, ...), the graph of the layers and histograms of the weights. A run that
-/// resumes from a backup continues its curves.
+/// Writes event files for `tensorboard --logdir`: curves by epoch (epoch_loss, epoch_accuracy, ...; the run
+/// "validation" uses the same names) and the graph of the layers; if the options ask for them, also curves by step
+/// (batch_loss, ...) and histograms of the weights. With several workers, only the chief writes. A run that resumes
+/// from a backup continues its curves.
 class TensorBoard final : public Callback {
  public:
   /// Throws InvalidArgument for a negative histogram_freq or update_freq.
@@ -31,7 +32,7 @@ class TensorBoard final : public Callback {
   ~TensorBoard() override;
 
   ///@{
-  /// Except for on_train_end, these throw InputError naming the file that cannot be written.
+  /// All but on_train_end throw InputError if a file cannot be written; the message names the file.
   void on_train_begin(Model& model) override;
   void on_step_end(Model& model, const StepReport& report) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;

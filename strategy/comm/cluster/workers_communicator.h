@@ -7,9 +7,10 @@
 
 namespace lockstep {
 
-/// Combines values of replicas on CPUs in several processes. Each replica reduces one shard of the values of its
-/// worker's replicas in shared memory; the first replica combines the results with those of the other workers; each
-/// replica copies the result. Adds in replica order within a worker, then in worker order.
+/// Combines values of replicas on CPUs in several processes (workers). all_reduce: each replica reduces one shard of
+/// the values of its worker's replicas in shared memory; replica 0 of each worker then reduces the workers' results;
+/// each replica copies the final result. Sums and means are added in replica order within a worker, then in worker
+/// order. all_gather: joins the values of each worker's replicas, then those of the workers.
 class WorkersCommunicator final : public HostCommunicator {
  public:
   /// For the replicas of `group` on this worker of `cluster`. Both must outlive this. `bytes_per_pack` as in
@@ -21,11 +22,11 @@ class WorkersCommunicator final : public HostCommunicator {
 
  private:
   void combine(int replica, ReduceOp op, std::span<const PackViews> packs) override;
-  /// The divisor of a mean.
+  /// Number of replicas of all workers, the divisor of a mean.
   std::int64_t replicas_in_sync() const { return std::int64_t{group().size()} * cluster_.size(); }
 
   Cluster& cluster_;
-  std::vector<Tensor> sums_;  ///< of this worker's replicas, by pack; allocated by the first one
+  std::vector<Tensor> sums_;  ///< by pack: reduced over this worker, then over all; allocated by replica 0
   WorkerGather gather_;
 };
 
