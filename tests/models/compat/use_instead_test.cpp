@@ -12,7 +12,8 @@ std::string said(std::string_view shim) {
 }
 
 TEST(UseInstead, IsSaidOnce) {
-  EXPECT_NE(said("old_call").find("old_call exists for compatibility; new programs should call fit"), std::string::npos);
+  EXPECT_NE(said("old_call").find("old_call exists for compatibility; new programs should call fit"),
+            std::string::npos);
   EXPECT_EQ(said("old_call"), "");
   EXPECT_NE(said("other_call"), "");
 }
