@@ -13,15 +13,22 @@ std::atomic<unsigned> streams_made = 0;
 
 }  // namespace
 
-Stream::Stream(int device)
-    : device_(device), random_(++streams_made), thread_([this](const std::stop_token& stop) { work(stop); }) {}
+Stream::Stream(int device) : device_(device), random_(++streams_made), thread_([this] { work(); }) {}
 
-Stream::~Stream() { await(given()); }
+Stream::~Stream() {
+  await(given());
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  has_work_.notify_one();
+  thread_.join();
+}
 
 std::size_t Stream::give(std::function<void()> work) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back(std::move(work));
-  changed_.notify_all();
+  wake();
   return ++progress_.given;
 }
 
@@ -41,21 +48,33 @@ bool Stream::has_done(std::size_t count) const { return progress().done >= count
 void Stream::want(std::size_t count) {
   const std::lock_guard lock(mutex_);
   wanted_ = std::max(wanted_, count);
-  changed_.notify_all();
+  wake();
 }
 
 void Stream::look_again() { want(0); }
 
 void Stream::await(std::size_t count) {
-  want(count);
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return progress_.done >= count; });
+  if (progress_.done >= count) return;
+  wanted_ = std::max(wanted_, count);
+  wake();
+  const auto awaited = awaited_.insert(count);
+  has_progress_.wait(lock, [&] { return progress_.done >= count; });
+  awaited_.erase(awaited);
 }
 
-void Stream::work(const std::stop_token& stop) {
+void Stream::wake() {
+  if (idle_) has_work_.notify_one();
+}
+
+void Stream::work() {
   std::unique_lock lock(mutex_);
-  const auto has_work = [&] { return !waiting_.empty() && (!machine().defers_work() || progress_.done < wanted_); };
-  while (changed_.wait(lock, stop, has_work)) {
+  const auto may_work = [&] { return !waiting_.empty() && (!machine().defers_work() || progress_.done < wanted_); };
+  while (true) {
+    idle_ = true;
+    has_work_.wait(lock, [&] { return stopping_ || may_work(); });
+    idle_ = false;
+    if (!may_work()) return;
     const std::function<void()> next = std::move(waiting_.front());
     waiting_.pop_front();
     const bool late = random_() % 8 == 0;  // so that a missing wait shows
@@ -64,7 +83,7 @@ void Stream::work(const std::stop_token& stop) {
     next();
     lock.lock();
     ++progress_.done;
-    changed_.notify_all();
+    if (!awaited_.empty() && progress_.done >= *awaited_.begin()) has_progress_.notify_all();
   }
 }
 

@@ -56,16 +56,21 @@ class Stream {
   ///@}
 
  private:
-  void work(const std::stop_token& stop);
+  void work();
+  /// Wakes the thread if it waits for work. Precondition: the calling thread has locked mutex_.
+  void wake();
 
   int device_;
+  std::condition_variable has_work_, has_progress_;
   mutable std::mutex mutex_;  ///< guards the members below
-  std::condition_variable_any changed_;
+  bool idle_ = false;         ///< the thread waits for work
+  bool stopping_ = false;
+  std::multiset<std::size_t> awaited_;  ///< numbers of operations for which threads wait
   std::deque<std::function<void()>> waiting_;
   StreamProgress progress_;
   std::size_t wanted_ = 0;  ///< number of operations that something waits for
   std::minstd_rand random_;
-  std::jthread thread_;  ///< last: it uses the other members
+  std::thread thread_;  ///< last: it uses the other members
 };
 
 /// A point in a stream's work.
