@@ -7,12 +7,12 @@
 namespace lockstep {
 namespace {
 
-struct Layer {
+struct DenseLayer {
   std::int64_t examples, inputs, outputs;
   Activation activation;
 };
 
-constexpr Layer layers[] = {
+constexpr DenseLayer dense_layers[] = {
     // zoo::mlp, half of a global batch of 1024
     {512, 8000, 4000, Activation::tanh},
     {512, 4000, 2000, Activation::relu},
@@ -30,7 +30,7 @@ struct Dense {
   Activation activation;
   double flops;
 
-  explicit Dense(const Layer& layer)
+  explicit Dense(const DenseLayer& layer)
       : x(uniform({layer.examples, layer.inputs}, 1)),
         kernel(uniform({layer.inputs, layer.outputs}, 2)),
         bias(uniform({layer.outputs}, 3)),
@@ -67,7 +67,7 @@ struct Dense {
   }
 };
 
-void add_layer(const Layer& layer) {
+void add_layer(const DenseLayer& layer) {
   const std::string size =
       std::to_string(layer.examples) + "x" + std::to_string(layer.inputs) + "x" + std::to_string(layer.outputs);
   const auto add = [&](const char* what, void (Dense::*run)() const) {
@@ -85,7 +85,7 @@ void add_layer(const Layer& layer) {
 }  // namespace
 
 void add_dense() {
-  for (const Layer& layer : layers) add_layer(layer);
+  for (const DenseLayer& layer : dense_layers) add_layer(layer);
 }
 
 }  // namespace lockstep
