@@ -10,14 +10,29 @@
 namespace lockstep {
 namespace {
 
+bool has_one_by_row(const Tensor& y) { return y.rank() == 1 || (y.rank() == 2 && y.dim(1) == 1); }
+
 std::vector<double> classes_of(const Tensor& y) {
-  if (y.rank() == 1 || (y.rank() == 2 && y.dim(1) == 1)) return y.to_vector<double>();
+  if (has_one_by_row(y)) return y.to_vector<double>();
   require(y.defined() && y.rank() == 2 && y.dim(1) > 1,
           "class weights need targets (n), (n, 1) or one-hot (n, classes), got {}", y);
   return argmax(y.dtype() == DType::f32 ? y : cast(y, DType::f32)).to_vector<double>();
 }
 
 }  // namespace
+
+ClassWeight balanced_class_weight(const Tensor& labels) {
+  const bool integers =
+      labels.defined() && (labels.dtype() == DType::u8 || labels.dtype() == DType::i32 || labels.dtype() == DType::i64);
+  require(integers && has_one_by_row(labels) && labels.elements() > 0,
+          "balanced class weights need labels (n) or (n, 1) of u8, i32 or i64, got {}", labels);
+  std::map<std::int64_t, std::int64_t> counts;
+  for (const std::int64_t label : labels.to_vector<std::int64_t>()) ++counts[label];
+  const double share = static_cast<double>(labels.elements()) / static_cast<double>(counts.size());
+  ClassWeight weights;
+  for (const auto& [label, count] : counts) weights[label] = share / static_cast<double>(count);
+  return weights;
+}
 
 Batch with_class_weight(const Batch& batch, const ClassWeight& class_weight) {
   if (class_weight.empty()) return batch;

@@ -10,6 +10,12 @@ namespace lockstep {
 /// Maps a class to the weight of its examples. Examples of other classes have weight 1.
 using ClassWeight = std::map<std::int64_t, double>;
 
+/// The weights with which all classes count equally: n / (classes * count) for each class, where n is the number of
+/// labels, `classes` that of different labels, and `count` that of the class's labels, as in scikit-learn's
+/// compute_class_weight("balanced"). Labels have the shape (n) or (n, 1) and the dtype u8, i32 or i64. Throws
+/// InvalidArgument for other labels and for no labels.
+ClassWeight balanced_class_weight(const Tensor& labels);
+
 /// Returns the batch with the weight of each target's class as sample weights. Targets are labels of shape (n) or
 /// (n, 1), or one-hot rows (n, classes). If class_weight is empty, returns the batch unchanged. Otherwise throws
 /// InvalidArgument for targets of another shape and, as Keras does, if the batch already has sample weights.

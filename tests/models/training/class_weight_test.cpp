@@ -42,5 +42,21 @@ TEST(ClassWeight, RefusesSampleWeightsBesideItAndTargetsWithoutClasses) {
   EXPECT_THROW(weights_of(Tensor()), InvalidArgument);
 }
 
+// scikit-learn: compute_class_weight("balanced", classes=[-1, 0, 7], y=[0, 0, -1, 7, 7, 7]) = [2, 1, 2 / 3].
+TEST(ClassWeight, IsBalancedByTheNumberOfLabelsOfEachClass) {
+  const std::vector<std::int64_t> labels{0, 0, -1, 7, 7, 7};
+  const ClassWeight expected{{-1, 2}, {0, 1}, {7, 2.0 / 3}};
+  EXPECT_EQ(balanced_class_weight(Tensor::from(labels, {6})), expected);
+  EXPECT_EQ(balanced_class_weight(Tensor::from(labels, {6, 1})), expected);
+  EXPECT_EQ(balanced_class_weight(Tensor::from(std::vector<std::uint8_t>{3, 3}, {2})), (ClassWeight{{3, 1}}));
+}
+
+TEST(ClassWeight, IsNotBalancedWithoutLabels) {
+  EXPECT_ERROR(InvalidArgument, "got f32 (2)", balanced_class_weight(Tensor::zeros({2})));
+  EXPECT_ERROR(InvalidArgument, "got i32 (2, 3)", balanced_class_weight(Tensor::zeros({2, 3}, DType::i32)));
+  EXPECT_ERROR(InvalidArgument, "got i64 (0)", balanced_class_weight(Tensor::zeros({0}, DType::i64)));
+  EXPECT_THROW(balanced_class_weight(Tensor()), InvalidArgument);
+}
+
 }  // namespace
 }  // namespace lockstep
