@@ -147,13 +147,14 @@ ImageDirectory image_dataset_from_directory(const std::filesystem::path& directo
   const auto count = static_cast<std::int64_t>(files->size());
   std::vector<std::int64_t> indices(files->size());
   std::iota(indices.begin(), indices.end(), 0);
-  Dataset names = Dataset::from_tensors(Tensor::from(indices, {count}), Tensor::from(all.labels, {count}));
+  const Tensor labels = Tensor::from(all.labels, {count});
+  Dataset names = Dataset::from_tensors(Tensor::from(indices, {count}), labels);
   if (options.shuffle) names = names.shuffle({.seed = options.seed, .fixed_parts = true});
   Dataset images = names.map([files, size, channels = options.channels](const Example& name) {
     const auto index = static_cast<std::size_t>(name.x().item<std::int64_t>());
     return name.with_x(resize_bilinear(read_image((*files)[index], channels), size));
   });
-  return {std::move(images), std::move(class_names), *files};
+  return {std::move(images), std::move(class_names), *files, labels};
 }
 
 }  // namespace lockstep

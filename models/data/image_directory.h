@@ -35,6 +35,7 @@ struct ImageDirectory {
   Dataset dataset;                           ///< single images and their labels, not batched
   std::vector<std::string> class_names;      ///< [i]: the class of label i
   std::vector<std::filesystem::path> files;  ///< files in use, sorted by class and name
+  Tensor labels;                             ///< (files) i32, the class of each file
 };
 
 /// The images of a directory with one folder per class, as Keras' function of this name. Classes are sorted by name,

@@ -70,6 +70,7 @@ TEST_F(ImageDirectoryTest, GivesImagesByClassAndName) {
     labels.push_back(example.y().item<std::int32_t>());
   }
   EXPECT_THAT(labels, ElementsAre(0, 0, 1, 1, 1));
+  EXPECT_THAT(images.labels.to_vector<int>(), ElementsAre(0, 0, 1, 1, 1));
 }
 
 TEST_F(ImageDirectoryTest, ReadsGrayWhenAsked) {
@@ -139,6 +140,7 @@ TEST_F(ImageDirectoryTest, SplitsItsFilesForValidation) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     const ImageDirectory validation = part(Subset::validation, seed, true);
     EXPECT_TRUE(std::ranges::is_sorted(validation.files));
+    EXPECT_TRUE(std::ranges::is_sorted(validation.labels.to_vector<int>()));
     EXPECT_THAT(validation.class_names, ElementsAre("cats", "dogs", "empty"));
     std::vector<float> all = colors(validation.dataset, 3);
     EXPECT_EQ(all.size(), 2U);
