@@ -1,5 +1,5 @@
-// write_hdf5 FILE [u8|f32 [test|x_test]]: writes twelve small images of three classes to train with and four to test
-// with, for `--data hdf5:FILE`; with "test" only those to test with, with "x_test" also without labels.
+// write_hdf5 FILE [u8|f32 [train|test|x_test]]: writes twelve small images of three classes to train with and four to
+// test with, for `--data hdf5:FILE`; with "train" or "test" only those, with "x_test" also without labels.
 
 #include <cstdint>
 #include <string>
@@ -37,8 +37,10 @@ int main(int argc, char** argv) {
   const hid_t file = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   if (file < 0) return 1;
   const hid_t of_images = type == "f32" ? H5T_IEEE_F32LE : H5T_STD_U8LE;
-  if (parts == "all" || parts == "no_y_test") write_split(file, of_images, "x_train", "y_train", 12);
+  if (parts == "all" || parts == "train" || parts == "no_y_test")
+    write_split(file, of_images, "x_train", "y_train", 12);
   if (parts == "no_y_train") write_split(file, of_images, "x_train", nullptr, 12);
-  write_split(file, of_images, "x_test", parts == "x_test" || parts == "no_y_test" ? nullptr : "y_test", 4);
+  if (parts != "train")
+    write_split(file, of_images, "x_test", parts == "x_test" || parts == "no_y_test" ? nullptr : "y_test", 4);
   return H5Fclose(file) < 0 ? 1 : 0;
 }

@@ -12,9 +12,13 @@
 
 namespace lockstep::cli {
 
+/// What the data are for. Test data are enough to evaluate and to predict; to predict, labels may be missing.
+enum class DataUse { training, evaluation, prediction };
+
 struct DataOptions {
-  bool for_training = true;              ///< false: test data are enough, and labels may be missing
+  DataUse use = DataUse::training;
   std::string source = "fashion-mnist";  ///< see data_names()
+  std::string target{};                  ///< the column of a CSV file with the targets; empty: the last one
   std::optional<std::int64_t> limit{};
   std::optional<std::int64_t> limit_test{};
   std::int64_t batch_size = 0;  ///< global
@@ -22,13 +26,11 @@ struct DataOptions {
   bool shuffle = true;
   bool augment = false;  ///< training images are shifted and flipped
   bool drop_remainder = false;
-  std::string rescaling = "none";  ///< of the values of HDF5 files and image folders
+  std::string rescaling = "none";  ///< of the values of files and image folders
 };
 
 /// The choices of --data, for the help text.
 std::string data_names();
-/// The choices of --rescaling.
-std::vector<std::string> rescaling_names();
 
 /// Batches to train and test a model on.
 struct TrainingData {
@@ -37,7 +39,7 @@ struct TrainingData {
   std::string preparation;
   ExampleForm form;  ///< of the examples after preparation
   Dataset train;
-  std::optional<Dataset> test;
+  std::optional<Dataset> test{};
   std::int64_t train_examples = 0;
   std::int64_t test_examples = 0;
   std::vector<std::string> class_names{};  ///< indexed by label; empty when the source does not name classes
@@ -45,8 +47,8 @@ struct TrainingData {
   std::vector<std::filesystem::path> train_files{}, test_files{};
 };
 
-/// Throws InputError for missing or damaged data, InvalidArgument for an unknown source or one that does not suit the
-/// model.
+/// Throws InputError for missing or damaged data, InvalidArgument for an unknown source, one that does not suit the
+/// model, and options that are for other sources.
 TrainingData load_data(const DataOptions& options, const ModelInput& model);
 
 }  // namespace lockstep::cli

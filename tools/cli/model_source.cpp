@@ -32,7 +32,8 @@ ModelInput input_of(const std::string& file, const Network& network) {
   const std::int64_t units = network.output_shape().dim(-1);
   const auto inputs = static_cast<int>(network.inputs().size());
   return {.form = {network.input_shape(), units == 1 ? 2 : units, inputs},
-          .images = inputs == 1 && network.input_shape().rank() == 3};
+          .images = inputs == 1 && network.input_shape().rank() == 3,
+          .outputs = units};
 }
 
 struct LoadedModel {

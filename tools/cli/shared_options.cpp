@@ -8,6 +8,7 @@
 
 #include <lockstep/strategy/comm/cross_device_ops.h>
 
+#include "data_pipeline.h"
 #include "nearest_name.h"
 
 namespace lockstep::cli {
@@ -90,6 +91,12 @@ void add_options(CLI::App& command, DataOptions& options) {
   command.option_defaults()->group("Data");
   command.add_option("--data", options.source, data_names());
   command
+      .add_option(
+          "--target", options.target,
+          "the column of csv to predict: texts are classes; numbers are labels, or any numbers for a model of one "
+          "output (default the last one; predict also takes files without it)")
+      ->type_name("COLUMN");
+  command
       .add_option("--limit", options.limit,
                   "use only the first N examples; of a folder of images, N images from all classes (default all)")
       ->type_name("EXAMPLES")
@@ -98,9 +105,10 @@ void add_options(CLI::App& command, DataOptions& options) {
       ->type_name("EXAMPLES")
       ->check(whole_number_from(1));
   command
-      .add_option("--rescaling", options.rescaling,
-                  "scaling of the values of hdf5 and of the pixels of images: none (they stay 0 to 255, as in Keras), "
-                  "zero-to-one (/ 255), minus-one-to-one (/ 127.5 - 1)")
+      .add_option(
+          "--rescaling", options.rescaling,
+          "scaling of the values of csv, hdf5 and numpy and of the pixels of images: none (they stay 0 to 255, as "
+          "in Keras), zero-to-one (/ 255), minus-one-to-one (/ 127.5 - 1)")
       ->check(one_of(rescaling_names()));
   add_batch_size(command, options.batch_size);
 }

@@ -14,6 +14,7 @@ void TrainedModelOptions::check() const {
 TrainedModel make_trained_model(const TrainedModelOptions& options, Compiled needed) {
   const Strategy strategy = options.replicas.make_strategy();
   DataOptions data = options.data;
+  data.use = needed == Compiled::not_needed ? DataUse::prediction : DataUse::evaluation;
   if (data.batch_size == 0) data.batch_size = std::int64_t{64} * options.replicas.replicas_of(strategy);
   auto [model, examples, ignored] = make_model_and_data(options.model, {.dtype_policy = options.dtype_policy}, data,
                                                         options.replicas, strategy, needed, options.compiled);

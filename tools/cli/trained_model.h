@@ -10,7 +10,7 @@ namespace lockstep::cli {
 struct TrainedModelOptions {
   std::string model = "minigooglenet";
   std::string weights{};
-  DataOptions data{.for_training = false, .shuffle = false};
+  DataOptions data{.shuffle = false};
   ReplicaOptions replicas{};
   CompileOptions compiled{};  ///< used by evaluate only
   std::optional<DTypePolicy> dtype_policy{};

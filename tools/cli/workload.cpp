@@ -63,10 +63,12 @@ bool takes_images(ModelKind kind) { return kind != ModelKind::mlp && kind != Mod
 
 ModelInput input_of(ModelKind kind) {
   constexpr std::int64_t smallest_of_xception = 71;
-  return {.form = usual_form(kind),
+  const ExampleForm form = usual_form(kind);
+  return {.form = form,
           .images = takes_images(kind),
           .any_size = takes_images(kind),
-          .smallest_side = kind == ModelKind::xception ? smallest_of_xception : 1};
+          .smallest_side = kind == ModelKind::xception ? smallest_of_xception : 1,
+          .outputs = takes_images(kind) ? form.classes : 1};
 }
 
 Model make_model(ModelKind kind, const ModelSettings& settings) {

@@ -35,6 +35,7 @@ struct ModelInput {
   bool images = false;           ///< the model classifies images
   bool any_size = false;         ///< other image sizes and numbers of classes also suit the model
   std::int64_t smallest_side{};  ///< of the images
+  std::int64_t outputs = 1;      ///< numbers that the model computes for an example; with 1, targets may be any number
 };
 
 ModelInput input_of(ModelKind kind);

@@ -1,0 +1,68 @@
+#include "array_data.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "data_pipeline.h"
+
+namespace lockstep::cli {
+namespace {
+
+/// The number of classes of the labels of a part.
+std::int64_t classes_of(const ArrayPart& part, const std::string& source) {
+  require<InputError>(
+      part.targets.has_value(),
+      "--data {}: has no labels, from which a model of the zoo gets its number of classes; give --model a file",
+      source);
+  constexpr std::int64_t rows_at_once = 4096;
+  std::int64_t most = 0;
+  for (const Example& labels : part.targets->batch(rows_at_once).epoch()) {
+    require<InputError>(labels.x().dtype() != DType::f32, "--data {}: {} must be whole-numbered classes", source,
+                        part.y);
+    most = std::max(most, std::ranges::max(labels.x().to_vector<std::int64_t>()));
+  }
+  return most + 1;
+}
+
+/// Keeps the first `limit` examples of a part.
+void limit_part(ArrayPart& part, const std::optional<std::int64_t>& limit) {
+  if (part.examples) part.examples = limited(*part.examples, limit);
+  if (part.targets) part.targets = limited(*part.targets, limit);
+}
+
+}  // namespace
+
+std::string taken_by(const ModelInput& model) {
+  return fmt::format("{}{}", model.form.inputs == 1 ? "" : "pairs of ", model.form.shape);
+}
+
+TrainingData array_data(ArrayPart train, ArrayPart test, const DataOptions& options, const ModelInput& model) {
+  const std::string& source = options.source;
+  const ArrayPart& first_part = train.examples ? train : test;
+  const std::optional<Example> first = first_part.examples->epoch().next();
+  require<InputError>(first.has_value(), "--data {}: {} has no rows", source, first_part.x);
+  const ExampleForm& usual = model.form;
+  const Shape shape = first->x().shape();
+  const bool fits = model.any_size ? shape.rank() == usual.shape.rank() : shape == usual.shape;
+  require(usual.inputs == 1 && fits, "--data {}: {} has examples of {}, this --model takes {}", source, first_part.x,
+          shape, taken_by(model));
+  const std::int64_t classes =
+      model.any_size ? classes_of(first_part.targets ? first_part : test, source) : usual.classes;
+  limit_part(train, options.limit);
+  limit_part(test, options.limit_test);
+
+  const Rescaling& chosen = rescaling_named(options.rescaling);
+  const RowTransform prepare = preparation_of(chosen, first->x().dtype());
+  TrainingData data{.name = std::filesystem::path(source.substr(source.find(':') + 1)).filename().string(),
+                    .preparation = text_of(chosen),
+                    .form = {shape, classes},
+                    .train = training_batches(*first_part.examples, prepare, options),
+                    .train_examples = count_of(*first_part.examples)};
+  if (test.examples) {
+    data.test = test_batches(*test.examples, prepare, options);
+    data.test_examples = count_of(*test.examples);
+  }
+  return data;
+}
+
+}  // namespace lockstep::cli

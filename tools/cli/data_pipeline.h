@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <lockstep/models/data/normalization.h>
+
+#include "data_source.h"
+
+// The stages that data of every source pass.
+
+namespace lockstep::cli {
+
+/// A choice of --rescaling.
+struct Rescaling {
+  const char* name;
+  const char* formula;
+  RescalingOptions options;
+};
+
+/// The choices of --rescaling.
+std::vector<std::string> rescaling_names();
+/// Precondition: `name` is one of rescaling_names().
+const Rescaling& rescaling_named(const std::string& name);
+/// TrainingData::preparation of rescaled data.
+std::string text_of(const Rescaling& chosen);
+/// Converts x of `dtype` to f32 and rescales it.
+RowTransform preparation_of(const Rescaling& chosen, DType dtype);
+
+/// Shuffles and augments examples as the options say, then batches them, then prepares whole batches.
+Dataset training_batches(Dataset data, const std::optional<RowTransform>& prepare, const DataOptions& options);
+/// Batches examples in their order, then prepares whole batches.
+Dataset test_batches(const Dataset& data, const RowTransform& prepare, const DataOptions& options);
+
+/// The first `limit` examples, or all without one.
+Dataset limited(const Dataset& data, const std::optional<std::int64_t>& limit);
+/// The number of elements of a data set of known size.
+std::int64_t count_of(const Dataset& data);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,95 @@
+#include "image_folder_data.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/ranges.h>
+
+#include <lockstep/models/data/image_directory.h>
+
+#include "data_pipeline.h"
+
+namespace lockstep::cli {
+namespace {
+
+/// Names of the subfolders of `directory`, sorted.
+std::vector<std::string> folders_in(const std::filesystem::path& directory) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
+    if (std::string name = entry.path().filename().string(); entry.is_directory() && !name.starts_with('.'))
+      names.push_back(std::move(name));
+  std::ranges::sort(names);
+  return names;
+}
+
+/// Folders with the training and the test examples.
+struct FolderParts {
+  std::filesystem::path train;
+  std::optional<std::filesystem::path> test{};
+};
+
+/// A subfolder named "train" is the training part if it contains folders (one for each class); otherwise it is a class.
+FolderParts parts_of(const std::filesystem::path& root) {
+  constexpr std::array test_names{"test", "val", "valid", "validation"};
+  const std::filesystem::path train = root / "train";
+  if (!std::filesystem::is_directory(train) || folders_in(train).empty()) return {root};
+  FolderParts parts{train};
+  for (const std::string& name : folders_in(root)) {
+    const bool to_test = std::ranges::find(test_names, name) != test_names.end();
+    require<InputError>(to_test || name == "train",
+                        "--data images:{}: 'train' has folders of classes; the folder '{}' beside it must be one of {}",
+                        root.string(), name, fmt::join(test_names, ", "));
+    if (to_test && !parts.test) parts.test = root / name;  // folders are sorted: "test" comes first
+  }
+  return parts;
+}
+
+/// The test images: those of the test folder, if there is one.
+std::optional<ImageDirectory> test_images(const FolderParts& parts, const ImageDirectoryOptions& training,
+                                          const DataOptions& options) {
+  ImageDirectoryOptions files = training;
+  if (!parts.test) return std::nullopt;
+  files.shuffle = false;
+  files.limit = options.limit_test;
+  return image_dataset_from_directory(*parts.test, files);
+}
+
+}  // namespace
+
+TrainingData load_folder(const std::string& directory, const DataOptions& options, const ModelInput& model) {
+  require(!directory.empty(), "--data images:DIR needs the folder, with one of images in it for each class");
+  const Shape& shape = model.form.shape;
+  const std::filesystem::path root(directory);
+  require<InputError>(std::filesystem::is_directory(root), "--data images:{}: there is no such folder", directory);
+  const FolderParts parts = parts_of(root);
+  ImageDirectoryOptions files{.image_size = {shape[0], shape[1]},
+                              .channels = shape[2],
+                              .shuffle = options.shuffle,
+                              .seed = options.seed,
+                              .limit = options.limit};
+  const ImageDirectory train = image_dataset_from_directory(parts.train, files);
+  const Rescaling& chosen = rescaling_named(options.rescaling);
+  const RowTransform prepare = preparation_of(chosen, DType::f32);
+  DataOptions read_in_order = options;  // the files are shuffled already
+  read_in_order.shuffle = false;
+  TrainingData data{.name = root.filename().string(),
+                    .preparation = text_of(chosen),
+                    .form = {shape, static_cast<std::int64_t>(train.class_names.size())},
+                    .train = training_batches(train.dataset, prepare, read_in_order),
+                    .train_examples = count_of(train.dataset),
+                    .class_names = train.class_names,
+                    .train_files = train.files};
+  const std::optional<ImageDirectory> test = test_images(parts, files, options);
+  if (!test) return data;
+  require<InputError>(test->class_names == train.class_names,
+                      "--data images:{}: '{}' and 'train' must have the same folders, one for each class", directory,
+                      parts.test.value_or("").filename().string());
+  const Dataset examples = limited(test->dataset, options.limit_test);
+  data.test = test_batches(examples, prepare, options);
+  data.test_examples = count_of(examples);
+  data.test_files = test->files;
+  return data;
+}
+
+}  // namespace lockstep::cli
