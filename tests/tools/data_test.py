@@ -385,5 +385,71 @@ class Numpy(DataCase):
                     says="images.npz: y must be whole-numbered classes")
 
 
+class ValidationSplit(DataCase):
+    def test_the_last_examples_of_arrays_and_tables(self):
+        x, y = [math.cos(value) for value in range(20)], [value % 3 for value in range(10)]
+        model = self.write_model(2, 3)
+        parts = self.write_npz("parts.npz", x_train=floats(x[:14], 7, 2), y_train=longs(y[:7]), x_test=floats(x[14:], 3, 2), y_test=longs(y[7:]))
+        expected = self.history(*model, *parts, "--epochs", "2")
+        self.assertEqual(len(expected["val_loss"]), 2)
+        whole = self.write_npz("whole.npz", x=floats(x, 10, 2), y=longs(y))
+        # floor(10 * (1 - 0.25)) = 7, as in Keras
+        self.assertEqual(self.history(*model, *whole, "--epochs", "2", "--validation-split", "0.25"), expected)
+        rows = [[repr(struct.unpack("<f", struct.pack("<f", value))[0]) for value in x[2 * i:2 * i + 2]] + [y[i]] for i in range(10)]
+        table = self.write_csv("whole.csv", ["a", "b", "label"], rows)
+        self.assertEqual(self.history(*model, *table, "--epochs", "2", "--validation-split", "0.25"), expected)
+        done = self.succeed("train", *model, *whole, "--validation-split", "0.25", "--limit", "8", "--limit-test", "1")
+        self.assertIn("6 examples, 1 to test", done.stderr)
+        file = self.write_hdf5("data.h5", "u8", "train")
+        done = self.succeed("train", "--model", "small-cnn", "--data", f"hdf5:{file}", "--batch-size", "4", "--validation-split", "0.25")
+        self.assertIn("9 examples, 3 to test", done.stderr)
+
+    def test_images_drawn_by_the_seed(self):
+        self.write_classes(self.path / "images")
+        train = ["train", "--model", "small-cnn", "--data", f"images:{self.path / 'images'}", "--batch-size", "4",
+                 "--validation-split", "0.25"]
+
+        def val_loss(*options):
+            done = self.succeed(*train, *options, "--learning-rate", "1e-9", "--json")
+            self.assertIn("9 examples, 3 to test", done.stderr)
+            return json.loads(done.stdout.splitlines()[-1])["val_loss"]
+
+        self.assertEqual(val_loss("--seed", "3"), val_loss("--seed", "3"))
+        self.assertIn("9 examples, 2 to test", self.succeed(*train, "--limit-test", "2").stderr)
+        # Without shuffling the last files, which are those of the last class.
+        for part, counts in ("train", [4, 4, 1]), ("test", [0, 0, 3]):
+            for index, (name, count) in enumerate(zip(["dark", "light", "white"], counts, strict=True)):
+                (self.path / "parts" / part / name).mkdir(parents=True)
+                for number in range(count):
+                    self.write_png(self.path / "parts" / part / name / f"{number}.png",
+                                   100 * index + number + (1 if part == "test" else 0))
+        parts = self.history("--model", "small-cnn", "--data", f"images:{self.path / 'parts'}")
+        self.assertEqual(self.history(*train[1:], "--batch-size", "64"), parts)
+
+    def test_refuses_a_split_that_is_not_one(self):
+        x, y = floats([0.5] * 20, 10, 2), longs([0] * 10)
+        model, whole = self.write_model(2, 3), self.write_npz("whole.npz", x=x, y=y)
+        for split in ["0", "1", "-0.5", "nan", "1.5"]:
+            self.refuse("train", *model, *whole, "--validation-split", split, says="--validation-split: must be between 0 and 1, got")
+        self.refuse("train", *model, *whole, "--validation-split", "half", says=["--validation-split", "half"])
+        self.refuse("train", *model, *whole, "--validation-split", "0.95", says=["--validation-split 0.95: leaves no examples to train with", "has 10"])
+        self.refuse("train", *model, *whole, "--validation-split", "1e-17", says="leaves no examples to test with")
+        split = ["--validation-split", "0.5"]
+        parts = self.write_npz("parts.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+        self.refuse("train", *model, *parts, *split, says=["--validation-split: --data numpy", "parts.npz has x_test to test with"])
+        hdf5 = ["--data", f"hdf5:{self.write_hdf5('data.h5')}"]
+        self.refuse("train", *hdf5, *split, says="data.h5 has x_test to test with")
+        for part in ["train", "val"]:
+            self.write_classes(self.path / "images" / part)
+        images = ["--model", "small-cnn", "--data", f"images:{self.path / 'images'}"]
+        self.refuse("train", *images, *split, says=["--validation-split: --data images", "has 'val' to test with"])
+        images[-1] += "/train"
+        self.refuse("train", *images, "--validation-split", "0.01", says="a validation_split of 0.01 of 12 image(s) leaves a part without images")
+        for data in ["fashion-mnist", "cifar10:DIR"]:
+            self.refuse("train", "--data", data, *split, says=["--validation-split is for --data csv", "has examples to test with"])
+        self.refuse("train", "--data", "synthetic", *split, says=["--validation-split is for --data csv", "not for synthetic"])
+        self.refuse("evaluate", *model, *whole, *split, says="--validation-split is not an option of evaluate")
+
+
 if __name__ == "__main__":
     unittest.main()

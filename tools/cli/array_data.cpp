@@ -1,6 +1,7 @@
 #include "array_data.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "data_pipeline.h"
@@ -22,6 +23,19 @@ std::int64_t classes_of(const ArrayPart& part, const std::string& source) {
     most = std::max(most, std::ranges::max(labels.x().to_vector<std::int64_t>()));
   }
   return most + 1;
+}
+
+/// Splits the last examples of the training part off, as Keras' fit does.
+ArrayPart split_off(ArrayPart& train, double fraction, const std::string& source) {
+  const std::int64_t count = count_of(*train.examples);
+  const auto kept = static_cast<std::int64_t>(std::floor(static_cast<double>(count) * (1 - fraction)));
+  const char* const missing = kept > 0 ? "test" : "train";
+  require(kept > 0 && kept < count, "--validation-split {}: leaves no examples to {} with, --data {} has {}", fraction,
+          missing, source, count);
+  ArrayPart test{.x = train.x, .y = train.y, .examples = train.examples->skip(kept)};
+  train.examples = train.examples->take(kept);
+  train.targets = train.targets->take(kept);
+  return test;
 }
 
 /// Keeps the first `limit` examples of a part.
@@ -49,6 +63,10 @@ TrainingData array_data(ArrayPart train, ArrayPart test, const DataOptions& opti
   const std::int64_t classes =
       model.any_size ? classes_of(first_part.targets ? first_part : test, source) : usual.classes;
   limit_part(train, options.limit);
+  if (options.validation_split) {
+    require(!test.examples, "--validation-split: --data {} has {} to test with", source, test.x);
+    test = split_off(train, *options.validation_split, source);
+  }
   limit_part(test, options.limit_test);
 
   const Rescaling& chosen = rescaling_named(options.rescaling);

@@ -17,9 +17,10 @@ struct ArrayPart {
 /// The examples that a model takes, for messages.
 std::string taken_by(const ModelInput& model);
 
-/// The data of a source that has at least one of the two parts, and labels where `options.use` needs them. Throws
-/// InputError for parts without rows and for labels of a model of the zoo that are not integers, InvalidArgument for
-/// examples that do not suit the model; the messages name options.source.
+/// The data of a source that has at least one of the two parts, and labels where `options.use` needs them. Splits the
+/// test part off the training part as options.validation_split says. Throws InputError for parts without rows and for
+/// labels of a model of the zoo that are not integers, InvalidArgument for examples that do not suit the model and for
+/// a split that leaves a part without examples or replaces another test part; the messages name options.source.
 TrainingData array_data(ArrayPart train, ArrayPart test, const DataOptions& options, const ModelInput& model);
 
 }  // namespace lockstep::cli

@@ -48,6 +48,9 @@ void check_options(const std::string& kind, const DataOptions& options, const Mo
   require(options.rescaling == "none" || !(synthetic || published),
           "--rescaling is for --data csv, hdf5, images and numpy; {} is prepared in its own way", kind);
   require(options.target.empty() || kind == "csv", "--target is for --data csv, not for {}", kind);
+  require(!options.validation_split || !(synthetic || published),
+          "--validation-split is for --data csv, hdf5, images and numpy{}",
+          published ? fmt::format("; {} has examples to test with", kind) : ", not for synthetic");
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ struct DataOptions {
   std::string target{};                  ///< the column of a CSV file with the targets; empty: the last one
   std::optional<std::int64_t> limit{};
   std::optional<std::int64_t> limit_test{};
-  std::int64_t batch_size = 0;  ///< global
+  std::optional<double> validation_split{};  ///< part of the training examples that become the test examples
+  std::int64_t batch_size = 0;               ///< global
   std::uint64_t seed = 0;
   bool shuffle = true;
   bool augment = false;  ///< training images are shifted and flipped

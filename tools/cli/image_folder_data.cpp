@@ -45,10 +45,14 @@ FolderParts parts_of(const std::filesystem::path& root) {
   return parts;
 }
 
-/// The test images: those of the test folder, if there is one.
+/// The test images: those of the test folder or those that `training` leaves out, if there are any.
 std::optional<ImageDirectory> test_images(const FolderParts& parts, const ImageDirectoryOptions& training,
                                           const DataOptions& options) {
   ImageDirectoryOptions files = training;
+  if (training.validation_split) {
+    files.subset = Subset::validation;
+    return image_dataset_from_directory(parts.train, files);
+  }
   if (!parts.test) return std::nullopt;
   files.shuffle = false;
   files.limit = options.limit_test;
@@ -63,11 +67,15 @@ TrainingData load_folder(const std::string& directory, const DataOptions& option
   const std::filesystem::path root(directory);
   require<InputError>(std::filesystem::is_directory(root), "--data images:{}: there is no such folder", directory);
   const FolderParts parts = parts_of(root);
+  require(!options.validation_split || !parts.test, "--validation-split: --data images:{} has '{}' to test with",
+          directory, parts.test.value_or("").filename().string());
   ImageDirectoryOptions files{.image_size = {shape[0], shape[1]},
                               .channels = shape[2],
                               .shuffle = options.shuffle,
                               .seed = options.seed,
-                              .limit = options.limit};
+                              .limit = options.limit,
+                              .validation_split = options.validation_split};
+  if (options.validation_split) files.subset = Subset::training;
   const ImageDirectory train = image_dataset_from_directory(parts.train, files);
   const Rescaling& chosen = rescaling_named(options.rescaling);
   const RowTransform prepare = preparation_of(chosen, DType::f32);

@@ -42,6 +42,8 @@ void TrainOptions::check() const {
   (void)compiled.make_metrics();
   require(!dropout || (*dropout >= 0 && *dropout < 1), "--dropout: must be at least 0 and below 1, got {}",
           dropout.value_or(0));
+  const double split = data.validation_split.value_or(0.5);
+  require(split > 0 && split < 1, "--validation-split: must be between 0 and 1, got {}", split);
   require<InputError>(weights.empty() || std::ifstream(weights).good(), "--weights {}: cannot be read", weights);
   (void)distribute_options();
   require(early_stopping == 0 || early_stopping + 1 < epochs,
