@@ -451,5 +451,41 @@ class ValidationSplit(DataCase):
         self.refuse("evaluate", *model, *whole, *split, says="--validation-split is not an option of evaluate")
 
 
+class ClassWeight(DataCase):
+    def test_balanced(self):
+        kinds = ["pear", "fig", "pear", "apple", "pear", "fig"]
+        sizes = [(math.sin(row), 1 - row) for row in range(6)]
+        data = self.write_csv("fruit.csv", ["width", "height", "kind"], [[*size, kind] for size, kind in zip(sizes, kinds, strict=True)])
+        model, names = self.write_model(2, 3), sorted(set(kinds))
+        expected = 0
+        for row, kind in zip(self.predict(*model, *data), kinds, strict=True):
+            logits = [float(row[f"dense_{unit}"]) for unit in range(3)]
+            loss = math.log(sum(map(math.exp, logits))) - logits[names.index(kind)]
+            expected += 6 / (3 * kinds.count(kind)) * loss / 6
+        balanced = ["--class-weight", "balanced"]
+        self.assertAlmostEqual(self.history(*model, *data, *balanced)["loss"][0], expected, places=4)
+        self.assertNotAlmostEqual(self.history(*model, *data)["loss"][0], expected, places=2)
+        # The weights are those of the examples that the split leaves to train with.
+        x, y = floats([value for size in sizes for value in size], 6, 2), longs([names.index(kind) for kind in kinds])
+        first = self.write_npz("first.npz", x=floats(struct.unpack("<8f", x[2][:32]), 4, 2), y=longs(struct.unpack("<4q", y[2][:32])))
+        split = self.history(*model, *self.write_npz("all.npz", x=x, y=y), *balanced, "--validation-split", "0.33")
+        self.assertEqual(split["loss"], self.history(*model, *first, *balanced)["loss"])
+
+    def test_of_images_and_hdf5(self):
+        self.write_classes(self.path / "images")
+        self.write_png(self.path / "images" / "dark" / "more.png", 20)
+        for data in f"images:{self.path / 'images'}", f"hdf5:{self.write_hdf5('data.h5')}":
+            data = ["--model", "small-cnn", "--data", data, "--limit", "11"]
+            self.assertNotEqual(self.history(*data, "--class-weight", "balanced")["loss"], self.history(*data)["loss"])
+
+    def test_refuses_targets_that_are_not_labels(self):
+        model, balanced = self.write_model(1, 1), ["--class-weight", "balanced"]
+        self.refuse("train", *TINY, "--class-weight", "even", says="--class-weight: must be one of balanced, got 'even'")
+        prices = self.write_csv("prices.csv", ["size", "price"], [[row, row + 0.5] for row in range(4)])
+        self.refuse("train", *model, *prices, *balanced, says=["--class-weight balanced: ", "need labels", "got f32 (4)"])
+        whole = self.write_csv("whole.csv", ["size", "price"], [[row, 100 * row + 3] for row in range(4)])
+        self.refuse("train", *model, *whole, *balanced, says="--class-weight balanced: whole.csv has targets from 3 to 303, this --model has the classes 0 to 1")
+
+
 if __name__ == "__main__":
     unittest.main()

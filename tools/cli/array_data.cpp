@@ -75,7 +75,8 @@ TrainingData array_data(ArrayPart train, ArrayPart test, const DataOptions& opti
                     .preparation = text_of(chosen),
                     .form = {shape, classes},
                     .train = training_batches(*first_part.examples, prepare, options),
-                    .train_examples = count_of(*first_part.examples)};
+                    .train_examples = count_of(*first_part.examples),
+                    .train_targets = first_part.targets};
   if (test.examples) {
     data.test = test_batches(*test.examples, prepare, options);
     data.test_examples = count_of(*test.examples);

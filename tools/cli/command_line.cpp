@@ -157,6 +157,11 @@ void add_options(CLI::App& command, TrainOptions& options) {
                   "(default never); the weights are those of the last epoch, --checkpoint keeps the best")
       ->type_name("EPOCHS")
       ->check(whole_number_from(1));
+  command
+      .add_option("--class-weight", options.class_weight,
+                  "balanced: weight the examples of a class by N / (classes * examples of the class), so that rare "
+                  "classes count as much as frequent ones (default: all have weight 1)")
+      ->check(one_of({"balanced"}));
   add_options(command, options.update);
   add_options(command, options.compiled);
   add_options(command, options.replicas);

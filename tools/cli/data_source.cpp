@@ -36,7 +36,8 @@ TrainingData make_synthetic(const std::string& text, const DataOptions& options,
           .preparation = "",
           .form = model.form,
           .train = training_batches(Dataset::from_tensors(examples), {}, options),
-          .train_examples = count};
+          .train_examples = count,
+          .train_targets = Dataset::from_tensors(examples.y())};
 }
 
 /// Checks that the options are for a source of this kind.

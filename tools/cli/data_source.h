@@ -43,6 +43,8 @@ struct TrainingData {
   std::optional<Dataset> test{};
   std::int64_t train_examples = 0;
   std::int64_t test_examples = 0;
+  /// The targets of the training examples, in the order of the source, as x; empty if there are none.
+  std::optional<Dataset> train_targets{};
   std::vector<std::string> class_names{};  ///< indexed by label; empty when the source does not name classes
   /// The file of each example, sorted by name; empty when examples are not files.
   std::vector<std::filesystem::path> train_files{}, test_files{};

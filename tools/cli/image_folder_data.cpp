@@ -86,6 +86,7 @@ TrainingData load_folder(const std::string& directory, const DataOptions& option
                     .form = {shape, static_cast<std::int64_t>(train.class_names.size())},
                     .train = training_batches(train.dataset, prepare, read_in_order),
                     .train_examples = count_of(train.dataset),
+                    .train_targets = Dataset::from_tensors(train.labels),
                     .class_names = train.class_names,
                     .train_files = train.files};
   const std::optional<ImageDirectory> test = test_images(parts, files, options);

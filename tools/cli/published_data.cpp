@@ -24,6 +24,7 @@ TrainingData image_data(std::string name, const Example& train, const Example& t
           .test = test_batches(Dataset::from_tensors(test), prepare, options),
           .train_examples = train.size(),
           .test_examples = test.size(),
+          .train_targets = Dataset::from_tensors(train.y()),
           .class_names = std::move(class_names)};
 }
 

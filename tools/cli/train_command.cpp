@@ -49,6 +49,21 @@ void add_checkpoints(const TrainOptions& options, const TrainingData& data, FitO
       options.backup_folder(), BackupAndRestoreOptions{.delete_checkpoint = false, .save_when_stopped = true}));
 }
 
+/// The weights of --class-weight.
+ClassWeight class_weight(const TrainOptions& options, const TrainingData& data) try {
+  if (options.class_weight.empty()) return {};
+  const std::optional<Example> labels = data.train_targets->batch(data.train_examples).epoch().next();
+  ClassWeight weights = balanced_class_weight(labels->x());
+  const auto& [largest, ignored] = *weights.rbegin();
+  require(weights.begin()->first >= 0 && largest < data.form.classes,
+          "{} has targets from {} to {}, this --model has the classes 0 to {}", data.name, weights.begin()->first,
+          largest, data.form.classes - 1);
+  return weights;
+} catch (Error& error) {
+  error.add_context("--class-weight " + options.class_weight);
+  throw;
+}
+
 FitOptions fit_options(const TrainOptions& options, const TrainingData& data, const Optimizer& optimizer,
                        const std::shared_ptr<RunRecord>& record, const std::shared_ptr<EarlyStopping>& early_stopping) {
   FitOptions fit{.epochs = options.epochs, .steps_per_epoch = options.steps_per_epoch, .validation = data.test};
@@ -81,6 +96,21 @@ void write_results(const TrainOptions& options, const Model& model, const Histor
   }
   if (!options.plot.empty()) plot_history(options.plot, title, history, record);
   if (options.json) fmt::print("{}\n", result.dump());
+}
+
+/// Prints a summary of the run that `what` names, and how it begins.
+void print_start(const TrainOptions& options, const TrainingData& data, const Model& model, const std::string& what,
+                 bool resumes) {
+  fmt::print(stderr, "{}\n",
+             wrapped(fmt::format("{}: {} examples, {} to test, global batch {}, {} parameters{}{}", what,
+                                 data.train_examples, data.test_examples, options.data.batch_size, model.count_params(),
+                                 data.preparation.empty() ? "" : "; ", data.preparation),
+                     2));
+  if (options.resume && !resumes)
+    fmt::print(stderr, "--resume: {} has no backup, training starts from the beginning\n", options.checkpoint);
+  if (resumes && !options.weights.empty())
+    fmt::print(stderr, "--resume: the run in {} continues with its own weights, --weights {} is not read\n",
+               options.checkpoint, options.weights);
 }
 
 /// Without --early-stopping the callback never stops training, but still keeps the state that a resumed run with the
@@ -152,28 +182,21 @@ int run(TrainOptions options) {
       options.data, options.replicas, strategy, Compiled::for_training, options.compiled);
   require(data.train_examples >= replicas, "{} replicas need at least as many examples, got {}", replicas,
           data.train_examples);
+  const ClassWeight weights = class_weight(options, data);
   const Optimizer optimizer = compile(options, model, optimizer_problem);
   const bool resumes = options.resume && options.has_backup();
   if (!options.weights.empty() && !resumes) model.load_weights(options.weights);
 
   const std::string what =
       fmt::format("{} on {}, {} replica{}", options.model, data.name, replicas, replicas == 1 ? "" : "s");
-  if (strategy.is_chief())
-    fmt::print(stderr, "{}\n",
-               wrapped(fmt::format("{}: {} examples, {} to test, global batch {}, {} parameters{}{}", what,
-                                   data.train_examples, data.test_examples, options.data.batch_size,
-                                   model.count_params(), data.preparation.empty() ? "" : "; ", data.preparation),
-                       2));
-  if (strategy.is_chief() && options.resume && !resumes)
-    fmt::print(stderr, "--resume: {} has no backup, training starts from the beginning\n", options.checkpoint);
-  if (strategy.is_chief() && resumes && !options.weights.empty())
-    fmt::print(stderr, "--resume: the run in {} continues with its own weights, --weights {} is not read\n",
-               options.checkpoint, options.weights);
+  if (strategy.is_chief()) print_start(options, data, model, what, resumes);
   const auto record = std::make_shared<RunRecord>(options.data.seed);
   std::optional<RunTrace> trace;
   if (!options.trace.empty()) trace.emplace(has_gpus(strategy.devices()));
   const std::shared_ptr<EarlyStopping> early_stopping = make_early_stopping(options, data);
-  const History history = model.fit(data.train, fit_options(options, data, optimizer, record, early_stopping));
+  FitOptions fit = fit_options(options, data, optimizer, record, early_stopping);
+  fit.class_weight = weights;
+  const History history = model.fit(data.train, fit);
   if (strategy.is_chief()) print_end(options, data, *early_stopping, record->trained(), history.epoch.size());
   if (trace && strategy.is_chief() && record->trained()) trace->write(options.trace, record->resumed());
   write_results(options, model, history, *record, what);

@@ -31,6 +31,7 @@ struct TrainOptions {
   std::int64_t verify_every = 0;
   bool check_numerics = false;
   bool cuda_graphs = false;
+  std::string class_weight{};  ///< "balanced"; empty: all classes have weight 1
   std::string batch_shares{};  ///< "2,1" or "auto"; empty: equal shares
   bool json = false;
 
