@@ -38,7 +38,7 @@ void take_target(Table& table, const DataOptions& options, const ModelInput& mod
 void check_form(const Table& table, const ModelInput& model) {
   const auto count = static_cast<std::int64_t>(table.inputs.size());
   require(model.form.inputs == 1 && model.form.shape == Shape{count},
-          "--data {}: has {} column(s) beside the target '{}', this --model takes examples of {}", table.source, count,
+          "--data {}: has {} column(s) beside the target '{}', this --model takes {}", table.source, count,
           table.target ? table.target->name : "", taken_by(model));
 }
 
@@ -57,8 +57,8 @@ void check_values(const Table& table, const CsvColumn& column) {
 void check_categories(const Table& table, std::int64_t classes) {
   const auto texts = static_cast<std::int64_t>(table.target->categories.size());
   require<InputError>(texts == classes,
-                      "--data {}: the target '{}' has {} different text(s), this --model has {} classes; number the "
-                      "classes where a file does not have them all",
+                      "--data {}: the target '{}' has {} different text(s), this --model takes {} classes; if the file "
+                      "does not have every class, write labels from 0 instead of texts",
                       table.source, table.target->name, texts, classes);
 }
 
