@@ -31,6 +31,8 @@
 #include <lockstep/kernels/sorting/sort.h>
 #include <lockstep/models/compat/estimator.h>
 #include <lockstep/models/compat/multi_gpu_model.h>
+#include <lockstep/models/data/byte_pair_vocabulary.h>
+#include <lockstep/models/data/character_vocabulary.h>
 #include <lockstep/models/data/cifar.h>
 #include <lockstep/models/data/csv_file.h>
 #include <lockstep/models/data/fashion_mnist.h>
@@ -43,6 +45,8 @@
 #include <lockstep/models/data/normalization.h>
 #include <lockstep/models/data/numpy_file.h>
 #include <lockstep/models/data/resize.h>
+#include <lockstep/models/data/text_file.h>
+#include <lockstep/models/data/text_lines.h>
 #include <lockstep/models/data/tfrecord.h>
 #include <lockstep/models/data/time_series.h>
 #include <lockstep/models/graph/attention_call.h>

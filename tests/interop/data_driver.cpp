@@ -3,12 +3,18 @@
 
 #include <fmt/ranges.h>
 
+#include <lockstep/models/data/byte_pair_vocabulary.h>
+#include <lockstep/models/data/character_vocabulary.h>
 #include <lockstep/models/data/csv_file.h>
 #include <lockstep/models/data/numpy_file.h>
+#include <lockstep/models/data/text_file.h>
 #include <lockstep/models/data/tfrecord.h>
 
-// usage: data_driver npy|npz|csv|tfrecord FILE
-// Prints a line for each array, column or tensor of a record: its name, dtype, shape and values.
+// usage: data_driver npy|npz|csv|tfrecord|characters FILE
+//        data_driver train_pairs|encode_pairs TEXT VOCAB_JSON MERGES_TXT
+// Prints a line for each array, column, tensor of a record, or the ids of a text: its name, dtype, shape and values.
+// characters: the ids of a text in the vocabulary of its characters. train_pairs: writes the files of a vocabulary of
+// 1000 tokens of the text.
 
 namespace {
 
@@ -26,6 +32,10 @@ void print_file(const std::string& kind, const std::string& file) {
     for (const auto& [label, values] : read_npz(file)) print(label, values);
   if (kind == "csv")
     for (const CsvColumn& column : read_csv(file)) print(column.name, column.values);
+  if (kind == "characters") {
+    const std::string text = read_text(file);
+    print("", CharacterVocabulary::adapt({text}).encode(text));
+  }
   if (kind != "tfrecord") return;
   const TfRecordOptions options{.inputs = {{"x", FeatureType::numbers, {3}}, {"raw", FeatureType::bytes, {2, 2}}},
                                 .targets = {{"y", FeatureType::integers}}};
@@ -36,12 +46,24 @@ void print_file(const std::string& kind, const std::string& file) {
   }
 }
 
+void use_pairs(const std::string& kind, const std::string& file, const std::string& vocab, const std::string& merges) {
+  const std::string text = read_text(file);
+  if (kind == "train_pairs") BytePairVocabulary::train({text}, {.vocab_size = 1000}).save(vocab, merges);
+  const BytePairVocabulary vocabulary = BytePairVocabulary::load(vocab, merges);
+  const Tensor ids = vocabulary.encode(text);
+  require(vocabulary.decode(ids) == text, "the ids are not decoded to the text");
+  print("", ids);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 3 && argc != 5) return 2;
   try {
-    print_file(argv[1], argv[2]);
+    if (argc == 3)
+      print_file(argv[1], argv[2]);
+    else
+      use_pairs(argv[1], argv[2], argv[3], argv[4]);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;

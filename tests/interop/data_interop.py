@@ -1,16 +1,20 @@
-"""Compares what lockstep reads with what other programs wrote: NumPy's files, CSV files of Python's csv module and
-TFRecord files of TensorBoard's writer.
+"""Compares what lockstep reads with what other programs wrote: NumPy's files, CSV files of Python's csv module, TFRecord
+files of TensorBoard's writer, and byte pair vocabularies of Hugging Face's tokenizers.
 
 usage: data_interop.py --driver DATA_DRIVER
 """
 
 import argparse
+import collections
 import csv
+import json
 import pathlib
 import subprocess
 import tempfile
+import unicodedata
 
 import numpy as np
+import tokenizers
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from tensorboard.summary.writer.record_writer import RecordWriter
 
@@ -25,9 +29,9 @@ class Reader:
     def __init__(self, driver):
         self.driver = driver
 
-    def __call__(self, kind, file):
+    def __call__(self, kind, *files):
         """(name, dtype, values) of each line of the driver."""
-        run = subprocess.run([self.driver, kind, file], capture_output=True, text=True)
+        run = subprocess.run([self.driver, kind, *files], capture_output=True, text=True)
         assert run.returncode == 0, run.stderr
         for line in run.stdout.splitlines():
             name, dtype, shape, values = line.split("\t")
@@ -148,11 +152,66 @@ def check_tfrecord(read, folder):
         np.testing.assert_array_equal(values, np.asarray(wanted[2], np.float64))
 
 
+def code():
+    """400 KB of English text and code, which every Python has."""
+    folder = pathlib.Path(argparse.__file__).parent
+    return "".join((folder / name).read_text() for name in ("argparse.py", "doctest.py", "tarfile.py", "typing.py"))
+
+
+def characters():
+    """Random characters of all scripts to which all versions of Unicode give the same class, between common ones."""
+    random = np.random.default_rng(5)
+    old = unicodedata.ucd_3_2_0.category
+    known = [chr(i) for i in range(0x110000) if unicodedata.category(chr(i)) == old(chr(i)) not in ("Cn", "Co", "Cs")]
+    common = list(" \n\t\r'srtvemld019az,.\u00a0\u3000")
+    chosen = np.where(random.random(20000) < 0.3, random.choice(known, 20000), random.choice(common, 20000))
+    return "".join(chosen.tolist())
+
+
+def write(file, text):
+    file.write_bytes(text.encode())
+    return file
+
+
+def check_characters(read, folder):
+    for text in (code(), characters()):
+        # As Keras' IndexLookup.finalize_state, which needs TensorFlow: sorted by count and UTF-8, in reverse.
+        counts = collections.Counter(text)
+        tokens = np.array([one.encode() for one in counts], dtype=object)
+        order = np.lexsort((tokens, np.array(list(counts.values()))))[::-1]
+        ids = {tokens[place].decode(): number for number, place in enumerate(order, 2)}
+        [(_, dtype, found)] = read("characters", write(folder / "text", text))
+        assert dtype == "i64"
+        np.testing.assert_array_equal(found, [ids[one] for one in text])
+
+
+def check_byte_pairs(read, folder):
+    vocab, merges = folder / "vocab.json", folder / "merges.txt"
+    texts = [code(), characters()]
+    for text in texts:
+        file = write(folder / "text", text)
+        [(_, _, own)] = read("train_pairs", file, vocab, merges)
+        own_files = vocab.read_text(), merges.read_text()
+        trained = tokenizers.Tokenizer(tokenizers.models.BPE())
+        trained.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+        alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+        trainer = tokenizers.trainers.BpeTrainer(vocab_size=1000, initial_alphabet=alphabet, show_progress=False)
+        trained.train_from_iterator([text], trainer)
+        trained.model.save(str(folder))
+        assert json.loads(vocab.read_text()) == json.loads(own_files[0])
+        assert merges.read_text() == own_files[1]
+        loaded = tokenizers.ByteLevelBPETokenizer(str(vocab), str(merges), add_prefix_space=False)
+        np.testing.assert_array_equal(own, loaded.encode(text).ids)
+        for other in texts:
+            [(_, _, found)] = read("encode_pairs", write(folder / "text", other), vocab, merges)
+            np.testing.assert_array_equal(found, loaded.encode(other).ids)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--driver", required=True)
     read = Reader(parser.parse_args().driver)
-    for check in (check_numpy, check_csv, check_tfrecord):
+    for check in (check_numpy, check_csv, check_tfrecord, check_characters, check_byte_pairs):
         with tempfile.TemporaryDirectory() as folder:
             check(read, pathlib.Path(folder))
         print(f"{check.__name__}: ok")

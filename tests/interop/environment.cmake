@@ -1,6 +1,7 @@
 # cmake -DENVIRONMENT=... -DREQUIREMENTS=... -P environment.cmake: creates the Python environment ENVIRONMENT with the
 # packages in the file REQUIREMENTS, unless it already has them. Build folders share it: one creates it, the others
-# wait.
+# wait. REQUIREMENTS lists all packages that are needed, also those that others need. The huggingface-hub of tokenizers
+# is not needed: it only downloads.
 cmake_path(GET ENVIRONMENT PARENT_PATH folder)
 file(MAKE_DIRECTORY ${folder})
 file(LOCK ${ENVIRONMENT}.lock TIMEOUT 1200)
@@ -20,6 +21,6 @@ file(REMOVE_RECURSE ${ENVIRONMENT})
 execute_process(COMMAND python3 -m venv ${ENVIRONMENT} COMMAND_ERROR_IS_FATAL ANY)
 execute_process(
   COMMAND ${ENVIRONMENT}/bin/python -m pip install --no-input --disable-pip-version-check --progress-bar off
-    --only-binary :all: --requirement ${REQUIREMENTS}
+    --only-binary :all: --no-deps --requirement ${REQUIREMENTS}
   COMMAND_ERROR_IS_FATAL ANY)
 file(WRITE ${stamp} ${wanted})

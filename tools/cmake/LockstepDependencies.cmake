@@ -13,6 +13,7 @@ find_package(PNG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)  # Debian's CMake files of libzip also require its programs
 pkg_check_modules(libisal REQUIRED IMPORTED_TARGET libisal)
+pkg_check_modules(libutf8proc REQUIRED IMPORTED_TARGET libutf8proc)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 if(BUILD_TESTING)

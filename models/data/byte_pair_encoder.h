@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <lockstep/models/data/byte_pair_tables.h>
+
+namespace lockstep::detail {
+
+/// Encodes words. Keeps its memory from one word to the next; for one thread at a time.
+class BytePairEncoder {
+ public:
+  /// The tables must outlive this.
+  explicit BytePairEncoder(const BytePairTables& tables) : tables_(tables) {}
+
+  /// Appends the ids of a word's tokens: applies the earliest merge that is possible, the leftmost one of equal ones,
+  /// until no merge is possible. Takes n log n time for n bytes.
+  void encode(std::string_view word, std::vector<std::int64_t>& ids);
+
+ private:
+  /// A token of the word, in a linked list.
+  struct Symbol {
+    std::int32_t id;       ///< -1 after it was merged into the one before
+    std::size_t previous;  ///< the index of the symbol before; beyond the end for the first
+    std::size_t next;      ///< the index of the symbol after; the number of symbols for the last
+  };
+  /// A merge that was possible when it was found.
+  struct Candidate {
+    std::int32_t rank;
+    std::size_t position;  ///< the index of the left symbol
+
+    friend auto operator<=>(const Candidate&, const Candidate&) = default;
+  };
+
+  const TokenMerge* merge_at(std::size_t position) const;
+  void add_candidate(std::size_t position);
+  void apply(const TokenMerge& merge, std::size_t position);
+
+  const BytePairTables& tables_;
+  std::vector<Symbol> symbols_;
+  std::vector<Candidate> candidates_;  ///< a heap, the next one first
+};
+
+}  // namespace lockstep::detail

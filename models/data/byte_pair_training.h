@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <lockstep/models/data/byte_pair_tables.h>
+
+namespace lockstep::detail {
+
+/// Tokens in GPT-2's characters for bytes, and the merges that make them from those of the bytes.
+struct LearnedTokens {
+  std::vector<std::string> tokens;
+  std::vector<TokenPair> merges;
+};
+
+/// Learns at most vocab_size tokens from the words of texts and how often each occurs, by the rules of
+/// BytePairVocabulary::train. Precondition: vocab_size >= 256.
+LearnedTokens learn_tokens(const std::unordered_map<std::string_view, std::int64_t>& words, std::int64_t vocab_size,
+                           std::int64_t min_frequency);
+
+}  // namespace lockstep::detail

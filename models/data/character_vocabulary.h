@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+
+/// An id for each character (Unicode code point) of UTF-8 texts, numbered as by Keras' TextVectorization with
+/// split="character" and standardize=None: 0 is padding, 1 any character that is not in the vocabulary, and the others
+/// follow from 2.
+class CharacterVocabulary {
+ public:
+  static constexpr std::int64_t padding = 0;  ///< id of no character
+  static constexpr std::int64_t unknown = 1;  ///< id of characters that are not in the vocabulary
+
+  /// The characters of the texts, the most frequent one first; of equally frequent ones, the one with the greater code
+  /// point. At most `max_tokens` ids, with padding and unknown, if it is given. Throws InputError naming the text, from
+  /// 0, and the byte where a text is not UTF-8, and InvalidArgument for max_tokens below 2.
+  static CharacterVocabulary adapt(const std::vector<std::string>& texts,
+                                   std::optional<std::int64_t> max_tokens = std::nullopt);
+  /// Reads a file of `save`, which may be compressed by gzip. Throws InputError naming the file and the line that does
+  /// not have one character, or one of an earlier line.
+  static CharacterVocabulary load(const std::filesystem::path& file);
+  /// Writes a UTF-8 text file whose line i, from 1, has the character with id i + 1. A line feed, a carriage return and
+  /// a backslash are written as `\n`, `\r` and `\\`. Throws InputError when the file cannot be written.
+  void save(const std::filesystem::path& file) const;
+
+  /// Number of ids, with padding and unknown.
+  std::int64_t size() const { return static_cast<std::int64_t>(characters_.size()) + unknown + 1; }
+  /// The ids of a text's characters, (n) i64. Throws InputError naming the byte where the text is not UTF-8.
+  Tensor encode(std::string_view text) const;
+  /// The text of ids, (n) i32 or i64. Padding is left out, and unknown characters become U+FFFD. Throws InvalidArgument
+  /// for another rank or dtype and for an id that is not in the vocabulary.
+  std::string decode(const Tensor& ids) const;
+
+ private:
+  explicit CharacterVocabulary(std::vector<std::string> characters);
+
+  std::vector<std::string> characters_;  ///< [i]: the character with id i + 2, as UTF-8
+  std::unordered_map<char32_t, std::int64_t> ids_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,108 @@
+#include "lockstep/models/data/text_lines.h"
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include <lockstep/models/data/text_file.h>
+#include <lockstep/runtime/core/error.h>
+
+namespace lockstep {
+namespace {
+
+/// The positions of a file's lines.
+struct LinesOfFile {
+  std::filesystem::path path;
+  std::int64_t first;                   ///< number of the lines of all files before
+  std::vector<std::uint64_t> begins{};  ///< where each line begins; the last element is the size of the file
+
+  std::int64_t lines() const { return static_cast<std::int64_t>(begins.size()) - 1; }
+};
+
+std::ifstream open_text(const std::filesystem::path& path) {
+  std::error_code error;
+  require<InputError>(std::filesystem::is_regular_file(path, error), "{}: there is no such file", path.string());
+  std::ifstream file;
+  file.rdbuf()->pubsetbuf(nullptr, 0);  // reads no more than a line
+  file.open(path, std::ios::binary);
+  require<InputError>(file.is_open(), "{}: cannot be opened", path.string());
+  return file;
+}
+
+LinesOfFile lines_of(const std::filesystem::path& path, std::int64_t first) {
+  LinesOfFile lines{path, first, {0}};
+  std::ifstream file = open_text(path);
+  std::vector<char> block(1 << 18);
+  std::uint64_t size = 0;
+  while (file) {
+    file.read(block.data(), static_cast<std::streamsize>(block.size()));
+    const std::string_view text(block.data(), static_cast<std::size_t>(file.gcount()));
+    require<InputError>(size > 0 || !text.starts_with("\x1f\x8b"),
+                        "{}: is compressed; lines are read from files that gunzip has decompressed", path.string());
+    for (std::size_t at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1))
+      lines.begins.push_back(size + at + 1);
+    size += text.size();
+  }
+  require<InputError>(!file.bad(), "{}: reading failed", path.string());
+  if (lines.begins.back() < size) lines.begins.push_back(size);  // the last line has no end
+  return lines;
+}
+
+std::string read_line(const LinesOfFile& lines, std::size_t number) {
+  std::ifstream file = open_text(lines.path);
+  file.seekg(static_cast<std::streamoff>(lines.begins[number]));
+  std::string line(lines.begins[number + 1] - lines.begins[number], '\0');
+  file.read(line.data(), static_cast<std::streamsize>(line.size()));
+  require<InputError>(static_cast<bool>(file), "the file is shorter than when it was opened");
+  return line;
+}
+
+/// The lines of several files, numbered from 0.
+struct Lines {
+  std::vector<LinesOfFile> files;
+  LineEncoder encode;
+
+  Example read(std::int64_t index) const {
+    const auto after = std::ranges::upper_bound(files, index, {}, &LinesOfFile::first);
+    const LinesOfFile& file = *std::prev(after);
+    const std::int64_t number = index - file.first;
+    try {
+      return {{encode(without_line_end(read_line(file, static_cast<std::size_t>(number))))}};
+    } catch (Error& error) {
+      error.add_context(fmt::format("{}: line {}", file.path.string(), number + 1));
+      throw;
+    }
+  }
+};
+
+}  // namespace
+
+Dataset text_line_dataset(const std::vector<std::filesystem::path>& files, LineEncoder encode,
+                          const TextLineOptions& options) {
+  require(encode != nullptr, "text_line_dataset() needs a function that encodes a line");
+  Lines lines{{}, std::move(encode)};
+  std::int64_t count = 0;
+  for (const std::filesystem::path& path : files) {
+    lines.files.push_back(lines_of(path, count));
+    count += lines.files.back().lines();
+  }
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(count));
+  std::iota(indices.begin(), indices.end(), 0);
+  Dataset numbers = Dataset::from_tensors(Tensor::from(indices, {count}));
+  if (options.shuffle) numbers = numbers.shuffle({.seed = options.seed, .fixed_parts = true});
+  return numbers.map([shared = std::make_shared<const Lines>(std::move(lines))](const Example& number) {
+    return shared->read(number.x().item<std::int64_t>());
+  });
+}
+
+Example split_input_target(const Example& window) {
+  const Tensor& steps = window.x();
+  require(steps.defined() && steps.rank() >= 1 && steps.dim(0) >= 2,
+          "a window to split into input and target needs at least 2 steps, got {}", steps);
+  return {{steps.slice_view(0, 0, steps.dim(0) - 1)}, {steps.slice_view(0, 1, steps.dim(0))}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include <lockstep/runtime/data/dataset.h>
+
+namespace lockstep {
+
+/// Makes a tensor of a line of text, such as the ids of its characters or tokens. Must be thread-safe.
+using LineEncoder = std::function<Tensor(std::string_view line)>;
+
+/// text_line_dataset's options.
+struct TextLineOptions {
+  /// Reads the lines of all files in a new order in each epoch; `take` and `skip` still split them into the same parts
+  /// in every epoch.
+  bool shuffle = false;
+  std::uint64_t seed = 0;  ///< seed of the shuffle
+};
+
+/// The lines of text files, as tf.data's TextLineDataset: example i has x = encode(line i), and no y. Lines end with a
+/// line feed, which may follow a carriage return; `encode` gets them without their ends. Empty lines are examples, too.
+/// Files are scanned for the positions of their lines, which then are read when they are needed, on all threads of the
+/// reader, so that files may be larger than memory. Throws InvalidArgument for an empty function, and InputError naming
+/// the file when it is missing or compressed. Reading throws InputError for a file that has become shorter, and what
+/// `encode` throws; errors name the file and the line, from 1.
+Dataset text_line_dataset(const std::vector<std::filesystem::path>& files, LineEncoder encode,
+                          const TextLineOptions& options = {});
+
+/// For Dataset::map of windows of ids: x is a window (n + 1, ...) without its last step, and y the same window without
+/// its first step, so that a language model learns to predict the next id at each step. Throws InvalidArgument for
+/// windows of fewer than two steps.
+/// timeseries_dataset_from_array(ids, {}, n + 1, {.sequence_stride = n}).map(split_input_target) has consecutive
+/// windows of n steps.
+Example split_input_target(const Example& window);
+
+}  // namespace lockstep
