@@ -40,6 +40,7 @@
 #include <lockstep/models/data/image_augmentation.h>
 #include <lockstep/models/data/image_directory.h>
 #include <lockstep/models/data/image_file.h>
+#include <lockstep/models/data/image_mask_directory.h>
 #include <lockstep/models/data/image_preparation.h>
 #include <lockstep/models/data/label_preparation.h>
 #include <lockstep/models/data/normalization.h>

@@ -50,7 +50,7 @@ T converted(float value) {
   if constexpr (std::is_same_v<T, std::uint8_t>)
     return static_cast<T>(std::clamp(value, 0.0F, 255.0F) + 0.5F);
   else
-    return value;
+    return static_cast<T>(value);
 }
 
 /// Input rows and columns of the output pixels.
@@ -98,16 +98,55 @@ Tensor sample(const Tensor& image, const Grid& grid) {
   return result;
 }
 
-Tensor sample(const Tensor& image, const Grid& grid) {
-  return image.dtype() == DType::u8 ? sample<std::uint8_t>(image, grid) : sample<float>(image, grid);
+/// How an image is moved: the positions of output pixels, then flips.
+struct Move {
+  Axis rows;
+  Axis columns;
+  FillMode fill_mode;
+  bool horizontal_flip = false;
+  bool vertical_flip = false;
+
+  Grid grid(double cval) const {
+    Grid grid{positions(rows, fill_mode), positions(columns, fill_mode), static_cast<float>(cval)};
+    if (horizontal_flip) std::reverse(grid.columns.begin(), grid.columns.end());
+    if (vertical_flip) std::reverse(grid.rows.begin(), grid.rows.end());
+    return grid;
+  }
+  /// The same move with shifts rounded to whole pixels.
+  Move in_whole_pixels() const {
+    Move whole = *this;
+    for (Axis* const axis : {&whole.rows, &whole.columns}) axis->begin = std::floor(axis->begin + 0.5);
+    return whole;
+  }
+};
+
+/// The example with its image moved, and with its mask if options.mask.
+template <class Options>
+Example moved(const Example& example, const Move& move, const Options& options) {
+  const Tensor& image = example.x();
+  const Grid grid = move.grid(options.cval);
+  const Example result =
+      example.with_x(image.dtype() == DType::u8 ? sample<std::uint8_t>(image, grid) : sample<float>(image, grid));
+  if (!options.mask) return result;
+  const Tensor& mask = example.y();
+  const Grid mask_grid = move.in_whole_pixels().grid(options.mask_cval);
+  return result.with_y(mask.dtype() == DType::u8 ? sample<std::uint8_t>(mask, mask_grid)
+                                                 : sample<std::int32_t>(mask, mask_grid));
 }
 
-void check_image(const Tensor& image) {
+void check(const Example& example, bool has_mask) {
+  const Tensor& image = example.x();
   require(image.defined() && (image.rank() == 2 || image.rank() == 3) &&
               (image.dtype() == DType::u8 || image.dtype() == DType::f32) && image.elements() > 0,
           "an image to augment must be u8 or f32 of shape (height, width) or (height, width, channels), got {}; map "
           "before batch()",
           image);
+  if (!has_mask) return;
+  const Tensor& mask = example.y();
+  require(mask.defined() && (mask.rank() == 2 || mask.rank() == 3) &&
+              (mask.dtype() == DType::u8 || mask.dtype() == DType::i32) && mask.dim(0) == image.dim(0) &&
+              mask.dim(1) == image.dim(1),
+          "the mask of an image {} must be u8 or i32 of the same height and width, got {}", image, mask);
 }
 
 /// Number of pixels to shift by.
@@ -123,18 +162,19 @@ std::function<Example(const Example&, const ElementId&)> image_augmentation(cons
     require(range >= 0 && std::isfinite(range), "a shift range must be 0 or more, got {}", range);
   return [options](const Example& example, const ElementId& id) {
     const Tensor& image = example.x();
-    check_image(image);
+    check(example, options.mask);
     // All numbers are drawn, needed or not, so that an option does not change the effect of the others.
     ElementDraws draws(options.seed, DrawStream::augmentation, id);
     const double right = shift(options.width_shift_range, image.dim(1), draws.uniform());
     const double down = shift(options.height_shift_range, image.dim(0), draws.uniform());
     const bool mirror = draws.uniform() < 0.5;
     const bool turn_over = draws.uniform() < 0.5;
-    Grid grid{positions({image.dim(0), image.dim(0), down}, options.fill_mode),
-              positions({image.dim(1), image.dim(1), right}, options.fill_mode), static_cast<float>(options.cval)};
-    if (options.horizontal_flip && mirror) std::reverse(grid.columns.begin(), grid.columns.end());
-    if (options.vertical_flip && turn_over) std::reverse(grid.rows.begin(), grid.rows.end());
-    return example.with_x(sample(image, grid));
+    const Move move{{image.dim(0), image.dim(0), down},
+                    {image.dim(1), image.dim(1), right},
+                    options.fill_mode,
+                    options.horizontal_flip && mirror,
+                    options.vertical_flip && turn_over};
+    return moved(example, move, options);
   };
 }
 
@@ -144,7 +184,7 @@ std::function<Example(const Example&, const ElementId&)> random_crop(const Rando
           options.size.width, options.padding);
   return [options](const Example& example, const ElementId& id) {
     const Tensor& image = example.x();
-    check_image(image);
+    check(example, options.mask);
     const std::int64_t spare_rows = image.dim(0) + 2 * options.padding - options.size.height;
     const std::int64_t spare_columns = image.dim(1) + 2 * options.padding - options.size.width;
     require(spare_rows >= 0 && spare_columns >= 0,
@@ -153,11 +193,10 @@ std::function<Example(const Example&, const ElementId&)> random_crop(const Rando
     ElementDraws draws(options.seed, DrawStream::crop, id);
     const std::int64_t top = draws.below(spare_rows + 1) - options.padding;
     const std::int64_t left = draws.below(spare_columns + 1) - options.padding;
-    const Axis rows{image.dim(0), options.size.height, static_cast<double>(top)};
-    const Axis columns{image.dim(1), options.size.width, static_cast<double>(left)};
-    const Grid grid{positions(rows, options.fill_mode), positions(columns, options.fill_mode),
-                    static_cast<float>(options.cval)};
-    return example.with_x(sample(image, grid));
+    const Move move{{image.dim(0), options.size.height, static_cast<double>(top)},
+                    {image.dim(1), options.size.width, static_cast<double>(left)},
+                    options.fill_mode};
+    return moved(example, move, options);
   };
 }
 

@@ -9,8 +9,10 @@
 
 // Random transforms for Dataset::map before batch(), with the option names of Keras' ImageDataGenerator. x is one
 // image, (height, width) or (height, width, channels), u8 or f32, and keeps its dtype, u8 rounded to nearest; y is
-// unchanged. The transform of an image depends only on the seed, the epoch and the image's number, not on the number of
-// threads. The returned functions throw InvalidArgument for other shapes and dtypes of x.
+// unchanged. With the option `mask`, y is a mask of class numbers, (height, width) or (height, width, channels), u8 or
+// i32, of the image's height and width. It is moved with the image, but shifted by whole pixels, since values between
+// class numbers mean nothing. The transform of an image depends only on the seed, the epoch and the image's number, not
+// on the number of threads. The returned functions throw InvalidArgument for other shapes and dtypes of x and masks.
 
 namespace lockstep {
 
@@ -22,6 +24,8 @@ struct ImageAugmentation {
   bool vertical_flip = false;              ///< flips an image with probability 1/2
   FillMode fill_mode = FillMode::nearest;  ///< values of pixels shifted in from outside
   double cval = 0;                         ///< the value of FillMode::constant
+  bool mask = false;                       ///< y is a mask, which is moved with the image
+  std::uint8_t mask_cval = 0;              ///< the class of FillMode::constant in a mask
   std::uint64_t seed = 0;                  ///< seed of the random numbers
 };
 
@@ -35,6 +39,8 @@ struct RandomCropOptions {
   std::int64_t padding = 0;                 ///< rows and columns added on each side before cropping
   FillMode fill_mode = FillMode::constant;  ///< values of the padding
   double cval = 0;                          ///< the value of FillMode::constant
+  bool mask = false;                        ///< y is a mask, which is cropped with the image
+  std::uint8_t mask_cval = 0;               ///< the class of FillMode::constant in a mask
   std::uint64_t seed = 0;                   ///< seed of the random numbers
 };
 

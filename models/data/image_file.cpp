@@ -29,6 +29,19 @@ std::vector<std::byte> content_of(const std::filesystem::path& file) {
   return content;
 }
 
+constexpr std::array png_signature{0x89, 'P' + 0, 'N' + 0, 'G' + 0};
+
+/// decode(content of the file), with errors that name the file.
+template <class Decode>
+Tensor decoded(const std::filesystem::path& file, const Decode& decode) {
+  try {
+    return decode(content_of(file));
+  } catch (Error& error) {
+    error.add_context(file.string());
+    throw;
+  }
+}
+
 template <std::size_t Count>
 bool starts_with(std::span<const std::byte> content, const std::array<int, Count>& signature) {
   return content.size() >= Count && std::equal(signature.begin(), signature.end(), content.begin(),
@@ -57,19 +70,21 @@ Tensor gray_of(const Tensor& image) {
 Tensor decode_image(std::span<const std::byte> content, std::int64_t channels) {
   require(channels == 1 || channels == 3, "an image is read with 1 or 3 channels, not {}", channels);
   if (starts_with(content, std::array{0xff, 0xd8, 0xff})) return decode_jpeg(content, channels);
-  if (starts_with(content, std::array{0x89, 'P' + 0, 'N' + 0, 'G' + 0})) return decode_png(content, channels);
+  if (starts_with(content, png_signature)) return decode_png(content, channels);
   if (starts_with(content, std::array{'B' + 0, 'M' + 0})) return decode_bmp(content, channels);
   fail<InputError>("no JPEG, PNG or BMP image");
 }
 
 Tensor read_image(const std::filesystem::path& file, std::int64_t channels) {
   require(channels == 1 || channels == 3, "an image is read with 1 or 3 channels, not {}", channels);
-  try {
-    return decode_image(content_of(file), channels);
-  } catch (Error& error) {
-    error.add_context(file.string());
-    throw;
-  }
+  return decoded(file, [&](std::span<const std::byte> content) { return decode_image(content, channels); });
+}
+
+Tensor read_mask(const std::filesystem::path& file) {
+  return decoded(file, [](std::span<const std::byte> content) {
+    require<InputError>(starts_with(content, png_signature), "no PNG image, which a mask must be");
+    return decode_png_mask(content);
+  });
 }
 
 }  // namespace lockstep

@@ -32,25 +32,29 @@ class PngReader {
   void read_header(bool as_rgb) {
     as_rgb_ = as_rgb;
     attempt([](PngReader& self) {
-      png_set_read_fn(self.png_, &self, read_some);
-      png_read_info(self.png_, self.info_);
-      const int type = png_get_color_type(self.png_, self.info_);
-      self.packed_row_bytes_ = png_get_rowbytes(self.png_, self.info_);
-      self.has_colors_ = (type & PNG_COLOR_MASK_COLOR) != 0;
-      if (png_get_bit_depth(self.png_, self.info_) == 16) png_set_strip_16(self.png_);
-      if (type == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(self.png_);
-      if (type == PNG_COLOR_TYPE_GRAY) png_set_expand_gray_1_2_4_to_8(self.png_);
+      self.read_info();
+      self.has_colors_ = (self.color_type_ & PNG_COLOR_MASK_COLOR) != 0;
+      if (self.bit_depth_ == 16) png_set_strip_16(self.png_);
+      if (self.color_type_ == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(self.png_);
+      if (self.color_type_ == PNG_COLOR_TYPE_GRAY) png_set_expand_gray_1_2_4_to_8(self.png_);
       png_set_strip_alpha(self.png_);
       if (self.as_rgb_ && !self.has_colors_) png_set_gray_to_rgb(self.png_);
-      png_set_interlace_handling(self.png_);
-      png_read_update_info(self.png_, self.info_);
-      self.height_ = png_get_image_height(self.png_, self.info_);
-      self.width_ = png_get_image_width(self.png_, self.info_);
-      self.row_bytes_ = png_get_rowbytes(self.png_, self.info_);
+      self.update_info();
     });
-    require<InputError>(packed_row_bytes_ * static_cast<std::size_t>(height_) <= content_bytes_ * best_ratio_of_deflate,
-                        "a damaged PNG image: it claims to be {} x {} pixels in {} bytes", height_, width_,
-                        content_bytes_);
+    check_size();
+  }
+  /// Reads the header and requests rows of the numbers in the file, a byte each: gray values or indices of the palette.
+  void read_header_of_mask() {
+    attempt([](PngReader& self) {
+      self.read_info();
+      png_set_packing(self.png_);
+      self.update_info();
+    });
+    require<InputError>(color_type_ != PNG_COLOR_TYPE_GRAY || bit_depth_ <= 8,
+                        "a mask must have 8 bits per pixel or fewer, it has {}", bit_depth_);
+    require<InputError>(color_type_ == PNG_COLOR_TYPE_GRAY || color_type_ == PNG_COLOR_TYPE_PALETTE,
+                        "a mask must have gray values or a palette, it has colors or alpha");
+    check_size();
   }
   std::int64_t height() const { return height_; }
   std::int64_t width() const { return width_; }
@@ -69,6 +73,30 @@ class PngReader {
   }
 
  private:
+  /// Called by `attempt`.
+  void read_info() {
+    png_set_read_fn(png_, this, read_some);
+    png_read_info(png_, info_);
+    color_type_ = png_get_color_type(png_, info_);
+    bit_depth_ = png_get_bit_depth(png_, info_);
+    packed_row_bytes_ = png_get_rowbytes(png_, info_);
+  }
+
+  /// Called by `attempt` after the conversions have been requested.
+  void update_info() {
+    png_set_interlace_handling(png_);
+    png_read_update_info(png_, info_);
+    height_ = png_get_image_height(png_, info_);
+    width_ = png_get_image_width(png_, info_);
+    row_bytes_ = png_get_rowbytes(png_, info_);
+  }
+
+  void check_size() const {
+    require<InputError>(packed_row_bytes_ * static_cast<std::size_t>(height_) <= content_bytes_ * best_ratio_of_deflate,
+                        "a damaged PNG image: it claims to be {} x {} pixels in {} bytes", height_, width_,
+                        content_bytes_);
+  }
+
   [[noreturn]] static void on_error(png_structp png, png_const_charp message) {
     auto* self = static_cast<PngReader*>(png_get_error_ptr(png));
     std::snprintf(self->message_, sizeof self->message_, "%s", message);
@@ -94,6 +122,8 @@ class PngReader {
   png_infop info_ = nullptr;
   std::jmp_buf jump_;
   char message_[128] = "";
+  int color_type_ = 0;
+  int bit_depth_ = 0;
   bool as_rgb_ = false;
   bool has_colors_ = false;
   std::int64_t height_ = 0;
@@ -111,6 +141,14 @@ Tensor decode_png(std::span<const std::byte> content, std::int64_t channels) {
   Tensor image = empty_image(png.height(), png.width(), png.channels());
   png.read_rows(image.data<std::uint8_t>());
   return channels == png.channels() ? image : gray_of(image);
+}
+
+Tensor decode_png_mask(std::span<const std::byte> content) {
+  PngReader png(content);
+  png.read_header_of_mask();
+  Tensor mask = empty_image(png.height(), png.width(), 1);
+  png.read_rows(mask.data<std::uint8_t>());
+  return mask;
 }
 
 }  // namespace lockstep

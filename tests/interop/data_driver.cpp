@@ -6,11 +6,12 @@
 #include <lockstep/models/data/byte_pair_vocabulary.h>
 #include <lockstep/models/data/character_vocabulary.h>
 #include <lockstep/models/data/csv_file.h>
+#include <lockstep/models/data/image_file.h>
 #include <lockstep/models/data/numpy_file.h>
 #include <lockstep/models/data/text_file.h>
 #include <lockstep/models/data/tfrecord.h>
 
-// usage: data_driver npy|npz|csv|tfrecord|characters FILE
+// usage: data_driver npy|npz|csv|tfrecord|mask|characters FILE
 //        data_driver train_pairs|encode_pairs TEXT VOCAB_JSON MERGES_TXT
 // Prints a line for each array, column, tensor of a record, or the ids of a text: its name, dtype, shape and values.
 // characters: the ids of a text in the vocabulary of its characters. train_pairs: writes the files of a vocabulary of
@@ -32,6 +33,7 @@ void print_file(const std::string& kind, const std::string& file) {
     for (const auto& [label, values] : read_npz(file)) print(label, values);
   if (kind == "csv")
     for (const CsvColumn& column : read_csv(file)) print(column.name, column.values);
+  if (kind == "mask") print("", read_mask(file));
   if (kind == "characters") {
     const std::string text = read_text(file);
     print("", CharacterVocabulary::adapt({text}).encode(text));

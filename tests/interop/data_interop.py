@@ -1,5 +1,5 @@
-"""Compares what lockstep reads with what other programs wrote: NumPy's files, CSV files of Python's csv module, TFRecord
-files of TensorBoard's writer, and byte pair vocabularies of Hugging Face's tokenizers.
+"""Compares what lockstep reads with what other programs wrote: NumPy's files, CSV files of Python's csv module,
+TFRecord files of TensorBoard's writer, PNG files of Pillow, and vocabularies of Hugging Face's tokenizers.
 
 usage: data_interop.py --driver DATA_DRIVER
 """
@@ -14,6 +14,7 @@ import tempfile
 import unicodedata
 
 import numpy as np
+import PIL.Image
 import tokenizers
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from tensorboard.summary.writer.record_writer import RecordWriter
@@ -152,6 +153,20 @@ def check_tfrecord(read, folder):
         np.testing.assert_array_equal(values, np.asarray(wanted[2], np.float64))
 
 
+def check_masks(read, folder):
+    random = np.random.default_rng(4)
+    for mode, classes in (("L", 256), ("P", 256), ("P", 3), ("1", 2)):
+        values = random.integers(0, classes, (7, 5)).astype(np.uint8)
+        image = PIL.Image.fromarray(values * 255 if mode == "1" else values, "L")
+        image = image.convert("1") if mode == "1" else image
+        if mode == "P":
+            image.putpalette(random.integers(0, 256, 3 * classes).astype(np.uint8).tobytes())
+        image.save(folder / "mask.png")
+        [(_, dtype, mask)] = read("mask", folder / "mask.png")
+        assert dtype == "u8"
+        np.testing.assert_array_equal(mask[:, :, 0], values, mode)
+
+
 def code():
     """400 KB of English text and code, which every Python has."""
     folder = pathlib.Path(argparse.__file__).parent
@@ -211,7 +226,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--driver", required=True)
     read = Reader(parser.parse_args().driver)
-    for check in (check_numpy, check_csv, check_tfrecord, check_characters, check_byte_pairs):
+    for check in (check_numpy, check_csv, check_tfrecord, check_masks, check_characters, check_byte_pairs):
         with tempfile.TemporaryDirectory() as folder:
             check(read, pathlib.Path(folder))
         print(f"{check.__name__}: ok")

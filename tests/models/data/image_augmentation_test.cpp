@@ -193,6 +193,73 @@ TEST(ImageAugmentation, RefusesRangesAndImagesThatItCannotUse) {
   EXPECT_THROW((void)transform({}, {}), InvalidArgument);
 }
 
+/// A data set of images whose mask, of whole numbers, has the same values.
+template <class Mask>
+Dataset with_masks(std::int64_t height, std::int64_t width, std::int64_t count) {
+  return copies({{image<float>({height, width, 1}).x()}, {image<Mask>({height, width}).x()}}, count);
+}
+
+template <class Mask>
+class MaskAugmentation : public testing::Test {};
+using MaskTypes = testing::Types<std::uint8_t, std::int32_t>;
+TYPED_TEST_SUITE(MaskAugmentation, MaskTypes);
+
+TYPED_TEST(MaskAugmentation, FlipsAndCropsTheMaskWithItsImage) {
+  const Dataset set = with_masks<TypeParam>(3, 4, 50)
+                          .map(image_augmentation({.horizontal_flip = true, .vertical_flip = true, .mask = true}))
+                          .map(random_crop({.size = {2, 3}, .padding = 1, .cval = 77, .mask = true, .mask_cval = 77}));
+  std::set<std::vector<float>> kinds;
+  for (const Example& example : set.epoch()) {
+    EXPECT_EQ(example.x().shape(), (Shape{2, 3, 1}));
+    EXPECT_EQ(example.y().shape(), (Shape{2, 3}));
+    EXPECT_EQ(example.y().dtype(), dtype_of<TypeParam>);
+    kinds.insert(example.x().template to_vector<float>());
+    EXPECT_EQ(example.y().template to_vector<float>(), example.x().template to_vector<float>());
+  }
+  EXPECT_GT(kinds.size(), 20U);
+}
+
+TYPED_TEST(MaskAugmentation, ShiftsTheMaskByTheNearestWholePixels) {
+  const Dataset set =
+      with_masks<TypeParam>(1, 20, 100).map(image_augmentation({.width_shift_range = 5, .mask = true, .mask_cval = 9}));
+  std::set<int> shifts;
+  for (const Example& example : set.epoch()) {
+    const float by = example.x().template to_vector<float>()[10] - 11;
+    const int whole = static_cast<int>(std::floor(by + 0.5F));
+    const std::vector<int> mask = example.y().template to_vector<int>();
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(mask[static_cast<std::size_t>(i)], std::clamp(i + whole, 0, 19) + 1);
+    shifts.insert(whole);
+  }
+  EXPECT_GT(shifts.size(), 5U);
+}
+
+TEST(ImageAugmentation, FillsMasksWithAClassOfTheirOwn) {
+  const ImageAugmentation options{
+      .width_shift_range = 5, .fill_mode = FillMode::constant, .cval = 0.5, .mask = true, .mask_cval = 255};
+  for (const Example& example : with_masks<std::uint8_t>(1, 20, 50).map(image_augmentation(options)).epoch())
+    for (const int value : example.y().to_vector<int>()) EXPECT_TRUE((value >= 1 && value <= 20) || value == 255);
+}
+
+TEST(ImageAugmentation, AMaskDoesNotChangeTheImage) {
+  const auto images = [](bool mask) {
+    return read(with_masks<std::uint8_t>(5, 5, 20)
+                    .map(image_augmentation({.width_shift_range = 0.3, .horizontal_flip = true, .mask = mask}))
+                    .map(random_crop({.size = {4, 4}, .padding = 1, .mask = mask})));
+  };
+  EXPECT_EQ(images(true), images(false));
+}
+
+TEST(ImageAugmentation, RefusesMasksThatItCannotUse) {
+  const Tensor x = Tensor::zeros({2, 3, 1});
+  for (const auto& transform : {image_augmentation({.mask = true}), random_crop({.size = {1, 1}, .mask = true})})
+    for (const Tensor& mask : {Tensor(), Tensor::zeros({2, 3}), Tensor::zeros({3, 2}, DType::u8),
+                               Tensor::zeros({2, 2}, DType::u8), Tensor::zeros({2}, DType::i32)}) {
+      const Example example{{x}, mask.defined() ? std::vector<Tensor>{mask} : std::vector<Tensor>{}};
+      EXPECT_THAT([&] { (void)transform(example, {}); },
+                  ThrowsMessage<InvalidArgument>(HasSubstr("must be u8 or i32 of the same height and width")));
+    }
+}
+
 TEST(RandomCrop, GivesEveryPartOfThePaddedImage) {
   const Dataset set = copies(image({1, 2}), 200).map(random_crop({.size = {1, 2}, .padding = 1, .cval = 9}));
   const auto all = read(set);

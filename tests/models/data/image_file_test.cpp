@@ -88,6 +88,49 @@ TEST_F(ImageFile, LooksPalettesUp) {
   EXPECT_THAT(png(image, 1), ElementsAre(18, 2, 100, 18));
 }
 
+TEST_F(ImageFile, ReadsMasksAsTheNumbersInTheFile) {
+  const auto mask = [&](const PngImage& image) {
+    write_png(path, image);
+    const Tensor read = read_mask(path);
+    EXPECT_EQ(read.shape(), (Shape{image.height, image.width, 1}));
+    EXPECT_EQ(read.dtype(), DType::u8);
+    return read.to_vector<int>();
+  };
+  EXPECT_THAT(mask({.width = 3, .height = 1, .color_type = PNG_COLOR_TYPE_GRAY, .bytes = {0, 7, 255}}),
+              ElementsAre(0, 7, 255));
+  EXPECT_THAT(mask({.width = 4, .height = 1, .color_type = PNG_COLOR_TYPE_GRAY, .bit_depth = 1, .bytes = {0b01100000}}),
+              ElementsAre(0, 1, 1, 0))
+      << "not scaled to 255";
+  const std::vector<png_color> palette{{1, 2, 3}, {10, 20, 30}, {100, 100, 100}};
+  for (const std::vector<std::uint8_t>& alpha : {std::vector<std::uint8_t>{}, std::vector<std::uint8_t>{0, 128}})
+    EXPECT_THAT(mask({.width = 4,
+                      .height = 1,
+                      .color_type = PNG_COLOR_TYPE_PALETTE,
+                      .bit_depth = 2,
+                      .bytes = {0b00011000},
+                      .palette = palette,
+                      .palette_alpha = alpha}),
+                ElementsAre(0, 1, 2, 0));
+}
+
+TEST_F(ImageFile, RefusesMasksOfOtherFormats) {
+  const auto refused = [&](const std::string& complaint) {
+    EXPECT_THAT([&] { read_mask(path); },
+                ThrowsMessage<InputError>(AllOf(testing::StartsWith(path + ": "), HasSubstr(complaint))));
+  };
+  write_png(path, {.width = 1, .height = 1, .bytes = {1, 2, 3}});
+  refused("a mask must have gray values or a palette, it has colors or alpha");
+  write_png(path, {.width = 1, .height = 1, .color_type = PNG_COLOR_TYPE_GRAY_ALPHA, .bytes = {1, 2}});
+  refused("a mask must have gray values or a palette, it has colors or alpha");
+  write_png(path, {.width = 1, .height = 1, .color_type = PNG_COLOR_TYPE_GRAY, .bit_depth = 16, .bytes = {1, 2}});
+  refused("a mask must have 8 bits per pixel or fewer, it has 16");
+  write_jpeg(path, 1, 1, 1, {7});
+  refused("no PNG image, which a mask must be");
+  write_png(path, {.width = 2, .height = 2, .color_type = PNG_COLOR_TYPE_GRAY, .bytes = {1, 2, 3, 4}});
+  write_text(path, contents_of(path).substr(0, 40));
+  refused("a damaged PNG image");
+}
+
 TEST_F(ImageFile, ReadsAnInterlacedPng) {
   PngImage image{.width = 9, .height = 9, .interlace = PNG_INTERLACE_ADAM7};
   for (int i = 0; i < 9 * 9 * 3; ++i) image.bytes.push_back(static_cast<std::uint8_t>(i));
