@@ -2,16 +2,16 @@
 
 #include <cstdint>
 
-// Winograd's minimal filtering F(4x4, 3x3) along one axis: four results of a window of three taps from six elements.
-// Elements and taps are transformed to the values of polynomials at six points; the convolution becomes a product at
-// each point. The structs below apply the matrices B, G and A of Lavin and Gray, "Fast Algorithms for Convolutional
-// Neural Networks" (2016), for the points 0, 1/2, -1/2, 3/2, -3/2 and infinity; with the paper's 0, 1, -1, 2, -2 the
-// errors are twice as large.
+// Winograd's minimal filtering F(4x4, 3x3) along one axis: it computes four results of a window of three taps from six
+// elements. It transforms the elements and the taps into values of polynomials at six points; the convolution is then
+// a product of two values at each point. The structs below multiply by the matrices B, G and A of Lavin and Gray, "Fast
+// Algorithms for Convolutional Neural Networks" (2016), for the points 0, 1/2, -1/2, 3/2, -3/2 and infinity. With the
+// paper's points 0, 1, -1, 2, -2 and infinity the errors are twice as large.
 
 namespace lockstep::winograd {
 
-/// Sixteen channels, as a compiler vector type, because compilers do not vectorize loops over whole tiles. Never passed
-/// or returned by value: how compilers pass it depends on the instruction sets that they compile for.
+/// Sixteen channels. This is a compiler vector type, because compilers do not vectorize loops over whole tiles. Do not
+/// pass or return it by value: the calling convention depends on the instruction sets for which a source is compiled.
 using Lanes [[gnu::vector_size(64)]] = float;
 inline constexpr std::int64_t lanes = 16;
 
@@ -22,7 +22,7 @@ inline constexpr int tile = 4;
 /// Taps of the window per axis.
 inline constexpr int taps = 3;
 
-/// Transforms elements to points: the transpose of B.
+/// Computes the values at the points from elements: multiplies by the transpose of B.
 struct ElementsLine {
   static constexpr int in = points, out = points;
   static void apply(const Lanes* d, Lanes* v) {
@@ -39,7 +39,7 @@ struct ElementsLine {
   }
 };
 
-/// Transforms taps to points: G.
+/// Computes the values at the points from taps: multiplies by G.
 struct TapsLine {
   static constexpr int in = taps, out = points;
   static void apply(const Lanes* g, Lanes* u) {
@@ -56,7 +56,7 @@ struct TapsLine {
   }
 };
 
-/// Computes the gradient of the taps from that of the points: the transpose of G.
+/// Computes the gradient of the taps from the gradient of the values at the points: multiplies by the transpose of G.
 struct TapsGradientLine {
   static constexpr int in = points, out = taps;
   static void apply(const Lanes* u, Lanes* g) {
@@ -68,7 +68,7 @@ struct TapsGradientLine {
   }
 };
 
-/// Transforms points to results: the transpose of A.
+/// Computes results from the products at the points: multiplies by the transpose of A.
 struct ResultsLine {
   static constexpr int in = points, out = tile;
   static void apply(const Lanes* m, Lanes* y) {
@@ -83,7 +83,7 @@ struct ResultsLine {
   }
 };
 
-/// Computes the gradient of the points from that of the results: A.
+/// Computes the gradient of the products at the points from the gradient of the results: multiplies by A.
 struct ResultsGradientLine {
   static constexpr int in = tile, out = points;
   static void apply(const Lanes* y, Lanes* m) {
@@ -100,7 +100,7 @@ struct ResultsGradientLine {
   }
 };
 
-/// Applies Line along both axes: load(row, column, lanes) reads each element, store(row, column, lanes) each result.
+/// Applies Line along both axes. load(row, column, lanes) reads an element; store(row, column, lanes) writes a result.
 template <class Line, class Load, class Store>
 void along_both_axes(const Load& load, const Store& store) {
   Lanes half[Line::out][Line::in];

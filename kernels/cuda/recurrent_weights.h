@@ -20,19 +20,19 @@ struct LinearLayer {
 /// state.
 using LinearLayers = std::vector<LinearLayer>;
 
-/// Index, in Keras' order of gates in a kernel, of the gate that cuDNN's linear layer `number` computes.
+/// Index of the gate that cuDNN's linear layer `number` computes, in the order of gates in Keras' kernels.
 std::int64_t gate_of(const RecurrentLayer& layer, std::int64_t number);
 /// Number of columns of linear layer `number`'s matrix: features or units.
 std::int64_t inputs_of(const RecurrentLayer& layer, std::int64_t number);
-/// Whether Keras has a bias for linear layer `number`; if not, pack sets cuDNN's to 0.
+/// Whether Keras has a bias for linear layer `number`; if not, pack sets cuDNN's bias to 0.
 bool has_bias(const RecurrentLayer& layer, std::int64_t number);
 /// A description for messages: "lstm of x (32, 10, 8) with 64 units".
 std::string text(const RecurrentLayer& layer);
 
-/// Writes Keras' weights to the weight space, dense f32.
+/// Copies Keras' weights into the weight space `space`, a dense f32 tensor; skips undefined weights.
 void pack(const RecurrentLayer& layer, const LinearLayers& places, const RecurrentWeights& weights,
           const Tensor& space);
-/// The inverse of pack; skips undefined weights.
+/// Copies the weight space `space` into Keras' weights; skips undefined weights.
 void unpack(const RecurrentLayer& layer, const LinearLayers& places, const Tensor& space,
             const RecurrentWeights& weights);
 

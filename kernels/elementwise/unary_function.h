@@ -53,16 +53,16 @@ enum class UnaryOp {
 
 /// A unary op with its parameters.
 struct UnaryFunction {
-  /// `first` becomes `alpha`, `second` becomes `beta`.
+  /// Sets `alpha` to `first` and `beta` to `second`.
   UnaryFunction(UnaryOp kind, float first = 0, float second = 0)  // NOLINT: implicit
       : op(kind), alpha(first), beta(second) {}
 
-  UnaryOp op;  ///< which function
-  /// maximum and minimum: the bound; clip: the lower one; power: the exponent; divided: the numerator; leaky_relu:
-  /// slope for x < 0, itself not negative; elu: factor for x < 0, itself not negative; hard_sigmoid: slope; hard_shrink
-  /// and soft_shrink: threshold, not negative. Other functions ignore alpha.
+  UnaryOp op;  ///< the function
+  /// A parameter of some functions. maximum, minimum: the bound. clip: the lower bound. power: the exponent. divided:
+  /// the numerator. leaky_relu: the slope for x < 0; not negative. elu: the factor for x < 0; not negative.
+  /// hard_sigmoid: the slope. hard_shrink, soft_shrink: the threshold; not negative. The other functions ignore it.
   float alpha;
-  float beta;  ///< clip: the upper bound
+  float beta;  ///< clip: the upper bound; other functions ignore it
 };
 
 }  // namespace lockstep

@@ -10,7 +10,7 @@
 
 namespace lockstep::cpu {
 
-/// Minimum number of elements per thread in memory-bound loops.
+/// Minimum number of elements that parallel_for gives to a thread in memory-bound loops.
 inline constexpr std::int64_t grain = 32768;
 
 /// Calls body(offsets, n), on several threads, for runs of n elements along the inner axis; the run begins at element

@@ -15,17 +15,18 @@
 
 namespace lockstep {
 
-/// Keras' object of a loss, or the name of a custom one.
+/// Writes a loss of Keras as Keras' JSON object, and a custom loss as its name.
 nlohmann::ordered_json loss_json(const Loss& loss, ConfigForm form);
-/// Reads Keras' object or a name such as "mse". `own`: custom losses, found by name first. Throws InputError for a loss
-/// that is neither supported nor in `own`, with the supported names, and for unknown or invalid options.
+/// Makes a loss from Keras' JSON object or from a name such as "mse". Searches the custom losses `own` first. Throws
+/// InputError for unknown or invalid options and, with the supported names, for a loss that is neither supported nor in
+/// `own`.
 Loss loss_from_json(const nlohmann::ordered_json& value, const std::vector<Loss>& own);
 
-/// The factories of losses, by plain_name of Keras' class or function.
+/// Maps the plain_name of Keras' class or function to the factory of the loss.
 const Makers<Loss, OptionVisitor>& loss_makers();
 
-/// Reads the options that all losses and metrics have. Throws InputError for values that are not supported, such as
-/// another reduction.
+/// Reads the options that all losses and metrics have. Throws InputError for a reduction other than the mean over the
+/// batch ("sum_over_batch_size", or "auto" in Keras 2).
 void read_common_options(OptionVisitor& visitor);
 
 /// The custom object whose name is the class, function or object name that was read; null if there is none.

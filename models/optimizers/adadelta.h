@@ -43,11 +43,11 @@ struct AdadeltaRule {
 };
 LOCKSTEP_RULE_ON_GPUS(AdadeltaRule)
 
-/// Zeiler 2012, as keras.optimizers.Adadelta.
+/// The optimizer Adadelta (Zeiler 2012), equivalent to keras.optimizers.Adadelta.
 struct Adadelta : Optimizer {
-  /// Throws InvalidArgument for a value out of its range.
+  /// Throws InvalidArgument for an option outside its range.
   explicit Adadelta(const AdadeltaOptions& options = {}, const OptimizerOptions& common = {});
-  /// Lets `Adadelta({})` mean the defaults.
+  /// `Adadelta({})` uses the default options.
   explicit Adadelta(Defaults) : Adadelta() {}
   /// Makes the optimizer from the options in a file.
   static Adadelta from_config(const OptimizerConfig& config);

@@ -16,13 +16,13 @@ struct AdafactorOptions {
   double clip_threshold = 1.0;  ///< largest root mean square of a direction; above 0
 };
 
-/// Shazeer and Stern 2018, as keras.optimizers.Adafactor: a variable moves along its gradient divided by the square
-/// root of averages of squared gradients, by a step in proportion to the variable's root mean square. Of variables with
-/// at least two axes, only the averages over each of the last two axes enter.
+/// The optimizer Adafactor (Shazeer and Stern 2018), equivalent to keras.optimizers.Adafactor: a variable moves against
+/// its gradient divided by the square root of averages of squared gradients, by a step in proportion to the variable's
+/// root mean square. For variables with at least two axes, these are the averages over each of the last two axes.
 struct Adafactor : Optimizer {
-  /// Throws InvalidArgument for a value out of its range.
+  /// Throws InvalidArgument for an option outside its range.
   explicit Adafactor(const AdafactorOptions& options = {}, const OptimizerOptions& common = {});
-  /// Lets `Adafactor({})` mean the defaults.
+  /// `Adafactor({})` uses the default options.
   explicit Adafactor(Defaults) : Adafactor() {}
   /// Makes the optimizer from the options in a file.
   static Adafactor from_config(const OptimizerConfig& config);

@@ -13,11 +13,11 @@ struct AdagradOptions {
   double epsilon = 1e-7;                   ///< above 0
 };
 
-/// Duchi et al. 2011, as keras.optimizers.Adagrad; see AdagradStep for the formula.
+/// The optimizer Adagrad (Duchi et al. 2011), equivalent to keras.optimizers.Adagrad; see AdagradStep for the formula.
 struct Adagrad : Optimizer {
-  /// Throws InvalidArgument for a value out of its range.
+  /// Throws InvalidArgument for an option outside its range.
   explicit Adagrad(const AdagradOptions& options = {}, const OptimizerOptions& common = {});
-  /// Lets `Adagrad({})` mean the defaults.
+  /// `Adagrad({})` uses the default options.
   explicit Adagrad(Defaults) : Adagrad() {}
   /// Makes the optimizer from the options in a file.
   static Adagrad from_config(const OptimizerConfig& config);

@@ -15,11 +15,11 @@ struct AdamOptions {
   bool amsgrad = false;   ///< uses the maximum of past second moments
 };
 
-/// Kingma and Ba 2015, as keras.optimizers.Adam; see AdamStep for the formula.
+/// The optimizer Adam (Kingma and Ba 2015), equivalent to keras.optimizers.Adam; see AdamStep for the formula.
 struct Adam : Optimizer {
-  /// Throws InvalidArgument for a value out of its range.
+  /// Throws InvalidArgument for an option outside its range.
   explicit Adam(const AdamOptions& options = {}, const OptimizerOptions& common = {});
-  /// Lets `Adam({})` mean the defaults.
+  /// `Adam({})` uses the default options.
   explicit Adam(Defaults) : Adam() {}
   /// Makes the optimizer from the options in a file.
   static Adam from_config(const OptimizerConfig& config);
@@ -38,11 +38,11 @@ struct AdamWOptions {
   bool amsgrad = false;
 };
 
-/// Adam with weight decay (Loshchilov and Hutter 2019), as keras.optimizers.AdamW.
+/// Adam with weight decay (Loshchilov and Hutter 2019), equivalent to keras.optimizers.AdamW.
 struct AdamW : Optimizer {
-  /// Throws InvalidArgument for a value out of its range, and for a weight decay in `common`.
+  /// Throws InvalidArgument for an option outside its range, and for a weight decay in `common`.
   explicit AdamW(const AdamWOptions& options = {}, const OptimizerOptions& common = {});
-  /// Lets `AdamW({})` mean the defaults.
+  /// `AdamW({})` uses the default options.
   explicit AdamW(Defaults) : AdamW() {}
   /// Makes the optimizer from the options in a file.
   static AdamW from_config(const OptimizerConfig& config);

@@ -46,11 +46,11 @@ struct AdamaxRule {
 };
 LOCKSTEP_RULE_ON_GPUS(AdamaxRule)
 
-/// Adam with the maximum of past gradients (Kingma and Ba 2015), as keras.optimizers.Adamax.
+/// Adam with the maximum of past gradients (Kingma and Ba 2015), equivalent to keras.optimizers.Adamax.
 struct Adamax : Optimizer {
-  /// Throws InvalidArgument for a value out of its range.
+  /// Throws InvalidArgument for an option outside its range.
   explicit Adamax(const AdamaxOptions& options = {}, const OptimizerOptions& common = {});
-  /// Lets `Adamax({})` mean the defaults.
+  /// `Adamax({})` uses the default options.
   explicit Adamax(Defaults) : Adamax() {}
   /// Makes the optimizer from the options in a file.
   static Adamax from_config(const OptimizerConfig& config);

@@ -59,11 +59,11 @@ struct FtrlRule {
 LOCKSTEP_RULE_ON_GPUS(FtrlRule<true>)
 LOCKSTEP_RULE_ON_GPUS(FtrlRule<false>)
 
-/// Follow the regularized leader (McMahan et al. 2013), as keras.optimizers.Ftrl.
+/// The optimizer "follow the regularized leader" (McMahan et al. 2013), equivalent to keras.optimizers.Ftrl.
 struct Ftrl : Optimizer {
-  /// Throws InvalidArgument for a value out of its range.
+  /// Throws InvalidArgument for an option outside its range.
   explicit Ftrl(const FtrlOptions& options = {}, const OptimizerOptions& common = {});
-  /// Lets `Ftrl({})` mean the defaults.
+  /// `Ftrl({})` uses the default options.
   explicit Ftrl(Defaults) : Ftrl() {}
   /// Makes the optimizer from the options in a file.
   static Ftrl from_config(const OptimizerConfig& config);

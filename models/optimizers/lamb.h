@@ -14,12 +14,12 @@ struct LambOptions {
   double epsilon = 1e-7;  ///< above 0
 };
 
-/// Adam for large batches (You et al. 2020), as keras.optimizers.Lamb: each variable moves against the direction of
-/// LambDirectionStep, by the learning rate times the variable's norm.
+/// Adam for large batches (You et al. 2020), equivalent to keras.optimizers.Lamb: each variable moves against the
+/// direction of LambDirectionStep, by the learning rate times the variable's norm.
 struct Lamb : Optimizer {
-  /// Throws InvalidArgument for a value out of its range.
+  /// Throws InvalidArgument for an option outside its range.
   explicit Lamb(const LambOptions& options = {}, const OptimizerOptions& common = {});
-  /// Lets `Lamb({})` mean the defaults.
+  /// `Lamb({})` uses the default options.
   explicit Lamb(Defaults) : Lamb() {}
   /// Makes the optimizer from the options in a file.
   static Lamb from_config(const OptimizerConfig& config);

@@ -42,11 +42,11 @@ struct LionRule {
 };
 LOCKSTEP_RULE_ON_GPUS(LionRule)
 
-/// Chen et al. 2023, as keras.optimizers.Lion.
+/// The optimizer Lion (Chen et al. 2023), equivalent to keras.optimizers.Lion.
 struct Lion : Optimizer {
-  /// Throws InvalidArgument for a value out of its range.
+  /// Throws InvalidArgument for an option outside its range.
   explicit Lion(const LionOptions& options = {}, const OptimizerOptions& common = {});
-  /// Lets `Lion({})` mean the defaults.
+  /// `Lion({})` uses the default options.
   explicit Lion(Defaults) : Lion() {}
   /// Makes the optimizer from the options in a file.
   static Lion from_config(const OptimizerConfig& config);

@@ -37,14 +37,14 @@ struct MuonOptions {
   std::optional<double> rms_rate = 0.2;
 };
 
-/// Jordan et al. 2024 and Liu et al. 2025, as keras.optimizers.Muon: a matrix moves against its momentum m = momentum *
-/// m + gradient, whose singular values Newton-Schulz iterations bring near 1. AdamW updates variables of other ranks
-/// and the excluded ones.
+/// The optimizer Muon (Jordan et al. 2024, Liu et al. 2025), equivalent to keras.optimizers.Muon: a matrix moves
+/// against its momentum m = momentum * m + gradient, whose singular values Newton-Schulz iterations bring near 1. AdamW
+/// updates the excluded variables and the variables that are not matrices.
 struct Muon : Optimizer {
-  /// Throws InvalidArgument for a value out of its range, for a regular expression that is not valid, and for a weight
-  /// decay in `common`.
+  /// Throws InvalidArgument for an option outside its range, for an invalid regular expression, and for a weight decay
+  /// in `common`.
   explicit Muon(const MuonOptions& options = {}, const OptimizerOptions& common = {});
-  /// Lets `Muon({})` mean the defaults.
+  /// `Muon({})` uses the default options.
   explicit Muon(Defaults) : Muon() {}
   /// Makes the optimizer from the options in a file.
   static Muon from_config(const OptimizerConfig& config);

@@ -43,11 +43,11 @@ struct NadamRule {
 };
 LOCKSTEP_RULE_ON_GPUS(NadamRule)
 
-/// Adam with Nesterov momentum (Dozat 2016), as keras.optimizers.Nadam.
+/// Adam with Nesterov momentum (Dozat 2016), equivalent to keras.optimizers.Nadam.
 struct Nadam : Optimizer {
-  /// Throws InvalidArgument for a value out of its range.
+  /// Throws InvalidArgument for an option outside its range.
   explicit Nadam(const NadamOptions& options = {}, const OptimizerOptions& common = {});
-  /// Lets `Nadam({})` mean the defaults.
+  /// `Nadam({})` uses the default options.
   explicit Nadam(Defaults) : Nadam() {}
   /// Makes the optimizer from the options in a file.
   static Nadam from_config(const OptimizerConfig& config);

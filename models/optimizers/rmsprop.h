@@ -15,11 +15,11 @@ struct RmspropOptions {
   bool centered = false;  ///< normalizes by the gradient's variance instead of its mean square
 };
 
-/// Hinton's RMSprop, as keras.optimizers.RMSprop; see RmspropStep for the formula.
+/// Hinton's RMSprop, equivalent to keras.optimizers.RMSprop; see RmspropStep for the formula.
 struct RMSprop : Optimizer {
-  /// Throws InvalidArgument for a value out of its range.
+  /// Throws InvalidArgument for an option outside its range.
   explicit RMSprop(const RmspropOptions& options = {}, const OptimizerOptions& common = {});
-  /// Lets `RMSprop({})` mean the defaults.
+  /// `RMSprop({})` uses the default options.
   explicit RMSprop(Defaults) : RMSprop() {}
   /// Makes the optimizer from the options in a file.
   static RMSprop from_config(const OptimizerConfig& config);

@@ -14,11 +14,11 @@ struct SgdOptions {
   bool nesterov = false;
 };
 
-/// Gradient descent with momentum, as keras.optimizers.SGD; see SgdStep for the formula.
+/// Gradient descent with momentum, equivalent to keras.optimizers.SGD; see SgdStep for the formula.
 struct SGD : Optimizer {
-  /// Throws InvalidArgument for a value out of its range.
+  /// Throws InvalidArgument for an option outside its range.
   explicit SGD(const SgdOptions& options = {}, const OptimizerOptions& common = {});
-  /// Lets `SGD({})` mean the defaults.
+  /// `SGD({})` uses the default options.
   explicit SGD(Defaults) : SGD() {}
   /// Makes the optimizer from the options in a file.
   static SGD from_config(const OptimizerConfig& config);

@@ -15,8 +15,8 @@ struct MlpOptions {
   std::uint64_t seed = 0;                                    ///< seed of the initial weights
 };
 
-/// Dense layers for two classes: (inputs) -> (1), a probability. The first hidden layer uses tanh, the others relu, the
-/// output sigmoid. 41,157,101 parameters by default.
+/// A network of dense layers for two classes: it maps (inputs) to a probability (1). The first hidden layer uses tanh,
+/// the other hidden layers use relu, and the output layer uses sigmoid. By default it has 41,157,101 parameters.
 Model mlp(const MlpOptions& options = {});
 
 }  // namespace lockstep::zoo

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// A string literal as a template argument: the name, in messages, of the class that owns a Handle.
+/// A string literal that can be a template argument: the name of the class that owns a Handle, for error messages.
 template <std::size_t size>
 struct HandleName {
   /// Copies the literal.

@@ -6,11 +6,11 @@
 
 namespace lockstep {
 
-/// The GPUs that the CUDA driver reports now. Creates no context.
+/// Asks the CUDA driver for its GPUs and returns their descriptions. Creates no CUDA context.
 GpuReport report_gpus();
-/// Number of GPUs; 0 without a driver.
+/// Number of GPUs of the CUDA driver; 0 if there is no usable driver.
 int count_gpus();
-/// Free bytes on GPU `index`, on which the call creates a context; 0 if this process cannot have one.
+/// Free memory of GPU `index` in bytes, or 0 if no CUDA context can be created on it. Creates a context.
 std::size_t free_memory_of_gpu(int index);
 
 }  // namespace lockstep
