@@ -67,7 +67,7 @@ constexpr bool capturable() {
 
 /// Throws Unsupported: this build has no kernels for GPUs.
 [[noreturn]] void no_gpu_kernels();
-/// Throws NotCapturable while the calling thread captures.
+/// Throws NotCapturable if the calling thread captures its GPU's work.
 void refuse_capture_of(const char* kernel);
 
 /// Runs the kernel's shared source on the host, or on_cpu() if it has none.
@@ -123,7 +123,7 @@ auto run_on_cpu(const Kernel& kernel) {
 
 /// Runs a kernel on the calling thread's device and returns its result. On a GPU, enqueues it in the compute stream;
 /// waits only if the host needs its result. If contracts are checked (runtime/device/contracts.h), first checks the
-/// memory of all operands. Traces show a span with the kernel's name. Throws what the kernel throws, DeviceError,
+/// memory of all operands. Traces show a span with the kernel's name. Throws the kernel's errors, DeviceError,
 /// OutOfMemory, BrokenInvariant for a broken contract, NotCapturable for a kernel that is not capturable while the
 /// thread captures, and Unsupported when this build has no GPU kernels.
 template <class Kernel>

@@ -31,7 +31,7 @@ inline Operand of_any_gpu(const Tensor& tensor) {
   return operand;
 }
 
-/// An array of the operands listed.
+/// Makes an array of the listed operands.
 template <class... Listed>
 std::array<Operand, sizeof...(Listed)> operands(const Listed&... listed) {
   return {Operand(listed)...};

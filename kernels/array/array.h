@@ -12,7 +12,7 @@ namespace lockstep {
 
 /// The same elements in another shape; one size may be -1 and is then inferred. A dense tensor is not copied.
 Tensor reshape(const Tensor& x, const Shape& shape);
-/// (n, ...) -> (n, product of the rest).
+/// Reshapes x (n, ...) to (n, product of the other sizes).
 Tensor flatten(const Tensor& x);
 /// Joins tensors of one dtype along `axis`; their other sizes must agree. Throws InvalidArgument for no tensors and
 /// different dtypes. No copy if the parts are consecutive slices of one tensor (Tensor::joined).

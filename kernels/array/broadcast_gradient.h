@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// x summed over the axes along which `shape` was broadcast to x's; differentiable.
+/// Sums x over the axes along which `shape` was broadcast to x's shape. Differentiable.
 inline Tensor summed_to(const Tensor& x, const Shape& shape) {
   if (x.shape() == shape) return x;
   std::vector<int> axes;
@@ -20,7 +20,7 @@ inline Tensor summed_to(const Tensor& x, const Shape& shape) {
 }
 
 /// Contributes the gradient of an input of shape `shape` that was broadcast. compute(out) writes the gradient in the
-/// output's shape; ops() computes it if tapes record it.
+/// output's shape to `out`. If tapes record the gradient, ops() computes it instead.
 template <class Compute, class Ops>
 void contribute_broadcast(BackwardContext& c, int input, const Shape& shape, const Compute& compute, const Ops& ops) {
   if (c.is_recorded()) return contribute_ops(c, input, [&] { return summed_to(ops(), shape); });

@@ -35,8 +35,8 @@ Tensor logical_not(const Tensor& x);
 ///@}
 
 ///@{
-/// The elements of a where `condition` (bool) is true, elsewhere those of b; any dtype. A scalar a or b stands for all
-/// elements. Differentiable in a and b.
+/// The elements of a where `condition` (bool) is true, elsewhere the elements of b; any dtype. A scalar a or b stands
+/// for all elements. Differentiable in a and b.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Tensor& a, double b);
 Tensor where(const Tensor& condition, double a, const Tensor& b);

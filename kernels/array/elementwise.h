@@ -21,16 +21,16 @@ Tensor divide(const Tensor& a, const Tensor& b);
 ///@}
 
 ///@{
-/// The larger and the smaller of a and b, element by element; shapes broadcast as above. NaN if one of them is NaN.
-/// Where a and b are equal, the gradient goes to a, as in TensorFlow. Throw as above.
+/// The larger and the smaller of a and b, element by element; shapes broadcast as for add. The result is NaN if a or b
+/// is NaN. Where a and b are equal, the gradient goes to a, as in TensorFlow. Throw the errors of add.
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
 ///@}
 
-/// a to the power b, element by element; shapes broadcast as above. Throws as above. As in TensorFlow, the gradient of
-/// b is 0 where a is not positive; the gradient of a is 0 where b is 0.
+/// a to the power b, element by element; shapes broadcast as for add. Throws the errors of add. As in TensorFlow, the
+/// gradient of b is 0 where a is not positive; the gradient of a is 0 where b is 0.
 Tensor power(const Tensor& a, const Tensor& b);
-/// (a - b)^2, element by element; shapes broadcast as above. Throws as above.
+/// (a - b)^2, element by element; shapes broadcast as for add. Throws the errors of add.
 Tensor squared_difference(const Tensor& a, const Tensor& b);
 
 /// The sum of tensors of one shape and dtype. Throws InvalidArgument for an empty list and when shapes or dtypes
@@ -50,7 +50,8 @@ Tensor power(const Tensor& a, double b);
 ///@}
 
 ///@{
-/// f(x) of every element. NaN and infinity follow IEEE arithmetic: log and sqrt of a negative number are NaN.
+/// Apply a function to every element. NaN and infinity follow IEEE arithmetic: log and sqrt of a negative number are
+/// NaN.
 Tensor negative(const Tensor& x);
 Tensor exp(const Tensor& x);
 Tensor log(const Tensor& x);
@@ -90,8 +91,8 @@ Tensor round(const Tensor& x);
 Tensor maximum(const Tensor& x, double lowest);
 Tensor minimum(const Tensor& x, double highest);
 ///@}
-/// min(max(x, lowest), highest) of every element; gradient and NaN as above. Throws InvalidArgument unless lowest <=
-/// highest.
+/// min(max(x, lowest), highest) of every element; gradient and NaN as for maximum. Throws InvalidArgument unless lowest
+/// <= highest.
 Tensor clip(const Tensor& x, double lowest, double highest);
 
 ///@{

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// 0, 1, ... x.rank() - 1.
+/// All axes of x: 0, 1, ... x.rank() - 1.
 std::vector<int> all_axes(const Tensor& x);
 
 /// Applies `function`, which works along the last axis, to all elements along `axes` together (negative ones count from

@@ -6,7 +6,8 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Further ops of NumPy that move elements of any dtype without changing them. Gradients and errors as in array.h.
+// Further ops of NumPy that move elements of any dtype without changing them. All are differentiable. They throw the
+// errors of array.h.
 
 namespace lockstep {
 
@@ -27,7 +28,7 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape);
 /// x repeated repeats[i] times along axis i. The shorter of x's shape and `repeats` is filled with ones in front.
 /// Throws InvalidArgument for a negative repeat count and if an axis would get about 2^62 elements or more.
 Tensor tile(const Tensor& x, const std::vector<std::int64_t>& repeats);
-/// x with each slice along `axis` repeated `repeats` times consecutively. Throws InvalidArgument as tile.
+/// x with each slice along `axis` repeated `repeats` times consecutively. Throws the errors of tile.
 Tensor repeat(const Tensor& x, std::int64_t repeats, int axis);
 ///@{
 /// x in reverse order along all axes, or along `axes`.

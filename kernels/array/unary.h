@@ -3,18 +3,18 @@
 #include <lockstep/kernels/elementwise/unary_function.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Shared by the families of ops that apply one function to every element.
+// Functions shared by all ops that apply one function to every element.
 
 namespace lockstep {
 
 /// Whether the gradient of f is computed from f(x) instead of x.
 bool gradient_from_result(const UnaryFunction& f);
 
-/// f of every element of an f32 or bf16 tensor, differentiable. `keeps_origin`: the result has x as its origin
+/// Applies f to every element of an f32 or bf16 tensor. Differentiable. `keeps_origin`: the result has x as its origin
 /// (Tensor::origin). Throws InvalidArgument for other dtypes and undefined tensors.
 Tensor unary(const UnaryFunction& f, const Tensor& x, bool keeps_origin = false);
 
-/// The derivative of f at x, by differentiable ops, for gradients that tapes record. `kept`: f(x) if
+/// The derivative of f at x, computed by differentiable ops, for gradients that tapes record. `kept`: f(x) if
 /// gradient_from_result(f), else x.
 Tensor slope(const UnaryFunction& f, const Tensor& kept);
 

@@ -15,8 +15,8 @@ struct AttentionRule {
   RandomKey key;
 };
 
-/// lockstep::scaled_dot_product_attention, real: query (b, tq, heads, d), key (b, tk, kv_heads, d) and value (b, tk,
-/// kv_heads, dv) of any strides; y (b, tq, heads, dv). Also writes each softmax's maximum, and its sum of
+/// Computes lockstep::scaled_dot_product_attention; real: query (b, tq, heads, d), key (b, tk, kv_heads, d) and value
+/// (b, tk, kv_heads, dv) of any strides; y (b, tq, heads, dv). Also writes each softmax's maximum, and its sum of
 /// exp(score - maximum): (b, heads, tq) f32.
 struct Attention {
   Tensor query;
@@ -36,7 +36,7 @@ struct Attention {
   void on_gpu() const;
 };
 
-/// Dense gradients from dy, which may have any strides.
+/// Computes dense gradients from dy; dy may have any strides.
 struct AttentionGradient {
   Tensor query;
   Tensor key;

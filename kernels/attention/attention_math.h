@@ -6,7 +6,7 @@
 #include <lockstep/kernels/random/philox.h>
 #include <lockstep/runtime/core/host_device.h>
 
-// Shared by the sources of the attention kernels.
+// Definitions shared by the sources of the attention kernels.
 
 namespace lockstep::attention {
 

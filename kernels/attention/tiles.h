@@ -119,7 +119,7 @@ struct Factor {
   ///@}
 };
 ///@{
-/// The tile, and its transpose, as a factor.
+/// The tile, or its transpose, as a Factor.
 inline Factor factor(const Tile& x) { return {x.row(0), x.columns(), 1}; }
 inline Factor transposed_factor(const Tile& x) { return {x.row(0), 1, x.columns()}; }
 ///@}

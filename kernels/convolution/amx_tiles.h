@@ -14,9 +14,9 @@
 
 namespace lockstep::amx {
 
-/// Rows of a tile; columns of a tile of sums.
+/// Number of rows of a tile, and number of columns of a tile of sums.
 inline constexpr std::int64_t tile = 16;
-/// Terms that one instruction adds to each sum.
+/// Number of terms that one instruction adds to each sum.
 inline constexpr std::int64_t depth = 32;
 
 /// Operands and sums of a matrix product: one or two rows of tiles by one or two columns of tiles.
@@ -93,7 +93,7 @@ template <int rows, int columns>
 
 #else
 
-/// Never called: only x86-64 processors have tile registers (onednn::has_tiles()).
+/// Stubs that are never called: only x86-64 processors have tile registers (onednn::has_tiles()).
 class TileScope {};
 template <int rows, int columns>
 void add_product(const Product&) {}

@@ -24,7 +24,7 @@ Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const C
 
 /// Convolves each channel of x (n, h, w, c) with its own `multiplier` filters: kernel (k_h, k_w, c, multiplier), bias
 /// (c * multiplier) or undefined -> (n, h', w', c * multiplier), the results of one channel next to each other. Dtypes
-/// and errors as conv2d; `options.groups` is ignored.
+/// and errors are those of conv2d; `options.groups` is ignored.
 Tensor depthwise_conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, Conv2dOptions options = {});
 
 }  // namespace lockstep

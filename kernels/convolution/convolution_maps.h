@@ -12,7 +12,7 @@ namespace lockstep {
 struct ConvolutionMaps {
   Window2d window;  ///< the kernel's positions
   Shape x;          ///< the input, (n, h, w, c)
-  Shape kernel;     ///< as that of conv2d
+  Shape kernel;     ///< the kernel, in conv2d's layout
   Shape y;          ///< the result
 
   ///@{

@@ -10,14 +10,16 @@
 #include <lockstep/kernels/write.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Shared by the kernels that use oneDNN. Each thread keeps its own primitives, since each replica has its own thread.
+// Functions shared by the kernels that use oneDNN. Each thread keeps its own primitives, since each replica has its own
+// thread.
 
 namespace lockstep::onednn {
 
 /// The CPU engine of the process.
 const dnnl::engine& engine();
-/// Primitive descriptor from the arguments of oneDNN's descriptor, e.g. describe<dnnl::convolution_forward>(attributes,
-/// parts...). oneDNN 2 needs an operation descriptor first; oneDNN 3 takes all arguments at once.
+/// Makes a primitive descriptor from the arguments of oneDNN's descriptor, e.g.
+/// describe<dnnl::convolution_forward>(attributes, parts...). oneDNN 2 needs an operation descriptor first; oneDNN 3
+/// takes all arguments at once.
 template <class Primitive, class... Parts>
 typename Primitive::primitive_desc describe(const dnnl::primitive_attr& attributes, const Parts&... parts) {
 #if DNNL_VERSION_MAJOR < 3
@@ -26,7 +28,7 @@ typename Primitive::primitive_desc describe(const dnnl::primitive_attr& attribut
   return {engine(), parts..., attributes};
 #endif
 }
-/// Describes the primitive of a gradient, whose descriptor also needs that of the forward primitive.
+/// Makes the primitive descriptor of a gradient, which also needs the descriptor of the forward primitive.
 template <class Primitive, class Forward, class... Parts>
 typename Primitive::primitive_desc describe_gradient(const Forward& forward, const dnnl::primitive_attr& attributes,
                                                      const Parts&... parts) {
@@ -77,7 +79,7 @@ Plan reading_plan(const Description& description, const dnnl::primitive& primiti
   if (plan.weights != plain) plan.reorder = dnnl::reorder({engine(), plain, engine(), plan.weights});
   return plan;
 }
-/// A kernel of layout `plain` in the plan's layout; the kernel itself when these are equal.
+/// Converts a kernel from layout `plain` to the plan's layout; returns the kernel itself if the layouts are equal.
 Tensor in_layout_of(const Plan& plan, const dnnl::memory::desc& plain, const Tensor& kernel);
 
 /// Shapes and options that a plan depends on.

@@ -3,7 +3,8 @@
 #include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 
-// For bf16 on processors where it is not faster than f32: kernels compute in f32 and round the result.
+// Functions for kernels that take bf16, on processors where products in bf16 are not faster than in f32: the kernels
+// compute in f32 and round the result.
 
 namespace lockstep::cpu {
 

@@ -56,7 +56,7 @@ struct Convolution {
   Pair strides, pads_before, pads_after, dilation;
   ///@}
   bool bias = false;  ///< y += bias; forward pass only
-  bool relu = false;  ///< then y = max(0, y); only with a bias
+  bool relu = false;  ///< y = max(0, y), after the bias; only if `bias`
 
   /// Shape of x and dx, NHWC.
   Shape x_shape() const { return {n, x_size[0], x_size[1], channels}; }

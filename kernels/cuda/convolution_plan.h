@@ -19,7 +19,7 @@ namespace lockstep::cudnn {
 /// Describes a GPU, to make plans for it on a machine without it.
 struct DescribedGpu {
   std::string properties;  ///< JSON of cuDNN's CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION
-  int compute_capability;  ///< 90 is 9.0
+  int compute_capability;  ///< e.g. 90 for 9.0
 };
 
 /// Maximum scratch memory of a plan, in bytes. Scratch memory counts against the device's memory limit, and algorithms
@@ -46,8 +46,8 @@ class ConvolutionPlan {
   ConvolutionPlan(const Convolution& convolution, const PlannedFor& gpu);
   /// Time of a plan in any unit; infinity if the plan does not work.
   using TimeOf = std::function<double(const ConvolutionPlan&)>;
-  /// Chooses the algorithm with the smallest `time_of`, which is called for every algorithm whose plan can be
-  /// built, in the order of cuDNN's heuristics; the first of these if none works. Throws as the other constructor.
+  /// Chooses the algorithm with the smallest `time_of`, which is called for every algorithm whose plan can be built, in
+  /// the order of cuDNN's heuristics; the first of these if none works. Throws the errors of the other constructor.
   ConvolutionPlan(const Convolution& convolution, const PlannedFor& gpu, const TimeOf& time_of);
   /// The plan from the bytes that `serialized` returned for the same convolution and kind of GPU; nothing if this cuDNN
   /// rejects them.
@@ -86,7 +86,7 @@ class ConvolutionPlan {
   bool choose(std::int64_t index);
   /// Selects the first algorithm whose plan can be built.
   void choose_first();
-  /// Selects the one of `count` algorithms with the smallest `time_of`.
+  /// Selects the algorithm with the smallest `time_of` among `count` algorithms.
   void choose_fastest(std::int64_t count, const TimeOf& time_of);
   /// Reads the properties of the selected algorithm.
   void read_properties();

@@ -67,7 +67,7 @@ class ProductPlan {
   explicit ProductPlan(const MatrixProduct& product);
   /// Chooses the algorithm for the handle's GPU. Throws Unsupported naming the product when there is none.
   void choose_algorithm(cublasLtHandle_t handle);
-  /// The same, but returns false when there is no such algorithm.
+  /// Like choose_algorithm, but returns false if there is no such algorithm.
   bool find_algorithm(cublasLtHandle_t handle);
 
   /// Scratch memory that run() needs, in bytes.
@@ -75,8 +75,8 @@ class ProductPlan {
 
   /// Addresses on the GPU, aligned to operand_alignment.
   struct Operands {
-    const void* a;           ///< A
-    const void* b;           ///< B
+    const void* a;           ///< matrix A
+    const void* b;           ///< matrix B
     void* d;                 ///< the result
     void* vector = nullptr;  ///< bias that the epilogue reads or bias gradient that it writes; null if neither
     ///@{

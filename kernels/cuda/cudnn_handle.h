@@ -8,8 +8,8 @@
 
 namespace lockstep::cudnn {
 
-/// Throws DeviceError unless `status` is success. The error names the function `call`, the device and, unless empty,
-/// `what` the call was for.
+/// Throws DeviceError unless `status` is success. The error names the function `call`, the device and, if it is not
+/// empty, `what`, the purpose of the call.
 void check(cudnnStatus_t status, const char* call, std::string_view what = {});
 /// The calling thread's cuDNN handle for a logical GPU, set to the GPU's stream; created at first use.
 cudnnHandle_t handle_of(const Gpu& gpu);

@@ -60,7 +60,8 @@ struct MatrixProduct {
   }
 };
 
-/// y (n, out) from A = kernel (in, out), B = x (n, in) and, with a bias epilogue, bias (out). All of `dtype`.
+/// The product that computes y (n, out) from A = kernel (in, out), B = x (n, in) and, with a bias epilogue, bias (out).
+/// All have `dtype`.
 constexpr MatrixProduct dense_product(std::int64_t n, std::int64_t in, std::int64_t out, Epilogue epilogue,
                                       DType dtype) {
   return {.m = out,
@@ -74,7 +75,7 @@ constexpr MatrixProduct dense_product(std::int64_t n, std::int64_t in, std::int6
           .result = dtype};
 }
 
-/// dx (n, in) from A = kernel (in, out) and B = dy (n, out). All of `dtype`.
+/// The product that computes dx (n, in) from A = kernel (in, out) and B = dy (n, out). All have `dtype`.
 constexpr MatrixProduct dense_gradient_x_product(std::int64_t n, std::int64_t in, std::int64_t out, DType dtype) {
   return {.m = in,
           .n = n,
@@ -87,8 +88,8 @@ constexpr MatrixProduct dense_gradient_x_product(std::int64_t n, std::int64_t in
           .result = dtype};
 }
 
-/// dkernel (in, out), f32, from A = dy (n, out) and B = x (n, in) of `dtype`; with bgrada also dbias (out), f32.
-/// cuBLASLt supports bgrada only for an untransposed A, as here.
+/// The product that computes dkernel (in, out), f32, from A = dy (n, out) and B = x (n, in) of `dtype`; with bgrada it
+/// also computes dbias (out), f32. cuBLASLt supports bgrada only for an untransposed A, as here.
 constexpr MatrixProduct dense_gradient_kernel_product(std::int64_t n, std::int64_t in, std::int64_t out,
                                                       Epilogue epilogue, DType dtype) {
   return {.m = out,
@@ -107,7 +108,8 @@ struct BatchStrides {
   std::int64_t batch, row, column;
 };
 
-/// y (batch, m, n), dense, from B = a (batch, m, k) and A = b (batch, k, n). All of `dtype`.
+/// The product that computes y (batch, m, n), dense, from B = a (batch, m, k) and A = b (batch, k, n). All have
+/// `dtype`.
 constexpr MatrixProduct batched_product(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
                                         const BatchStrides& a, const BatchStrides& b, DType dtype) {
   return {.m = n,

@@ -10,7 +10,7 @@ namespace lockstep::cudnn {
 
 /// The plan of a convolution with its fastest algorithm. Takes it from `cache`, by convolution, kind of GPU
 /// (`gpu_text`) and library versions; if the plan is not there or cuDNN rejects it, calls `make_timer`, times all
-/// algorithms and keeps the fastest in `cache`. Throws as ConvolutionPlan.
+/// algorithms and keeps the fastest in `cache`. Throws the errors of ConvolutionPlan's constructors.
 ConvolutionPlan tuned_plan(PlanCache& cache, const std::string& gpu_text, const Convolution& convolution,
                            const PlannedFor& gpu, const std::function<ConvolutionPlan::TimeOf()>& make_timer);
 

@@ -31,7 +31,7 @@ struct Elu {
   LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return y > 0.0F ? dy : dy * (y + alpha); }
   float alpha;  ///< not negative
 };
-/// Klambauer et al. 2017. The gradient at 0 is `scale`, as in TensorFlow.
+/// The function SELU (Klambauer et al. 2017). The gradient at 0 is `scale`, as in TensorFlow.
 struct Selu {
   static constexpr bool from_result = true;
   static constexpr float alpha = 1.67326324F;

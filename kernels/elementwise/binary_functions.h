@@ -15,7 +15,7 @@ namespace lockstep {
 namespace functor {
 
 // Functions f(a, b) of two operands. Function templates also take integers; their arithmetic wraps around. gradient(a,
-// b, dy, of_first): the gradient with respect to a if `of_first`, else to b.
+// b, dy, of_first) is the gradient with respect to a if `of_first`, else with respect to b.
 
 struct Add {
   template <class T>
@@ -39,7 +39,7 @@ struct Divide {
   LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return a / b; }
 };
 
-// Return the first operand if both are equal, and NaN if either is NaN.
+// Larger and Smaller return the first operand if both operands are equal, and NaN if one of them is NaN.
 struct Larger {
   template <class T>
   LOCKSTEP_HOST_DEVICE bool takes_first(T a, T b) const {

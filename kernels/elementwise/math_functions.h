@@ -119,7 +119,7 @@ struct Cos {
   LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return -dy * std::sin(x); }
 };
 
-// Piecewise constant: their gradient is 0.
+// The following functions are piecewise constant: their gradient is 0.
 
 /// NaN stays NaN.
 struct Sign {
@@ -137,7 +137,7 @@ struct Ceil {
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::ceil(x); }
   LOCKSTEP_HOST_DEVICE float gradient(float, float) const { return 0.0F; }
 };
-/// Halves to even.
+/// Rounds to the nearest whole number, halves to even.
 struct Round {
   static constexpr bool from_result = false;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::rint(x); }

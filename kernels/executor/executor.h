@@ -6,7 +6,7 @@
 
 // Shared kernels are grids of independent work items, written once against an executor. CudaExecutor
 // (cuda_executor.cuh) runs them on a GPU, in tests on a GPU emulated by the CPU (tests/kernels/emulated_gpu);
-// HostExecutor (host_executor.h) runs them on the CPU. Operations of an executor `on`:
+// HostExecutor (host_executor.h) runs them on the CPU. Operations of an executor `on`, where f(i) is a call of f:
 //
 //   on.for_each(n, f)              f(i) for each i in [0, n), in any order or concurrently.
 //   on.teams(count, n, f)          f(team, group) for each group in [0, count), with one team of threads per group.

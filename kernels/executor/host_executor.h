@@ -21,8 +21,8 @@ namespace detail {
 /// Minimum number of elements per thread.
 constexpr Index host_grain = 4096;
 
-/// Combines `width` values in place by halves, as the threads of a block do: first those `width` / 2 apart. Returns the
-/// result.
+/// Combines `width` values in place by halves, as the threads of a block do: first the values that are `width` / 2
+/// apart. Returns the result.
 template <class Value, class Combine>
 Value combine_by_halves(Value* values, int width, const Combine& combine) {
   for (int half = width / 2; half > 0; half /= 2)
@@ -82,8 +82,8 @@ class HostTeam {
   }
 
  private:
-  /// Calls visit(rank, i) for each element i of one round of the scan, which begins at `first`: each rank has a run of
-  /// scan_run elements. Elements from n on are left out.
+  /// Calls visit(rank, i) for each element i of one round of the scan, which begins at `first`: thread `rank` of the
+  /// team has a run of scan_run elements. Elements from n on are left out.
   template <class Visit>
   void for_each_of_runs(Index first, Index n, const Visit& visit) const {
     for (int rank = 0; rank < width_; ++rank) {

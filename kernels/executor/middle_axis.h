@@ -46,7 +46,8 @@ struct RowReduction {
   }
 };
 
-/// Reduces each of the `parts` of a long middle axis, of `chunk` elements each, to `partial` (outer, parts, inner).
+/// Reduces each of the `parts` parts of a long middle axis, of `chunk` elements each, and writes the results to
+/// `partial` (outer, parts, inner).
 template <class F>
 struct PartReduction : F {
   Index n, inner, parts, chunk;
@@ -61,7 +62,7 @@ struct PartReduction : F {
   }
 };
 
-/// Reduces the parts' values to one.
+/// Reduces the results of all parts to one value.
 template <class F>
 struct JoinedParts : F {
   Index inner, parts;
@@ -83,7 +84,7 @@ void reduce_whole(Executor& on, Index outer, Index n, Index inner, const F& f) {
 }  // namespace detail
 
 /// Number of parts that the middle axis is cut into; depends on the shape alone. Aims at 1024 blocks, to occupy all
-/// multiprocessors of a GPU, but leaves each thread at least 16 elements where it cuts.
+/// multiprocessors of a GPU, but gives each thread at least 16 elements if it cuts.
 inline Index middle_parts(Index outer, Index n, Index inner) {
   constexpr Index wanted_blocks = 1024;
   constexpr Index elements_of_thread = 16;

@@ -5,22 +5,22 @@
 
 namespace lockstep {
 
-/// The pixels outside of an image abcd, with Keras' names. nearest: aaa|abcd|ddd; constant: kkk|abcd|kkk with a given
-/// k; reflect: cba|abcd|dcb; wrap: bcd|abcd|abc.
+/// Values of the pixels outside of an image, with Keras' names; for a row of pixels abcd, nearest: aaa|abcd|ddd;
+/// constant: kkk|abcd|kkk with a given k; reflect: cba|abcd|dcb; wrap: bcd|abcd|abc.
 enum class FillMode { nearest, constant, reflect, wrap };
 
 /// affine_transform's options, under Keras' names.
 struct AffineTransformOptions {
   Interpolation interpolation = Interpolation::bilinear;  ///< nearest or bilinear
-  FillMode fill_mode = FillMode::constant;                ///< what pixels outside of the images are
-  double fill_value = 0;                                  ///< the pixels outside of the images with FillMode::constant
+  FillMode fill_mode = FillMode::constant;                ///< values of the pixels outside of the images
+  double fill_value = 0;                                  ///< value of these pixels with FillMode::constant
 };
 
-/// Images (n, height, width, channels), f32 or bf16, transformed as by keras.ops.image.affine_transform: with the row
-/// (a0, a1, a2, b0, b1, b2, c0, c1) of `transforms` (n, 8), f32, the pixel (x, y) of the result is the image's at (a0 x
-/// + a1 y + a2, b0 x + b1 y + b2). c0 and c1 are not read. A position that is not finite gives NaN. Differentiable with
-/// respect to the images; the gradient adds a pixel's contributions in a fixed order. Throws InvalidArgument for other
-/// shapes, dtypes and interpolations, and for images without pixels.
+/// Transforms images (n, height, width, channels), f32 or bf16, like keras.ops.image.affine_transform: with the row
+/// (a0, a1, a2, b0, b1, b2, c0, c1) of `transforms` (n, 8), f32, the pixel (x, y) of the result is the image's pixel at
+/// (a0 x + a1 y + a2, b0 x + b1 y + b2). c0 and c1 are not read. A position that is not finite gives NaN.
+/// Differentiable with respect to the images; the gradient adds a pixel's contributions in a fixed order. Throws
+/// InvalidArgument for other shapes, dtypes and interpolations, and for images without pixels.
 Tensor affine_transform(const Tensor& images, const Tensor& transforms, const AffineTransformOptions& options = {});
 
 }  // namespace lockstep

@@ -6,9 +6,10 @@
 
 namespace lockstep::kernels {
 
-/// lockstep::resize along the middle axis of x (outer, n, inner): y (outer, m, inner), real, maybe of another dtype;
-/// for nearest, any dtype, which both have. n and m are at least 1 and below 2^30. `transposed`: the gradient, from y's
-/// to x's, of a resizing from m to n; real.
+/// lockstep::resize along the middle axis of x (outer, n, inner) -> y (outer, m, inner). x and y are real and can have
+/// different dtypes; for nearest, both have one dtype, which can be any. n and m are at least 1 and below 2^30.
+/// `transposed`: computes the gradient of a resizing from m to n instead; x is the gradient of its result and y the
+/// gradient of its operand; real.
 struct ResizeAxis {
   Tensor x;
   Interpolation interpolation;
@@ -39,9 +40,10 @@ struct AffineTransform {
   void on_gpu() const;
 };
 
-/// What one of the four neighbors (or of the one, for nearest) of each pixel of dy (n, height, width, channels), real,
-/// gets of it: row i of `values` (n height width, channels) belongs to pixel indices[i], i64, of all images; no_row if
-/// the neighbor is outside of its image.
+/// The gradient of AffineTransform from dy (n, height, width, channels), real. Each pixel of dy contributes to four
+/// neighboring pixels of the image, or to one for nearest; this kernel computes the contributions to neighbor number
+/// `neighbor`. Row i of `values` (n height width, channels) is the contribution of pixel i of dy, and indices[i], i64,
+/// is the number of the neighbor among the pixels of all images, or no_row if the neighbor is outside of its image.
 struct AffineTransformGradient {
   Tensor dy;
   Tensor transforms;

@@ -22,7 +22,7 @@ struct OneHot {
 /// such i, or -1.
 struct FlatIndices {
   Tensor indices;
-  Shape sizes;  ///< one for each of the axes
+  Shape sizes;  ///< size of each axis
   Tensor flat;
 
   static constexpr const char* name = "flat_indices";

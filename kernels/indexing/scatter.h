@@ -6,19 +6,19 @@
 
 // Write or add values at indices (i64, i32 or u8); negative indices count from the end. The last axis of `indices`
 // (..., d) has one index for each of the first d axes of the tensor that is written to. The values are f32, bf16, i32
-// or i64; their shape is that of `indices` without its last axis, followed by the remaining axes of that tensor.
+// or i64; their shape is the shape of `indices` without its last axis, followed by the remaining axes of that tensor.
 // Differentiable. Throw InvalidArgument for other dtypes, undefined tensors, shapes that do not fit, and an index out
-// of range, naming it and its place; on GPUs the error for an index is thrown by the next synchronization and names the
-// place only.
+// of range, naming the index and its place; on GPUs the error for an index is thrown by the next synchronization and
+// names the place only.
 
 namespace lockstep {
 
-/// A tensor of `shape` with the values at the indices and 0 elsewhere, as keras.ops.scatter; values at equal indices
+/// A tensor of `shape` with the values at the indices and 0 elsewhere, like keras.ops.scatter; values at equal indices
 /// are added in their order.
 Tensor scatter(const Tensor& indices, const Tensor& values, const Shape& shape);
 
-/// x with the elements at the indices replaced by `updates`, as keras.ops.scatter_update. Of the updates at equal
-/// indices the last one is kept; the gradient of the others is 0.
+/// x with the elements at the indices replaced by `updates`, like keras.ops.scatter_update. If indices are equal, the
+/// last update is kept; the gradient of the others is 0.
 Tensor scatter_update(const Tensor& x, const Tensor& indices, const Tensor& updates);
 
 /// data (n, ...) -> (segments, ...): row i of the result is the sum, in order, of the rows of `data` whose entry in

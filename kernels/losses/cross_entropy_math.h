@@ -47,7 +47,8 @@ struct BinaryCrossEntropyFromLogits {
   }
 };
 
-/// As in Keras 3: probabilities are clipped to [1e-7, 1 - 1e-7]; the gradient of clipped ones is 0.
+/// Binary cross-entropy of a probability, as defined in Keras 3: probabilities are clipped to [1e-7, 1 - 1e-7]; the
+/// gradient of clipped probabilities is 0.
 struct BinaryCrossEntropyFromProbabilities {
   static constexpr float lowest = 1e-7F;
   static constexpr float highest = 1.0F - 1e-7F;

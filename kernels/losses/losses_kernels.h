@@ -4,8 +4,8 @@
 
 namespace lockstep::kernels {
 
-/// loss (rows) and probabilities (rows, n) from logits (rows, n) and i64 labels (rows). Returns the first row whose
-/// label is outside [0, n), or -1.
+/// Computes loss (rows) and probabilities (rows, n) from logits (rows, n) and i64 labels (rows). Returns the first row
+/// whose label is outside [0, n), or -1.
 struct SparseSoftmaxCrossEntropy {
   Tensor logits;
   Tensor labels;

@@ -16,7 +16,7 @@ struct MatrixStrides {
   ///@}
 };
 
-/// Strides of the last two axes. Along an axis of size 1 the stride is that of a matrix without gaps.
+/// Strides of the last two axes. Along an axis of size 1 it is the stride of a matrix without gaps.
 inline MatrixStrides matrix_strides(const Tensor& x) {
   const std::int64_t columns = x.dim(-1);
   const std::int64_t column = columns == 1 ? 1 : x.strides().dim(-1);

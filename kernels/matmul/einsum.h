@@ -13,12 +13,12 @@
 namespace lockstep {
 
 ///@{
-/// Einstein summation of one or two tensors, as numpy.einsum: a term of the equation has a letter for each axis of its
-/// tensor; `...` stands for any number of further axes. The `...` of two terms are matched from their last axes. Axes
-/// with the same letter must have the same size, and so must matched axes of `...`. Axes that the term after `->` lacks
-/// are summed over, those of `...` as well. Without `->`, the result has the axes of `...`, then the letters that occur
-/// once, capitals first, in alphabetical order. Throws InvalidArgument for a term with a letter or `...` twice, for a
-/// malformed equation and for other numbers of tensors.
+/// Einstein summation of one or two tensors, like numpy.einsum: a term of the equation has a letter for each axis of
+/// its tensor; `...` stands for any number of further axes. The `...` of two terms are matched from their last axes.
+/// Axes with the same letter must have the same size, and so must matched axes of `...`. The sum is over the axes that
+/// the term after `->` lacks, including axes of `...`. Without `->`, the result has the axes of `...`, then the letters
+/// that occur once, capitals first, in alphabetical order. Throws InvalidArgument for a term with a letter or `...`
+/// twice, for a malformed equation and for other numbers of tensors.
 Tensor einsum(std::string_view equation, std::span<const Tensor> operands);
 inline Tensor einsum(std::string_view equation, const Tensor& a) { return einsum(equation, std::array{a}); }
 inline Tensor einsum(std::string_view equation, const Tensor& a, const Tensor& b) {
@@ -33,8 +33,8 @@ Tensor tensordot(const Tensor& a, const Tensor& b, const std::vector<int>& a_axe
 Tensor tensordot(const Tensor& a, const Tensor& b, int axes = 2);
 ///@}
 
-/// The sum of products over the last axis of a and the second to last (or only) axis of b, as numpy.dot. An operand of
-/// rank 0 multiplies the other.
+/// The sum of products over the last axis of a and the second to last (or only) axis of b, like numpy.dot. An operand
+/// of rank 0 multiplies the other.
 Tensor dot(const Tensor& a, const Tensor& b);
 
 /// All products of an element of a and an element of b: (elements of a, elements of b); a and b are flattened.

@@ -8,8 +8,9 @@
 
 namespace lockstep {
 
-/// All-gather between the replicas that hold the parts of a batch: from `own` (1, k), this replica's row, to the rows
-/// of all parts (parts, k), the same on every replica. A collective: every one of these replicas must call it.
+/// An all-gather between the replicas that hold the parts of a batch. It takes this replica's row `own` (1, k) and
+/// returns the rows of all parts (parts, k), which are the same on every replica. Every one of these replicas must call
+/// it.
 using GatherRows = std::function<Tensor(const Tensor& own)>;
 
 /// Options of batch_norm and batch_norm_inference.
@@ -42,8 +43,8 @@ struct BatchNormResult {
 BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta,
                            const BatchNormOptions& options = {});
 
-/// batch_norm with the given mean and variance (c), as in evaluation. Throws as batch_norm. Differentiable in x, gamma,
-/// beta and the residual.
+/// batch_norm with the given mean and variance (c), for evaluation. Throws the errors of batch_norm. Differentiable in
+/// x, gamma, beta and the residual.
 Tensor batch_norm_inference(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
                             const Tensor& variance, const BatchNormOptions& options = {});
 

@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-/// Merges the mean and the sum of squared deviations of `other_count` elements into those of `count` elements; Chan,
-/// Golub and LeVeque 1983. Precondition: other_count > 0.
+/// Merges the mean and the sum of squared deviations of `other_count` elements into the mean and the sum of `count`
+/// elements (Chan, Golub and LeVeque 1983). Precondition: other_count > 0.
 struct MomentsMerge {
   LOCKSTEP_HOST_DEVICE MomentsMerge(std::int64_t count, std::int64_t other_count)
       : share(static_cast<double>(other_count) / static_cast<double>(count + other_count)),
@@ -32,7 +32,7 @@ LOCKSTEP_HOST_DEVICE inline float inverse_deviation(float variance, float epsilo
   return 1.0F / std::sqrt(variance + epsilon);
 }
 
-/// z, or with `relu` max(0, z), which keeps NaN.
+/// Returns z or, with `relu`, max(0, z); NaN stays NaN.
 template <bool relu>
 LOCKSTEP_HOST_DEVICE float rectified(float z) {
   return relu && z <= 0 ? 0 : z;
@@ -47,7 +47,7 @@ LOCKSTEP_HOST_DEVICE float normalized(float deviation, float scale, float beta) 
   return rectified<relu>(deviation * scale + beta);
 }
 
-/// dy where the ReLU was active, else 0. Evaluates the same expression as `normalized`, so that both agree.
+/// Returns dy where the ReLU was active, else 0. Evaluates the same expression as `normalized`, so that both agree.
 template <bool relu>
 LOCKSTEP_HOST_DEVICE float active(float deviation, float scale, float beta, float dy) {
   return relu && deviation * scale + beta <= 0 ? 0 : dy;

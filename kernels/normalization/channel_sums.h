@@ -23,14 +23,14 @@ struct PackOfSums {
   TwoSums of[pack];
 };
 
-/// Sums of each part of the rows; a part has `runs` runs. Writes them to `partial`, (parts, channels).
+/// Computes the sums over each part of the rows, which has `runs` runs, and writes them to `partial` (parts, channels).
 template <class F>
 struct PartsOfChannelSums {
   static constexpr int pack = F::pack;
   using Value = PackOfSums<pack>;
   F f;
   Index rows, channels, runs;
-  TwoSums* partial;  ///< null when there is one part: then f.finish gets its sums
+  TwoSums* partial;  ///< null if there is only one part, whose sums f.finish gets
 
   LOCKSTEP_HOST_DEVICE Value start() const { return {}; }
   LOCKSTEP_HOST_DEVICE Value combine(Value a, const Value& b) const {
@@ -60,7 +60,7 @@ struct PartsOfChannelSums {
   }
 };
 
-/// Adds the parts' sums.
+/// Adds the sums of all parts.
 template <class F>
 struct JoinedChannelSums {
   using Value = TwoSums;

@@ -57,9 +57,9 @@ struct MergeMoments {
   void on_gpu() const;
 };
 
-/// dgamma and dbeta from dy (rows). With a ReLU after the addition of a residual, `y` (rows) is the result of the ReLU,
-/// and the gradient with respect to the sum before it, dy or 0, is written to `dsum` (rows) and used instead of dy;
-/// else both are undefined.
+/// Computes dgamma and dbeta from dy (rows). With a ReLU after the addition of a residual, `y` (rows) is the result of
+/// the ReLU, and the gradient with respect to the sum before it, dy or 0, is written to `dsum` (rows) and used instead
+/// of dy; otherwise `y` and `dsum` are undefined.
 struct BatchNormGradientSums {
   Tensor x;
   Tensor gamma;
@@ -87,8 +87,8 @@ struct BatchNormGradientSums {
   void run_with_residual(Executor& on) const;
 };
 
-/// dx from dy (rows); dx may be x itself. `count`: number of rows that mean, variance, dgamma and dbeta were computed
-/// from; 0 when mean and variance do not depend on x: then dgamma and dbeta are not read.
+/// Computes dx from dy (rows); dx may be x itself. `count`: number of rows that mean, variance, dgamma and dbeta were
+/// computed from; 0 when mean and variance do not depend on x: then dgamma and dbeta are not read.
 struct BatchNormGradientX {
   Tensor x;
   Tensor gamma;

@@ -17,12 +17,13 @@ inline void accumulate(const Tensor& gradient, const Tensor& to) {
   launch(kernels::Accumulate{reachable_from(to.device(), gradient), 1, to});
 }
 
-/// For functions that contribute what kernels have written.
+/// Call this before contributing a gradient that kernels have written: the gradient then has no gradient
+/// (BackwardContext::stop_recording).
 inline void stop_recording(BackwardContext& c) {
   c.stop_recording("compute it with ops (contribute_ops in gradient.h)");
 }
 
-/// a + b, recorded.
+/// a + b; tapes record the addition.
 inline Tensor sum_of_contributions(const Tensor& a, const Tensor& b);
 
 /// Makes `gradient` the first dense contribution to input `input`, in the destination that the caller of backward gave,
@@ -69,8 +70,8 @@ void contribute(BackwardContext& c, int input, const Shape& shape, Compute compu
   hand_over(c, input, gradient);
 }
 
-/// The same for a compute(write, out) that can also add to `out`: adding to the contributions of other ops then needs
-/// no separate pass.
+/// Like contribute, for a compute(write, out) that can also add to `out`: adding to the contributions of other ops then
+/// needs no separate pass.
 template <class Compute>
 void contribute_or_add(BackwardContext& c, int input, const Shape& shape, Compute compute, DType dtype = DType::f32) {
   if (!c.needs(input)) return;
@@ -121,16 +122,16 @@ inline Tensor sum_of_contributions(const Tensor& a, const Tensor& b) {
   return sum;
 }
 
-/// Contributes compute()'s result, which must be as pass_on requires. compute is not called when the gradient is not
-/// needed.
+/// Contributes compute()'s result, which must satisfy the requirements of pass_on. Does not call compute if the
+/// gradient is not needed.
 template <class Compute>
 void contribute_ops(BackwardContext& c, int input, Compute compute) {
   if (c.needs(input)) pass_on(c, input, compute());
 }
 
-/// `contribute` for a gradient that is linear in that of output 0, and depends on no other tensor that tapes track. If
-/// a tape records the gradient, op(d), for a d of the input's shape, is the gradient of the gradient: the recorded op
-/// itself, or its linear part.
+/// Like contribute, for a gradient that is a linear function of the gradient of output 0 and depends on no other tensor
+/// that tapes track. If a tape records the gradient, op(d), for a d of the input's shape, is the gradient of the
+/// gradient: the recorded op itself, or its linear part.
 template <class Compute, class Op>
 void contribute_linear(BackwardContext& c, int input, const Shape& shape, Compute compute, Op op,
                        DType dtype = DType::f32) {
@@ -143,8 +144,8 @@ void contribute_linear(BackwardContext& c, int input, const Shape& shape, Comput
   pass_on(c, input, dx);
 }
 
-/// Contributes the gradients of an op's first inputs by those of the ops of which composed(inputs) is made, and which
-/// compute what the op computes. `dy`: the gradient of the result. For gradients that tapes record.
+/// Contributes the gradients of an op's first inputs, for gradients that tapes record. composed(inputs) computes the
+/// op's result with other ops, whose gradients are used. `dy`: the gradient of the result.
 template <class Composed>
 void contribute_composed(BackwardContext& c, const std::vector<Tensor>& inputs, const Tensor& dy, Composed composed) {
   GradientTape tape;
@@ -161,7 +162,7 @@ void contribute_composed(BackwardContext& c, const std::vector<Tensor>& inputs, 
   for (std::size_t i = 0; i < wanted.size(); ++i) pass_on(c, wanted[i], gradients[i]);
 }
 
-/// out = 0 except in these rows.
+/// Sets `out` to 0 and adds `rows`.
 inline void add_to_zeros(const IndexedSlices& rows, const Tensor& out) {
   launch(kernels::Fill{out, 0});
   scatter_add(rows, out);

@@ -6,18 +6,19 @@
 
 namespace lockstep {
 
-/// The dense tensor; rows with the same index are added in their order. Throws InvalidArgument for other dtypes, shapes
-/// that do not fit, and an index outside the tensor; on GPUs, the next synchronization throws for an index.
+/// Converts slices to a dense tensor; rows with the same index are added in their order. Throws InvalidArgument for
+/// other dtypes, shapes that do not fit, and an index outside the tensor; on GPUs, the next synchronization throws for
+/// an index.
 Tensor to_dense(const IndexedSlices& slices);
-/// The value itself if it is dense, otherwise its to_dense().
+/// Returns the value itself if it is dense, otherwise the result of to_dense.
 Tensor as_dense(const DenseOrSparse& value);
 
-/// Adds the rows in their order to the dense tensor `to`, of the slices' dense shape and dtype. Throws as to_dense;
-/// shapes and dtypes are checked before anything is written.
+/// Adds the rows in their order to the dense tensor `to`, of the slices' dense shape and dtype. Throws the errors of
+/// to_dense; shapes and dtypes are checked before anything is written.
 void scatter_add(const IndexedSlices& slices, const Tensor& to);
 
 /// The same tensor with distinct indices in increasing order. Rows are added as in to_dense, with bit-identical
-/// results. Throws as to_dense.
+/// results. Throws the errors of to_dense.
 IndexedSlices sum_duplicates(const IndexedSlices& slices);
 
 /// The sum of both: the rows of `a` followed by the rows of `b`, without adding rows with the same index. `a` may be

@@ -6,29 +6,29 @@
 #include <lockstep/kernels/random/random_key.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Random numbers as keras.random has them, on the calling thread's device, besides normal (normal.h) and dropout
-// (dropout.h). Element i depends on (key, i) alone. `next_key` is called once or, if the thread captures its GPU's
-// work, at each launch of that work (GpuCapture::each_time). Not differentiable, except shuffle.
+// More functions of keras.random; normal is in normal.h and dropout in dropout.h. Results are on the calling thread's
+// device. Element i depends on (key, i) alone. `next_key` is called once or, if the thread captures its GPU's work, at
+// each launch of that work (GpuCapture::each_time). Not differentiable, except shuffle.
 
 namespace lockstep {
 
-/// Uniformly distributed numbers of [minval, maxval), f32 or bf16; rounding to the dtype may give maxval. Throws
+/// Uniformly distributed numbers in [minval, maxval), f32 or bf16; rounding to the dtype may give maxval. Throws
 /// InvalidArgument for other dtypes, and unless minval <= maxval and both are finite.
 Tensor uniform(const Shape& shape, double minval, double maxval, const std::function<RandomKey()>& next_key,
                DType dtype = DType::f32);
 
-/// As normal, but numbers that are two or more standard deviations from the mean are redrawn.
+/// Like normal, but numbers that are two or more standard deviations from the mean are redrawn.
 Tensor truncated_normal(const Shape& shape, double mean, double stddev, const std::function<RandomKey()>& next_key,
                         DType dtype = DType::f32);
 
-/// Uniformly distributed integers of [minval, maxval), i32, i64 or u8. Throws InvalidArgument for other dtypes, an
-/// empty range, and a range that the dtype does not hold.
+/// Uniformly distributed integers in [minval, maxval), i32, i64 or u8. Throws InvalidArgument for other dtypes, an
+/// empty range, and a range that exceeds the dtype's range.
 Tensor randint(const Shape& shape, std::int64_t minval, std::int64_t maxval, const std::function<RandomKey()>& next_key,
                DType dtype = DType::i32);
 
-/// How many of `counts` independent trials succeed, each with the given probability, as numbers of f32 or bf16; of one
-/// trial: numbers with Bernoulli's distribution. Takes time in proportion to `counts`. Throws InvalidArgument for other
-/// dtypes, negative counts, and probabilities outside [0, 1].
+/// Binomially distributed numbers, f32 or bf16: each is the number of successes in `counts` independent trials with
+/// probability `probabilities`. One trial gives Bernoulli's distribution. Takes time in proportion to `counts`. Throws
+/// InvalidArgument for other dtypes, negative counts, and probabilities outside [0, 1].
 Tensor binomial(const Shape& shape, std::int64_t counts, double probabilities,
                 const std::function<RandomKey()>& next_key, DType dtype = DType::f32);
 

@@ -39,7 +39,7 @@ struct Normal {
 };
 
 ///@{
-/// The functions of random.h with these arguments: the result y, real; RandomIntegers' i32, i64 or u8.
+/// The functions of random.h with these arguments. The result y is real; RandomIntegers' y is i32, i64 or u8.
 struct Uniform {
   double minval;
   double maxval;

@@ -8,7 +8,7 @@ namespace lockstep {
 /// access.
 struct RandomKey {
   std::uint64_t seed = 0;     ///< seed of the program or the model
-  std::uint32_t stream = 0;   ///< which consumer, e.g. a layer
+  std::uint32_t stream = 0;   ///< number of the consumer, e.g. of a layer
   std::uint32_t replica = 0;  ///< 0 for numbers that are the same on all replicas
   std::uint64_t step = 0;     ///< number of the consumer's earlier requests
 };

@@ -17,7 +17,7 @@ struct RecurrenceOptions {
   /// Keras' arguments of these names, with its defaults.
   Activation activation = Activation::tanh;
   Activation recurrent_activation = Activation::sigmoid;
-  bool reset_after = true;    ///< GRU's: see gru
+  bool reset_after = true;    ///< only for gru; see there
   bool go_backwards = false;  ///< goes from the last time step to the first and returns results in that order
   bool return_sequences = false;
   ///@}
@@ -25,18 +25,19 @@ struct RecurrenceOptions {
   friend bool operator==(const RecurrenceOptions&, const RecurrenceOptions&) = default;
 };
 
-/// The factors with which a recurrent layer's dropout multiplies x and h, the same in all time steps; undefined: none.
+/// The factors with which a recurrent layer's dropout multiplies x and h, the same in all time steps; an undefined
+/// tensor means no dropout.
 struct RecurrentDropout {
   Tensor input{};  ///< for x: (n, gates, features), separate for each gate, or (n, 1, features) for all gates
   Tensor state{};  ///< for the previous h in its products with the recurrent kernel: (n, gates or 1, units)
 };
 
-/// lstm (lstm.h) with options.
+/// Like lstm (lstm.h), with options.
 RecurrentStates lstm(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
                      const RecurrenceOptions& options, const RecurrentDropout& dropout = {},
                      const RecurrentStates& initial = {});
 
-/// gru (gru.h) with options. Without reset_after the reset gate multiplies the state before the product with the
+/// Like gru (gru.h), with options. Without reset_after the reset gate multiplies the state before the product with the
 /// recurrent kernel, and the bias is (3 units).
 RecurrentStates gru(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
                     const RecurrenceOptions& options, const RecurrentDropout& dropout = {},

@@ -18,14 +18,14 @@ struct MaskedRecurrenceOptions {
 /// Result of masked_recurrence.
 struct MaskedRecurrenceResult {
   Tensor y;                  ///< (n, time, units) with return_sequences, else (n, units)
-  RecurrentStates states{};  ///< with return_state those after the last unmasked step, (n, units)
+  RecurrentStates states{};  ///< with return_state: states after the last unmasked step, (n, units)
 };
 
-/// A recurrence over x (n, time, features) that skips the steps where `mask` (n, time), bool, is false: they leave the
-/// state as it is. `recurrence` computes the states after every step, (n, time, units), from (n, time, features),
-/// from the initial states, each step from earlier ones only. It is called once, on sequences whose unmasked steps
-/// have been moved to the front. Differentiable in x and in what `recurrence` reads. Throws InvalidArgument for a mask
-/// of another dtype or shape.
+/// Runs a recurrence over x (n, time, features) that skips the steps where `mask` (n, time), bool, is false: they leave
+/// the state unchanged. `recurrence` computes the states after every step, (n, time, units), from sequences (n, time,
+/// features) and the initial states; a step must not depend on later steps. It is called once, on sequences whose
+/// unmasked steps have been moved to the front. Differentiable in x and in the tensors that `recurrence` reads. Throws
+/// InvalidArgument for a mask of another dtype or shape.
 MaskedRecurrenceResult masked_recurrence(const Tensor& x, const Tensor& mask, const MaskedRecurrenceOptions& options,
                                          const std::function<RecurrentStates(const Tensor& x)>& recurrence);
 

@@ -5,8 +5,8 @@
 namespace lockstep::kernels {
 
 /// One step of an LSTM. On entry the gates' pre-activations are the sums of `gates` (n, 4 units), the contribution of
-/// the input, and `recurrent` (n, 4 units), that of the previous state; on return `gates` holds the gates. c_before, c
-/// and h are (n, units).
+/// the input, and `recurrent` (n, 4 units), the contribution of the previous state; on return `gates` holds the gates.
+/// c_before, c and h are (n, units).
 struct LstmStep {
   Tensor gates;
   Tensor recurrent;
@@ -43,8 +43,8 @@ struct LstmStepGradient {
 };
 
 /// One step of a GRU. On entry `gates` (n, 3 units) holds the input's contribution to the gates' pre-activations and
-/// `recurrent` (n, 3 units) that of the previous state; on return `gates` holds the gates and `state_sum` (n, units)
-/// the state's contribution to the candidate's pre-activation.
+/// `recurrent` (n, 3 units) the contribution of the previous state; on return `gates` holds the gates and `state_sum`
+/// (n, units) the state's contribution to the candidate's pre-activation.
 struct GruStep {
   Tensor gates;
   Tensor recurrent;

@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// The states of a recurrent op before its first step, where undefined ones are 0, or after later steps.
+/// The states of a recurrent op. An undefined initial state counts as 0.
 struct RecurrentStates {
   Tensor h{};  ///< the output of the op
   Tensor c{};  ///< an LSTM's second state; undefined for other ops

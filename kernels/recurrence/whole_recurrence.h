@@ -29,7 +29,7 @@ struct RecurrentLayer {
 /// A layer's weights, or their gradients, in the shapes of lstm.h and gru.h; dense.
 struct RecurrentWeights {
   ///@{
-  /// As documented for the ops.
+  /// The arguments of these names of lstm and gru.
   Tensor kernel, recurrent_kernel, bias;
   ///@}
 };
@@ -46,17 +46,17 @@ class WholeRecurrence {
     Tensor x;                  ///< its input (time, n, features)
     RecurrentWeights weights;  ///< its weights
     Tensor y;                  ///< its result
-    /// What `run` returned. `gradient` modifies it if no other tensor shares its memory.
+    /// The memory that `run` returned. `gradient` modifies it if no other tensor shares its memory.
     Tensor kept;
   };
 
-  /// Whether it supports this layer; the ops compute other layers step by step.
+  /// Whether this implementation supports the layer; the ops compute other layers step by step.
   virtual bool runs(const RecurrentLayer& layer) const = 0;
   ///@{
   /// y (time, n, units) = h after each step. Returns memory that `gradient` needs; undefined unless `keep`. Where
   /// contracts are checked, both functions check all operands first, as kernels do (kernel.h).
   Tensor run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep, const Tensor& y);
-  /// dx (time, n, features) and dweights from dy (time, n, units); undefined ones are not written.
+  /// Computes dx (time, n, features) and dweights from dy (time, n, units). Does not write undefined tensors.
   void gradient(const ForwardRecord& record, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights);
   ///@}
 

@@ -4,11 +4,11 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Reductions of f32 or bf16 tensors; sum, max and min also of i32 and i64, whose overflow wraps around. Each is
-// over all elements, with a result of rank 0, or over `axes` (negative ones count from the end), which remain as axes
-// of size 1 with `keepdims`. The order of addition depends only on the shape and the kind of device: the same input
-// gives the same bits. Throw InvalidArgument for other dtypes, undefined tensors, and axes that x does not have or that
-// are given twice.
+// Reductions of f32 or bf16 tensors; sum, max and min also of i32 and i64, whose overflow wraps around. Each function
+// reduces all elements, to a result of rank 0, or the elements along `axes` (negative ones count from the end); with
+// `keepdims` the reduced axes remain with size 1. The order of addition depends only on the shape and the kind of
+// device: the same input gives the same bits. Throw InvalidArgument for other dtypes, undefined tensors, and axes that
+// x does not have or that are given twice.
 
 namespace lockstep {
 

@@ -18,7 +18,7 @@ Tensor cumsum(const Tensor& x, int axis, const CumsumOptions& options = {});
 
 /// Cumulative product along `axis` (a negative one counts from the end) of an f32 or bf16 tensor: each element times
 /// all before it, in x's shape and dtype. Multiplies in f64 in a fixed order: the same input gives the same bits.
-/// Differentiable, also where elements are 0. Throws InvalidArgument as cumsum.
+/// Differentiable, also where elements are 0. Throws the errors of cumsum.
 Tensor cumprod(const Tensor& x, int axis);
 
 }  // namespace lockstep

@@ -12,8 +12,8 @@ namespace lockstep {
 /// x with its elements sorted along `axis` (a negative one counts from the end). Throws InvalidArgument for an axis
 /// that x does not have.
 Tensor sort(const Tensor& x, int axis = -1, SortDirection direction = SortDirection::ascending);
-/// The indices along `axis` of the elements in the order of sort's result, in x's shape. Not differentiable. Throws as
-/// sort.
+/// The indices along `axis` of the elements in the order of sort's result, in x's shape. Not differentiable. Throws the
+/// errors of sort.
 Tensor argsort(const Tensor& x, int axis = -1, SortDirection direction = SortDirection::ascending);
 
 /// The largest elements and their indices.

@@ -55,8 +55,8 @@ class ElementRule final : public UpdateRule {
 
 }  // namespace kernels::detail
 
-/// The rule of a functor. It runs on CPUs. It also runs on GPUs if nvcc compiles this call, or if the functor is one of
-/// lockstep's own (rule_on_gpus.h).
+/// Makes the rule of a functor. The rule runs on CPUs. It also runs on GPUs if nvcc compiles this call, or if the
+/// functor is one of lockstep's own (rule_on_gpus.h).
 template <class F, bool on_gpus = kernels::detail::has_update_on_gpu<F>>
 std::shared_ptr<const UpdateRule> element_rule(const F& f) {
   static_assert(std::is_trivially_copyable_v<F>, "a rule is copied to GPUs byte by byte");

@@ -13,7 +13,7 @@
 
 namespace lockstep {
 
-/// "sum", "mean", "max", "min" or "prod".
+/// The name of an op: "sum", "mean", "max", "min" or "prod".
 constexpr std::string_view name(ReduceOp op) {
   constexpr std::string_view names[] = {"sum", "mean", "max", "min", "prod"};
   return names[static_cast<int>(op)];
@@ -26,7 +26,7 @@ ReduceOp parse_reduce_op(std::string_view text);
 class ReduceOpOrName {
  public:
   ///@{
-  /// From an op, or as parse_reduce_op from its name.
+  /// From an op, or from its name, which parse_reduce_op parses.
   ReduceOpOrName(ReduceOp op) : op_(op) {}                                      // NOLINT: implicit
   ReduceOpOrName(std::string_view text) : op_(parse_reduce_op(text)) {}         // NOLINT: implicit
   ReduceOpOrName(const char* text) : ReduceOpOrName(std::string_view(text)) {}  // NOLINT: implicit
@@ -57,14 +57,14 @@ std::int64_t mean_terms(const ReduceViews<T>& views) {
   return views.terms > 0 ? views.terms : static_cast<std::int64_t>(views.in.size());
 }
 
-/// Throws InvalidArgument when `in` is empty, and as check_reducible.
+/// Throws InvalidArgument when `in` is empty, and the errors of check_reducible.
 template <class T>
 void check_views(ReduceOp op, const ReduceViews<T>& views) {
   require(!views.in.empty(), "a reduction needs at least one replica's values");
   check_reducible(op, dtype_of<T>);
 }
 
-/// Calls `f.operator()<T>()` with the C++ type of `dtype`. Throws as check_reducible.
+/// Calls `f.operator()<T>()` with the C++ type of `dtype`. Throws the errors of check_reducible.
 template <class F>
 void visit_reducible(ReduceOp op, DType dtype, F&& f) {
   check_reducible(op, dtype);

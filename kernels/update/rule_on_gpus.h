@@ -9,7 +9,7 @@
 
 namespace lockstep::kernels::detail {
 
-/// kernels::Update on the current GPU with the rule of a functor.
+/// Runs kernels::Update on the current GPU with the rule of a functor.
 template <class F>
 void update_on_gpu(const F& rule, const StepOptions& step, const UpdateViews& views)
 #if defined(__CUDACC__) || defined(LOCKSTEP_KERNELS_OF_GPUS)
@@ -29,7 +29,8 @@ inline constexpr bool has_update_on_gpu = false;
 }  // namespace lockstep::kernels::detail
 
 // LOCKSTEP_RULE_ON_GPUS(F), in namespace lockstep after the functor F in one of lockstep's headers, declares that
-// lockstep has F for GPUs. CMakeLists.txt must list the header among the sources that it compiles as CUDA.
+// lockstep contains F compiled for GPUs. CMakeLists.txt must list the header among the sources that it compiles as
+// CUDA.
 #if defined(LOCKSTEP_KERNELS_OF_GPUS)
 #define LOCKSTEP_RULE_ON_GPUS(F) \
   template void kernels::detail::update_on_gpu(const F& rule, const StepOptions& step, const UpdateViews& views);

@@ -3,7 +3,7 @@
 #include <lockstep/kernels/update/update.h>
 #include <lockstep/runtime/core/host_device.h>
 
-// Operations of a step on an element besides its rule.
+// The operations of a step on one element, except its rule.
 
 namespace lockstep {
 

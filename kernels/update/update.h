@@ -33,7 +33,7 @@ struct SgdStep {
   ///@}
 };
 
-/// Kingma and Ba 2015 with the bias correction folded into the step:
+/// Adam (Kingma and Ba 2015) with the bias correction folded into the step:
 /// w -= learning_rate * sqrt(1 - beta_2^t) / (1 - beta_1^t) * m / (sqrt(v) + epsilon). Slots: m, v, and with amsgrad
 /// (Reddi et al. 2018) the largest v so far, which then takes v's place in the formula.
 struct AdamStep {
@@ -62,7 +62,7 @@ struct RmspropStep {
   ///@}
 };
 
-/// Duchi et al. 2011: a += g^2; w -= learning_rate * g / sqrt(a + epsilon). Slot: a.
+/// Adagrad (Duchi et al. 2011): a += g^2; w -= learning_rate * g / sqrt(a + epsilon). Slot: a.
 struct AdagradStep {
   ///@{
   /// Symbols of the formula above.
@@ -98,14 +98,14 @@ struct StepOptions {
 };
 
 /// The formula of a step with its constants. on_gpu throws Unsupported for a rule that was compiled for CPUs only.
-/// element_rule (element_rule.h) makes one from a functor.
+/// element_rule (element_rule.h) makes a rule from a functor.
 class UpdateRule {
  public:
   virtual ~UpdateRule() = default;
   /// Number of slots, without the average.
   virtual int slots() const = 0;
   ///@{
-  /// As kernels::Update, with this rule. Precondition: the views pass check_views.
+  /// Run kernels::Update with this rule. Precondition: the views pass check_views.
   virtual void on_cpu(const StepOptions& options, const UpdateViews& views) const = 0;
   virtual void on_host(const StepOptions& options, const UpdateViews& views) const = 0;
   virtual void on_gpu(const StepOptions& options, const UpdateViews& views) const = 0;

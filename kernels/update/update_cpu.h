@@ -79,7 +79,7 @@ void write_copies(const T* values, std::span<T* const> out, std::int64_t first, 
   }
 }
 
-/// kernels::Update with the rule of a functor (element_rule.h).
+/// Runs kernels::Update with the rule of a functor (element_rule.h).
 template <class Rule>
 void update_elements(const Rule& rule, const StepOptions& step, const UpdateViews& views) {
   const bool changes_gradient = step.gradient_scale != 1.0F || step.clip_value < std::numeric_limits<float>::infinity();

@@ -26,7 +26,7 @@ struct LimitNorms {
   void on_gpu() const;
 };
 
-/// The reduction that ReduceViews describes. Throws as check_views.
+/// The reduction that ReduceViews describes. Throws the errors of check_views.
 struct Reduce {
   ReduceOp op;
   std::variant<ReduceViews<float>, ReduceViews<bfloat16>, ReduceViews<std::int32_t>, ReduceViews<std::int64_t>> views;
@@ -41,7 +41,7 @@ struct Reduce {
   void on_gpu() const;
 };
 
-/// Sums the replicas' gradients and applies the step to every copy of the parameters in one pass. Throws as
+/// Sums the replicas' gradients and applies the step to every copy of the parameters in one pass. Throws the errors of
 /// check_views.
 struct Update {
   OptimizerStep step;

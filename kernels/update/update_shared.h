@@ -170,7 +170,7 @@ void reduce_with(Executor& on, const F& f, const ReduceViews<T>& views) {
   if (!out.empty()) copy_to_rest<T>(on, first.of[0], out, views.count);
 }
 
-/// kernels::Update with the rule of a functor (element_rule.h).
+/// Runs kernels::Update with the rule of a functor (element_rule.h).
 template <class Rule, class Executor>
 void update_elements(Executor& on, const Rule& rule, const StepOptions& step, const UpdateViews& views) {
   Tensor sum;
