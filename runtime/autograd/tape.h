@@ -16,11 +16,11 @@
 namespace lockstep {
 
 class BackwardContext;
-/// Computes the gradients of an op's inputs from those of its outputs. Called with the first output's device as the
-/// current device.
+/// Computes the gradients of an op's inputs from the gradients of its outputs. Called with the first output's device as
+/// the current device.
 using BackwardFn = std::function<void(BackwardContext&)>;
-/// Recomputes an op's output from what the op keeps for its gradient and writes it to `out`, which has the output's
-/// shape and is dense or a slice of a dense tensor along the last axis.
+/// Recomputes an op's output from the values that the op keeps for its gradient, and writes it to `out`, which has the
+/// output's shape and is dense or a slice of a dense tensor along the last axis.
 using RecomputeFn = std::function<void(const Tensor& out)>;
 /// Whether an op reads its inputs as a whole or only looks up rows of them. The gradient of an input can be
 /// IndexedSlices only if no op reads it as a whole.
@@ -53,11 +53,11 @@ class NoGradientScope {
 
 /// Records the ops that its thread runs on watched tensors, for one call of `gradient`, `gradient_or_slices` or
 /// `backward`. Ops register their gradients with `record`. Trainable parameters are watched automatically. Use it only
-/// on the thread that created it; other threads may destroy it. Tapes of a thread nest and record independently: one
-/// that records while another one computes a gradient records that gradient, too, and gives gradients of it. This takes
-/// more time and memory; NoGradientScope prevents it. All ops have gradients of their gradients except recurrent ones
+/// on the thread that created it; other threads may destroy it. Tapes of a thread nest and record independently: a tape
+/// that records while another one computes a gradient also records that computation and can differentiate it. This
+/// takes more time and memory; NoGradientScope prevents it. All ops support second-order gradients except recurrent ops
 /// (lstm.h, gru.h), scaled_dot_product_attention and batch normalization over several replicas: Unsupported is thrown
-/// where one is needed.
+/// if their second-order gradient is needed.
 class GradientTape {
  public:
   GradientTape();
@@ -65,16 +65,16 @@ class GradientTape {
   GradientTape(const GradientTape&) = delete;
   GradientTape& operator=(const GradientTape&) = delete;
 
-  /// From now on records the ops on `tensor`, so that gradients with respect to it can be computed. Throws LogicError
-  /// on another thread, InvalidArgument for an undefined tensor.
+  /// Starts recording the ops on `tensor`, so that gradients with respect to it can be computed. Throws LogicError on
+  /// another thread, InvalidArgument for an undefined tensor.
   void watch(const Tensor& tensor);
-  /// d(sum of target)/d(source) for each source; undefined if the target does not depend on it. With
-  /// `output_gradient`, of the target's shape and dtype: d(sum of output_gradient target)/d(source). Throws LogicError
-  /// on another thread, if the tape has been used, or if it does not track the target; InvalidArgument if a source is
-  /// given twice; Unsupported if it needs the gradient of an op's gradient that has none.
+  /// d(sum of target)/d(source) for each source; undefined if the target does not depend on it. With `output_gradient`,
+  /// of the target's shape and dtype: d(sum of output_gradient target)/d(source). Throws LogicError on another thread,
+  /// if the tape has been used, or if it does not track the target; InvalidArgument if a source is given twice;
+  /// Unsupported if it needs the second-order gradient of an op that has none.
   std::vector<Tensor> gradient(const Tensor& target, std::span<const Tensor> sources,
                                const Tensor& output_gradient = {});
-  /// `gradient`, except that the gradient of a source stays IndexedSlices if no recorded op computed the source and ops
+  /// Like `gradient`, but the gradient of a source stays IndexedSlices if no recorded op computed the source and ops
   /// only looked up rows of it.
   std::vector<DenseOrSparse> gradient_or_slices(const Tensor& target, std::span<const Tensor> sources);
   /// Whether ops have read `source` so far and all of them only looked up rows of it.
@@ -82,15 +82,15 @@ class GradientTape {
 
   /// A source and the form of its gradient.
   struct Slot {
-    Tensor source;             ///< what to differentiate with respect to
+    Tensor source;             ///< the tensor to differentiate with respect to
     Tensor destination{};      ///< where to write the gradient; undefined: new memory
     bool may_be_rows = false;  ///< the gradient may be IndexedSlices, unless a recorded op computed the source
   };
   /// Called once for every slot, with the slot's index and gradient, as soon as the gradient is final. If it is
   /// undefined (see `gradient`), the destination is left unchanged.
   using FinalHook = std::function<void(int slot, const DenseOrSparse& gradient)>;
-  /// `gradient`, except that it writes to the slots' destinations and passes the gradients to `final`, and that no tape
-  /// records it. Throws as `gradient`.
+  /// Like `gradient`, but writes to the slots' destinations and passes the gradients to `final`. No tape records it.
+  /// Throws the same errors as `gradient`.
   void backward(const Tensor& target, std::span<const Slot> slots, const FinalHook& final);
 
  private:
@@ -138,7 +138,7 @@ class GradientTape {
   void run(const Tensor& target, std::span<const Slot> slots, const FinalHook& final,
            const Tensor& output_gradient = {});
   void run_entry(Entry& entry);
-  /// Records on every open tape that `gradient`, of an input of `op`, has no gradient.
+  /// Records on every open tape that `gradient`, the gradient of an input of `op`, cannot be differentiated.
   static void record_undifferentiable(const char* op, const char* remedy, const Tensor& gradient);
 
   std::shared_ptr<std::vector<GradientTape*>> open_tapes_;  // the creating thread's tapes that still record
@@ -169,14 +169,16 @@ class BackwardContext {
   /// Declares that this op's contribution to input i sums to 0 over all axes but the last, up to rounding, so that a
   /// bias added just before this op gets a zero gradient.
   void set_rows_sum_to_zero(int input);
-  /// Whether the gradient of output i sums to 0 in this way: the only op that reads the output has declared it.
+  /// Whether the gradient of output i sums to 0 over all axes but the last: the only op that reads the output has
+  /// called set_rows_sum_to_zero.
   bool rows_sum_to_zero(int output) const;
 
-  /// Whether another tape records this backward pass. Ops that tapes record must then compute what is contributed.
+  /// Whether another tape records this backward pass. If so, the contributed gradients must be computed by ops that
+  /// tapes record.
   bool is_recorded() const { return tape_.is_recorded_ && !remedy_; }
-  /// Declares that what is contributed from now on has no gradient: nothing records how it is computed, and a tape that
-  /// needs its gradient throws Unsupported. `remedy`: what to use instead, a string literal; that of the first call
-  /// counts. Without effect if no tape records.
+  /// Declares that later contributions cannot be differentiated: no tape records their computation, and a tape that
+  /// needs their gradient throws Unsupported. `remedy` is a string literal that says what to use instead; only that of
+  /// the first call is used. Has no effect if no tape records.
   void stop_recording(const char* remedy);
   /// The name that was given to `record`.
   const char* op() const { return entry_.op; }
@@ -197,24 +199,24 @@ class BackwardContext {
 
   GradientTape& tape_;
   const GradientTape::Entry& entry_;
-  const char* remedy_ = nullptr;  // given to stop_recording
+  const char* remedy_ = nullptr;  // argument of stop_recording
   std::optional<NoGradientScope> not_recorded_{};
 };
 
 /// Whether a tape of this thread records and tracks one of the inputs, so that an op must call `record`.
 bool recording(std::span<const Tensor> inputs);
-/// `recording` for a braced list.
+/// Same as above, for a braced list.
 inline bool recording(std::initializer_list<Tensor> inputs) {
   return recording(std::span(inputs.begin(), inputs.size()));
 }
-/// Whether several tapes of this thread record: an op must then keep the tensors that its gradient reads, not others
-/// from which it computes them.
+/// Whether several tapes of this thread record. If so, an op must keep the tensors that its gradient reads, not other
+/// tensors from which it would recompute them.
 bool several_tapes_record();
 /// Records an op on every tape of this thread that tracks one of its inputs. `op` is a string literal that names the op
 /// in errors and traces.
 void record(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs, BackwardFn backward,
             Reads reads = Reads::whole);
-/// `record` for an op with one output.
+/// Same as above, for an op with one output.
 inline void record(const char* op, std::initializer_list<Tensor> inputs, const Tensor& output, BackwardFn backward,
                    Reads reads = Reads::whole) {
   record(op, std::span(inputs.begin(), inputs.size()), std::span(&output, 1), std::move(backward), reads);

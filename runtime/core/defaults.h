@@ -2,8 +2,9 @@
 
 namespace lockstep {
 
-/// Lets `{}` mean default options, as in Adam({}). A class whose options all have defaults needs a constructor that
-/// takes Defaults; without it, `{}` would be ambiguous between the options and an argument of the copy constructor.
+/// Makes `{}` stand for the default options, e.g. in Adam({}). A class whose options all have defaults needs a
+/// constructor that takes Defaults; without it, `{}` would be ambiguous between the options and an argument of the copy
+/// constructor.
 enum class Defaults {};
 
 }  // namespace lockstep

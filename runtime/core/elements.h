@@ -14,7 +14,7 @@ concept GivesElements = requires(Source& source) {
   source.next().has_value();
 };
 
-/// Input iterator over a source of elements, for range-for.
+/// Input iterator over a source of elements, for range-based for loops.
 template <class Source>
 class ElementPosition {
  public:
@@ -22,7 +22,7 @@ class ElementPosition {
   explicit ElementPosition(Source& source) : source_(&source), element_(source.next()) {}
   /// The current element, valid until ++. Precondition: not at the end.
   const auto& operator*() const { return *element_; }
-  /// Takes the next element. Throws what `source.next()` throws.
+  /// Takes the next element. Throws whatever `source.next()` throws.
   ElementPosition& operator++() {
     element_ = source_->next();
     return *this;
@@ -36,7 +36,8 @@ class ElementPosition {
 };
 
 ///@{
-/// For range-for over a source of namespace lockstep: iterates over the elements that `next` has not returned yet.
+/// Make range-based for loops work over a source in namespace lockstep. A loop iterates over the elements that `next`
+/// has not returned yet.
 template <GivesElements Source>
 ElementPosition<Source> begin(Source& source) {
   return ElementPosition<Source>(source);
@@ -60,7 +61,7 @@ class Elements {
       Make make)  // NOLINT(google-explicit-constructor): a function that returns elements is a pass
       : make_(std::make_unique<Function<Make>>(std::move(make))) {}
 
-  /// The next element; empty at the end, also when called again. Throws what `make` throws, which ends the pass.
+  /// The next element; empty at the end, also when called again. Throws whatever `make` throws, which ends the pass.
   std::optional<T> next() {
     std::unique_ptr<AnyFunction> make = std::move(make_);  // after an exception the pass is at its end
     if (!make) return std::nullopt;

@@ -11,8 +11,8 @@ namespace detail {
 void log_warning(std::string_view message);
 }
 
-/// Logs one line about something that is allowed but probably unintended. Uses the spdlog logger named "lockstep": the
-/// program's, if it has registered one, else one that writes to standard error.
+/// Logs one line about something that is allowed but probably unintended. Uses the spdlog logger named "lockstep" if
+/// the program has registered one, else a logger of this name that writes to standard error.
 template <class... Args>
 void log_warning(fmt::format_string<Args...> message, Args&&... args) {
   detail::log_warning(fmt::format(message, std::forward<Args>(args)...));

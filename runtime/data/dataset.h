@@ -43,7 +43,8 @@ struct RowRange {
   std::int64_t begin = 0;  ///< the first row
   std::int64_t end = 0;    ///< one past the last row
 };
-/// Returns which rows of a batch of `rows` rows are wanted, at least one. Each pass calls it from one thread at a time.
+/// Returns the range of rows that is needed from a batch of `rows` rows; it has at least one row. Each pass calls it
+/// from one thread at a time.
 using RowWindow = std::function<RowRange(std::int64_t rows)>;
 
 /// Dataset::shuffle's options.
@@ -69,15 +70,15 @@ struct WindowOptions {
 struct TensorPadding {
   /// Size of each axis; -1: the largest of the batch. Empty: -1 for all axes.
   std::vector<std::int64_t> shape{};
-  double value = 0;  ///< of the added elements
+  double value = 0;  ///< value of the added elements
 };
-/// Dataset::padded_batch's options. Element i of a list is the padding of tensor i of the list of this name in Example;
-/// tensors without one are padded with 0 to the largest size.
+/// Dataset::padded_batch's options. Element i of a list is the padding of tensor i of the list with the same name in
+/// Example. Tensors without a padding are padded with 0 to the largest size.
 struct PaddedBatchOptions {
-  std::vector<TensorPadding> inputs{};          ///< of each input
-  std::vector<TensorPadding> targets{};         ///< of each target
-  std::vector<TensorPadding> sample_weights{};  ///< of each tensor of sample weights
-  bool drop_remainder = false;                  ///< as in Dataset::batch
+  std::vector<TensorPadding> inputs{};          ///< padding of each input
+  std::vector<TensorPadding> targets{};         ///< padding of each target
+  std::vector<TensorPadding> sample_weights{};  ///< padding of each tensor of sample weights
+  bool drop_remainder = false;                  ///< see Dataset::batch
 };
 
 /// Dataset::sample_from_datasets' options.
@@ -106,17 +107,17 @@ class Dataset {
 
   /// Example i is row i of data too large for memory: `read` returns rows [begin, end) as a batch. The first call of a
   /// pass reads only the rows that are needed next; later calls read ahead, up to 4 MiB of the first input. Rows that
-  /// have been skipped by then are not read. Several passes may call `read` concurrently. The pass throws what `read`
-  /// throws, as map does, with the number of the first row to read. Throws InvalidArgument for an empty function and
-  /// rows < 0; a pass throws it if `read` returns another number of rows.
+  /// have been skipped by then are not read. Several passes may call `read` concurrently. The pass throws whatever
+  /// `read` throws, as map does, with the number of the first row to read. Throws InvalidArgument for an empty function
+  /// and rows < 0; a pass throws it if `read` returns another number of rows.
   static Dataset from_rows(std::function<Batch(std::int64_t begin, std::int64_t end)> read, std::int64_t rows);
 
   /// The elements of generators, for programs that used fit_generator. `make` creates a generator for each pass, given
   /// the pass's number. A generator is either a function that returns the next element, or nothing at the end, or a
   /// pass over another data set. With `size`, each pass has that many elements, even if the generator never ends;
-  /// without it, size() is empty. A generator must not change an element that it has returned. A pass throws what its
-  /// generator throws, as map does, InputError if the generator ends before `size`, and InvalidArgument for an element
-  /// without x. Throws InvalidArgument for an empty function and size < 0.
+  /// without it, size() is empty. A generator must not change an element that it has returned. A pass throws whatever
+  /// its generator throws, as map does, InputError if the generator ends before `size`, and InvalidArgument for an
+  /// element without x. Throws InvalidArgument for an empty function and size < 0.
   static Dataset from_generator(std::function<DatasetIterator(std::uint64_t epoch)> make,
                                 std::optional<std::int64_t> size = std::nullopt);
 
@@ -129,17 +130,17 @@ class Dataset {
   static Dataset sample_from_datasets(const std::vector<Dataset>& sets, const SampleOptions& options = {});
 
   /// Applies `transform` to each element; the results keep the order. It is called on several elements concurrently, so
-  /// it must be thread-safe. After batch() an element is a whole batch. The pass throws what `transform` throws, with
-  /// the element's number: a lockstep::Error keeps its type, any other exception is nested in an InputError. Throws
-  /// InvalidArgument for an empty function.
+  /// it must be thread-safe. After batch() an element is a whole batch. The pass throws whatever `transform` throws,
+  /// with the element's number: a lockstep::Error keeps its type, any other exception is nested in an InputError.
+  /// Throws InvalidArgument for an empty function.
   Dataset map(std::function<Example(const Example&)> transform) const;
   /// map with a transform that rows_of_batches may call with only some of a batch's rows.
   Dataset map(RowTransform transform) const;
   /// map with a transform that also gets the element's position, to draw random numbers.
   Dataset map(std::function<Example(const Example&, const ElementId&)> transform) const;
-  /// The elements, in another order in every epoch. The order depends only on the options, the epoch's number and the
-  /// number of elements, not on the machine. Throws InvalidArgument for a buffer of less than one element, for a set of
-  /// unbounded size shuffled as a whole, and for fixed_parts unless a set of tensors is shuffled as a whole.
+  /// Shuffles the elements, in another order in every epoch. The order depends only on the options, the epoch's number
+  /// and the number of elements, not on the machine. Throws InvalidArgument for a buffer of less than one element, for
+  /// a set of unbounded size shuffled as a whole, and for fixed_parts unless a set of tensors is shuffled as a whole.
   Dataset shuffle(const ShuffleOptions& options = {}) const;
   /// Combines each `rows` consecutive elements into a batch, (rows, ...). Remaining elements form a smaller last batch,
   /// or are dropped with `drop_remainder`. A batch of consecutive rows of a source may be a view of them. Throws
@@ -155,33 +156,35 @@ class Dataset {
   Dataset take(std::int64_t count) const;
   Dataset skip(std::int64_t count) const;
   ///@}
-  /// The elements for which `keep` returns true. Its size is unknown. The pass throws what `keep` throws, as map does.
-  /// A pass over an endless set of which no element is kept never ends. Throws InvalidArgument for an empty function.
+  /// The elements for which `keep` returns true. Its size is unknown. The pass throws whatever `keep` throws, as map
+  /// does. A pass over an endless set of which no element is kept never ends. Throws InvalidArgument for an empty
+  /// function.
   Dataset filter(std::function<bool(const Example&)> keep) const;
-  /// The elements of this data set, then those of `next`.
+  /// The elements of this data set, then the elements of `next`.
   Dataset concatenate(const Dataset& next) const;
   /// Keeps each element in memory when a pass first makes it. Every pass has the elements of the input's epoch 0, in
-  /// their order: random stages belong after it. Copies of this data set share the elements; a data set made by another
-  /// call of cache does not. Throws InvalidArgument for an endless set.
+  /// their order: put random stages after cache(). Copies of this data set share the elements; a data set made by
+  /// another call of cache does not. Throws InvalidArgument for an endless set.
   Dataset cache() const;
-  /// The rows of batches, one by one: the inverse of batch(). The size is known if that of each batch is. A pass throws
-  /// InvalidArgument if the tensors of an element differ in their number of rows.
+  /// The rows of batches, one by one: the inverse of batch(). The size is known if the size of each batch is known. A
+  /// pass throws InvalidArgument if the tensors of an element differ in their number of rows.
   Dataset unbatch() const;
   /// The elements of the data set that `make` returns for the first element, then those for the second, and so on.
-  /// Throws as interleave.
+  /// Throws the same errors as interleave.
   Dataset flat_map(std::function<Dataset(const Example&)> make) const;
   /// The elements of the data sets that `make` returns for each element, `block_length` of each of `cycle_length` data
-  /// sets in turn. Where one has ended, its place is taken by the next one when its turn comes. The size is unknown.
-  /// The order depends on the elements alone. The data sets are read with this pass's epoch. A pass throws what `make`
-  /// and the data sets throw, as map does. Throws InvalidArgument for an empty function and lengths below 1.
+  /// sets in turn. When it is the turn of a data set that has ended, the next data set takes its place. The size is
+  /// unknown. The order depends on the elements alone. The data sets are read with this pass's epoch. A pass throws
+  /// whatever `make` and the data sets throw, as map does. Throws InvalidArgument for an empty function and lengths
+  /// below 1.
   Dataset interleave(std::function<Dataset(const Example&)> make, std::int64_t cycle_length,
                      std::int64_t block_length = 1) const;
-  /// As batch(), for elements of unequal size: pads each to the sizes of `options`. Throws InvalidArgument for
+  /// Like batch(), but for elements of unequal size: pads each to the sizes of `options`. Throws InvalidArgument for
   /// rows < 1; a pass throws it for elements of unequal rank or dtype, and for one larger than its given size.
   Dataset padded_batch(std::int64_t rows, const PaddedBatchOptions& options = {}) const;
   /// Windows of `size` elements, each combined as by batch() (tf.data makes a data set of each). Window i has elements
-  /// i * shift + j * stride for j in [0, size), those at the end have the elements that there are. Throws
-  /// InvalidArgument for a size, shift or stride below 1; a pass throws it as that of batch().
+  /// i * shift + j * stride for j in [0, size). A window at the end of the data may have fewer elements. Throws
+  /// InvalidArgument for a size, shift or stride below 1; a pass throws it in the same cases as a pass of batch().
   Dataset window(std::int64_t size, const WindowOptions& options = {}) const;
   /// Produces up to `count` elements ahead on a background thread, which ends with the pass. Throws InvalidArgument for
   /// count < 1.
@@ -202,7 +205,7 @@ class Dataset {
   /// Number of rows of batch `number` of a pass that has this batch. Empty if rows_of_batches returns nothing.
   std::optional<std::int64_t> batch_rows(std::int64_t number) const;
   /// Starts pass `number`, from 0. Passes of the same number return the same elements in the same order if `read`,
-  /// generators and transforms do. The pass throws what a stage throws.
+  /// generators and transforms do. The pass throws whatever a stage throws.
   DatasetIterator epoch(std::uint64_t number = 0) const;
 
  private:

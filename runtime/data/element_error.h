@@ -6,8 +6,8 @@
 
 namespace lockstep::detail {
 
-/// The current exception with "`stage`, element `number`: " before its message. A lockstep::Error keeps its type; any
-/// other exception is nested in an InputError. Precondition: called within a catch block.
+/// Returns the current exception with "`stage`, element `number`: " prepended to its message. A lockstep::Error keeps
+/// its type; any other exception is nested in an InputError. Precondition: called within a catch block.
 std::exception_ptr with_element(std::string_view stage, std::int64_t number) noexcept;
 
 }  // namespace lockstep::detail

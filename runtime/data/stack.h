@@ -11,7 +11,7 @@ namespace lockstep::detail {
 Batch stack(std::span<const Example> examples);
 
 /// Concatenates the rows of the batches into a new batch; a single batch is returned as it is. Precondition: at least
-/// one batch. Throws as stack.
+/// one batch. Throws the same errors as stack.
 Batch join(std::span<const Batch> batches);
 
 /// Views of row `index` of a batch of dense tensors, without the batch axis.

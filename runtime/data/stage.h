@@ -19,7 +19,7 @@ class Cursor {
   /// The next element; empty at the end, also when called again. Must not be called again after it has thrown.
   virtual std::optional<Example> next() = 0;
   /// The next `rows` elements, or all that are left if fewer, as one batch; empty at the end. By default stacks copies
-  /// of what `next` returns; cursors that can make the batch in fewer steps override it.
+  /// of the elements that `next` returns; cursors that can make the batch in fewer steps override it.
   virtual std::optional<Batch> next_batch(std::int64_t rows);
   /// Skips the next `count` elements, or all that are left if fewer, and returns how many it skipped. The pass then
   /// continues as if `next` had returned them. By default calls `next`; cursors that can skip elements without making
@@ -27,15 +27,15 @@ class Cursor {
   virtual std::int64_t skip(std::int64_t count);
 };
 
-/// How many elements a pass has.
+/// Number of elements of a pass.
 struct Extent {
   static constexpr std::int64_t endless = std::numeric_limits<std::int64_t>::max();
 
   std::int64_t most = endless;
-  bool exact = true;      ///< false: `most` is only an upper bound, as for a generator without a size
+  bool exact = true;      ///< false: `most` is only an upper bound, e.g. for a generator without a size
   bool repeated = false;  ///< repeat() makes the pass endless
 
-  /// As Dataset::size.
+  /// See Dataset::size.
   std::optional<std::int64_t> size() const { return exact && most != endless ? std::optional(most) : std::nullopt; }
 };
 /// The extent of the elements of `a` and `b` together.
@@ -47,7 +47,7 @@ class Stage {
   virtual ~Stage() = default;
   virtual std::unique_ptr<Cursor> open(std::uint64_t epoch) const = 0;
   virtual Extent extent() const = 0;
-  /// As Dataset::dropped_rows.
+  /// See Dataset::dropped_rows.
   virtual std::int64_t dropped_rows() const { return 0; }
   /// This stage shuffled as a whole, if it can shuffle without holding its elements in a buffer; else null.
   virtual std::shared_ptr<const Stage> shuffled(const ShuffleOptions&) const { return nullptr; }
@@ -69,7 +69,7 @@ using StagePtr = std::shared_ptr<const Stage>;
 
 /// How a stage interleaves the data sets that it makes from elements.
 struct Interleaving {
-  const char* name;  ///< of the method of Dataset, for errors
+  const char* name;  ///< name of the Dataset method, for error messages
   std::int64_t cycle_length;
   std::int64_t block_length;
 };
@@ -91,7 +91,7 @@ StagePtr make_cache(StagePtr input);
 StagePtr make_unbatch(StagePtr input);
 StagePtr make_interleave(StagePtr input, std::function<StagePtr(const Example&)> make, const Interleaving& options);
 StagePtr make_window(StagePtr input, std::int64_t size, std::int64_t shift, const WindowOptions& options);
-/// The same elements; Cursor::next_batch pads them.
+/// Returns a stage with the same elements, which Cursor::next_batch pads.
 StagePtr make_padding(StagePtr input, const PaddedBatchOptions& options);
 StagePtr make_zip(std::vector<StagePtr> inputs);
 StagePtr make_concatenate(StagePtr first, StagePtr second);

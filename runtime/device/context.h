@@ -10,7 +10,7 @@ struct ExecutionContext {
   LogicalDevice device;      ///< where ops run and allocate
   int replica = -1;          ///< the replica's index in this process; -1 outside a replica
   int replicas = 1;          ///< number of the strategy's replicas in this process
-  int first_replica = 0;     ///< index of this process's first replica among those of all processes
+  int first_replica = 0;     ///< index of this process's first replica among the replicas of all processes
   int replicas_in_sync = 1;  ///< number of replicas in all processes
   int update = -1;           ///< index of the copy that `Strategy::update` works on; -1 outside an update
   bool placed = false;       ///< inside a DeviceScope: ops copy their operands to `device`
@@ -18,7 +18,7 @@ struct ExecutionContext {
 
   /// Whether the thread runs a replica's part of a step.
   bool in_replica() const { return replica >= 0; }
-  /// The replica's index among those of all processes. Precondition: in_replica().
+  /// The replica's index among the replicas of all processes. Precondition: in_replica().
   int replica_in_sync() const { return first_replica + replica; }
   /// Whether the thread runs `Strategy::update` for a copy.
   bool in_update() const { return update >= 0; }
@@ -27,8 +27,8 @@ struct ExecutionContext {
 /// The calling thread's context. A thread that has never set one has CPU:0 with all cores, outside a replica.
 const ExecutionContext& current_context();
 /// The calling thread's context with `device` as its device. If the thread is already on that device, keeps its number
-/// of cores instead of `device.cores`: `cores` of a tensor's device() is that of the thread that first allocated memory
-/// on the device.
+/// of cores instead of `device.cores`: `cores` of a tensor's device() is the value of the thread that first allocated
+/// memory on the device.
 inline ExecutionContext context_on(const LogicalDevice& device) {
   ExecutionContext context = current_context();
   if (context.device != device) context.device = device;

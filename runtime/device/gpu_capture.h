@@ -15,7 +15,7 @@ class CapturedWork {
  public:
   CapturedWork() = default;
   /// Enqueues the graphs on their GPU and runs the actions on the calling thread, in order. Precondition: the thread's
-  /// device is that GPU. Throws what they throw.
+  /// device is that GPU. Throws whatever the graphs and actions throw.
   void launch() const;
 
  private:
@@ -32,7 +32,8 @@ class CapturedWork {
 /// valid for every launch (MemoryPool). Other threads' work on that GPU is not affected.
 class GpuCapture {
  public:
-  /// Begins the capture. Throws as GpuPlatform::begin_capture, and LogicError if the thread is already capturing.
+  /// Begins the capture. Throws the same errors as GpuPlatform::begin_capture and also LogicError if the thread is
+  /// already capturing.
   explicit GpuCapture(const LogicalDevice& gpu);
   /// Ends the capture and discards the work that has not been taken.
   ~GpuCapture();
@@ -43,8 +44,8 @@ class GpuCapture {
   CapturedWork take();
 
   /// For work that differs each time but uses the same memory, such as drawing random numbers: runs `action` now or, if
-  /// the calling thread is capturing, at this point of each launch. The captured work keeps `action`, and with it the
-  /// tensors that `action` holds; so does a CaptureWarmUp.
+  /// the calling thread is capturing, at this point of each launch. The captured work or the CaptureWarmUp keeps
+  /// `action`, and with it the tensors that `action` holds.
   static void each_time(const std::function<void()>& action);
 
  private:

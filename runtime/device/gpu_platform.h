@@ -35,7 +35,7 @@ class GpuPlatform {
   virtual GpuReport report() = 0;
   /// Number of physical GPUs; cheaper than a report.
   virtual int count() = 0;
-  /// Free bytes on a physical GPU, on which the call creates a context; 0 if this process cannot have one.
+  /// Free memory of a physical GPU in bytes, or 0 if no CUDA context can be created on it. Creates a context.
   virtual std::size_t free_memory(int gpu) = 0;
   /// The memory resource of a logical GPU. Throws Unsupported if there is no GPU, DeviceError.
   virtual MemoryResource& memory(const LogicalDevice& gpu) = 0;
@@ -43,14 +43,14 @@ class GpuPlatform {
   virtual MemoryResource& pinned_memory() = 0;
   /// Copies between two GPUs, or a GPU and the host, after earlier and before later work of both compute streams.
   /// Between GPUs the copy is asynchronous. From the host, `from` may be reused on return. To the host, the call waits
-  /// for the compute stream, so that `to` can be read on return, and throws as synchronize. Throws DeviceError,
-  /// NotCapturable.
+  /// for the compute stream, so that `to` can be read on return, and throws the same errors as synchronize. Throws
+  /// DeviceError, NotCapturable.
   virtual void copy(void* to, const LogicalDevice& destination, const void* from, const LogicalDevice& source,
                     std::size_t bytes) = 0;
   /// Enqueues a copy from pinned memory in the GPU's input stream; `from` must not change before the copy is done.
   /// Throws DeviceError.
   virtual void copy_from_pinned(void* to, const LogicalDevice& gpu, const void* from, std::size_t bytes) = 0;
-  /// Enqueues setting bytes of a GPU's memory to 0 in its compute stream. Throws DeviceError.
+  /// Enqueues a memset to 0 of a GPU's memory in its compute stream. Throws DeviceError.
   virtual void clear(const LogicalDevice& gpu, void* memory, std::size_t bytes) = 0;
   /// Waits for all work of a logical GPU, in all of its streams. Throws DeviceError if work failed, InvalidArgument if
   /// kernels found an index out of range.
@@ -60,7 +60,7 @@ class GpuPlatform {
 
   // For GpuCapture. While a thread captures, calls that a graph cannot repeat throw NotCapturable.
 
-  /// From now on records the calling thread's work for the compute stream of `gpu` instead of running it. Throws
+  /// Starts recording the calling thread's work for the compute stream of `gpu` instead of running it. Throws
   /// DeviceError. Precondition: the thread is not capturing.
   virtual void begin_capture(const LogicalDevice& gpu) = 0;
   /// Ends the calling thread's capture and returns the recorded work. Throws DeviceError, which also ends the capture.
@@ -73,8 +73,8 @@ GpuPlatform& gpu_platform();
 /// Waits for a GPU's work as GpuPlatform::synchronize does. Does nothing for a CPU, whose ops are synchronous.
 void synchronize(const LogicalDevice& device);
 
-/// The physical GPU of a logical one: its index modulo the number of physical GPUs. Of two GPUs, GPU:5 is on GPU 1.
-/// Throws Unsupported with the reason if there is no GPU.
+/// The physical GPU of a logical one: its index modulo the number of physical GPUs. With two physical GPUs, GPU:5 is on
+/// GPU 1. Throws Unsupported with the reason if there is no GPU.
 int physical_gpu(const LogicalDevice& gpu);
 
 }  // namespace lockstep

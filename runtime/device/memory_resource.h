@@ -10,7 +10,7 @@ class MemoryResource {
   virtual ~MemoryResource() = default;
   /// Allocates at least `bytes` bytes, aligned to at least 64 bytes. Throws OutOfMemory.
   virtual void* allocate(std::size_t bytes) = 0;
-  /// Frees an allocation. `bytes` is its size, including what `extend` has added.
+  /// Frees an allocation. `bytes` is its size, including the bytes that `extend` has added.
   virtual void release(void* memory, std::size_t bytes) noexcept = 0;
   /// Whether this resource implements `extend`.
   virtual bool extends() const { return false; }

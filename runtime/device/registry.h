@@ -13,9 +13,9 @@ namespace lockstep {
 /// The CPU and then the GPUs of the machine. Works without a driver.
 std::vector<Device> physical_devices();
 
-/// Free bytes of the device's memory. For a GPU the call creates a context, as any use would, which takes a few hundred
-/// MB until this process ends. Returns 0 if this process cannot have a context, for example because another process has
-/// exclusive use of the GPU.
+/// Free memory of the device in bytes. For a GPU the call creates a context, as any use of the GPU would, which takes a
+/// few hundred MB until this process ends. Returns 0 if this process cannot have a context, for example because another
+/// process has exclusive use of the GPU.
 std::size_t free_memory(const Device& device);
 
 /// Why there is no GPU: no CUDA in this build, no driver or no device. Empty if there is one.
@@ -37,7 +37,7 @@ std::vector<LogicalDevice> logical_gpus(int count);
 /// Logical GPUs are GPU:0 .. GPU:63.
 inline constexpr int max_logical_gpus = 64;
 /// The default devices of replicas: `count` logical GPUs if there is a GPU, else logical CPUs. The default count is the
-/// number of GPUs, or two CPUs. Throws as logical_gpus and logical_cpus.
+/// number of GPUs, or two CPUs. Throws the same errors as logical_gpus and logical_cpus.
 std::vector<LogicalDevice> default_devices(std::optional<int> count = std::nullopt);
 
 /// The named devices, in the order of the names. Accepted names are "CPU:0", "/CPU:0", "/device:CPU:0", and the same

@@ -20,11 +20,11 @@ enum class StreamKind {
 /// All kinds, in the order of their values.
 inline constexpr std::array stream_kinds{StreamKind::compute, StreamKind::communication, StreamKind::input};
 
-/// A stream of a logical GPU: its work runs in the order in which it was enqueued, concurrently with that of other
+/// A stream of a logical GPU: its work runs in the order in which it was enqueued, concurrently with the work of other
 /// streams unless an Event orders them. A plain value.
 struct Stream {
   LogicalDevice gpu{};                    ///< the GPU that owns the stream
-  StreamKind kind = StreamKind::compute;  ///< which of the GPU's streams
+  StreamKind kind = StreamKind::compute;  ///< kind of the stream
 
   /// Orders all work that is enqueued from now on after the work that `event` recorded last. Does not block the host.
   /// Throws DeviceError, NotCapturable.
@@ -38,7 +38,7 @@ class GpuEvent {
  public:
   virtual ~GpuEvent() = default;
   ///@{
-  /// As Event::record, Stream::wait and Event::synchronize.
+  /// Implement Event::record, Stream::wait and Event::synchronize.
   virtual void record(const Stream& stream) = 0;
   virtual void make_wait(const Stream& stream) const = 0;
   virtual void synchronize() const = 0;

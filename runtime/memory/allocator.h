@@ -13,7 +13,7 @@ namespace lockstep {
 
 class CachingAllocator;
 
-/// A block of a device's memory, which its destructor returns to the allocator.
+/// A block of a device's memory. The destructor returns the block to the allocator.
 class Buffer {
  public:
   /// For CachingAllocator::allocate. The destructor returns `block` to `owner`.
@@ -23,7 +23,7 @@ class Buffer {
   Buffer& operator=(const Buffer&) = delete;
   /// The block's first byte, on the device.
   void* data() const { return data_; }
-  /// Size of the block, at least the requested bytes; after move_into, the bytes of the other buffer from `offset`.
+  /// Size of the block, at least the requested bytes; after move_into, the size of the other buffer from `offset` on.
   std::size_t bytes() const { return bytes_; }
   /// Makes this buffer refer to the memory at `offset` in `other`, which must already hold the same bytes, and frees
   /// its own block. Preconditions: this buffer moves only once, `other` never, and no other thread uses either
@@ -35,12 +35,12 @@ class Buffer {
  private:
   std::shared_ptr<CachingAllocator> owner_;
   BlockList::Position block_;
-  std::shared_ptr<Buffer> other_;  ///< the buffer that it has moved into; null before
+  std::shared_ptr<Buffer> other_;  ///< the buffer that this one has moved into; null if it has not moved
   void* data_;
   std::size_t bytes_;
 };
 
-/// What CachingAllocator::stats() returns.
+/// Statistics of a CachingAllocator.
 struct AllocatorStats {
   std::uint64_t system_allocations = 0;  ///< allocations and extensions by the resource; constant after warm-up
   std::size_t bytes_in_use = 0;          ///< bytes of all blocks in use, including rounding
@@ -63,10 +63,10 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
   /// limit, and releases it and retries once if the resource is out of memory. Throws OutOfMemory that names the
   /// device, the requested bytes, the bytes in use and, if the block would exceed it, the limit.
   std::shared_ptr<Buffer> allocate(std::size_t bytes);
-  /// Returns the segments of which no block is in use to the resource; none after keep_all.
+  /// Returns the segments without blocks in use to the resource. Does nothing after keep_all.
   void release_cache();
-  /// From now on returns nothing to the resource until the allocator is destroyed, even if memory runs out. For
-  /// captured work: each launch uses blocks that are free between launches.
+  /// Makes the allocator keep all memory until it is destroyed, even if memory runs out. For captured work: each launch
+  /// uses blocks that are free between launches.
   void keep_all();
   /// A consistent snapshot.
   AllocatorStats stats() const;

@@ -8,10 +8,11 @@ namespace lockstep {
 
 /// Copies bytes of one device's memory to another's, after earlier and before later work of both compute streams.
 /// Between GPUs the copy is asynchronous; otherwise, on return, `from` may be reused, and `to` may be read if it is on
-/// a CPU. Throws as GpuPlatform::copy.
+/// a CPU. Throws the same errors as GpuPlatform::copy.
 void copy_bytes(void* to, const LogicalDevice& destination, const void* from, const LogicalDevice& source,
                 std::size_t bytes);
-/// Sets bytes of a device's memory to 0; on a GPU asynchronously, in the compute stream. Throws as GpuPlatform::clear.
+/// Sets bytes of a device's memory to 0; on a GPU asynchronously, in the compute stream. Throws the same errors as
+/// GpuPlatform::clear.
 void clear_bytes(void* memory, const LogicalDevice& device, std::size_t bytes);
 
 }  // namespace lockstep

@@ -14,8 +14,8 @@ namespace lockstep {
 /// has to find a huge page first, which takes about ten times as long as clearing it.
 class HostMemory final : public MemoryResource {
  public:
-  /// `addresses`: bytes of address space that each allocation reserves, so that extend can add to it; fewer if not as
-  /// many are available. The default is 64 GiB, or a sixteenth of RLIMIT_AS if that is less.
+  /// `addresses`: size in bytes of the address range that each allocation reserves, so that `extend` can enlarge it;
+  /// smaller if less address space is available. The default is 64 GiB, or a sixteenth of RLIMIT_AS if that is less.
   explicit HostMemory(std::size_t addresses = default_addresses()) : addresses_(addresses) {}
   ~HostMemory() override;
   void* allocate(std::size_t bytes) override;

@@ -13,12 +13,12 @@ namespace lockstep {
 class MemoryPool {
  public:
   ///@{
-  /// An empty pool. Precondition: the resource cannot extend allocations, as a GPU's cannot.
+  /// An empty pool. Precondition: the resource does not support `extend`; a GPU's resource does not.
   explicit MemoryPool(const LogicalDevice& gpu) : MemoryPool(gpu, memory_resource(gpu)) {}
   MemoryPool(const LogicalDevice& gpu, MemoryResource& resource)
       : allocator_(std::make_shared<CachingAllocator>(gpu, resource)) {}
   ///@}
-  /// As CachingAllocator::keep_all.
+  /// Same as CachingAllocator::keep_all.
   void keep_all() const { allocator_->keep_all(); }
   /// Statistics of this pool alone.
   AllocatorStats stats() const { return allocator_->stats(); }

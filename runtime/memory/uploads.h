@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// A copy from host memory to a GPU's.
+/// A copy from host memory to GPU memory.
 struct Upload {
   void* to = nullptr;          ///< address on the GPU
   const void* from = nullptr;  ///< address on the host
@@ -22,7 +22,7 @@ struct Upload {
 /// pinned buffers: one is filled while the GPU reads the other. Thread-safe.
 class Uploads {
  public:
-  /// For copies to `gpu`. Throws as Event's constructor.
+  /// For copies to `gpu`. Throws the same errors as Event's constructor.
   explicit Uploads(const LogicalDevice& gpu);
   /// Waits for the copies. Precondition: all events that begin returned have been destroyed.
   ~Uploads();
@@ -31,8 +31,8 @@ class Uploads {
 
   /// Starts the copies. They run after all work that is in the GPU's compute stream so far, which may still use the
   /// destinations. `from` may be reused on return; `to` is complete when the returned event is reached. Blocks until
-  /// the copies of the last call but one are done. Allocates no pinned memory once the buffers are large enough. Throws
-  /// OutOfMemory, DeviceError, NotCapturable.
+  /// the copies of the call before the last one are done. Allocates no pinned memory once the buffers are large enough.
+  /// Throws OutOfMemory, DeviceError, NotCapturable.
   std::shared_ptr<const Event> begin(std::span<const Upload> copies);
 
  private:
@@ -54,7 +54,8 @@ class Uploads {
   std::size_t calls_ = 0;
 };
 
-/// The uploads to a logical GPU, created at first use and never destroyed. Throws as Event's constructor.
+/// The Uploads object of a logical GPU, created at first use and never destroyed. Throws the same errors as Event's
+/// constructor.
 Uploads& uploads(const LogicalDevice& gpu);
 
 }  // namespace lockstep

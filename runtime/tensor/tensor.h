@@ -22,7 +22,8 @@ namespace lockstep {
 /// Tapes identify a tensor by its id: copies of a handle share it; views and results of ops get a new one.
 class Tensor {
  public:
-  /// Undefined: no shape, no memory. Stands for "no value" (a missing bias, a gradient that does not exist).
+  /// An undefined tensor, without shape and memory. Stands for "no value" (a missing bias, a gradient that does not
+  /// exist).
   Tensor() = default;
 
   /// A dense tensor on `device` with uninitialized elements. Throws OutOfMemory, and InvalidArgument for a negative
@@ -30,7 +31,8 @@ class Tensor {
   static Tensor empty(const Shape& shape, DType dtype = DType::f32,
                       const LogicalDevice& device = current_context().device);
   ///@{
-  /// A dense tensor on the calling thread's device whose elements are all `value` (full) or 0 (zeros). Throws as empty.
+  /// A dense tensor on the calling thread's device whose elements are all `value` (full) or 0 (zeros). Throws the same
+  /// errors as empty.
   static Tensor full(const Shape& shape, double value, DType dtype = DType::f32);
   static Tensor zeros(const Shape& shape, DType dtype = DType::f32) { return full(shape, 0, dtype); }
   ///@}
@@ -38,7 +40,7 @@ class Tensor {
   /// InvalidArgument unless values.size() == shape.elements(); OutOfMemory.
   template <class T>
   static Tensor from(std::span<const T> values, const Shape& shape);
-  /// `from` a vector.
+  /// Same as above, for a vector.
   template <class T>
   static Tensor from(const std::vector<T>& values, const Shape& shape) {
     if constexpr (std::is_same_v<T, bool>) {  // std::vector<bool> holds bits
@@ -93,10 +95,10 @@ class Tensor {
   /// dtype.
   void move_into(const Tensor& memory) const;
 
-  /// First element. Throws InvalidArgument when T is not the dtype, LogicError when undefined.
+  /// Pointer to the first element. Throws InvalidArgument when T is not the dtype, LogicError when undefined.
   template <class T>
   T* data() const;
-  /// First element, of any dtype. Precondition: defined.
+  /// Pointer to the first element, for any dtype. Precondition: defined.
   void* raw_data() const {
     return static_cast<std::byte*>(buffer_->data()) + offset_ * static_cast<std::int64_t>(size_of(dtype_));
   }
@@ -133,8 +135,8 @@ class Tensor {
   bool unique() const { return buffer_.use_count() == 1; }
 
   /// The elements in host memory. If this tensor is in host memory, returns a handle to it, which shares its memory;
-  /// otherwise waits for the GPU's work and returns a copy with the same strides. Throws as GpuPlatform::copy;
-  /// LogicError when undefined.
+  /// otherwise waits for the GPU's work and returns a copy with the same strides. Throws the same errors as
+  /// GpuPlatform::copy, and LogicError when undefined.
   Tensor on_host() const;
 
   /// "f32 (2, 3) on CPU:0".
@@ -156,7 +158,7 @@ class Tensor {
   bool parameter_ = false;
 };
 
-/// Copies a dense tensor's elements into another dense tensor, between any devices, as copy_bytes. Throws
+/// Copies a dense tensor's elements into another dense tensor, between any devices; see copy_bytes. Throws
 /// InvalidArgument unless both are defined, dense and agree in shape and dtype.
 void copy(const Tensor& from, const Tensor& to);
 

@@ -18,7 +18,7 @@ class [[nodiscard]] DeviceScope {
  public:
   /// Does not check the device: ops in the scope throw Unsupported if this build or machine cannot use it.
   explicit DeviceScope(const LogicalDevice& device);
-  /// `name` is a device's name as for parse_devices. Throws as parse_devices.
+  /// `name` is a device name that parse_devices accepts. Throws the same errors as parse_devices.
   explicit DeviceScope(std::string_view name);
   DeviceScope(const DeviceScope&) = delete;
   DeviceScope& operator=(const DeviceScope&) = delete;
@@ -34,7 +34,7 @@ decltype(auto) with_device(const LogicalDevice& device, Build&& build) {
   const DeviceScope scope(device);
   return std::forward<Build>(build)();
 }
-/// with_device for a device's name. Throws as parse_devices.
+/// Same as above, for a device given by name. Throws the same errors as parse_devices.
 template <class Build>
 decltype(auto) with_device(std::string_view name, Build&& build) {
   const DeviceScope scope(name);

@@ -12,7 +12,7 @@ class Futex {
   /// The clock of deadlines.
   using Clock = std::chrono::steady_clock;
 
-  /// `threads`: how many threads use it concurrently. Waiting threads poll for a moment before they sleep. If the
+  /// `threads`: number of threads that use it concurrently. Waiting threads poll for a moment before they sleep. If the
   /// process has fewer cores than `threads`, the threads yield between polls.
   explicit Futex(int threads);
 

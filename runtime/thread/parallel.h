@@ -33,7 +33,7 @@ void run_chunks(int chunks, void (*call)(const void* body, int chunk), const voi
 }  // namespace detail
 
 /// Calls body(begin, end) concurrently for ranges that partition [0, n), on up to compute_threads() threads, and waits
-/// for all calls. Ranges have at least `grain` elements, unless n < grain. Throws what `body` throws.
+/// for all calls. Ranges have at least `grain` elements, unless n < grain. Throws whatever `body` throws.
 template <class Body>
 void parallel_for(std::int64_t n, std::int64_t grain, Body&& body) {
   const std::int64_t wanted = n / std::max<std::int64_t>(1, grain);

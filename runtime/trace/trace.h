@@ -5,7 +5,8 @@
 #include <string_view>
 #include <vector>
 
-// Records what host threads do and when. For GPU work it records when the host enqueues it, not when it executes.
+// Records the activity of host threads over time. For GPU work it records when the host enqueues it, not when the GPU
+// executes it.
 
 namespace lockstep {
 
@@ -27,7 +28,7 @@ class TraceRecording {
   TraceRecording(const TraceRecording&) = delete;
   TraceRecording& operator=(const TraceRecording&) = delete;
 
-  /// The spans that have ended so far, those of each thread in the order in which they ended.
+  /// The spans that have ended so far. The spans of each thread are in the order in which they ended.
   std::vector<TraceEvent> events() const;
 };
 

@@ -50,9 +50,10 @@ class Gpu {
   cudaStream_t own_stream(StreamKind kind) const { return streams_[static_cast<std::size_t>(kind)]; }
   /// Makes this the calling thread's current CUDA device. Throws DeviceError.
   void make_current() const;
-  /// Waits for the work of the compute stream. Throws as GpuPlatform::synchronize, and NotCapturable.
+  /// Waits for the work of the compute stream. Throws the same errors as GpuPlatform::synchronize and also
+  /// NotCapturable.
   void synchronize();
-  /// Waits for the work of all streams. Throws as GpuPlatform::synchronize, and NotCapturable.
+  /// Waits for the work of all streams. Throws the same errors as GpuPlatform::synchronize and also NotCapturable.
   void synchronize_streams();
   /// Where kernels report indices that are out of range, in memory that the host and the GPU access. `what` names the
   /// indices in the error that synchronize() then throws. There is one for each `what`, created by the first call. The
@@ -63,13 +64,13 @@ class Gpu {
   /// removes the mark.
   void set_error(std::string message);
 
-  /// As GpuPlatform::begin_capture.
+  /// Same as GpuPlatform::begin_capture.
   void begin_capture() const;
-  /// As GpuPlatform::end_capture. The caller owns the graph and instantiates it. Throws DeviceError.
+  /// Same as GpuPlatform::end_capture. The caller owns the graph and instantiates it. Throws DeviceError.
   cudaGraph_t end_capture() const;
 
-  /// Orders later work of this GPU's compute stream after the work enqueued so far in that of `other`. Does not block
-  /// the host. Throws DeviceError, NotCapturable.
+  /// Orders later work of this GPU's compute stream after the work enqueued so far in `other`'s compute stream. Does
+  /// not block the host. Throws DeviceError, NotCapturable.
   void wait_for(const Gpu& other) const;
 
  private:
@@ -102,7 +103,7 @@ class CudaEvent final : public GpuEvent {
   cudaEvent_t event_ = nullptr;
 };
 
-/// The logical GPU of `device`, created at first use and never destroyed. Throws as Gpu's constructor.
+/// The logical GPU of `device`, created at first use and never destroyed. Throws the same errors as Gpu's constructor.
 Gpu& gpu(const LogicalDevice& device);
 /// The logical GPU of the calling thread's device, after making it current.
 Gpu& current_gpu();
