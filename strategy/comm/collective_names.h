@@ -5,7 +5,7 @@
 namespace lockstep {
 
 ///@{
-/// Communicator's functions of these names.
+/// Communicator's functions with these names.
 inline constexpr const char* all_reduce_name = "all_reduce";
 inline constexpr const char* all_gather_name = "all_gather";
 ///@}

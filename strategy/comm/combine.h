@@ -17,7 +17,7 @@ namespace lockstep {
 Tensor combine(ReduceOp op, std::span<const Tensor> values);
 
 /// Joins the rows of all replicas, in replica order, without adding them up; for a mean divides the rows' values by the
-/// number of replicas. `workers` and `place` as below. Throws Unsupported for ops other than sum and mean,
+/// number of replicas. For `workers` and `place` see below. Throws Unsupported for ops other than sum and mean,
 /// InvalidArgument unless all have the same dense shape and dtype.
 IndexedSlices combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const IndexedSlices> values);
 
@@ -30,8 +30,8 @@ bool joinable(const Shape& a, const Shape& b, int axis);
 Tensor concatenate(std::span<const Tensor> values, int axis);
 
 ///@{
-/// The same over the replicas of all workers, in worker order. One thread of each worker must call it; `place` names
-/// the collective. If `workers` is null, for the replicas of this process.
+/// Same as above, over the replicas of all workers, in worker order. One thread of each worker must call it; `place`
+/// names the collective. If `workers` is null, these functions combine only the replicas of this process.
 Tensor combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const Tensor> values);
 Tensor concatenate(Cluster* workers, std::string_view place, std::span<const Tensor> values, int axis);
 std::vector<double> concatenate(Cluster* workers, std::string_view place, std::span<const double> numbers);

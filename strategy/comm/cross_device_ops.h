@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// Algorithms that combine the values of replicas. See connect() (connections.h) for what `automatic` selects.
+/// Algorithms that combine the values of replicas. See connect() (connections.h) for the choice made by `automatic`.
 enum class CrossDeviceOps { automatic, shared_memory, nccl, hierarchical_copy, reduction_to_one_device };
 
 /// All values, `automatic` first.

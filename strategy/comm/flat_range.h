@@ -22,7 +22,7 @@ struct FlatRange {
 FlatRange shard_of(const FlatRange& range, int share, int shares);
 
 /// Reduces elements `range` of all `in`, in their order, into the same elements of each `out`. All tensors must be
-/// dense and have the same dtype and number of elements. `terms` as in ReduceViews.
+/// dense and have the same dtype and number of elements. For `terms` see ReduceViews.
 void reduce_range(ReduceOp op, std::span<const Tensor> in, std::span<const Tensor> out, const FlatRange& range,
                   std::int64_t terms = 0);
 

@@ -16,7 +16,7 @@ using Pack = std::vector<std::size_t>;
 /// `bytes_per_pack` bytes; 0: never. Deterministic: all replicas get the same plan for the same shapes and dtypes.
 std::vector<Pack> plan_packs(std::span<const Tensor> values, std::int64_t bytes_per_pack);
 
-/// Concatenates the tensors of a pack into one flat tensor. A pack of one tensor: that tensor, made dense.
+/// Concatenates the tensors of a pack into one flat tensor. For a pack of one tensor, returns that tensor, made dense.
 Tensor pack_up(std::span<const Tensor> values, const Pack& pack);
 /// Sets the results of the pack's tensors to views of `packed`, in the shapes of `values`.
 void unpack(const Tensor& packed, std::span<const Tensor> values, const Pack& pack, std::span<Tensor> results);

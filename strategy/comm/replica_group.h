@@ -34,8 +34,8 @@ class ReplicaGroup {
   /// Number of replicas.
   int size() const { return rendezvous_.members(); }
   /// Blocks until every replica has called it. On GPUs, work that a replica submits to its compute stream afterwards
-  /// runs after all work that any replica submitted to its own before. Throws as Rendezvous::arrive_and_wait, and
-  /// NotCapturable while the calling thread captures.
+  /// runs after all work that any replica submitted to its own before. Throws the same errors as
+  /// Rendezvous::arrive_and_wait and also NotCapturable while the calling thread captures.
   void barrier(int replica, const char* place) {
     refuse_capture(combined_value);
     if (gpus_.empty()) return barrier_on_host(replica, place);
@@ -44,7 +44,7 @@ class ReplicaGroup {
     barrier_on_host(replica, place);
     order_after_all(replica, number);
   }
-  /// As barrier(), but does not order the GPUs' work.
+  /// Like barrier(), but does not order the GPUs' work.
   void barrier_on_host(int replica, const char* place) {
     refuse_capture(combined_value);
     wait_for_runs(replica, replica, size());
@@ -85,7 +85,7 @@ class ReplicaGroup {
   /// On its own cache line, since only the replica's thread writes it.
   struct alignas(64) Member {
     Clock::duration busy{};
-    std::size_t barriers = 0;  ///< barriers of this step that order GPU work
+    std::size_t barriers = 0;  ///< number of barriers of this step that order GPU work
     /// For even and odd barriers. A replica records an event again two barriers later; by then all replicas have passed
     /// the barrier in between and enqueued their waits for the event.
     std::array<std::optional<Event>, 2> events{};

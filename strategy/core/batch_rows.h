@@ -8,11 +8,11 @@ namespace lockstep {
 
 /// Numbers of rows of one step's global batch.
 struct BatchRows {
-  std::int64_t own = 0;  ///< of this replica's part
-  std::int64_t all = 0;  ///< of all replicas, including those of other workers
+  std::int64_t own = 0;  ///< rows of this replica's part
+  std::int64_t all = 0;  ///< rows of all replicas, including those of other workers
 };
 
-/// The rows of the step that runs on this thread; nothing if no argument of `Strategy::run` is a batch.
+/// The numbers of rows of the step that runs on this thread; nothing if no argument of `Strategy::run` is a batch.
 const std::optional<BatchRows>& current_batch_rows();
 
 /// Sets current_batch_rows() of the calling thread until the scope ends.
@@ -28,13 +28,13 @@ class BatchRowsScope {
   std::optional<BatchRows> previous_;
 };
 
-/// The rows of an argument of `Strategy::run`; nothing by default. DistributedBatch has its own overload.
+/// The numbers of rows of an argument of `Strategy::run`; nothing by default. DistributedBatch has its own overload.
 template <class T>
 std::optional<BatchRows> batch_rows(const T&, int /*replica*/) {
   return {};
 }
 
-/// The rows of the first argument that has any; nothing if none has.
+/// The numbers of rows of the first argument that has any; nothing if no argument has any.
 inline std::optional<BatchRows> first_batch_rows(std::initializer_list<std::optional<BatchRows>> of_arguments) {
   for (const std::optional<BatchRows>& rows : of_arguments)
     if (rows) return rows;

@@ -19,9 +19,9 @@ struct VariableCreators {
 };
 
 /// TensorFlow's variable_creator_scope: until the scope ends, `creator` makes the variables of this thread and, on the
-/// replicas' threads, those of the steps that this thread runs. The creator of the innermost scope is called first; its
-/// `next` is the creator of the enclosing scope and, in the outermost scope, the strategy. Variables that a creator
-/// constructs itself are made as by `next`.
+/// replicas' threads, the variables of the steps that this thread runs. The creator of the innermost scope is called
+/// first; its `next` is the creator of the enclosing scope and, in the outermost scope, the strategy. Variables that a
+/// creator constructs itself are made in the same way as by `next`.
 class [[nodiscard]] VariableCreatorScope {
  public:
   /// Throws InvalidArgument for an empty creator.

@@ -15,7 +15,7 @@ namespace lockstep {
 class Destinations {
  public:
   ///@{
-  /// The given or named devices, or those of the tensor or of the variable's copies.
+  /// The given or named devices, or the devices of the tensor or of the variable's copies.
   Destinations(std::vector<LogicalDevice> devices);                                 // NOLINT: implicit
   Destinations(const LogicalDevice& device) : Destinations(std::vector{device}) {}  // NOLINT: implicit
   Destinations(const std::vector<std::string>& names);                              // NOLINT: implicit
@@ -41,18 +41,18 @@ class StrategyExtended {
   /// Strategy::extended() returns it.
   explicit StrategyExtended(Strategy strategy) : strategy_(std::move(strategy)) {}
 
-  /// As Strategy::reduce, with a copy of the result on each destination, in their order. With the copies of a variable
-  /// as destinations, the result can be passed to `update` of that variable.
+  /// Like Strategy::reduce, but returns a copy of the result on each destination, in their order. With the copies of a
+  /// variable as destinations, the result can be passed to `update` of that variable.
   PerReplica<Tensor> reduce_to(ReduceOpOrName op, const PerReplica<Tensor>& values, const Destinations& to) const;
   ///@{
-  /// The same for slices, and for values that are dense or slices.
+  /// Same as above, for IndexedSlices and for values that are dense or IndexedSlices.
   PerReplica<IndexedSlices> reduce_to(ReduceOpOrName op, const PerReplica<IndexedSlices>& values,
                                       const Destinations& to) const;
   PerReplica<DenseOrSparse> reduce_to(ReduceOpOrName op, const PerReplica<DenseOrSparse>& values,
                                       const Destinations& to) const;
   ///@}
   ///@{
-  /// As reduce_to for each value, with its own destinations. Values may differ in shape and dtype.
+  /// Like reduce_to, for several values, each with its own destinations. Values may differ in shape and dtype.
   std::vector<PerReplica<Tensor>> batch_reduce_to(
       ReduceOpOrName op, const std::vector<std::pair<PerReplica<Tensor>, Destinations>>& values) const;
   std::vector<PerReplica<IndexedSlices>> batch_reduce_to(
@@ -65,8 +65,8 @@ class StrategyExtended {
 
   /// The variable's value in new memory; independent copies are combined by the aggregation.
   Tensor read_var(const Variable& variable) const;
-  /// Returns this strategy's variable of which `copy`, a value read in a replica, is a copy. Throws InvalidArgument if
-  /// there is none or it no longer exists: a copy does not keep its variable alive.
+  /// Returns the variable of this strategy that `copy`, a value read in a replica, belongs to. Throws InvalidArgument
+  /// if there is none or it no longer exists: a copy does not keep its variable alive.
   Variable value_container(const Tensor& copy) const;
 
   /// Devices of the copies of variables.

@@ -9,8 +9,8 @@
 
 namespace lockstep {
 
-/// How many of `cores` cores make batches in the background for replicas on `devices`: those that the replicas leave
-/// free, at least 1. A replica on a CPU uses all cores of its device; a replica on a GPU uses one core.
+/// Number of cores, out of `cores`, that make batches in the background for replicas on `devices`: the cores that the
+/// replicas leave free, at least 1. A replica on a CPU uses all cores of its device; a replica on a GPU uses one core.
 int input_threads(std::span<const LogicalDevice> devices, int cores);
 
 /// How Strategy::distribute splits the global batches of a data set.
@@ -20,8 +20,8 @@ struct DistributeOptions {
   std::int64_t per_replica_buffer_size = 2;
   /// Each replica's share of a batch, in any unit, for replicas of unequal speed. Empty: equal shares.
   std::vector<double> shares{};
-  /// Measures the shares: splits evenly for a warm-up step and this many more steps, and then by the speeds of the
-  /// replicas in those steps. A step is a run() with a batch. 0: does not measure.
+  /// Number of steps over which the shares are measured. Batches are split evenly for a warm-up step and this many more
+  /// steps, and then by the replicas' speeds in those steps. A step is a run() with a batch. 0: does not measure.
   std::int64_t measure_steps = 0;
   /// Keeps the batches of an iterator's first complete pass in the memory of the replicas' devices and returns them in
   /// every later pass of that iterator (DistributedIterator::begin_epoch) without further copies from the host. For
@@ -33,7 +33,7 @@ struct DistributeOptions {
 /// Describes a call of the function given to distribute_from_function.
 struct InputContext {
   int num_input_pipelines = 1;   ///< number of calls of the function on all workers
-  int input_pipeline_id = 0;     ///< index of this call among those of all workers, from 0
+  int input_pipeline_id = 0;     ///< index of this call among the calls of all workers, from 0
   int num_replicas_in_sync = 1;  ///< number of replicas of all workers
 
   /// global_batch_size / num_replicas_in_sync. Throws InvalidArgument unless this is an integer of at least 1.

@@ -18,7 +18,7 @@ class [[nodiscard]] NameScope {
   NameScope(const NameScope&) = delete;
   NameScope& operator=(const NameScope&) = delete;
 
-  /// This scope's name, without those of the enclosing scopes.
+  /// This scope's name, without the names of the enclosing scopes.
   const std::string& name() const { return name_; }
 
  private:

@@ -22,7 +22,7 @@ class ReplicaContext {
   /// Number of replicas of all workers.
   int num_replicas_in_sync() const { return strategy_->num_replicas_in_sync(); }
   ///@{
-  /// Index among, and number of, the replicas of this process.
+  /// The replica's index in this process, and the number of replicas of this process.
   int local_replica() const { return replica_; }
   int num_local_replicas() const { return static_cast<int>(strategy_->devices().size()); }
   ///@}
@@ -32,21 +32,21 @@ class ReplicaContext {
   // Collectives: every replica must call them in the same order, and each gets the result. An op can be given by name:
   // all_reduce("SUM", x).
 
-  /// As Communicator::all_reduce. The gradient of sum and mean is the all_reduce of the incoming gradients with the
-  /// same op. Other ops throw Unsupported under a tape that watches the value.
+  /// Same as Communicator::all_reduce. The gradient of sum and mean is the all_reduce of the incoming gradients with
+  /// the same op. Other ops throw Unsupported under a tape that watches the value.
   Tensor all_reduce(ReduceOpOrName op, const Tensor& value) const;
   /// Combines several tensors in one collective. They may differ in shape and dtype.
   std::vector<Tensor> all_reduce(ReduceOpOrName op, const std::vector<Tensor>& values) const;
   /// Combines a number, as an f32 scalar.
   Tensor all_reduce(ReduceOpOrName op, double value) const;
-  /// As lockstep::all_reduce of sparse values: joins the rows without adding them up. Throws Unsupported under a tape
-  /// that watches them: it has no gradient.
+  /// Same as lockstep::all_reduce for sparse values: joins the rows without adding them up. It has no gradient: throws
+  /// Unsupported under a tape that watches the value.
   IndexedSlices all_reduce(ReduceOpOrName op, const IndexedSlices& value) const;
   /// Combines several values, dense or sparse, together.
   std::vector<DenseOrSparse> all_reduce(ReduceOpOrName op, const std::vector<DenseOrSparse>& values) const;
 
-  /// As Communicator::all_gather: joins the replicas' tensors along `axis`. The gradient is this replica's slice of the
-  /// sum of the incoming gradients over the replicas.
+  /// Same as Communicator::all_gather: joins the replicas' tensors along `axis`. The gradient is this replica's slice
+  /// of the sum of the incoming gradients over the replicas.
   Tensor all_gather(const Tensor& value, int axis) const;
   /// Joins several tensors in one collective.
   std::vector<Tensor> all_gather(const std::vector<Tensor>& values, int axis) const;
@@ -54,7 +54,7 @@ class ReplicaContext {
   [[noreturn]] void all_gather(const IndexedSlices& value, int axis) const;
 
   /// Waits until every replica of this process has called it, then calls merge(strategy, args...) once, on replica 0's
-  /// thread and in cross-replica context. Its args are those of all replicas, regrouped: a PerReplica for each leaf.
+  /// thread and in cross-replica context. `merge` gets the args of all replicas, regrouped: a PerReplica for each leaf.
   /// Each replica gets the result with its own value of each PerReplica in it; everything else is returned whole. Every
   /// replica must make the calls in the same order and from the same line; otherwise all of them throw LogicError
   /// naming both places.
@@ -63,7 +63,7 @@ class ReplicaContext {
                   std::source_location where = std::source_location::current()) const {
     return merge_at(place_of(where), std::forward<Merge>(merge), args);
   }
-  /// The same; `place` identifies the merge instead of the line.
+  /// Same as merge_call, but `place` identifies the merge instead of the source line.
   template <class Merge, class... Args>
   auto merge_at(const std::string& place, Merge&& merge, const std::tuple<Args...>& args) const;
 
@@ -74,7 +74,7 @@ class ReplicaContext {
 
   /// Blocks until every replica of all workers has called it. `place` names the barrier in errors.
   void barrier(const char* place) const;
-  /// The same for the replicas of this process only.
+  /// Same as barrier(), for the replicas of this process only.
   void local_barrier(const char* place) const {
     check_here();
     strategy_->group().barrier(replica_, place);
@@ -84,7 +84,7 @@ class ReplicaContext {
     check_here();
     return strategy_->communicator();
   }
-  /// Sums the replicas' gradients and updates the variables. Throws as communicator().
+  /// Sums the replicas' gradients and updates the variables. Throws the same errors as communicator().
   GradientUpdate& gradient_update() const {
     check_here();
     return strategy_->gradient_update();
@@ -99,8 +99,8 @@ class ReplicaContext {
   int replica_;
 };
 
-/// The context of the replica that runs on this thread; outside every strategy, that of the default strategy's only
-/// replica. Throws LogicError in a strategy's scope outside `run`.
+/// The context of the replica that runs on this thread; outside every strategy, the context of the default strategy's
+/// only replica. Throws LogicError in a strategy's scope outside `run`.
 ReplicaContext get_replica_context();
 
 template <class Merge, class... Args>

@@ -15,8 +15,8 @@ std::string_view name(ScatterOp op);
 
 /// For each i, replaces row slices.indices[i] of `to` in place by `row op slices.values[i]`, for `update` by
 /// slices.values[i]. Supports f32, i32 and i64. Integers wrap around; their quotients are rounded towards 0. Throws
-/// InvalidArgument, before anything is written, for slices whose shape or dtype differs from that of `to`, for an index
-/// out of range and for an integer division by 0.
+/// InvalidArgument, before anything is written, for slices that differ from `to` in shape or dtype, for an index out of
+/// range and for an integer division by 0.
 void scatter(ScatterOp op, const IndexedSlices& slices, const Tensor& to);
 
 }  // namespace lockstep

@@ -34,7 +34,7 @@ class StrategyExtended;
 struct Coordination {
   ReplicaGroup group;             ///< barrier of the replicas
   Connections connections{};      ///< data exchange
-  MergePoint merge_point{group};  ///< where one replica works for all
+  MergePoint merge_point{group};  ///< lets one replica work for all
 };
 
 /// Implements a kind of strategy: its replicas and the rules of its variables. Strategy and models share ownership.
@@ -60,7 +60,8 @@ class StrategyState {
   /// Whether a step has completed, after which replicas cannot make variables. False if steps run on the calling
   /// thread.
   virtual bool has_stepped() const = 0;
-  /// Coordination of the innermost run that the calling thread takes part in; outside a run, that of the next run.
+  /// Coordination of the innermost run that the calling thread takes part in; outside a run, the coordination of the
+  /// next run.
   virtual Coordination& coordination() = 0;
 
   ///@{
@@ -72,7 +73,7 @@ class StrategyState {
 
   /// Makes a variable. Its name is prefixed with the calling thread's name scopes.
   std::shared_ptr<VariableState> make_variable(VariableSpec spec);
-  /// The variable from make_variable that has this copy; null if it no longer exists.
+  /// The variable made by make_variable that has this copy; null if it no longer exists.
   std::shared_ptr<VariableState> variable_of_copy(const Tensor& copy) const;
 
  private:
@@ -92,7 +93,7 @@ struct ValueContext {
 template <class Step, class... Args>
 concept StepFor = std::invocable<Step&, decltype(value_for_replica(std::declval<const Args&>(), 0))...>;
 
-/// A handle to a strategy for training on several devices. Copies of it are the same strategy.
+/// A handle to a strategy for training on several devices. Copies of a handle refer to the same strategy.
 class Strategy {
  public:
   /// A handle to `state`.
@@ -136,8 +137,8 @@ class Strategy {
   template <class Fn, class... Args>
   auto update(const Variable& variable, Fn&& fn, const Args&... args) const;
 
-  // reduce, weighted_mean and gather take the values of this worker's replicas and combine those of all workers; all
-  // workers must make the call.
+  // reduce, weighted_mean and gather take the values of this worker's replicas and combine them with the values of all
+  // other workers; all workers must make the call.
 
   /// Combines the values elementwise, in replica order. Shapes must be equal. The op can be given by name: "SUM".
   /// Throws LogicError inside a replica. For means over uneven batches see the overload with axes, and `weighted_mean`.

@@ -15,14 +15,14 @@ namespace lockstep {
 struct CoordinationOptions {
   std::chrono::milliseconds timeout;     ///< longest wait of a replica for the others
   CommunicationOptions communication{};  ///< how replicas exchange data
-  bool sequential = false;               ///< as in ReplicaGroup
+  bool sequential = false;               ///< see ReplicaGroup
 };
 
-/// A strategy with a host thread for each replica. Derived classes decide what variables it makes.
+/// A strategy with a host thread for each replica. Derived classes define the kind of its variables.
 class ThreadedStrategy : public StrategyState, public std::enable_shared_from_this<ThreadedStrategy> {
  public:
   /// Throws InvalidArgument for an empty list of devices, a device listed twice and a timeout that is not positive;
-  /// Unsupported for a device that this build cannot use; and as connect.
+  /// Unsupported for a device that this build cannot use. Also throws whatever connect throws.
   ThreadedStrategy(std::vector<LogicalDevice> devices, const CoordinationOptions& options);
   ~ThreadedStrategy() override;
 

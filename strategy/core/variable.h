@@ -38,9 +38,9 @@ using VariableConstraint = std::function<void(const Tensor&)>;
 /// Properties of a new variable.
 struct VariableSpec {
   std::string name;                                              ///< prefixed with the open name scopes
-  Shape shape;                                                   ///< of each copy
+  Shape shape;                                                   ///< shape of each copy
   Initializer initializer;                                       ///< called once, for the first copy
-  DType dtype = DType::f32;                                      ///< of each copy
+  DType dtype = DType::f32;                                      ///< dtype of each copy
   std::optional<bool> trainable{};                               ///< default: true unless on_read
   Synchronization synchronization = Synchronization::automatic;  ///< how the copies are kept in sync
   Aggregation aggregation = Aggregation::none;                   ///< how replicas' values are combined
@@ -100,7 +100,7 @@ class VariableState {
   void move_copy(int index, const Tensor& memory);
 
  private:
-  /// Throws as Tensor::empty does, naming the copy.
+  /// Throws the same errors as Tensor::empty, naming the copy.
   Tensor memory_for_copy(int index, const LogicalDevice& device) const;
   /// Makes the initial value on the host.
   void initialize(const Tensor& memory) const;
@@ -113,7 +113,7 @@ class VariableState {
   std::vector<char> moved_;  ///< by copy: whether it has left its original memory
 };
 
-/// A handle to a variable. Copies of it are the same variable.
+/// A handle to a variable. Copies of a handle refer to the same variable.
 class Variable {
  public:
   Variable() = default;
@@ -128,7 +128,7 @@ class Variable {
   /// LogicError.
   bool defined() const { return static_cast<bool>(state_); }
   ///@{
-  /// The variable's properties; `trainable` also if VariableSpec left it open.
+  /// The variable's properties. `trainable` is known even if VariableSpec::trainable is empty.
   const std::string& name() const { return state_->spec().name; }
   const Shape& shape() const { return state_->spec().shape; }
   DType dtype() const { return state_->spec().dtype; }
@@ -137,7 +137,7 @@ class Variable {
   Aggregation aggregation() const { return state_->spec().aggregation; }
   ///@}
 
-  /// In a replica or update, its own copy; elsewhere, the combined value. Shares memory with the variable where
+  /// In a replica or update, returns its own copy; elsewhere, the combined value. Shares memory with the variable where
   /// possible. Throws LogicError under another strategy, InvalidArgument when combining an on_read variable without an
   /// aggregation.
   Tensor value() const;
@@ -153,8 +153,8 @@ class Variable {
   void assign_sub(const Tensor& delta) const { write(AssignOp::sub, delta, false); }
   ///@}
   ///@{
-  /// The same with a number for every element. It must be equal on every replica and is not combined. In a replica,
-  /// throws InvalidArgument for an on_write variable with aggregation sum: such a number cannot be summed.
+  /// Same as above, with one number for all elements. It must be equal on every replica and is not combined. In a
+  /// replica, throws InvalidArgument for an on_write variable with aggregation sum: such a number cannot be summed.
   void assign(double value) const { write_number(AssignOp::set, value); }
   void assign_add(double delta) const { write_number(AssignOp::add, delta); }
   void assign_sub(double delta) const { write_number(AssignOp::sub, delta); }

@@ -15,7 +15,7 @@
 
 namespace lockstep {
 
-/// Which of all replicas run in this process.
+/// The replicas that run in this process.
 struct LocalReplicas {
   int in_sync = 1;  ///< number of replicas in all processes
   int first = 0;    ///< index of the first one in this process
@@ -34,10 +34,10 @@ class DistributedBatch {
   /// and for tensors with different numbers of rows.
   DistributedBatch(const Batch& global, int replicas, std::span<const double> shares = {})
       : DistributedBatch(global, LocalReplicas{.in_sync = replicas, .first = 0, .count = replicas}, shares) {}
-  /// The same, with parts only for the replicas of this process.
+  /// Same as above, with parts only for the replicas of this process.
   DistributedBatch(const Batch& global, const LocalReplicas& replicas, std::span<const double> shares = {});
-  /// The same for a global batch of `rows` rows, of which `own` contains only those of local_rows. Throws
-  /// InvalidArgument if `own` has another number of rows.
+  /// Same as above, for a global batch of `rows` rows, of which `own` contains only the rows given by local_rows.
+  /// Throws InvalidArgument if `own` has another number of rows.
   DistributedBatch(const Batch& own, std::int64_t rows, const LocalReplicas& replicas,
                    std::span<const double> shares = {});
   /// From one batch per replica; replicas without one get a batch of no rows. Precondition: at least one replica has a

@@ -18,11 +18,11 @@ struct DistributedDatasetSpec {
   std::function<Elements<DistributedBatch>(std::uint64_t epoch)> open;  ///< starts a pass; batches are in host memory
   std::optional<std::int64_t> size{};               ///< global batches in a pass; empty: endless or unknown
   std::int64_t dropped_rows = 0;                    ///< examples that a pass drops
-  std::vector<LogicalDevice> devices{};             ///< of this process's replicas
-  std::int64_t per_replica_buffer_size = 0;         ///< as in DistributeOptions
-  std::vector<double> shares{};                     ///< as in DistributeOptions
+  std::vector<LogicalDevice> devices{};             ///< devices of this process's replicas
+  std::int64_t per_replica_buffer_size = 0;         ///< see DistributeOptions
+  std::vector<double> shares{};                     ///< see DistributeOptions
   std::shared_ptr<ShareMeasurement> measurement{};  ///< null when shares are not measured
-  bool cache_on_devices = false;                    ///< as in DistributeOptions
+  bool cache_on_devices = false;                    ///< see DistributeOptions
   /// The strategy if each worker makes data that the others do not make, else null.
   std::shared_ptr<StrategyState> own_data_of{};
   bool until_none_has_any = false;  ///< workers have separate batches; a pass ends when no worker has any left

@@ -13,15 +13,15 @@ namespace lockstep {
 class UploadedBatch {
  public:
   /// Starts copying the tensors that are not on the GPU. `host` may change after this constructor returns. Throws
-  /// OutOfMemory, and as Uploads::begin.
+  /// OutOfMemory and whatever Uploads::begin throws.
   UploadedBatch(const Batch& host, const LogicalDevice& gpu);
   /// Makes the GPU's later work wait for the copies, if await() has not, so that their memory is not reused too early.
   ~UploadedBatch();
   UploadedBatch(const UploadedBatch&) = delete;
   UploadedBatch& operator=(const UploadedBatch&) = delete;
 
-  /// Makes work that is submitted to the GPU from now on wait for the copies. The host does not wait.
-  /// Throws as Stream::wait.
+  /// Makes work that is submitted to the GPU from now on wait for the copies. The host does not wait. Throws the same
+  /// errors as Stream::wait.
   void await() const;
   /// The batch on the GPU.
   const Batch& batch() const { return batch_; }

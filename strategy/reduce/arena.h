@@ -13,7 +13,7 @@ namespace lockstep {
 /// Contiguous f32 buffers: one for each copy of a model's parameters and one with the same layout for each replica's
 /// gradients. Backward writes each gradient to its place in the buffer; a bucket is a range of the buffers. Parameters
 /// are in the reverse of the given order, which is usually that of creation: backward finishes gradients roughly in the
-/// reverse order of creation. Each begins on a cache line; the padding between them stays 0.
+/// reverse order of creation. Each parameter begins on a cache line; the padding between parameters stays 0.
 class ParameterArena {
  public:
   /// Moves the variables' copies into the arena and keeps their values. Throws InvalidArgument when `variables` is
@@ -50,7 +50,7 @@ class ParameterArena {
   void add_gradients(int replica, const LogicalDevice& device);
 
   std::vector<Variable> variables_;
-  std::vector<std::int64_t> offsets_;  ///< of each variable
+  std::vector<std::int64_t> offsets_;  ///< offset of each variable
   std::int64_t elements_ = 0;
   std::vector<Tensor> parameters_;  ///< by copy
   std::vector<Tensor> gradients_;   ///< by replica

@@ -11,8 +11,8 @@ namespace lockstep {
 
 /// Minimum sizes of all buckets but the last, in bytes of gradients.
 struct BucketOptions {
-  std::int64_t first_bytes = std::int64_t{1} << 20;  ///< first bucket; small, so that the exchange starts early
-  std::int64_t bytes = std::int64_t{25} << 20;       ///< of all other buckets
+  std::int64_t first_bytes = std::int64_t{1} << 20;  ///< for the first bucket; small, so that the exchange starts early
+  std::int64_t bytes = std::int64_t{25} << 20;       ///< for all other buckets
 };
 
 /// Groups consecutive parameters into ranges that are exchanged together. `sizes` are in f32 elements, in the order in

@@ -13,7 +13,7 @@ namespace lockstep {
 struct CapturedGradients {
   /// The work from the end of the previous part until all gradients of a bucket are computed, or to the end.
   struct Part {
-    CapturedWork work{};                        ///< to launch
+    CapturedWork work{};                        ///< work to launch
     std::optional<std::size_t> final_bucket{};  ///< index of the bucket whose gradients this part completes, if any
   };
   std::vector<Part> parts{};  ///< in order of launch

@@ -25,8 +25,8 @@ struct AverageStep {
 /// variables with the same devices and weight decay; all replicas must call the same functions in the same order.
 class GradientReducer {
  public:
-  /// Moves the variables into an arena, and those with gradients by rows into a RowReducer. Throws as their
-  /// constructors.
+  /// Moves the variables into an arena, and those with gradients by rows into a RowReducer. Throws the same errors as
+  /// their constructors.
   GradientReducer(std::vector<Variable> variables, const std::vector<LogicalDevice>& devices,
                   const ReducerOptions& options = {});
 
@@ -38,15 +38,16 @@ class GradientReducer {
   /// The optimizer's slot number `slot` for variable number `variable`: a view in the variable's shape. Precondition:
   /// no replica is in a step.
   Tensor state(std::size_t variable, std::size_t slot) const;
-  /// Sets slot number `slot` of variable number `variable` in all copies of the state. Precondition as state().
+  /// Sets slot number `slot` of variable number `variable` in all copies of the state. Same precondition as state().
   void set_state(std::size_t variable, std::size_t slot, const Tensor& value) const;
 
   /// Enables or disables checks for NaN and infinity in each replica's own gradients; off by default. Precondition: no
   /// replica is in a step.
   void check_numerics(bool on) { checks_numerics_ = on; }
 
-  /// What the caller does after backward(). apply: it calls apply() or sum_gradients() directly, so that a bucket can
-  /// be exchanged as soon as it is final. transform: it changes the gradients first. Must be equal on all replicas.
+  /// The caller's next step after backward(). apply: the caller calls apply() or sum_gradients() directly, so that a
+  /// bucket can be exchanged as soon as it is final. transform: the caller changes the gradients first. Must be equal
+  /// on all replicas.
   enum class AfterBackward { apply, transform };
   /// Computes this replica's gradients of `loss` into the arena; 0 for a variable that the loss does not depend on.
   /// With check_numerics, throws NumericError for the first gradient that is not finite, in the order of backward.
@@ -80,7 +81,7 @@ class GradientReducer {
 
   // The parts of apply, for steps that depend on norms of whole variables. Precondition: no gradients by rows.
 
-  /// Replaces every replica's gradients by the sum over all replicas. A collective. Throws as apply.
+  /// Replaces every replica's gradients by the sum over all replicas. A collective. Throws the same errors as apply.
   void sum_gradients(const ReplicaContext& context);
   /// The arena's buffers.
   enum class ArenaBuffer { gradients, parameters };
@@ -140,7 +141,7 @@ class GradientReducer {
   std::vector<Place> places_;  ///< by variable
   std::optional<ParameterArena> arena_;
   std::optional<RowReducer> tables_;
-  std::vector<FlatRange> buckets_;  ///< of the arena
+  std::vector<FlatRange> buckets_;  ///< buckets of the arena
   std::vector<int> variables_in_bucket_;
   std::vector<State> state_;                            ///< one, or one per replica if each updates its own copy
   std::vector<std::vector<GradientTape::Slot>> slots_;  ///< by replica, in the order of the variables
@@ -151,7 +152,7 @@ class GradientReducer {
 
   /// Data that only the replica's thread writes, on separate cache lines.
   struct alignas(64) Own {
-    bool has_gradient = false;  ///< of any variable, in any step since the last update
+    bool has_gradient = false;  ///< whether any variable has had a gradient since the last update
     Tensor accumulated{};       ///< same layout as the replica's gradients in the arena
     bool has_accumulated = false;
     std::vector<int> left_in_bucket{};  ///< by bucket: number of variables whose gradients are not final yet

@@ -13,11 +13,11 @@ namespace lockstep {
 struct ReducerOptions {
   /// Initial value of each slot, the values that the optimizer keeps for each parameter.
   std::vector<float> slots{};
-  /// For each variable, whether its gradients are exchanged by rows; empty: no variable's are.
+  /// For each variable, whether its gradients are exchanged by rows; empty: for no variable.
   std::vector<bool> by_rows{};
-  /// Whether a step also updates rows whose gradient is 0, as with momentum.
+  /// Whether a step also updates rows whose gradient is 0, e.g. because of momentum.
   bool every_row = true;
-  /// Whether each replica updates its own copy, as with GradientUpdate::updates_own_copy.
+  /// Whether each replica updates its own copy; see GradientUpdate::updates_own_copy.
   bool own_copies = false;
 };
 
@@ -32,11 +32,11 @@ class RowReducer {
 
   /// Whether the tables are still in this object's memory; false once another optimizer has taken over one of them.
   bool holds_variables() const;
-  /// As GradientReducer::state; `replica` selects the state if each replica has its own, else it is 0.
+  /// Same as GradientReducer::state; `replica` selects the state if each replica has its own, else it is 0.
   const Tensor& state(int table, std::size_t slot, std::size_t replica) const {
     return tables_[static_cast<std::size_t>(table)].state.at(replica).at(slot);
   }
-  /// As GradientReducer::set_state.
+  /// Same as GradientReducer::set_state.
   void set_state(int table, std::size_t slot, const Tensor& value) const;
   /// Sets this replica's gradient of table number `table`: rows, undefined, or dense if the table was also read as a
   /// whole. Throws InvalidArgument for rows outside the table.

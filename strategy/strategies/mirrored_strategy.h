@@ -14,11 +14,12 @@ namespace lockstep {
 struct MirroredOptions {
   /// Longest wait of a replica for the others. After it the step fails with Timeout, which names the late replicas.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};
-  /// The algorithm that combines the replicas' values; see connect() (connections.h) for what `automatic` selects.
+  /// The algorithm that combines the replicas' values; see connect() (connections.h) for the choice made by
+  /// `automatic`.
   CrossDeviceOps cross_device_ops = CrossDeviceOps::automatic;
-  /// As CommunicationOptions::bytes_per_pack.
+  /// See CommunicationOptions::bytes_per_pack.
   std::int64_t bytes_per_pack = 0;
-  /// As CommunicationOptions::wire_dtype.
+  /// See CommunicationOptions::wire_dtype.
   DType wire_dtype = DType::f32;
   /// Runs one replica at a time, as TensorFlow does: replica 0 until it reaches a barrier or ends, then replica 1, and
   /// so on. This fixes the order of all side effects, for tests.
@@ -32,7 +33,7 @@ class MirroredStrategy : public Strategy {
   /// A replica on every GPU; without GPUs, on two logical CPUs that share the cores.
   MirroredStrategy();
   /// A replica on each device. Throws InvalidArgument for an empty list of devices, a device listed twice and a timeout
-  /// that is not positive; Unsupported for a device that this build cannot use; and as connect.
+  /// that is not positive; Unsupported for a device that this build cannot use. Also throws whatever connect throws.
   explicit MirroredStrategy(const std::vector<LogicalDevice>& devices, const MirroredOptions& options = {});
   /// A replica on each named device, e.g. {"CPU:0", "CPU:1"}; see parse_devices.
   explicit MirroredStrategy(const std::vector<std::string>& devices);

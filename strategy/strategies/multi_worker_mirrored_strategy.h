@@ -17,36 +17,36 @@ struct MultiWorkerOptions {
   /// workers.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};
   ///@{
-  /// As in ClusterOptions.
+  /// See ClusterOptions.
   std::chrono::milliseconds silence_limit{std::chrono::seconds(30)};
   std::function<bool()> asked_to_end{};
   ///@}
-  /// As CommunicationOptions::bytes_per_pack.
+  /// See CommunicationOptions::bytes_per_pack.
   std::int64_t bytes_per_pack = 0;
-  /// As CommunicationOptions::wire_dtype. Must be the same on all workers.
+  /// See CommunicationOptions::wire_dtype. Must be the same on all workers.
   DType wire_dtype = DType::f32;
 };
 
 /// Synchronous training in several processes, on one or more machines: `mpirun -np 4 -H a:2,b:2 program`. Each process,
 /// called a worker, has the same number of replicas and runs the same program; a step runs on the replicas of all
 /// workers. Collectives include the replicas of all workers. `run` takes and returns this worker's values; `reduce` and
-/// `gather` take this worker's values and combine them with those of the others. Variables start with the chief's
-/// values; making one throws InvalidArgument on all workers if its options differ, or its f32 initial values by more
-/// than 1e-5 (relative for values beyond 1), as with different seeds. If the program was started alone, this behaves as
-/// a MirroredStrategy.
+/// `gather` take this worker's values and combine them with the values of the other workers. Variables start with the
+/// chief's values; making one throws InvalidArgument on all workers if its options differ, or its f32 initial values by
+/// more than 1e-5 (relative for values beyond 1), e.g. because of different seeds. If the program was started alone,
+/// this behaves as a MirroredStrategy.
 class MultiWorkerMirroredStrategy : public Strategy {
  public:
   /// A replica on each of worker_devices().
   MultiWorkerMirroredStrategy();
-  /// A replica of this worker on each device. Throws as MirroredStrategy and join_cluster; InvalidArgument on all
-  /// workers when they have different numbers or kinds of devices.
+  /// A replica of this worker on each device. Throws the same errors as MirroredStrategy and join_cluster, and
+  /// InvalidArgument on all workers when they have different numbers or kinds of devices.
   explicit MultiWorkerMirroredStrategy(const std::vector<LogicalDevice>& devices,
                                        const MultiWorkerOptions& options = {});
 };
 
 /// Devices for this worker: its share of the machine's GPUs, at least one, among the workers that were started on the
 /// machine; without GPUs, one logical CPU with this worker's share of the cores. With `replicas`, that many GPUs or
-/// logical CPUs. Throws as default_devices.
+/// logical CPUs. Throws the same errors as default_devices.
 std::vector<LogicalDevice> worker_devices(std::optional<int> replicas = std::nullopt);
 
 }  // namespace lockstep

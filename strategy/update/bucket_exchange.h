@@ -23,14 +23,14 @@ class BucketExchange {
   BucketExchange& operator=(const BucketExchange&) = delete;
 
   /// Adds the replica's part of range `range` of `ranges`. Call it on the replica's thread after enqueuing, in the
-  /// compute stream, the work that computes the part. Throws as GpuCollectives::set_parts.
+  /// compute stream, the work that computes the part. Throws the same errors as GpuCollectives::set_parts.
   void add(int replica, const GpuPart& part, std::size_t range, std::size_t ranges);
   /// Whether the replica has added a range in this step.
   bool has_begun(int replica) const;
   /// Whether any replica has added a range in this step.
   bool has_begun() const;
   /// Ends the replica's step. Later work in its compute stream waits for the sums. Precondition: all replicas have
-  /// added all ranges. Throws as GpuCollectives::join.
+  /// added all ranges. Throws the same errors as GpuCollectives::join.
   void join(int replica);
   /// Resets the exchange after a failed step. Precondition: no replica thread is running.
   void abandon();

@@ -24,7 +24,7 @@ class GradientExchange {
   GradientExchange& operator=(const GradientExchange&) = delete;
 
   /// Adds a replica's part of range `range`, which must be final. The first call in a step begins the step: `gradients`
-  /// are those of all replicas, by replica, and `ranges` are all ranges of the step.
+  /// has the gradients of all replicas, by replica, and `ranges` are all ranges of the step.
   void add(std::span<float* const> gradients, std::span<const FlatRange> ranges, std::size_t range);
   /// Whether a step has begun and has not been finished.
   bool begun() const;

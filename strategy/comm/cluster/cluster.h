@@ -81,8 +81,8 @@ class Cluster {
 
   /// Copies the chief's `bytes` to all workers. A collective.
   void broadcast(std::string_view place, std::span<std::byte> bytes);
-  /// Throws InvalidArgument on all workers unless `own` is the same on all; the message names two workers and what each
-  /// has. `what` is the subject and verb of the message: "the version of lockstep is".
+  /// Throws InvalidArgument on all workers unless `own` is the same on all; the message names two workers and their
+  /// values. `what` is the subject and verb of the message: "the version of lockstep is".
   void agree(std::string_view place, std::string_view what, std::string_view own, Channel channel = Channel::steps);
   /// Throws `E` on all workers, with the first message in worker order that is not empty; returns if all are empty. The
   /// cluster stays usable. A collective.
@@ -111,12 +111,13 @@ class Cluster {
 };
 
 /// Connects the processes that mpirun or srun started together; all of them must call it. Returns null for a process
-/// that was started alone. Workers have the numbers of MPI or, if TF_CONFIG is set, of TF_CONFIG (see ClusterSpec).
-/// Throws InvalidArgument for an option that is not positive and for a TF_CONFIG that is invalid or does not fit the
-/// number of processes. If the workers' versions, timeouts or numbers in TF_CONFIG do not fit together, all workers
-/// throw InvalidArgument that names the difference. Throws Unsupported for several processes or workers in a build
-/// without MPI, when MPI does not allow calls from threads, and as parse_tf_config. Waits without a limit until all
-/// processes have initialized MPI; then throws Timeout when not all of them make this call.
+/// that was started alone. Workers have the numbers of their MPI ranks or, if TF_CONFIG is set, those in TF_CONFIG (see
+/// ClusterSpec). Throws InvalidArgument for an option that is not positive and for a TF_CONFIG that is invalid or does
+/// not fit the number of processes. If the workers' versions, timeouts or numbers in TF_CONFIG do not fit together, all
+/// workers throw InvalidArgument that names the difference. Throws Unsupported for several processes or workers in a
+/// build without MPI, and when MPI does not allow calls from threads. Also throws whatever parse_tf_config throws.
+/// Waits without a limit until all processes have initialized MPI; then throws Timeout when not all of them make this
+/// call.
 std::shared_ptr<Cluster> join_cluster(const ClusterOptions& options = {});
 
 }  // namespace lockstep

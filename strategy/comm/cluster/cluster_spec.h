@@ -8,10 +8,10 @@ namespace lockstep {
 
 /// The workers, in TensorFlow's terms, from TF_CONFIG or from MPI.
 struct ClusterSpec {
-  /// By worker number: the chief, if TF_CONFIG names one, then the workers. Addresses from TF_CONFIG or host names from
-  /// MPI.
+  /// Addresses from TF_CONFIG or host names from MPI, by worker number: the chief, if TF_CONFIG names one, then the
+  /// workers.
   std::vector<std::string> addresses{};
-  bool has_chief = false;  ///< whether the first one is a "chief" task, not worker 0
+  bool has_chief = false;  ///< whether the first entry is a "chief" task, not worker 0
   int rank = 0;            ///< this process's number
 
   /// This process's type: "chief" or "worker".
@@ -26,8 +26,8 @@ struct ClusterSpec {
 /// {"cluster": {"chief": [one address], "worker": [addresses]}, "task": {"type": "worker", "index": 0}}.
 /// Throws InvalidArgument for other text, Unsupported for other types of tasks, such as "ps" and "evaluator".
 ClusterSpec parse_tf_config(const std::string& text);
-/// Parses the environment variable TF_CONFIG. Returns nothing if it is not set, is empty or has no cluster. Throws as
-/// parse_tf_config.
+/// Parses the environment variable TF_CONFIG. Returns nothing if it is not set, is empty or has no cluster. Throws the
+/// same errors as parse_tf_config.
 std::optional<ClusterSpec> tf_config();
 
 }  // namespace lockstep

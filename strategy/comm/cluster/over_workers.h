@@ -8,7 +8,7 @@
 
 // Combines values of several workers. One thread of each worker calls these functions, in the same order and with the
 // same `place`. all_reduce_over and all_gather_over throw the same InvalidArgument on all workers if the values do not
-// fit together; it names two workers and what each has.
+// fit together; it names two workers and their values.
 
 namespace lockstep {
 

@@ -14,14 +14,14 @@ class WorkerGather {
   /// For the replicas of `group` on this worker of `cluster`. Both must outlive this.
   WorkerGather(ReplicaGroup& group, Cluster& cluster) : group_(group), cluster_(cluster) {}
 
-  /// Called by every replica. On entry `values` are this worker's values, joined along `axis`; on return, those of all
-  /// workers. Adjusts their offsets.
+  /// Called by every replica. On entry `values` are this worker's values, joined along `axis`; on return, the joined
+  /// values of all workers. Adjusts their offsets.
   void run(int replica, int axis, std::vector<Gathered>& values);
 
  private:
   ReplicaGroup& group_;
   Cluster& cluster_;
-  std::vector<Gathered> of_all_;  ///< made by replica 0
+  std::vector<Gathered> of_all_;  ///< results of all workers; made by replica 0
 };
 
 }  // namespace lockstep

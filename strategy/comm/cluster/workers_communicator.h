@@ -10,10 +10,10 @@ namespace lockstep {
 /// Combines values of replicas on CPUs in several processes (workers). all_reduce: each replica reduces one shard of
 /// the values of its worker's replicas in shared memory; replica 0 of each worker then reduces the workers' results;
 /// each replica copies the final result. Sums and means are added in replica order within a worker, then in worker
-/// order. all_gather: joins the values of each worker's replicas, then those of the workers.
+/// order. all_gather: joins the values of each worker's replicas, then the results of the workers.
 class WorkersCommunicator final : public HostCommunicator {
  public:
-  /// For the replicas of `group` on this worker of `cluster`. Both must outlive this. `bytes_per_pack` as in
+  /// For the replicas of `group` on this worker of `cluster`. Both must outlive this. For `bytes_per_pack` see
   /// CommunicationOptions.
   WorkersCommunicator(ReplicaGroup& group, std::int64_t bytes_per_pack, Cluster& cluster)
       : HostCommunicator(group, bytes_per_pack), cluster_(cluster), gather_(group, cluster) {}
@@ -26,7 +26,7 @@ class WorkersCommunicator final : public HostCommunicator {
   std::int64_t replicas_in_sync() const { return std::int64_t{group().size()} * cluster_.size(); }
 
   Cluster& cluster_;
-  std::vector<Tensor> sums_;  ///< by pack: reduced over this worker, then over all; allocated by replica 0
+  std::vector<Tensor> sums_;  ///< reduced values, one tensor per pack; allocated by replica 0
   WorkerGather gather_;
 };
 

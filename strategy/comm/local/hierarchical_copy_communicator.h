@@ -24,7 +24,7 @@ inline int halves_of(int replicas) { return replicas > 1 ? 2 : 1; }
 /// across: (x0 + x1 + ...) + (x_half + ...); adds bf16 in f32 and rounds once.
 class HierarchicalCopyCommunicator final : public HostCommunicator {
  public:
-  /// For the replicas of `group`, which must outlive this. `bytes_per_pack` as in CommunicationOptions.
+  /// For the replicas of `group`, which must outlive this. For `bytes_per_pack` see CommunicationOptions.
   HierarchicalCopyCommunicator(ReplicaGroup& group, std::int64_t bytes_per_pack)
       : HostCommunicator(group, bytes_per_pack), wide_(static_cast<std::size_t>(group.size())) {}
 

@@ -20,7 +20,7 @@ class HostCommunicator : public Communicator {
   std::vector<Gathered> all_gather(int replica, std::span<const Tensor> values, int axis) override;
 
  protected:
-  /// For the replicas of `group`, which must outlive this. `bytes_per_pack` as in CommunicationOptions.
+  /// For the replicas of `group`, which must outlive this. For `bytes_per_pack` see CommunicationOptions.
   HostCommunicator(ReplicaGroup& group, std::int64_t bytes_per_pack);
 
   /// A pack of every replica and the memory for its results. All tensors are dense and have the same dtype and number

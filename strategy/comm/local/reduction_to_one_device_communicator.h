@@ -9,7 +9,7 @@ namespace lockstep {
 /// the others copy the result. Adds in replica order: ((x0 + x1) + x2) + ...
 class ReductionToOneDeviceCommunicator final : public HostCommunicator {
  public:
-  /// For the replicas of `group`, which must outlive this. `bytes_per_pack` as in CommunicationOptions.
+  /// For the replicas of `group`, which must outlive this. For `bytes_per_pack` see CommunicationOptions.
   ReductionToOneDeviceCommunicator(ReplicaGroup& group, std::int64_t bytes_per_pack)
       : HostCommunicator(group, bytes_per_pack) {}
 

@@ -35,7 +35,7 @@ class GpuCollective {
 /// after all replicas have set their parts, so no GPU waits for a part that depends on later calls of a host thread.
 class GpuCollectives {
  public:
-  /// `communicators` connect `gpus`, with the same `timeout`. Throws as Event's constructor.
+  /// `communicators` connect `gpus`, with the same `timeout`. Throws the same errors as Event's constructor.
   GpuCollectives(const std::vector<LogicalDevice>& gpus, std::unique_ptr<GpuCommunicators> communicators,
                  std::chrono::milliseconds timeout);
   /// Waits until all submitted collectives have been enqueued.

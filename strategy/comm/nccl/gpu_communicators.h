@@ -33,8 +33,8 @@ inline void check_part(const char* what, const Stream& stream, const GpuPart& pa
   contracts::check(what, stream, {{part.from, bytes, element}, {part.to, bytes * results, element}});
 }
 
-/// Connects the GPUs of this process with each other and with those of other workers. Each replica has a physical GPU
-/// of its own.
+/// Connects the GPUs of this process with each other and with the GPUs of other workers. Each replica has a physical
+/// GPU of its own.
 class GpuCommunicators {
  public:
   virtual ~GpuCommunicators() = default;
@@ -46,9 +46,9 @@ class GpuCommunicators {
   virtual void enqueue(const char* what, std::span<const std::vector<GpuPart>> parts) = 0;
 };
 
-/// Makes NCCL communicators for `gpus`, one per replica, connected with those of other workers if `cluster` is not
+/// Makes NCCL communicators for `gpus`, one per replica, connected with the GPUs of other workers if `cluster` is not
 /// null. `cluster` must outlive the result. `timeout` limits making them and each collective. Throws DeviceError,
-/// Timeout, what the cluster throws, and Unsupported in a build without CUDA.
+/// Timeout, whatever the cluster throws, and Unsupported in a build without CUDA.
 std::unique_ptr<GpuCommunicators> make_gpu_communicators(const std::vector<LogicalDevice>& gpus,
                                                          std::chrono::milliseconds timeout, Cluster* cluster);
 

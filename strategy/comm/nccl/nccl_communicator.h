@@ -20,7 +20,7 @@ namespace lockstep {
 class NcclCommunicator final : public HostCommunicator {
  public:
   /// For the replicas of `group`; `group` and `cluster` must outlive this. `cluster` is null when all GPUs are in this
-  /// process. `bytes_per_pack` as in CommunicationOptions.
+  /// process. For `bytes_per_pack` see CommunicationOptions.
   NcclCommunicator(ReplicaGroup& group, std::int64_t bytes_per_pack, const std::vector<LogicalDevice>& gpus,
                    std::shared_ptr<GpuCollectives> collectives, Cluster* cluster);
   std::vector<Gathered> all_gather(int replica, std::span<const Tensor> values, int axis) override;
@@ -36,12 +36,12 @@ class NcclCommunicator final : public HostCommunicator {
   Cluster* cluster_;
   std::optional<WorkerGather> gather_{};
   std::shared_ptr<GpuCollectives> collectives_;
-  GpuCollective collective_;  ///< of the current call
+  GpuCollective collective_;  ///< the collective of the current call
 };
 
-/// Connects `gpus`, one per replica, with each other and with those of the other workers if there is a cluster. Throws
-/// Unsupported for several replicas on one physical GPU, when CUDA_LAUNCH_BLOCKING is set, and in a build without CUDA;
-/// as make_gpu_communicators when the GPUs cannot be connected.
+/// Connects `gpus`, one per replica, with each other and with the GPUs of the other workers if there is a cluster.
+/// Throws Unsupported for several replicas on one physical GPU, when CUDA_LAUNCH_BLOCKING is set, and in a build
+/// without CUDA. Throws the same errors as make_gpu_communicators when the GPUs cannot be connected.
 std::shared_ptr<GpuCollectives> connect_gpus(const std::vector<LogicalDevice>& gpus, std::chrono::milliseconds timeout,
                                              Cluster* cluster);
 

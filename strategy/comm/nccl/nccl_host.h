@@ -26,8 +26,8 @@ bool redirects_copies(const std::filesystem::path& devices);
 /// A property of the machine that may make NCCL fail, hang or run slowly between several GPUs.
 struct NcclObstacle {
   std::string subject{};  ///< e.g. "/dev/shm"
-  std::string text{};     ///< what was found
-  std::string remedy{};   ///< what to do
+  std::string text{};     ///< description of the obstacle
+  std::string remedy{};   ///< how to remove the obstacle
   bool fails = false;     ///< NCCL's first call fails; false: it may hang or be slow
 };
 /// The obstacles for `gpus` GPUs of one machine.

@@ -35,7 +35,7 @@ class MpiLibrary {
  private:
   MpiLibrary();
   /// Waits until all processes have joined the collective that `start` starts as pending_, or that an earlier call has
-  /// started. Throws as communicator().
+  /// started. Throws the same errors as communicator().
   template <class Start>
   void complete(const char* call, const Start& start, std::chrono::milliseconds timeout);
 

@@ -15,11 +15,11 @@
 
 namespace lockstep {
 
-/// The workers.
+/// The workers that exchange messages.
 struct MpiPeers {
   MPI_Comm comm = MPI_COMM_NULL;  ///< its ranks are the workers' numbers
   int size = 0;                   ///< number of workers
-  int rank = 0;                   ///< of this worker
+  int rank = 0;                   ///< number of this worker
 };
 
 /// A collective between workers. After its construction only the MPI thread uses it until it is done.
@@ -44,7 +44,7 @@ class MpiOperation {
   virtual std::size_t progress() const { return 0; }
 
   ///@{
-  /// Its place and channel, as in Cluster.
+  /// The place and channel of the operation; see Cluster.
   const std::string& place() const { return place_; }
   Channel channel() const { return channel_; }
   ///@}

@@ -21,14 +21,14 @@
 
 namespace lockstep {
 
-/// NCCL communicators of the GPUs of this process, connected with those of the other workers if there are any. A
+/// NCCL communicators of the GPUs of this process, connected with the GPUs of the other workers if there are any. A
 /// watchdog thread aborts all of them when a collective does not end within the timeout, when NCCL reports an error and
 /// when the cluster fails. The error is then thrown by the next call that uses them and by the next Gpu::synchronize of
 /// each GPU.
 class NcclComms final : public GpuCommunicators {
  public:
   /// Connects the GPUs. `timeout` limits this and each later collective. `cluster` must outlive this; null: all GPUs
-  /// are in this process. Throws DeviceError, Timeout, and what the cluster throws.
+  /// are in this process. Throws DeviceError, Timeout, and whatever the cluster throws.
   NcclComms(const std::vector<LogicalDevice>& gpus, std::chrono::milliseconds timeout, Cluster* cluster);
   /// Waits for enqueued collectives, up to the timeout; aborts them after that.
   ~NcclComms() override;
@@ -76,7 +76,7 @@ class NcclComms final : public GpuCommunicators {
   Cluster* cluster_;
   std::atomic<bool> aborting_ = false;
   std::vector<std::unique_ptr<Member>> members_;  ///< by replica
-  int ranks_ = 0;                                 ///< in all processes
+  int ranks_ = 0;                                 ///< number of ranks in all processes
   std::jthread watchdog_;                         ///< last: it uses the other members
 };
 
