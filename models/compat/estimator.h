@@ -20,11 +20,12 @@ struct RunConfig {
   std::optional<Strategy> train_distribute{};
 };
 
-/// Estimator::train's options; at most one of `steps` and `max_steps`.
+/// Estimator::train's options. Set at most one of `steps` and `max_steps`.
 struct EstimatorTrainOptions {
   /// Maximum number of steps of this call; training also stops at the end of the data.
   std::optional<std::int64_t> steps{};
-  /// Trains until optimizer().iterations() reaches this or the data end; does nothing if it already has.
+  /// Trains until optimizer().iterations() reaches this or the data end; does nothing if iterations() has already
+  /// reached it.
   std::optional<std::int64_t> max_steps{};
   /// Callbacks of this call, called in this order (TensorFlow's hooks).
   std::vector<std::shared_ptr<Callback>> hooks{};
@@ -38,13 +39,13 @@ class Estimator {
   using InputFunction = std::function<Dataset()>;
 
   /// Trains to the end of the data or to the limit that the options set. Throws InvalidArgument for `steps` and
-  /// `max_steps` together, for endless data when neither is given, and for a null input function; otherwise as
-  /// Model::fit.
+  /// `max_steps` together, for endless data when neither is given, and for a null input function. Also throws whatever
+  /// Model::fit throws.
   Estimator& train(const InputFunction& input_fn, const EstimatorTrainOptions& options = {});
   /// Mean loss and metrics over the data, or its first `steps` steps, and "global_step", the number of updates the
-  /// optimizer has done. Throws as Model::evaluate.
+  /// optimizer has done. Throws the same errors as Model::evaluate.
   Logs evaluate(const InputFunction& input_fn, std::optional<std::int64_t> steps = std::nullopt);
-  /// The model's outputs for all examples. Throws as Model::predict.
+  /// The model's outputs for all examples. Throws the same errors as Model::predict.
   Tensor predict(const InputFunction& input_fn);
 
   /// The trained model.
@@ -59,9 +60,10 @@ class Estimator {
   Model model_;
 };
 
-/// An Estimator of a copy of the compiled model, with its weights, on the replicas of `config`. The estimator uses the
-/// same optimizer, not a copy; do not train the original model with it afterwards. Throws LogicError for a model that
-/// was not compiled or whose optimizer has done a step, and in a strategy's scope; Unsupported as clone_model.
+/// Makes an Estimator from a copy of the compiled model and its weights, on the replicas of `config`. The estimator
+/// uses the same optimizer, not a copy; do not train the original model with it afterwards. Throws LogicError for a
+/// model that was not compiled or whose optimizer has done a step, and in a strategy's scope. Throws Unsupported in the
+/// same cases as clone_model.
 Estimator model_to_estimator(const Model& keras_model, const RunConfig& config = {});
 
 }  // namespace lockstep

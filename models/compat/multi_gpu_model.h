@@ -54,7 +54,7 @@ struct MultiGpuOptions {
 struct ReplicaGraph;
 
 /// The result of multi_gpu_model: a model that calls the template's layers once for each replica, and has the
-/// template's inputs, output names and weights. Weights are saved and loaded as those of the template.
+/// template's inputs, output names and weights. Weights are saved and loaded as the template's weights.
 class ParallelModel : public Model {
  public:
   /// The model that was replicated; it shares its weights with this one.
@@ -77,8 +77,8 @@ class ParallelModel : public Model {
 ParallelModel multi_gpu_model(const Model& model, const MultiGpuOptions& options = {});
 
 /// make_parallel of keras-extras, which dropped the rows of a batch beyond a multiple of gpu_count; here the last
-/// replica takes them. `devices`: as in MultiGpuOptions; empty, or gpu_count names. Throws as multi_gpu_model, and
-/// InvalidArgument for another number of names.
+/// replica takes them. For `devices` see MultiGpuOptions; it must be empty or have gpu_count names. Throws the same
+/// errors as multi_gpu_model and also InvalidArgument for another number of names.
 ParallelModel make_parallel(const Model& model, int gpu_count, const std::vector<std::string>& devices = {});
 
 }  // namespace lockstep

@@ -15,7 +15,7 @@ struct ReplicaPlan {
   std::vector<LogicalDevice> devices;
   /// The device that concatenates the outputs.
   LogicalDevice merge_device;
-  /// As MultiGpuOptions::legacy_split.
+  /// See MultiGpuOptions::legacy_split.
   bool legacy_split = true;
 };
 

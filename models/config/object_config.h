@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-/// The form of an object's JSON: Keras 3's, or that of legacy `.h5` files, which leave out "module" and
+/// The form of an object's JSON: Keras 3's form, or the form in legacy `.h5` files, which leaves out "module" and
 /// "registered_name".
 enum class ConfigForm { keras_3, legacy_h5 };
 
@@ -39,7 +39,7 @@ ObjectConfig config_of(const char* class_name, void (*list)(OptionVisitor&, Opti
 /// Keras 3's form of an object without options: {"module", "class_name", "config": {}, "registered_name": null}.
 nlohmann::ordered_json keras_object(std::string_view module, std::string_view class_name);
 
-/// The object with its options, sorted by key; a legacy file has only "class_name" and "config".
+/// Serializes the object with its options, sorted by key. In legacy files it has only "class_name" and "config".
 nlohmann::ordered_json object_json(std::string_view module, const ObjectConfig& object, ConfigForm form);
 
 /// Keras' form of a function, given by name: the name itself in legacy files, otherwise an object that holds it.

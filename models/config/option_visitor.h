@@ -61,7 +61,7 @@ class OptionVisitor {
   void choice(const char* key, T& value, std::initializer_list<std::pair<std::string_view, T>> choices);
 
   ///@{
-  /// An option for which lockstep supports only this value; reading throws InputError for another one.
+  /// An option for which lockstep supports only this value; reading throws InputError for another value.
   void fixed(const char* key, std::string_view value);
   void fixed(const char* key, double value);
   void fixed(const char* key, std::same_as<bool> auto value) { fixed_flag(key, value); }
@@ -124,8 +124,8 @@ void OptionVisitor::choice(const char* key, T& value, std::initializer_list<std:
   value = std::data(choices)[chosen(key, own, names)].second;
 }
 
-/// Reads the options that `list` names into `options`; options that the file lacks keep their values. Throws InputError
-/// also as check_all_read().
+/// Reads the options that `list` names into `options`; options that the file lacks keep their values. Also throws the
+/// InputError of check_all_read().
 template <class Options>
 Options read_options(OptionVisitor& visitor, void (*list)(OptionVisitor&, Options&), Options options = {}) {
   list(visitor, options);

@@ -13,8 +13,8 @@ struct inflate_state;  // declared by ISA-L
 
 namespace lockstep {
 
-/// Reads a file, and decompresses it if its first bytes are those of gzip. The functions throw InputError naming the
-/// file when it cannot be read or its compressed data are damaged or cut short.
+/// Reads a file, and decompresses it if it begins with the magic number of gzip. The functions throw InputError naming
+/// the file when it cannot be read or its compressed data are damaged or cut short.
 class ByteReader {
  public:
   /// Opens the file. Throws InputError when it is missing, not a regular file or cannot be opened.
@@ -25,7 +25,7 @@ class ByteReader {
 
   /// Reads the next `bytes` bytes, or fewer at the end of the content; returns their number.
   std::size_t read(std::byte* to, std::size_t bytes);
-  /// Reads all content that is left, and checks it as require_end.
+  /// Reads all content that is left, and makes the checks of require_end.
   std::vector<std::byte> read_all();
   /// Upper bound of the content's length, from the file's size and deflate's best ratio.
   std::uint64_t most_bytes() const;

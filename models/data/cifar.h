@@ -39,7 +39,7 @@ struct Cifar100Options {
   Cifar100Labels label_mode = Cifar100Labels::fine;  ///< fine or coarse labels
 };
 
-/// As load_cifar10, from one file per split. Fine labels are in 0..99, coarse ones in 0..19.
+/// Like load_cifar10, but from one file per split. Fine labels are in 0..99, coarse ones in 0..19.
 Example load_cifar100(const Cifar100Options& options);
 
 }  // namespace lockstep

@@ -18,8 +18,8 @@ enum class CsvType {
 
 /// A column of a CSV file.
 struct CsvColumn {
-  std::string name;                     ///< from the header
-  CsvType type;                         ///< given or inferred
+  std::string name;                     ///< name from the header
+  CsvType type;                         ///< given or inferred type
   Tensor values;                        ///< (rows)
   std::vector<std::string> categories;  ///< the different texts of a category, sorted by their bytes
 };
@@ -31,7 +31,7 @@ struct CsvOptions {
   /// Types of columns, by name. The type of any other column is the first of integer, number and category that suits
   /// all its values; a column with missing values is not an integer.
   std::map<std::string, CsvType> types{};
-  /// The texts of missing values; those of pandas.
+  /// The texts of missing values; by default those of pandas.
   std::vector<std::string> na_values{"",     "#N/A",   "#N/A N/A", "#NA",  "-1.#IND", "-1.#QNAN", "-NaN",
                                      "-nan", "1.#IND", "1.#QNAN",  "<NA>", "N/A",     "NA",       "NULL",
                                      "NaN",  "None",   "n/a",      "nan",  "null"};
@@ -43,9 +43,9 @@ struct CsvOptions {
 /// two columns have one name, a value does not have the given type, or a column of `types` is missing.
 std::vector<CsvColumn> read_csv(const std::filesystem::path& file, const CsvOptions& options = {});
 
-/// Examples of a table. x has all columns but `target` side by side, (rows, columns) f32; y is that column, (rows);
-/// there is none if `target` is empty. Throws InvalidArgument if there is no such column or no other one, and if values
-/// of the target are missing.
+/// Makes examples from a table. x has all columns but `target` side by side, (rows, columns) f32; y is the column
+/// `target`, (rows); if `target` is empty, there is no y. Throws InvalidArgument if the table has no column `target` or
+/// no other column, and if values of the target are missing.
 Example csv_examples(const std::vector<CsvColumn>& columns, const std::string& target = "");
 
 }  // namespace lockstep

@@ -7,7 +7,8 @@
 
 namespace lockstep {
 
-/// The transform that draws. Each has a stream of its own, so that transforms with equal seeds draw different numbers.
+/// The transform that draws random numbers. Each transform has a stream of its own, so that transforms with equal seeds
+/// draw different numbers.
 enum class DrawStream : std::uint32_t { augmentation, crop, mixup };
 
 /// Random numbers for one element of a data set. They depend only on the seed, the stream, the epoch and the element's

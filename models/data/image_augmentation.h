@@ -19,7 +19,7 @@ namespace lockstep {
 /// image_augmentation's options, under the names of Keras' ImageDataGenerator.
 struct ImageAugmentation {
   double width_shift_range = 0;            ///< r < 1: uniform in -r..r times the width; r >= 1: in -r..r pixels
-  double height_shift_range = 0;           ///< as width_shift_range, for the height
+  double height_shift_range = 0;           ///< the same range for the height
   bool horizontal_flip = false;            ///< flips an image with probability 1/2
   bool vertical_flip = false;              ///< flips an image with probability 1/2
   FillMode fill_mode = FillMode::nearest;  ///< values of pixels shifted in from outside
@@ -45,7 +45,7 @@ struct RandomCropOptions {
 };
 
 /// Pads an image and crops it at a uniformly drawn position. Throws InvalidArgument for a size below 1 and for negative
-/// padding; the returned function for an image that is smaller than the crop even with its padding.
+/// padding; the returned function throws it for an image that is smaller than the crop even with its padding.
 std::function<Example(const Example&, const ElementId&)> random_crop(const RandomCropOptions& options);
 
 }  // namespace lockstep

@@ -27,7 +27,7 @@ struct ImageDirectoryOptions {
   /// or, without shuffle, they are the last ones. Calls with the same directory, seed, shuffle and limit split it the
   /// same way.
   std::optional<double> validation_split{};
-  std::optional<Subset> subset{};  ///< which part is read; given if validation_split is
+  std::optional<Subset> subset{};  ///< the part to read; required with validation_split
 };
 
 /// image_dataset_from_directory's result.
@@ -38,15 +38,15 @@ struct ImageDirectory {
   Tensor labels;                             ///< (files) i32, the class of each file
 };
 
-/// The images of a directory with one folder per class, as Keras' function of this name. Classes are sorted by name,
-/// folders whose names begin with a dot are skipped. A class has the .jpg, .jpeg, .png and .bmp files, in upper or
-/// lower case, of its folder and all folders below it. An element is one image, x (height, width, channels) f32 in
+/// Reads the images of a directory with one folder per class, like Keras' function of this name. Classes are sorted by
+/// name, folders whose names begin with a dot are skipped. A class has the .jpg, .jpeg, .png and .bmp files, in upper
+/// or lower case, of its folder and all folders below it. An element is one image, x (height, width, channels) f32 in
 /// 0..255, resized by resize_bilinear, and its class y () i32; call batch() on the data set to train on it. Images are
 /// decoded when the data set is read, on all threads of the reader. Throws InputError for a directory that is missing
 /// or has no images, for a class that has files but no images, for a GIF image, and for a part of a split without
 /// images; InvalidArgument for an image size or a limit below 1, for channels other than 1 and 3, for a
 /// validation_split that is not between 0 and 1, and unless it and the subset are both given or both left out. Reading
-/// throws as read_image.
+/// the data set throws the same errors as read_image.
 ImageDirectory image_dataset_from_directory(const std::filesystem::path& directory,
                                             const ImageDirectoryOptions& options = {});
 

@@ -10,11 +10,11 @@
 namespace lockstep {
 
 /// Reads a JPEG, PNG or BMP image, recognized by its first bytes, as (height, width, channels) u8. 1 channel is gray
-/// and 3 are RGB, whatever the file has: gray, palette, color and CMYK images are converted, and alpha is dropped.
-/// Throws InputError naming the file when it cannot be read, has another format, is damaged or cut short, is a
-/// compressed BMP, or has more than 2^27 pixels; InvalidArgument for channels other than 1 and 3.
+/// and 3 are RGB: gray, palette, color and CMYK images are converted, and alpha is dropped. Throws InputError naming
+/// the file when it cannot be read, has another format, is damaged or cut short, is a compressed BMP, or has more than
+/// 2^27 pixels; InvalidArgument for channels other than 1 and 3.
 Tensor read_image(const std::filesystem::path& file, std::int64_t channels = 3);
-/// read_image for the content of a file. Errors name no file.
+/// Same as read_image, for the content of a file in memory. Errors name no file.
 Tensor decode_image(std::span<const std::byte> content, std::int64_t channels = 3);
 /// Reads a mask, an image whose pixels are the numbers of classes, as (height, width, 1) u8: the gray values, which are
 /// not scaled, or the indices of the palette of a PNG file with at most 8 bits per pixel. Throws InputError naming the

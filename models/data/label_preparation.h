@@ -10,8 +10,8 @@
 namespace lockstep {
 
 /// Converts labels y, u8, i32 or i64 of any shape (...), to (..., classes) f32 with 1 at the label and 0 elsewhere:
-/// Keras' to_categorical. x is unchanged. Throws InvalidArgument for classes below 1; the returned function for other
-/// dtypes, and InputError for a label outside 0 .. classes - 1.
+/// Keras' to_categorical. x is unchanged. Throws InvalidArgument for classes below 1; the returned function throws it
+/// for other dtypes, and InputError for a label outside 0 .. classes - 1.
 RowTransform one_hot(std::int64_t classes);
 
 /// mixup's options.
@@ -21,10 +21,10 @@ struct MixupOptions {
 };
 
 /// Mixes the rows of a batch with the same rows in a random order, in x and y: lambda * row + (1 - lambda) * other row,
-/// with one lambda and one order per batch (Zhang et al. 2018). For f32 x and y: map it after one_hot() and after
+/// with one lambda and one order per batch (Zhang et al. 2018). For f32 x and y: apply it after one_hot() and after
 /// batch(). The result depends only on the seed, the epoch and the batch's number. Throws InvalidArgument for an alpha
-/// out of range; the returned function for other dtypes, a missing y, different numbers of rows, several inputs or
-/// targets, and sample weights.
+/// out of range; the returned function throws it for other dtypes, a missing y, different numbers of rows, several
+/// inputs or targets, and sample weights.
 std::function<Example(const Example&, const ElementId&)> mixup(const MixupOptions& options = {});
 
 }  // namespace lockstep

@@ -18,22 +18,22 @@ struct ChannelStatistics {
 ChannelStatistics channel_statistics(const Tensor& images);
 
 /// (x - mean) / max(sqrt(variance), 1e-7) by channel, for x (..., channels) u8 or f32: Keras' Normalization. Throws
-/// InvalidArgument unless mean and variance are (channels) f32; the returned function for other x.
+/// InvalidArgument unless mean and variance are (channels) f32; the returned function throws it for other x.
 RowTransform channel_normalization(const ChannelStatistics& statistics);
 
-/// rescaling's options, those of Keras' Rescaling.
+/// rescaling's options, the same as in Keras' Rescaling.
 struct RescalingOptions {
   float scale = 1;   ///< factor of each value
   float offset = 0;  ///< added to the scaled value
 };
 
 /// x * scale + offset, for x u8 or f32 of any shape: Keras' Rescaling. Throws InvalidArgument unless scale and offset
-/// are finite; the returned function for other x.
+/// are finite; the returned function throws it for other x.
 RowTransform rescaling(const RescalingOptions& options);
 
 /// Subtracts `mean`, mean_image() of the training images: x / 255 - mean for u8, x - mean for f32. x has the mean's
 /// shape or, after batch(), (n, the mean's shape). Throws InvalidArgument for a mean that is not f32; the returned
-/// function for other x.
+/// function throws it for other x.
 RowTransform mean_subtraction(const Tensor& mean);
 
 }  // namespace lockstep

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// Reads a `.npy` file, as numpy.load. Floating-point numbers become f32, unsigned bytes u8, booleans bool, other
+/// Reads a `.npy` file, like numpy.load. Floating-point numbers become f32, unsigned bytes u8, booleans bool, other
 /// integers i32 if every value of their type fits, else i64. Arrays of any byte order and in Fortran's order are read.
 /// Throws InputError naming the file when it is missing, damaged, shorter or longer than its header says, of another
 /// type (such as text and Python objects), of more than Shape::max_rank axes, or has an integer that i64 cannot hold.

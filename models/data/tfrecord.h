@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// What a feature of a tf.train.Example holds, and the tensor that it becomes.
+/// The content of a feature of a tf.train.Example, and the tensor that it becomes.
 enum class FeatureType {
   numbers,   ///< a float_list: f32 of the given shape
   integers,  ///< an int64_list: i64 of the given shape
@@ -19,15 +19,15 @@ enum class FeatureType {
 
 /// A feature that every record has; tf.io.FixedLenFeature.
 struct RecordFeature {
-  std::string name;  ///< its key
-  FeatureType type;  ///< what its list contains
-  Shape shape{};     ///< of one example
+  std::string name;  ///< key of the feature
+  FeatureType type;  ///< type of the content of its list
+  Shape shape{};     ///< shape for one example
 };
 
 /// tfrecord_dataset's options.
 struct TfRecordOptions {
   std::vector<RecordFeature> inputs{};   ///< the features that become Example's inputs, in their order
-  std::vector<RecordFeature> targets{};  ///< those that become its targets
+  std::vector<RecordFeature> targets{};  ///< the features that become Example's targets
   /// Reads the records of all files in a new order in each epoch; `take` and `skip` still split them into the same
   /// parts in every epoch.
   bool shuffle = false;

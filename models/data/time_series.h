@@ -7,7 +7,8 @@
 
 namespace lockstep {
 
-/// timeseries_dataset_from_array's options, those of Keras. Batches are made by batch(), another order by shuffle().
+/// timeseries_dataset_from_array's options, with Keras' names. Use batch() to make batches and shuffle() for another
+/// order.
 struct TimeSeriesOptions {
   std::int64_t sequence_stride = 1;         ///< distance between the first steps of two windows
   std::int64_t sampling_rate = 1;           ///< distance between two steps of a window
@@ -15,9 +16,9 @@ struct TimeSeriesOptions {
   std::optional<std::int64_t> end_index{};  ///< one past the last step that is used; default: all steps
 };
 
-/// Windows of a time series, as Keras' function of this name. Window i begins at step p = start_index +
-/// i * sequence_stride: its x is data[p + j * sampling_rate] for j in [0, sequence_length), (sequence_length, ...), and
-/// its y is targets[p], without targets there is none. Windows with a sampling rate of 1 are views of the data. Throws
+/// Makes windows of a time series, like Keras' function of this name. Window i begins at step p = start_index + i *
+/// sequence_stride: its x is data[p + j * sampling_rate] for j in [0, sequence_length), (sequence_length, ...), and its
+/// y is targets[p], without targets there is none. Windows with a sampling rate of 1 are views of the data. Throws
 /// InvalidArgument unless data (steps, ...) and targets (steps, ...) are dense and in host memory, all numbers are at
 /// least 1 (start_index: 0) and start_index <= end_index <= number of steps.
 Dataset timeseries_dataset_from_array(const Tensor& data, const Tensor& targets, std::int64_t sequence_length,

@@ -73,7 +73,7 @@ bool is_hdf5(const std::string& path);
 /// Reads an HDF5 file. has_group, names_in and has_attribute return false or empty when the object is missing; the
 /// other functions throw InputError naming the file, the object and the reason. All of them throw it for soft and
 /// external links, which are not followed. Not thread-safe; create, use and destroy it on one thread. It holds the HDF5
-/// lock all its life, so other threads' Readers and Writers wait.
+/// lock during its lifetime, so other threads' Readers and Writers wait.
 class Reader {
  public:
   /// Throws InputError for a file that cannot be read, is not an HDF5 file or is truncated.
@@ -107,7 +107,7 @@ class Reader {
 
  private:
   ///@{
-  /// As has_attribute and attribute, for the attribute of exactly this name.
+  /// Like has_attribute and attribute, but only for an attribute of exactly this name.
   bool has_whole_attribute(const std::string& group, const std::string& name) const;
   std::vector<std::string> whole_attribute(const std::string& group, const std::string& name) const;
   ///@}
@@ -129,7 +129,7 @@ class Reader {
 };
 
 /// Builds an HDF5 file in memory and writes it atomically. Throws BrokenInvariant when HDF5 fails. Not thread-safe;
-/// create, use and destroy it on one thread. It holds the HDF5 lock all its life, as Reader does.
+/// create, use and destroy it on one thread. It holds the HDF5 lock during its lifetime, as Reader does.
 class Writer {
  public:
   /// `bytes`: total size of the data sets; an estimate is enough.
@@ -149,7 +149,7 @@ class Writer {
   void add_integer(const std::string& name, std::int64_t value);
   /// The contents of the file so far.
   std::vector<std::byte> image() const;
-  /// Writes the file. Throws as write_file_atomically.
+  /// Writes the file. Throws the same errors as write_file_atomically.
   void write_to(const std::string& path);
 
  private:

@@ -12,7 +12,7 @@ namespace lockstep {
 /// than 10,000 keys (ordered_json compares each key with all others). Configurations of models stay far below both
 /// limits.
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& place);
-/// As parse_json, but objects are sorted by key and may have any number of keys.
+/// Like parse_json, but objects are sorted by key and may have any number of keys.
 nlohmann::json parse_sorted_json(std::string_view text, const std::string& place);
 
 }  // namespace lockstep

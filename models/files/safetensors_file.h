@@ -23,25 +23,25 @@ struct NamedTensor {
 /// shape and byte range of each tensor, and the tensors' bytes.
 std::vector<std::byte> safetensors_contents(const std::vector<NamedTensor>& tensors);
 
-/// Reads a safetensors file. All functions throw InputError naming the file and what is wrong.
+/// Reads a safetensors file. All functions throw InputError naming the file and the problem.
 class SafetensorsFile {
  public:
-  /// Opens the file and reads its header. Refuses dtypes other than F32, BF16, I32, I64, U8 and BOOL.
+  /// Opens the file and reads its header. Throws for dtypes other than F32, BF16, I32, I64, U8 and BOOL.
   explicit SafetensorsFile(std::string path);
   /// A tensor that a file should have.
   struct Expected {
-    std::string name;  ///< as in the file
-    DType dtype;       ///< of the elements
+    std::string name;  ///< name in the file
+    DType dtype;       ///< dtype of the elements
     Shape shape;       ///< size of each axis
   };
-  /// The values of these tensors, in their order. Refuses a file that lacks one, has another one, or one of another
-  /// dtype or shape.
+  /// The values of these tensors, in their order. Throws for a file that lacks one of them, has a further tensor, or
+  /// has one of them with another dtype or shape.
   std::vector<Tensor> read_exactly(const std::vector<Expected>& expected);
 
  private:
   /// The header's entry of a tensor.
   struct Entry {
-    DType dtype = DType::f32;  ///< of the elements
+    DType dtype = DType::f32;  ///< dtype of the elements
     Shape shape{};             ///< size of each axis
     std::size_t begin = 0;     ///< first byte, in the data after the header
   };

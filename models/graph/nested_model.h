@@ -39,9 +39,9 @@ struct PartResult {
 struct PartCall {
   int part = 0;                      ///< index in NestedModel::layers
   std::vector<PartResult> inputs{};  ///< the call's arguments, in the part's order
-  std::vector<Shape> shapes{};       ///< of a layer's results, without the batch axis; () or missing for unread results
+  std::vector<Shape> shapes{};       ///< shapes of a layer's results, without the batch axis; () or missing if unread
   std::optional<Mode> mode{};        ///< the call's own mode, if it does not use the model's
-  bool use_causal_mask = false;      ///< as LayerCall::use_causal_mask
+  bool use_causal_mask = false;      ///< see LayerCall::use_causal_mask
 };
 
 /// A model as Keras describes it: its inputs, its parts (layers and models), and their calls. All calls of a model that

@@ -45,9 +45,9 @@ class Network {
   /// replicas if the strategy has several. `masks`, if given, receives the mask of each output (LayerCall::masks),
   /// undefined for outputs without one.
   std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode, std::vector<Tensor>* masks = nullptr) const;
-  /// As run(), for a network with one output. Also throws LogicError if there are several.
+  /// Same as run(), for a network with one output. Also throws LogicError if there are several.
   Tensor operator()(const std::vector<Tensor>& xs, Mode mode) const;
-  /// As run(), for a network with one input and one output.
+  /// Same as run(), for a network with one input and one output.
   Tensor operator()(const Tensor& x, Mode mode) const { return (*this)(std::vector{x}, mode); }
 
   /// Makes this network part of another one: calls its layers, with their weights, on the other network's symbols. A

@@ -13,38 +13,38 @@
 
 namespace lockstep {
 
-/// One call of a layer, or a result after the first one of such a call.
+/// One call of a layer. If the call has several results, each result after the first has a GraphCall of its own.
 struct GraphCall {
   int layer = 0;                          ///< index of the layer in Network::layers
   std::vector<int> inputs;                ///< indices of earlier calls; -1 - i for the network's input i
   Shape shape;                            ///< shape of the result, without the batch axis; -1 for unknown sizes
-  ShapeExamples examples{};               ///< as Symbol::Node::examples
+  ShapeExamples examples{};               ///< see Symbol::Node::examples
   std::optional<LogicalDevice> device{};  ///< device of the call, if it was placed on one (DeviceScope)
   std::optional<Mode> mode{};             ///< the call's own mode, which replaces the network's
-  bool use_causal_mask = false;           ///< as LayerCall::use_causal_mask
-  int result = 0;                         ///< if above 0: which result of the call inputs[0] this is
-  int model_call = -1;                    ///< index in Network::model_calls if it is part of such a call; else -1
+  bool use_causal_mask = false;           ///< see LayerCall::use_causal_mask
+  int result = 0;                         ///< if above 0: index of this result of the call inputs[0]
+  int model_call = -1;                    ///< index in Network::model_calls of the call around it; -1 for none
   bool broadcasts = false;                ///< whether an input has another shape than the result
 };
 
 /// A call of a model that is part of the network. The calls of its layers are calls of the network.
 struct GraphModelCall {
   std::shared_ptr<const NestedModel> model;  ///< the model that is called
-  std::vector<int> inputs{};                 ///< as GraphCall::inputs
+  std::vector<int> inputs{};                 ///< see GraphCall::inputs
   std::vector<int> results{};                ///< indices of the calls that compute its results
   std::optional<Mode> mode{};                ///< the mode given to the call, if any
 };
 
 /// The execution of one call.
 struct PlanStep {
-  /// As GraphCall::layer.
+  /// See GraphCall::layer.
   int layer = 0;
   std::vector<int> inputs;  ///< indices of earlier steps; -1 - i for the network's input i
-  /// As GraphCall::shape.
+  /// See GraphCall::shape.
   Shape shape;
-  std::optional<LogicalDevice> device{};  ///< as GraphCall::device
-  std::optional<Mode> mode{};             ///< as GraphCall::mode
-  bool use_causal_mask = false;           ///< as LayerCall::use_causal_mask
+  std::optional<LogicalDevice> device{};  ///< see GraphCall::device
+  std::optional<Mode> mode{};             ///< see GraphCall::mode
+  bool use_causal_mask = false;           ///< see LayerCall::use_causal_mask
   /// The step also applies the ReLU that follows the layer. (If an Add is fused too, the step has one input more than
   /// the layer: the other term of the Add.)
   bool fused_relu = false;
@@ -52,7 +52,7 @@ struct PlanStep {
   std::int64_t concat_begin = 0;  ///< where the slice begins along the last axis
   int result = 0;                 ///< if above 0, the step calls no layer: it is this result of the step inputs[0]
   bool is_read_again = false;     ///< whether other steps give further results of this step's call
-  /// As LayerCall::is_output.
+  /// See LayerCall::is_output.
   bool is_output = false;
   std::vector<int> last_reads{};  ///< steps whose results are freed after this step; may include this step
 };

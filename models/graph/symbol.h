@@ -27,13 +27,13 @@ class Symbol {
     /// Name of an input; empty for a layer's result.
     std::string name;
     std::uint64_t number;                   ///< larger for symbols made later
-    std::int64_t batch_size = 0;            ///< of an input: as NetworkInput::batch_size
+    std::int64_t batch_size = 0;            ///< of an input; see NetworkInput::batch_size
     std::optional<LogicalDevice> device{};  ///< device of the call, if it was made in a DeviceScope
     /// The model's call that made this call of the layer; the outermost one for models in models. Null if the layer was
     /// called directly.
     std::shared_ptr<const ModelCall> part_of{};
     std::optional<Mode> mode{};    ///< the call's own mode, which replaces the network's: Keras 2's `training`
-    bool use_causal_mask = false;  ///< as LayerCall::use_causal_mask
+    bool use_causal_mask = false;  ///< see LayerCall::use_causal_mask
     int result = 0;                ///< index among the call's results
     /// For a result of a model's call: the call's other symbols that no layer of the model reads, such as the model's
     /// other results. An outer model that uses one of the results includes all of them.

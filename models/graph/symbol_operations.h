@@ -13,16 +13,16 @@ namespace lockstep {
 
 /// A call of a keras.ops operation: operation("Mean", {x}, R"({"axis": [1, 2]})"). `options`: the other arguments of
 /// Keras' class as a JSON object; `args`: the arguments of its call as a JSON list in which {"tensor": i} stands for
-/// input i, by default all inputs. Throws InvalidArgument for an operation that is not one of those of operation.h, and
-/// for options and shapes that it does not take; the message says what to use instead.
+/// input i, by default all inputs. Throws InvalidArgument for an operation that operation.h does not list, and for
+/// options and shapes that it does not take; the message names an alternative.
 Symbol operation(std::string_view class_name, const std::vector<Symbol>& inputs, std::string_view options = "{}",
                  std::string_view args = "");
-/// All results, of Split and Unstack.
+/// Same as operation(), but returns all results, e.g. of Split and Unstack.
 std::vector<Symbol> operation_results(std::string_view class_name, const std::vector<Symbol>& inputs,
                                       std::string_view options = "{}", std::string_view args = "");
 
-/// The elements [begin, end) along `axis`, which counts the batch axis and is not it; negative bounds count from the
-/// end, as in Python. The operation is Keras' GetItem.
+/// Selects the elements [begin, end) along `axis`. Axis 0 is the batch axis, which is not allowed; negative bounds
+/// count from the end, as in Python. The operation is Keras' GetItem.
 Symbol slice(const Symbol& x, int axis, std::int64_t begin, std::int64_t end);
 
 }  // namespace lockstep

@@ -6,8 +6,8 @@
 
 // Sizes that differ between batches, such as the length of sentences or the height and width of images: None in Keras,
 // -1 in shapes here. The shapes of layers' results are computed for two sets of example sizes: sizes that differ
-// between the two results are unknown, too. Layers are built for smaller sizes; one that then takes both sets has
-// weights that do not depend on unknown sizes.
+// between the two results are unknown, too. Layers are built for smaller sizes; a layer that then accepts both sets of
+// example sizes has weights that do not depend on unknown sizes.
 
 namespace lockstep {
 
@@ -18,7 +18,7 @@ using ShapeExamples = std::array<Shape, 2>;
 bool is_known(const Shape& shape);
 /// The shape with example sizes in place of -1.
 ShapeExamples examples_of(const Shape& shape);
-/// The shape with the size in place of -1 for which layers are built.
+/// The shape for which layers are built: a fixed size replaces each -1.
 Shape shape_to_build(const Shape& shape);
 /// The shape that has these examples: -1 where they differ. Precondition: they have the same rank.
 Shape common_shape(const ShapeExamples& examples);

@@ -14,7 +14,7 @@ namespace lockstep {
 /// Keras' layer Activation: applies softmax and log_softmax along the last axis, other functions to each element.
 /// (`Activation` is the enumeration of the functions.)
 struct ActivationLayer : Layer {
-  /// As Keras' Activation(activation).
+  /// Same as Keras' Activation(activation).
   explicit ActivationLayer(Activation activation, std::string name = {});
   /// Makes the layer from the options in a file.
   static ActivationLayer from_config(LayerConfig& config);
@@ -32,7 +32,7 @@ struct ReLUOptions {
 struct ReLU : Layer {
   /// Throws InvalidArgument for a negative bound, slope or threshold.
   explicit ReLU(const ReLUOptions& options = {});
-  /// Lets `ReLU({})` mean the defaults.
+  /// Makes `ReLU({})` use the default options.
   explicit ReLU(Defaults) : ReLU() {}
   /// Makes the layer from the options in a file.
   static ReLU from_config(LayerConfig& config);
@@ -48,7 +48,7 @@ struct LeakyReLUOptions {
 struct LeakyReLU : Layer {
   /// Throws InvalidArgument for a negative slope.
   explicit LeakyReLU(const LeakyReLUOptions& options = {});
-  /// Lets `LeakyReLU({})` mean the defaults.
+  /// Makes `LeakyReLU({})` use the default options.
   explicit LeakyReLU(Defaults) : LeakyReLU() {}
   /// Makes the layer from the options in a file.
   static LeakyReLU from_config(LayerConfig& config);
@@ -57,7 +57,7 @@ struct LeakyReLU : Layer {
 /// PReLU's options.
 struct PReLUOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults.
+  /// Keras' arguments, with the same names and defaults.
   SeededInitializer alpha_initializer = zeros;
   Regularizer alpha_regularizer{};
   Constraint alpha_constraint{};
@@ -72,7 +72,7 @@ struct PReLUOptions {
 struct PReLU : Layer {
   /// Takes any shape that has the shared axes.
   explicit PReLU(const PReLUOptions& options = {});
-  /// Lets `PReLU({})` mean the defaults.
+  /// Makes `PReLU({})` use the default options.
   explicit PReLU(Defaults) : PReLU() {}
   /// Makes the layer from the options in a file.
   static PReLU from_config(LayerConfig& config);
@@ -89,7 +89,7 @@ struct ELUOptions {
 struct ELU : Layer {
   /// Throws InvalidArgument for a negative alpha.
   explicit ELU(const ELUOptions& options = {});
-  /// Lets `ELU({})` mean the defaults.
+  /// Makes `ELU({})` use the default options.
   explicit ELU(Defaults) : ELU() {}
   /// Makes the layer from the options in a file.
   static ELU from_config(LayerConfig& config);
@@ -106,7 +106,7 @@ struct SoftmaxOptions {
 struct Softmax : Layer {
   /// Takes any shape that has the axes.
   explicit Softmax(const SoftmaxOptions& options = {});
-  /// Lets `Softmax({})` mean the defaults.
+  /// Makes `Softmax({})` use the default options.
   explicit Softmax(Defaults) : Softmax() {}
   /// Makes the layer from the options in a file.
   static Softmax from_config(LayerConfig& config);

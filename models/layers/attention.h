@@ -15,7 +15,7 @@ struct AttentionCall;
 /// MultiHeadAttention's options.
 struct MultiHeadAttentionOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   std::int64_t num_heads = 0;
   std::int64_t key_dim = 0;
   std::optional<std::int64_t> value_dim{};
@@ -44,7 +44,7 @@ struct MultiHeadAttention : Layer {
   static MultiHeadAttention from_config(LayerConfig& config);
   using Layer::operator();
   ///@{
-  /// Describes a call, as Layer's operator(). `call` has further arguments (models/graph/attention_call.h). Throws
+  /// Describes a call, like Layer's operator(). `call` has further arguments (models/graph/attention_call.h). Throws
   /// InvalidArgument for shapes that do not fit.
   Symbol operator()(const Symbol& query, const Symbol& value) const;
   Symbol operator()(const Symbol& query, const Symbol& value, const AttentionCall& call) const;
@@ -54,7 +54,7 @@ struct MultiHeadAttention : Layer {
 /// GroupQueryAttention's options.
 struct GroupQueryAttentionOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   std::int64_t head_dim = 0;
   std::int64_t num_query_heads = 0;
   std::int64_t num_key_value_heads = 0;
@@ -81,7 +81,7 @@ struct GroupQueryAttention : Layer {
   static GroupQueryAttention from_config(LayerConfig& config);
   using Layer::operator();
   ///@{
-  /// As MultiHeadAttention's.
+  /// Same as MultiHeadAttention's operator().
   Symbol operator()(const Symbol& query, const Symbol& value) const;
   Symbol operator()(const Symbol& query, const Symbol& value, const AttentionCall& call) const;
   ///@}

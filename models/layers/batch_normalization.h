@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// BatchNormalization's options, by Keras' names.
+/// BatchNormalization's options, with Keras' names.
 struct BatchNormalizationOptions {
   /// The axis of the channels. The batch axis is 0; negative ones count from the end. Axes other than the last need
   /// copies.
@@ -47,7 +47,7 @@ struct BatchNormalizationOptions {
 struct BatchNormalization : Layer {
   /// Throws InvalidArgument unless 0 <= momentum <= 1 and epsilon > 0.
   explicit BatchNormalization(const BatchNormalizationOptions& options = {});
-  /// Lets `BatchNormalization({})` mean the defaults.
+  /// Makes `BatchNormalization({})` use the default options.
   explicit BatchNormalization(Defaults) : BatchNormalization() {}
   /// Makes the layer from the options in a file.
   static BatchNormalization from_config(LayerConfig& config);

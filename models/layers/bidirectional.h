@@ -14,7 +14,7 @@ enum class MergeMode { concat, sum, mul, ave };
 /// Bidirectional's options.
 struct BidirectionalOptions {
   ///@{
-  /// Keras' arguments of these names, with Keras' defaults.
+  /// Keras' arguments, with the same names and defaults.
   MergeMode merge_mode = MergeMode::concat;
   /// The layer whose options the backward layer copies; by default the forward layer, but with go_backwards = true.
   std::optional<Layer> backward_layer{};
@@ -23,9 +23,9 @@ struct BidirectionalOptions {
 };
 
 /// Keras' Bidirectional: runs a recurrent layer over the time steps in both directions and merges the results. Its
-/// weights are those of the forward layer, a copy of `layer` with the name "forward_NAME", and then those of the
-/// backward layer. Initial states and, with return_state, further results are those of the forward layer, then those of
-/// the backward layer.
+/// weights are the weights of the forward layer, a copy of `layer` with the name "forward_NAME", and then the weights
+/// of the backward layer. Initial states and, with return_state, further results belong to the forward layer first,
+/// then to the backward layer.
 struct Bidirectional : Layer {
   /// Throws InvalidArgument unless the layers are LSTM, GRU or SimpleRNN, agree in return_sequences and
   /// return_state, and run in opposite directions.

@@ -24,7 +24,7 @@ struct NormAxes {
   std::vector<int> numbers;  ///< the axes, which may be negative
 };
 
-/// MinMaxNorm's options, by Keras' names.
+/// MinMaxNorm's options, with Keras' names.
 struct MinMaxNormOptions {
   double min_value = 0;  ///< lower limit of the norms
   double max_value = 1;  ///< upper limit of the norms
@@ -52,8 +52,8 @@ class Constraint {
 
   /// Throws InvalidArgument, naming the weight, if `shape` does not have the axes of the norms.
   void check(const std::string& weight, const Shape& shape) const;
-  /// Applies the constraint to a dense f32 weight in place. Precondition: kind() is not none. Throws InvalidArgument as
-  /// `check`.
+  /// Applies the constraint to a dense f32 weight in place. Precondition: kind() is not none. Throws InvalidArgument in
+  /// the same cases as `check`.
   void operator()(const Tensor& weight) const;
 
  private:

@@ -12,7 +12,7 @@ namespace lockstep {
 /// Conv2D's options.
 struct Conv2DOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   std::int64_t filters = 0;  ///< required
   Size2d kernel_size{};      ///< required
   Size2d strides = 1;
@@ -43,7 +43,7 @@ struct Conv2D : Layer {
 /// DepthwiseConv2D's options.
 struct DepthwiseConv2DOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   Size2d kernel_size{};  ///< required
   Size2d strides = 1;
   Padding padding = Padding::valid;
@@ -73,7 +73,7 @@ struct DepthwiseConv2D : Layer {
 /// SeparableConv2D's options.
 struct SeparableConv2DOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   std::int64_t filters = 0;  ///< required
   Size2d kernel_size{};      ///< required
   Size2d strides = 1;

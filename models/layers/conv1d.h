@@ -13,7 +13,7 @@ namespace lockstep {
 /// Conv1D's options.
 struct Conv1DOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   std::int64_t filters = 0;      ///< required
   std::int64_t kernel_size = 0;  ///< required
   std::int64_t strides = 1;
@@ -45,7 +45,7 @@ struct Conv1D : Layer {
 /// DepthwiseConv1D's options.
 struct DepthwiseConv1DOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   std::int64_t kernel_size = 0;  ///< required
   std::int64_t strides = 1;
   Padding padding = Padding::valid;
@@ -75,7 +75,7 @@ struct DepthwiseConv1D : Layer {
 /// SeparableConv1D's options.
 struct SeparableConv1DOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   std::int64_t filters = 0;      ///< required
   std::int64_t kernel_size = 0;  ///< required
   std::int64_t strides = 1;

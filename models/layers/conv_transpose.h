@@ -16,7 +16,7 @@ namespace lockstep {
 /// Conv2DTranspose's options.
 struct Conv2DTransposeOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   std::int64_t filters = 0;  ///< required
   Size2d kernel_size{};      ///< required
   Size2d strides = 1;
@@ -38,7 +38,7 @@ struct Conv2DTransposeOptions {
 /// A transposed 2D convolution (conv2d_transpose): (h, w, c) -> (h', w', filters). Weights: kernel (k_h, k_w, filters,
 /// c), bias (filters).
 struct Conv2DTranspose : Layer {
-  /// Throws InvalidArgument as stated above.
+  /// Throws InvalidArgument in the cases listed at the top of this file.
   explicit Conv2DTranspose(const Conv2DTransposeOptions& options);
   /// Makes the layer from the options in a file.
   static Conv2DTranspose from_config(LayerConfig& config);
@@ -47,7 +47,7 @@ struct Conv2DTranspose : Layer {
 /// Conv1DTranspose's options.
 struct Conv1DTransposeOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   std::int64_t filters = 0;      ///< required
   std::int64_t kernel_size = 0;  ///< required
   std::int64_t strides = 1;
@@ -69,7 +69,7 @@ struct Conv1DTransposeOptions {
 /// A transposed 1D convolution (conv2d_transpose of images of one row): (steps, c) -> (steps', filters). Weights:
 /// kernel (k, filters, c), bias (filters).
 struct Conv1DTranspose : Layer {
-  /// Throws InvalidArgument as stated above.
+  /// Throws InvalidArgument in the cases listed at the top of this file.
   explicit Conv1DTranspose(const Conv1DTransposeOptions& options);
   /// Makes the layer from the options in a file.
   static Conv1DTranspose from_config(LayerConfig& config);

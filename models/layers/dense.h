@@ -12,7 +12,7 @@ namespace lockstep {
 /// Dense's options.
 struct DenseOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   std::int64_t units = 0;
   Activation activation = Activation::linear;
   bool use_bias = true;

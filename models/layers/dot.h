@@ -19,7 +19,7 @@ struct DotOptions {
 };
 
 /// For each example, the sum of the products of two inputs along an axis. The result has the other axes of the first
-/// input, then those of the second; if there are none, its shape is (1).
+/// input, then the other axes of the second; if there are none, its shape is (1).
 struct Dot : Layer {
   /// Throws InvalidArgument unless there are one or two axes, none of them 0.
   explicit Dot(const DotOptions& options = {});

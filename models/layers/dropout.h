@@ -11,7 +11,7 @@ namespace lockstep {
 /// Dropout's options.
 struct DropoutOptions {
   ///@{
-  /// Keras' arguments of these names, with Keras' defaults.
+  /// Keras' arguments, with the same names and defaults.
   double rate = -1;  ///< required
   /// For each axis, including the batch axis: 1 if all elements along it are dropped or kept together, -1 (Keras' None)
   /// if each is drawn on its own. Empty: every element is drawn on its own.
@@ -25,7 +25,7 @@ struct DropoutOptions {
 /// replica has called the layer in training. Runs are therefore repeatable, and each replica draws its own masks (Keras
 /// 3 draws one mask for all replicas).
 struct Dropout : Layer {
-  /// Throws InvalidArgument unless 0 <= rate < 1, and for a noise_shape of other numbers than 1 and -1.
+  /// Throws InvalidArgument unless 0 <= rate < 1, and for a noise_shape with numbers other than 1 and -1.
   explicit Dropout(const DropoutOptions& options);
   /// Makes the layer from the options in a file.
   static Dropout from_config(LayerConfig& config);

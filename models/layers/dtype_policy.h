@@ -32,7 +32,7 @@ class [[nodiscard]] DTypePolicyScope {
  public:
   /// Opens a scope of this policy.
   explicit DTypePolicyScope(DTypePolicy policy);
-  /// Opens a scope of the policy with this name. Throws as parse_dtype_policy.
+  /// Opens a scope of the policy with this name. Throws the same errors as parse_dtype_policy.
   explicit DTypePolicyScope(std::string_view name) : DTypePolicyScope(parse_dtype_policy(name)) {}
   ~DTypePolicyScope();
   DTypePolicyScope(const DTypePolicyScope&) = delete;
@@ -56,7 +56,7 @@ decltype(auto) with_dtype_policy(DTypePolicy policy, Build&& build) {
   const DTypePolicyScope scope(policy);
   return std::forward<Build>(build)();
 }
-/// Calls `build()` in a DTypePolicyScope of the policy with this name. Throws as parse_dtype_policy.
+/// Calls `build()` in a DTypePolicyScope of the policy with this name. Throws the same errors as parse_dtype_policy.
 template <class Build>
 decltype(auto) with_dtype_policy(std::string_view name, Build&& build) {
   const DTypePolicyScope scope(name);

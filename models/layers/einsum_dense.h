@@ -15,9 +15,9 @@ struct EinsumDenseOptions {
   std::string equation{};
   Shape output_shape{};  ///< without the axes of the batch and `...`; -1: size of the input's axis with the same letter
   Activation activation = Activation::linear;  ///< applied to the sum of product and bias
-  std::string bias_axes{};                     ///< the result's axes that the bias has; empty: no bias
+  std::string bias_axes{};                     ///< the axes of the result that the bias has; empty: no bias
   ///@{
-  /// Keras' arguments of these names, with its defaults.
+  /// Keras' arguments, with the same names and defaults.
   SeededInitializer kernel_initializer = glorot_uniform;
   SeededInitializer bias_initializer = zeros;
   Regularizer kernel_regularizer{};
@@ -31,7 +31,7 @@ struct EinsumDenseOptions {
 /// activation(einsum(equation, x, kernel) + bias). Weights: kernel, with the sizes of the equation's letters; bias,
 /// with the result's axes from the first one in `bias_axes` on, of size 1 along those that `bias_axes` does not name.
 struct EinsumDense : Layer {
-  /// Throws InvalidArgument for an equation of another form and for bias axes that the result does not have.
+  /// Throws InvalidArgument for an equation that is not of this form and for bias axes that the result does not have.
   explicit EinsumDense(const EinsumDenseOptions& options);
   /// Makes the layer from the options in a file.
   static EinsumDense from_config(LayerConfig& config);

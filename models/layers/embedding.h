@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// Embedding's options, by Keras' names.
+/// Embedding's options, with Keras' names.
 struct EmbeddingOptions {
   std::int64_t input_dim = 0;   ///< number of ids
   std::int64_t output_dim = 0;  ///< length of an id's vector

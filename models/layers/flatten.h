@@ -11,7 +11,7 @@ namespace lockstep {
 struct Flatten : Layer {
   /// Takes any shape; keeps the elements in order.
   explicit Flatten(std::string name = {});
-  /// Lets `Flatten({})` mean the defaults.
+  /// Makes `Flatten({})` use the default name.
   explicit Flatten(Defaults) : Flatten() {}
   /// Makes the layer from the options in a file.
   static Flatten from_config(LayerConfig& config);

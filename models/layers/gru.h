@@ -12,12 +12,12 @@ namespace lockstep {
 /// GRU's options.
 struct GruOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   std::int64_t units = 0;
   bool return_sequences = false;      ///< returns h of every time step instead of the last one
   bool return_state = false;          ///< a further result is the last h, (units)
   bool go_backwards = false;          ///< runs from the last time step to the first
-  bool stateful = false;              ///< a batch starts with the states after the one before it; see reset_states
+  bool stateful = false;              ///< a batch starts with the last states of the batch before it; see reset_states
   bool zero_output_for_mask = false;  ///< results of masked steps are 0 instead of the last result before them
   Activation activation = Activation::tanh;
   Activation recurrent_activation = Activation::sigmoid;
@@ -32,19 +32,19 @@ struct GruOptions {
   Constraint kernel_constraint{};
   Constraint recurrent_constraint{};
   Constraint bias_constraint{};
-  double dropout = 0;            ///< rate for the inputs in training; all time steps share one mask
-  double recurrent_dropout = 0;  ///< the same for the state that recurrent_kernel multiplies; slow
+  double dropout = 0;            ///< dropout rate of the inputs in training; all time steps share one mask
+  double recurrent_dropout = 0;  ///< dropout rate of the state that recurrent_kernel multiplies; slow
   std::string name{};
   ///@}
 };
 
 /// Keras' GRU: (time, features) -> (units) or, with `return_sequences`, (time, units). Weights, with the gates in the
-/// order z, r, h: kernel (features, 3 units), recurrent_kernel (units, 3 units), and bias (2, 3 units), the input's and
-/// the state's; (3 units) without `reset_after`. A call on {x, h} starts from the state h, (units), instead of 0. Fast
-/// only with Keras' defaults for the options from activation to reset_after: GPUs then run all time steps in one cuDNN
-/// call, unless an initial state is given.
+/// order z, r, h: kernel (features, 3 units), recurrent_kernel (units, 3 units), and bias (2, 3 units), with one row
+/// for the input and one for the state, or (3 units) without `reset_after`. A call on {x, h} starts from the state h,
+/// (units), instead of 0. Fast only with Keras' defaults for the options from activation to reset_after: GPUs then run
+/// all time steps in one cuDNN call, unless an initial state is given.
 struct GRU : Layer {
-  /// Throws InvalidArgument for units below 1 and rates of dropout outside [0, 1).
+  /// Throws InvalidArgument for units below 1 and dropout rates outside [0, 1).
   explicit GRU(const GruOptions& options);
   /// Makes the layer from the options in a file.
   static GRU from_config(LayerConfig& config);

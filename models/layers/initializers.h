@@ -10,8 +10,8 @@
 namespace lockstep {
 
 /// An initializer option of a layer: makes the initializer from the key of the weight's random numbers. The functions
-/// below that take a key are such options: `.kernel_initializer = he_normal`; those that take other arguments return
-/// one: `.kernel_initializer = random_normal({.stddev = 0.01})`.
+/// below that take a key can be used directly: `.kernel_initializer = he_normal`. The functions that take other
+/// arguments return an initializer option: `.kernel_initializer = random_normal({.stddev = 0.01})`.
 using SeededInitializer = std::function<Initializer(const RandomKey&)>;
 
 /// The fan by which variance_scaling divides `scale`. For a kernel (..., in, out), fan_in is `in` and fan_out is `out`,
@@ -24,14 +24,14 @@ enum class Distribution { truncated_normal, untruncated_normal, uniform };
 /// variance_scaling's options.
 struct VarianceScalingOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   double scale = 1;
   FanMode mode = FanMode::fan_in;
   Distribution distribution = Distribution::truncated_normal;
   ///@}
 };
 
-/// Random values of mean 0 and variance scale / fan, as Keras' VarianceScaling. Throws InvalidArgument unless scale >
+/// Random values of mean 0 and variance scale / fan, like Keras' VarianceScaling. Throws InvalidArgument unless scale >
 /// 0.
 SeededInitializer variance_scaling(const VarianceScalingOptions& options = {});
 
@@ -54,7 +54,7 @@ Initializer lecun_normal(const RandomKey& key);
 /// random_normal's and truncated_normal's options.
 struct NormalOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   double mean = 0;
   double stddev = 0.05;
   ///@}
@@ -67,7 +67,7 @@ SeededInitializer truncated_normal(const NormalOptions& options = {});
 /// random_uniform's options.
 struct UniformOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   double minval = -0.05;
   double maxval = 0.05;
   ///@}

@@ -12,7 +12,7 @@
 #include <lockstep/models/layers/regularizers.h>
 
 // The JSON of activations, regularizers, constraints and initializers in Keras' files. The find_ functions return
-// nothing for values that are not supported or not valid; they also read what Keras 2 wrote.
+// nothing for values that are not supported or not valid; they also read the forms that Keras 2 wrote.
 
 namespace lockstep {
 
@@ -22,24 +22,25 @@ inline constexpr std::string_view keras_2_hard_sigmoid = "hard_sigmoid of Keras 
 /// Keras' name, e.g. "relu". Nothing for gelu_tanh, which is gelu with an argument in Keras, and for
 /// keras_2_hard_sigmoid.
 std::optional<std::string_view> activation_name(Activation activation);
-/// The activation that `value` names, or that Keras' object for a function stands for; linear for null.
+/// Reads an activation from its name or from Keras' object for a function; null means linear.
 std::optional<Activation> find_activation(const nlohmann::ordered_json& value);
 /// All names, for messages: "one of linear, relu, ...".
 std::string activation_names();
 
-/// Keras' object; null for no penalty.
+/// Serializes a regularizer in Keras' JSON form; null for no penalty.
 nlohmann::ordered_json regularizer_config(const Regularizer& regularizer);
-/// Reads such an object; null means no penalty.
+/// Reads a regularizer in Keras' JSON form; null means no penalty.
 std::optional<Regularizer> find_regularizer(const nlohmann::ordered_json& value);
 
-/// Keras' object; null for no constraint.
+/// Serializes a constraint in Keras' JSON form; null for no constraint.
 nlohmann::ordered_json constraint_config(const Constraint& constraint);
-/// Reads such an object; null means no constraint.
+/// Reads a constraint in Keras' JSON form; null means no constraint.
 std::optional<Constraint> find_constraint(const nlohmann::ordered_json& value);
 
-/// Keras' object; null for an initializer that is not one of the functions that take a key.
+/// Serializes an initializer in Keras' JSON form; null for an initializer that is not one of the functions that take a
+/// key.
 nlohmann::ordered_json initializer_config(const SeededInitializer& initializer);
-/// Reads such an object; empty for one that is unknown or not valid.
+/// Reads an initializer in Keras' JSON form; empty if it is unknown or not valid.
 SeededInitializer find_initializer(const nlohmann::ordered_json& value);
 
 }  // namespace lockstep

@@ -34,8 +34,8 @@ struct LayerCall {
   /// The mask of each input: bool, false for masked elements, usually (n, time) for an input (n, time, ...); undefined
   /// for an input without a mask. Empty if no input has one.
   std::span<const Tensor> masks{};
-  /// If not null, receives the results after the first one, of the shapes LayerImpl::more_output_shapes. A network sets
-  /// it if it uses any of these results.
+  /// If not null, receives the results after the first one, with the shapes LayerImpl::more_output_shapes. A network
+  /// sets it if it uses any of these results.
   std::vector<Tensor>* more_results = nullptr;
 
   /// The mask of an input; undefined if it has none.
@@ -82,7 +82,7 @@ class RandomDraws;
 
 /// Variables that Keras' weight files hold in one group.
 struct WeightsPart {
-  std::string group;      ///< within the layer's group, e.g. "vars"
+  std::string group;      ///< path of the group within the layer's group, e.g. "vars"
   std::string name;       ///< name of Keras' inner layer that has them; empty for the layer itself
   std::size_t count = 0;  ///< number of variables
 };
@@ -107,17 +107,17 @@ class LayerImpl {
   }
   /// Throws InvalidArgument for inputs that the layer cannot take, or was not built for.
   virtual Shape output_shape(std::span<const Shape> inputs) const = 0;
-  /// The shapes of the results after the first one; none for most layers. Throws as output_shape.
+  /// The shapes of the results after the first one; none for most layers. Throws the same errors as output_shape.
   virtual std::vector<Shape> more_output_shapes(std::span<const Shape> /*inputs*/) const { return {}; }
   /// Creates the variables. Call it once, before the first `call`, in the scope of the model's strategy. Throws
   /// LogicError in a second call, and InvalidArgument for a null initializer.
   void build(std::span<const Shape> inputs, const LayerSeed& seed);
   /// The result for a batch, of shape (n, output_shape), computed with the calling replica's weights; differentiable.
-  /// Floating-point inputs have the dtype `call_dtype`, and so does the result. LayerCall::more_results receives the
-  /// further results.
+  /// Floating-point inputs and the result have the dtype `call_dtype`. LayerCall::more_results receives the further
+  /// results.
   virtual Tensor call(std::span<const Tensor> inputs, const LayerCall& call) = 0;
-  /// Keras' compute_mask: the mask of the result, or an undefined tensor. By default the first input's. `masks`: as
-  /// LayerCall::masks, but never empty.
+  /// Keras' compute_mask: the mask of the result, or an undefined tensor. By default the first input's mask. `masks` is
+  /// like LayerCall::masks, but never empty.
   virtual Tensor compute_mask(std::span<const Tensor> inputs, std::span<const Tensor> masks) const;
   /// The state of the layer's random numbers, which a backup of a run contains; null if the layer draws none.
   virtual RandomDraws* random_draws() { return nullptr; }
@@ -199,12 +199,12 @@ class Layer {
   explicit Layer(std::shared_ptr<LayerImpl> impl) : impl_(std::move(impl)) {}
 
   ///@{
-  /// Describes a call on these inputs; nothing is computed. Throws as LayerImpl::output_shape.
+  /// Describes a call on these inputs; nothing is computed. Throws the same errors as LayerImpl::output_shape.
   Symbol operator()(const Symbol& input) const;
   Symbol operator()(const std::vector<Symbol>& inputs) const;
   ///@}
-  /// As operator(), but returns all results of the call: several for a layer with more_output_shapes, such as LSTM with
-  /// `return_state`; operator() returns the first one.
+  /// Like operator(), but returns all results of the call: several for a layer with more_output_shapes, such as LSTM
+  /// with `return_state`; operator() returns the first one.
   std::vector<Symbol> results(const std::vector<Symbol>& inputs) const;
 
   /// The handle's own name if it has one (with_name), else LayerImpl::name. If the name of a nested model's layer is
@@ -212,7 +212,8 @@ class Layer {
   const std::string& name() const { return name_.empty() ? impl_->name() : name_; }
   /// "layer/kernel" for one of the layer's variables, with the name of this handle.
   std::string weight_name(const Variable& variable) const;
-  /// Keras' get_config, as JSON: the options, under this handle's name. Throws Unsupported as LayerImpl::describe.
+  /// Keras' get_config, as JSON: the options, under this handle's name. Throws Unsupported in the same cases as
+  /// LayerImpl::describe.
   std::string get_config() const;
   /// A handle to the same layer under this name.
   Layer with_name(std::string name) const;

@@ -18,20 +18,22 @@
 
 namespace lockstep {
 
-/// The input of a layer with one input. Throws InvalidArgument unless there is exactly one.
+/// The shape of the input of a layer with one input. Throws InvalidArgument unless there is exactly one.
 inline const Shape& only_input(std::string_view layer, std::span<const Shape> inputs) {
   require(inputs.size() == 1, "{} takes one input, got {}", layer, inputs.size());
   return inputs[0];
 }
 
-/// The input of a layer that takes one batch of images. Throws InvalidArgument unless it is (height, width, channels).
+/// The shape of the input of a layer that takes one batch of images. Throws InvalidArgument unless it is (height,
+/// width, channels).
 inline const Shape& only_image(std::string_view layer, std::span<const Shape> inputs) {
   const Shape& shape = only_input(layer, inputs);
   require(shape.rank() == 3, "{} takes images (height, width, channels), got {}", layer, shape);
   return shape;
 }
 
-/// The input of a layer that takes one batch of sequences. Throws InvalidArgument unless it is (steps, features).
+/// The shape of the input of a layer that takes one batch of sequences. Throws InvalidArgument unless it is (steps,
+/// features).
 inline const Shape& only_sequence(std::string_view layer, std::span<const Shape> inputs) {
   const Shape& shape = only_input(layer, inputs);
   require(shape.rank() == 2, "{} takes sequences (steps, features), got {}", layer, shape);

@@ -45,7 +45,7 @@ class LayerConfig : public OptionVisitor {
   const std::optional<DTypePolicy>& dtype_policy() const { return dtype_policy_; }
 
   ///@{
-  /// The types that OptionVisitor takes, and shapes.
+  /// Options of the types that OptionVisitor supports, and shapes.
   using OptionVisitor::option;
   void option(const char* key, std::int64_t& value);
   void option(const char* key, Shape& value);
@@ -115,7 +115,7 @@ class LayerConfig : public OptionVisitor {
 /// hold.
 nlohmann::ordered_json written_config(const LayerImpl& layer, const std::string& name);
 
-/// Reads the options of a layer. Throws InputError also as check_all_read().
+/// Reads the options of a layer. Also throws the InputError of check_all_read().
 template <class Options>
 Options read_options(LayerConfig& config, void (*list)(LayerConfig&, Options&)) {
   Options options;
@@ -125,7 +125,7 @@ Options read_options(LayerConfig& config, void (*list)(LayerConfig&, Options&)) 
   return options;
 }
 
-/// Reads the name of a layer whose other options, if any, have been read. Throws as check_all_read().
+/// Reads the name of a layer whose other options, if any, have been read. Throws the same errors as check_all_read().
 inline std::string read_name(LayerConfig& config) {
   std::string name = config.name();
   config.check_all_read();

@@ -13,7 +13,7 @@ namespace lockstep {
 /// LayerNormalization's options.
 struct LayerNormalizationOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   std::vector<int> axis{-1};  ///< the axes of the features; the batch axis is 0, negative ones count from the end
   double epsilon = 1e-3;
   bool center = true;
@@ -33,7 +33,7 @@ struct LayerNormalizationOptions {
 struct LayerNormalization : Layer {
   /// Throws InvalidArgument unless epsilon > 0.
   explicit LayerNormalization(const LayerNormalizationOptions& options = {});
-  /// Lets `LayerNormalization({})` mean the defaults.
+  /// Makes `LayerNormalization({})` use the default options.
   explicit LayerNormalization(Defaults) : LayerNormalization() {}
   /// Makes the layer from the options in a file.
   static LayerNormalization from_config(LayerConfig& config);
@@ -42,9 +42,9 @@ struct LayerNormalization : Layer {
 /// GroupNormalization's options.
 struct GroupNormalizationOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   std::int64_t groups = 32;  ///< -1: each channel is a group of its own
-  int axis = -1;             ///< of the channels; the batch axis is 0, negative ones count from the end
+  int axis = -1;             ///< axis of the channels; the batch axis is 0, negative axes count from the end
   double epsilon = 1e-3;
   bool center = true;
   bool scale = true;
@@ -63,7 +63,7 @@ struct GroupNormalizationOptions {
 struct GroupNormalization : Layer {
   /// Throws InvalidArgument unless epsilon > 0, and for `groups` that is 0 or below -1.
   explicit GroupNormalization(const GroupNormalizationOptions& options = {});
-  /// Lets `GroupNormalization({})` mean the defaults.
+  /// Makes `GroupNormalization({})` use the default options.
   explicit GroupNormalization(Defaults) : GroupNormalization() {}
   /// Makes the layer from the options in a file.
   static GroupNormalization from_config(LayerConfig& config);
@@ -72,7 +72,7 @@ struct GroupNormalization : Layer {
 /// RMSNormalization's options.
 struct RMSNormalizationOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults.
+  /// Keras' arguments, with the same names and defaults.
   std::vector<int> axis{-1};  ///< axes of the features, which must be the last ones; negative ones count from the end
   double epsilon = 1e-6;
   std::string name{};
@@ -84,7 +84,7 @@ struct RMSNormalizationOptions {
 struct RMSNormalization : Layer {
   /// Throws InvalidArgument unless epsilon > 0.
   explicit RMSNormalization(const RMSNormalizationOptions& options = {});
-  /// Lets `RMSNormalization({})` mean the defaults.
+  /// Makes `RMSNormalization({})` use the default options.
   explicit RMSNormalization(Defaults) : RMSNormalization() {}
   /// Makes the layer from the options in a file.
   static RMSNormalization from_config(LayerConfig& config);
@@ -93,7 +93,7 @@ struct RMSNormalization : Layer {
 /// UnitNormalization's options.
 struct UnitNormalizationOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults.
+  /// Keras' arguments, with the same names and defaults.
   std::vector<int> axis{-1};  ///< the axes that the norm sums over; the batch axis is 0
   std::string name{};
   ///@}
@@ -103,7 +103,7 @@ struct UnitNormalizationOptions {
 struct UnitNormalization : Layer {
   /// Takes any shape that has the axes.
   explicit UnitNormalization(const UnitNormalizationOptions& options = {});
-  /// Lets `UnitNormalization({})` mean the defaults.
+  /// Makes `UnitNormalization({})` use the default options.
   explicit UnitNormalization(Defaults) : UnitNormalization() {}
   /// Makes the layer from the options in a file.
   static UnitNormalization from_config(LayerConfig& config);

@@ -12,12 +12,12 @@ namespace lockstep {
 /// LSTM's options.
 struct LstmOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   std::int64_t units = 0;
   bool return_sequences = false;      ///< returns h of every time step instead of the last one
   bool return_state = false;          ///< further results are the last h and c, (units) each
   bool go_backwards = false;          ///< runs from the last time step to the first
-  bool stateful = false;              ///< a batch starts with the states after the one before it; see reset_states
+  bool stateful = false;              ///< a batch starts with the last states of the batch before it; see reset_states
   bool zero_output_for_mask = false;  ///< results of masked steps are 0 instead of the last result before them
   Activation activation = Activation::tanh;
   Activation recurrent_activation = Activation::sigmoid;
@@ -32,8 +32,8 @@ struct LstmOptions {
   Constraint kernel_constraint{};
   Constraint recurrent_constraint{};
   Constraint bias_constraint{};
-  double dropout = 0;            ///< rate for the inputs in training; all time steps share one mask
-  double recurrent_dropout = 0;  ///< the same for the state that recurrent_kernel multiplies; slow
+  double dropout = 0;            ///< dropout rate of the inputs in training; all time steps share one mask
+  double recurrent_dropout = 0;  ///< dropout rate of the state that recurrent_kernel multiplies; slow
   std::string name{};
   ///@}
 };
@@ -43,7 +43,7 @@ struct LstmOptions {
 /// h, c} starts from these states, (units) each, instead of 0. Fast only with Keras' defaults for the options from
 /// activation to use_bias: GPUs then run all time steps in one cuDNN call, unless states are given or returned.
 struct LSTM : Layer {
-  /// Throws InvalidArgument for units below 1 and rates of dropout outside [0, 1).
+  /// Throws InvalidArgument for units below 1 and dropout rates outside [0, 1).
   explicit LSTM(const LstmOptions& options);
   /// Makes the layer from the options in a file.
   static LSTM from_config(LayerConfig& config);

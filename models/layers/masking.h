@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// Masking's options, by Keras' names.
+/// Masking's options, with Keras' names.
 struct MaskingOptions {
   double mask_value = 0;  ///< a step is masked if all its features have this value
   /// Name of the layer; if empty, the model derives one from the class name.
@@ -19,7 +19,7 @@ struct MaskingOptions {
 struct Masking : Layer {
   /// Throws InvalidArgument for a mask_value that is not finite.
   explicit Masking(const MaskingOptions& options = {});
-  /// Lets `Masking({})` mean the defaults.
+  /// Makes `Masking({})` use the default options.
   explicit Masking(Defaults) : Masking() {}
   /// Makes the layer from the options in a file.
   static Masking from_config(LayerConfig& config);

@@ -19,7 +19,7 @@ struct ConcatenateOptions {
 struct Concatenate : Layer {
   /// Throws InvalidArgument for the batch axis.
   explicit Concatenate(const ConcatenateOptions& options = {});
-  /// Lets `Concatenate({})` mean the defaults.
+  /// Makes `Concatenate({})` use the default options.
   explicit Concatenate(Defaults) : Concatenate() {}
   /// Makes the layer from the options in a file.
   static Concatenate from_config(LayerConfig& config);
@@ -32,7 +32,7 @@ struct Concatenate : Layer {
 struct Add : Layer {
   /// A layer for two or more inputs.
   explicit Add(std::string name = {});
-  /// Lets `Add({})` mean the defaults.
+  /// Makes `Add({})` use the default name.
   explicit Add(Defaults) : Add() {}
   /// Makes the layer from the options in a file.
   static Add from_config(LayerConfig& config);
@@ -42,7 +42,7 @@ struct Add : Layer {
 struct Average : Layer {
   /// A layer for two or more inputs.
   explicit Average(std::string name = {});
-  /// Lets `Average({})` mean the defaults.
+  /// Makes `Average({})` use the default name.
   explicit Average(Defaults) : Average() {}
   /// Makes the layer from the options in a file.
   static Average from_config(LayerConfig& config);
@@ -52,7 +52,7 @@ struct Average : Layer {
 struct Maximum : Layer {
   /// A layer for two or more inputs.
   explicit Maximum(std::string name = {});
-  /// Lets `Maximum({})` mean the defaults.
+  /// Makes `Maximum({})` use the default name.
   explicit Maximum(Defaults) : Maximum() {}
   /// Makes the layer from the options in a file.
   static Maximum from_config(LayerConfig& config);
@@ -62,7 +62,7 @@ struct Maximum : Layer {
 struct Minimum : Layer {
   /// A layer for two or more inputs.
   explicit Minimum(std::string name = {});
-  /// Lets `Minimum({})` mean the defaults.
+  /// Makes `Minimum({})` use the default name.
   explicit Minimum(Defaults) : Minimum() {}
   /// Makes the layer from the options in a file.
   static Minimum from_config(LayerConfig& config);
@@ -72,7 +72,7 @@ struct Minimum : Layer {
 struct Multiply : Layer {
   /// A layer for two or more inputs.
   explicit Multiply(std::string name = {});
-  /// Lets `Multiply({})` mean the defaults.
+  /// Makes `Multiply({})` use the default name.
   explicit Multiply(Defaults) : Multiply() {}
   /// Makes the layer from the options in a file.
   static Multiply from_config(LayerConfig& config);
@@ -82,7 +82,7 @@ struct Multiply : Layer {
 struct Subtract : Layer {
   /// A layer for two inputs.
   explicit Subtract(std::string name = {});
-  /// Lets `Subtract({})` mean the defaults.
+  /// Makes `Subtract({})` use the default name.
   explicit Subtract(Defaults) : Subtract() {}
   /// Makes the layer from the options in a file.
   static Subtract from_config(LayerConfig& config);

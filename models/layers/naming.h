@@ -15,7 +15,7 @@ class UniqueNames {
  public:
   /// Returns and reserves the name, or the first of name_1, name_2, ... that is free.
   std::string make(const std::string& name);
-  /// Reserves this name. False if it was reserved before.
+  /// Reserves this name. Returns false if it was reserved before.
   bool take(const std::string& name) { return given_.try_emplace(name, 0).second; }
 
  private:

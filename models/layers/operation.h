@@ -19,9 +19,9 @@ std::vector<std::string> operation_names();
 
 /// How files hold an operation.
 struct OperationForm {
-  std::string module{};                             ///< of Keras
-  const nlohmann::ordered_json* options = nullptr;  ///< without the name
-  const nlohmann::ordered_json* args = nullptr;     ///< as for operation_layer()
+  std::string module{};                             ///< Keras' module
+  const nlohmann::ordered_json* options = nullptr;  ///< the options, without the name
+  const nlohmann::ordered_json* args = nullptr;     ///< the arguments of the call; see operation_layer()
 };
 /// The form of a layer that is an operation; for other layers the pointers are null.
 OperationForm operation_form(const LayerImpl& layer);

@@ -18,7 +18,7 @@ namespace lockstep {
 /// the wrong type and for the batch axis.
 class OperationCall {
  public:
-  /// The arguments outlive the call.
+  /// The arguments must outlive this.
   OperationCall(std::string_view name, std::span<const Tensor> x, const nlohmann::ordered_json& options,
                 const nlohmann::ordered_json& args)
       : x(x), name_(name), options_(options), args_(args) {}
@@ -27,9 +27,9 @@ class OperationCall {
 
   /// An axis of the first input, not negative.
   int axis(const char* key, int otherwise) const;
-  /// An axis that the result has in addition, of a result of rank `rank`.
+  /// An axis that the operation adds to the input's axes, for a result of rank `rank`.
   int new_axis(const char* key, int otherwise, int rank) const;
-  /// Axes of the first input. There is no default: without them Keras takes all, the batch axis included.
+  /// Axes of the first input. They must be given: by default Keras uses all axes, including the batch axis.
   std::vector<int> axes(const char* key) const;
   bool flag(const char* key) const;                        ///< false if it is left out
   double number(const char* key, double otherwise) const;  ///< a number; `otherwise` if it is left out
@@ -54,10 +54,10 @@ class OperationCall {
   mutable std::set<std::string> read_{};
 };
 
-/// An operation of Keras and what computes it.
+/// An operation of Keras and the function that computes it.
 struct OperationRow {
-  const char* name;                                       ///< of Keras' class
-  const char* module;                                     ///< of keras.src.ops
+  const char* name;                                       ///< name of Keras' class
+  const char* module;                                     ///< module in keras.src.ops
   std::vector<Tensor> (*run)(const OperationCall& call);  ///< computes the results
   bool takes_list = false;                                ///< Keras' call has one argument, the list of inputs
 };

@@ -13,7 +13,7 @@ namespace lockstep {
 /// MaxPooling2D's and AveragePooling2D's options.
 struct Pooling2DOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   Size2d pool_size = 2;
   std::optional<Size2d> strides{};  ///< default: pool_size
   Padding padding = Padding::valid;
@@ -25,7 +25,7 @@ struct Pooling2DOptions {
 struct MaxPooling2D : Layer {
   /// Throws InvalidArgument for a size below 1.
   explicit MaxPooling2D(const Pooling2DOptions& options = {});
-  /// Lets `MaxPooling2D({})` mean the defaults.
+  /// Makes `MaxPooling2D({})` use the default options.
   explicit MaxPooling2D(Defaults) : MaxPooling2D() {}
   /// Makes the layer from the options in a file.
   static MaxPooling2D from_config(LayerConfig& config);
@@ -35,7 +35,7 @@ struct MaxPooling2D : Layer {
 struct AveragePooling2D : Layer {
   /// Throws InvalidArgument for a size below 1.
   explicit AveragePooling2D(const Pooling2DOptions& options = {});
-  /// Lets `AveragePooling2D({})` mean the defaults.
+  /// Makes `AveragePooling2D({})` use the default options.
   explicit AveragePooling2D(Defaults) : AveragePooling2D() {}
   /// Makes the layer from the options in a file.
   static AveragePooling2D from_config(LayerConfig& config);
@@ -52,7 +52,7 @@ struct GlobalPooling2DOptions {
 struct GlobalMaxPooling2D : Layer {
   /// A layer for images of any size.
   explicit GlobalMaxPooling2D(const GlobalPooling2DOptions& options = {});
-  /// Lets `GlobalMaxPooling2D({})` mean the defaults.
+  /// Makes `GlobalMaxPooling2D({})` use the default options.
   explicit GlobalMaxPooling2D(Defaults) : GlobalMaxPooling2D() {}
   /// Makes the layer from the options in a file.
   static GlobalMaxPooling2D from_config(LayerConfig& config);
@@ -62,7 +62,7 @@ struct GlobalMaxPooling2D : Layer {
 struct GlobalAveragePooling2D : Layer {
   /// A layer for images of any size.
   explicit GlobalAveragePooling2D(const GlobalPooling2DOptions& options = {});
-  /// Lets `GlobalAveragePooling2D({})` mean the defaults.
+  /// Makes `GlobalAveragePooling2D({})` use the default options.
   explicit GlobalAveragePooling2D(Defaults) : GlobalAveragePooling2D() {}
   /// Makes the layer from the options in a file.
   static GlobalAveragePooling2D from_config(LayerConfig& config);
@@ -71,7 +71,7 @@ struct GlobalAveragePooling2D : Layer {
 /// MaxPooling1D's and AveragePooling1D's options.
 struct Pooling1DOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   std::int64_t pool_size = 2;
   std::optional<std::int64_t> strides{};  ///< default: pool_size
   Padding padding = Padding::valid;
@@ -83,7 +83,7 @@ struct Pooling1DOptions {
 struct MaxPooling1D : Layer {
   /// Throws InvalidArgument for a size below 1.
   explicit MaxPooling1D(const Pooling1DOptions& options = {});
-  /// Lets `MaxPooling1D({})` mean the defaults.
+  /// Makes `MaxPooling1D({})` use the default options.
   explicit MaxPooling1D(Defaults) : MaxPooling1D() {}
   /// Makes the layer from the options in a file.
   static MaxPooling1D from_config(LayerConfig& config);
@@ -93,7 +93,7 @@ struct MaxPooling1D : Layer {
 struct AveragePooling1D : Layer {
   /// Throws InvalidArgument for a size below 1.
   explicit AveragePooling1D(const Pooling1DOptions& options = {});
-  /// Lets `AveragePooling1D({})` mean the defaults.
+  /// Makes `AveragePooling1D({})` use the default options.
   explicit AveragePooling1D(Defaults) : AveragePooling1D() {}
   /// Makes the layer from the options in a file.
   static AveragePooling1D from_config(LayerConfig& config);
@@ -110,7 +110,7 @@ struct GlobalPooling1DOptions {
 struct GlobalMaxPooling1D : Layer {
   /// A layer for sequences of any length.
   explicit GlobalMaxPooling1D(const GlobalPooling1DOptions& options = {});
-  /// Lets `GlobalMaxPooling1D({})` mean the defaults.
+  /// Makes `GlobalMaxPooling1D({})` use the default options.
   explicit GlobalMaxPooling1D(Defaults) : GlobalMaxPooling1D() {}
   /// Makes the layer from the options in a file.
   static GlobalMaxPooling1D from_config(LayerConfig& config);
@@ -121,7 +121,7 @@ struct GlobalMaxPooling1D : Layer {
 struct GlobalAveragePooling1D : Layer {
   /// A layer for sequences of any length.
   explicit GlobalAveragePooling1D(const GlobalPooling1DOptions& options = {});
-  /// Lets `GlobalAveragePooling1D({})` mean the defaults.
+  /// Makes `GlobalAveragePooling1D({})` use the default options.
   explicit GlobalAveragePooling1D(Defaults) : GlobalAveragePooling1D() {}
   /// Makes the layer from the options in a file.
   static GlobalAveragePooling1D from_config(LayerConfig& config);

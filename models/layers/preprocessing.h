@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// The layer Rescaling's options. (RescalingOptions are those of the transform `rescaling`.)
+/// The layer Rescaling's options. (RescalingOptions belong to the transform `rescaling`.)
 struct RescalingLayerOptions {
   ///@{
   /// Each value is multiplied by `scale`, and `offset` is added to the product: one number, or one for each channel of
@@ -49,11 +49,11 @@ struct Normalization : Layer {
   /// Throws InvalidArgument unless mean and variance have the same size, for a negative variance, and for numbers that
   /// are not finite.
   explicit Normalization(const NormalizationOptions& options = {});
-  /// Lets `Normalization({})` mean the defaults.
+  /// Makes `Normalization({})` use the default options.
   explicit Normalization(Defaults) : Normalization() {}
-  /// Sets mean and variance to those of each channel over `data`, of shape (..., channels) u8 or f32 on the host,
-  /// before or after the model is made. Throws InvalidArgument for other data, for no data, and for another number of
-  /// channels than the layer was built for; LogicError if mean and variance were given to the constructor.
+  /// Sets mean and variance to the mean and variance of each channel over `data`, of shape (..., channels) u8 or f32 on
+  /// the host, before or after the model is made. Throws InvalidArgument for other data, for no data, and for another
+  /// number of channels than the layer was built for; LogicError if mean and variance were given to the constructor.
   void adapt(const Tensor& data) const;
   /// Makes the layer from the options in a file.
   static Normalization from_config(LayerConfig& config);
@@ -66,7 +66,7 @@ enum class CategoryOutput { one_hot, multi_hot, count };
 /// CategoryEncoding's options.
 struct CategoryEncodingOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   std::int64_t num_tokens = 0;  ///< number of categories, whose ids count from 0; required
   CategoryOutput output_mode = CategoryOutput::multi_hot;
   std::string name{};

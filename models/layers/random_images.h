@@ -8,42 +8,42 @@
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/runtime/core/defaults.h>
 
-// Layers that change images at random in training: each image by numbers of its own, which depend on the model's seed,
-// the layer, the replica, and the number of times this replica has called the layer in training. At inference they
-// return their input, except RandomCrop. Their options have Keras' names and defaults; Keras' `seed` is not one of
-// them, as the model has it.
+// Layers that change images at random in training: each image with random numbers of its own, which depend on the
+// model's seed, the layer, the replica, and the number of times this replica has called the layer in training. At
+// inference they return their input, except RandomCrop. Their options have Keras' names and defaults. They have no
+// `seed`: the model's seed is used.
 
 namespace lockstep {
 
 /// A range from which a number is drawn uniformly.
 struct RandomRange {
-  /// 0 alone.
+  /// The range that contains only 0.
   constexpr RandomRange() = default;
-  /// From -both to both, as Keras reads a single number.
+  /// The range from -both to both, Keras' meaning of a single number.
   constexpr RandomRange(double both)  // NOLINT: implicit
       : lower(both < 0 ? both : -both), upper(both < 0 ? -both : both) {}
-  /// From `lower` to `upper`.
+  /// The range from `lower` to `upper`.
   constexpr RandomRange(double lower, double upper) : lower(lower), upper(upper) {}
 
   double lower = 0;  ///< at most `upper`
   double upper = 0;  ///< is not drawn, except by rounding
 };
 
-/// Which of its axes RandomFlip reverses.
+/// The axes of an image that RandomFlip reverses.
 enum class FlipMode { horizontal, vertical, horizontal_and_vertical };
 
 /// RandomFlip's options.
 struct RandomFlipOptions {
-  FlipMode mode = FlipMode::horizontal_and_vertical;  ///< which axes
+  FlipMode mode = FlipMode::horizontal_and_vertical;  ///< the axes to reverse
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };
 
-/// Reverses the columns, the rows or, as in Keras together, both of an image with probability 1/2.
+/// Reverses the columns, the rows, or both of an image with probability 1/2. As in Keras, both are reversed together.
 struct RandomFlip : Layer {
   /// Takes images (height, width, channels).
   explicit RandomFlip(const RandomFlipOptions& options = {});
-  /// Lets `RandomFlip({})` mean the defaults.
+  /// Makes `RandomFlip({})` use the default options.
   explicit RandomFlip(Defaults) : RandomFlip() {}
   /// Makes the layer from the options in a file.
   static RandomFlip from_config(LayerConfig& config);
@@ -52,7 +52,7 @@ struct RandomFlip : Layer {
 /// RandomTranslation's options.
 struct RandomTranslationOptions {
   ///@{
-  /// Keras' arguments of these names, with Keras' defaults.
+  /// Keras' arguments, with the same names and defaults.
   RandomRange height_factor{};  ///< shift down, as a share of the height; in [-1, 1]; required
   RandomRange width_factor{};   ///< shift to the right, as a share of the width; in [-1, 1]; required
   FillMode fill_mode = FillMode::reflect;
@@ -73,9 +73,9 @@ struct RandomTranslation : Layer {
 /// RandomZoom's options.
 struct RandomZoomOptions {
   ///@{
-  /// Keras' arguments of these names, with Keras' defaults.
+  /// Keras' arguments, with the same names and defaults.
   RandomRange height_factor{};  ///< in (-1, 1]: 0.2 shows 1.2 times the height, -0.2 shows 0.8 of it; required
-  std::optional<RandomRange> width_factor{};  ///< as height_factor; empty: the height's number, which keeps the ratio
+  std::optional<RandomRange> width_factor{};  ///< empty: the number drawn for the height, which keeps the ratio
   FillMode fill_mode = FillMode::reflect;
   Interpolation interpolation = Interpolation::bilinear;  ///< nearest or bilinear
   double fill_value = 0;
@@ -94,7 +94,7 @@ struct RandomZoom : Layer {
 /// RandomRotation's options.
 struct RandomRotationOptions {
   ///@{
-  /// Keras' arguments of these names, with Keras' defaults.
+  /// Keras' arguments, with the same names and defaults.
   RandomRange factor{};  ///< angle as a share of a whole turn, counter-clockwise; in [-1, 1]; required
   FillMode fill_mode = FillMode::reflect;
   Interpolation interpolation = Interpolation::bilinear;  ///< nearest or bilinear
@@ -111,7 +111,7 @@ struct RandomRotation : Layer {
   static RandomRotation from_config(LayerConfig& config);
 };
 
-/// The layer RandomCrop's options. (RandomCropOptions are those of the transform `random_crop`.)
+/// The layer RandomCrop's options. (RandomCropOptions belong to the transform `random_crop`.)
 struct RandomCropLayerOptions {
   std::int64_t height = 0;  ///< required
   std::int64_t width = 0;   ///< required
@@ -132,14 +132,14 @@ struct RandomCrop : Layer {
 /// RandomBrightness' and RandomContrast's options.
 struct RandomColorOptions {
   ///@{
-  /// Keras' arguments of these names, with Keras' defaults.
-  RandomRange factor{};  ///< in [-1, 1], for RandomContrast the part that is not negative; required
+  /// Keras' arguments, with the same names and defaults.
+  RandomRange factor{};  ///< in [-1, 1]; RandomContrast uses only the part that is not negative; required
   RandomRange value_range{0, 255};
   std::string name{};
   ///@}
 };
 
-/// Adds a number of `factor` times the size of value_range to an image, and clips it to value_range.
+/// Adds a number drawn from `factor`, times the size of value_range, to an image, and clips the image to value_range.
 struct RandomBrightness : Layer {
   /// Throws InvalidArgument for a value out of its range.
   explicit RandomBrightness(const RandomColorOptions& options);
@@ -147,8 +147,9 @@ struct RandomBrightness : Layer {
   static RandomBrightness from_config(LayerConfig& config);
 };
 
-/// Multiplies the difference of an image to the means of its channels by a number from 1 - factor.lower to 1 +
-/// factor.upper, and clips the image to value_range. As in Keras, a single number gives a lower of 0.
+/// Multiplies the difference between an image and the means of its channels by a number from 1 - factor.lower to 1 +
+/// factor.upper, and clips the image to value_range. As in Keras, factor.lower counts as 0 if `factor` is a single
+/// number.
 struct RandomContrast : Layer {
   /// Throws InvalidArgument for a value out of its range.
   explicit RandomContrast(const RandomColorOptions& options);

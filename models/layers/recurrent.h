@@ -48,7 +48,7 @@ struct RecurrentOps {
 template <class Options>
 class RecurrentImpl final : public RecurrentLayerImpl {
  public:
-  /// Throws InvalidArgument for units below 1 and rates of dropout outside [0, 1).
+  /// Throws InvalidArgument for units below 1 and dropout rates outside [0, 1).
   RecurrentImpl(const char* class_name, RecurrentOps ops, int gates, const Shape& bias_shape, const Options& options)
       : RecurrentLayerImpl(options.name, {.supports_masking = true}),
         class_name_(class_name),
@@ -138,7 +138,7 @@ class RecurrentImpl final : public RecurrentLayerImpl {
   /// The calling replica's states of a stateful layer.
   RecurrentStates& own_states() { return states_[index(std::max(current_context().replica, 0))]; }
 
-  /// The states in which a batch of `rows` examples starts, undefined for 0.
+  /// The initial states of a batch of `rows` examples; undefined stands for states of 0.
   RecurrentStates states_before(std::int64_t rows) {
     if (!options_.stateful) return {};
     const RecurrentStates& kept = own_states();
@@ -235,7 +235,7 @@ class RecurrentImpl final : public RecurrentLayerImpl {
   Shape bias_shape_;
   Options options_;
   RandomDraws draws_;
-  std::vector<RecurrentStates> states_;  ///< of a stateful layer after its last call, by replica of this process
+  std::vector<RecurrentStates> states_;  ///< last states of a stateful layer, by replica of this process
   Variable kernel_;
   Variable recurrent_kernel_;
   Variable bias_;

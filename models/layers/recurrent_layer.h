@@ -18,7 +18,7 @@ inline bool is_recurrent(std::string_view class_name) {
 class RecurrentLayerImpl : public LayerImpl {
  public:
   ///@{
-  /// Keras' options of these names.
+  /// Keras' options with the same names.
   virtual bool go_backwards() const = 0;
   virtual bool return_sequences() const = 0;
   virtual bool return_state() const = 0;
@@ -36,13 +36,13 @@ class RecurrentLayerImpl : public LayerImpl {
   using LayerImpl::LayerImpl;
 };
 
-/// Whether the layer, or one inside it, starts a batch with the states that the batch before it left.
+/// Whether the layer, or a layer inside it, starts a batch with the last states of the batch before it.
 inline bool is_stateful(const LayerImpl& layer) {
   if (const auto* const recurrent = dynamic_cast<const RecurrentLayerImpl*>(&layer)) return recurrent->stateful();
   return std::ranges::any_of(layer.inner_layers(), [](const InnerLayer& inner) { return is_stateful(*inner.layer); });
 }
 
-/// Keras' reset_states: the next batch of the layer, and of those inside it, starts with states of 0, and may have
+/// Keras' reset_states: the next batch of the layer, and of the layers inside it, starts with states of 0, and may have
 /// another size. Call it outside replicas.
 inline void reset_states(LayerImpl& layer) {
   if (auto* const recurrent = dynamic_cast<RecurrentLayerImpl*>(&layer)) recurrent->reset_states();

@@ -16,7 +16,7 @@ namespace lockstep {
 struct Identity : Layer {
   /// Takes any shape.
   explicit Identity(std::string name = {});
-  /// Lets `Identity({})` mean the defaults.
+  /// Makes `Identity({})` use the default name.
   explicit Identity(Defaults) : Identity() {}
   /// Makes the layer from the options in a file.
   static Identity from_config(LayerConfig& config);
@@ -48,7 +48,7 @@ struct UpSampling1DOptions {
 struct UpSampling1D : Layer {
   /// Throws InvalidArgument for a size below 1.
   explicit UpSampling1D(const UpSampling1DOptions& options = {});
-  /// Lets `UpSampling1D({})` mean the defaults.
+  /// Makes `UpSampling1D({})` use the default options.
   explicit UpSampling1D(Defaults) : UpSampling1D() {}
   /// Makes the layer from the options in a file.
   static UpSampling1D from_config(LayerConfig& config);
@@ -56,8 +56,8 @@ struct UpSampling1D : Layer {
 
 /// UpSampling2D's options.
 struct UpSampling2DOptions {
-  Size2d size = 2;                                       ///< how many rows and columns each one becomes
-  Interpolation interpolation = Interpolation::nearest;  ///< as in resize
+  Size2d size = 2;                                       ///< factors of the numbers of rows and columns
+  Interpolation interpolation = Interpolation::nearest;  ///< see the op resize
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };
@@ -67,7 +67,7 @@ struct UpSampling2DOptions {
 struct UpSampling2D : Layer {
   /// Throws InvalidArgument for a size below 1.
   explicit UpSampling2D(const UpSampling2DOptions& options = {});
-  /// Lets `UpSampling2D({})` mean the defaults.
+  /// Makes `UpSampling2D({})` use the default options.
   explicit UpSampling2D(Defaults) : UpSampling2D() {}
   /// Makes the layer from the options in a file.
   static UpSampling2D from_config(LayerConfig& config);

@@ -66,7 +66,7 @@ struct ZeroPadding2DOptions {
 struct ZeroPadding2D : Layer {
   /// Throws InvalidArgument for a negative border.
   explicit ZeroPadding2D(const ZeroPadding2DOptions& options = {});
-  /// Lets `ZeroPadding2D({})` mean the defaults.
+  /// Makes `ZeroPadding2D({})` use the default options.
   explicit ZeroPadding2D(Defaults) : ZeroPadding2D() {}
   /// Makes the layer from the options in a file.
   static ZeroPadding2D from_config(LayerConfig& config);
@@ -83,7 +83,7 @@ struct ZeroPadding1DOptions {
 struct ZeroPadding1D : Layer {
   /// Throws InvalidArgument for a negative border.
   explicit ZeroPadding1D(const ZeroPadding1DOptions& options = {});
-  /// Lets `ZeroPadding1D({})` mean the defaults.
+  /// Makes `ZeroPadding1D({})` use the default options.
   explicit ZeroPadding1D(Defaults) : ZeroPadding1D() {}
   /// Makes the layer from the options in a file.
   static ZeroPadding1D from_config(LayerConfig& config);
@@ -100,7 +100,7 @@ struct Cropping1DOptions {
 struct Cropping1D : Layer {
   /// Throws InvalidArgument for a negative border.
   explicit Cropping1D(const Cropping1DOptions& options = {});
-  /// Lets `Cropping1D({})` mean the defaults.
+  /// Makes `Cropping1D({})` use the default options.
   explicit Cropping1D(Defaults) : Cropping1D() {}
   /// Makes the layer from the options in a file.
   static Cropping1D from_config(LayerConfig& config);
@@ -119,7 +119,7 @@ struct Cropping2DOptions {
 struct Cropping2D : Layer {
   /// Throws InvalidArgument for a negative border.
   explicit Cropping2D(const Cropping2DOptions& options = {});
-  /// Lets `Cropping2D({})` mean the defaults.
+  /// Makes `Cropping2D({})` use the default options.
   explicit Cropping2D(Defaults) : Cropping2D() {}
   /// Makes the layer from the options in a file.
   static Cropping2D from_config(LayerConfig& config);

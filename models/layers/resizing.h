@@ -11,7 +11,7 @@ namespace lockstep {
 /// Resizing's options.
 struct ResizingOptions {
   ///@{
-  /// Keras' arguments of these names, with Keras' defaults.
+  /// Keras' arguments, with the same names and defaults.
   std::int64_t height = 0;  ///< required
   std::int64_t width = 0;   ///< required
   Interpolation interpolation = Interpolation::bilinear;
@@ -23,7 +23,7 @@ struct ResizingOptions {
   ///@}
 };
 
-/// The op resize: (h, w, c) -> (height, width, c).
+/// Applies the op resize: (h, w, c) -> (height, width, c).
 struct Resizing : Layer {
   /// Throws InvalidArgument for sizes below 1, and for crop_to_aspect_ratio and pad_to_aspect_ratio together.
   explicit Resizing(const ResizingOptions& options);

@@ -12,12 +12,12 @@ namespace lockstep {
 /// SimpleRNN's options.
 struct SimpleRnnOptions {
   ///@{
-  /// Keras' arguments of these names, with its defaults where it has any.
+  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   std::int64_t units = 0;
   bool return_sequences = false;      ///< returns h of every time step instead of the last one
   bool return_state = false;          ///< a further result is the last h, (units)
   bool go_backwards = false;          ///< runs from the last time step to the first
-  bool stateful = false;              ///< a batch starts with the states after the one before it; see reset_states
+  bool stateful = false;              ///< a batch starts with the last states of the batch before it; see reset_states
   bool zero_output_for_mask = false;  ///< results of masked steps are 0 instead of the last result before them
   Activation activation = Activation::tanh;
   bool use_bias = true;
@@ -30,8 +30,8 @@ struct SimpleRnnOptions {
   Constraint kernel_constraint{};
   Constraint recurrent_constraint{};
   Constraint bias_constraint{};
-  double dropout = 0;            ///< rate for the inputs in training; all time steps share one mask
-  double recurrent_dropout = 0;  ///< the same for the state that recurrent_kernel multiplies
+  double dropout = 0;            ///< dropout rate of the inputs in training; all time steps share one mask
+  double recurrent_dropout = 0;  ///< dropout rate of the state that recurrent_kernel multiplies
   std::string name{};
   ///@}
 };
@@ -40,7 +40,7 @@ struct SimpleRnnOptions {
 /// (units) or, with `return_sequences`, (time, units). Weights: kernel (features, units), recurrent_kernel (units,
 /// units), and bias (units). A call on {x, h} starts from the state h, (units), instead of 0.
 struct SimpleRNN : Layer {
-  /// Throws InvalidArgument for units below 1 and rates of dropout outside [0, 1).
+  /// Throws InvalidArgument for units below 1 and dropout rates outside [0, 1).
   explicit SimpleRNN(const SimpleRnnOptions& options);
   /// Makes the layer from the options in a file.
   static SimpleRNN from_config(LayerConfig& config);

@@ -12,7 +12,7 @@ struct StatisticUpdate {
   Variable statistic;  ///< has a copy for each replica
   Tensor of_rows;      ///< the statistic of the calling replica's rows
   double weight;       ///< weight of `of_rows` in the mean over replicas; 1 if all replicas have equally many rows
-  double momentum;     ///< as BatchNormalizationOptions::momentum
+  double momentum;     ///< see BatchNormalizationOptions::momentum
 };
 
 /// While it exists, collects the calling thread's updates of moving statistics, so that a network can apply them in one

@@ -7,19 +7,19 @@
 
 namespace lockstep {
 
-/// A layer that finds the shape of its result for inputs with unknown sizes itself. For other layers it follows from
-/// LayerImpl::output_shape for two sets of example sizes.
+/// Interface of layers that compute the shape of their result for inputs with unknown sizes themselves. For other
+/// layers the shape follows from LayerImpl::output_shape for two sets of example sizes.
 class FindsUnknownShape {
  public:
-  /// The shape of the result, with -1 for unknown sizes, for inputs that have some; empty if it follows as for other
-  /// layers. Throws as LayerImpl::output_shape.
+  /// The shape of the result, with -1 for unknown sizes, for inputs with unknown sizes; empty if it follows from
+  /// output_shape, as for other layers. Throws the same errors as LayerImpl::output_shape.
   virtual std::optional<Shape> unknown_output_shape(std::span<const Shape> inputs) const = 0;
 
  protected:
   ~FindsUnknownShape() = default;
 };
 
-/// FindsUnknownShape::unknown_output_shape; empty for other layers.
+/// Calls FindsUnknownShape::unknown_output_shape; returns nothing for other layers.
 inline std::optional<Shape> unknown_output_shape(const LayerImpl& layer, std::span<const Shape> inputs) {
   const auto* const finds = dynamic_cast<const FindsUnknownShape*>(&layer);
   return finds != nullptr ? finds->unknown_output_shape(inputs) : std::nullopt;

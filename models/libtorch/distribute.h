@@ -106,7 +106,7 @@ class DistributedLoader {
   class Iterator {
    public:
     using Inner = decltype(std::declval<Loader&>().begin());                        ///< the loader's iterator
-    using Batch = ReplicaBatches<std::decay_t<decltype(*std::declval<Inner&>())>>;  ///< what `*` returns
+    using Batch = ReplicaBatches<std::decay_t<decltype(*std::declval<Inner&>())>>;  ///< the type that `*` returns
 
     /// At the position of `inner`.
     Iterator(Inner inner, const Strategy& strategy) : inner_(std::move(inner)), strategy_(strategy) {}

@@ -23,7 +23,7 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
     torch::Tensor value;
     torch::Tensor sum;           ///< a view of the arena, which holds the replica's gradient and then the sum
     std::shared_ptr<void> node;  ///< keeps alive the autograd node that has the hook
-    std::uint32_t version = 0;   ///< of `sum` at the end of the last backward
+    std::uint32_t version = 0;   ///< version of `sum` at the end of the last backward
     bool final = false;          ///< whether `sum` has its final gradient in this backward
   };
 
@@ -31,20 +31,20 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
   struct alignas(64) Own {
     std::vector<Parameter> parameters{};
     std::vector<int> left_in_bucket{};  ///< by bucket: number of gradients that are not final yet
-    std::vector<char> used{};           ///< as used()
+    std::vector<char> used{};           ///< see used()
     int backward = -1;                  ///< libtorch's id of the running backward; -1 if none is running
     int pauses = 0;
   };
 
  public:
-  /// Moves `variables` into an arena. Throws as ParameterArena.
+  /// Moves `variables` into an arena. Throws the same errors as ParameterArena.
   GradientSums(const Strategy& strategy, const std::vector<Variable>& variables);
 
   /// Adds hooks to the parameters of replica `replica`, in the order of the variables. Backward through them throws
   /// LogicError outside that replica (unless it is the only one), if a gradient still holds the sum of an earlier
   /// backward, and inside another backward.
   void attach(int replica, const std::vector<torch::Tensor>& parameters);
-  /// Adds the hooks again if libtorch has dropped them, as when it loads a parameter from a file.
+  /// Adds the hooks again if libtorch has dropped them, e.g. when it has loaded a parameter from a file.
   void renew_hooks(int replica);
   /// While it lives, backward of one replica only adds to that replica's gradients; the next backward sums them.
   class Pause {
@@ -76,7 +76,7 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
 
   Strategy strategy_;
   std::vector<Variable> variables_;
-  ParameterArena arena_;  ///< for use counts, one number per variable of `variables_`, and then for these variables
+  ParameterArena arena_;  ///< use counts, one per variable of `variables_`, and then these variables
   std::vector<FlatRange> buckets_;
   std::vector<std::size_t> bucket_of_;  ///< by variable of the arena
   std::vector<int> variables_in_bucket_;

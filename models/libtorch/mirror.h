@@ -19,26 +19,26 @@ namespace lockstep::libtorch {
 /// parameters are the sums over all replicas, so that equal optimizers keep the modules' parameters bit-identical.
 /// Buffers, such as the statistics of batch normalization, are each replica's own.
 ///
-/// Random numbers: on CPUs all threads share libtorch's generator, so which replica draws which numbers, as for
-/// dropout, varies from run to run, unless MirroredOptions::sequential is set or each process has one replica.
+/// Random numbers: on CPUs all threads share libtorch's generator, so the numbers that a replica draws, e.g. for
+/// dropout, vary from run to run, unless MirroredOptions::sequential is set or each process has one replica.
 template <class Module>
 class Mirrored : public Replicated<Module> {
  public:
-  /// From one module for each replica of this process. Throws as ModuleReplicas.
+  /// From one module for each replica of this process. Throws the same errors as ModuleReplicas.
   Mirrored(const Strategy& strategy, const std::vector<std::shared_ptr<Module>>& modules)
       : Replicated<Module>(strategy, modules),
         modules_(std::make_shared<ModuleReplicas>(
             strategy, std::vector<std::shared_ptr<torch::nn::Module>>(modules.begin(), modules.end()))) {}
 
-  /// As Replicated::here; also throws as ModuleReplicas::prepare.
+  /// Same as Replicated::here. Also throws whatever ModuleReplicas::prepare throws.
   const std::shared_ptr<Module>& here() const {
     const int replica = replica_here(this->strategy());
     modules_->prepare(replica);
     return this->replicas()[static_cast<std::size_t>(replica)];
   }
-  /// As here().
+  /// Same as here().
   Module* operator->() const { return here().get(); }
-  /// As here().
+  /// Same as here().
   Module& operator*() const { return *here(); }
 
   /// Calls `step` and returns its result. Inside it, backward adds to this replica's gradients and does not sum them
@@ -78,7 +78,7 @@ std::shared_ptr<Module> pointer_to(const torch::nn::ModuleHolder<Module>& module
 /// Makes a module for each replica of this process: calls `make`, which returns a module or a shared_ptr to one, once
 /// for each, and copies the values of the first module to all others; with several processes, the values of the chief's
 /// first module. Leaves libtorch's random number generator in its state after the first call, so that the numbers that
-/// the program draws afterwards do not depend on the number of replicas. Throws as ModuleReplicas.
+/// the program draws afterwards do not depend on the number of replicas. Throws the same errors as ModuleReplicas.
 template <class Make>
 auto mirror(const Strategy& strategy, Make&& make) {
   std::vector modules{detail::pointer_to(make())};

@@ -17,7 +17,7 @@ namespace lockstep::libtorch {
 struct NamedTensors {
   std::string name;                     ///< as in named_parameters() or named_buffers()
   std::vector<torch::Tensor> replicas;  ///< handles to the modules' tensors, in replica order
-  bool is_buffer = false;               ///< else a parameter
+  bool is_buffer = false;               ///< false: a parameter
 };
 
 /// A module for each replica of this process. Its parameters and buffers use the memory of the strategy's variables.
@@ -36,7 +36,7 @@ class ModuleReplicas {
   const std::vector<Variable>& parameters() const { return parameters_; }
   /// All parameters, in the order of named_parameters(), then all buffers.
   const std::vector<NamedTensors>& tensors() const { return tensors_; }
-  /// As Mirrored::unused_parameters, in the last backward of replica `replica`.
+  /// Same as Mirrored::unused_parameters, for the last backward of replica `replica`.
   std::vector<std::string> unused_parameters(int replica) const;
   /// The sums of the parameters' gradients.
   GradientSums& gradients() const { return *gradients_; }
@@ -59,8 +59,8 @@ class ModuleReplicas {
   Strategy strategy_;
   std::vector<std::shared_ptr<torch::nn::Module>> modules_;
   std::vector<NamedTensors> tensors_;
-  std::vector<Variable> variables_;   ///< by number in tensors_; undefined for dtypes that lockstep does not have
-  std::vector<Variable> parameters_;  ///< those of variables_ that are trainable
+  std::vector<Variable> variables_;   ///< by index in tensors_; undefined for dtypes that lockstep does not have
+  std::vector<Variable> parameters_;  ///< the trainable ones among variables_
   std::shared_ptr<GradientSums> gradients_;
 };
 

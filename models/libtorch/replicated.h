@@ -15,7 +15,7 @@ namespace lockstep::libtorch {
 int replica_here(const Strategy& strategy);
 
 /// An object for each replica of this process, such as a libtorch optimizer or learning rate scheduler. A handle:
-/// copies are the same objects.
+/// copies refer to the same objects.
 template <class T>
 class Replicated {
  public:
@@ -23,11 +23,12 @@ class Replicated {
   Replicated(Strategy strategy, std::vector<std::shared_ptr<T>> replicas)
       : strategy_(std::move(strategy)), replicas_(std::move(replicas)) {}
 
-  /// The object of the calling thread's replica. Throws as replica_here: outside replicas use for_each() or first().
+  /// The object of the calling thread's replica. Throws the same errors as replica_here. Outside replicas use
+  /// for_each() or first().
   const std::shared_ptr<T>& here() const { return replicas_[static_cast<std::size_t>(replica_here(strategy_))]; }
-  /// As here().
+  /// Same as here().
   T* operator->() const { return here().get(); }
-  /// As here().
+  /// Same as here().
   T& operator*() const { return *here(); }
   /// Calls visit(object) for each replica of this process. Call it outside replicas, e.g. to switch a module to eval()
   /// or to step a scheduler.

@@ -15,11 +15,11 @@ namespace lockstep::libtorch {
 torch::Tensor as_torch(const Tensor& tensor);
 /// A dense host tensor with a copy of the elements, for Strategy::reduce or gather:
 /// `strategy.reduce(ReduceOp::sum, losses.transform(libtorch::from_torch))`. Throws Unsupported for dtypes that
-/// lockstep does not have, and as shape_of.
+/// lockstep does not have. Also throws whatever shape_of throws.
 Tensor from_torch(const torch::Tensor& tensor);
 /// The sizes of a tensor. Throws InvalidArgument for more than Shape::max_rank axes.
 Shape shape_of(const torch::Tensor& tensor);
-/// lockstep's name of a dtype; nothing for those that it does not have.
+/// Converts a libtorch dtype to lockstep's; returns nothing if lockstep does not have the dtype.
 std::optional<DType> dtype_of(torch::ScalarType type);
 
 }  // namespace lockstep::libtorch

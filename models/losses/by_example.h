@@ -20,17 +20,17 @@ inline Tensor as_f32(const Tensor& y_pred) { return y_pred.dtype() == DType::bf1
 /// and equal numbers of examples and elements.
 Tensor targets_like(const char* loss, const Tensor& y_true, const Tensor& y_pred);
 
-/// x (n, time, ...) as (n time, ...), or (n time, 1) without further axes.
+/// Reshapes x (n, time, ...) to (n time, ...), or to (n time, 1) if x has no further axes.
 Tensor steps_of(const Tensor& x);
 
-/// As steps_of; also reshapes y_pred's logits, so that losses find them (logits_of).
+/// Like steps_of, but also reshapes y_pred's logits, so that losses find them (logits_of).
 Tensor predicted_steps(const Tensor& y_pred);
 
 /// Whether the loss or metric works along the last axis only: its option `axis` is missing, -1 or [-1].
 bool compares_last_axis(const ObjectConfig& config);
 
 /// Throws, naming the loss or metric `name`, unless an output with this mask can be compared step by step: Unsupported
-/// for masks other than (n, time) and for another axis than the last one, InvalidArgument for targets without the
+/// for masks other than (n, time) and for an axis other than the last one, InvalidArgument for targets without the
 /// mask's axes.
 void check_steps(const std::string& name, const std::optional<ObjectConfig>& config, const Tensor& y_true,
                  const Tensor& mask);

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// BinaryFocalCrossentropy's options, by Keras' names.
+/// BinaryFocalCrossentropy's options, with Keras' names.
 struct BinaryFocalCrossentropyOptions {
   /// Multiplies the loss of an element by y alpha + (1 - y) (1 - alpha).
   bool apply_class_balancing = false;
@@ -21,7 +21,7 @@ struct BinaryFocalCrossentropyOptions {
   double label_smoothing = 0;
 };
 
-/// CategoricalFocalCrossentropy's options, by Keras' names.
+/// CategoricalFocalCrossentropy's options, with Keras' names.
 struct CategoricalFocalCrossentropyOptions {
   std::vector<double> alpha{0.25};  ///< the weight of all classes, or one for each class
   double gamma = 2;                 ///< exponent of the focal factor
@@ -37,7 +37,7 @@ struct CategoricalFocalCrossentropyOptions {
 struct BinaryFocalCrossentropy : Loss {
   /// Throws InvalidArgument for a label_smoothing outside [0, 1].
   explicit BinaryFocalCrossentropy(const BinaryFocalCrossentropyOptions& options = {});
-  /// Lets `BinaryFocalCrossentropy({})` mean the defaults.
+  /// Makes `BinaryFocalCrossentropy({})` use the default options.
   explicit BinaryFocalCrossentropy(Defaults) : BinaryFocalCrossentropy() {}
   /// Makes the loss from the options in a file.
   static BinaryFocalCrossentropy from_config(OptionVisitor& visitor);
@@ -47,7 +47,7 @@ struct BinaryFocalCrossentropy : Loss {
 struct CategoricalFocalCrossentropy : Loss {
   /// Throws InvalidArgument for a label_smoothing outside [0, 1] and for no alpha.
   explicit CategoricalFocalCrossentropy(const CategoricalFocalCrossentropyOptions& options = {});
-  /// Lets `CategoricalFocalCrossentropy({})` mean the defaults.
+  /// Makes `CategoricalFocalCrossentropy({})` use the default options.
   explicit CategoricalFocalCrossentropy(Defaults) : CategoricalFocalCrossentropy() {}
   /// Makes the loss from the options in a file.
   static CategoricalFocalCrossentropy from_config(OptionVisitor& visitor);

@@ -11,7 +11,7 @@ namespace lockstep {
 struct Hinge : Loss {
   Hinge();
 };
-/// The mean of max(1 - y p, 0)^2; targets as for Hinge.
+/// The mean of max(1 - y p, 0)^2; with the same targets as Hinge.
 struct SquaredHinge : Loss {
   SquaredHinge();
 };

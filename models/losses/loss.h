@@ -15,7 +15,7 @@ namespace lockstep {
 class Loss {
  public:
   /// (y_true, y_pred) -> (n), one value per example; differentiable in y_pred. A custom loss of an output with a mask
-  /// gives (n, time), one value per time step; the training loop leaves masked ones out.
+  /// returns (n, time), one value per time step; the training loop leaves masked steps out.
   using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
   /// `name` is used in logs. `config` is the equivalent Keras loss, for files; empty for a custom loss.
   Loss(std::string name, Function function, std::optional<ObjectConfig> config = {})
@@ -64,7 +64,7 @@ struct CrossentropyOptions {
 struct SparseCategoricalCrossentropy : Loss {
   /// Named "sparse_categorical_crossentropy".
   explicit SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options = {});
-  /// Lets `SparseCategoricalCrossentropy({})` mean the defaults.
+  /// Makes `SparseCategoricalCrossentropy({})` use the default options.
   explicit SparseCategoricalCrossentropy(Defaults) : SparseCategoricalCrossentropy() {}
   /// Makes the loss from the options in a file.
   static SparseCategoricalCrossentropy from_config(OptionVisitor& visitor);
@@ -74,7 +74,7 @@ struct SparseCategoricalCrossentropy : Loss {
 struct CategoricalCrossentropy : Loss {
   /// Throws InvalidArgument for a label_smoothing outside [0, 1].
   explicit CategoricalCrossentropy(const CrossentropyOptions& options = {});
-  /// Lets `CategoricalCrossentropy({})` mean the defaults.
+  /// Makes `CategoricalCrossentropy({})` use the default options.
   explicit CategoricalCrossentropy(Defaults) : CategoricalCrossentropy() {}
   /// Makes the loss from the options in a file.
   static CategoricalCrossentropy from_config(OptionVisitor& visitor);
@@ -83,7 +83,7 @@ struct CategoricalCrossentropy : Loss {
 struct BinaryCrossentropy : Loss {
   /// Throws InvalidArgument for a label_smoothing outside [0, 1].
   explicit BinaryCrossentropy(const CrossentropyOptions& options = {});
-  /// Lets `BinaryCrossentropy({})` mean the defaults.
+  /// Makes `BinaryCrossentropy({})` use the default options.
   explicit BinaryCrossentropy(Defaults) : BinaryCrossentropy() {}
   /// Makes the loss from the options in a file.
   static BinaryCrossentropy from_config(OptionVisitor& visitor);

@@ -13,23 +13,23 @@
 
 namespace lockstep {
 
-/// Dice's options, by Keras' names.
+/// Dice's options, with Keras' names.
 struct DiceOptions {
   std::vector<std::int64_t> axis{};  ///< axes of the predictions that the sums are over; empty: all
 };
 
-/// Tversky's options, by Keras' names.
+/// Tversky's options, with Keras' names.
 struct TverskyOptions {
   double alpha = 0.5;                ///< weight of false negatives, y (1 - p)
   double beta = 0.5;                 ///< weight of false positives, (1 - y) p
-  std::vector<std::int64_t> axis{};  ///< as DiceOptions::axis
+  std::vector<std::int64_t> axis{};  ///< see DiceOptions::axis
 };
 
 /// 1 - 2 sum(y p) / (sum(y) + sum(p) + epsilon).
 struct Dice : Loss {
   /// A call throws InvalidArgument for axes that the predictions do not have.
   explicit Dice(const DiceOptions& options = {});
-  /// Lets `Dice({})` mean the defaults.
+  /// Makes `Dice({})` use the default options.
   explicit Dice(Defaults) : Dice() {}
   /// Makes the loss from the options in a file.
   static Dice from_config(OptionVisitor& visitor);
@@ -38,7 +38,7 @@ struct Dice : Loss {
 struct Tversky : Loss {
   /// A call throws InvalidArgument for axes that the predictions do not have.
   explicit Tversky(const TverskyOptions& options = {});
-  /// Lets `Tversky({})` mean the defaults.
+  /// Makes `Tversky({})` use the default options.
   explicit Tversky(Defaults) : Tversky() {}
   /// Makes the loss from the options in a file.
   static Tversky from_config(OptionVisitor& visitor);

@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// How an output of a model is trained and measured: its entries in Keras' lists `loss`, `loss_weights`, `metrics` and
+/// The loss and metrics of an output of a model: its entries in Keras' lists `loss`, `loss_weights`, `metrics` and
 /// `weighted_metrics`.
 struct OutputTraining {
   std::optional<Loss> loss{};  ///< empty: the output has metrics only
@@ -31,8 +31,8 @@ struct CompiledMetric {
 
 /// An output of a compiled model.
 struct CompiledOutput {
-  std::optional<Loss> loss{};  ///< as OutputTraining::loss
-  /// As OutputTraining::loss_weight.
+  std::optional<Loss> loss{};  ///< see OutputTraining::loss
+  /// See OutputTraining::loss_weight.
   double loss_weight = 1;
   std::string loss_name{};  ///< name in logs; empty if it is the model's only loss, which is logged as "loss"
   /// Weighted metrics are last.

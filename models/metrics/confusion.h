@@ -59,7 +59,7 @@ struct TrueNegatives : Metric {
 /// roc: the true positive rate as a function of the false positive rate. pr: precision as a function of recall.
 enum class AUCCurve { roc, pr };
 
-/// AUC's options, by Keras' names.
+/// AUC's options, with Keras' names.
 struct AUCOptions {
   /// Number of evenly spaced thresholds; at least 2.
   int num_thresholds = 200;
@@ -79,7 +79,7 @@ struct AUCOptions {
 struct AUC : Metric {
   /// Throws InvalidArgument for num_thresholds below 2, and for a threshold outside [0, 1].
   explicit AUC(const AUCOptions& options = {});
-  /// Lets `AUC({})` mean the defaults.
+  /// Makes `AUC({})` use the default options.
   explicit AUC(Defaults) : AUC() {}
   /// Makes the metric from the options in a file.
   static AUC from_config(OptionVisitor& visitor);

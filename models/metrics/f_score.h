@@ -17,14 +17,14 @@ namespace lockstep {
 /// scores, weighted by the classes' sums of targets.
 enum class FScoreAverage { none, micro, macro, weighted };
 
-/// FBetaScore's options, by Keras' names.
+/// FBetaScore's options, with Keras' names.
 struct FBetaScoreOptions {
   FScoreAverage average = FScoreAverage::none;  ///< needed for several classes
   double beta = 1;                              ///< weight of recall relative to precision
   std::optional<double> threshold{};            ///< in (0, 1]
 };
 
-/// F1Score's options, by Keras' names.
+/// F1Score's options, with Keras' names.
 struct F1ScoreOptions {
   FScoreAverage average = FScoreAverage::none;  ///< needed for several classes
   std::optional<double> threshold{};            ///< in (0, 1]
@@ -34,7 +34,7 @@ struct F1ScoreOptions {
 struct FBetaScore : Metric {
   /// Named "fbeta_score". Throws InvalidArgument unless beta > 0, and for a threshold outside (0, 1].
   explicit FBetaScore(const FBetaScoreOptions& options = {});
-  /// Lets `FBetaScore({})` mean the defaults.
+  /// Makes `FBetaScore({})` use the default options.
   explicit FBetaScore(Defaults) : FBetaScore() {}
   /// Makes the metric from the options in a file.
   static FBetaScore from_config(OptionVisitor& visitor);
@@ -43,7 +43,7 @@ struct FBetaScore : Metric {
 struct F1Score : Metric {
   /// Named "f1_score". Throws InvalidArgument for a threshold outside (0, 1].
   explicit F1Score(const F1ScoreOptions& options = {});
-  /// Lets `F1Score({})` mean the defaults.
+  /// Makes `F1Score({})` use the default options.
   explicit F1Score(Defaults) : F1Score() {}
   /// Makes the metric from the options in a file.
   static F1Score from_config(OptionVisitor& visitor);

@@ -16,7 +16,7 @@
 
 namespace lockstep {
 
-/// IoU's options, by Keras' names.
+/// IoU's options, with Keras' names.
 struct IoUOptions {
   int num_classes = 0;                           ///< at least 1
   std::vector<std::int64_t> target_class_ids{};  ///< the classes that count; at least one
@@ -25,13 +25,13 @@ struct IoUOptions {
   bool sparse_y_pred = true;                     ///< predictions are class numbers
 };
 
-/// BinaryIoU's options, by Keras' names.
+/// BinaryIoU's options, with Keras' names.
 struct BinaryIoUOptions {
   std::vector<std::int64_t> target_class_ids{0, 1};  ///< the classes that count; at least one
   double threshold = 0.5;                            ///< predictions of at least this are class 1, others class 0
 };
 
-/// MeanIoU's options, by Keras' names.
+/// MeanIoU's options, with Keras' names.
 struct MeanIoUOptions {
   int num_classes = 0;                ///< at least 1
   std::optional<int> ignore_class{};  ///< elements with this target are left out
@@ -39,7 +39,7 @@ struct MeanIoUOptions {
   bool sparse_y_pred = true;          ///< predictions are class numbers
 };
 
-/// OneHotIoU's options, by Keras' names.
+/// OneHotIoU's options, with Keras' names.
 struct OneHotIoUOptions {
   int num_classes = 0;                           ///< at least 1
   std::vector<std::int64_t> target_class_ids{};  ///< the classes that count; at least one
@@ -47,7 +47,7 @@ struct OneHotIoUOptions {
   bool sparse_y_pred = false;                    ///< predictions are class numbers
 };
 
-/// OneHotMeanIoU's options, by Keras' names.
+/// OneHotMeanIoU's options, with Keras' names.
 struct OneHotMeanIoUOptions {
   int num_classes = 0;                ///< at least 1
   std::optional<int> ignore_class{};  ///< elements with this target are left out
@@ -66,7 +66,7 @@ struct IoU : Metric {
 struct BinaryIoU : Metric {
   /// Named "binary_io_u". Throws InvalidArgument without target classes, and for a target class other than 0 and 1.
   explicit BinaryIoU(const BinaryIoUOptions& options = {});
-  /// Lets `BinaryIoU({})` mean the defaults.
+  /// Makes `BinaryIoU({})` use the default options.
   explicit BinaryIoU(Defaults) : BinaryIoU() {}
   /// Makes the metric from the options in a file.
   static BinaryIoU from_config(OptionVisitor& visitor);
@@ -80,7 +80,7 @@ struct MeanIoU : Metric {
 };
 /// IoU for one-hot targets.
 struct OneHotIoU : Metric {
-  /// Named "one_hot_io_u". Throws InvalidArgument as IoU.
+  /// Named "one_hot_io_u". Throws InvalidArgument in the same cases as IoU.
   explicit OneHotIoU(const OneHotIoUOptions& options);
   /// Makes the metric from the options in a file.
   static OneHotIoU from_config(OptionVisitor& visitor);

@@ -15,11 +15,11 @@ namespace lockstep {
 /// The direction in which a value improves; unknown if the metric does not define it.
 enum class Direction { unknown, down, up };
 
-/// What a metric does with the masked time steps of an output.
+/// How a metric treats the masked time steps of an output.
 enum class MaskedSteps {
   counted,   ///< counts them like all others
   left_out,  ///< leaves them out; each time step is a row
-  custom,    ///< as left_out, but `update` gets the whole output and the weight of each time step
+  custom,    ///< like left_out, but `update` gets the whole output and the weight of each time step
 };
 
 /// A Keras metric: a function of sums over examples. The sums of all batches and replicas are added first, so the
@@ -39,7 +39,7 @@ class Metric {
     Direction direction = Direction::unknown;
     /// Keras configuration written to model files; empty for a custom metric.
     std::optional<ObjectConfig> config{};
-    /// What `update` does with masked time steps.
+    /// How `update` treats masked time steps.
     MaskedSteps masked_steps = MaskedSteps::counted;
   };
   /// `name` is used in logs.
@@ -100,14 +100,14 @@ struct MeanMetricWrapper : Metric {
 struct Mean : MeanMetricWrapper {
   /// `name` is used in logs.
   explicit Mean(std::string name = "mean");
-  /// Lets `Mean({})` mean the defaults.
+  /// Makes `Mean({})` use the default name.
   explicit Mean(Defaults) : Mean() {}
 };
 /// The weighted sum of all elements of y_pred (n, ...).
 struct Sum : Metric {
   /// `name` is used in logs.
   explicit Sum(std::string name = "sum");
-  /// Lets `Sum({})` mean the defaults.
+  /// Makes `Sum({})` use the default name.
   explicit Sum(Defaults) : Sum() {}
 };
 

@@ -13,8 +13,9 @@ class MetricTracker {
   /// Makes a state for each replica of `strategy`, by default the strategy whose scope is open.
   explicit MetricTracker(Metric metric, const Strategy& strategy = get_strategy());
 
-  /// Adds a batch's sums to those of the calling replica; outside replicas to those of this worker's first replica.
-  /// Throws as Metric::update, and LogicError in a replica whose index the tracker's strategy does not have.
+  /// Adds a batch's sums to the sums of the calling replica; outside replicas to the sums of this worker's first
+  /// replica. Throws the same errors as Metric::update and also LogicError in a replica whose index the tracker's
+  /// strategy does not have.
   void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {});
   /// The value over all replicas of all workers; every worker must call it. Throws LogicError in a replica; do not call
   /// it while replicas run.

@@ -14,7 +14,7 @@ struct RootMeanSquaredError : Metric {
 /// Keras' metric CosineSimilarity: the weighted mean of the cosine similarities. The loss CosineSimilarity has the
 /// opposite sign.
 struct CosineSimilarityMetric : MeanMetricWrapper {
-  /// Named "cosine_similarity". `axis` as for the loss.
+  /// Named "cosine_similarity". For `axis` see the loss.
   explicit CosineSimilarityMetric(int axis = -1);
   /// Makes the metric from the options in a file.
   static CosineSimilarityMetric from_config(OptionVisitor& visitor);
@@ -25,7 +25,7 @@ struct CosineSimilarityMetric : MeanMetricWrapper {
 /// variances.
 enum class R2Aggregation { none, uniform_average, variance_weighted_average };
 
-/// R2Score's options, by Keras' names.
+/// R2Score's options, with Keras' names.
 struct R2ScoreOptions {
   R2Aggregation class_aggregation = R2Aggregation::uniform_average;  ///< combines the scores of several outputs
   /// Number of independent variables p for the adjusted score 1 - (1 - score) (n - 1) / (n - p - 1), where n is the
@@ -34,12 +34,12 @@ struct R2ScoreOptions {
 };
 
 /// The coefficient of determination of each output of y and p (n, outputs): 1 - sum (y - p)^2 / sum (y - mean of y)^2.
-/// Where the divisor is 0, as for equal targets, the score is 0, or NaN if the dividend is 0, too. NaN if all batches
+/// Where the divisor is 0, e.g. for equal targets, the score is 0, or NaN if the dividend is also 0. NaN if all batches
 /// are empty, as in Keras.
 struct R2Score : Metric {
   /// Named "r2_score". Throws InvalidArgument for num_regressors below 0.
   explicit R2Score(const R2ScoreOptions& options = {});
-  /// Lets `R2Score({})` mean the defaults.
+  /// Makes `R2Score({})` use the default options.
   explicit R2Score(Defaults) : R2Score() {}
   /// Makes the metric from the options in a file.
   static R2Score from_config(OptionVisitor& visitor);

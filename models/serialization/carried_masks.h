@@ -14,24 +14,25 @@
 
 namespace lockstep {
 
-/// The masks of a file's model as formulas of the results that they are computed from, to compare the masks that the
-/// file gives to calls with those that the calls' inputs carry in a network.
+/// Represents the masks of a model in a file as formulas over the results from which they are computed. Compares the
+/// masks that the file passes to calls with the masks that the calls' inputs carry in a network.
 class CarriedMasks {
  public:
   /// Returns the symbol of a result; null if there is none yet.
   using Find = std::function<const Symbol*(const ParsedReference&)>;
 
-  /// Notes the mask of the first result of a layer's call.
+  /// Records the mask of the first result of a layer's call.
   void note(const ParsedLayer& layer, const std::vector<Symbol>& inputs, const Symbol& result);
-  /// Throws InputError unless each mask that the call is given is the one that the input carries, and if the call would
-  /// read the mask of an operation's result, which in Keras has none. `operations`: as SeparatedMasks::operations.
+  /// Throws InputError unless each mask that is passed to the call equals the mask that the input carries, and if the
+  /// call would read the mask of an operation's result, which in Keras has none. For `operations` see
+  /// SeparatedMasks::operations.
   void check_call(const ParsedLayer& layer, const ParsedCall& call, const std::vector<Symbol>& inputs,
                   const nlohmann::ordered_json* operations, const Find& find);
   /// Throws InputError if an output of the model would have the mask of an operation's result.
   void check_output(const Symbol& output) const;
 
  private:
-  /// A mask as a function of others; equal ones have one number. The number 0 means that there is no mask.
+  /// A mask as a function of other masks. Equal masks have the same number. The number 0 means that there is no mask.
   struct Formula {
     std::string name{};
     std::vector<int> of{};
@@ -39,7 +40,7 @@ class CarriedMasks {
     bool is_dropped = false;  ///< Keras' operations drop it
   };
 
-  struct Reading;  ///< of a call's arguments
+  struct Reading;  ///< state of reading a call's arguments
 
   int make(Formula formula);
   int not_equal(const Symbol& x, const nlohmann::ordered_json& value);
@@ -56,7 +57,7 @@ class CarriedMasks {
   std::map<std::pair<std::string, std::vector<int>>, int> numbers_;
   std::vector<Formula> formulas_{{}};
   std::map<int, int> any_;
-  std::map<std::uint64_t, int> carried_;  ///< by Symbol::Node::number
+  std::map<std::uint64_t, int> carried_;  ///< number of the mask of a symbol, by Symbol::Node::number
 };
 
 }  // namespace lockstep

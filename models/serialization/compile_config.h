@@ -29,14 +29,16 @@ struct CustomObjects {
 
 /// Options of read_compile_config.
 struct CompileReading {
-  CustomObjects custom{};  ///< used for losses and metrics of these names
+  CustomObjects custom{};  ///< used for losses and metrics with these names
   ///@{
-  /// Replace those of the file, which are then not read; loss and metrics apply to every output.
+  /// If given, replace the file's optimizer, loss or metrics, which are then not read; loss and metrics apply to every
+  /// output.
   std::optional<Optimizer> optimizer{};
   std::optional<Loss> loss{};
   std::optional<std::vector<Metric>> metrics{};
   ///@}
-  /// If set, called with the message for an unknown metric, which is then left out; if not set, that is an error.
+  /// If set, called with the message for an unknown metric, which is then left out; if not set, an unknown metric is an
+  /// error.
   std::function<void(const std::string&)> on_unknown_metric{};
 };
 
@@ -44,8 +46,8 @@ struct CompileReading {
 /// name, as Keras writes functions; a custom learning rate schedule is replaced by its current rate.
 nlohmann::ordered_json compile_config(const CompileConfig& compiled, ConfigForm form);
 
-/// Reads either form, also of Keras 2, for a model whose outputs have these names. Nothing for a null config and for a
-/// model without a loss. Throws InputError for unsupported options, naming them and the supported ones.
+/// Reads either form, also of Keras 2, for a model whose outputs have these names. Returns nothing for a null config
+/// and for a model without a loss. Throws InputError for unsupported options, naming them and the supported ones.
 std::optional<CompileConfig> read_compile_config(const nlohmann::ordered_json& config,
                                                  const std::vector<std::string>& outputs,
                                                  const CompileReading& reading);

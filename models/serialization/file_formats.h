@@ -52,9 +52,9 @@ extern const WeightsFormat safetensors_format;  ///< weights as "layer/variable"
 extern const ModelFormat keras_format;          ///< Keras 3's
 extern const ModelFormat legacy_h5_format;      ///< Keras' legacy format, also of Keras 2
 
-/// The first one is used for file names without a known extension.
+/// The formats for weights. The first one is used for file names without a known extension.
 inline constexpr std::array weights_formats{&weights_h5_format, &safetensors_format};
-/// Chosen by extension.
+/// The formats for whole models, chosen by extension.
 inline constexpr std::array model_formats{&keras_format, &legacy_h5_format};
 
 ///@{

@@ -4,7 +4,8 @@
 
 namespace lockstep {
 
-/// The layers of a functional model's configuration in the form of Keras 3, and what computes their masks.
+/// The layers of a functional model's configuration in the form of Keras 3, and the operations that compute their
+/// masks.
 struct SeparatedMasks {
   /// The layers and operations, apart from `operations`. The arguments of calls that are masks made by `operations` are
   /// in "masks" of the call's node instead of "kwargs".

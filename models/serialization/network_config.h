@@ -9,7 +9,7 @@ namespace lockstep {
 
 /// The model with names that Keras 3 accepts: "_" replaces each "/", which Keras 2 allows in names, and names that are
 /// then already used in the same model get a number. In legacy files, names that collide with reserved groups also get
-/// one.
+/// a number.
 NestedModel with_file_names(const NestedModel& model, ConfigForm form);
 
 /// Keras 3's configuration of a model: its layers and nested models with their options, and the inputs of each of their

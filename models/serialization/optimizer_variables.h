@@ -40,7 +40,7 @@ std::vector<std::string> write_optimizer(hdf5::Writer& file, const std::string& 
 /// The data sets of an optimizer's variables in a file.
 struct OptimizerDatasets {
   /// Order of the data sets. keras_3: steps, learning rate, then the slots variable by variable. keras_2: no learning
-  /// rate, and the slots kind by kind. tensorflow_2_11: as keras_3, but without the learning rate.
+  /// rate, and the slots kind by kind. tensorflow_2_11: like keras_3, but without the learning rate.
   enum class Order { keras_3, tensorflow_2_11, keras_2 };
   std::vector<std::string> names{};  ///< names of the data sets
   Order order = Order::keras_3;      ///< order of the names

@@ -26,8 +26,8 @@ struct ParsedModel;
 struct ParsedCall {
   std::vector<ParsedReference> inputs{};  ///< arguments, in order
   std::optional<bool> training{};         ///< the argument of this name, if given
-  bool use_causal_mask = false;           ///< as LayerCall::use_causal_mask
-  /// The masks that the model's mask_operations compute, by the arguments' names; null without any.
+  bool use_causal_mask = false;           ///< see LayerCall::use_causal_mask
+  /// The masks that the model's mask_operations compute, by the arguments' names; null if there are none.
   std::shared_ptr<const nlohmann::ordered_json> masks{};
 };
 
@@ -37,32 +37,32 @@ struct ParsedLayer {
   std::string name;                                      ///< unique in its model
   std::string class_name;                                ///< Keras' name of the class
   std::shared_ptr<const nlohmann::ordered_json> values;  ///< its options
-  std::vector<ParsedCall> calls{};                       ///< in their order
+  std::vector<ParsedCall> calls{};                       ///< calls of the layer, in order
   std::shared_ptr<const ParsedModel> model{};            ///< null unless the layer is a model
   std::optional<std::int64_t> shared_id{};               ///< equal for entries of the file that are the same layer
   bool is_operation = false;  ///< one of Keras' ops, whose operands broadcast as whole batches instead of examples
-  /// Of an operation that becomes the layer operation_layer(): the arguments of its call; null for other layers.
+  /// The arguments of the call, if the layer is an operation that becomes operation_layer(); null for other layers.
   std::shared_ptr<const nlohmann::ordered_json> arguments{};
 };
 
 /// A model, which may be a layer of another model.
 struct ParsedModel {
-  std::string name;                        ///< as in the file
+  std::string name;                        ///< name in the file
   std::vector<ParsedLayer> layers{};       ///< in the file's order, with an InputLayer for each input
   std::vector<ParsedReference> inputs{};   ///< results of InputLayers
   std::vector<ParsedReference> outputs{};  ///< in the model's order
   bool trainable = true;                   ///< if false in the outermost model, no layer is trainable
-  /// As SeparatedMasks::operations; null in a Sequential model.
+  /// See SeparatedMasks::operations; null in a Sequential model.
   std::shared_ptr<const nlohmann::ordered_json> mask_operations{};
 };
 
 /// Parses the configuration of a Functional, Model or Sequential model. Throws InputError for other classes and for
-/// calls with arguments other than tensors, `training`, `initial_state` and those of attention, and nlohmann::json's
-/// exceptions for values of unexpected types.
+/// calls with arguments other than tensors, `training`, `initial_state` and the arguments of attention layers, and
+/// nlohmann::json's exceptions for values of unexpected types.
 ParsedModel parse_model_config(const nlohmann::ordered_json& model);
 
-/// For a model made by the old multi_gpu_model or make_parallel, its layer that is the model that all replicas run;
-/// null for any other model.
+/// For a model made by the old multi_gpu_model or make_parallel, returns the layer that is the template, the model that
+/// all replicas run; null for any other model.
 const ParsedLayer* template_of_replicas(const ParsedModel& model);
 
 }  // namespace lockstep

@@ -27,8 +27,8 @@ struct SymbolicModel {
 /// Builds the model from the configuration of a Functional (in Keras 2 also Model) or Sequential model, in the form of
 /// Keras 2 or 3. Nested models are flattened: their layers become layers of the network, under their own names or, if
 /// these are taken, "model_layer". A model made by the old multi_gpu_model, which runs one model on slices of the
-/// batch, becomes that model. Throws InputError for unsupported layers, options and calls, naming the layer and what is
-/// supported, and for an inconsistent graph.
+/// batch, becomes that model. Throws InputError for unsupported layers, options and calls, naming the layer and the
+/// supported values, and for an inconsistent graph.
 SymbolicModel model_from_config(const nlohmann::ordered_json& model);
 
 }  // namespace lockstep

@@ -21,7 +21,7 @@ struct WeightsGroup {
 void write_weights(hdf5::Writer& file, const NestedModel& model);
 
 /// Sets the weights of the layers, and of the layers inside them, from the file's groups. `layers` must cover all
-/// layers with weights in the file. Throws as load_weights.
+/// layers with weights in the file. Throws the same errors as load_weights.
 void read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& layers);
 
 }  // namespace lockstep

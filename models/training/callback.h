@@ -50,7 +50,7 @@ struct EpochPlan {
 /// The state of a callback that a backup of the run keeps.
 struct CallbackState {
   ///@{
-  /// Named and ordered by the callback.
+  /// The callback chooses names and order.
   Logs values{};
   std::vector<Tensor> tensors{};
   ///@}
@@ -74,8 +74,8 @@ class Callback {
   virtual void on_epoch_begin(Model&, const EpochPlan&) {}
   /// Called after every step, when all replicas have finished it.
   virtual void on_step_end(Model&, const StepReport&) {}
-  /// Called after an epoch and its validation. `logs` has the losses and metrics over the epoch, those of the
-  /// validation as val_..., learning_rate, and epoch_s and examples_per_s, which count the training steps only.
+  /// Called after an epoch and its validation. `logs` has the losses and metrics over the epoch, the validation's
+  /// losses and metrics as val_..., learning_rate, and epoch_s and examples_per_s, which count the training steps only.
   virtual void on_epoch_end(Model&, int /*epoch*/, const Logs& /*logs*/) {}
   /// Called after the last epoch, unless an exception has ended fit.
   virtual void on_train_end(Model&) {}
@@ -86,7 +86,7 @@ class Callback {
   virtual CallbackState state() const { return {}; }
   virtual void load_state(const CallbackState&) {}
   ///@}
-  /// Called after all calls of on_train_begin. May set `progress` to that of an earlier run.
+  /// Called after all calls of on_train_begin. May set `progress` to the progress of an earlier run.
   virtual void restore(Model&, TrainingProgress& /*progress*/) {}
   /// Called after `restore` has resumed an earlier run, before its next epoch. A call of Model::stop_training here ends
   /// the run.

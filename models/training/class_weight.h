@@ -11,7 +11,7 @@ namespace lockstep {
 using ClassWeight = std::map<std::int64_t, double>;
 
 /// The weights with which all classes count equally: n / (classes * count) for each class, where n is the number of
-/// labels, `classes` that of different labels, and `count` that of the class's labels, as in scikit-learn's
+/// labels, `classes` the number of different labels, and `count` the number of the class's labels, as in scikit-learn's
 /// compute_class_weight("balanced"). Labels have the shape (n) or (n, 1) and the dtype u8, i32 or i64. Throws
 /// InvalidArgument for other labels and for no labels.
 ClassWeight balanced_class_weight(const Tensor& labels);

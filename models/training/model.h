@@ -26,7 +26,7 @@ struct ModelOptions {
   std::uint64_t seed = 0;  ///< seed of the initial weights and of random layers such as Dropout
 };
 
-/// Model::fit's options, by Keras' names.
+/// Model::fit's options, with Keras' names.
 struct FitOptions {
   int epochs = 1;         ///< the number of the last epoch, from 1
   int initial_epoch = 0;  ///< the number of the first epoch, from 0
@@ -44,13 +44,13 @@ struct FitOptions {
   /// up to rounding, unless a layer or loss depends on the split, such as BatchNormalization, Dropout or Dice.
   DistributeOptions distribute{};
   /// For replicas on GPUs: captures a step up to its gradients as CUDA graphs once its shapes have occurred a few
-  /// times, and launches the graphs from then on. Results are bit-identical to those of eager steps. If capture is not
-  /// possible, one warning gives the reason, and steps run eagerly. Uses about the memory of one more step.
+  /// times, and launches the graphs from then on. Results are bit-identical to the results of eager steps. If capture
+  /// is not possible, one warning gives the reason, and steps run eagerly. Uses about the memory of one more step.
   bool cuda_graphs = false;
 };
 
 /// A functional model with Keras' training loop over all replicas of the strategy in whose scope it was made. A handle:
-/// copies are the same model.
+/// copies refer to the same model.
 class Model {
  public:
   /// Builds the layers from `input` to `output`. See Network.
@@ -100,15 +100,15 @@ class Model {
   History fit(const Dataset& batches, const FitOptions& options = {});
   /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. Variables
   /// with Synchronization::on_read and Aggregation::mean, such as batch normalization's statistics, have the mean of
-  /// the replicas' values on all replicas during the call, as in fit's validation and in predict. Throws LogicError as
-  /// fit; InvalidArgument for a data set that is empty or endless or lacks a target for an output. A generator of
-  /// unknown size must end.
+  /// the replicas' values on all replicas during the call, as in fit's validation and in predict. Throws LogicError in
+  /// the same cases as fit, and InvalidArgument for a data set that is empty or endless or lacks a target for an
+  /// output. A generator of unknown size must end.
   Logs evaluate(const Dataset& batches);
   /// Outputs for all examples in the order of the data set, f32 under every dtype policy. Throws InvalidArgument for a
   /// data set that is empty or endless; LogicError for a model with several outputs, inside a replica and in the scope
   /// of another strategy.
   Tensor predict(const Dataset& batches);
-  /// As `predict`, for each output, in order; also for a model with several outputs.
+  /// Like `predict`, but for each output, in order; also for a model with several outputs.
   std::vector<Tensor> predict_all(const Dataset& batches);
 
   /// The layers and their connections.
@@ -116,7 +116,7 @@ class Model {
   /// The name given in the options.
   const std::string& name() const;
   ///@{
-  /// As the functions of the network.
+  /// Same as the network's functions of these names.
   const Strategy& strategy() const { return network().strategy(); }
   std::vector<Variable> variables() const { return network().variables(); }
   std::vector<Variable> trainable_variables() const { return network().trainable_variables(); }
@@ -134,7 +134,7 @@ class Model {
   /// Makes fit end after the current step; may be called from any thread. As in Keras the epoch ends early: validation
   /// and the callbacks' on_epoch_end still run.
   void stop_training();
-  /// As stop_training, but without validation and on_epoch_end, which are left to the run that resumes; for Ctrl-C.
+  /// Like stop_training, but without validation and on_epoch_end, which are left to the run that resumes; for Ctrl-C.
   void interrupt_training();
   ///@}
 
@@ -145,7 +145,7 @@ class Model {
   /// Sets all variables, in the order of variables(). Throws InvalidArgument for another number of weights, other
   /// shapes or dtypes, and then changes nothing.
   void set_weights(const std::vector<Tensor>& weights) const;
-  /// Saves the whole model, as save_model().
+  /// Saves the whole model; same as save_model().
   void save(const std::string& path) const;
   /// Saves the weights in the format of the file's extension; other extensions mean the format of `.weights.h5`. The
   /// file is written whole or not at all. Throws InputError naming the file.
@@ -160,7 +160,7 @@ class Model {
   /// `class_name` is Keras' class, Functional or Sequential, which files store if the model is part of another one.
   Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,
         const std::string& class_name);
-  /// A model of `saved_as`'s layers. Files store `saved_as` in place of this model.
+  /// A model made of `saved_as`'s layers. Files store `saved_as` in place of this model.
   Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,
         const Model& saved_as);
 

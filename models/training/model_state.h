@@ -35,7 +35,7 @@ class Model::State {
   const Network network;
   const std::string name;
   const std::vector<Variable> trainable;
-  const std::shared_ptr<const NestedModel> nested;  ///< how other models that contain this one describe it
+  const std::shared_ptr<const NestedModel> nested;  ///< description of this model for models that contain it
   const std::shared_ptr<const State> saved_as;      ///< the model that files store in place of this one, or null
   std::optional<Compiled> compiled;
   std::atomic<StopRequest> stop{StopRequest::none};

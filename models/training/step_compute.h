@@ -20,7 +20,7 @@ struct Forward {
 /// The computation of a training step on each replica. The network, outputs, optimizer and variables must outlive it.
 class StepCompute {
  public:
-  /// The arguments are those of a compiled model.
+  /// The arguments are parts of a compiled model.
   StepCompute(const Network& network, const std::vector<CompiledOutput>& outputs, const Optimizer& optimizer,
               const std::vector<Variable>& trainable)
       : network_(network), outputs_(outputs), optimizer_(optimizer), trainable_(trainable) {}

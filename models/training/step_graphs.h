@@ -23,7 +23,8 @@ std::string why_not_captured(const StepCompute& compute, const std::vector<Logic
 /// thread; the destructor may run on any thread.
 class StepGraphs {
  public:
-  /// Makes the graphs of a replica on `gpu`. All replicas share `warned`: only the first one that gives up logs why.
+  /// Makes the graphs of a replica on `gpu`. All replicas share `warned`: only the first replica that gives up logs the
+  /// reason.
   StepGraphs(const StepCompute& compute, const LogicalDevice& gpu, std::atomic<bool>& warned)
       : compute_(compute), gpu_(gpu), warned_(warned), pool_(gpu) {}
 
@@ -33,7 +34,7 @@ class StepGraphs {
  private:
   /// Steps with equal keys can use the same graphs.
   struct Key {
-    std::int64_t global_size = 0;  ///< the loss is divided by it
+    std::int64_t global_size = 0;  ///< rows of the global batch, by which the loss is divided
     std::size_t inputs = 0;
     std::size_t targets = 0;
     std::vector<std::pair<DType, Shape>> tensors{};  ///< dtype and shape of every tensor of the batch

@@ -25,7 +25,7 @@ struct Totals {
   Totals& operator+=(const Totals& other);
   /// The totals as numbers, for other workers; empty for empty totals.
   std::vector<double> numbers() const;
-  /// The totals whose numbers() these are.
+  /// Returns the totals from the result of numbers().
   static Totals from_numbers(std::span<const double> numbers);
   /// Adds a scalar part of the model's loss, such as a penalty, to the loss of every example: the mean contains it
   /// once.
@@ -45,16 +45,15 @@ struct BatchLosses {
 /// The predictions of a network for a replica's part of a global batch.
 struct Predictions {
   std::vector<Tensor> y_preds{};  ///< by output
-  std::vector<Tensor> masks{};    ///< by output, as Network::run returns them
+  std::vector<Tensor> masks{};    ///< by output; see Network::run
   std::int64_t global_size = 0;   ///< examples of the global batch
 };
 
 /// The losses of the model's outputs for a batch; each example's loss is multiplied by its sample weight. For an output
 /// with a mask, the replicas' losses add up to global_size times the mean over the global batch's unmasked time steps,
 /// as in Keras; all replicas must therefore call this function. A custom loss gets such an output whole and returns one
-/// value for each of its time steps. Throws InvalidArgument if the number of targets is not that of outputs, if a loss
-/// does not give one value per example, or per time step of an output with a mask, and for sample weights that do not
-/// fit.
+/// value for each of its time steps. Throws InvalidArgument if there are not as many targets as outputs, if a loss does
+/// not give one value per example, or per time step of an output with a mask, and for sample weights that do not fit.
 BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch& batch,
                          const Predictions& predictions);
 /// Logs a warning if a loss without from_logits gets predictions outside [0, 1], which are probably logits, and if one

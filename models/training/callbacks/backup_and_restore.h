@@ -18,10 +18,10 @@ struct BackupAndRestoreOptions {
 
 /// Keeps a backup of the run in a folder. The same program, run again after it was killed or stopped, resumes from the
 /// backup and gives results that are bit-identical to an uninterrupted run. The backup has the weights (of each replica
-/// where they differ), the optimizer's state, the positions of random sequences, callbacks' states, the position in the
-/// data and the history, but not gradients accumulated for the next update. It is written whole or not at all, after
-/// on_step_end or on_epoch_end of all callbacks. A run may resume with another number of replicas, but results are then
-/// not bit-identical.
+/// where they differ), the optimizer's state, the state of the random number generators, callbacks' states, the
+/// position in the data and the history, but not gradients accumulated for the next update. It is written whole or not
+/// at all, after on_step_end or on_epoch_end of all callbacks. A run may resume with another number of replicas, but
+/// results are then not bit-identical.
 class BackupAndRestore final : public Callback {
  public:
   /// Creates `backup_dir` when needed; no other run may use it. Throws InvalidArgument for an empty `backup_dir` and
@@ -33,7 +33,7 @@ class BackupAndRestore final : public Callback {
   void restore(Model& model, TrainingProgress& progress) override;
   /// Throws InputError when the folder cannot be written.
   void backup(Model& model, const TrainingProgress& progress) override;
-  /// Saves if save_when_stopped is set. Throws as backup.
+  /// Saves if save_when_stopped is set. Throws the same errors as backup.
   void on_stop(Model& model, const TrainingProgress& progress) override;
   void on_train_end(Model& model) override;
 

@@ -18,7 +18,7 @@ struct EarlyStoppingOptions {
   /// Whether a lower or a higher value is better.
   MonitorMode mode = MonitorMode::automatic;
   std::optional<double> baseline{};   ///< only better values reset the count of epochs without improvement
-  bool restore_best_weights = false;  ///< when training ends, even if no value was better than `baseline`
+  bool restore_best_weights = false;  ///< restores them at the end, even if no value was better than `baseline`
   int start_from_epoch = 0;           ///< earlier epochs are ignored
 };
 
@@ -27,7 +27,7 @@ class EarlyStopping final : public Callback {
  public:
   /// Does not check the options.
   explicit EarlyStopping(const EarlyStoppingOptions& options = {});
-  /// Lets `EarlyStopping({})` mean the defaults.
+  /// Makes `EarlyStopping({})` use the default options.
   explicit EarlyStopping(Defaults) : EarlyStopping() {}
 
   /// Throws InvalidArgument when the mode is automatic and the model's metrics do not define it.

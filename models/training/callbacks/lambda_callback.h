@@ -9,7 +9,7 @@ namespace lockstep {
 /// The functions that a LambdaCallback calls; empty ones are skipped. Keras' on_train_batch_end is on_step_end here.
 struct LambdaCallbackOptions {
   ///@{
-  /// As the functions of these names in Callback.
+  /// See the functions of the same names in Callback.
   std::function<void(Model&)> on_train_begin{};
   std::function<void(Model&, const EpochPlan&)> on_epoch_begin{};
   std::function<void(Model&, const StepReport&)> on_step_end{};

@@ -14,7 +14,7 @@ class LearningRateScheduler final : public Callback {
  public:
   /// `schedule` is called at the start of each epoch. Throws InvalidArgument for an empty one.
   explicit LearningRateScheduler(EpochSchedule schedule);
-  /// Throws as Optimizer::set_learning_rate.
+  /// Throws the same errors as Optimizer::set_learning_rate.
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
 
  private:

@@ -7,7 +7,8 @@
 
 namespace lockstep {
 
-/// Whether a lower or a higher monitored value is better; automatic: lower for losses, for a metric as it defines.
+/// Whether a lower or a higher monitored value is better; automatic: lower is better for losses, and each metric
+/// defines its own direction.
 enum class MonitorMode { automatic, min, max };
 
 /// The value that a callback monitors, and the comparison of its values.

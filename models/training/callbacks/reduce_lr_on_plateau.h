@@ -29,7 +29,7 @@ class ReduceLROnPlateau final : public Callback {
  public:
   /// Throws InvalidArgument unless factor < 1.
   explicit ReduceLROnPlateau(const ReduceLROnPlateauOptions& options = {});
-  /// Lets `ReduceLROnPlateau({})` mean the defaults.
+  /// Makes `ReduceLROnPlateau({})` use the default options.
   explicit ReduceLROnPlateau(Defaults) : ReduceLROnPlateau() {}
 
   /// Throws InvalidArgument if the mode is automatic and the model's metrics do not define it.

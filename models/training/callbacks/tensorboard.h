@@ -11,7 +11,7 @@ namespace lockstep {
 
 class EventFile;
 
-/// TensorBoard's options, by Keras' names.
+/// TensorBoard's options, with Keras' names.
 struct TensorBoardOptions {
   std::string log_dir = "logs";  ///< folder for the runs "train" and, with validation data, "validation"
   int histogram_freq = 0;        ///< writes histograms of all weights every N epochs; 0 (default): never
@@ -27,7 +27,7 @@ class TensorBoard final : public Callback {
  public:
   /// Throws InvalidArgument for a negative histogram_freq or update_freq.
   explicit TensorBoard(const TensorBoardOptions& options = {});
-  /// Lets `TensorBoard({})` mean the defaults.
+  /// Makes `TensorBoard({})` use the default options.
   explicit TensorBoard(Defaults) : TensorBoard() {}
   ~TensorBoard() override;
 
