@@ -79,9 +79,11 @@ void train_step(const MeasuredStep& step, const std::vector<Variable>& weights, 
 /// Checks that every step subtracted the sum of all replicas' gradients from every weight.
 void check_sums(const std::vector<Variable>& weights, int replicas, int steps) {
   const auto expected = static_cast<float>(-replicas * steps);
-  for (const Variable& variable : weights)
-    for (const float value : variable.value().span<float>())
+  for (const Variable& variable : weights) {
+    const Tensor found = variable.value();
+    for (const float value : found.span<float>())
       require<BrokenInvariant>(value == expected, "'{}' should be {}, and is {}", variable.name(), expected, value);
+  }
 }
 
 void run(const Options& options) {
