@@ -61,7 +61,7 @@ TEST_P(WeightsFormats, NameAFileThatIsOfNone) {
   const Network network = small_network();
   EXPECT_EQ(test::error_of<InputError>([&] { load_weights(network, file_); }), file_ + ": there is no such file");
   test::write_text(file_, "none");
-  EXPECT_ERROR(InputError, file_ + ": this is ", load_weights(network, file_));
+  EXPECT_ERROR(InputError, file_ + ": ", load_weights(network, file_));
 }
 
 TEST_P(WeightsFormats, AreForOutsideTheReplicas) {
