@@ -11,9 +11,9 @@ namespace lockstep {
 std::vector<int> all_axes(const Tensor& x);
 
 /// Applies `function`, which works along the last axis, to all elements along `axes` together (negative ones count from
-/// the end). If `axes` is the last axis alone, `function` gets x itself, otherwise x with `axes`, in increasing order,
-/// joined into one last axis. `function` must return a tensor of the shape that it gets. Throws InvalidArgument for no
-/// axes, naming `op`, and for axes that x does not have or that are given twice.
+/// the end). If `axes` contains only the last axis, `function` gets x itself. Otherwise it gets x with `axes`, in
+/// increasing order, joined into one last axis. `function` must return a tensor of the shape that it gets. Throws
+/// InvalidArgument for no axes, naming `op`, and for axes that x does not have or that are given twice.
 Tensor over_axes(const char* op, const Tensor& x, const std::vector<int>& axes,
                  const std::function<Tensor(const Tensor&)>& function);
 

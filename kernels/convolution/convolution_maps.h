@@ -10,7 +10,7 @@ namespace lockstep {
 
 /// The window of a convolution and the shapes of its operands and result.
 struct ConvolutionMaps {
-  Window2d window;  ///< the kernel's positions
+  Window2d window;  ///< kernel size, strides, padding and dilation
   Shape x;          ///< the input, (n, h, w, c)
   Shape kernel;     ///< the kernel, in conv2d's layout
   Shape y;          ///< the result

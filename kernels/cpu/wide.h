@@ -3,12 +3,12 @@
 #include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 
-// Functions for kernels that take bf16, on processors where products in bf16 are not faster than in f32: the kernels
-// compute in f32 and round the result.
+// Functions for bf16 kernels on processors that do not multiply bf16 faster than f32. The kernels convert their
+// operands to f32, compute in f32 and round the result to bf16.
 
 namespace lockstep::cpu {
 
-/// Whether x is bf16 and its products are faster in f32.
+/// Whether x is bf16 and the processor does not multiply bf16 faster than f32.
 inline bool better_wide(const Tensor& x) { return x.dtype() == DType::bf16 && !onednn::has_fast_bfloat16(); }
 
 /// x itself if it is f32, else a copy in f32.

@@ -121,7 +121,7 @@ void visit_integer_binary(BinaryOp op, Visit&& visit) {
   });
 }
 
-/// Calls visit with the functor of the gradient of a binary op whose gradient is computed from both operands.
+/// Calls visit with the BinaryGradient of a binary op's functor if that functor has a member function `gradient`.
 template <class Visit>
 void visit_binary_gradient(BinaryOp op, bool of_first, Visit&& visit) {
   visit_binary(op, [&]<class F>(const F& f) {

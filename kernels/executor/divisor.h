@@ -20,7 +20,7 @@ class Divisor {
   Divisor() = default;
   /// Precondition: value >= 0. 0 is allowed because empty tensors have axes of size 0; do not divide by it.
   explicit Divisor(Index value) : value_(value) {
-    if (value == 0 || value > most_narrow) return;  // 0 never divides; n / value is 0 for n below 2^31
+    if (value == 0 || value > most_narrow) return;  // factor_ = 0: n / d = 0 for n < 2^31 <= d
     const auto divisor = static_cast<std::uint64_t>(value);
     shift_ = std::bit_width(divisor - 1);
     factor_ = static_cast<std::uint32_t>(((std::uint64_t{1} << (31 + shift_)) + divisor - 1) / divisor);

@@ -7,8 +7,8 @@
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Reductions over the middle axis of (outer, n, inner), described by a function object with the members that `columns`
-// (executor.h) requires.
+// Reductions over the middle axis of tensors (outer, n, inner). A function object f with the members that `columns`
+// (executor.h) requires defines a reduction.
 
 namespace lockstep::kernels {
 
@@ -46,8 +46,8 @@ struct RowReduction {
   }
 };
 
-/// Reduces each of the `parts` parts of a long middle axis, of `chunk` elements each, and writes the results to
-/// `partial` (outer, parts, inner).
+/// Divides a long middle axis into `parts` parts of `chunk` elements, of which the last ones may be shorter. Reduces
+/// each part and writes the results to `partial` (outer, parts, inner).
 template <class F>
 struct PartReduction : F {
   Index n, inner, parts, chunk;
@@ -83,8 +83,9 @@ void reduce_whole(Executor& on, Index outer, Index n, Index inner, const F& f) {
 
 }  // namespace detail
 
-/// Number of parts that the middle axis is cut into; depends on the shape alone. Aims at 1024 blocks, to occupy all
-/// multiprocessors of a GPU, but gives each thread at least 16 elements if it cuts.
+/// Number of parts into which reduce_middle divides the middle axis; depends only on the shape. The target is 1024
+/// blocks, to occupy all multiprocessors of a GPU. If the axis is divided, all parts but the last ones have at least 16
+/// elements for each thread.
 inline Index middle_parts(Index outer, Index n, Index inner) {
   constexpr Index wanted_blocks = 1024;
   constexpr Index elements_of_thread = 16;

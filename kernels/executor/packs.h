@@ -7,8 +7,8 @@
 
 #include <lockstep/runtime/core/host_device.h>
 
-// Loads and stores of several neighboring f32 or bf16 elements in one access, converted from and to f32: a memory-bound
-// kernel that accesses them one by one does not reach the memory bandwidth.
+// Functions that load or store several neighboring elements in one access, with or without conversion to f32. A
+// memory-bound kernel that accesses elements one by one does not reach the memory bandwidth.
 
 namespace lockstep::kernels {
 
@@ -19,8 +19,8 @@ template <class T>
 inline constexpr int pack_of = widest_access / static_cast<int>(sizeof(T));
 
 #if defined(__CUDACC__)
-/// A type for one access of `bytes` bytes: a vector type, because nvcc compiled an aligned memcpy of 16 bytes to
-/// accesses of 2 bytes.
+/// A type of `bytes` bytes, whose values are loaded and stored in one access. An aligned memcpy of 16 bytes, in
+/// contrast, is compiled by nvcc to accesses of 2 bytes.
 template <int bytes>
 using Word = std::conditional_t<
     bytes == 16, uint4,

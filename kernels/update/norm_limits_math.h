@@ -5,7 +5,8 @@
 
 namespace lockstep {
 
-/// The factor for a vector of this norm, as in Keras 3's keras.constraints.MinMaxNorm. NaN stays NaN.
+/// The factor by which a vector of norm `norm` is multiplied to apply `limits` (formula: NormLimits), as in Keras 3's
+/// MinMaxNorm. NaN if `norm` is NaN.
 LOCKSTEP_HOST_DEVICE inline double norm_factor(const NormLimits& limits, double norm) {
   const double large = norm < limits.min_value ? limits.min_value : norm;
   const double within = large > limits.max_value ? limits.max_value : large;

@@ -15,13 +15,14 @@ namespace lockstep {
 /// Writes the model in the format of the extension, as Keras does: `.keras` is Keras 3's format, `.h5` and `.hdf5` are
 /// the legacy one. The file is written whole or not at all. Keras' load_model can read it, so all layers must be Keras'
 /// own. A model trained by several replicas is saved as one model, and a ParallelModel as its template. A nested model
-/// is stored as a model. If a layer or a nested model belongs to several models, however, all layers are stored as the
-/// outer model's, except those that no output depends on. A compiled model is saved with its losses and metrics and
-/// with its optimizer's options, learning rate, steps and state for each variable, so that training can resume, also in
-/// Keras. A custom loss or metric is saved by name, and Keras needs it in custom_objects; a custom schedule is saved as
-/// the learning rate of the next step. Gradients accumulated for the next update are not saved. Throws InvalidArgument
-/// for another extension, and for an optimizer that has trained variables other than this model's; InputError naming
-/// the path and the reason; Unsupported naming a layer that Keras does not have; LogicError in a replica.
+/// is stored as a model. However, if a layer or a nested model belongs to several models, all layers are stored as
+/// layers of the outer model; layers on which no output depends are then left out. A compiled model is saved with its
+/// losses and metrics and with its optimizer's options, learning rate, steps and state for each variable, so that
+/// training can resume, also in Keras. A custom loss or metric is saved by name, and Keras needs it in custom_objects;
+/// a custom schedule is saved as the learning rate of the next step. Gradients accumulated for the next update are not
+/// saved. Throws InvalidArgument for another extension, and for an optimizer that has trained variables other than this
+/// model's; InputError naming the path and the reason; Unsupported naming a layer that Keras does not have; LogicError
+/// if called inside a replica.
 void save_model(const Model& model, const std::string& path);
 
 /// Options of load_model that add to the file's contents or replace them.
@@ -32,7 +33,8 @@ struct LoadOptions {
   CustomObjects custom_objects{};
   ///@{
   /// If given, replace the file's optimizer, loss or metrics, which are then not read; loss and metrics apply to every
-  /// output. A model that was saved before compile() stays uncompiled.
+  /// output. If `optimizer` is given, the optimizer's state in the file is not restored. A model that was saved before
+  /// compile() stays uncompiled.
   std::optional<Optimizer> optimizer{};
   std::optional<Loss> loss{};
   std::optional<std::vector<Metric>> metrics{};
@@ -43,11 +45,12 @@ struct LoadOptions {
 };
 
 /// Loads a model from a file written by save_model or by Keras 2 or 3, with the layers' names, options and weights, for
-/// the strategy in whose scope this is called. A Sequential model becomes a functional one. A model that is part of
-/// another one is replaced by its layers, and saving stores it as a model again. A model made by Keras' multi_gpu_model
-/// becomes its template. A model that was compiled is compiled again, and fit resumes its training, on any number of
-/// replicas. Throws InvalidArgument for another extension; InputError naming the file, the layer or the part of the
-/// compile configuration, and the valid values; LogicError in a replica.
+/// the strategy in whose scope this is called. A Sequential model becomes a functional one. In the loaded model,
+/// the layers of nested models are direct layers of the outer model; save_model() writes the nested models as nested
+/// again. A model made by Keras' multi_gpu_model becomes its template. A model that was compiled is compiled again,
+/// with the optimizer's state in the file if LoadOptions::optimizer is not given; fit then resumes its training, on any
+/// number of replicas. Throws InvalidArgument for another extension; InputError naming the file, the layer or the part
+/// of the compile configuration, and the valid values; LogicError if called inside a replica.
 Model load_model(const std::string& path, const LoadOptions& options = {});
 
 }  // namespace lockstep

@@ -9,8 +9,8 @@ namespace lockstep {
 /// A model with one input and one output whose layers are called one after the other.
 class Sequential : public Model {
  public:
-  /// `input_shape` has no batch axis. Throws InvalidArgument if there are no layers, or one has several
-  /// results; see Network.
+  /// `input_shape` has no batch axis. Throws InvalidArgument if `layers` is empty or a layer has several results, and
+  /// the errors of Model's constructor.
   Sequential(const Shape& input_shape, const std::vector<Layer>& layers,
              const ModelOptions& options = {.name = "sequential"});
 

@@ -13,7 +13,7 @@
 namespace lockstep {
 
 /// Sums gradients over the replicas of all workers on its own thread, during backward. Exchanges ranges in ascending
-/// order, each once all replicas of this worker have added it and its predecessors. The sums replace the first
+/// order, each once all replicas of this worker have reported it and its predecessors. The sums replace the first
 /// replica's gradients.
 class GradientExchange {
  public:
@@ -23,12 +23,12 @@ class GradientExchange {
   GradientExchange(const GradientExchange&) = delete;
   GradientExchange& operator=(const GradientExchange&) = delete;
 
-  /// Adds a replica's part of range `range`, which must be final. The first call in a step begins the step: `gradients`
-  /// has the gradients of all replicas, by replica, and `ranges` are all ranges of the step.
+  /// Reports that a replica's gradients in ranges[range] are final. The first call in a step begins the step.
+  /// gradients[r] are the gradients of this worker's replica r; `ranges` are all ranges of the step.
   void add(std::span<float* const> gradients, std::span<const FlatRange> ranges, std::size_t range);
   /// Whether a step has begun and has not been finished.
   bool begun() const;
-  /// Waits for the sums of all ranges and ends the step. Throws the exchange's error.
+  /// Waits for the sums of all ranges and ends the step. Throws the exchange's error. Precondition: begun().
   void finish();
   /// Sums the ranges over the workers on the calling thread, for a step in which add() was not called. `gradients` are
   /// the first replica's; they already contain the sums over this worker's replicas.
@@ -39,7 +39,7 @@ class GradientExchange {
   struct Step {
     std::vector<float*> gradients;  ///< by replica
     std::vector<FlatRange> ranges;
-    std::vector<int> arrived;  ///< by range: number of replicas that have added it
+    std::vector<int> arrived;  ///< by range: number of replicas that have reported it
     std::size_t done = 0;      ///< number of ranges that are summed
   };
 

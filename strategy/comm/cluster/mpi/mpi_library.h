@@ -8,19 +8,20 @@
 
 namespace lockstep {
 
-/// Calls MPI_Init_thread and MPI_Finalize for this process, unless the program has initialized MPI itself.
+/// The MPI library in this process. If the program has not initialized MPI, calls MPI_Init_thread and MPI_Finalize.
 class MpiLibrary {
  public:
-  /// The only instance. The first call waits, without a limit, until all processes have initialized MPI. Throws
-  /// Unsupported when MPI does not allow calls from several threads, one at a time.
+  /// The only instance. The first call waits, without a time limit, until all processes have initialized MPI. Throws
+  /// Unsupported if MPI provides less than MPI_THREAD_SERIALIZED.
   static std::shared_ptr<MpiLibrary> instance();
   ~MpiLibrary();
   MpiLibrary(const MpiLibrary&) = delete;
   MpiLibrary& operator=(const MpiLibrary&) = delete;
 
   /// A new communicator of all processes, which all of them must request. Ranks are in the order of `key`; only the key
-  /// of the first call counts. Throws Timeout if not all processes request it within `timeout`; the next call then
-  /// continues to wait for them.
+  /// of the first call counts. Waits for all processes in up to three operations (two barriers in the first call, then
+  /// a copy of the communicator). Throws Timeout if one of them takes longer than `timeout`; the next call then
+  /// continues to wait for it. Throws DeviceError if a call of MPI fails.
   MPI_Comm communicator(int key, std::chrono::milliseconds timeout);
   ///@{
   /// Number of processes, and the rank of this one, in MPI_COMM_WORLD.
@@ -29,13 +30,13 @@ class MpiLibrary {
   ///@}
   /// Lock it while calling MPI.
   std::mutex& mutex() { return mutex_; }
-  /// Skips MPI_Finalize, which would wait forever for a worker that does not reach it.
+  /// Makes the destructor skip MPI_Finalize, which would wait forever for a worker that does not call it.
   void leave_unfinished() { finish_ = false; }
 
  private:
   MpiLibrary();
-  /// Waits until all processes have joined the collective that `start` starts as pending_, or that an earlier call has
-  /// started. Throws the same errors as communicator().
+  /// Calls `start`, which starts a collective as pending_, if none is pending, and waits until the pending collective
+  /// is complete. Throws the same errors as communicator().
   template <class Start>
   void complete(const char* call, const Start& start, std::chrono::milliseconds timeout);
 
@@ -45,8 +46,8 @@ class MpiLibrary {
   int rank_ = 0;
 
   std::mutex one_call_;                     ///< held by communicator(); protects the following members
-  MPI_Request pending_ = MPI_REQUEST_NULL;  ///< a collective that not all processes have joined
-  int barriers_ = 0;                        ///< number of barriers that all processes have completed
+  MPI_Request pending_ = MPI_REQUEST_NULL;  ///< the collective that is not complete, if any
+  int barriers_ = 0;                        ///< number of barriers that this process has completed, at most 2
   MPI_Comm ordered_ = MPI_COMM_NULL;        ///< communicator() returns copies of it
   MPI_Comm copy_ = MPI_COMM_NULL;
 };
