@@ -21,11 +21,12 @@ DATA = ["--data", "synthetic:32"]
 TRAIN = ["train", "--strategy", "multi-worker", *DATA, "--batch-size", "8", "--optimizer", "sgd", "--learning-rate",
          "0.01"]
 SMALL = ["--model", "siamese-lstm"]
-os.environ["OMPI_MCA_btl"] = "^tcp"  # Open MPI 5 warns of network interfaces that it cannot use
-# When a worker dies, the launcher gives the others time to report it. mpirun of Open MPI 5 gives none without an option.
-os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "5"
-IS_OPEN_MPI_4 = "(Open MPI) 4." in subprocess.run([MPIRUN[0], "--version"], capture_output=True, text=True).stdout
-PATIENT = [] if IS_OPEN_MPI_4 else ["--enable-recovery"]
+VERSION = subprocess.run([MPIRUN[0], "--version"], capture_output=True, text=True).stdout  # "mpiexec (OpenRTE) 4.1.4"
+IS_OPEN_MPI_4 = re.search(r"\) 4\.", VERSION)
+# When a worker dies, the launcher gives the others time to report it.
+PATIENT = ["--mca", "odls_base_sigkill_timeout", "5"] if IS_OPEN_MPI_4 else []
+if not IS_OPEN_MPI_4:
+    os.environ["OMPI_MCA_btl"] = "^tcp"  # it warns of network interfaces that it cannot use
 
 
 def each(*commands):
@@ -219,12 +220,12 @@ class Refuse(Case):
 
 class Fail(Case):
     def test_a_worker_that_is_killed_is_named_by_all(self):
-        launcher, workers = self.start_marked(3, options=PATIENT)
+        launcher, workers = self.start_marked(3, options=PATIENT or ["--enable-recovery"])
         os.kill(workers[1], signal.SIGKILL)
         self.ends(launcher, (0, 2), "worker 1 (host ", "does not answer")
 
     def test_a_worker_that_stops_is_named_within_the_timeout(self):
-        launcher, workers = self.start_marked(2, "--timeout", "10")
+        launcher, workers = self.start_marked(2, "--timeout", "10", options=PATIENT)
         os.kill(workers[1], signal.SIGSTOP)
         self.addCleanup(lambda: os.kill(workers[1], signal.SIGKILL))
         deadline = time.monotonic() + 100
@@ -236,7 +237,7 @@ class Fail(Case):
 
     def test_a_worker_that_fails_is_named_with_its_reason(self):
         full = ["--csv", "/dev/full", "--epochs", "2"]
-        done = self.run_workers(command(2, *full))
+        done = self.run_workers(command(2, *full, options=PATIENT))
         self.assertNotEqual(done.returncode, 0)
         said = self.said_by(done.stderr)
         self.assertIn("/dev/full", "".join(said[0]))
@@ -246,7 +247,7 @@ class Fail(Case):
 class Interrupt(Case):
     def test_ends_all_after_the_step_in_hand_and_resumes_with_another_number_of_workers(self):
         folder = ["--checkpoint", self.path / "run"]
-        launcher, _ = self.start_marked(2, *folder)
+        launcher, _ = self.start_marked(2, *folder, options=PATIENT)
         launcher.send_signal(signal.SIGINT)
         launcher.communicate(timeout=60)
         self.assertEqual([*self.errors_of(0), *self.errors_of(1)], [])
