@@ -1,8 +1,8 @@
 #include "lockstep/models/data/image_directory.h"
 
 #include <memory>
-#include <numeric>
 
+#include <lockstep/models/data/example_numbers.h>
 #include <lockstep/models/data/image_file.h>
 #include <lockstep/models/data/image_listing.h>
 #include <lockstep/runtime/core/error.h>
@@ -31,12 +31,8 @@ ImageDirectory image_dataset_from_directory(const std::filesystem::path& directo
     files->push_back(std::move(all[index]));
     labels.push_back(all_labels[index]);
   }
-  const auto count = static_cast<std::int64_t>(files->size());
-  std::vector<std::int64_t> indices(files->size());
-  std::iota(indices.begin(), indices.end(), 0);
-  const Tensor classes = Tensor::from(labels, {count});
-  Dataset names = Dataset::from_tensors(Tensor::from(indices, {count}), classes);
-  if (options.shuffle) names = names.shuffle({.seed = options.seed, .fixed_parts = true});
+  const Tensor classes = Tensor::from(labels, {static_cast<std::int64_t>(labels.size())});
+  const Dataset names = example_numbers(files->size(), options.shuffle, options.seed, classes);
   Dataset images = names.map([files, options](const Example& name) {
     const auto index = static_cast<std::size_t>(name.x().item<std::int64_t>());
     return name.with_x(resize_bilinear(read_image((*files)[index], options.channels), options.image_size));

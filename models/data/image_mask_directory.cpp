@@ -2,11 +2,11 @@
 
 #include <map>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <utility>
 
 #include <lockstep/kernels/image/resize.h>
+#include <lockstep/models/data/example_numbers.h>
 #include <lockstep/models/data/image_file.h>
 #include <lockstep/models/data/image_listing.h>
 #include <lockstep/runtime/core/error.h>
@@ -68,10 +68,7 @@ ImageMaskDirectories image_mask_dataset_from_directories(const std::filesystem::
   std::vector<FilePair> all = pairs_of(images, masks);
   const auto pairs = std::make_shared<std::vector<FilePair>>();
   for (const std::size_t index : selected_files(all.size(), options, images)) pairs->push_back(std::move(all[index]));
-  std::vector<std::int64_t> indices(pairs->size());
-  std::iota(indices.begin(), indices.end(), 0);
-  Dataset names = Dataset::from_tensors(Tensor::from(indices, {static_cast<std::int64_t>(indices.size())}));
-  if (options.shuffle) names = names.shuffle({.seed = options.seed, .fixed_parts = true});
+  const Dataset names = example_numbers(pairs->size(), options.shuffle, options.seed);
   ImageMaskDirectories result{names.map([pairs, options](const Example& name) {
                                 return read_pair((*pairs)[static_cast<std::size_t>(name.x().item<std::int64_t>())],
                                                  options);

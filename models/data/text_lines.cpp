@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <utility>
 
+#include <lockstep/models/data/example_numbers.h>
 #include <lockstep/models/data/text_file.h>
 #include <lockstep/runtime/core/error.h>
 
@@ -89,10 +89,7 @@ Dataset text_line_dataset(const std::vector<std::filesystem::path>& files, LineE
     lines.files.push_back(lines_of(path, count));
     count += lines.files.back().lines();
   }
-  std::vector<std::int64_t> indices(static_cast<std::size_t>(count));
-  std::iota(indices.begin(), indices.end(), 0);
-  Dataset numbers = Dataset::from_tensors(Tensor::from(indices, {count}));
-  if (options.shuffle) numbers = numbers.shuffle({.seed = options.seed, .fixed_parts = true});
+  const Dataset numbers = example_numbers(static_cast<std::size_t>(count), options.shuffle, options.seed);
   return numbers.map([shared = std::make_shared<const Lines>(std::move(lines))](const Example& number) {
     return shared->read(number.x().item<std::int64_t>());
   });

@@ -11,6 +11,7 @@
 
 #include <tf_example.pb.h>
 
+#include <lockstep/models/data/example_numbers.h>
 #include <lockstep/models/data/image_file.h>
 #include <lockstep/models/files/record.h>
 #include <lockstep/runtime/core/error.h>
@@ -174,11 +175,7 @@ Dataset tfrecord_dataset(const std::vector<std::filesystem::path>& files, const 
   check_features(options);
   Records records{files, options};
   for (std::size_t i = 0; i < files.size(); ++i) scan(files[i], i, records.positions);
-  const auto count = static_cast<std::int64_t>(records.positions.size());
-  std::vector<std::int64_t> indices(records.positions.size());
-  for (std::int64_t i = 0; i < count; ++i) indices[static_cast<std::size_t>(i)] = i;
-  Dataset numbers = Dataset::from_tensors(Tensor::from(indices, {count}));
-  if (options.shuffle) numbers = numbers.shuffle({.seed = options.seed, .fixed_parts = true});
+  const Dataset numbers = example_numbers(records.positions.size(), options.shuffle, options.seed);
   return numbers.map([shared = std::make_shared<const Records>(std::move(records))](const Example& number) {
     return shared->read(static_cast<std::size_t>(number.x().item<std::int64_t>()));
   });
