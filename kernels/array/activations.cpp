@@ -2,9 +2,12 @@
 
 #include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/comparison.h>
+#include <lockstep/kernels/array/creation.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/fused_activation.h>
 #include <lockstep/kernels/array/over_axes.h>
+#include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/array/unary.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/elementwise/unary_function.h>
@@ -14,6 +17,8 @@
 #include <lockstep/kernels/op/softmax_kernels.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/kernels/scan/scan.h>
+#include <lockstep/kernels/sorting/sort.h>
 
 namespace lockstep {
 namespace {
@@ -83,6 +88,7 @@ Tensor softplus(const Tensor& x) { return unary(UnaryOp::softplus, x); }
 Tensor log_sigmoid(const Tensor& x) { return unary(UnaryOp::log_sigmoid, x); }
 Tensor squareplus(const Tensor& x) { return unary(UnaryOp::squareplus, x); }
 Tensor sparse_plus(const Tensor& x) { return unary(UnaryOp::sparse_plus, x); }
+Tensor sparse_sigmoid(const Tensor& x) { return activate(x, Activation::sparse_sigmoid); }
 Tensor softsign(const Tensor& x) { return unary(UnaryOp::softsign, x); }
 Tensor tanh(const Tensor& x) { return unary(UnaryOp::tanh, x); }
 Tensor hard_tanh(const Tensor& x) { return unary(UnaryOp::hard_tanh, x); }
@@ -96,6 +102,36 @@ Tensor hard_shrink(const Tensor& x, double threshold) {
 Tensor soft_shrink(const Tensor& x, double threshold) {
   require(threshold >= 0, "soft_shrink takes a threshold of at least 0, got {}", threshold);
   return unary({UnaryOp::soft_shrink, static_cast<float>(threshold)}, x);
+}
+
+Tensor threshold(const Tensor& x, double threshold, double default_value) try {
+  require_real("threshold", x);
+  return where(less_equal(x, threshold), default_value, x);
+} catch (Error& error) {
+  rethrow_from("threshold", error);
+}
+
+Tensor glu(const Tensor& x, int axis) try {
+  require_real("glu", x);
+  const std::vector<Tensor> halves = split(x, 2, axis);
+  return multiply(halves[0], sigmoid(halves[1]));
+} catch (Error& error) {
+  rethrow_from("glu", error);
+}
+
+Tensor sparsemax(const Tensor& logits, int axis) try {
+  require_f32("sparsemax", logits);
+  const int last = logits.rank() - 1;
+  const Tensor x = moveaxis(logits, axis, last);
+  const std::int64_t n = x.dim(-1);
+  const Tensor ordered = sort(x, -1, SortDirection::descending);
+  const Tensor numbers = arange(1, static_cast<double>(n + 1));
+  const Tensor is_kept = greater(add(multiply(numbers, ordered), 1), cumsum(ordered, -1));
+  const Tensor kept = cast(is_kept, DType::f32);
+  const Tensor shift = divide(subtract(sum(multiply(kept, ordered), {-1}, true), 1), sum(kept, {-1}, true));
+  return moveaxis(relu(subtract(x, shift)), last, axis);
+} catch (Error& error) {
+  rethrow_from("sparsemax", error);
 }
 
 Tensor softmax(const Tensor& logits) {
@@ -123,6 +159,7 @@ Tensor log_softmax(const Tensor& logits, const std::vector<int>& axes) try {
 Tensor activate(const Tensor& x, Activation activation) {
   if (activation == Activation::softmax) return by_row<kernels::Softmax, kernels::SoftmaxGradient>("softmax", x);
   if (activation == Activation::log_softmax) return log_softmax(x);
+  if (activation == Activation::sparsemax) return sparsemax(x);
   const std::optional<UnaryFunction> function = function_of(activation);
   return function ? unary(*function, x) : x;
 }
@@ -149,6 +186,8 @@ std::optional<UnaryFunction> function_of(Activation activation) {
       return UnaryFunction(UnaryOp::hard_sigmoid, 1.0F / 6.0F);
     case Activation::keras_2_hard_sigmoid:
       return UnaryFunction(UnaryOp::hard_sigmoid, 0.2F);
+    case Activation::sparse_sigmoid:
+      return UnaryFunction(UnaryOp::hard_sigmoid, 0.5F);
     case Activation::silu:
       return UnaryOp::silu;
     case Activation::hard_silu:
@@ -182,6 +221,7 @@ std::optional<UnaryFunction> function_of(Activation activation) {
     case Activation::linear:
     case Activation::softmax:
     case Activation::log_softmax:
+    case Activation::sparsemax:
       return {};
   }
   fail<BrokenInvariant>("unknown activation {}", static_cast<int>(activation));

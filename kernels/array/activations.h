@@ -5,8 +5,9 @@
 #include <lockstep/kernels/activation.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Activation functions as Keras defines them. softmax and log_softmax take f32; the others are element-wise and take
-// f32 or bf16. Results have the shape and dtype of the operand. All are differentiable. Throw InvalidArgument for other
+// Activation functions as Keras defines them. softmax, log_softmax and sparsemax take f32, the others f32 or bf16. All
+// but these and glu are element-wise. Results have the dtype of the operand and, except for glu, its shape. All are
+// differentiable. Throw InvalidArgument for other
 // dtypes and undefined tensors.
 
 namespace lockstep {
@@ -43,6 +44,8 @@ Tensor log_sigmoid(const Tensor& x);
 Tensor squareplus(const Tensor& x);
 /// 0 below -1, x above 1, (x + 1)^2 / 4 in between.
 Tensor sparse_plus(const Tensor& x);
+/// (x + 1) / 2, clipped to [0, 1].
+Tensor sparse_sigmoid(const Tensor& x);
 /// x / (1 + |x|).
 Tensor softsign(const Tensor& x);
 /// Hyperbolic tangent.
@@ -55,6 +58,11 @@ Tensor tanh_shrink(const Tensor& x);
 Tensor hard_shrink(const Tensor& x, double threshold = 0.5);
 /// 0 where |x| <= threshold, else x moved towards 0 by `threshold`. Throws InvalidArgument for a negative threshold.
 Tensor soft_shrink(const Tensor& x, double threshold = 0.5);
+/// default_value where x <= threshold, else x.
+Tensor threshold(const Tensor& x, double threshold, double default_value);
+/// a * sigmoid(b), a and b being the halves of x along `axis` (a negative one counts from the end; Dauphin et al.
+/// 2017). Throws InvalidArgument for an axis that x does not have and for one of odd size.
+Tensor glu(const Tensor& x, int axis = -1);
 
 ///@{
 /// Softmax over the last axis of f32 logits (..., n), and its logarithm. softmax's result keeps the logits as its
@@ -69,6 +77,9 @@ Tensor log_softmax(const Tensor& logits);
 Tensor softmax(const Tensor& logits, const std::vector<int>& axes);
 Tensor log_softmax(const Tensor& logits, const std::vector<int>& axes);
 ///@}
+/// The nearest point to the logits, along `axis` (a negative one counts from the end), among the vectors of numbers
+/// from 0 on with sum 1 (Martins and Astudillo 2016). Throws InvalidArgument for an axis that the logits do not have.
+Tensor sparsemax(const Tensor& logits, int axis = -1);
 
 /// Applies the activation that `activation` names; linear returns x itself. Other results keep no origin.
 Tensor activate(const Tensor& x, Activation activation);

@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using KeyedInitializer = Initializer (*)(const RandomKey&);
 
-constexpr std::array<std::pair<std::string_view, Activation>, 26> activations{
+constexpr std::array<std::pair<std::string_view, Activation>, 28> activations{
     {{"linear", Activation::linear},
      {"relu", Activation::relu},
      {"relu6", Activation::relu6},
@@ -33,6 +33,8 @@ constexpr std::array<std::pair<std::string_view, Activation>, 26> activations{
      {"log_sigmoid", Activation::log_sigmoid},
      {"squareplus", Activation::squareplus},
      {"sparse_plus", Activation::sparse_plus},
+     {"sparse_sigmoid", Activation::sparse_sigmoid},
+     {"sparsemax", Activation::sparsemax},
      {"celu", Activation::celu},
      {"hard_tanh", Activation::hard_tanh},
      {"hard_shrink", Activation::hard_shrink},

@@ -182,6 +182,11 @@ Results elu_of(const Call& call) { return {elu(call.x[0], call.number("alpha", 1
 Results gelu_of(const Call& call) { return {gelu(call.x[0], call.value("approximate") != false)}; }
 Results hard_shrunk(const Call& call) { return {hard_shrink(call.x[0], call.number("threshold", 0.5))}; }
 Results soft_shrunk(const Call& call) { return {soft_shrink(call.x[0], call.number("threshold", 0.5))}; }
+Results thresholded(const Call& call) {
+  return {threshold(call.x[0], call.number("threshold", 0), call.number("default_value", 0))};
+}
+Results gated(const Call& call) { return {glu(call.x[0], call.axis("axis", -1))}; }
+Results sparsemax_along(const Call& call) { return {sparsemax(call.x[0], call.axis("axis", -1))}; }
 Results squareplus_of(const Call& call) {
   if (call.number("b", 4) != 4) call.refuse("has a b of 4; compose others of Sqrt, Square and Add");
   return {squareplus(call.x[0])};
@@ -218,6 +223,7 @@ constexpr OperationRow rows[] = {
     {"Floor", "numpy", each<floor>},
     {"Gelu", "nn", gelu_of},
     {"GetItem", "numpy", get_item},
+    {"Glu", "nn", gated},
     {"HardShrink", "nn", hard_shrunk},
     {"HardSigmoid", "nn", each<hard_sigmoid>},
     {"HardSilu", "nn", each<hard_silu>},
@@ -259,6 +265,8 @@ constexpr OperationRow rows[] = {
     {"Softplus", "nn", each<softplus>},
     {"Softsign", "nn", each<softsign>},
     {"SparsePlus", "nn", each<sparse_plus>},
+    {"SparseSigmoid", "nn", each<sparse_sigmoid>},
+    {"Sparsemax", "nn", sparsemax_along},
     {"Split", "numpy", split_up},
     {"Sqrt", "numpy", each<sqrt>},
     {"Square", "numpy", each<square>},
@@ -272,6 +280,7 @@ constexpr OperationRow rows[] = {
     {"Swapaxes", "numpy", swapped},
     {"Tanh", "numpy", each<tanh>},
     {"TanhShrink", "nn", each<tanh_shrink>},
+    {"Threshold", "nn", thresholded},
     {"Transpose", "numpy", transposed},
     {"TrueDivide", "numpy", of_two<divide>},
     {"Unstack", "core", unstacked},

@@ -88,13 +88,13 @@ inline Model all_activations_model() {
   const Symbol vector = Input({12});
   std::vector<Symbol> results;
   for (const Activation activation :
-       {Activation::relu,        Activation::relu6,       Activation::leaky_relu,  Activation::elu,
-        Activation::selu,        Activation::gelu,        Activation::sigmoid,     Activation::silu,
-        Activation::softplus,    Activation::softsign,    Activation::tanh,        Activation::hard_sigmoid,
-        Activation::hard_silu,   Activation::mish,        Activation::log_sigmoid, Activation::squareplus,
-        Activation::sparse_plus, Activation::celu,        Activation::hard_tanh,   Activation::hard_shrink,
-        Activation::soft_shrink, Activation::tanh_shrink, Activation::exponential, Activation::softmax,
-        Activation::log_softmax, Activation::gelu_tanh})
+       {Activation::relu,        Activation::relu6,          Activation::leaky_relu,  Activation::elu,
+        Activation::selu,        Activation::gelu,           Activation::sigmoid,     Activation::silu,
+        Activation::softplus,    Activation::softsign,       Activation::tanh,        Activation::hard_sigmoid,
+        Activation::hard_silu,   Activation::mish,           Activation::log_sigmoid, Activation::squareplus,
+        Activation::sparse_plus, Activation::celu,           Activation::hard_tanh,   Activation::hard_shrink,
+        Activation::soft_shrink, Activation::tanh_shrink,    Activation::exponential, Activation::softmax,
+        Activation::log_softmax, Activation::sparse_sigmoid, Activation::sparsemax,   Activation::gelu_tanh})
     results.push_back(ActivationLayer(activation)(Dense({.units = 3, .activation = activation})(vector)));
   results.push_back(Softmax()(Dense({.units = 3})(vector)));
   return {vector, Dense({.units = 6})(Concatenate()(results))};

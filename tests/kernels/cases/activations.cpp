@@ -67,6 +67,46 @@ OpCase softmax_case(const Shape& shape, bool log) {
           .bf16 = Bf16::none};
 }
 
+/// Along the middle axis.
+OpCase glu_case() {
+  return {.name = "glu",
+          .inputs = {random_tensor({3, 4, 5}, 1, -3, 3)},
+          .run = [](In in) { return glu(in[0], 1); },
+          .reference =
+              [](const Values& in) {
+                std::vector<double> y;
+                for (std::size_t row = 0; row < 3; ++row)
+                  for (std::size_t i = 20 * row; i < 20 * row + 10; ++i)
+                    y.push_back(in[0][i] * logistic(in[0][i + 10]));
+                return y;
+              }};
+}
+
+/// Rows of four: the sum of the elements that exceed the shift is 1 more than their number times the shift.
+OpCase sparsemax_case() {
+  return {.name = "sparsemax",
+          .inputs = {random_tensor({5, 4}, 1, -1, 1)},
+          .run = [](In in) { return sparsemax(in[0]); },
+          .reference =
+              [](const Values& in) {
+                std::vector<double> y = in[0];
+                for (auto row = y.begin(); row != y.end(); row += 4) {
+                  double low = -3;  // bisects the shift, of which the sum of the result is a falling function
+                  double high = 1;
+                  for (int step = 0; step < 60; ++step) {
+                    const double shift = (low + high) / 2;
+                    double sum = 0;
+                    for (int i = 0; i < 4; ++i) sum += std::max(row[i] - shift, 0.0);
+                    (sum > 1 ? low : high) = shift;
+                  }
+                  for (int i = 0; i < 4; ++i) row[i] = std::max(row[i] - low, 0.0);
+                }
+                return y;
+              },
+          .check = {.length = 4},
+          .bf16 = Bf16::none};
+}
+
 }  // namespace
 
 const std::vector<ActivationCase>& activations_of_elements() {
@@ -97,6 +137,8 @@ const std::vector<ActivationCase>& activations_of_elements() {
        [](double x) { return x <= -1  ? 0
                              : x >= 1 ? x
                                       : (x + 1) * (x + 1) / 4; }},
+      {"hard_sigmoid as sparse_sigmoid", Activation::sparse_sigmoid, sparse_sigmoid,
+       [](double x) { return std::clamp((x + 1) / 2, 0.0, 1.0); }},
       {"elu as celu", Activation::celu, [](const Tensor& x) { return activate(x, Activation::celu); }, elu_of},
       {"hard_tanh", Activation::hard_tanh, hard_tanh, [](double x) { return std::clamp(x, -1.0, 1.0); }},
       {"hard_shrink", Activation::hard_shrink, [](const Tensor& x) { return hard_shrink(x); },
@@ -135,6 +177,12 @@ std::vector<OpCase> activation_cases() {
                    .inputs = {random_tensor({3, 5}, 1, -3, 3)},
                    .run = [](In in) { return hard_shrink(in[0], 1.5); },
                    .reference = each([](double x) { return std::abs(x) <= 1.5 ? 0 : x; })});
+  cases.push_back({.name = "threshold of 0.5",
+                   .inputs = {random_tensor({3, 5}, 1, -3, 3)},
+                   .run = [](In in) { return threshold(in[0], 0.5, -1.25); },
+                   .reference = each([](double x) { return x > 0.5 ? x : -1.25; })});
+  cases.push_back(glu_case());
+  cases.push_back(sparsemax_case());
   cases.push_back({.name = "soft_shrink of 1.5",
                    .inputs = {random_tensor({3, 5}, 1, -3, 3)},
                    .run = [](In in) { return soft_shrink(in[0], 1.5); },
