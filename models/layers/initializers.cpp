@@ -7,6 +7,7 @@
 
 #include <lockstep/kernels/random/normal_rule.h>
 #include <lockstep/kernels/random/philox.h>
+#include <lockstep/models/layers/initializer_objects.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -152,7 +153,7 @@ Columns orthonormal_columns(Columns matrix) {
 
 SeededInitializer variance_scaling(const VarianceScalingOptions& options) {
   require(options.scale > 0, "variance_scaling needs a scale above 0, got {}", options.scale);
-  return [options](const RandomKey& key) { return scaled(options, key); };
+  return detail::VarianceScaling{options};
 }
 
 Initializer glorot_uniform(const RandomKey& key) {
@@ -166,19 +167,11 @@ Initializer he_normal(const RandomKey& key) { return scaled({.scale = 2}, key); 
 Initializer lecun_uniform(const RandomKey& key) { return scaled({.distribution = Distribution::uniform}, key); }
 Initializer lecun_normal(const RandomKey& key) { return scaled({}, key); }
 
-SeededInitializer random_normal(const NormalOptions& options) {
-  return [options](const RandomKey& key) { return draw_normal(key, options.mean, options.stddev); };
-}
+SeededInitializer random_normal(const NormalOptions& options) { return detail::RandomNormal{options}; }
 
-SeededInitializer truncated_normal(const NormalOptions& options) {
-  return [options](const RandomKey& key) { return draw_truncated_normal(key, options.mean, options.stddev); };
-}
+SeededInitializer truncated_normal(const NormalOptions& options) { return detail::TruncatedNormal{options}; }
 
-SeededInitializer random_uniform(const UniformOptions& options) {
-  const auto center = static_cast<float>((options.minval + options.maxval) / 2);
-  const auto limit = static_cast<float>((options.maxval - options.minval) / 2);
-  return [=](const RandomKey& key) { return draw_uniform(key, center, limit); };
-}
+SeededInitializer random_uniform(const UniformOptions& options) { return detail::RandomUniform{options}; }
 
 Initializer orthogonal(const RandomKey& key) {
   return [key](const Tensor& values) {
@@ -193,14 +186,35 @@ Initializer orthogonal(const RandomKey& key) {
   };
 }
 
-SeededInitializer constant(double value) {
-  return [value](const RandomKey&) -> Initializer {
-    return [value](const Tensor& values) { std::ranges::fill(values.span<float>(), static_cast<float>(value)); };
-  };
+SeededInitializer constant(double value) { return detail::Constant{value}; }
+
+Initializer zeros(const RandomKey& key) { return detail::Constant{0}(key); }
+
+Initializer ones(const RandomKey& key) { return detail::Constant{1}(key); }
+
+namespace detail {
+
+Initializer RandomNormal::operator()(const RandomKey& key) const {
+  return draw_normal(key, options.mean, options.stddev);
 }
 
-Initializer zeros(const RandomKey& key) { return constant(0)(key); }
+Initializer TruncatedNormal::operator()(const RandomKey& key) const {
+  return draw_truncated_normal(key, options.mean, options.stddev);
+}
 
-Initializer ones(const RandomKey& key) { return constant(1)(key); }
+Initializer RandomUniform::operator()(const RandomKey& key) const {
+  const auto center = static_cast<float>((options.minval + options.maxval) / 2);
+  const auto limit = static_cast<float>((options.maxval - options.minval) / 2);
+  return draw_uniform(key, center, limit);
+}
+
+Initializer VarianceScaling::operator()(const RandomKey& key) const { return scaled(options, key); }
+
+Initializer Constant::operator()(const RandomKey&) const {
+  return
+      [number = static_cast<float>(value)](const Tensor& values) { std::ranges::fill(values.span<float>(), number); };
+}
+
+}  // namespace detail
 
 }  // namespace lockstep

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/config/object_config.h>
+#include <lockstep/models/layers/initializer_objects.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
@@ -120,6 +121,21 @@ Options read(const ObjectConfig& object, Options options = {}) {
   return options;
 }
 
+void list(OptionVisitor& visitor, double& value) { visitor.option("value", value); }
+
+/// The config of an initializer of class Object, with its options in Keras 3's file; null for any other initializer.
+template <class Object, class Options>
+Json config_of_initializer(const SeededInitializer& initializer, const char* class_name, Options Object::*options) {
+  const auto* object = initializer.target<Object>();
+  if (object == nullptr) return nullptr;
+  OptionVisitor visitor(class_name);
+  Options listed = object->*options;
+  list(visitor, listed);
+  Json config = keras_object("keras.initializers", class_name);
+  config["config"] = visitor.values();
+  return config;
+}
+
 /// Returns an empty initializer for an unknown name. Throws for invalid options.
 SeededInitializer make_initializer(const ObjectConfig& object) {
   const std::string name = plain_name(object.class_name);
@@ -129,10 +145,8 @@ SeededInitializer make_initializer(const ObjectConfig& object) {
   if (name == "truncatednormal") return truncated_normal(read<NormalOptions>(object));
   if (name == "randomuniform") return random_uniform(read<UniformOptions>(object));
   if (name == "variancescaling") return variance_scaling(read<VarianceScalingOptions>(object));
-  if (name != "constant") return {};
-  double value = 0;
-  OptionVisitor(name, *object.options).option("value", value);
-  return constant(value);
+  if (name == "constant") return constant(read<double>(object));
+  return {};
 }
 
 }  // namespace
@@ -214,10 +228,15 @@ std::optional<Constraint> find_constraint(const Json& value) {
 }
 
 Json initializer_config(const SeededInitializer& initializer) {
-  const KeyedInitializer* function = initializer.target<KeyedInitializer>();
-  if (function == nullptr) return nullptr;
-  for (const auto& [name, known] : initializers)
-    if (*function == known) return keras_object("keras.initializers", name);
+  if (const KeyedInitializer* function = initializer.target<KeyedInitializer>())
+    for (const auto& [name, known] : initializers)
+      if (*function == known) return keras_object("keras.initializers", name);
+  for (const Json& config : {config_of_initializer(initializer, "RandomNormal", &detail::RandomNormal::options),
+                             config_of_initializer(initializer, "TruncatedNormal", &detail::TruncatedNormal::options),
+                             config_of_initializer(initializer, "RandomUniform", &detail::RandomUniform::options),
+                             config_of_initializer(initializer, "VarianceScaling", &detail::VarianceScaling::options),
+                             config_of_initializer(initializer, "Constant", &detail::Constant::value)})
+    if (!config.is_null()) return config;
   return nullptr;
 }
 

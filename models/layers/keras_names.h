@@ -37,8 +37,7 @@ nlohmann::ordered_json constraint_config(const Constraint& constraint);
 /// Reads a constraint in Keras' JSON form; null means no constraint.
 std::optional<Constraint> find_constraint(const nlohmann::ordered_json& value);
 
-/// Serializes an initializer in Keras' JSON form; null for an initializer that is not one of the functions that take a
-/// key.
+/// Serializes an initializer in Keras' JSON form; null for one that is not from initializers.h.
 nlohmann::ordered_json initializer_config(const SeededInitializer& initializer);
 /// Reads an initializer in Keras' JSON form; empty if it is unknown or not valid.
 SeededInitializer find_initializer(const nlohmann::ordered_json& value);

@@ -64,14 +64,16 @@ Model convolutions() {
                      .strides = {2, 1},
                      .padding = Padding::same,
                      .activation = Activation::relu,
-                     .kernel_initializer = he_normal,
+                     .kernel_initializer = variance_scaling({.scale = 2, .mode = FanMode::fan_out}),
+                     .bias_initializer = constant(0.5),
                      .kernel_regularizer = L2(0.25),
                      .bias_regularizer = L1L2(0.5, 0.125),
                      .kernel_constraint = MaxNorm(3, {0, 1, 2}),
                      .bias_constraint = NonNeg(),
                      .name = "first"})(pictures);
   x = ReLU()(BatchNormalization({.momentum = 0.9})(x));
-  x = BatchNormalization()(Conv2D({.filters = 4, .kernel_size = {1, 1}, .use_bias = false})(x));
+  x = BatchNormalization()(
+      Conv2D({.filters = 4, .kernel_size = {1, 1}, .use_bias = false, .kernel_initializer = random_normal()})(x));
   x = Dropout({.rate = 0.25})(Flatten()(x));
   return {pictures,
           Dense({.units = 5, .kernel_regularizer = L1(0.5), .kernel_constraint = UnitNorm()})(x),

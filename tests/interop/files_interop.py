@@ -71,7 +71,8 @@ def regularized():
     x = layers.LeakyReLU(negative_slope=0.1)(layers.LayerNormalization(epsilon=0.01)(x))
     x = layers.ZeroPadding2D(((0, 1), (2, 0)))(x)
     x = layers.AveragePooling2D((2, 3), strides=1, padding="same")(x)
-    x = layers.Conv2D(3, 2, kernel_initializer="lecun_normal", bias_initializer="ones", activation="swish",
+    spread = keras.initializers.VarianceScaling(2, "fan_avg", "untruncated_normal")
+    x = layers.Conv2D(3, 2, kernel_initializer=spread, bias_initializer=keras.initializers.Constant(0.5), activation="swish",
                       kernel_constraint="max_norm", bias_constraint="non_neg")(x)
     return keras.Model(pictures, layers.GlobalAveragePooling2D(keepdims=True)(x))
 
@@ -265,7 +266,7 @@ class Files:
 
 
 def check_layers(model, opened):
-    """lockstep's configuration of a layer must be Keras', except for initializers, which may be missing."""
+    """lockstep's configuration of a layer must be Keras', except for the seeds of initializers."""
     assert opened.name == model["config"]["name"]
     written = [layer for layer in model["config"]["layers"] if layer["class_name"] != "InputLayer"
                and not layer["module"].startswith("keras.src.ops")]
@@ -282,7 +283,10 @@ def check_options(options, theirs):
     for key, value in options.items():
         if key in ("layer", "backward_layer"):
             check_options(value["config"], theirs[key]["config"])
-        elif not key.endswith("_initializer"):
+        elif key.endswith("_initializer"):
+            same = value["class_name"] == theirs[key]["class_name"] and value["config"].items() <= theirs[key]["config"].items()
+            assert same, f"{options['name']}: {key} is {value}, Keras has {theirs[key]}"
+        else:
             same = theirs[key] in (value, [value])  # LayerNormalization keeps its axis as a list
             same |= key == "dtype" and theirs[key] == value["config"]["name"]  # as SpatialDropout keeps it
             assert same, f"{options['name']}: {key} is {value}, Keras has {theirs[key]}"
@@ -292,10 +296,10 @@ def check_config(path):
     check_layers(json.loads(zipfile.ZipFile(path).read("config.json")), keras.saving.load_model(path))
 
 
-def constraint_configs(model):
-    """The options of each layer that has any."""
+def configs_of(kind, model):
+    """The options of each layer that has any of this kind: constraints or initializers."""
     options = [(layer.name, *option) for layer in model.layers for option in layer.get_config().items()]
-    return [json.loads(json.dumps(option)) for option in options if "constraint" in option[1] and option[2] is not None]
+    return [json.loads(json.dumps(option)) for option in options if kind in option[1] and option[2] is not None]
 
 
 def check_ours(files, path):
@@ -328,8 +332,9 @@ def check_theirs(files, path):
         assert same or isinstance(layer, layers.InputLayer), layer.name
     trained = [sum(np.prod(v.shape) for v in which.trainable_variables) for which in (model, opened)]
     assert trained[0] == trained[1], f"{trained[0]} trainable parameters became {trained[1]}"
-    constraints = [constraint_configs(which) for which in (model, opened)]
-    assert constraints[0] == constraints[1], f"constraints {constraints[0]} became {constraints[1]}"
+    for kind in ("constraint", "initializer"):
+        before, after = configs_of(kind, model), configs_of(kind, opened)
+        assert before == after, f"{before} became {after}"
     penalties = [sum(float(loss) for loss in which.losses) for which in (model, opened)]
     assert np.isclose(*penalties, rtol=1e-5), f"regularization losses of {penalties[0]} became {penalties[1]}"
 
