@@ -33,6 +33,7 @@ Tensor compare(ComparisonOp op, const Tensor& left, const Tensor& right) try {
 }
 
 Tensor compare(ComparisonOp op, const Tensor& a, double b) { return compare(op, a, number_like(name_of(op), a, b)); }
+Tensor compare(ComparisonOp op, double a, const Tensor& b) { return compare(op, number_like(name_of(op), b, a), b); }
 
 /// |x| op infinity.
 Tensor compare_with_infinity(const char* name, ComparisonOp op, const Tensor& operand) try {
@@ -49,16 +50,22 @@ Tensor compare_with_infinity(const char* name, ComparisonOp op, const Tensor& op
 
 Tensor equal(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::equal, a, b); }
 Tensor equal(const Tensor& a, double b) { return compare(ComparisonOp::equal, a, b); }
+Tensor equal(double a, const Tensor& b) { return compare(ComparisonOp::equal, a, b); }
 Tensor not_equal(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::not_equal, a, b); }
 Tensor not_equal(const Tensor& a, double b) { return compare(ComparisonOp::not_equal, a, b); }
+Tensor not_equal(double a, const Tensor& b) { return compare(ComparisonOp::not_equal, a, b); }
 Tensor less(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::less, a, b); }
 Tensor less(const Tensor& a, double b) { return compare(ComparisonOp::less, a, b); }
+Tensor less(double a, const Tensor& b) { return compare(ComparisonOp::less, a, b); }
 Tensor less_equal(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::less_equal, a, b); }
 Tensor less_equal(const Tensor& a, double b) { return compare(ComparisonOp::less_equal, a, b); }
+Tensor less_equal(double a, const Tensor& b) { return compare(ComparisonOp::less_equal, a, b); }
 Tensor greater(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::greater, a, b); }
 Tensor greater(const Tensor& a, double b) { return compare(ComparisonOp::greater, a, b); }
+Tensor greater(double a, const Tensor& b) { return compare(ComparisonOp::greater, a, b); }
 Tensor greater_equal(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::greater_equal, a, b); }
 Tensor greater_equal(const Tensor& a, double b) { return compare(ComparisonOp::greater_equal, a, b); }
+Tensor greater_equal(double a, const Tensor& b) { return compare(ComparisonOp::greater_equal, a, b); }
 Tensor logical_and(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::logical_and, a, b); }
 Tensor logical_or(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::logical_or, a, b); }
 Tensor logical_xor(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::logical_xor, a, b); }

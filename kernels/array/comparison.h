@@ -10,20 +10,26 @@
 namespace lockstep {
 
 ///@{
-/// Element-wise a op b, for any dtype; a scalar b is compared with every element of a. Comparisons with NaN are false,
-/// except not_equal.
+/// Element-wise a op b, for any dtype; a scalar is compared with every element of the other operand. Comparisons with
+/// NaN are false, except not_equal.
 Tensor equal(const Tensor& a, const Tensor& b);
 Tensor equal(const Tensor& a, double b);
+Tensor equal(double a, const Tensor& b);
 Tensor not_equal(const Tensor& a, const Tensor& b);
 Tensor not_equal(const Tensor& a, double b);
+Tensor not_equal(double a, const Tensor& b);
 Tensor less(const Tensor& a, const Tensor& b);
 Tensor less(const Tensor& a, double b);
+Tensor less(double a, const Tensor& b);
 Tensor less_equal(const Tensor& a, const Tensor& b);
 Tensor less_equal(const Tensor& a, double b);
+Tensor less_equal(double a, const Tensor& b);
 Tensor greater(const Tensor& a, const Tensor& b);
 Tensor greater(const Tensor& a, double b);
+Tensor greater(double a, const Tensor& b);
 Tensor greater_equal(const Tensor& a, const Tensor& b);
 Tensor greater_equal(const Tensor& a, double b);
+Tensor greater_equal(double a, const Tensor& b);
 ///@}
 
 ///@{

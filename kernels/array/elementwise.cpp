@@ -237,6 +237,7 @@ Tensor divide(const Tensor& x, double b) {
 }
 
 Tensor power(const Tensor& x, double b) { return unary({UnaryOp::power, static_cast<float>(b)}, x); }
+Tensor power(double a, const Tensor& x) { return power(number_like("power", x, a), x); }
 
 Tensor negative(const Tensor& x) {
   require_number("negative", x);
@@ -253,7 +254,12 @@ Tensor log(const Tensor& x) { return unary(UnaryOp::log, x); }
 Tensor log2(const Tensor& x) { return unary(UnaryOp::log2, x); }
 Tensor log10(const Tensor& x) { return unary(UnaryOp::log10, x); }
 Tensor sqrt(const Tensor& x) { return unary(UnaryOp::sqrt, x); }
-Tensor square(const Tensor& x) { return unary(UnaryOp::square, x); }
+
+Tensor square(const Tensor& x) {
+  require_number("square", x);
+  return is_integer(x.dtype()) ? multiply(x, x) : unary(UnaryOp::square, x);
+}
+
 Tensor sin(const Tensor& x) { return unary(UnaryOp::sin, x); }
 Tensor cos(const Tensor& x) { return unary(UnaryOp::cos, x); }
 Tensor log1p(const Tensor& x) { return unary(UnaryOp::log1p, x); }
@@ -268,7 +274,12 @@ Tensor reciprocal(const Tensor& x) try {
 }
 
 Tensor erf(const Tensor& x) { return unary(UnaryOp::erf, x); }
-Tensor sign(const Tensor& x) { return unary(UnaryOp::sign, x); }
+
+Tensor sign(const Tensor& x) {
+  require_number("sign", x);
+  return is_integer(x.dtype()) ? clip(x, -1, 1) : unary(UnaryOp::sign, x);
+}
+
 Tensor floor(const Tensor& x) { return unary(UnaryOp::floor, x); }
 Tensor ceil(const Tensor& x) { return unary(UnaryOp::ceil, x); }
 Tensor round(const Tensor& x) { return unary(UnaryOp::round, x); }
@@ -287,6 +298,9 @@ Tensor minimum(const Tensor& x, double highest) {
 
 Tensor clip(const Tensor& x, double lowest, double highest) {
   require(lowest <= highest, "clip takes bounds in increasing order, got {} and {}", lowest, highest);
+  require_number("clip", x);
+  if (is_integer(x.dtype()))
+    return minimum(maximum(x, number_like("clip", x, lowest)), number_like("clip", x, highest));
   return unary({UnaryOp::clip, static_cast<float>(lowest), static_cast<float>(highest)}, x);
 }
 

@@ -6,9 +6,10 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Element-wise ops on f32 or bf16; results have the operands' dtype. All are differentiable; the gradient of step
-// functions such as floor is 0. add, subtract, multiply, maximum, minimum, negative and abs also take i32 and i64,
-// without gradients: overflow wraps around, and a scalar must be an integer in the dtype's range. Throw InvalidArgument
-// for other dtypes and scalars, operands of different dtypes, and undefined tensors. Activations are in activations.h.
+// functions such as floor is 0. add, subtract, multiply, maximum, minimum, negative, abs, sign, square and clip also
+// take i32 and i64, without gradients: overflow wraps around, and a scalar must be an integer in the dtype's range.
+// Throw InvalidArgument for other dtypes and scalars, operands of different dtypes, and undefined tensors. Activations
+// are in activations.h.
 
 namespace lockstep {
 
@@ -47,6 +48,7 @@ Tensor multiply(const Tensor& a, double b);
 Tensor divide(double a, const Tensor& b);
 Tensor divide(const Tensor& a, double b);
 Tensor power(const Tensor& a, double b);
+Tensor power(double a, const Tensor& b);
 ///@}
 
 ///@{
@@ -90,6 +92,8 @@ Tensor round(const Tensor& x);
 /// max(x, lowest) and min(x, highest) of every element. dx = dy where the result is x, else 0. NaN stays NaN.
 Tensor maximum(const Tensor& x, double lowest);
 Tensor minimum(const Tensor& x, double highest);
+inline Tensor maximum(double lowest, const Tensor& x) { return maximum(x, lowest); }
+inline Tensor minimum(double highest, const Tensor& x) { return minimum(x, highest); }
 ///@}
 /// min(max(x, lowest), highest) of every element; gradient and NaN as for maximum. Throws InvalidArgument unless lowest
 /// <= highest.

@@ -4,6 +4,7 @@
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/op/number.h>
 #include <lockstep/kernels/op/select.h>
 #include <lockstep/kernels/op/transfer.h>
@@ -189,6 +190,7 @@ Tensor reduce(const char* op, ReduceOp kind, const Tensor& operand, const std::v
 }
 
 Tensor sum(const Tensor& x, const std::vector<int>* axes, bool keepdims) {
+  if (x.defined() && x.dtype() == DType::boolean) return sum(in_dtype(DType::i32, x), axes, keepdims);
   require_number("sum", x);
   if (is_integer(x.dtype())) return reduce("sum", ReduceOp::sum, x, axes, keepdims);
   return add_up("sum", x, axes, keepdims, false);

@@ -13,7 +13,7 @@
 namespace lockstep {
 
 ///@{
-/// The sum of no elements is 0. Differentiable.
+/// The sum of no elements is 0. The sum of bools is the number of true elements, i32. Differentiable.
 Tensor sum(const Tensor& x);
 Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}

@@ -2,16 +2,18 @@
 
 #include <lockstep/models/graph/symbol.h>
 
-// Arithmetic on symbols. Each operation is a layer, as in models read from Keras' files: Add, Subtract or Multiply for
-// two symbols, whose examples' shapes broadcast, and Rescaling for a symbol and a number.
+// Arithmetic on symbols. Each operation is a layer, as in models read from Keras' files: Add, Subtract, Multiply or
+// Keras' operation Divide for two symbols, whose examples' shapes broadcast, and Rescaling for a symbol and a number.
 
 namespace lockstep {
 
 ///@{
-/// Sum, difference, product or negative, element by element.
+/// Sum, difference, product, quotient or negative, element by element.
 Symbol operator+(const Symbol& a, const Symbol& b);
 Symbol operator-(const Symbol& a, const Symbol& b);
 Symbol operator*(const Symbol& a, const Symbol& b);
+Symbol operator/(const Symbol& a, const Symbol& b);
+Symbol operator/(double a, const Symbol& b);
 Symbol operator+(const Symbol& a, double b);
 Symbol operator+(double a, const Symbol& b);
 Symbol operator-(const Symbol& a, double b);

@@ -90,6 +90,12 @@ TEST(Comparison, WithNumbersIsOfEveryElement) {
     EXPECT_THAT(bools(less_equal(y, 0.5)), ElementsAre(true, true, false));
     EXPECT_THAT(bools(greater(y, 0.5)), ElementsAre(false, false, true));
     EXPECT_THAT(bools(greater_equal(y, 0.5)), ElementsAre(false, true, true));
+    EXPECT_THAT(bools(equal(0.5, y)), ElementsAre(false, true, false));
+    EXPECT_THAT(bools(not_equal(0.5, y)), ElementsAre(true, false, true));
+    EXPECT_THAT(bools(less(0.5, y)), ElementsAre(false, false, true));
+    EXPECT_THAT(bools(less_equal(0.5, y)), ElementsAre(false, true, true));
+    EXPECT_THAT(bools(greater(0.5, y)), ElementsAre(true, false, false));
+    EXPECT_THAT(bools(greater_equal(0.5, y)), ElementsAre(true, true, false));
   }
 }
 

@@ -108,6 +108,9 @@ TEST(Binary, OfIntegersWrapsAround) {
     EXPECT_THAT(minimum(a, 1).template to_vector<T>(), ElementsAre(lowest, 1, 1, 1));
     EXPECT_THAT((-a).template to_vector<T>(), ElementsAre(lowest, -highest, -highest, -7));
     EXPECT_THAT(abs(b - 2.0).template to_vector<T>(), ElementsAre(1, 1, highest - 2, 5));
+    EXPECT_THAT(square(a).template to_vector<T>(), ElementsAre(0, 1, 1, 49));
+    EXPECT_THAT(sign(a - 7.0).template to_vector<T>(), ElementsAre(1, 1, 1, 0));
+    EXPECT_THAT(clip(a, -9, 5).template to_vector<T>(), ElementsAre(-9, 5, 5, 5));
     EXPECT_THAT((10.0 - 2.0 * b).template to_vector<T>(), ElementsAre(8, 8, 12, 16));
   };
   check(std::numeric_limits<std::int32_t>::lowest());

@@ -146,6 +146,12 @@ TEST(Max, OfNanIsNanAndOfNothingAnError) {
   EXPECT_EQ(prod(Tensor::zeros({0})).item<float>(), 1);
 }
 
+TEST(Sum, OfBoolsCounts) {
+  const Tensor x = Tensor::from<bool>({true, false, true, true, false, false}, {2, 3});
+  EXPECT_EQ(sum(x).item<std::int32_t>(), 3);
+  EXPECT_EQ(sum(x, {1}).to_vector<std::int32_t>(), (std::vector<std::int32_t>{2, 1}));
+}
+
 TEST(Max, OfIntegersIsExact) {
   const std::int64_t large = (1LL << 53) + 1;  // no double
   const Tensor x = Tensor::from<std::int64_t>({large, 1 - large, 3, large - 1}, {2, 2});

@@ -28,7 +28,7 @@ std::vector<OpCase> unary_cases() {
       unary_case(
           "sqrt", sqrt, [](double x) { return std::sqrt(x); }, 0.3, 4),
       unary_case(
-          "square", square, [](double x) { return x * x; }, -2, 2),
+          "square", square, [](double x) { return x * x; }, -2, 2, true),
       unary_case(
           "abs", abs, [](double x) { return std::abs(x); }, -2, 2, true),
       unary_case(
@@ -50,7 +50,7 @@ std::vector<OpCase> unary_cases() {
       unary_case(
           "cos", cos, [](double x) { return std::cos(x); }, -4, 4),
       unary_case(
-          "sign", sign, [](double x) { return x > 0 ? 1.0 : -1.0; }, -2, 2),
+          "sign", sign, [](double x) { return x > 0 ? 1.0 : -1.0; }, -2, 2, true),
       unary_case(
           "floor", floor, [](double x) { return std::floor(x); }, -3, 3),
       unary_case(
@@ -68,13 +68,16 @@ std::vector<OpCase> unary_cases() {
           "power of -1.5", [](const Tensor& x) { return power(x, -1.5); }, [](double x) { return std::pow(x, -1.5); },
           0.5, 3),
       unary_case(
+          "power of a number", [](const Tensor& x) { return power(1.5, x); }, [](double x) { return std::pow(1.5, x); },
+          -2, 2),
+      unary_case(
           "subtract from a number", [](const Tensor& x) { return 2.5 - x; }, [](double x) { return 2.5 - x; }, -2, 2),
       unary_case(
           "divide a number", [](const Tensor& x) { return 1.5 / x; }, [](double x) { return 1.5 / x; }, 0.5, 3),
       unary_case(
           "maximum", [](const Tensor& x) { return maximum(x, 0.3); }, [](double x) { return std::max(x, 0.3); }, -2, 2),
       unary_case(
-          "minimum", [](const Tensor& x) { return minimum(x, 0.3); }, [](double x) { return std::min(x, 0.3); }, -2, 2),
+          "minimum", [](const Tensor& x) { return minimum(0.3, x); }, [](double x) { return std::min(x, 0.3); }, -2, 2),
       unary_case(
           "add of numbers", [](const Tensor& x) { return 3.0 + x + 0.5; }, [](double x) { return x + 3.5; }, -2, 2),
       unary_case(

@@ -72,6 +72,16 @@ TEST(Formulas, AreLayers) {
   EXPECT_THAT(names_of(network), testing::Contains("rescaling"));
   EXPECT_THAT(names_of(network), testing::Contains("subtract"));
   EXPECT_ERROR(InvalidArgument, "a symbol cannot be divided by 0", x / 0.0);
+  EXPECT_ERROR(InvalidArgument, "a symbol cannot divide inf", INFINITY / x);
+}
+
+TEST(Formulas, DivideSymbols) {
+  const Symbol x = Input({2});
+  const Symbol y = Input({2});
+  const Network network({x, y}, x / y + 3.0 / y, 0);
+  const Tensor result =
+      network({Tensor::from<float>({2, -4}, {1, 2}), Tensor::from<float>({8, -1}, {1, 2})}, Mode::inference);
+  EXPECT_EQ(result.to_vector<float>(), (std::vector<float>{0.25F + 0.375F, 4 - 3}));
 }
 
 TEST(Network, AsksALayerOnlyForResultsThatAreUsed) {

@@ -1,5 +1,6 @@
 #include <limits>
 #include <numeric>
+#include <sstream>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -22,6 +23,7 @@ TEST(ToString, NestsAxesInBrackets) {
   EXPECT_EQ(to_string(Tensor::scalar<std::int64_t>(-7)), "-7");
   EXPECT_EQ(to_string(Tensor::zeros({2, 0})), "[]");
   EXPECT_EQ(to_string(Tensor()), "an undefined tensor");
+  EXPECT_EQ((std::ostringstream() << integers({2, 2})).str(), to_string(integers({2, 2})));
 }
 
 TEST(ToString, AlignsNumbersOfEveryDtype) {
