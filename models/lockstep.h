@@ -59,6 +59,7 @@
 #include <lockstep/models/layers/dtype_policy.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/keras_layers.h>
+#include <lockstep/models/layers/lambda.h>
 #include <lockstep/models/layers/regularizers.h>
 #include <lockstep/models/losses/average_loss.h>
 #include <lockstep/models/losses/keras_losses.h>

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <lockstep/models/layers/layer.h>
+
+namespace lockstep {
+
+/// Lambda's options.
+struct LambdaOptions {
+  std::optional<Shape> output_shape{};  ///< of an example; by default found by a call with an example of zeros
+  /// Name of the layer; if empty, the model derives one from the class name.
+  std::string name{};
+};
+
+/// Keras' Lambda: a C++ function as a layer without weights. `function` gets whole batches, (n, ...), in the layer's
+/// compute dtype, and must keep the number of rows; replicas call it concurrently. It is differentiated if it consists
+/// of differentiable ops. Files of whole models cannot hold it.
+struct Lambda : Layer {
+  ///@{
+  /// Throws InvalidArgument for an empty function. The layer throws it when the result of `function` has another number
+  /// of rows than its input.
+  explicit Lambda(std::function<Tensor(const Tensor&)> function, const LambdaOptions& options = {});
+  explicit Lambda(std::function<Tensor(std::span<const Tensor>)> function, const LambdaOptions& options = {});
+  ///@}
+};
+
+}  // namespace lockstep
