@@ -10,14 +10,15 @@
 namespace lockstep {
 namespace {
 
-/// start + i * step / divisor, of which the last is exact if `count` is divisor + 1. Integers are rounded towards 0.
-Tensor range(const char* op, std::int64_t count, double start, double step, double divisor, DType dtype) {
-  for (const double number : {start, start + static_cast<double>(count - 1) * step / divisor})
+/// Fills `range` with `count` numbers. Integers are rounded towards 0.
+Tensor filled(const char* op, std::int64_t count, kernels::Range range, DType dtype) {
+  const double last = range.start + static_cast<double>(count - 1) * range.step / range.divisor;
+  for (const double number : {range.start, range.last.value_or(last)})
     require(count == 0 || holds(dtype, std::trunc(number)),
             "{} with {} needs a dtype that can represent it, such as f32, got {}", op, number, name(dtype));
-  const Tensor y = Tensor::empty({count}, dtype);
-  launch(kernels::Range{start, step, y, divisor});
-  return y;
+  range.y = Tensor::empty({count}, dtype);
+  launch(range);
+  return range.y;
 }
 
 }  // namespace
@@ -27,7 +28,7 @@ Tensor arange(double start, double stop, double step, DType dtype) try {
           "arange takes finite numbers and a step that is not 0, got {}, {} and a step of {}", start, stop, step);
   const double count = std::max(0.0, std::ceil((stop - start) / step));
   require(count < 0x1p62, "arange from {} to {} by {} has too many numbers", start, stop, step);
-  return range("arange", static_cast<std::int64_t>(count), start, step, 1, dtype);
+  return filled("arange", static_cast<std::int64_t>(count), {.start = start, .step = step}, dtype);
 } catch (Error& error) {
   rethrow_from("arange", error);
 }
@@ -36,7 +37,9 @@ Tensor linspace(double start, double stop, std::int64_t count, bool endpoint, DT
   require(count >= 0 && std::isfinite(start) && std::isfinite(stop),
           "linspace takes finite numbers and a count of at least 0, got {}, {} and a count of {}", start, stop, count);
   const auto steps = static_cast<double>(std::max<std::int64_t>(1, endpoint ? count - 1 : count));
-  return range("linspace", count, start, stop - start, steps, dtype);
+  kernels::Range range{.start = start, .step = stop - start, .divisor = steps};
+  if (endpoint && count > 1) range.last = stop;
+  return filled("linspace", count, range, dtype);
 } catch (Error& error) {
   rethrow_from("linspace", error);
 }

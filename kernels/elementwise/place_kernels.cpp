@@ -16,11 +16,12 @@ namespace detail {
 
 template <class T>
 struct RangeElement {
-  double start, step, divisor;
+  double start, step, divisor, last;
+  Index last_place;
   T* y;
 
   LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
-    const double value = start + static_cast<double>(i) * step / divisor;
+    const double value = i == last_place ? last : start + static_cast<double>(i) * step / divisor;
     if constexpr (!std::is_integral_v<T>)
       y[i] = static_cast<T>(static_cast<float>(value));
     else
@@ -60,8 +61,9 @@ struct TriangleElement {
 
 template <class Executor>
 void Range::run(Executor& on) const {
+  const Index last_place = last ? y.elements() - 1 : -1;
   visit_dtype(y.dtype(), [&]<class T>() {
-    on.for_each(y.elements(), detail::RangeElement<T>{start, step, divisor, y.data<T>()});
+    on.for_each(y.elements(), detail::RangeElement<T>{start, step, divisor, last.value_or(0), last_place, y.data<T>()});
   });
 }
 

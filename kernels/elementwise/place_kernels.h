@@ -1,18 +1,20 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include <lockstep/kernels/kernel.h>
 
 namespace lockstep::kernels {
 
 /// y[i] = start + i * step / divisor in row-major order, computed in double precision; any dtype, integers by
-/// truncation.
+/// truncation. The last element is `last`, if given, without a rounding error.
 struct Range {
   double start;
   double step;
-  Tensor y;
+  Tensor y{};
   double divisor = 1;
+  std::optional<double> last{};
 
   static constexpr const char* name = "range";
   auto operands() const { return kernels::operands(y); }

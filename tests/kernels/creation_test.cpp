@@ -55,6 +55,8 @@ TEST(Linspace, HasEqualSteps) {
 TEST(Linspace, OfIntegersEndsAtStop) {
   for (std::int64_t count = 2; count < 200; ++count)
     EXPECT_EQ(linspace(0, 10, count, true, DType::i64).to_vector<std::int64_t>().back(), 10) << count;
+  // -49.8 + 29.8 is larger than -20 in double precision.
+  EXPECT_EQ(linspace(-49.8, -20, 11, true, DType::i64).to_vector<std::int64_t>().back(), -20);
 }
 
 TEST(FullLike, RefusesNumbersThatTheDtypeDoesNotHold) {
