@@ -48,7 +48,8 @@ void CsvRecords::read_quoted(std::string& field) {
     require<InputError>(at_ < text_.size(), "line {}: a quotation mark is not closed", line_);
     const std::string_view part = text_.substr(begin, at_ - begin);
     field += part;
-    next_line_ += std::ranges::count(part, '\n');
+    for (std::size_t i = 0; i < part.size(); ++i)
+      if (part[i] == '\n' || (part[i] == '\r' && !part.substr(i).starts_with("\r\n"))) ++next_line_;
     if (++at_ == text_.size() || text_[at_] != '"') return;
     field += '"';
   }

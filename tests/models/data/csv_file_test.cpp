@@ -108,6 +108,7 @@ TEST_F(CsvFile, NamesLineAndColumnOfBadValues) {
   expect_refused("a,b\n\"x\ny\",2\n3,4,5\n", "line 4: has 3 field(s), the first record has 2");
   expect_refused("a,b\n1,2\n\"3,4\n", "line 3: a quotation mark is not closed");
   expect_refused("\"", "line 1: a quotation mark is not closed");
+  expect_refused("a,b\n\"1\r2\r\n3\",4\n\"5", "line 5: a quotation mark is not closed");
   expect_refused("a\n1\n2.5\n", "line 3: column \"a\": \"2.5\" is not a whole number",
                  {.types = {{"a", CsvType::integer}}});
   expect_refused("a,b\n1,\n", "line 2: column \"b\" has no value, which must be a whole number",
