@@ -96,6 +96,7 @@ TEST(AsExample, SharesTheMemoryOfALockstepBatch) {
       parts);
   using Numbers = std::vector<std::int64_t>;
   EXPECT_THAT(targets.local_results(), ElementsAre(Numbers{7, 8}, Numbers{9}));
+  EXPECT_FALSE(libtorch::as_example(Batch{{batch.x()}}).target.defined());
 }
 
 }  // namespace
