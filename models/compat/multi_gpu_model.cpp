@@ -78,7 +78,7 @@ LogicalDevice first_cpu() { return logical_cpus(1).front(); }
 void move_weights_to(const LogicalDevice& device, const Model& model) {
   for (const Variable& variable : model.variables())
     if (variable.state().copies().front().device() != device)
-      variable.state().move_copy(0, Tensor::empty(variable.shape(), DType::f32, device));
+      variable.state().move_copy(0, Tensor::empty(variable.shape(), variable.dtype(), device));
 }
 
 }  // namespace
