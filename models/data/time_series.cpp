@@ -47,7 +47,10 @@ Dataset timeseries_dataset_from_array(const Tensor& data, const Tensor& targets,
   std::int64_t last = end - covered;                                               // one past the last first step
   if (targets.defined()) last = std::min(last, targets.dim(0));
   std::vector<std::int64_t> starts;
-  for (std::int64_t start = begin; start < last; start += options.sequence_stride) starts.push_back(start);
+  for (std::int64_t start = begin; start < last;) {
+    starts.push_back(start);
+    if (__builtin_add_overflow(start, options.sequence_stride, &start)) break;
+  }
   const Tensor positions = Tensor::from(starts, {static_cast<std::int64_t>(starts.size())});
   return Dataset::from_tensors(positions).map([=](const Example& position) {
     const auto start = position.x().item<std::int64_t>();

@@ -1,3 +1,4 @@
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -39,6 +40,8 @@ TEST(TimeSeries, GivesWindowsOfKerasDocumentation) {
   EXPECT_THAT(windows[1], ElementsAre(3, 5, 7, 9, 11, 13, 15, 17, 19, 21));
   EXPECT_THAT(windows[26], ElementsAre(78, 80, 82, 84, 86, 88, 90, 92, 94, 96));
   EXPECT_THAT(windows[27], ElementsAre(81, 83, 85, 87, 89, 91, 93, 95, 97, 99));
+  const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(timeseries_dataset_from_array(steps(9), {}, 2, {.sequence_stride = huge, .start_index = 1}).size(), 1);
 }
 
 TEST(TimeSeries, PutsTheTargetOfTheFirstStepBesideAWindow) {
