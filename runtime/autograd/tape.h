@@ -56,7 +56,7 @@ class NoGradientScope {
 /// on the thread that created it; other threads may destroy it. Tapes of a thread nest and record independently: a tape
 /// that records while another one computes a gradient also records that computation and can differentiate it. This
 /// takes more time and memory; NoGradientScope prevents it. All ops support second-order gradients except recurrent ops
-/// (lstm.h, gru.h), scaled_dot_product_attention and batch normalization over several replicas: Unsupported is thrown
+/// (lstm.h, gru.h), scaled_dot_product_attention and batch normalization over several replicas; Unsupported is thrown
 /// if their second-order gradient is needed.
 class GradientTape {
  public:
@@ -68,16 +68,17 @@ class GradientTape {
   /// Starts recording the ops on `tensor`, so that gradients with respect to it can be computed. Throws LogicError on
   /// another thread, InvalidArgument for an undefined tensor.
   void watch(const Tensor& tensor);
-  /// d(sum of target)/d(source) for each source; undefined if the target does not depend on it. With `output_gradient`,
-  /// of the target's shape and dtype: d(sum of output_gradient target)/d(source). Throws LogicError on another thread,
-  /// if the tape has been used, or if it does not track the target; InvalidArgument if a source is given twice;
-  /// Unsupported if it needs the second-order gradient of an op that has none.
+  /// d(sum(target))/d(source) for each source; an undefined tensor if the target does not depend on the source. With
+  /// `output_gradient`, of the target's shape and dtype, d(sum(output_gradient * target))/d(source). Throws LogicError
+  /// on another thread, if the tape has been used, or if it does not track the target; InvalidArgument if a source is
+  /// given twice or output_gradient has another shape or dtype; Unsupported if it needs the second-order gradient of an
+  /// op that has none.
   std::vector<Tensor> gradient(const Tensor& target, std::span<const Tensor> sources,
                                const Tensor& output_gradient = {});
   /// Like `gradient`, but the gradient of a source stays IndexedSlices if no recorded op computed the source and ops
   /// only looked up rows of it.
   std::vector<DenseOrSparse> gradient_or_slices(const Tensor& target, std::span<const Tensor> sources);
-  /// Whether ops have read `source` so far and all of them only looked up rows of it.
+  /// Whether at least one op has read `source` so far and all ops that have read it only looked up rows.
   bool only_rows_read(const Tensor& source) const;
 
   /// A source and the form of its gradient.
@@ -86,11 +87,11 @@ class GradientTape {
     Tensor destination{};      ///< where to write the gradient; undefined: new memory
     bool may_be_rows = false;  ///< the gradient may be IndexedSlices, unless a recorded op computed the source
   };
-  /// Called once for every slot, with the slot's index and gradient, as soon as the gradient is final. If it is
-  /// undefined (see `gradient`), the destination is left unchanged.
+  /// Called once for every slot, with the slot's index and gradient, as soon as the gradient is final. If the gradient
+  /// is undefined (see `gradient`), the destination is left unchanged.
   using FinalHook = std::function<void(int slot, const DenseOrSparse& gradient)>;
-  /// Like `gradient`, but writes to the slots' destinations and passes the gradients to `final`. No tape records it.
-  /// Throws the same errors as `gradient`.
+  /// Like `gradient`, but writes the gradients to the slots' destinations and passes them to `final`. No tape records
+  /// the computation. Throws the same errors as `gradient`.
   void backward(const Tensor& target, std::span<const Slot> slots, const FinalHook& final);
 
  private:
@@ -213,7 +214,7 @@ inline bool recording(std::initializer_list<Tensor> inputs) {
 /// tensors from which it would recompute them.
 bool several_tapes_record();
 /// Records an op on every tape of this thread that tracks one of its inputs. `op` is a string literal that names the op
-/// in errors and traces.
+/// in errors and traces. Precondition: recording(inputs); this function does not check for a NoGradientScope.
 void record(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs, BackwardFn backward,
             Reads reads = Reads::whole);
 /// Same as above, for an op with one output.

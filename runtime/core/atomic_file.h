@@ -7,13 +7,14 @@
 
 namespace lockstep {
 
-/// Replaces the contents of the file `path` by `bytes` atomically: writes a new file in the same folder, syncs it to
-/// disk and renames it to `path`. On failure an existing file is unchanged. If `path` is a symbolic link to a file,
-/// replaces that file; a dangling link is replaced itself. Throws InputError that names path and reason.
+/// Creates or replaces the file `path` with contents `bytes`, atomically: writes a new file in the same folder, syncs
+/// it to disk and renames it to `path`. On failure an existing file is unchanged. A symbolic link to a file is
+/// followed; a dangling link is replaced. Throws an InputError that contains path and reason, for example if `path`
+/// exists and is not a regular file or is write-protected.
 void write_file_atomically(const std::string& path, std::span<const std::byte> bytes);
 
-/// Whether `path` is named like a temporary file of write_file_atomically. If no writer is running, a killed writer
-/// left it behind.
+/// Whether `path` has the name of a temporary file of write_file_atomically. Such a file remains if its writer is
+/// killed.
 bool is_unfinished_file(const std::filesystem::path& path);
 
 }  // namespace lockstep

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// The upper 16 bits of an IEEE f32. Has no arithmetic of its own: convert to f32.
+/// The upper 16 bits of an IEEE f32. Has no arithmetic operators; convert to float to compute.
 struct bfloat16 {
   std::uint16_t bits = 0;  ///< 1 sign bit, 8 exponent bits, 7 fraction bits
 

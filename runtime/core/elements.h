@@ -18,7 +18,7 @@ concept GivesElements = requires(Source& source) {
 template <class Source>
 class ElementPosition {
  public:
-  /// Takes the first element from `source`, which must outlive this.
+  /// Takes the first element from `source`, which must outlive the iterator.
   explicit ElementPosition(Source& source) : source_(&source), element_(source.next()) {}
   /// The current element, valid until ++. Precondition: not at the end.
   const auto& operator*() const { return *element_; }
@@ -36,8 +36,8 @@ class ElementPosition {
 };
 
 ///@{
-/// Make range-based for loops work over a source in namespace lockstep. A loop iterates over the elements that `next`
-/// has not returned yet.
+/// Make range-based for loops work for sources of namespace lockstep (argument-dependent lookup). A loop iterates over
+/// the elements that `next` has not returned yet.
 template <GivesElements Source>
 ElementPosition<Source> begin(Source& source) {
   return ElementPosition<Source>(source);
@@ -48,7 +48,7 @@ std::default_sentinel_t end(Source&) {
 }
 ///@}
 
-/// A single pass over elements that are produced on demand. Move-only; for one thread at a time.
+/// A single pass over elements that are produced on demand. Move-only. Only one thread at a time may use it.
 template <class T>
 class Elements {
  public:
@@ -61,7 +61,7 @@ class Elements {
       Make make)  // NOLINT(google-explicit-constructor): a function that returns elements is a pass
       : make_(std::make_unique<Function<Make>>(std::move(make))) {}
 
-  /// The next element; empty at the end, also when called again. Throws whatever `make` throws, which ends the pass.
+  /// The next element; empty at the end and in all later calls. Throws whatever `make` throws, which ends the pass.
   std::optional<T> next() {
     std::unique_ptr<AnyFunction> make = std::move(make_);  // after an exception the pass is at its end
     if (!make) return std::nullopt;
@@ -69,7 +69,7 @@ class Elements {
     if (element) make_ = std::move(make);
     return element;
   }
-  /// Whether the pass may have more elements: it has not reached its end or been moved from.
+  /// False if `next` can return no more elements: the pass is empty, has ended, has thrown or has been moved from.
   explicit operator bool() const { return make_ != nullptr; }
 
  private:

@@ -22,8 +22,8 @@ class Error : public std::exception {
   const char* what() const noexcept override { return message_.c_str(); }
   /// Where `fail` or `require` was called.
   const std::source_location& where() const noexcept { return where_; }
-  /// Prepends "context: " to the message, unless the message already begins with it, because a program may throw one
-  /// exception object several times. Catch by reference, call this and rethrow with `throw;`, which keeps the type.
+  /// Prepends "context: " to the message, unless it already begins with that: a program may throw one exception object
+  /// several times. Catch by reference, call this and rethrow with `throw;`, which keeps the type.
   void add_context(std::string_view context);
 
  private:
@@ -96,7 +96,7 @@ template <class E = InvalidArgument, class... Args>
   throw E(fmt::format(message.format, std::forward<Args>(args)...), message.where);
 }
 
-/// Throws `E` unless `ok`.
+/// Throws `E`, like fail, unless `ok`.
 template <class E = InvalidArgument, class... Args>
 void require(bool ok, detail::FormatAt<std::type_identity_t<Args>...> message, Args&&... args) {
   if (!ok) [[unlikely]]

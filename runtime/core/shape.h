@@ -41,9 +41,10 @@ class Shape {
 
   /// Number of elements; 1 for rank 0. Throws InvalidArgument on a negative size or when the product overflows.
   std::int64_t elements() const;
-  /// `axis` counted from the front; a negative one counts from the end. Throws InvalidArgument when out of range.
+  /// Converts `axis`, which counts from the end if negative, to an index in [0, rank()). Throws InvalidArgument when
+  /// out of range.
   int normalize_axis(int axis) const;
-  /// Strides of a dense row-major tensor of this shape.
+  /// Strides, in elements, of a dense row-major tensor of this shape.
   Shape dense_strides() const;
   /// "(2, 32, 32, 3)".
   std::string text() const;

@@ -12,8 +12,8 @@
 
 namespace lockstep {
 
-/// The position of an element in a data set. Maps derive random numbers from it and a seed alone, so that these do not
-/// depend on the number of threads.
+/// The position of an element in a data set. Maps derive random numbers from it and a seed alone, so that the numbers
+/// do not depend on the number of threads.
 struct ElementId {
   std::uint64_t epoch = 0;  ///< number of the pass; each repetition of repeat() has its own
   std::int64_t number = 0;  ///< index of the element in the pass, from 0
@@ -43,8 +43,8 @@ struct RowRange {
   std::int64_t begin = 0;  ///< the first row
   std::int64_t end = 0;    ///< one past the last row
 };
-/// Returns the range of rows that is needed from a batch of `rows` rows; it has at least one row. Each pass calls it
-/// from one thread at a time.
+/// Returns the range of rows that is needed from a batch of `rows` rows; the range must have at least one row. Each
+/// pass calls it from one thread at a time.
 using RowWindow = std::function<RowRange(std::int64_t rows)>;
 
 /// Dataset::shuffle's options.
@@ -52,7 +52,7 @@ struct ShuffleOptions {
   static constexpr std::int64_t whole = -1;  ///< value of `buffer`: all elements
 
   std::uint64_t seed = 0;       ///< equal seeds give equal orders
-  std::int64_t buffer = whole;  ///< number of elements to draw from; fewer mix less and take less memory
+  std::int64_t buffer = whole;  ///< number of elements to draw from; fewer shuffle less and take less memory
   /// Only for a set of tensors shuffled as a whole. If true, `take` and `skip` after the shuffle select from one fixed
   /// order, which depends on the seed alone, and each epoch shuffles the selected part. If false, they select from each
   /// epoch's order.
@@ -61,12 +61,12 @@ struct ShuffleOptions {
 
 /// Dataset::window's options.
 struct WindowOptions {
-  std::optional<std::int64_t> shift{};  ///< distance between the first elements of two windows; default: the size
-  std::int64_t stride = 1;              ///< distance between two elements of a window
+  std::optional<std::int64_t> shift{};  ///< distance from a window's start to the next one's; default: the size
+  std::int64_t stride = 1;              ///< distance between successive elements of a window
   bool drop_remainder = false;          ///< drops the windows that the end of the data cuts short
 };
 
-/// How Dataset::padded_batch pads one tensor of each element, at the end of its axes.
+/// How Dataset::padded_batch pads one tensor of each element: the padding is added at the end of each axis.
 struct TensorPadding {
   /// Size of each axis; -1: the largest of the batch. Empty: -1 for all axes.
   std::vector<std::int64_t> shape{};
@@ -113,7 +113,7 @@ class Dataset {
   static Dataset from_rows(std::function<Batch(std::int64_t begin, std::int64_t end)> read, std::int64_t rows);
 
   /// The elements of generators, for programs that used fit_generator. `make` creates a generator for each pass, given
-  /// the pass's number. A generator is either a function that returns the next element, or nothing at the end, or a
+  /// the pass's number. A generator is a function that returns the next element (an empty optional at the end) or a
   /// pass over another data set. With `size`, each pass has that many elements, even if the generator never ends;
   /// without it, size() is empty. A generator must not change an element that it has returned. A pass throws whatever
   /// its generator throws, as map does, InputError if the generator ends before `size`, and InvalidArgument for an
@@ -125,8 +125,9 @@ class Dataset {
   /// each data set, in their order. Ends with the shortest data set. Throws InvalidArgument for no data sets.
   static Dataset zip(const std::vector<Dataset>& sets);
   /// Each element comes from a data set that is drawn by `weights`; a data set without elements left is not drawn. The
-  /// draws depend on the seed and the epoch's number alone. Throws InvalidArgument for no data sets, and unless the
-  /// weights are empty or as many as the data sets, finite, not negative and not all 0.
+  /// draws depend on the seed and the epoch's number alone. Throws InvalidArgument for no data sets, for weights that
+  /// are negative, not finite or all 0, and, unless `weights` is empty, for a number of weights other than that of the
+  /// data sets.
   static Dataset sample_from_datasets(const std::vector<Dataset>& sets, const SampleOptions& options = {});
 
   /// Applies `transform` to each element; the results keep the order. It is called on several elements concurrently, so
@@ -138,13 +139,15 @@ class Dataset {
   Dataset map(RowTransform transform) const;
   /// map with a transform that also gets the element's position, to draw random numbers.
   Dataset map(std::function<Example(const Example&, const ElementId&)> transform) const;
-  /// Shuffles the elements, in another order in every epoch. The order depends only on the options, the epoch's number
-  /// and the number of elements, not on the machine. Throws InvalidArgument for a buffer of less than one element, for
-  /// a set of unbounded size shuffled as a whole, and for fixed_parts unless a set of tensors is shuffled as a whole.
+  /// Shuffles the elements, in a different order in every epoch. The order depends only on the options, the epoch's
+  /// number and the number of elements, not on the machine. Throws InvalidArgument for a buffer of less than one
+  /// element, for a set of unbounded size shuffled as a whole, and for fixed_parts unless a set of tensors is shuffled
+  /// as a whole.
   Dataset shuffle(const ShuffleOptions& options = {}) const;
-  /// Combines each `rows` consecutive elements into a batch, (rows, ...). Remaining elements form a smaller last batch,
-  /// or are dropped with `drop_remainder`. A batch of consecutive rows of a source may be a view of them. Throws
-  /// InvalidArgument for rows < 1; a pass throws it for elements that differ in shape, dtype or number of tensors.
+  /// Combines every `rows` consecutive elements into a batch of shape (rows, ...). Remaining elements form a smaller
+  /// last batch or, with `drop_remainder`, are dropped. A batch of consecutive rows of a source may be a view of them.
+  /// Throws InvalidArgument for rows < 1; a pass throws it for elements that differ in shape, dtype or number of
+  /// tensors.
   Dataset batch(std::int64_t rows, bool drop_remainder = false) const;
   /// Repeats the elements `count` times, or without end if there is no count. Each repetition is an epoch for the
   /// stages before it. Throws InvalidArgument for count < 1.
@@ -163,8 +166,8 @@ class Dataset {
   /// The elements of this data set, then the elements of `next`.
   Dataset concatenate(const Dataset& next) const;
   /// Keeps each element in memory when a pass first makes it. Every pass has the elements of the input's epoch 0, in
-  /// their order: put random stages after cache(). Copies of this data set share the elements; a data set made by
-  /// another call of cache does not. Throws InvalidArgument for an endless set.
+  /// their order, so put random stages after cache(). Copies of the returned data set share the cached elements; the
+  /// result of another call of cache() does not. Throws InvalidArgument for an endless set.
   Dataset cache() const;
   /// The rows of batches, one by one: the inverse of batch(). The size is known if the size of each batch is known. A
   /// pass throws InvalidArgument if the tensors of an element differ in their number of rows.
@@ -172,15 +175,16 @@ class Dataset {
   /// The elements of the data set that `make` returns for the first element, then those for the second, and so on.
   /// Throws the same errors as interleave.
   Dataset flat_map(std::function<Dataset(const Example&)> make) const;
-  /// The elements of the data sets that `make` returns for each element, `block_length` of each of `cycle_length` data
-  /// sets in turn. When it is the turn of a data set that has ended, the next data set takes its place. The size is
-  /// unknown. The order depends on the elements alone. The data sets are read with this pass's epoch. A pass throws
-  /// whatever `make` and the data sets throw, as map does. Throws InvalidArgument for an empty function and lengths
-  /// below 1.
+  /// The elements of the data sets that `make` returns for each element: `block_length` elements from each of
+  /// `cycle_length` data sets in turn. When it is the turn of a data set that has ended, the next data set takes its
+  /// place. The size is unknown. The order depends on the elements alone. The data sets are read with this pass's
+  /// epoch. A pass throws whatever `make` and the data sets throw, as map does. Throws InvalidArgument for an empty
+  /// function and lengths below 1.
   Dataset interleave(std::function<Dataset(const Example&)> make, std::int64_t cycle_length,
                      std::int64_t block_length = 1) const;
   /// Like batch(), but for elements of unequal size: pads each to the sizes of `options`. Throws InvalidArgument for
-  /// rows < 1; a pass throws it for elements of unequal rank or dtype, and for one larger than its given size.
+  /// rows < 1; a pass throws it for elements of unequal rank, dtype or number of tensors, for an element larger than
+  /// its given size, and for paddings of more tensors or of another rank than the elements have.
   Dataset padded_batch(std::int64_t rows, const PaddedBatchOptions& options = {}) const;
   /// Windows of `size` elements, each combined as by batch() (tf.data makes a data set of each). Window i has elements
   /// i * shift + j * stride for j in [0, size). A window at the end of the data may have fewer elements. Throws
@@ -198,9 +202,9 @@ class Dataset {
   /// repeated without end. 0 if the number of examples is not known.
   std::int64_t dropped_rows() const;
   /// A data set of the same batches, each with only its rows in `window`. Its passes read and transform the other rows
-  /// only where this cannot be avoided. Returns nothing if all rows are needed: there is no batch(), a shuffle or a map
-  /// without a RowTransform follows it, or the last batch's number of rows is not known in advance. Throws
-  /// InvalidArgument for an empty function.
+  /// only where this cannot be avoided. Returns nothing if every worker has to make all rows, for example because there
+  /// is no batch(), because a shuffle or a map without a RowTransform follows it, or because the number of rows of the
+  /// last batch is not known in advance. Throws InvalidArgument for an empty function.
   std::optional<Dataset> rows_of_batches(const RowWindow& window) const;
   /// Number of rows of batch `number` of a pass that has this batch. Empty if rows_of_batches returns nothing.
   std::optional<std::int64_t> batch_rows(std::int64_t number) const;

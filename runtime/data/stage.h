@@ -16,7 +16,7 @@ namespace lockstep::detail {
 class Cursor {
  public:
   virtual ~Cursor() = default;
-  /// The next element; empty at the end, also when called again. Must not be called again after it has thrown.
+  /// The next element; empty at the end and in all later calls. Must not be called again after it has thrown.
   virtual std::optional<Example> next() = 0;
   /// The next `rows` elements, or all that are left if fewer, as one batch; empty at the end. By default stacks copies
   /// of the elements that `next` returns; cursors that can make the batch in fewer steps override it.
@@ -74,7 +74,7 @@ struct Interleaving {
   std::int64_t block_length;
 };
 
-// One function for each method of Dataset, which checks the arguments.
+// One function for each method of Dataset. The methods check the arguments.
 StagePtr make_tensor_source(const Example& set);
 StagePtr make_row_source(std::function<Batch(std::int64_t, std::int64_t)> read, std::int64_t rows);
 StagePtr make_generator(std::function<DatasetIterator(std::uint64_t)> make, std::optional<std::int64_t> size);

@@ -13,7 +13,7 @@
 
 namespace lockstep::contracts {
 
-/// Whether contracts are checked: LOCKSTEP_CHECK_CONTRACTS was 1 in the environment at the first call.
+/// Whether contracts are checked: true if LOCKSTEP_CHECK_CONTRACTS was 1 in the environment at the first call.
 bool checked();
 
 /// Memory that a call reads or writes.
@@ -29,8 +29,9 @@ enum class Owner { own_gpu, any_gpu };
 ///@{
 /// Checks the ranges that `call` is about to give to `stream`. Each must be aligned and inside one live block of a
 /// permitted owner, and events must order this use after all uses of the same memory by other streams of the GPU. A new
-/// block counts as used by the compute stream; the order is not checked for blocks of another GPU. Throws
-/// BrokenInvariant that names call, GPU, address, bytes and, if there is a block, its size. Thread-safe.
+/// block counts as used by the compute stream; the order is not checked for blocks of another GPU. Throws a
+/// BrokenInvariant that names the call, the GPU, the address, the bytes and, if there is a block, its size.
+/// Thread-safe.
 void check(const char* call, const Stream& stream, std::span<const MemoryRange> ranges, Owner owner = Owner::own_gpu);
 inline void check(const char* call, const Stream& stream, std::initializer_list<MemoryRange> ranges,
                   Owner owner = Owner::own_gpu) {

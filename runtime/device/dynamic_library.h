@@ -11,7 +11,7 @@ class DynamicLibrary {
   /// to install a missing library.
   DynamicLibrary(const char* name, const char* remedy);
 
-  /// A function of the library, with the type that a header declares: function<decltype(puts)>("puts"). Throws
+  /// A function of the library, with the type that a header declares, e.g. function<decltype(puts)>("puts"). Throws
   /// Unsupported with the names of library and function if the library does not have it.
   template <class Function>
   Function* function(const char* name) const {

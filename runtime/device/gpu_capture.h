@@ -43,9 +43,9 @@ class GpuCapture {
   /// Returns the work captured since the last call and continues capturing. Throws DeviceError, which ends the capture.
   CapturedWork take();
 
-  /// For work that differs each time but uses the same memory, such as drawing random numbers: runs `action` now or, if
-  /// the calling thread is capturing, at this point of each launch. The captured work or the CaptureWarmUp keeps
-  /// `action`, and with it the tensors that `action` holds.
+  /// Runs `action` now or, if the calling thread is capturing, at this point of each launch. Use it for work that
+  /// differs each time but uses the same memory, such as drawing random numbers. The captured work or the CaptureWarmUp
+  /// keeps `action`, and with it the tensors that `action` holds.
   static void each_time(const std::function<void()>& action);
 
  private:

@@ -31,7 +31,8 @@ class GpuGraph {
 class GpuPlatform {
  public:
   virtual ~GpuPlatform() = default;
-  /// Queries the driver at each call. Creates no context on a GPU.
+  /// Queries the driver at each call. Creates no context on a GPU. Throws Unsupported if the driver cannot describe a
+  /// GPU.
   virtual GpuReport report() = 0;
   /// Number of physical GPUs; cheaper than a report.
   virtual int count() = 0;
@@ -39,16 +40,16 @@ class GpuPlatform {
   virtual std::size_t free_memory(int gpu) = 0;
   /// The memory resource of a logical GPU. Throws Unsupported if there is no GPU, DeviceError.
   virtual MemoryResource& memory(const LogicalDevice& gpu) = 0;
-  /// Host memory that GPUs copy from asynchronously.
+  /// Pinned host memory, from which GPUs can copy asynchronously.
   virtual MemoryResource& pinned_memory() = 0;
-  /// Copies between two GPUs, or a GPU and the host, after earlier and before later work of both compute streams.
-  /// Between GPUs the copy is asynchronous. From the host, `from` may be reused on return. To the host, the call waits
-  /// for the compute stream, so that `to` can be read on return, and throws the same errors as synchronize. Throws
-  /// DeviceError, NotCapturable.
+  /// Copies between two GPUs, or between a GPU and the host. The copy runs after earlier and before later work in the
+  /// compute streams of the GPUs. Between GPUs it is asynchronous. In a copy from the host, `from` may be reused on
+  /// return. A copy to the host waits for the compute stream, so that `to` can be read on return, and throws the same
+  /// errors as synchronize. Throws DeviceError, NotCapturable.
   virtual void copy(void* to, const LogicalDevice& destination, const void* from, const LogicalDevice& source,
                     std::size_t bytes) = 0;
   /// Enqueues a copy from pinned memory in the GPU's input stream; `from` must not change before the copy is done.
-  /// Throws DeviceError.
+  /// Throws DeviceError, NotCapturable.
   virtual void copy_from_pinned(void* to, const LogicalDevice& gpu, const void* from, std::size_t bytes) = 0;
   /// Enqueues a memset to 0 of a GPU's memory in its compute stream. Throws DeviceError.
   virtual void clear(const LogicalDevice& gpu, void* memory, std::size_t bytes) = 0;

@@ -13,9 +13,9 @@ namespace lockstep {
 /// The CPU and then the GPUs of the machine. Works without a driver.
 std::vector<Device> physical_devices();
 
-/// Free memory of the device in bytes. For a GPU the call creates a context, as any use of the GPU would, which takes a
-/// few hundred MB until this process ends. Returns 0 if this process cannot have a context, for example because another
-/// process has exclusive use of the GPU.
+/// Free memory of the device in bytes. For a GPU the call, like any use of the GPU, creates a CUDA context, which takes
+/// a few hundred MB until this process ends. Returns 0 if this process cannot have a context, for example because
+/// another process has exclusive use of the GPU.
 std::size_t free_memory(const Device& device);
 
 /// Why there is no GPU: no CUDA in this build, no driver or no device. Empty if there is one.
@@ -27,7 +27,8 @@ std::vector<LogicalDevice> logical_cpus(int count);
 /// Logical CPUs are CPU:0 .. CPU:63.
 inline constexpr int max_logical_cpus = 64;
 /// Logical CPUs CPU:0, CPU:1, ..; CPU:i has cores[i] cores, for replicas of unequal speed. The sum may exceed the cores
-/// of the machine. Throws InvalidArgument for fewer than one core, for no devices and for more than max_logical_cpus.
+/// of the machine. Throws InvalidArgument for a device with fewer than one core, for no devices and for more than
+/// max_logical_cpus.
 std::vector<LogicalDevice> logical_cpus_with_cores(std::span<const int> cores);
 
 /// `count` logical GPUs GPU:0 .. GPU:count-1, assigned to the physical GPUs in turn; if there are more logical than
@@ -36,8 +37,8 @@ std::vector<LogicalDevice> logical_cpus_with_cores(std::span<const int> cores);
 std::vector<LogicalDevice> logical_gpus(int count);
 /// Logical GPUs are GPU:0 .. GPU:63.
 inline constexpr int max_logical_gpus = 64;
-/// The default devices of replicas: `count` logical GPUs if there is a GPU, else logical CPUs. The default count is the
-/// number of GPUs, or two CPUs. Throws the same errors as logical_gpus and logical_cpus.
+/// The default devices of replicas: `count` logical GPUs if there is a GPU, else `count` logical CPUs. The default
+/// count is the number of GPUs or, without a GPU, 2. Throws the same errors as logical_gpus and logical_cpus.
 std::vector<LogicalDevice> default_devices(std::optional<int> count = std::nullopt);
 
 /// The named devices, in the order of the names. Accepted names are "CPU:0", "/CPU:0", "/device:CPU:0", and the same

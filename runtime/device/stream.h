@@ -11,7 +11,7 @@ namespace lockstep {
 
 class Event;
 
-/// The streams of a logical GPU. Each GPU has one stream of each kind, which lives until the program ends.
+/// The kinds of streams. Each logical GPU has one stream of each kind, which exists until the program ends.
 enum class StreamKind {
   compute,        ///< kernels, and all work that the other streams do not take
   communication,  ///< collectives that run concurrently with computation

@@ -60,13 +60,14 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
   ~CachingAllocator();
 
   /// Allocates a block of at least `bytes` bytes. Releases free memory first if the reserved bytes would exceed the
-  /// limit, and releases it and retries once if the resource is out of memory. Throws OutOfMemory that names the
-  /// device, the requested bytes, the bytes in use and, if the block would exceed it, the limit.
+  /// limit, and releases it and retries once if the resource is out of memory. Throws an OutOfMemory that contains the
+  /// device, the requested bytes, the bytes in use and, if the block would exceed it, the limit; also throws the
+  /// resource's other errors.
   std::shared_ptr<Buffer> allocate(std::size_t bytes);
   /// Returns the segments without blocks in use to the resource. Does nothing after keep_all.
   void release_cache();
-  /// Makes the allocator keep all memory until it is destroyed, even if memory runs out. For captured work: each launch
-  /// uses blocks that are free between launches.
+  /// Makes the allocator keep all memory until it is destroyed, even if memory runs out. Captured work needs this,
+  /// because each launch uses blocks that are free between launches.
   void keep_all();
   /// A consistent snapshot.
   AllocatorStats stats() const;

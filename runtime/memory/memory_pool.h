@@ -28,7 +28,8 @@ class MemoryPool {
   std::shared_ptr<CachingAllocator> allocator_;
 };
 
-/// During its lifetime, `allocator` returns the pool's allocator to the calling thread for the pool's device.
+/// During its lifetime, calls of `allocator` for the pool's device on the thread that created the scope return the
+/// pool's allocator.
 class MemoryPoolScope {
  public:
   /// `pool` must outlive the scope. The destructor restores the previous scope.

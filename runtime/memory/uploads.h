@@ -18,8 +18,8 @@ struct Upload {
   std::size_t bytes = 0;       ///< size of the copy
 };
 
-/// Copies from the host to a logical GPU in its input stream, concurrently with computation. Alternates between two
-/// pinned buffers: one is filled while the GPU reads the other. Thread-safe.
+/// Copies data from the host to a logical GPU in its input stream, concurrently with computation. Alternates between
+/// two pinned buffers: one is filled while the GPU reads the other. Thread-safe.
 class Uploads {
  public:
   /// For copies to `gpu`. Throws the same errors as Event's constructor.
@@ -29,17 +29,17 @@ class Uploads {
   Uploads(const Uploads&) = delete;
   Uploads& operator=(const Uploads&) = delete;
 
-  /// Starts the copies. They run after all work that is in the GPU's compute stream so far, which may still use the
-  /// destinations. `from` may be reused on return; `to` is complete when the returned event is reached. Blocks until
-  /// the copies of the call before the last one are done. Allocates no pinned memory once the buffers are large enough.
-  /// Throws OutOfMemory, DeviceError, NotCapturable.
+  /// Starts the copies. They run after all work enqueued so far in the GPU's compute stream, because that work may
+  /// still use the destinations. `from` may be reused on return; `to` is complete once the returned event has
+  /// completed. Blocks until the copies of the second-last call are done, because they read the same pinned buffer.
+  /// Allocates no pinned memory once the buffers are large enough. Throws OutOfMemory, DeviceError, NotCapturable.
   std::shared_ptr<const Event> begin(std::span<const Upload> copies);
 
  private:
   struct Staging {
     std::byte* memory = nullptr;  ///< pinned
     std::size_t bytes = 0;
-    std::shared_ptr<const Event> read{};  ///< reached when the GPU has read the buffer; null before the first use
+    std::shared_ptr<const Event> read{};  ///< completes when the GPU has read the buffer; null before the first use
   };
   Staging& next_staging(std::size_t bytes);
   std::shared_ptr<Event> take_event();

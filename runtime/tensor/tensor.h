@@ -26,8 +26,8 @@ class Tensor {
   /// exist).
   Tensor() = default;
 
-  /// A dense tensor on `device` with uninitialized elements. Throws OutOfMemory, and InvalidArgument for a negative
-  /// size or more than 2^63 - 1 bytes.
+  /// A dense tensor on `device` with uninitialized elements. Throws OutOfMemory, InvalidArgument for a negative size or
+  /// more than 2^63 - 1 bytes, and Unsupported if this build or machine cannot use the device.
   static Tensor empty(const Shape& shape, DType dtype = DType::f32,
                       const LogicalDevice& device = current_context().device);
   ///@{
@@ -115,7 +115,8 @@ class Tensor {
   template <class T>
   std::vector<T> to_vector() const;
 
-  // Views share the memory and are not recorded on tapes; the ops of the same name are differentiable.
+  // Views share the memory. Tapes do not record them; reshape, slice, transpose and broadcast_to are the differentiable
+  // ops.
 
   /// The same elements in another shape; one size may be -1 and is then inferred. Throws InvalidArgument when not dense
   /// or when the number of elements differs.
@@ -128,7 +129,8 @@ class Tensor {
   /// InvalidArgument when the shapes do not broadcast.
   Tensor broadcast_view(const Shape& shape) const;
   /// If the parts are consecutive slices along `axis`, in order, that together make up one dense tensor in memory,
-  /// returns that tensor; otherwise undefined. Concatenating results that were written in place then needs no copy.
+  /// returns a view of that tensor; otherwise an undefined tensor. Concatenating results that were written in place
+  /// then needs no copy.
   static Tensor joined(std::span<const Tensor> parts, int axis);
   /// True when this handle is the only user of its memory. The result of with_origin and the handle it was made from do
   /// not count each other.

@@ -28,7 +28,7 @@ class BackgroundQueue {
         values_(std::move(values)),
         thread_([this, context = current_context()](const std::stop_token& stop) { produce(stop, context); }) {}
 
-  /// The next value; empty at the end, also when called again. An exception from `values` is thrown once, after the
+  /// The next value; empty at the end and in all later calls. An exception from `values` is thrown once, after the
   /// values before it.
   std::optional<T> next() {
     const WaitTimer timer;

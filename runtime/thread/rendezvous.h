@@ -34,8 +34,8 @@ class Rendezvous {
   /// Records that `member` has failed. Every member that waits or arrives later throws Aborted with `reason` in the
   /// message. Allocates no memory.
   void abort(int member, std::string reason);
-  /// Records that `member` will not arrive again in this run. Members that wait for it, now or later, throw LogicError
-  /// that names it: the members did not agree on the number of rounds.
+  /// Records that `member` will not arrive again in this run. Members that wait for it, now or later, throw a
+  /// LogicError that names it, because the members did not agree on the number of rounds.
   void finish(int member);
   /// Returns to the initial state. Precondition: no member waits.
   void reset();

@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// A trace for chrome://tracing and Perfetto: JSON in the Trace Event Format. Its rows are grouped by process; a
-/// trace's process need not be one of the operating system.
+/// A trace for chrome://tracing and Perfetto: JSON in the Trace Event Format. Its rows are grouped by processes, which
+/// need not be processes of the operating system.
 class ChromeTrace {
  public:
   ///@{
@@ -21,7 +21,7 @@ class ChromeTrace {
            std::optional<std::uint64_t> bytes = std::nullopt);
   /// Adds an event that is already JSON, such as one of another trace.
   void add(std::string_view event);
-  /// The file's contents.
+  /// The JSON text of the trace file.
   std::string text() const;
 
  private:

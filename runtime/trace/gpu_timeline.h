@@ -13,7 +13,7 @@ namespace lockstep {
 
 /// A kernel, copy or memset that a GPU executed.
 struct GpuWork {
-  /// For a kernel the name of its symbol, which may be mangled.
+  /// The symbol name of a kernel, which may be mangled, or a description of a copy or memset.
   std::string_view name{};
   bool is_kernel = false;    ///< false: a copy or a memset
   std::uint32_t gpu = 0;     ///< CUDA's ordinal of the GPU
@@ -41,11 +41,11 @@ class GpuTimeline {
   std::uint64_t left_out() const { return left_out_; }
   /// The earliest start; 0 if the timeline is empty.
   std::uint64_t first_ns() const;
-  /// For each GPU, all in one line: the number of kernels, the time in which at least one kernel ran, the time in which
-  /// none ran, and the sum of both, which is the time from the start of the first kernel to the end of the last.
+  /// One line with, for each GPU, the number of kernels and three times in ms: the span from the start of the first
+  /// kernel to the end of the last, the part of it during which at least one kernel ran, and the rest.
   std::string summary() const;
-  /// Adds a process for each GPU to `trace`, with a row for each stream. GPU 0 is process `first_process`. Times count
-  /// from `origin_ns`.
+  /// Adds a process for each GPU to `trace`, with a row for each stream. GPU i is process `first_process` + i. Times
+  /// count from `origin_ns`.
   void add_to(ChromeTrace& trace, std::uint64_t origin_ns, int first_process = 0) const;
 
  private:

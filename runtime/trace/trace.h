@@ -18,7 +18,7 @@ struct TraceEvent {
   double duration_us;  ///< duration in microseconds
 };
 
-/// Records the TraceSpans of all threads that begin and end during its lifetime, up to the first `capacity` that end.
+/// Records the TraceSpans that begin and end during its lifetime, on all threads, up to the first `capacity` that end.
 /// Only one recording may exist at a time.
 class TraceRecording {
  public:
@@ -32,8 +32,7 @@ class TraceRecording {
   std::vector<TraceEvent> events() const;
 };
 
-/// Records its lifetime as an event of the calling thread. While nothing is recorded, it costs only the reading of a
-/// flag.
+/// Records its lifetime as an event of the calling thread. While nothing is recorded, it only reads a flag.
 class TraceSpan {
  public:
   ///@{

@@ -17,8 +17,8 @@
 namespace lockstep {
 
 ///@{
-/// Throws unless `status` is success: OutOfMemory for cudaErrorMemoryAllocation, else DeviceError. `call` is the CUDA
-/// function that returned it, `gpu` the GPU it was called for, by default the calling thread's device.
+/// Throw OutOfMemory if `status` is cudaErrorMemoryAllocation, and DeviceError if it is another error. `call` names the
+/// CUDA function that returned `status`; `gpu` is the GPU it was called for, by default the calling thread's device.
 void check_cuda(cudaError_t status, const char* call, const LogicalDevice& gpu);
 void check_cuda(cudaError_t status, const char* call);
 ///@}
@@ -56,8 +56,8 @@ class Gpu {
   /// Waits for the work of all streams. Throws the same errors as GpuPlatform::synchronize and also NotCapturable.
   void synchronize_streams();
   /// Where kernels report indices that are out of range, in memory that the host and the GPU access. `what` names the
-  /// indices in the error that synchronize() then throws. There is one for each `what`, created by the first call. The
-  /// first call throws NotCapturable while the thread captures.
+  /// indices in the error that synchronize() then throws. The first call for each `what` allocates the memory; it
+  /// throws OutOfMemory, DeviceError and, while the thread captures, NotCapturable.
   IndexFault* index_fault(const std::string& what);
 
   /// Marks the GPU's results as invalid: the next synchronize() throws DeviceError with this message. An empty message
@@ -66,7 +66,8 @@ class Gpu {
 
   /// Same as GpuPlatform::begin_capture.
   void begin_capture() const;
-  /// Same as GpuPlatform::end_capture. The caller owns the graph and instantiates it. Throws DeviceError.
+  /// Like GpuPlatform::end_capture, but returns the graph without instantiating it; the caller owns it. Throws
+  /// DeviceError.
   cudaGraph_t end_capture() const;
 
   /// Orders later work of this GPU's compute stream after the work enqueued so far in `other`'s compute stream. Does

@@ -6,7 +6,8 @@
 
 namespace lockstep {
 
-/// Asks the CUDA driver for its GPUs and returns their descriptions. Creates no CUDA context.
+/// Asks the CUDA driver for its GPUs and returns their descriptions. Creates no CUDA context. Throws Unsupported if the
+/// driver cannot describe a GPU.
 GpuReport report_gpus();
 /// Number of GPUs of the CUDA driver; 0 if there is no usable driver.
 int count_gpus();
