@@ -12,18 +12,19 @@ class WholeRecurrence;
 
 namespace kernels {
 
-/// Runs kernels in place of a GPU, for tests on machines without one. Runs them on the host, from their shared source
-/// or, for kernels without one, from their CPU implementation.
+/// Runs kernels on the host in place of a GPU, for tests on machines without one. Uses a kernel's shared source or, if
+/// it has none, its CPU implementation.
 class GpuStandIn {
  public:
   virtual ~GpuStandIn() = default;
 
-  /// Enqueues `work` on the calling thread's GPU, or adds it to the graph that the thread captures. `work` holds
-  /// addresses of memory that it does not own. Throws BrokenInvariant for operands outside the GPU's memory.
+  /// Enqueues `work` on the calling thread's GPU, or adds it to the graph that the thread captures. `work` does not own
+  /// the memory that it uses. Throws BrokenInvariant for operands outside the GPU's memory.
   virtual void run(const char* kernel, std::span<const Operand> operands, std::function<void()> work) = 0;
   /// Like run(), but waits until `work` has run.
   virtual void run_now(const char* kernel, std::span<const Operand> operands, const std::function<void()>& work) = 0;
-  /// Records that a kernel in `work` found an index out of range at position `place`. The next wait for the GPU throws.
+  /// Called by `work` when the kernel has found an index out of range at position `place`. The next wait for the GPU
+  /// throws.
   virtual void report_out_of_range(const char* kernel, std::int64_t place) = 0;
   /// The implementation of whole recurrent layers; null if unsupported.
   virtual WholeRecurrence* whole_recurrence() = 0;
@@ -48,7 +49,7 @@ GpuStandIn* gpu_stand_in();
 /// Uses a stand-in until the scope ends. Precondition: no kernel runs when the scope begins or ends.
 class GpuStandInScope {
  public:
-  /// `gpu` must outlive this.
+  /// `gpu` must outlive the scope.
   explicit GpuStandInScope(GpuStandIn& gpu);
   ~GpuStandInScope();
   GpuStandInScope(const GpuStandInScope&) = delete;

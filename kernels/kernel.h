@@ -17,7 +17,7 @@
 #include <lockstep/runtime/trace/trace.h>
 
 // A kernel is a struct of its arguments. Ops check the arguments and allocate the results. Unless a kernel documents
-// otherwise, tensors are dense f32. Terms in the comments of kernels:
+// otherwise, its tensors are dense f32. Terms in the comments of kernels:
 //
 // - "rows": a layout. The last axis is contiguous, and consecutive rows are a fixed stride apart: at least the size of
 //   the last axis, and more in a slice of channels.
@@ -40,8 +40,8 @@
 // clang-format on
 //
 // A kernel that checks indices returns std::int64_t: the position of the first index out of range, or -1. On GPUs it
-// always returns -1, and the next Gpu::synchronize throws instead. A kernel has the member `capturable = false` if the
-// host waits for its result or if its arguments change from step to step.
+// always returns -1, and the next Gpu::synchronize throws instead. A kernel whose result the host waits for, or whose
+// arguments change from step to step, has the member `capturable = false`.
 
 namespace lockstep::kernels {
 
@@ -70,7 +70,7 @@ constexpr bool capturable() {
 /// Throws NotCapturable if the calling thread captures its GPU's work.
 void refuse_capture_of(const char* kernel);
 
-/// Runs the kernel's shared source on the host, or on_cpu() if it has none.
+/// Runs the kernel's shared source on the host, or on_cpu() if it has no shared source.
 template <class Kernel>
 auto run_shared(const Kernel& kernel) {
   if constexpr (Shared<Kernel>)
@@ -79,8 +79,8 @@ auto run_shared(const Kernel& kernel) {
     return kernel.on_cpu();
 }
 
-/// A closure that GpuStandIn (tests without a GPU) can run later. Kernels with spans of the caller's arrays define
-/// deferred(), which copies the arrays.
+/// A closure that GpuStandIn (tests without a GPU) can run later. A kernel that holds spans of the caller's arrays
+/// defines deferred(), whose closure holds copies of the arrays.
 template <class Kernel>
 std::function<void()> work_of(GpuStandIn& gpu, const Kernel& kernel) {
   if constexpr (requires { kernel.deferred(); })
@@ -121,11 +121,11 @@ auto run_on_cpu(const Kernel& kernel) {
     return kernel.on_host();
 }
 
-/// Runs a kernel on the calling thread's device and returns its result. On a GPU, enqueues it in the compute stream;
-/// waits only if the host needs its result. If contracts are checked (runtime/device/contracts.h), first checks the
-/// memory of all operands. Traces show a span with the kernel's name. Throws the kernel's errors, DeviceError,
-/// OutOfMemory, BrokenInvariant for a broken contract, NotCapturable for a kernel that is not capturable while the
-/// thread captures, and Unsupported when this build has no GPU kernels.
+/// Runs a kernel on the calling thread's device and returns its result. On a GPU, enqueues the kernel in the compute
+/// stream and waits only if the host needs its result. If contracts are checked (runtime/device/contracts.h), first
+/// checks the memory of all operands. Traces show a span with the kernel's name. Throws the kernel's errors,
+/// DeviceError, OutOfMemory, BrokenInvariant for a broken contract, NotCapturable for a kernel that is not capturable
+/// while the thread captures, and Unsupported when this build has no GPU kernels.
 template <class Kernel>
 auto launch(const Kernel& kernel) {
   const TraceSpan span(Kernel::name);

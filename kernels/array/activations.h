@@ -6,9 +6,8 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Activation functions as Keras defines them. softmax, log_softmax and sparsemax take f32, the others f32 or bf16. All
-// but these and glu are element-wise. Results have the dtype of the operand and, except for glu, its shape. All are
-// differentiable. Throw InvalidArgument for other
-// dtypes and undefined tensors.
+// except these and glu are element-wise. Results have the operand's dtype and, except for glu, its shape. All are
+// differentiable. They throw InvalidArgument for other dtypes and for undefined tensors.
 
 namespace lockstep {
 
@@ -22,11 +21,11 @@ Tensor leaky_relu(const Tensor& x, double negative_slope = 0.2);
 Tensor elu(const Tensor& x, double alpha = 1);
 /// 1.0507 * x where x > 0, else 1.0507 * 1.6733 * (exp(x) - 1) (Klambauer et al. 2017).
 Tensor selu(const Tensor& x);
-/// x * Phi(x), Phi being the standard normal distribution function (Hendrycks and Gimpel 2016). With `approximate`,
-/// uses their approximation by tanh.
+/// x * Phi(x), where Phi is the cumulative distribution function of the standard normal distribution (Hendrycks and
+/// Gimpel 2016). With `approximate`, uses their approximation by tanh.
 Tensor gelu(const Tensor& x, bool approximate = false);
-/// 1 / (1 + exp(-x)). The result keeps x as its origin (Tensor::origin): losses need x where the result rounds to 0
-/// or 1.
+/// 1 / (1 + exp(-x)). The result has x as its origin (Tensor::origin), so that losses can use x where the result rounds
+/// to 0 or 1.
 Tensor sigmoid(const Tensor& x);
 /// x / 6 + 0.5, clipped to [0, 1].
 Tensor hard_sigmoid(const Tensor& x);
@@ -65,15 +64,15 @@ Tensor threshold(const Tensor& x, double threshold, double default_value);
 Tensor glu(const Tensor& x, int axis = -1);
 
 ///@{
-/// Softmax over the last axis of f32 logits (..., n), and its logarithm. softmax's result keeps the logits as its
+/// Softmax over the last axis of f32 logits (..., n), and its logarithm. The result of softmax has the logits as its
 /// origin. Throw InvalidArgument for rank 0.
 Tensor softmax(const Tensor& logits);
 Tensor log_softmax(const Tensor& logits);
 ///@}
 ///@{
-/// softmax and log_softmax over all elements along `axes` together (negative ones count from the end). softmax's result
-/// keeps an origin only if `axes` is the last axis alone. Throw InvalidArgument for no axes, and for axes that the
-/// logits do not have or that are given twice.
+/// softmax and log_softmax over all elements along `axes` together; negative axes count from the end. The result of
+/// softmax has an origin only if `axes` contains just the last axis. Throw InvalidArgument for no axes, and for axes
+/// that the logits do not have or that are given twice.
 Tensor softmax(const Tensor& logits, const std::vector<int>& axes);
 Tensor log_softmax(const Tensor& logits, const std::vector<int>& axes);
 ///@}
@@ -81,7 +80,7 @@ Tensor log_softmax(const Tensor& logits, const std::vector<int>& axes);
 /// from 0 on with sum 1 (Martins and Astudillo 2016). Throws InvalidArgument for an axis that the logits do not have.
 Tensor sparsemax(const Tensor& logits, int axis = -1);
 
-/// Applies the activation that `activation` names; linear returns x itself. Other results keep no origin.
+/// Applies the activation. Activation::linear returns x itself; results of other activations have no origin.
 Tensor activate(const Tensor& x, Activation activation);
 
 }  // namespace lockstep

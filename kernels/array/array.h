@@ -5,17 +5,17 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Ops that move elements without changing them. All are differentiable. Views stay on x's device. Throw InvalidArgument
-// for undefined tensors, axes that are out of range or given twice, and shapes that do not fit.
+// Ops that move elements without changing them. All are differentiable. Views are on x's device and share its memory.
+// Throw InvalidArgument for undefined tensors, axes that are out of range or given twice, and shapes that do not fit.
 
 namespace lockstep {
 
-/// The same elements in another shape; one size may be -1 and is then inferred. A dense tensor is not copied.
+/// The same elements in another shape; one size may be -1 and is then inferred. A view if x is dense, else a copy.
 Tensor reshape(const Tensor& x, const Shape& shape);
-/// Reshapes x (n, ...) to (n, product of the other sizes).
+/// Reshapes x (n, ...) to (n, product of the other sizes), like reshape. Throws InvalidArgument for rank 0.
 Tensor flatten(const Tensor& x);
 /// Joins tensors of one dtype along `axis`; their other sizes must agree. Throws InvalidArgument for no tensors and
-/// different dtypes. No copy if the parts are consecutive slices of one tensor (Tensor::joined).
+/// different dtypes. A view, without a copy, if the parts are consecutive slices of one tensor (Tensor::joined).
 Tensor concat(std::span<const Tensor> parts, int axis);
 /// Elements [begin, end) of `axis`, as a view.
 Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
@@ -23,8 +23,8 @@ Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
 /// of `axis`.
 std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis);
 ///@{
-/// A view of x with its axes in the order of `axes`, which has each axis once (negative ones count from the end);
-/// without `axes`, in reverse order.
+/// A view of x with its axes in the order of `axes`, which contains each axis once (negative axes count from the end),
+/// or in reverse order without `axes`.
 Tensor transpose(const Tensor& x);
 Tensor transpose(const Tensor& x, const std::vector<int>& axes);
 ///@}
@@ -44,11 +44,11 @@ struct Borders2d {
   std::int64_t top, bottom, left, right;
   ///@}
 };
-/// x (n, h, w, c), f32 or bf16, with zeros around each image -> (n, top + h + bottom, left + w + right, c). Throws
+/// Adds borders of zeros to images x (n, h, w, c), f32 or bf16 -> (n, top + h + bottom, left + w + right, c). Throws
 /// InvalidArgument for other dtypes and negative borders.
 Tensor zero_pad2d(const Tensor& x, const Borders2d& borders);
-/// A dense tensor of the same elements on the calling thread's device: x itself if it is dense and a kernel of this
-/// device can read it.
+/// A dense tensor with the same elements that kernels of the calling thread's device can read: x itself if it is such a
+/// tensor or undefined, else a copy.
 Tensor dense_copy(const Tensor& x);
 
 }  // namespace lockstep

@@ -11,7 +11,7 @@ namespace lockstep {
 
 ///@{
 /// Element-wise a op b, for any dtype; a scalar is compared with every element of the other operand. Comparisons with
-/// NaN are false, except not_equal.
+/// NaN give false, except that not_equal gives true.
 Tensor equal(const Tensor& a, const Tensor& b);
 Tensor equal(const Tensor& a, double b);
 Tensor equal(double a, const Tensor& b);
@@ -33,7 +33,7 @@ Tensor greater_equal(double a, const Tensor& b);
 ///@}
 
 ///@{
-/// Element-wise logic, for any dtype; every element except 0 counts as true.
+/// Element-wise logic, for any dtype; nonzero elements count as true.
 Tensor logical_and(const Tensor& a, const Tensor& b);
 Tensor logical_or(const Tensor& a, const Tensor& b);
 Tensor logical_xor(const Tensor& a, const Tensor& b);
@@ -41,8 +41,8 @@ Tensor logical_not(const Tensor& x);
 ///@}
 
 ///@{
-/// The elements of a where `condition` (bool) is true, elsewhere the elements of b; any dtype. A scalar a or b stands
-/// for all elements. Differentiable in a and b.
+/// The elements of a where `condition` (bool) is true, elsewhere the elements of b; any dtype. A scalar is broadcast.
+/// Differentiable in a and b.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Tensor& a, double b);
 Tensor where(const Tensor& condition, double a, const Tensor& b);

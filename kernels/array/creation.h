@@ -10,15 +10,17 @@
 namespace lockstep {
 
 ///@{
-/// The numbers start (or 0), start + step, ... before `stop`, on the calling thread's device. Integer dtypes truncate
-/// the numbers towards 0. Throws InvalidArgument for a step of 0, for arguments that are not finite, for numbers beyond
-/// the range of an integer dtype or bool and for 2^62 numbers or more.
+/// The numbers start, start + step, start + 2 step, ... up to but excluding `stop`, on the calling thread's device;
+/// `start` defaults to 0. For integer dtypes, the numbers are truncated toward 0. Throw InvalidArgument for a step of
+/// 0, for arguments that are not finite, for numbers beyond the range of an integer dtype or bool and for 2^62 numbers
+/// or more.
 Tensor arange(double start, double stop, double step = 1, DType dtype = DType::f32);
 inline Tensor arange(double stop, DType dtype = DType::f32) { return arange(0, stop, 1, dtype); }
 ///@}
-/// `count` numbers from `start` to `stop` at equal distances, on the calling thread's device; the last one is `stop` if
-/// `endpoint` and count > 1. Integer dtypes truncate the numbers towards 0. Throws InvalidArgument for a negative
-/// count, for arguments that are not finite and for numbers beyond the range of an integer dtype or bool.
+/// `count` evenly spaced numbers from `start` to `stop`, on the calling thread's device. The last number is `stop` if
+/// `endpoint` is true and count > 1; otherwise `stop` is excluded. For integer dtypes, the numbers are truncated toward
+/// 0. Throws InvalidArgument for a negative count, for arguments that are not finite and for numbers beyond the range
+/// of an integer dtype or bool.
 Tensor linspace(double start, double stop, std::int64_t count = 50, bool endpoint = true, DType dtype = DType::f32);
 ///@{
 /// A tensor of x's shape, dtype and device whose elements are all `value`, 0 or 1. Throw InvalidArgument for an

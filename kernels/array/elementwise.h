@@ -7,14 +7,14 @@
 
 // Element-wise ops on f32 or bf16; results have the operands' dtype. All are differentiable; the gradient of step
 // functions such as floor is 0. add, subtract, multiply, maximum, minimum, negative, abs, sign, square and clip also
-// take i32 and i64, without gradients: overflow wraps around, and a scalar must be an integer in the dtype's range.
-// Throw InvalidArgument for other dtypes and scalars, operands of different dtypes, and undefined tensors. Activations
-// are in activations.h.
+// take i32 and i64: these have no gradient, their overflow wraps around, and a scalar must be an integer in the dtype's
+// range. Throw InvalidArgument for other dtypes and scalars, operands of different dtypes, and undefined tensors.
+// Activations are in activations.h.
 
 namespace lockstep {
 
 ///@{
-/// a op b, element by element; shapes broadcast as in NumPy. Throw InvalidArgument when they do not broadcast.
+/// a op b, element by element; shapes broadcast as in NumPy. Throw InvalidArgument for shapes that do not broadcast.
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor subtract(const Tensor& a, const Tensor& b);
 Tensor multiply(const Tensor& a, const Tensor& b);
@@ -34,8 +34,8 @@ Tensor power(const Tensor& a, const Tensor& b);
 /// (a - b)^2, element by element; shapes broadcast as for add. Throws the errors of add.
 Tensor squared_difference(const Tensor& a, const Tensor& b);
 
-/// The sum of tensors of one shape and dtype. Throws InvalidArgument for an empty list and when shapes or dtypes
-/// differ.
+/// The sum of tensors of one shape and dtype; a single tensor is returned itself. Throws InvalidArgument for an empty
+/// list and when shapes or dtypes differ.
 Tensor add_n(std::span<const Tensor> parts);
 
 ///@{
@@ -52,8 +52,8 @@ Tensor power(double a, const Tensor& b);
 ///@}
 
 ///@{
-/// Apply a function to every element. NaN and infinity follow IEEE arithmetic: log and sqrt of a negative number are
-/// NaN.
+/// Apply a function to every element. NaN and infinity follow IEEE arithmetic, e.g. log and sqrt of a negative number
+/// are NaN.
 Tensor negative(const Tensor& x);
 Tensor exp(const Tensor& x);
 Tensor log(const Tensor& x);
@@ -65,7 +65,7 @@ Tensor sin(const Tensor& x);
 Tensor cos(const Tensor& x);
 ///@}
 ///@{
-/// log(1 + x) and exp(x) - 1, accurate also near 0.
+/// log(1 + x) and exp(x) - 1, accurate even near 0.
 Tensor log1p(const Tensor& x);
 Tensor expm1(const Tensor& x);
 ///@}
@@ -81,15 +81,15 @@ Tensor abs(const Tensor& x);
 /// -1, 0 or 1. NaN stays NaN.
 Tensor sign(const Tensor& x);
 ///@{
-/// floor: the largest whole number that is at most x. ceil: the smallest that is at least x. round: the nearest, halves
-/// to even.
+/// Rounding to an integer: floor rounds down, ceil rounds up, round rounds to the nearest integer and halves to even.
 Tensor floor(const Tensor& x);
 Tensor ceil(const Tensor& x);
 Tensor round(const Tensor& x);
 ///@}
 
 ///@{
-/// max(x, lowest) and min(x, highest) of every element. dx = dy where the result is x, else 0. NaN stays NaN.
+/// max(x, lowest) and min(x, highest) of every element. The gradient is dy where the result is x, else 0. NaN stays
+/// NaN.
 Tensor maximum(const Tensor& x, double lowest);
 Tensor minimum(const Tensor& x, double highest);
 inline Tensor maximum(double lowest, const Tensor& x) { return maximum(x, lowest); }
@@ -117,8 +117,8 @@ inline Tensor operator/(double a, const Tensor& b) { return divide(a, b); }
 ///@}
 
 ///@{
-/// a = a op b: makes the handle a refer to the result. Other handles to the old tensor still see its old elements;
-/// tapes record the op.
+/// a = a op b. The handle a then refers to the result; other handles to the old tensor still see its old elements.
+/// Tapes record the op.
 inline Tensor& operator+=(Tensor& a, const Tensor& b) { return a = a + b; }
 inline Tensor& operator-=(Tensor& a, const Tensor& b) { return a = a - b; }
 inline Tensor& operator*=(Tensor& a, const Tensor& b) { return a = a * b; }
@@ -130,7 +130,7 @@ inline Tensor& operator/=(Tensor& a, double b) { return a = a / b; }
 ///@}
 
 /// x converted to `dtype`; x itself if it has this dtype. Converts between any two dtypes: real numbers to integers by
-/// truncation (unspecified for NaN and values beyond the range of the integers), to bool by x != 0. Differentiable
+/// truncation (unspecified for NaN and values beyond the integers' range), any number to bool by x != 0. Differentiable
 /// between f32 and bf16.
 Tensor cast(const Tensor& x, DType dtype);
 

@@ -24,8 +24,8 @@ struct PadWidth {
 /// Returns x, of any dtype, with pad_width[i] elements added to axis i, as keras.ops.pad does. `constant_value` is used
 /// only in mode `constant`. Differentiable. Throws InvalidArgument if x is undefined, if pad_width does not have one
 /// entry per axis, if a width is negative, at least 2^61 or larger than the number of elements that can be mirrored, if
-/// mode `edge` has a width above 0 for an axis of size 0, and if x's dtype is an integer or bool and cannot represent
-/// `constant_value`.
+/// mode `edge` has a width above 0 for an axis of size 0, and in mode `constant` if x's dtype is an integer or bool and
+/// cannot represent `constant_value`.
 Tensor pad(const Tensor& x, const std::vector<PadWidth>& pad_width, PadMode mode = PadMode::constant,
            double constant_value = 0);
 

@@ -6,15 +6,16 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Further ops of NumPy that move elements of any dtype without changing them. All are differentiable. They throw the
-// errors of array.h.
+// Further ops of NumPy that move elements of any dtype without changing them. All except stop_gradient are
+// differentiable. They throw the errors of array.h.
 
 namespace lockstep {
 
-/// A view of x with an axis of size 1 inserted as axis `axis` of the result (negative ones count from its end).
+/// A view of x with an axis of size 1 inserted, which is axis `axis` of the result; a negative axis counts from the
+/// result's end.
 Tensor expand_dims(const Tensor& x, int axis);
 ///@{
-/// x without its axes of size 1, or without `axes`, whose size must be 1.
+/// x without its axes of size 1, or without `axes`, whose sizes must be 1. A view if x is dense, else a copy.
 Tensor squeeze(const Tensor& x);
 Tensor squeeze(const Tensor& x, const std::vector<int>& axes);
 ///@}
@@ -26,7 +27,7 @@ std::vector<Tensor> unstack(const Tensor& x, int axis = 0);
 /// x broadcast to `shape` by NumPy's rules, as a view; x itself if it has that shape.
 Tensor broadcast_to(const Tensor& x, const Shape& shape);
 /// x repeated repeats[i] times along axis i. The shorter of x's shape and `repeats` is filled with ones in front.
-/// Throws InvalidArgument for a negative repeat count and if an axis would get about 2^62 elements or more.
+/// Throws InvalidArgument for a negative repeat count and if an axis would have about 2^62 elements or more.
 Tensor tile(const Tensor& x, const std::vector<std::int64_t>& repeats);
 /// x with each slice along `axis` repeated `repeats` times consecutively. Throws the errors of tile.
 Tensor repeat(const Tensor& x, std::int64_t repeats, int axis);
@@ -35,9 +36,9 @@ Tensor repeat(const Tensor& x, std::int64_t repeats, int axis);
 Tensor flip(const Tensor& x);
 Tensor flip(const Tensor& x, const std::vector<int>& axes);
 ///@}
-/// x shifted by `shift` places along `axis`; elements shifted beyond one end reappear at the other.
+/// x shifted by `shift` positions along `axis`; elements shifted beyond one end reappear at the other.
 Tensor roll(const Tensor& x, std::int64_t shift, int axis);
-/// x with its axis `source` moved to place `destination`, as a view; the others keep their order.
+/// x with its axis `source` moved to position `destination`, as a view; the other axes keep their order.
 Tensor moveaxis(const Tensor& x, int source, int destination);
 /// x with two axes exchanged, as a view.
 Tensor swapaxes(const Tensor& x, int first, int second);

@@ -12,7 +12,7 @@
 namespace lockstep {
 
 ///@{
-/// The variance: the mean of the squared differences from the mean. NaN for no elements.
+/// The biased variance: the mean of the squared differences from the mean. NaN for no elements.
 Tensor var(const Tensor& x);
 Tensor var(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
@@ -29,8 +29,8 @@ Tensor norm(const Tensor& x);
 Tensor norm(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// log(sum(exp(x))), without overflow for any x. Throws InvalidArgument if a reduced axis has size 0 and the result has
-/// elements.
+/// log(sum(exp(x))), computed without overflow for any x. Throws InvalidArgument if a reduced axis has size 0 and the
+/// result has elements.
 Tensor logsumexp(const Tensor& x);
 Tensor logsumexp(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}

@@ -10,11 +10,11 @@ namespace lockstep {
 /// Whether the gradient of f is computed from f(x) instead of x.
 bool gradient_from_result(const UnaryFunction& f);
 
-/// Applies f to every element of an f32 or bf16 tensor. Differentiable. `keeps_origin`: the result has x as its origin
-/// (Tensor::origin). Throws InvalidArgument for other dtypes and undefined tensors.
+/// Applies f to every element of an f32 or bf16 tensor. Differentiable. With `keeps_origin`, the result has x as its
+/// origin (Tensor::origin). Throws InvalidArgument for other dtypes and undefined tensors.
 Tensor unary(const UnaryFunction& f, const Tensor& x, bool keeps_origin = false);
 
-/// The derivative of f at x, computed by differentiable ops, for gradients that tapes record. `kept`: f(x) if
+/// The derivative of f at x, computed by differentiable ops, for gradients that tapes record. `kept` is f(x) if
 /// gradient_from_result(f), else x.
 Tensor slope(const UnaryFunction& f, const Tensor& kept);
 

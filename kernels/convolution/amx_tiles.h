@@ -93,7 +93,7 @@ template <int rows, int columns>
 
 #else
 
-/// Stubs that are never called: only x86-64 processors have tile registers (onednn::has_tiles()).
+/// Stubs, never called because only x86-64 processors have tile registers (onednn::has_tiles()).
 class TileScope {};
 template <int rows, int columns>
 void add_product(const Product&) {}

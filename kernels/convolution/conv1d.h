@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// The values of Padding and `causal`, which pads only before the first step, so that no result depends on later steps.
+/// Padding's values, and `causal`, which pads only before the first step, so that no result depends on later steps.
 enum class Padding1d { valid, same, causal };
 
 /// Keras' arguments of 1D convolutions.

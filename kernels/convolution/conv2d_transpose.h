@@ -19,17 +19,18 @@ struct Conv2dTransposeOptions {
 
 /// activation(transposed convolution of x (n, h, w, c_in) by kernel (k_h, k_w, c_out, c_in) + bias (c_out)) -> (n, h',
 /// w', c_out), like keras.ops.conv_transpose: the gradient of conv2d with respect to its x. The bias may be undefined;
-/// n may be 0. With r = (k_h - 1) * dilation + 1, the rows that a window extends over, h' (and w' in the same way) is:
+/// n may be 0. With r = (k_h - 1) * dilation + 1, the number of rows that a window spans, h' is as follows (w' is
+/// analogous):
 /// - `valid`: (h - 1) * stride + r + output_padding, which by default is max(stride - r, 0)
-/// - `same`: h * stride by default, else (h - 1) * stride + r % 2 + output_padding
+/// - `same`: h * stride without output_padding, else (h - 1) * stride + r % 2 + output_padding
 ///
 /// Differentiable. Dtypes and errors are those of conv2d; also throws InvalidArgument unless 0 <= output_padding <
 /// strides, for an x or a result without pixels, and for an x of 2^31 or more rows or columns.
 Tensor conv2d_transpose(const Tensor& x, const Tensor& kernel, const Tensor& bias,
                         const Conv2dTransposeOptions& options = {});
 
-/// The window of the corresponding convolution, whose gradient with respect to its input is conv2d_transpose of x (n,
-/// h, w, c), and the rows and columns of conv2d_transpose's result. `size`: rows and columns of the kernel. Throws the
+/// The window of the convolution whose gradient with respect to its input is conv2d_transpose of x (n, h, w, c), and
+/// the rows and columns of conv2d_transpose's result. `size` is the number of the kernel's rows and columns. Throws the
 /// errors of conv2d_transpose, which name `op`.
 Sliding2d slide_transposed(const char* op, const Shape& x, Size2d size, const Conv2dTransposeOptions& options);
 

@@ -8,11 +8,11 @@
 namespace lockstep::kernels {
 
 ///@{
-/// Convolution, real. Conv2d computes y from x (n, h, w, c_in) and the kernel, Conv2dGradientX dx from dy and the
-/// kernel, Conv2dGradientKernel dkernel and dbias from x and dy. The convolution has c_in / (size of the kernel's third
-/// axis) groups. bias and dbias may be undefined; the activation is fusable (fused_activation.h). `write`: whether the
-/// gradient replaces dx or is added to it. `filters`: on GPUs the result of filters_first for the kernel and x's dtype;
-/// not read on CPUs.
+/// Convolution, real: y (Conv2d) from x (n, h, w, c_in) and the kernel, dx (Conv2dGradientX) from dy and the kernel,
+/// dkernel and dbias (Conv2dGradientKernel) from x and dy. The kernel (k_h, k_w, c_in / groups, c_out), its gradient,
+/// bias and dbias are f32. bias and dbias may be undefined; the activation is fusable (fused_activation.h). `write`
+/// says whether the gradient replaces dx or is added to it. `filters` is, on GPUs, the result of filters_first for the
+/// kernel and x's dtype; CPUs do not read it.
 struct Conv2d {
   Tensor x;
   Tensor kernel;
@@ -54,5 +54,6 @@ struct Conv2dGradientKernel {
   void on_cpu() const;
   void on_gpu() const;
 };
+///@}
 
 }  // namespace lockstep::kernels

@@ -3,8 +3,8 @@
 #include <lockstep/kernels/window/window.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// The three bilinear maps of a convolution without bias and activation, as differentiable ops: the gradients of each
-// are the other two. conv2d and conv2d_transpose use them for gradients that tapes record.
+// The three bilinear maps of a convolution without bias and activation, as differentiable ops; the gradients of each
+// map are the other two. conv2d and conv2d_transpose use them for gradients that tapes record.
 
 namespace lockstep {
 

@@ -4,8 +4,8 @@
 #include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// The memory order of convolution kernels on GPUs, "filters first": filter by filter, channels innermost. As a matrix
-// (filters, height * width * channels) it is the transpose of the HWIO kernel.
+// "Filters first" is the memory order of convolution kernels on GPUs: filter by filter, channels innermost. Such a
+// kernel, as a matrix (filters, height * width * channels), is the transpose of the HWIO kernel.
 
 namespace lockstep {
 
@@ -21,7 +21,7 @@ inline Tensor filters_first(const Tensor& kernel, DType dtype) {
   return filters;
 }
 
-/// On GPUs the result of filters_first, for both the forward pass and the gradient; on CPUs an undefined tensor.
+/// The result of filters_first on GPUs, where the forward pass and the gradient share it; an undefined tensor on CPUs.
 inline Tensor filters_for_library(const Tensor& kernel, DType dtype) {
   if (current_context().device.kind == DeviceKind::cpu) return {};
   return filters_first(kernel, dtype);

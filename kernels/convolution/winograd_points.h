@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-// Winograd's minimal filtering F(4x4, 3x3) along one axis: it computes four results of a window of three taps from six
-// elements. It transforms the elements and the taps into values of polynomials at six points; the convolution is then
-// a product of two values at each point. The structs below multiply by the matrices B, G and A of Lavin and Gray, "Fast
+// Winograd's minimal filtering F(4x4, 3x3) along one axis: computes four results of a window of three taps from six
+// elements. Elements and taps are transformed into values of polynomials at six points; the convolution then becomes
+// one product of two values per point. The structs below multiply by the matrices B, G and A of Lavin and Gray, "Fast
 // Algorithms for Convolutional Neural Networks" (2016), for the points 0, 1/2, -1/2, 3/2, -3/2 and infinity. With the
 // paper's points 0, 1, -1, 2, -2 and infinity the errors are twice as large.
 

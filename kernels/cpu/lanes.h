@@ -5,7 +5,7 @@
 
 namespace lockstep::cpu {
 
-/// term(begin) + ... + term(end - 1), in f64 and 8 lanes, so that the loop can be vectorized.
+/// term(begin) + ... + term(end - 1) in f64, accumulated in 8 lanes so that the compiler can vectorize the loop.
 template <class Term>
 double sum_in_lanes(std::int64_t begin, std::int64_t end, const Term& term) {
   constexpr std::int64_t lanes = 8;

@@ -38,25 +38,27 @@ typename Primitive::primitive_desc describe_gradient(const Forward& forward, con
   return {engine(), parts..., forward, attributes};
 #endif
 }
-/// Whether primitives may apply this fusable activation. False for relu, relu6 and exponential: oneDNN's versions turn
-/// NaN into numbers, which would hide that a model diverges.
+/// Whether primitives may apply this fusable activation. False for relu, relu6 and exponential: oneDNN's
+/// implementations of these map NaN to a number, which would hide divergence.
 bool applies(Activation activation);
-/// Attributes of a primitive that uses scratch memory from the caller and applies `activation` (see applies).
+/// Attributes of a primitive that uses scratch memory from the caller and applies `activation`. Throws BrokenInvariant
+/// if applies(activation) is false.
 dnnl::primitive_attr attributes(Activation activation = Activation::linear);
 /// Attributes of a primitive that uses scratch memory from the caller and, with Write::add, adds to its destination.
 dnnl::primitive_attr attributes(Write write);
 /// oneDNN's data type for f32 or bf16.
 dnnl::memory::data_type data_type(DType dtype);
-/// Whether the processor has AMX for bf16, oneDNN may use it (ONEDNN_MAX_CPU_ISA), and the system permits this process
-/// to use it. Requests the permission: without it the first AMX instruction would kill the process.
+/// Requests the system's permission for this process to use AMX; without it, the first AMX instruction would kill the
+/// process. Returns whether AMX for bf16 is usable: supported by the processor, not disabled by ONEDNN_MAX_CPU_ISA, and
+/// permitted.
 bool request_tiles();
-/// The cached result of the process's first request_tiles().
+/// The result of request_tiles() at the first call of this function, cached.
 bool has_tiles();
 /// Whether oneDNN multiplies bf16 faster than f32: with AMX, and with AVX-512 BF16 on processors other than Intel's.
 bool has_fast_bfloat16();
-/// oneDNN memory of layout `desc` over the tensor's elements.
+/// oneDNN memory of layout `desc` over the tensor's elements. Does not keep the tensor's memory alive.
 dnnl::memory bind(const dnnl::memory::desc& desc, const Tensor& tensor);
-/// Uninitialized memory for `desc` from the device's allocator.
+/// An uninitialized u8 tensor (desc.get_size()) on the calling thread's device.
 Tensor allocate(const dnnl::memory::desc& desc);
 
 using Arguments = std::unordered_map<int, dnnl::memory>;
@@ -91,8 +93,8 @@ class PlanCache {
  public:
   explicit PlanCache(const char* what) : what_(what) {}
 
-  /// The plan for `key`, valid until the next call; the first use calls `make()`. Throws Unsupported when oneDNN cannot
-  /// create the primitive.
+  /// The plan for `key`, valid until the next call. Calls `make()` if the cache has no plan for it. A call that finds
+  /// 1,024 plans in the cache drops all of them first. Throws Unsupported when oneDNN cannot create the primitive.
   template <class Make>
   const Plan& get(const PlanKey& key, Make&& make) {
     const Entry entry = prepare(key);

@@ -19,7 +19,8 @@ inline Tensor widened(const Tensor& x) {
   return wide;
 }
 
-/// Calls compute with an f32 tensor of result's shape and stores that tensor in `result`, rounded.
+/// Calls `compute` with an f32 tensor of result's shape, which it must fill, and copies that tensor to `result`,
+/// rounded to result's dtype.
 template <class Compute>
 void narrowed(const Tensor& result, const Compute& compute) {
   const Tensor wide = Tensor::empty(result.shape());

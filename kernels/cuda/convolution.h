@@ -36,7 +36,7 @@ struct Layout {
 /// Rows and columns.
 using Pair = std::array<std::int64_t, 2>;
 
-/// Everything except the GPU that the plan of a convolution depends on; the key of plans.
+/// The key of a convolution's plan: everything that the plan depends on, except the GPU.
 struct Convolution {
   /// Takes the shapes of kernels::Conv2d: x and y NHWC, the kernel HWIO. `dtype`: of all operands.
   Convolution(ConvolutionPass pass, DType dtype, const Shape& x, const Shape& kernel, const Shape& y,

@@ -16,7 +16,7 @@
 
 namespace lockstep::cudnn {
 
-/// Describes a GPU, to make plans for it on a machine without it.
+/// A description of a GPU, from which plans can be made on a machine that does not have the GPU.
 struct DescribedGpu {
   std::string properties;  ///< JSON of cuDNN's CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION
   int compute_capability;  ///< e.g. 90 for 9.0

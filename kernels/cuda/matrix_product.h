@@ -7,10 +7,10 @@
 
 namespace lockstep::cublas {
 
-/// Operations fused into a product, with cuBLASLt's names. Two of its other epilogues are not used for these reasons:
-/// GELU is only the tanh approximation, and its gradient cannot be computed from the result. DRELU, the gradient of a
-/// ReLU, needs a mask that the forward product must write, and would be fused into the product that computes dy, which
-/// belongs to another op.
+/// Operations fused into a product, with cuBLASLt's names. The epilogues of GELU are not used because they compute only
+/// the tanh approximation, whose gradient cannot be computed from the result. DRELU, the gradient of a ReLU, is not
+/// used because it needs a mask that the forward product must write, and because it would be fused into the product
+/// that computes dy, which belongs to another op.
 enum class Epilogue {
   none,       ///< nothing
   bias,       ///< a vector (m) is added to every column
@@ -39,7 +39,7 @@ struct MatrixProduct {
   ///@}
   Epilogue epilogue = Epilogue::none;  ///< fused operation
   ///@{
-  /// f32 or bf16: dtype of A and B; dtype of D and, as cuBLASLt requires, of the epilogue's vector.
+  /// The dtype of A and B, and the dtype of D and, as cuBLASLt requires, of the epilogue's vector; each f32 or bf16.
   DType operands = DType::f32, result = DType::f32;
   ///@}
 

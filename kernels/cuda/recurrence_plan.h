@@ -37,8 +37,8 @@ class RecurrencePlan {
     ///@}
   };
   ///@{
-  /// Enqueue work on the handle's stream. Call gradient_x before gradient_weights: it changes the reserve space that
-  /// gradient_weights reads. Throw DeviceError naming call, device and layer.
+  /// Enqueue work on the handle's stream. Call gradient_x before gradient_weights, because gradient_x changes the
+  /// reserve space that gradient_weights reads. Throw DeviceError naming call, device and layer.
   void forward(cudnnHandle_t handle, const Operands& operands) const;
   void gradient_x(cudnnHandle_t handle, const Operands& operands, const void* dy, void* dx) const;
   void gradient_weights(cudnnHandle_t handle, const Operands& operands) const;

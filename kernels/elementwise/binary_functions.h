@@ -14,8 +14,8 @@ namespace lockstep {
 
 namespace functor {
 
-// Functions f(a, b) of two operands. Function templates also take integers; their arithmetic wraps around. gradient(a,
-// b, dy, of_first) is the gradient with respect to a if `of_first`, else with respect to b.
+// Functions f(a, b) of two operands. Those that are templates also take integers, whose overflow wraps around.
+// gradient(a, b, dy, of_first) is the gradient with respect to a if `of_first`, else with respect to b.
 
 struct Add {
   template <class T>

@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// Element-wise ops of two operands with results of bool.
+/// Element-wise ops of two operands with bool results.
 enum class ComparisonOp {
   equal,
   not_equal,
@@ -22,7 +22,7 @@ enum class ComparisonOp {
 namespace lockstep::kernels {
 
 /// out (bool) = a op b; a and b, of one dtype, have out's rank and any strides (0 on broadcast axes). The logical ops
-/// treat every element but 0 as true.
+/// treat nonzero elements as true.
 struct Compare {
   ComparisonOp op;
   Tensor a;

@@ -11,13 +11,14 @@
 #include <lockstep/kernels/executor/strided.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Shared by the element-wise kernels of several families.
+// Function objects and launch helpers for element-wise kernels (conversion, comparison, arithmetic, losses).
 
 namespace lockstep::kernels {
 
 namespace detail {
 
-/// y[i] = f(x[0][i], x[1][i], ...), computed in f32, one pack of elements at a time. y may equal one of the x.
+/// y[i] = f(x[0][i], x[1][i], ...), computed in f32, one pack of elements at a time. y may equal one of the x if To and
+/// From have the same size.
 template <int N, class To, class From, class F>
 struct Map {
   static constexpr int pack = std::min(pack_of<To>, pack_of<From>);
@@ -74,7 +75,8 @@ struct InF32 {
   }
 };
 
-/// y = f(x[0], x[1], ...) at any strides. y may equal one of the x.
+/// y = f(x[0], x[1], ...) at any strides. y may equal one of the x if To and From have the same size and both have the
+/// same strides, without broadcasting.
 template <int N, class To, class From, class F>
 struct StridedMap {
   F f;

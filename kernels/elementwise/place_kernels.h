@@ -7,8 +7,8 @@
 
 namespace lockstep::kernels {
 
-/// y[i] = start + i * step / divisor in row-major order, computed in double precision; any dtype, integers by
-/// truncation. The last element is `last`, if given, without a rounding error.
+/// y[i] = start + i * step / divisor in row-major order, computed in double precision; y has any dtype, integers are
+/// truncated toward 0. The last element is `last`, if given, without a rounding error.
 struct Range {
   double start;
   double step;
@@ -26,8 +26,8 @@ struct Range {
 
 /// Indices for adaptive pooling along an axis, y (results) i64. Result i covers the elements from floor(i * elements /
 /// results) up to, but not including, ceil((i + 1) * elements / results): `least` or `least` + 1 elements. y[i] is the
-/// index of this window in the list of all windows of `least` elements, followed by all windows of `least` + 1
-/// elements, each in order of their first elements.
+/// index of this window in a list of all windows of `least` elements followed by all windows of `least` + 1 elements,
+/// both ordered by the first element of the window.
 struct AdaptivePlaces {
   std::int64_t elements;
   std::int64_t least;

@@ -35,7 +35,7 @@ bool channels_in_packs(Index channels, std::initializer_list<Rows<T>> tensors) {
 
 namespace lockstep::kernels {
 
-/// Calls run.operator()<pack>() with pack_of<T> if all tensors can be accessed in packs, else with 1.
+/// Calls run.operator()<pack>() with pack = pack_of<T> if all tensors can be accessed in packs, else with pack = 1.
 template <class T, class Run>
 void visit_packs(Index channels, std::initializer_list<detail::Rows<T>> tensors, const Run& run) {
   if (detail::channels_in_packs<T>(channels, tensors))

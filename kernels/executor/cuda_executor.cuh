@@ -217,7 +217,7 @@ class CudaExecutor {
   template <class F>
   void rows(Index n, Index inner, const F& f) {
     if (n * inner == 0) return;
-    // Not more blocks than a GPU (the first) runs at once, so that a thread uses f.keep(k) for many rows.
+    // At most as many blocks as run at once on the first GPU used, so that a thread uses f.keep(k) for many rows.
     static const Index most_blocks = resident_blocks(gpu_, rows_kernel<F>);
     const Index tiles = kernels::column_tiles(inner);
     const Index depth = kernels::column_depth(inner);

@@ -5,15 +5,15 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Shared kernels are grids of independent work items, written once against an executor. CudaExecutor
-// (cuda_executor.cuh) runs them on a GPU, in tests on a GPU emulated by the CPU (tests/kernels/emulated_gpu);
+// (cuda_executor.cuh) runs them on a GPU or, in tests, on a GPU emulated on the CPU (tests/kernels/emulated_gpu);
 // HostExecutor (host_executor.h) runs them on the CPU. Operations of an executor `on`, where f(i) is a call of f:
 //
 //   on.for_each(n, f)              f(i) for each i in [0, n), in any order or concurrently.
 //   on.teams(count, n, f)          f(team, group) for each group in [0, count), with one team of threads per group.
 //                                  `n` is the number of elements that a team processes; it determines the team's width.
 //   on.columns(outer, n, inner, f) For each (o, k) of (outer, inner): f.finish(o, k, v), where v is f.start() combined
-//                                  by f.combine(a, b) with f.load(o, i, k) for each i in [0, n). Neighbors along
-//                                  `inner` are read together.
+//                                  by f.combine(a, b) with f.load(o, i, k) for each i in [0, n). f.start() may be
+//                                  combined several times. Loads are coalesced along `inner`.
 //   on.rows(n, inner, f)           For each (i, k) of (n, inner): f.store(kept, f.load(i, k), i, k), where kept is
 //                                  f.keep(k), computed once for many i. store may overwrite what load read.
 //   on.sort(keys, bound)           Sorts i64 keys in [0, bound) stably; returns the sorted keys and the position that
@@ -27,6 +27,8 @@
 // Operations of a team; all of its threads must make the same calls in the same order:
 //
 //   team.reduce(n, start, load, combine)  start combined with load(i) for each i in [0, n); all threads get the result.
+//                                         Each thread begins with `start`, so combining it several times must not
+//                                         change the result.
 //   team.scan(n, start, load, combine, store)
 //                                         store(i, before, through) for each i in [0, n): `before` is start combined
 //                                         with load(j) for each j < i in order, `through` also with load(i). `start`
@@ -34,9 +36,10 @@
 //   team.each(n, body)                    body(i) for each i in [0, n), by the thread that loaded i in reduce.
 //   team.once(body)                       body(), by one thread.
 //
-// The order in which values are combined depends on the sizes alone. Functions given to an executor are copied to the
-// device: they hold plain values and pointers and are LOCKSTEP_HOST_DEVICE. Indices have 64 bits, in which GPUs
-// multiply and divide slowly: functions that compute several indices use 32 bits where all of these fit (divisor.h).
+// The order in which values are combined depends only on the sizes. Functions given to an executor are copied to the
+// device, so they must hold only plain values and pointers and be LOCKSTEP_HOST_DEVICE. Indices have 64 bits, in which
+// GPUs multiply and divide slowly; functions that compute several indices therefore use 32 bits if all of them fit
+// (divisor.h).
 
 namespace lockstep::kernels {
 

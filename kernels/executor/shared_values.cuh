@@ -10,8 +10,8 @@
 
 namespace lockstep::cuda {
 
-/// One value per thread of a block in shared memory. Word w of all values lies side by side, so that the threads of a
-/// warp access all banks: values that lie side by side as a whole would occupy the same few banks.
+/// One value per thread of a block in shared memory. The values are interleaved by word: word w of all values is
+/// contiguous, so that the threads of a warp access all banks. Contiguous values would cause bank conflicts.
 template <class Value>
 class SharedValues {
  public:

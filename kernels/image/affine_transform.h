@@ -5,14 +5,14 @@
 
 namespace lockstep {
 
-/// Values of the pixels outside of an image, with Keras' names; for a row of pixels abcd, nearest: aaa|abcd|ddd;
-/// constant: kkk|abcd|kkk with a given k; reflect: cba|abcd|dcb; wrap: bcd|abcd|abc.
+/// Values of the pixels outside an image, with Keras' names. They extend a row of pixels abcd to aaa|abcd|ddd
+/// (nearest), kkk|abcd|kkk with a given k (constant), cba|abcd|dcb (reflect) or bcd|abcd|abc (wrap).
 enum class FillMode { nearest, constant, reflect, wrap };
 
 /// affine_transform's options, under Keras' names.
 struct AffineTransformOptions {
   Interpolation interpolation = Interpolation::bilinear;  ///< nearest or bilinear
-  FillMode fill_mode = FillMode::constant;                ///< values of the pixels outside of the images
+  FillMode fill_mode = FillMode::constant;                ///< values of the pixels outside the images
   double fill_value = 0;                                  ///< value of these pixels with FillMode::constant
 };
 
@@ -20,7 +20,8 @@ struct AffineTransformOptions {
 /// (a0, a1, a2, b0, b1, b2, c0, c1) of `transforms` (n, 8), f32, the pixel (x, y) of the result is the image's pixel at
 /// (a0 x + a1 y + a2, b0 x + b1 y + b2). c0 and c1 are not read. A position that is not finite gives NaN.
 /// Differentiable with respect to the images; the gradient adds a pixel's contributions in a fixed order. Throws
-/// InvalidArgument for other shapes, dtypes and interpolations, and for images without pixels.
+/// InvalidArgument for other shapes, dtypes and interpolations, for images without pixels and for a fill_value that is
+/// not finite.
 Tensor affine_transform(const Tensor& images, const Tensor& transforms, const AffineTransformOptions& options = {});
 
 }  // namespace lockstep

@@ -6,10 +6,10 @@
 
 namespace lockstep::kernels {
 
-/// lockstep::resize along the middle axis of x (outer, n, inner) -> y (outer, m, inner). x and y are real and can have
-/// different dtypes; for nearest, both have one dtype, which can be any. n and m are at least 1 and below 2^30.
-/// `transposed`: computes the gradient of a resizing from m to n instead; x is the gradient of its result and y the
-/// gradient of its operand; real.
+/// lockstep::resize along the middle axis of x (outer, n, inner) -> y (outer, m, inner). x and y are each f32 or bf16;
+/// for nearest, they have one dtype, which can be any. n and m are at least 1 and below 2^30. `transposed`: computes
+/// the gradient of a resizing from m to n instead; x is the gradient of its result and y the gradient of its operand;
+/// real.
 struct ResizeAxis {
   Tensor x;
   Interpolation interpolation;
@@ -43,7 +43,7 @@ struct AffineTransform {
 /// The gradient of AffineTransform from dy (n, height, width, channels), real. Each pixel of dy contributes to four
 /// neighboring pixels of the image, or to one for nearest; this kernel computes the contributions to neighbor number
 /// `neighbor`. Row i of `values` (n height width, channels) is the contribution of pixel i of dy, and indices[i], i64,
-/// is the number of the neighbor among the pixels of all images, or no_row if the neighbor is outside of its image.
+/// is the number of the neighbor among the pixels of all images, or no_row if the neighbor is outside its image.
 struct AffineTransformGradient {
   Tensor dy;
   Tensor transforms;

@@ -8,8 +8,8 @@
 // (..., d) has one index for each of the first d axes of the tensor that is written to. The values are f32, bf16, i32
 // or i64; their shape is the shape of `indices` without its last axis, followed by the remaining axes of that tensor.
 // Differentiable. Throw InvalidArgument for other dtypes, undefined tensors, shapes that do not fit, and an index out
-// of range, naming the index and its place; on GPUs the error for an index is thrown by the next synchronization and
-// names the place only.
+// of range, naming the index and its position; on GPUs the error for an index is thrown by the next synchronization and
+// names the position only.
 
 namespace lockstep {
 
@@ -17,8 +17,8 @@ namespace lockstep {
 /// are added in their order.
 Tensor scatter(const Tensor& indices, const Tensor& values, const Shape& shape);
 
-/// x with the elements at the indices replaced by `updates`, like keras.ops.scatter_update. If indices are equal, the
-/// last update is kept; the gradient of the others is 0.
+/// x with the elements at the indices replaced by `updates`, like keras.ops.scatter_update. Of several updates at equal
+/// indices, the last one is kept; the gradients of the others are 0.
 Tensor scatter_update(const Tensor& x, const Tensor& indices, const Tensor& updates);
 
 /// data (n, ...) -> (segments, ...): row i of the result is the sum, in order, of the rows of `data` whose entry in

@@ -24,9 +24,9 @@ struct RowSoftmax {
   }
 };
 
-/// The gradient with respect to a logit of softmax; `dot` is the sum of dy * y over the row.
+/// The gradient of softmax with respect to a logit; `dot` is the sum of dy * y over the row.
 LOCKSTEP_HOST_DEVICE inline float softmax_gradient_of(float y, float dy, float dot) { return y * (dy - dot); }
-/// The gradient with respect to a logit of log_softmax; `sum` is the sum of dy over the row.
+/// The gradient of log_softmax with respect to a logit; `sum` is the sum of dy over the row.
 LOCKSTEP_HOST_DEVICE inline float log_softmax_gradient_of(float y, float dy, float sum) {
   return dy - exp_f32(y) * sum;
 }
@@ -40,7 +40,7 @@ struct BinaryCrossEntropyFromLogits {
   LOCKSTEP_HOST_DEVICE float operator()(float x, float target) const {
     return (x > 0.0F ? x : 0.0F) - x * target + std::log1p(exp_f32(-std::fabs(x)));
   }
-  /// sigmoid(x) - t, without subtracting two numbers near 1, which would lose digits.
+  /// (sigmoid(x) - t) * dloss, without subtracting two numbers near 1, which would lose digits.
   LOCKSTEP_HOST_DEVICE float gradient(float x, float target, float dloss) const {
     const float smaller = sigmoid_f32(-std::fabs(x));
     return dloss * (x > 0.0F ? (1.0F - target) - smaller : smaller - target);

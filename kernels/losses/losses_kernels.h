@@ -69,5 +69,6 @@ struct BinaryCrossEntropyGradient {
   void on_cpu() const;
   void on_gpu() const;
 };
+///@}
 
 }  // namespace lockstep::kernels

@@ -16,7 +16,7 @@ struct MatrixStrides {
   ///@}
 };
 
-/// Strides of the last two axes. Along an axis of size 1 it is the stride of a matrix without gaps.
+/// Strides of the last two axes. For an axis of size 1, returns the stride that it would have in a matrix without gaps.
 inline MatrixStrides matrix_strides(const Tensor& x) {
   const std::int64_t columns = x.dim(-1);
   const std::int64_t column = columns == 1 ? 1 : x.strides().dim(-1);
@@ -39,7 +39,7 @@ struct BatchAxes {
   ///@}
 };
 
-/// The axes before the last two that have more than one element; neighbors are merged where the strides permit it.
+/// The axes before the last two, except those of size 1; neighboring axes are merged where all strides permit it.
 inline BatchAxes batch_axes(const Tensor& a, const Tensor& b, const Tensor& y) {
   BatchAxes batch;
   for (int axis = 0; axis < y.rank() - 2; ++axis) {
@@ -63,8 +63,8 @@ inline BatchAxes batch_axes(const Tensor& a, const Tensor& b, const Tensor& y) {
   return batch;
 }
 
-/// Calls visit(a, b, y) with the parts of a product along the first axis with more than one element. Precondition: this
-/// is an axis of the batch.
+/// Splits a product along the first axis of y with more than one element and calls visit(a, b, y) for each part.
+/// Precondition: that axis is one of the batch.
 template <class Visit>
 void for_each_part(const Tensor& a, const Tensor& b, const Tensor& y, const Visit& visit) {
   int axis = 0;

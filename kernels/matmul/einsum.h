@@ -7,7 +7,7 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Sums of products of tensors. Both f32 or both bf16; differentiable. Throw InvalidArgument for other dtypes, undefined
+// Sums of products of tensors, all f32 or all bf16. Differentiable. Throw InvalidArgument for other dtypes, undefined
 // tensors and shapes that do not fit.
 
 namespace lockstep {
@@ -27,8 +27,8 @@ inline Tensor einsum(std::string_view equation, const Tensor& a, const Tensor& b
 ///@}
 
 ///@{
-/// The sum of products over axes a_axes[i] of a and b_axes[i] of b (negative ones count from the end), or over the last
-/// `axes` axes of a and the first `axes` axes of b. The result has a's other axes, then b's.
+/// The sum of products over the pairs of axes a_axes[i] of a and b_axes[i] of b (negative axes count from the end), or
+/// over the last `axes` axes of a and the first `axes` axes of b. The result has a's other axes, then b's.
 Tensor tensordot(const Tensor& a, const Tensor& b, const std::vector<int>& a_axes, const std::vector<int>& b_axes);
 Tensor tensordot(const Tensor& a, const Tensor& b, int axes = 2);
 ///@}

@@ -8,8 +8,8 @@ namespace lockstep::kernels {
 
 ///@{
 /// Matrix products, real. Dense computes y (n, out) from x (n, in) and the weights `kernel` (in, out), which have x's
-/// dtype; the others compute the gradients from dy. bias and dbias may be undefined; the activation is fusable
-/// (is_fusable). `write`: whether the gradient replaces dx or is added to it.
+/// dtype; the others compute the gradients from dy. dkernel, bias and dbias are f32. bias and dbias may be undefined;
+/// the activation is fusable (is_fusable). `write` says whether the gradient replaces dx or is added to it.
 struct Dense {
   Tensor x;
   Tensor kernel;
@@ -46,6 +46,7 @@ struct DenseGradientKernel {
   void on_cpu() const;
   void on_gpu() const;
 };
+///@}
 
 /// y (..., m, n) = a (..., m, k) b (..., k, n), real. All have the same rank; the sizes of axes before the last two are
 /// y's or 1. a and b may have any strides.

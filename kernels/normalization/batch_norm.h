@@ -37,9 +37,9 @@ struct BatchNormResult {
 };
 
 /// gamma * (x - mean) / sqrt(variance + epsilon) + beta, with the mean and variance of each channel (last axis) over
-/// the batch (Ioffe and Szegedy 2015): x (..., c), gamma and beta (c). x and y are f32 or bf16; all else is dense f32.
-/// x may have zero rows; if the whole batch has none, the statistics are 0. Differentiable in x, gamma, beta and the
-/// residual. Throws InvalidArgument for shapes, dtypes and layouts that do not fit.
+/// the batch (Ioffe and Szegedy 2015): x (..., c), gamma and beta (c). x and y are f32 or bf16; gamma, beta and the
+/// statistics are dense f32. x may have zero rows; if the whole batch has none, the statistics are 0. Differentiable in
+/// x, gamma, beta and the residual. Throws InvalidArgument for shapes, dtypes and layouts that do not fit.
 BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta,
                            const BatchNormOptions& options = {});
 

@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-/// Merges the mean and the sum of squared deviations of `other_count` elements into the mean and the sum of `count`
-/// elements (Chan, Golub and LeVeque 1983). Precondition: other_count > 0.
+/// Merges the mean and the sum of squared deviations of `other_count` elements into those of `count` elements (Chan,
+/// Golub and LeVeque 1983). Precondition: other_count > 0.
 struct MomentsMerge {
   LOCKSTEP_HOST_DEVICE MomentsMerge(std::int64_t count, std::int64_t other_count)
       : share(static_cast<double>(other_count) / static_cast<double>(count + other_count)),
@@ -38,8 +38,7 @@ LOCKSTEP_HOST_DEVICE float rectified(float z) {
   return relu && z <= 0 ? 0 : z;
 }
 
-/// The gradient of a ReLU from its result y: dy where y > 0, else 0, also where y is NaN, as in the gradient of the op
-/// relu.
+/// The gradient of a ReLU from its result y: dy where y > 0, else 0. Like in the gradient of the op relu, NaN gives 0.
 LOCKSTEP_HOST_DEVICE inline float active_by_result(float y, float dy) { return y > 0 ? dy : 0; }
 
 template <bool relu>

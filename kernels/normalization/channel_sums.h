@@ -23,7 +23,7 @@ struct PackOfSums {
   TwoSums of[pack];
 };
 
-/// Computes the sums over each part of the rows, which has `runs` runs, and writes them to `partial` (parts, channels).
+/// Computes the sums over each part of the rows and writes them to `partial` (parts, channels). A part has `runs` runs.
 template <class F>
 struct PartsOfChannelSums {
   static constexpr int pack = F::pack;
@@ -78,8 +78,8 @@ struct JoinedChannelSums {
 
 }  // namespace detail
 
-/// Calls f.finish(channel, sums) for each channel, where f.add(f.keep(k), row, k, first, second) adds a row's terms for
-/// the F::pack channels from k on. Precondition: `channels` is a multiple of F::pack.
+/// Calls f.finish(channel, sums) for each channel. f.add(f.keep(k), row, k, first, second) adds a row's terms to both
+/// sums, for the F::pack channels from k on. Precondition: `channels` is a multiple of F::pack.
 template <class Executor, class F>
 void sum_channels(Executor& on, Index rows, Index channels, const F& f) {
   constexpr Index wanted_blocks = 512;

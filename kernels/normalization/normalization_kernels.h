@@ -150,5 +150,6 @@ struct LayerNormGradient {
   void on_cpu() const;
   void on_gpu() const;
 };
+///@}
 
 }  // namespace lockstep::kernels

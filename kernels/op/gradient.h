@@ -7,7 +7,7 @@
 #include <lockstep/kernels/write.h>
 #include <lockstep/runtime/autograd/tape.h>
 
-// An op's backward function hands gradients to the tape with these functions.
+// Functions with which an op's backward function contributes gradients to the tape.
 
 namespace lockstep {
 
@@ -17,7 +17,7 @@ inline void accumulate(const Tensor& gradient, const Tensor& to) {
   launch(kernels::Accumulate{reachable_from(to.device(), gradient), 1, to});
 }
 
-/// Call this before contributing a gradient that kernels have written: the gradient then has no gradient
+/// Call this before contributing a gradient that kernels have written, which tapes cannot differentiate
 /// (BackwardContext::stop_recording).
 inline void stop_recording(BackwardContext& c) {
   c.stop_recording("compute it with ops (contribute_ops in gradient.h)");

@@ -6,9 +6,9 @@
 
 namespace lockstep {
 
-/// Converts slices to a dense tensor; rows with the same index are added in their order. Throws InvalidArgument for
-/// other dtypes, shapes that do not fit, and an index outside the tensor; on GPUs, the next synchronization throws for
-/// an index.
+/// Converts slices to a dense tensor on the calling thread's device; rows with the same index are added in their order.
+/// Throws InvalidArgument for other dtypes, shapes that do not fit, and an index outside the tensor; on GPUs, the next
+/// synchronization throws for an index.
 Tensor to_dense(const IndexedSlices& slices);
 /// Returns the value itself if it is dense, otherwise the result of to_dense.
 Tensor as_dense(const DenseOrSparse& value);
@@ -17,12 +17,14 @@ Tensor as_dense(const DenseOrSparse& value);
 /// to_dense; shapes and dtypes are checked before anything is written.
 void scatter_add(const IndexedSlices& slices, const Tensor& to);
 
-/// The same tensor with distinct indices in increasing order. Rows are added as in to_dense, with bit-identical
-/// results. Throws the errors of to_dense.
+/// The same tensor with distinct indices in increasing order; returns `slices` itself if that is so already. Rows are
+/// added as in to_dense, with bit-identical results. Waits for the GPU that holds the indices. Throws the errors of
+/// to_dense, but does not check whether the indices are inside the tensor.
 IndexedSlices sum_duplicates(const IndexedSlices& slices);
 
-/// The sum of both: the rows of `a` followed by the rows of `b`, without adding rows with the same index. `a` may be
-/// undefined. Throws InvalidArgument when the dense shapes or dtypes differ.
+/// The sum of `a` and `b`, as the rows of `a` followed by the rows of `b` on the calling thread's device; rows with the
+/// same index are not added up. If `a` is undefined, returns `b`. Throws InvalidArgument when the dense shapes or
+/// dtypes differ.
 IndexedSlices joined(const IndexedSlices& a, const IndexedSlices& b);
 
 }  // namespace lockstep

@@ -81,5 +81,6 @@ struct AveragePool2dGradient {
   void on_cpu() const;
   void on_gpu() const;
 };
+///@}
 
 }  // namespace lockstep::kernels

@@ -19,7 +19,7 @@ LOCKSTEP_HOST_DEVICE inline double standard_normal(const PhiloxBlock& random, in
   return radius * (i % 2 == 0 ? std::cos(angle) : std::sin(angle));
 }
 
-/// The standard normal number `i` of a sequence, redrawn while it is two or more standard deviations from 0.
+/// Number `i` of a sequence of standard normal numbers that are redrawn until their magnitude is below 2.
 LOCKSTEP_HOST_DEVICE inline double normal_within_two(const RandomSequence& sequence, std::uint64_t i) {
   for (std::uint64_t attempt = 0;; ++attempt) {
     const PhiloxBlock random = sequence.block(i + (attempt << 48));

@@ -17,7 +17,8 @@ namespace lockstep {
 Tensor uniform(const Shape& shape, double minval, double maxval, const std::function<RandomKey()>& next_key,
                DType dtype = DType::f32);
 
-/// Like normal, but numbers that are two or more standard deviations from the mean are redrawn.
+/// Like normal, but numbers that are two or more standard deviations from the mean are redrawn. Throws the errors of
+/// normal.
 Tensor truncated_normal(const Shape& shape, double mean, double stddev, const std::function<RandomKey()>& next_key,
                         DType dtype = DType::f32);
 

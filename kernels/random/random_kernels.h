@@ -111,7 +111,7 @@ struct Categorical {
   void on_gpu() const;
 };
 
-/// y (n) i64 = the numbers below n in random order: the stable order of n random keys of 48 bits.
+/// y (n) i64 = a random permutation of 0, ..., n - 1: the order in which a stable sort puts n random keys of 48 bits.
 struct Permutation {
   RandomKey key;
   Tensor y;

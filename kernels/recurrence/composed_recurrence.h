@@ -6,8 +6,8 @@
 
 // Recurrent ops composed of other ops: LSTM and GRU with options that lstm.h and gru.h do not have, and SimpleRNN.
 // Shapes, dtypes and errors are as in lstm.h and gru.h, except that the bias may be undefined. f32; differentiable in
-// all operands. All return the states after the last step, (n, units) each, or with return_sequences after every step,
-// (n, time, units).
+// all operands. All return the states after the last step, (n, units) each, or, with return_sequences, the states after
+// every step, (n, time, units) each.
 
 namespace lockstep {
 

@@ -3,18 +3,19 @@
 #include <lockstep/kernels/elementwise/math.h>
 #include <lockstep/runtime/core/host_device.h>
 
-// One unit of a GRU at one time step (Cho et al. 2014), with Keras' names and reset_after=True: gates z (update), r
-// (reset) and h (the candidate); the reset gate multiplies the state's contribution to the candidate's pre-activation.
+// One unit of a GRU at one time step (Cho et al. 2014), with reset_after=True as in Keras. The suffixes z, r and h are
+// Keras' names of the update gate, the reset gate and the candidate. The reset gate multiplies the state's contribution
+// to the candidate's pre-activation.
 
 namespace lockstep {
 
 struct GruUnit {
-  float update, reset, candidate;  ///< the gates after their activations
+  float update, reset, candidate;  ///< gates and candidate, after their activations
   float h;                         ///< the unit's new state
 };
 
-/// Computes a unit's gates and new state. x_z, x_r and x_h are the input's contributions to the pre-activations of the
-/// gates; s_z, s_r and s_h are the contributions of the previous state `h_before`.
+/// Computes a unit's gates, candidate and new state. x_z, x_r and x_h are the input's contributions to their
+/// pre-activations; s_z, s_r and s_h are the contributions of the previous state `h_before`.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline GruUnit gru_unit(float x_z, float x_r, float x_h, float s_z,
                                                                     float s_r, float s_h, float h_before) {
   GruUnit unit{};
@@ -25,8 +26,9 @@ struct GruUnit {
   return unit;
 }
 
-/// Gradients with respect to the gates' pre-activations (for the candidate, to x_h and s_h separately) and to
-/// `h_before`. `h_before` is only the direct part; the caller adds the gradient that flows through s_z, s_r and s_h.
+/// Gradients with respect to the gates' pre-activations, to both contributions to the candidate's pre-activation (x_h
+/// and s_h) and to the previous state. `h_before` is only the direct part; the caller adds the gradient that flows
+/// through s_z, s_r and s_h.
 struct GruUnitGradient {
   float sum_z, sum_r, x_h, s_h, h_before;
 };

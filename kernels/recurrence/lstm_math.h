@@ -5,17 +5,19 @@
 #include <lockstep/kernels/elementwise/math.h>
 #include <lockstep/runtime/core/host_device.h>
 
-// One unit of an LSTM at one time step (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000),
-// with Keras' names: the gates i, f and o use the sigmoid, the candidate c uses tanh.
+// One unit of an LSTM at one time step (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000). The
+// suffixes of sum_i, sum_f, sum_c and sum_o are Keras' names of the input gate, the forget gate, the candidate and the
+// output gate. Gates use the sigmoid, the candidate uses tanh.
 
 namespace lockstep {
 
 struct LstmUnit {
-  float input, forget, candidate, output;  ///< the gates after their activations
-  float c, h;                              ///< the unit's new state and output
+  float input, forget, candidate, output;  ///< gates and candidate, after their activations
+  float c, h;                              ///< the new cell state and hidden state
 };
 
-/// Computes a unit's gates, new state and output. sum_i, sum_f, sum_c and sum_o are the gates' pre-activations.
+/// Computes a unit's gates, candidate, cell state and hidden state from the pre-activations sum_i, sum_f, sum_c and
+/// sum_o and the previous cell state.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline LstmUnit lstm_unit(float sum_i, float sum_f, float sum_c,
                                                                       float sum_o, float c_before) {
   LstmUnit unit{};
@@ -28,13 +30,13 @@ struct LstmUnit {
   return unit;
 }
 
-/// Gradients with respect to the gates' pre-activations and to the previous state.
+/// Gradients with respect to the pre-activations and to the previous cell state.
 struct LstmUnitGradient {
   float sum_i, sum_f, sum_c, sum_o, c_before;
 };
 
-/// Computes a unit's gradients from dh, the gradient of h, and dc, the gradient of c from later steps. Does not read
-/// `unit.h`.
+/// Computes a unit's gradients from dh, the gradient of the hidden state, and dc, the gradient of the cell state from
+/// later steps. Does not read `unit.h`.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline LstmUnitGradient lstm_unit_gradient(const LstmUnit& unit,
                                                                                        float c_before, float dh,
                                                                                        float dc) {

@@ -10,7 +10,7 @@ namespace lockstep {
 /// Options of masked_recurrence, by Keras' names.
 struct MaskedRecurrenceOptions {
   bool return_sequences = false;      ///< the results of all steps instead of the last one
-  bool zero_output_for_mask = false;  ///< results of masked steps are 0 instead of the last result before them
+  bool zero_output_for_mask = false;  ///< a masked step's result is 0, not that of the last unmasked step
   bool return_state = false;          ///< also returns the states of the last unmasked step
   RecurrentStates initial{};          ///< the states that sequences without unmasked steps keep
 };
@@ -25,7 +25,7 @@ struct MaskedRecurrenceResult {
 /// the state unchanged. `recurrence` computes the states after every step, (n, time, units), from sequences (n, time,
 /// features) and the initial states; a step must not depend on later steps. It is called once, on sequences whose
 /// unmasked steps have been moved to the front. Differentiable in x and in the tensors that `recurrence` reads. Throws
-/// InvalidArgument for a mask of another dtype or shape.
+/// InvalidArgument for a mask of another dtype or shape and for an x of another rank or without steps.
 MaskedRecurrenceResult masked_recurrence(const Tensor& x, const Tensor& mask, const MaskedRecurrenceOptions& options,
                                          const std::function<RecurrentStates(const Tensor& x)>& recurrence);
 

@@ -23,7 +23,7 @@ void check_operands(const char* op, int gates, const Tensor& x, const Tensor& ke
 void check_state(const char* op, const char* name, const Tensor& state, const Tensor& x,
                  const Tensor& recurrent_kernel);
 
-/// Calls c.stop_recording: gradients contributed from now on have no gradients.
+/// Calls c.stop_recording: gradients contributed from now on cannot be differentiated.
 void stop_recording_gradient(BackwardContext& c);
 /// Step `s` of (time, n, k) as (n, k).
 Tensor step_of(const Tensor& x, std::int64_t s);

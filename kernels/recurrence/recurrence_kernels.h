@@ -4,9 +4,9 @@
 
 namespace lockstep::kernels {
 
-/// One step of an LSTM. On entry the gates' pre-activations are the sums of `gates` (n, 4 units), the contribution of
-/// the input, and `recurrent` (n, 4 units), the contribution of the previous state; on return `gates` holds the gates.
-/// c_before, c and h are (n, units).
+/// One step of an LSTM. On entry, `gates` and `recurrent` (n, 4 units) hold the contributions of the input and of the
+/// previous hidden state, whose sums are the pre-activations of the gates and the candidate; on return, `gates` holds
+/// the gates and the candidate. The previous cell state c_before, the new one c and the hidden state h are (n, units).
 struct LstmStep {
   Tensor gates;
   Tensor recurrent;
@@ -23,8 +23,8 @@ struct LstmStep {
   void on_gpu() const;
 };
 
-/// Computes dsums (n, 4 units), the gradient of the gates' pre-activations, from dh and dc; replaces dc by the gradient
-/// of c_before.
+/// Computes dsums (n, 4 units), the gradient with respect to the pre-activations, from dh and dc; replaces dc by the
+/// gradient with respect to c_before.
 struct LstmStepGradient {
   Tensor gates;
   Tensor c_before;
@@ -42,9 +42,9 @@ struct LstmStepGradient {
   void on_gpu() const;
 };
 
-/// One step of a GRU. On entry `gates` (n, 3 units) holds the input's contribution to the gates' pre-activations and
-/// `recurrent` (n, 3 units) the contribution of the previous state; on return `gates` holds the gates and `state_sum`
-/// (n, units) the state's contribution to the candidate's pre-activation.
+/// One step of a GRU. On entry, `gates` and `recurrent` (n, 3 units) hold the contributions of the input and of the
+/// previous state to the pre-activations of the gates and the candidate. On return, `gates` holds the gates and the
+/// candidate, and `state_sum` (n, units) holds the state's contribution to the candidate's pre-activation.
 struct GruStep {
   Tensor gates;
   Tensor recurrent;
@@ -61,8 +61,8 @@ struct GruStep {
   void on_gpu() const;
 };
 
-/// Computes dgates and drecurrent (n, 3 units), the gradients of the contributions of the input and of the state, from
-/// dh; replaces dh by the gradient of h_before without the part that flows through drecurrent.
+/// Computes dgates and drecurrent (n, 3 units), the gradients with respect to the contributions of the input and of the
+/// state, from dh; replaces dh by the gradient with respect to h_before without the part that flows through drecurrent.
 struct GruStepGradient {
   Tensor gates;
   Tensor state_sum;

@@ -6,8 +6,8 @@ namespace lockstep {
 
 /// The states of a recurrent op. An undefined initial state counts as 0.
 struct RecurrentStates {
-  Tensor h{};  ///< the output of the op
-  Tensor c{};  ///< an LSTM's second state; undefined for other ops
+  Tensor h{};  ///< the hidden state, which is the op's output
+  Tensor c{};  ///< the cell state of an LSTM; undefined for other ops
 };
 
 }  // namespace lockstep

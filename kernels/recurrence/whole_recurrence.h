@@ -16,7 +16,7 @@ enum class RecurrentCell { lstm, gru };
 struct RecurrentLayer {
   RecurrentCell cell;  ///< kind of the layer
   ///@{
-  /// At least 1; n at least 0.
+  /// n is at least 0, the others are at least 1.
   std::int64_t n, time, features, units;
   ///@}
 
@@ -46,7 +46,8 @@ class WholeRecurrence {
     Tensor x;                  ///< its input (time, n, features)
     RecurrentWeights weights;  ///< its weights
     Tensor y;                  ///< its result
-    /// The memory that `run` returned. `gradient` modifies it if no other tensor shares its memory.
+    /// The memory that `run` returned. `gradient` may overwrite it if no other tensor shares its memory, and otherwise
+    /// uses a copy.
     Tensor kept;
   };
 

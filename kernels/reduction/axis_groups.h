@@ -13,11 +13,12 @@ AxisSet axis_set(const Shape& shape, const std::vector<int>& axes);
 /// `shape` with size 1 for each of `axes`, or without `axes`.
 Shape reduced_shape(const Shape& shape, AxisSet axes, bool keepdims);
 
-/// The shape as (outer, n, inner): n is the size of `axis` (not negative), outer and inner the products of the sizes
-/// before and after it.
+/// The shape as (outer, n, inner): n is the size of `axis`, outer and inner are the products of the sizes before and
+/// after it. Precondition: `axis` is not negative.
 Shape around_axis(const Shape& shape, int axis);
 
-/// A shape as alternating kept and summed axes: neighboring axes of one kind are merged, axes of size 1 left out.
+/// A shape as alternating kept and summed axes: neighboring axes of one kind are merged, and axes of size 1 are
+/// dropped.
 struct AxisGroups {
   Shape sizes;     ///< sizes of the groups
   AxisSet summed;  ///< the groups that are summed

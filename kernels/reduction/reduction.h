@@ -4,11 +4,11 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Reductions of f32 or bf16 tensors; sum, max and min also of i32 and i64, whose overflow wraps around. Each function
-// reduces all elements, to a result of rank 0, or the elements along `axes` (negative ones count from the end); with
-// `keepdims` the reduced axes remain with size 1. The order of addition depends only on the shape and the kind of
-// device: the same input gives the same bits. Throw InvalidArgument for other dtypes, undefined tensors, and axes that
-// x does not have or that are given twice.
+// Reductions of f32 or bf16 tensors. sum, max and min also take i32 and i64, whose overflow wraps around; any and all
+// take any dtype. Each function reduces all elements, to a result of rank 0, or the elements along `axes` (negative
+// ones count from the end); with `keepdims` the reduced axes remain with size 1. The order of addition depends only on
+// the shape and the kind of device: the same input gives the same bits. Throw InvalidArgument for other dtypes,
+// undefined tensors, and axes that x does not have or that are given twice.
 
 namespace lockstep {
 
@@ -32,8 +32,8 @@ Tensor min(const Tensor& x);
 Tensor min(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// Whether any, or all, of the elements are true, as bool; x has any dtype, and every element except 0 counts as true.
-/// Of no elements, `any` is false and `all` is true. Not differentiable.
+/// Whether any, or all, of the elements are true, as bool; nonzero elements count as true. Without elements, `any`
+/// gives false and `all` gives true. Not differentiable.
 Tensor any(const Tensor& x);
 Tensor any(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 Tensor all(const Tensor& x);

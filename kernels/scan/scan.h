@@ -6,8 +6,8 @@ namespace lockstep {
 
 /// Options of cumsum.
 struct CumsumOptions {
-  bool exclusive = false;  ///< sums leave out the element itself; the first sum is 0
-  bool reverse = false;    ///< sums run from the end of the axis to its beginning
+  bool exclusive = false;  ///< each sum excludes the element itself, so the first sum is 0
+  bool reverse = false;    ///< sums from the end of the axis to its beginning
 };
 
 /// Cumulative sum along `axis` (a negative one counts from the end) of an f32 or bf16 tensor: each element plus all

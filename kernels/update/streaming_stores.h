@@ -30,7 +30,8 @@ inline void stream_one_line(std::byte* to, const std::byte* from) {
 }
 }  // namespace detail
 
-/// memcpy with non-temporal stores. Other threads may see its writes only after the writer calls finish_streaming().
+/// memcpy with non-temporal stores. Its writes are guaranteed to be visible to other threads only once the writer has
+/// called finish_streaming() and synchronized with them.
 inline void stream_copy(void* to, const void* from, std::size_t bytes) {
   auto* out = static_cast<std::byte*>(to);
   const auto* in = static_cast<const std::byte*>(from);

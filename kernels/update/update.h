@@ -97,8 +97,8 @@ struct StepOptions {
   float average_momentum = 0.99F;  ///< in [0, 1]
 };
 
-/// The formula of a step with its constants. on_gpu throws Unsupported for a rule that was compiled for CPUs only.
-/// element_rule (element_rule.h) makes a rule from a functor.
+/// The formula of a step with its constants, made from a functor by element_rule (element_rule.h). on_gpu throws
+/// Unsupported for a rule that was compiled for CPUs only.
 class UpdateRule {
  public:
   virtual ~UpdateRule() = default;

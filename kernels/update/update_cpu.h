@@ -62,7 +62,8 @@ void combine_replicas(F f, std::span<const T* const> in, std::int64_t first, std
   }
 }
 
-/// Whether `arrays` of `count` elements exceed the caches. If so, arrays that are only written bypass the caches.
+/// Whether `arrays` arrays of `count` elements take more than cached_bytes. If so, arrays that are only written bypass
+/// the caches.
 template <class T>
 bool exceeds_cache(std::size_t arrays, std::int64_t count) {
   return static_cast<std::int64_t>(arrays * sizeof(T)) * count > cached_bytes;
