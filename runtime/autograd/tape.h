@@ -170,8 +170,8 @@ class BackwardContext {
   /// Declares that this op's contribution to input i sums to 0 over all axes but the last, up to rounding, so that a
   /// bias added just before this op gets a zero gradient.
   void set_rows_sum_to_zero(int input);
-  /// Whether the gradient of output i sums to 0 over all axes but the last: the only op that reads the output has
-  /// called set_rows_sum_to_zero.
+  /// Whether only one op has read output i and that op has called set_rows_sum_to_zero, so that the gradient of the
+  /// output sums to 0 over all axes but the last.
   bool rows_sum_to_zero(int output) const;
 
   /// Whether another tape records this backward pass. If so, the contributed gradients must be computed by ops that

@@ -38,7 +38,7 @@ class GpuPlatform {
   virtual int count() = 0;
   /// Free memory of a physical GPU in bytes, or 0 if no CUDA context can be created on it. Creates a context.
   virtual std::size_t free_memory(int gpu) = 0;
-  /// The memory resource of a logical GPU. Throws Unsupported if there is no GPU, DeviceError.
+  /// The memory resource of a logical GPU. Throws DeviceError, and Unsupported if there is no GPU.
   virtual MemoryResource& memory(const LogicalDevice& gpu) = 0;
   /// Pinned host memory, from which GPUs can copy asynchronously.
   virtual MemoryResource& pinned_memory() = 0;

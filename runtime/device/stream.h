@@ -26,8 +26,8 @@ struct Stream {
   LogicalDevice gpu{};                    ///< the GPU that owns the stream
   StreamKind kind = StreamKind::compute;  ///< kind of the stream
 
-  /// Orders all work that is enqueued from now on after the work that `event` recorded last. Does not block the host.
-  /// Throws DeviceError, NotCapturable.
+  /// Makes all work that is enqueued from now on run after the work that `event` recorded last. Does not block the
+  /// host. Throws DeviceError, NotCapturable.
   void wait(const Event& event) const;
   /// Whether both name the same stream.
   friend bool operator==(const Stream& a, const Stream& b) { return a.gpu == b.gpu && a.kind == b.kind; }

@@ -31,7 +31,7 @@ class BlockList {
   };
 
   /// Marks the smallest free block of at least `bytes` bytes as in use and returns it; of several of that size, the one
-  /// at the lowest address. Returns nothing if there is none or `excess` does not permit its excess.
+  /// at the lowest address. Returns nothing if there is no such block or if `excess` does not permit its excess.
   std::optional<Position> take(std::size_t bytes, Excess excess);
   /// Makes `block` free again. Precondition: it belongs to this list and is in use.
   void give_back(Position block) noexcept;

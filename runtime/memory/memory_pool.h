@@ -13,7 +13,7 @@ namespace lockstep {
 class MemoryPool {
  public:
   ///@{
-  /// An empty pool. Precondition: the resource does not support `extend`; a GPU's resource does not.
+  /// An empty pool. Precondition: the resource does not support `extend` (those of GPUs do not).
   explicit MemoryPool(const LogicalDevice& gpu) : MemoryPool(gpu, memory_resource(gpu)) {}
   MemoryPool(const LogicalDevice& gpu, MemoryResource& resource)
       : allocator_(std::make_shared<CachingAllocator>(gpu, resource)) {}

@@ -24,7 +24,7 @@ class Uploads {
  public:
   /// For copies to `gpu`. Throws the same errors as Event's constructor.
   explicit Uploads(const LogicalDevice& gpu);
-  /// Waits for the copies. Precondition: all events that begin returned have been destroyed.
+  /// Waits for the copies. Precondition: all events returned by `begin` have been destroyed.
   ~Uploads();
   Uploads(const Uploads&) = delete;
   Uploads& operator=(const Uploads&) = delete;

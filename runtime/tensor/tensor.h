@@ -36,8 +36,8 @@ class Tensor {
   static Tensor full(const Shape& shape, double value, DType dtype = DType::f32);
   static Tensor zeros(const Shape& shape, DType dtype = DType::f32) { return full(shape, 0, dtype); }
   ///@}
-  /// A dense tensor on the calling thread's device with a copy of host values in row-major order. Throws
-  /// InvalidArgument unless values.size() == shape.elements(); OutOfMemory.
+  /// A dense tensor on the calling thread's device with a copy of host values in row-major order. Throws OutOfMemory,
+  /// and InvalidArgument unless values.size() == shape.elements().
   template <class T>
   static Tensor from(std::span<const T> values, const Shape& shape);
   /// Same as above, for a vector.

@@ -12,8 +12,8 @@ namespace lockstep {
 
 /// TensorFlow's `tf.device` for the calling thread. During its lifetime ops run and allocate on `device`, use at most
 /// `device.cores` threads, and first copy their operands there from other devices. The gradient of an op is computed on
-/// the op's device. Variables made outside of strategies live there, and layers called on symbols are placed there. If
-/// scopes nest, the innermost one applies.
+/// the op's device. Variables made outside strategies live on `device`, and layers called on symbols are placed on it.
+/// If scopes nest, the innermost one applies.
 class [[nodiscard]] DeviceScope {
  public:
   /// Does not check the device: ops in the scope throw Unsupported if this build or machine cannot use it.

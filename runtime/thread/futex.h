@@ -28,7 +28,7 @@ class Futex {
   /// Clears `bits` without waking threads. Precondition: no thread waits.
   void clear_bits(std::uint32_t bits) { value_ &= ~bits; }
 
-  /// Blocks while the number is `old`. Returns false if it still is at the deadline.
+  /// Blocks while the number is `old`. Returns false if it is still `old` at the deadline.
   bool wait_while(std::uint32_t old, Clock::time_point deadline = Clock::time_point::max());
 
  private:

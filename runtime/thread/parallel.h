@@ -8,8 +8,8 @@ namespace lockstep {
 
 class ComputeArena;
 
-/// Number of threads that ops called from this thread may use: initially all cores, on a replica's thread the device's
-/// `cores`; 1 inside a parallel_for of several ranges.
+/// Number of threads that ops called from this thread may use: all cores by default, the device's `cores` on a
+/// replica's thread, and 1 inside a parallel_for of several ranges.
 int compute_threads();
 
 /// Sets the calling thread's compute_threads() during its lifetime.

@@ -55,8 +55,8 @@ class Gpu {
   void synchronize();
   /// Waits for the work of all streams. Throws the same errors as GpuPlatform::synchronize and also NotCapturable.
   void synchronize_streams();
-  /// Where kernels report indices that are out of range, in memory that the host and the GPU access. `what` names the
-  /// indices in the error that synchronize() then throws. The first call for each `what` allocates the memory; it
+  /// Memory, accessible to the host and the GPU, in which kernels report indices that are out of range. `what` names
+  /// the indices in the error that synchronize() then throws. The first call for each `what` allocates the memory; it
   /// throws OutOfMemory, DeviceError and, while the thread captures, NotCapturable.
   IndexFault* index_fault(const std::string& what);
 
