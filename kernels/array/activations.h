@@ -55,7 +55,7 @@ Tensor hard_tanh(const Tensor& x);
 Tensor tanh_shrink(const Tensor& x);
 /// 0 where |x| <= threshold, else x. Throws InvalidArgument for a negative threshold.
 Tensor hard_shrink(const Tensor& x, double threshold = 0.5);
-/// 0 where |x| <= threshold, else x moved towards 0 by `threshold`. Throws InvalidArgument for a negative threshold.
+/// 0 where |x| <= threshold, else x moved toward 0 by `threshold`. Throws InvalidArgument for a negative threshold.
 Tensor soft_shrink(const Tensor& x, double threshold = 0.5);
 /// default_value where x <= threshold, else x.
 Tensor threshold(const Tensor& x, double threshold, double default_value);

@@ -49,7 +49,8 @@ Tensor where(const Tensor& condition, double a, const Tensor& b);
 ///@}
 
 ///@{
-/// Whether elements of f32 or bf16 are NaN, infinite, or neither. Throw InvalidArgument for other dtypes.
+/// Whether each element is NaN (isnan), infinite (isinf) or neither (isfinite); f32 or bf16. Throw InvalidArgument for
+/// other dtypes.
 Tensor isnan(const Tensor& x);
 Tensor isinf(const Tensor& x);
 Tensor isfinite(const Tensor& x);

@@ -34,12 +34,12 @@ Tensor power(const Tensor& a, const Tensor& b);
 /// (a - b)^2, element by element; shapes broadcast as for add. Throws the errors of add.
 Tensor squared_difference(const Tensor& a, const Tensor& b);
 
-/// The sum of tensors of one shape and dtype; a single tensor is returned itself. Throws InvalidArgument for an empty
+/// The sum of tensors of one shape and dtype; a single tensor is returned as it is. Throws InvalidArgument for an empty
 /// list and when shapes or dtypes differ.
 Tensor add_n(std::span<const Tensor> parts);
 
 ///@{
-/// Element-wise a op b with a scalar as one operand. divide by a scalar b multiplies by 1 / b, rounded to f32, unless
+/// Element-wise a op b with a scalar as one operand. Division by a scalar b multiplies by 1 / b, rounded to f32, unless
 /// 1 / b overflows.
 Tensor add(const Tensor& a, double b);
 Tensor subtract(double a, const Tensor& b);
@@ -88,15 +88,15 @@ Tensor round(const Tensor& x);
 ///@}
 
 ///@{
-/// max(x, lowest) and min(x, highest) of every element. The gradient is dy where the result is x, else 0. NaN stays
+/// max(x, lowest) and min(x, highest) for every element x. The gradient is dy where the result is x, else 0. NaN stays
 /// NaN.
 Tensor maximum(const Tensor& x, double lowest);
 Tensor minimum(const Tensor& x, double highest);
 inline Tensor maximum(double lowest, const Tensor& x) { return maximum(x, lowest); }
 inline Tensor minimum(double highest, const Tensor& x) { return minimum(x, highest); }
 ///@}
-/// min(max(x, lowest), highest) of every element; gradient and NaN as for maximum. Throws InvalidArgument unless lowest
-/// <= highest.
+/// min(max(x, lowest), highest) for every element x; gradient and NaN as for maximum. Throws InvalidArgument unless
+/// lowest <= highest.
 Tensor clip(const Tensor& x, double lowest, double highest);
 
 ///@{

@@ -19,20 +19,20 @@ Tensor expand_dims(const Tensor& x, int axis);
 Tensor squeeze(const Tensor& x);
 Tensor squeeze(const Tensor& x, const std::vector<int>& axes);
 ///@}
-/// Joins parts of one shape and dtype along a new axis, axis `axis` of the result. Throws InvalidArgument for no parts
-/// and different dtypes.
+/// Joins parts of one shape and dtype along a new axis, which is axis `axis` of the result. Throws InvalidArgument for
+/// no parts and different dtypes.
 Tensor stack(std::span<const Tensor> parts, int axis = 0);
 /// The slices of x along `axis`, without that axis. Dense slices are not copied.
 std::vector<Tensor> unstack(const Tensor& x, int axis = 0);
 /// x broadcast to `shape` by NumPy's rules, as a view; x itself if it has that shape.
 Tensor broadcast_to(const Tensor& x, const Shape& shape);
-/// x repeated repeats[i] times along axis i. The shorter of x's shape and `repeats` is filled with ones in front.
+/// x repeated repeats[i] times along axis i. The shorter of x's shape and `repeats` is extended with ones at its front.
 /// Throws InvalidArgument for a negative repeat count and if an axis would have about 2^62 elements or more.
 Tensor tile(const Tensor& x, const std::vector<std::int64_t>& repeats);
 /// x with each slice along `axis` repeated `repeats` times consecutively. Throws the errors of tile.
 Tensor repeat(const Tensor& x, std::int64_t repeats, int axis);
 ///@{
-/// x in reverse order along all axes, or along `axes`.
+/// x with the order of its elements reversed along all axes, or along `axes`.
 Tensor flip(const Tensor& x);
 Tensor flip(const Tensor& x, const std::vector<int>& axes);
 ///@}

@@ -14,8 +14,8 @@ Tensor triu(const Tensor& x, std::int64_t k = 0);
 ///@}
 
 ///@{
-/// A matrix (rows, columns), or (rows, rows), on the calling thread's device: ones on diagonal k (see tril), zeros
-/// elsewhere. Throws InvalidArgument for negative sizes.
+/// A matrix (rows, columns), or (rows, rows), with ones on diagonal k (see tril) and zeros elsewhere, on the calling
+/// thread's device. Throw InvalidArgument for negative sizes.
 Tensor eye(std::int64_t rows, std::int64_t columns, std::int64_t k = 0, DType dtype = DType::f32);
 inline Tensor eye(std::int64_t rows) { return eye(rows, rows); }
 ///@}

@@ -70,7 +70,7 @@ void execute(const char* what, const dnnl::primitive& primitive, const Arguments
 struct Plan {
   dnnl::primitive primitive;
   dnnl::memory::desc scratchpad;
-  dnnl::memory::desc weights;  ///< layout of the kernel, or of a kernel gradient
+  dnnl::memory::desc weights;  ///< layout of the kernel or of its gradient
   dnnl::reorder reorder;       ///< converts between the plain layout and `weights`; empty if they are the same
 };
 

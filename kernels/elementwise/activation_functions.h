@@ -4,7 +4,8 @@
 
 #include <lockstep/kernels/elementwise/math.h>
 
-// Activation functions of one element and their gradients; see array/activations.h.
+// Activation functions of one element and their gradients; see array/activations.h. math_functions.h explains the
+// members.
 
 namespace lockstep::functor {
 

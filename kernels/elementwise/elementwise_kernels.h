@@ -68,7 +68,7 @@ struct Affine {
   void on_gpu() const;
 };
 
-/// out += sign * x with sign 1 or -1, real or i32 or i64; x may have any strides.
+/// out += sign * x, where sign is 1 or -1; real, i32 or i64. x may have any strides.
 struct Accumulate {
   Tensor x;
   int sign;

@@ -19,7 +19,7 @@ void launch(const Gpu& gpu, void (*kernel)(Parameters...), unsigned blocks, cons
   check_cuda(cudaGetLastError(), "a kernel's launch");
 }
 
-/// Number of blocks of `kernel` that run on the GPU concurrently. Throws DeviceError.
+/// Number of blocks of `kernel` that the GPU can run concurrently. Throws DeviceError.
 template <class... Parameters>
 int resident_blocks(const Gpu& gpu, void (*kernel)(Parameters...)) {
   int multiprocessors = 0;

@@ -7,9 +7,8 @@
 namespace lockstep::kernels {
 
 /// lockstep::resize along the middle axis of x (outer, n, inner) -> y (outer, m, inner). x and y are each f32 or bf16;
-/// for nearest, they have one dtype, which can be any. n and m are at least 1 and below 2^30. `transposed`: computes
-/// the gradient of a resizing from m to n instead; x is the gradient of its result and y the gradient of its operand;
-/// real.
+/// for nearest, they have one dtype, which can be any. n and m are at least 1 and below 2^30. `transposed`: instead
+/// computes the gradient of resizing from m to n; x is the gradient of the result and y that of the operand, both real.
 struct ResizeAxis {
   Tensor x;
   Interpolation interpolation;

@@ -14,11 +14,11 @@ namespace lockstep {
 
 ///@{
 /// Einstein summation of one or two tensors, like numpy.einsum: a term of the equation has a letter for each axis of
-/// its tensor; `...` stands for any number of further axes. The `...` of two terms are matched from their last axes.
-/// Axes with the same letter must have the same size, and so must matched axes of `...`. The sum is over the axes that
-/// the term after `->` lacks, including axes of `...`. Without `->`, the result has the axes of `...`, then the letters
-/// that occur once, capitals first, in alphabetical order. Throws InvalidArgument for a term with a letter or `...`
-/// twice, for a malformed equation and for other numbers of tensors.
+/// its tensor; `...` stands for any number of further axes. The axes of the `...` of two terms are matched from the
+/// last one on. Axes with the same letter must have the same size, and so must matched axes of `...`. The sum is over
+/// the axes that the term after `->` lacks, including axes of `...`. Without `->`, the result has the axes of `...`,
+/// then the letters that occur once, capitals first, in alphabetical order. Throws InvalidArgument for a term with a
+/// letter or `...` twice, for a malformed equation and for other numbers of tensors.
 Tensor einsum(std::string_view equation, std::span<const Tensor> operands);
 inline Tensor einsum(std::string_view equation, const Tensor& a) { return einsum(equation, std::array{a}); }
 inline Tensor einsum(std::string_view equation, const Tensor& a, const Tensor& b) {

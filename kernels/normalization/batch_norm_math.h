@@ -38,7 +38,7 @@ LOCKSTEP_HOST_DEVICE float rectified(float z) {
   return relu && z <= 0 ? 0 : z;
 }
 
-/// The gradient of a ReLU from its result y: dy where y > 0, else 0. Like in the gradient of the op relu, NaN gives 0.
+/// The gradient of a ReLU from its result y: dy where y > 0, else 0. As in the gradient of the op relu, NaN gives 0.
 LOCKSTEP_HOST_DEVICE inline float active_by_result(float y, float dy) { return y > 0 ? dy : 0; }
 
 template <bool relu>

@@ -87,8 +87,8 @@ struct BatchNormGradientSums {
   void run_with_residual(Executor& on) const;
 };
 
-/// Computes dx from dy (rows); dx may be x itself. `count`: number of rows that mean, variance, dgamma and dbeta were
-/// computed from; 0 when mean and variance do not depend on x: then dgamma and dbeta are not read.
+/// Computes dx from dy (rows); dx may be x itself. `count` is the number of rows that mean, variance, dgamma and dbeta
+/// were computed from, or 0 if mean and variance do not depend on x; dgamma and dbeta are then not read.
 struct BatchNormGradientX {
   Tensor x;
   Tensor gamma;

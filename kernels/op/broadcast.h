@@ -8,7 +8,7 @@
 namespace lockstep {
 
 /// The shape that two shapes broadcast to by NumPy's rules. Throws InvalidArgument naming `op` and the shapes if they
-/// do not.
+/// do not broadcast.
 inline Shape broadcast_shape(const char* op, const Shape& a, const Shape& b) {
   const int rank = std::max(a.rank(), b.rank());
   const auto size = [rank](const Shape& shape, int axis) {

@@ -41,7 +41,8 @@ inline void set_first(BackwardContext& c, int input, const Tensor& gradient) {
 }
 
 /// Dense memory for a contribution to input `input`: the destination of the caller of backward if this is the first
-/// contribution and the current device can reach that destination, else new memory on the current device.
+/// contribution and the current device can reach that destination, else new memory on the current device. Calls
+/// stop_recording.
 inline Tensor memory_for(BackwardContext& c, int input, const Shape& shape, DType dtype = DType::f32) {
   stop_recording(c);
   const Tensor destination = c.contributed(input).defined() ? Tensor() : c.destination(input);
@@ -49,8 +50,8 @@ inline Tensor memory_for(BackwardContext& c, int input, const Shape& shape, DTyp
   return in_place ? destination : Tensor::empty(shape, dtype);
 }
 
-/// Contributes `gradient` to input `input`. Precondition: nothing else reads or writes `gradient`, as with memory from
-/// memory_for.
+/// Contributes `gradient` to input `input`. Calls stop_recording. Precondition: nothing else reads or writes
+/// `gradient`, as with memory from memory_for.
 inline void hand_over(BackwardContext& c, int input, const Tensor& gradient) {
   stop_recording(c);
   const Tensor so_far = c.contributed(input);

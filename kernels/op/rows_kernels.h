@@ -39,9 +39,9 @@ struct GatherRows {
   std::int64_t on_gpu() const;
 };
 
-/// For each matrix of `values` (outer, n, inner) and of `out` (outer, rows, inner): row indices[i] of out = row i of
-/// values, or += it, in the order of i; f32, bf16, i32 or i64. Skips indices outside [0, rows) and returns the position
-/// of the first one that is not no_row, or -1.
+/// For each matrix of `values` (outer, n, inner) and of `out` (outer, rows, inner): row indices[i] of out =
+/// (Write::replace) or += (Write::add) row i of values, in the order of i; f32, bf16, i32 or i64. Skips indices outside
+/// [0, rows) and returns the position of the first one that is not no_row, or -1.
 struct ScatterRows {
   Tensor values;
   Tensor indices;

@@ -18,7 +18,7 @@ struct Softmax {
   void on_gpu() const;
 };
 
-/// dx = y * (dy - sum(dy * y)) by row.
+/// dx = y * (dy - sum(dy * y)) for each row.
 struct SoftmaxGradient {
   Tensor y;
   Tensor dy;
@@ -47,7 +47,7 @@ struct LogSoftmax {
   void on_gpu() const;
 };
 
-/// dx = dy - exp(y) * sum(dy) by row.
+/// dx = dy - exp(y) * sum(dy) for each row.
 struct LogSoftmaxGradient {
   Tensor y;
   Tensor dy;

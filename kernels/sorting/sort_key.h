@@ -15,7 +15,7 @@ template <class T>
 inline constexpr int sort_key_bits = 8 * static_cast<int>(sizeof(T));
 
 namespace detail {
-/// Key whose order is the order of the numbers. 0 and -0 have the same key; all NaN have the largest one.
+/// Key of a number; keys compare as the numbers do. 0 and -0 have the same key; all NaN have the largest one.
 LOCKSTEP_HOST_DEVICE inline std::uint32_t ascending_key(float x) {
   if (x != x) return 0xffffffffU;
   if (x == 0) return 0x80000000U;

@@ -5,8 +5,8 @@
 
 namespace lockstep::kernels {
 
-/// Sorts along the middle axis of x (outer, n, inner), real, in the order that sort.h describes: values (outer, k,
-/// inner) are the first k elements, indices (outer, k, inner), i64, their indices in x.
+/// Sorts along the middle axis of x (outer, n, inner), real, in the order that sort.h describes. Writes the first k
+/// elements to values (outer, k, inner) and their indices along the axis to indices (outer, k, inner), i64.
 struct SortMiddle {
   Tensor x;
   SortDirection direction;

@@ -10,7 +10,7 @@ struct Moments {
   Moments(double beta_1, double beta_2)
       : rest_1(static_cast<float>(1 - beta_1)), rest_2(static_cast<float>(1 - beta_2)) {}
 
-  /// Adds a gradient to the moments m and v.
+  /// Updates the moments m and v with a gradient.
   LOCKSTEP_HOST_DEVICE void add(float gradient, float& m, float& v) const {
     m = m + (gradient - m) * rest_1;
     v = v + (gradient * gradient - v) * rest_2;

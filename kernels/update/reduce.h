@@ -38,7 +38,8 @@ class ReduceOpOrName {
   ReduceOp op_;
 };
 
-/// Throws InvalidArgument unless `op` supports `dtype`: f32, bf16, i32 or i64, and for a mean f32 or bf16.
+/// Throws InvalidArgument unless `op` supports `dtype`: a mean supports f32 and bf16, the other ops also support i32
+/// and i64.
 void check_reducible(ReduceOp op, DType dtype);
 
 /// out[k][i] = op over r of in[r][i], for every k. Reduces in the order of r; bf16 in f32 with one rounding at the end,
