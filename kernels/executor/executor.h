@@ -17,12 +17,13 @@
 //   on.rows(n, inner, f)           For each (i, k) of (n, inner): f.store(kept, f.load(i, k), i, k), where kept is
 //                                  f.keep(k), computed once for many i. store may overwrite what load read.
 //   on.sort(keys, bound)           Sorts i64 keys in [0, bound) stably; returns the sorted keys and the position that
-//                                  each had before.
+//                                  each had before. On GPUs, throws Unsupported for 2^31 keys or more.
 //   on.faults(what)                An object whose operator()(place) reports that `what` has an index out of range at
 //                                  position `place`.
 //   on.first_fault(faults)         The kernel's return value: the first such position or -1. On GPUs always -1, since
 //                                  the host would have to wait for it; Gpu::synchronize throws instead.
-//   on.value_at(pointer)           The double at `pointer`; waits for all earlier work.
+//   on.value_at(pointer)           The double at `pointer`; waits for all earlier work. On GPUs, throws NotCapturable
+//                                  while the thread captures.
 //
 // Operations of a team; all of its threads must make the same calls in the same order:
 //

@@ -39,7 +39,8 @@ struct Normal {
 };
 
 ///@{
-/// The functions of random.h with these arguments. The result y is real; RandomIntegers' y is i32, i64 or u8.
+/// lockstep::uniform, truncated_normal, randint and binomial (random.h). The result y is real; that of randint is i32,
+/// i64 or u8.
 struct Uniform {
   double minval;
   double maxval;

@@ -5,10 +5,10 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Reductions of f32 or bf16 tensors. sum, max and min also take i32 and i64, whose overflow wraps around; any and all
-// take any dtype. Each function reduces all elements, to a result of rank 0, or the elements along `axes` (negative
-// ones count from the end); with `keepdims` the reduced axes remain with size 1. The order of addition depends only on
-// the shape and the kind of device: the same input gives the same bits. Throw InvalidArgument for other dtypes,
-// undefined tensors, and axes that x does not have or that are given twice.
+// take any dtype. Each function reduces either all elements, which gives a result of rank 0, or the elements along
+// `axes` (negative axes count from the end); with `keepdims` the reduced axes remain with size 1. The order of addition
+// depends only on the shape and the kind of device, so the same input gives the same bits. Throw InvalidArgument for
+// other dtypes, undefined tensors, and axes that x does not have or that are given twice.
 
 namespace lockstep {
 
