@@ -9,7 +9,8 @@ namespace lockstep {
 
 /// Makes a variable.
 using VariableMaker = std::function<Variable(VariableSpec)>;
-/// Makes a variable by calling `next` with this or another spec, or returns an existing one.
+/// Makes a variable by calling `next` with `spec` or another spec, or returns an existing variable. If it returns an
+/// undefined one, the constructor of Variable throws InvalidArgument.
 using VariableCreator = std::function<Variable(const VariableMaker& next, VariableSpec spec)>;
 
 /// The variable creators of a thread that has at least one.
@@ -19,9 +20,9 @@ struct VariableCreators {
 };
 
 /// TensorFlow's variable_creator_scope: until the scope ends, `creator` makes the variables of this thread and, on the
-/// replicas' threads, the variables of the steps that this thread runs. The creator of the innermost scope is called
-/// first; its `next` is the creator of the enclosing scope and, in the outermost scope, the strategy. Variables that a
-/// creator constructs itself are made in the same way as by `next`.
+/// replicas' threads, the variables of the steps that this thread runs (each replica calls it). The creator of the
+/// innermost scope is called first; its `next` is the creator of the enclosing scope and, in the outermost scope, the
+/// strategy. Variables that a creator constructs itself are made in the same way as by `next`.
 class [[nodiscard]] VariableCreatorScope {
  public:
   /// Throws InvalidArgument for an empty creator.

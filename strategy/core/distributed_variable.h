@@ -12,14 +12,14 @@ class StrategyState;
 /// A variable of a strategy. It cannot be used under another strategy.
 class DistributedVariable : public VariableState {
  public:
-  /// As VariableState's constructor. `owner` is the variable's strategy.
+  /// See VariableState's constructor. `owner` is the variable's strategy.
   DistributedVariable(VariableSpec spec, const std::vector<LogicalDevice>& devices,
                       std::weak_ptr<const StrategyState> owner);
   void check_strategy() const final;
   void scatter_in_replica(ScatterOp op, const IndexedSlices& slices) override;
 
  protected:
-  /// The workers that have the other copies; null if there are none.
+  /// The workers that train together; null if all replicas are in this process.
   Cluster* workers() const;
   /// Number of the strategy's replicas in processes before this one.
   int first_replica() const;
@@ -28,8 +28,8 @@ class DistributedVariable : public VariableState {
   std::weak_ptr<const StrategyState> owner_;
 };
 
-/// Copies that are always equal. Replicas write together: their values are combined by the aggregation and every copy
-/// gets the result; without an aggregation, their values must be bit-identical.
+/// Copies that are always equal. All replicas must write together. Every copy gets their values combined by the
+/// aggregation; without an aggregation, the values must be bit-identical.
 class MirroredVariable final : public DistributedVariable {
  public:
   using DistributedVariable::DistributedVariable;
@@ -37,23 +37,25 @@ class MirroredVariable final : public DistributedVariable {
 };
 
 /// An independent copy for each replica, which only that replica writes in a step. Reading outside a replica combines
-/// the copies by the aggregation (batch-norm statistics: mean, weighted by `copy_weights`; metrics: sum).
+/// the copies of all workers by the aggregation: the mean, weighted by copy_weights(), for batch-norm statistics; the
+/// sum for metrics.
 class SyncOnReadVariable final : public DistributedVariable {
  public:
   using DistributedVariable::DistributedVariable;
   /// The combined value, in new memory. Throws InvalidArgument for Aggregation::none.
   Tensor read() const override;
-  /// Sets the copies so that read() returns `value`: each copy to `value` or, if the aggregation is sum, to an equal
-  /// share of it; the first copy also gets the remainder of integers. Throws InvalidArgument for adding to a sum or
-  /// subtracting from it, which would be ambiguous.
+  /// If the aggregation is not sum, assigns `value` to each copy, or adds it to or subtracts it from each. If it is
+  /// sum, sets each copy to an equal share of `value`; the first copy of all workers also gets the remainder of
+  /// integers. Throws InvalidArgument for AssignOp::add and sub with aggregation sum, because it is undefined whether
+  /// `value` counts once or once per replica, and for a bool variable with aggregation sum.
   void write(AssignOp op, const Tensor& value) override;
   void write_in_replica(AssignOp op, const Tensor& value, bool literal, int replica) override;
-  /// Throw Unsupported, since the copies are independent.
+  /// Always throw Unsupported.
   void scatter(ScatterOp op, const IndexedSlices& slices) override;
   void scatter_in_replica(ScatterOp op, const IndexedSlices& slices) override;
 };
 
-/// One copy for all replicas, which write it together. Ignores Synchronization::on_read.
+/// One copy for all replicas, which must write it together. Treats Synchronization::on_read as on_write.
 class AggregatingVariable final : public DistributedVariable {
  public:
   using DistributedVariable::DistributedVariable;

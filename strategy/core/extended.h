@@ -34,15 +34,15 @@ class Destinations {
   std::vector<LogicalDevice> devices_;
 };
 
-/// Functions of a strategy for optimizers and other library code; `update` is in Strategy. Reductions, broadcast_to and
-/// read_var throw LogicError inside a replica.
+/// Functions of a strategy for optimizers and other library code. (`update` is a member of Strategy.) Reductions,
+/// broadcast_to and read_var throw LogicError inside a replica.
 class StrategyExtended {
  public:
-  /// Strategy::extended() returns it.
+  /// Use Strategy::extended().
   explicit StrategyExtended(Strategy strategy) : strategy_(std::move(strategy)) {}
 
-  /// Like Strategy::reduce, but returns a copy of the result on each destination, in their order. With the copies of a
-  /// variable as destinations, the result can be passed to `update` of that variable.
+  /// Like Strategy::reduce, but returns a copy of the result on each destination, in their order. With a variable as
+  /// destination, the result can be passed to Strategy::update of that variable.
   PerReplica<Tensor> reduce_to(ReduceOpOrName op, const PerReplica<Tensor>& values, const Destinations& to) const;
   ///@{
   /// Same as above, for IndexedSlices and for values that are dense or IndexedSlices.
@@ -73,8 +73,8 @@ class StrategyExtended {
   const std::vector<LogicalDevice>& parameter_devices() const { return strategy_.state()->parameter_devices(); }
   /// Devices of this process's replicas, in replica order.
   const std::vector<LogicalDevice>& worker_devices() const { return strategy_.devices(); }
-  /// Devices for an optimizer's state of these variables. Throws InvalidArgument for an empty list, LogicError for a
-  /// variable of another strategy.
+  /// The devices on which an optimizer keeps its state for these variables. Throws InvalidArgument for an empty list,
+  /// LogicError for a variable of another strategy.
   const std::vector<LogicalDevice>& non_slot_devices(const std::vector<Variable>& variables) const;
 
  private:

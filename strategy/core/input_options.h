@@ -15,13 +15,16 @@ int input_threads(std::span<const LogicalDevice> devices, int cores);
 
 /// How Strategy::distribute splits the global batches of a data set.
 struct DistributeOptions {
-  /// Number of batches per replica that are made and split ahead, in the background; 0: none, and the caller's thread
-  /// makes them.
+  /// Number of batches per replica that a background thread makes, splits and copies to the replicas' devices in
+  /// advance. If 0, DistributedIterator::next() does this on the calling thread. Must not be negative.
   std::int64_t per_replica_buffer_size = 2;
-  /// Each replica's share of a batch, in any unit, for replicas of unequal speed. Empty: equal shares.
+  /// Each replica's share of a batch, in any unit, for replicas of unequal speed: one positive, finite number for each
+  /// replica of all workers. Empty: equal shares. Not allowed with measure_steps.
   std::vector<double> shares{};
-  /// Number of steps over which the shares are measured. Batches are split evenly for a warm-up step and this many more
-  /// steps, and then by the replicas' speeds in those steps. A step is a run() with a batch. 0: does not measure.
+  /// Number of steps over which the replicas' speeds are measured; 0: no measurement. The batches of a warm-up step and
+  /// of the measured steps are split evenly, later ones in proportion to the speeds. Every run() with a batch of the
+  /// data set is a step, but one in which a replica has no rows does not count. Ignored with one replica; Unsupported
+  /// with several workers.
   std::int64_t measure_steps = 0;
   /// Keeps the batches of an iterator's first complete pass in the memory of the replicas' devices and returns them in
   /// every later pass of that iterator (DistributedIterator::begin_epoch) without further copies from the host. For
@@ -50,7 +53,8 @@ enum class ReplicationMode {
 
 /// How Strategy::distribute_from_function reads its data sets.
 struct InputOptions {
-  /// Number of batches per replica that are made ahead, in the background; 0: none, and the caller's thread makes them.
+  /// Number of batches per replica that a background thread makes and copies to the replicas' devices in advance. If 0,
+  /// DistributedIterator::next() does this on the calling thread. Must not be negative.
   std::int64_t per_replica_buffer_size = 2;
   /// Whether the function is called once on each worker or once for each replica.
   ReplicationMode replication_mode = ReplicationMode::per_worker;

@@ -22,8 +22,8 @@ class MergePoint {
   /// Computes the result from the posts of all replicas, in replica order.
   using Merge = std::function<std::shared_ptr<const void>(std::span<const Post> posts)>;
   /// Waits for every replica; then replica 0's thread calls its `merge` in cross-replica context, and all replicas
-  /// return the result. `place` names the merge and must be the same on every replica. Throws the same errors as
-  /// Rendezvous::arrive_and_wait; an exception of `merge` is thrown on replica 0.
+  /// return the result. `place` names the merge and must be the same on every replica. Throws the errors of
+  /// ReplicaGroup::barrier; an exception of `merge` is thrown on replica 0.
   std::shared_ptr<const void> merge(int replica, const std::string& place, Post post, const Merge& merge);
   /// Removes the posts and the result of a failed step. Precondition: no replica is running.
   void abandon_step();

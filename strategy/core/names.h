@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// Until the scope ends, names of variables made on this thread begin with `name` and a slash, after the names of the
+/// Until the scope ends, names of variables made on this thread have the prefix "name/", after the prefixes of the
 /// enclosing scopes. A step runs inside the scopes of run()'s caller; on replica r > 0 it also runs inside a scope
 /// "replica_r". A variable that all replicas make together has replica 0's name. Scopes may end in any order and on
 /// another thread; each removes only its own name.
@@ -31,7 +31,7 @@ std::string current_name_scope();
 /// `name` prefixed with the open scopes: "main/foo/v".
 std::string scoped_name(const std::string& name);
 
-/// Removes numbers such as "_1" that TensorFlow appends to make the parts of a name unique: "foo/bar/baz" for
+/// Removes the suffixes such as "_1" with which TensorFlow makes the parts of a name unique: "foo/bar/baz" for
 /// "foo_1/bar_2/baz". Returns "Variable" for an empty name.
 std::string canonical_name(const std::string& name);
 

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// One value for each replica, in replica order. Their shapes may differ.
+/// One value for each replica, in replica order. The values' shapes may differ.
 template <class T>
 class PerReplica {
  public:

@@ -54,10 +54,10 @@ class ReplicaContext {
   [[noreturn]] void all_gather(const IndexedSlices& value, int axis) const;
 
   /// Waits until every replica of this process has called it, then calls merge(strategy, args...) once, on replica 0's
-  /// thread and in cross-replica context. `merge` gets the args of all replicas, regrouped: a PerReplica for each leaf.
-  /// Each replica gets the result with its own value of each PerReplica in it; everything else is returned whole. Every
-  /// replica must make the calls in the same order and from the same line; otherwise all of them throw LogicError
-  /// naming both places.
+  /// thread and in cross-replica context. `merge` gets the args of all replicas, regrouped into one structure with a
+  /// PerReplica at each leaf. Returns the result of `merge` with each PerReplica in it replaced by this replica's
+  /// value. Every replica must make the calls in the same order and from the same source lines; otherwise all of them
+  /// throw LogicError naming both places. An exception of `merge` is thrown on replica 0.
   template <class Merge, class... Args>
   auto merge_call(Merge&& merge, const std::tuple<Args...>& args = {},
                   std::source_location where = std::source_location::current()) const {
@@ -79,12 +79,12 @@ class ReplicaContext {
     check_here();
     strategy_->group().barrier(replica_, place);
   }
-  /// Combines values of this strategy's replicas. Throws LogicError on a thread other than this replica's.
+  /// The communicator of this strategy's replicas. Throws LogicError on a thread other than this replica's.
   Communicator& communicator() const {
     check_here();
     return strategy_->communicator();
   }
-  /// Sums the replicas' gradients and updates the variables. Throws the same errors as communicator().
+  /// The gradient update of this strategy's replicas. Throws the same errors as communicator().
   GradientUpdate& gradient_update() const {
     check_here();
     return strategy_->gradient_update();

@@ -7,16 +7,17 @@
 
 namespace lockstep {
 
-/// How scattering changes a row. Rows are applied in the order of the indices, so duplicates accumulate.
+/// How scattering changes a row.
 enum class ScatterOp { add, sub, mul, div, min, max, update };
 
 /// The name of the function: "scatter_add" etc.
 std::string_view name(ScatterOp op);
 
-/// For each i, replaces row slices.indices[i] of `to` in place by `row op slices.values[i]`, for `update` by
-/// slices.values[i]. Supports f32, i32 and i64. Integers wrap around; their quotients are rounded towards 0. Throws
-/// InvalidArgument, before anything is written, for slices that differ from `to` in shape or dtype, for an index out of
-/// range and for an integer division by 0.
+/// For each i in increasing order, replaces row slices.indices[i] of `to` in place with `row op slices.values[i]` or,
+/// for `update`, with slices.values[i]. Duplicate indices therefore accumulate, and the last `update` remains. Supports
+/// f32, i32 and i64. Integers wrap around; their quotients are rounded towards 0. Throws InvalidArgument, before
+/// anything is written, for slices that differ from `to` in shape or dtype, for an index out of range and for an
+/// integer division by 0.
 void scatter(ScatterOp op, const IndexedSlices& slices, const Tensor& to);
 
 }  // namespace lockstep

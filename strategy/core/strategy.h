@@ -30,11 +30,11 @@ class Dataset;
 class DistributedDataset;
 class StrategyExtended;
 
-/// Synchronization and communication of the replicas of this process.
+/// What the replicas of this process use to synchronize and to communicate.
 struct Coordination {
   ReplicaGroup group;             ///< barrier of the replicas
   Connections connections{};      ///< data exchange
-  MergePoint merge_point{group};  ///< lets one replica work for all
+  MergePoint merge_point{group};  ///< lets one thread act for all replicas
 };
 
 /// Implements a kind of strategy: its replicas and the rules of its variables. Strategy and models share ownership.
@@ -44,24 +44,24 @@ class StrategyState {
 
   /// The devices of this process's replicas, in replica order.
   virtual const std::vector<LogicalDevice>& devices() const = 0;
-  /// The workers that have the other replicas; null when all replicas are in this process.
+  /// The workers that train together; null if all replicas are in this process.
   virtual Cluster* cluster() const { return nullptr; }
   /// Number of replicas on all workers.
   int num_replicas_in_sync() const;
   /// Index of this process's first replica among the replicas of all workers.
   int first_replica() const;
-  /// Calls job(replica) once on each replica's thread and waits for all. Rethrows the first error; adds the replica's
-  /// name to a lockstep::Error.
+  /// Calls job(replica) once on each replica's thread and waits for all. Rethrows the first error, with the replica's
+  /// name added if it is a lockstep::Error.
   virtual void run_on_replicas(const std::function<void(int)>& job) = 0;
-  /// Devices of variables: each variable has one copy on each of them.
+  /// The devices of variables. Each variable has one copy on each of them.
   virtual const std::vector<LogicalDevice>& parameter_devices() const { return devices(); }
   /// Makes a strategy of the same kind, devices and options, without variables.
   virtual std::shared_ptr<StrategyState> clone() const = 0;
-  /// Whether a step has completed, after which replicas cannot make variables. False if steps run on the calling
-  /// thread.
+  /// Whether a step has completed without an error; replicas can then no longer make variables. Always false if steps
+  /// run on the calling thread.
   virtual bool has_stepped() const = 0;
-  /// Coordination of the innermost run that the calling thread takes part in; outside a run, the coordination of the
-  /// next run.
+  /// Coordination of the run in which the calling thread works for a replica, the innermost one if runs are nested. On
+  /// other threads, coordination of the next run.
   virtual Coordination& coordination() = 0;
 
   ///@{
@@ -71,9 +71,9 @@ class StrategyState {
   GradientUpdate& gradient_update() { return *coordination().connections.update; }
   ///@}
 
-  /// Makes a variable. Its name is prefixed with the calling thread's name scopes.
+  /// Makes a variable, with the calling thread's name scopes before its name.
   std::shared_ptr<VariableState> make_variable(VariableSpec spec);
-  /// The variable made by make_variable that has this copy; null if it no longer exists.
+  /// The variable of this strategy that has this copy; null if there is none or it no longer exists.
   std::shared_ptr<VariableState> variable_of_copy(const Tensor& copy) const;
 
  private:
@@ -83,13 +83,13 @@ class StrategyState {
   std::vector<std::weak_ptr<VariableState>> variables_;  ///< expired ones are removed when a variable is made
 };
 
-/// The replica that a value is made for. See Strategy::values_from_function.
+/// Describes the replica for which Strategy::values_from_function makes a value.
 struct ValueContext {
-  int replica_id_in_sync_group = 0;  ///< the replica's index, from 0
-  int num_replicas_in_sync = 1;      ///< number of replicas
+  int replica_id_in_sync_group = 0;  ///< index among the replicas of all workers, from 0
+  int num_replicas_in_sync = 1;      ///< number of replicas of all workers
 };
 
-/// A function that `Strategy::run` can call with a replica's parts of the arguments.
+/// A function that Strategy::run can call with one replica's parts of the arguments.
 template <class Step, class... Args>
 concept StepFor = std::invocable<Step&, decltype(value_for_replica(std::declval<const Args&>(), 0))...>;
 
@@ -105,7 +105,7 @@ class Strategy {
   int num_local_replicas() const { return static_cast<int>(state_->devices().size()); }
   /// Whether this process is the chief, worker 0, which writes files and prints.
   bool is_chief() const;
-  /// The workers, from TF_CONFIG or else from MPI; nothing when all replicas are in this process.
+  /// The workers, from TF_CONFIG if it is set, otherwise from MPI; nothing if all replicas are in this process.
   std::optional<ClusterSpec> cluster_resolver() const;
   /// The devices of this process's replicas, in replica order.
   const std::vector<LogicalDevice>& devices() const { return state_->devices(); }
@@ -119,65 +119,65 @@ class Strategy {
     return std::forward<Build>(build)();
   }
 
-  /// Calls `step` once for each replica, on the replica's thread, and returns the results by replica. Each argument
-  /// that is a DistributedBatch, and each PerReplica, also inside vectors, maps, pairs and tuples, is replaced by the
-  /// replica's part; everything else is passed whole. `regroup` converts results that are vectors, maps, pairs or
-  /// tuples to one structure of PerReplica. When a replica throws, the others are released at their next barrier, and
-  /// the first error is rethrown, a lockstep::Error with the replica's name added. May be called in a merge. Throws
-  /// LogicError inside a replica, inside update() or in the scope of another strategy, InvalidArgument when an argument
-  /// was made for another number of replicas.
+  /// Calls `step` once for each replica, on the replica's thread, and returns the results in replica order. Each
+  /// replica gets its own part of every DistributedBatch argument and of every PerReplica, which may be inside vectors,
+  /// maps, pairs and tuples; other values are passed unchanged. `regroup` converts results that are vectors, maps,
+  /// pairs or tuples to one structure of PerReplica. If a replica throws, the others are released at their next
+  /// barrier, and run() rethrows the first error, with the replica's name added if it is a lockstep::Error. May be
+  /// called inside merge_call. Throws LogicError inside a replica, inside update() and in the scope of another
+  /// strategy, InvalidArgument if an argument has values for another number of replicas.
   template <class Step, class... Args>
   requires StepFor<Step, Args...>
   auto run(Step&& step, const Args&... args) const;
 
-  /// Calls fn(variable, args...) once for each copy of the variable, on the copy's device, in copy order, and returns
-  /// the results by copy. Inside fn, reading and assigning the variable use that copy only; fn must keep the copies
-  /// equal. A PerReplica argument is replaced, as in `run`, by its value with the index of the copy. Throws LogicError
-  /// inside a replica: use merge_call there.
+  /// Calls fn(variable, args...) once for each copy of the variable, in copy order, on the calling thread with the
+  /// copy's device as current device, and returns the results. Inside fn, reading and assigning the variable use that
+  /// copy only; fn must keep the copies equal. Each call gets the copy's element of every PerReplica argument. Throws
+  /// LogicError inside a replica (use merge_call there) and under another strategy.
   template <class Fn, class... Args>
   auto update(const Variable& variable, Fn&& fn, const Args&... args) const;
 
-  // reduce, weighted_mean and gather take the values of this worker's replicas and combine them with the values of all
-  // other workers; all workers must make the call.
+  // reduce, weighted_mean and gather combine the values of this worker's replicas with those of all other workers,
+  // which must make the same call. They throw LogicError inside a replica.
 
-  /// Combines the values elementwise, in replica order. Shapes must be equal. The op can be given by name: "SUM".
-  /// Throws LogicError inside a replica. For means over uneven batches see the overload with axes, and `weighted_mean`.
+  /// Combines the values elementwise, in replica order. Throws the errors of lockstep::combine. The op can be given by
+  /// name: "SUM". For means over uneven batches, use the overload with axes or weighted_mean.
   Tensor reduce(ReduceOpOrName op, const PerReplica<Tensor>& values) const;
   ///@{
-  /// Joins the rows of all replicas without adding them up. Supports sum, and mean, which divides the values by the
-  /// number of replicas. If a replica's value is dense, reduces all values as dense ones.
+  /// Joins the rows of all replicas without adding them up. A mean divides their values by the number of replicas; ops
+  /// other than sum and mean throw Unsupported. If any value is dense, the second overload reduces dense tensors.
   IndexedSlices reduce(ReduceOpOrName op, const PerReplica<IndexedSlices>& values) const;
   DenseOrSparse reduce(ReduceOpOrName op, const PerReplica<DenseOrSparse>& values) const;
   ///@}
-  /// Reduces first over `axes` (negative: from the end) within each replica, then over the replicas, whose sizes along
-  /// the axes may differ. The mean divides by the number of elements of all replicas, so it is exact for uneven and
-  /// empty parts. Supports sum, of f32, bf16, i32 and i64, and mean, of f32 and bf16; other ops throw Unsupported.
+  /// Reduces each replica's value over `axes` (negative: from the end), then over the replicas; the values' sizes along
+  /// `axes` may differ. The mean divides by the number of elements of all replicas, which is right for uneven and empty
+  /// parts, too. Supports sum, of f32, bf16, i32 and i64, and mean, of f32 and bf16; other ops throw Unsupported.
   Tensor reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, const std::vector<int>& axes) const;
-  /// sum(values[r] * counts[r]) / sum(counts): computes the mean over all examples from the replicas' means.
+  /// sum(values[r] * counts[r]) / sum(counts): the mean over all examples, from the replicas' means. Ignores values of
+  /// count 0, even NaN; if all counts are 0, the result is NaN. Throws InvalidArgument for a negative count.
   Tensor weighted_mean(const PerReplica<Tensor>& values, const PerReplica<double>& counts) const;
-  /// Joins the replicas' values along `axis`, along which their sizes may differ.
+  /// Concatenates the values along `axis`, along which their sizes may differ; see lockstep::concatenate.
   Tensor gather(const PerReplica<Tensor>& values, int axis) const;
-  /// The variable's copies on this process's replicas.
+  /// The copies of the variable that this process's replicas use. Replicas may share a copy.
   PerReplica<Tensor> local_results(const Variable& variable) const;
   /// Calls make(ValueContext) for each replica of this process and returns the values.
   template <class Make>
   auto values_from_function(Make&& make) const;
 
-  /// Splits global batches, as Dataset::batch makes them, over the replicas. `batches` must be equal on all workers;
-  /// each worker reads the rows of its replicas. If Dataset::rows_of_batches allows, it makes only those rows; wrong
-  /// shapes in the rows of other workers are then not detected. Include
-  /// <lockstep/strategy/input/distributed_dataset.h>. Throws InvalidArgument for invalid options, Unsupported for
-  /// measure_steps with several workers.
+  /// Splits global batches, as Dataset::batch makes them, over the replicas. All workers must pass the same data set.
+  /// If it supports Dataset::rows_of_batches, a worker makes only its replicas' rows and does not detect wrong shapes
+  /// in other rows. Throws InvalidArgument for invalid options, Unsupported for measure_steps with several workers.
+  /// Include <lockstep/strategy/input/distributed_dataset.h>.
   DistributedDataset distribute(const Dataset& batches, const DistributeOptions& options = {}) const;
-  /// For data sets whose elements are per-replica batches: in each step, each replica gets one. Calls
-  /// `per_replica_batches` once on each worker or once for each replica, as `options` says.
+  /// Distributes data sets whose elements are the batches of single replicas: in each step, each replica gets one.
+  /// Calls `per_replica_batches` as InputOptions::replication_mode says. All workers must call this. Throws
+  /// InvalidArgument for invalid options and an empty function.
   DistributedDataset distribute_from_function(const std::function<Dataset(const InputContext&)>& per_replica_batches,
                                               const InputOptions& options = {}) const;
 
   /// Functions for library code, with TensorFlow's names. Include <lockstep/strategy/core/extended.h>.
   StrategyExtended extended() const;
-  /// Makes a strategy of the same kind, devices and options, without this one's variables. The default strategy returns
-  /// itself.
+  /// Makes a strategy of the same kind, devices and options, without variables. The default strategy returns itself.
   Strategy clone() const { return Strategy(state_->clone()); }
 
   /// The implementation, shared by all handles to this strategy.
@@ -192,15 +192,15 @@ class Strategy {
   Handle<StrategyState, "strategy"> state_;
 };
 
-/// Whether this thread is in the scope of a strategy other than the default one, or runs one of its replicas.
+/// Whether this thread is in the scope or in a replica of a strategy other than the default one.
 bool has_strategy();
-/// Whether this thread is in a strategy's scope or in a merge, outside update(), and so acts for all replicas.
+/// Whether this thread acts for all replicas: in the scope or a merge of a non-default strategy, outside update().
 bool in_cross_replica_context();
 /// The strategy of the innermost open scope or of the running replica. If there is none, the default strategy: one
 /// replica, on the current device, with plain variables.
 Strategy get_strategy();
-/// Sets this thread's strategy, as in a scope that does not end; std::nullopt removes it. Throws LogicError inside a
-/// scope or a replica.
+/// Sets this thread's strategy until the next call; std::nullopt removes it. Throws LogicError inside a scope or a
+/// replica.
 void set_strategy(const std::optional<Strategy>& strategy);
 
 template <class Step, class... Args>

@@ -9,17 +9,18 @@
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/strategy/core/per_replica.h>
 
-// Nested structures of values (vectors, maps, pairs, tuples) over replicas: how `Strategy::run` selects a replica's
-// part of an argument, and how replicas' results become one structure with a PerReplica at each leaf. Every other type
-// is a leaf, including Variable, which stands for all of its copies. For the members of a struct, use
+// Nested structures of values (vectors, maps, pairs, tuples). `Strategy::run` selects each replica's part of the
+// arguments and converts the replicas' results to one structure with a PerReplica at each leaf. Every other type is a
+// leaf, including Variable, which stands for all of its copies. For the members of a struct, use
 // `PerReplica::transform`.
 
 namespace lockstep {
 
-/// Replica `replica`'s part of an argument: its own value of each PerReplica; everything else unchanged.
+/// The argument with each PerReplica in it replaced by the value of replica `replica`.
 template <class T>
 decltype(auto) value_for_replica(const T& value, int replica);
-/// Number of replicas that an argument has values for; 0 if it fits any number of replicas.
+/// Number of replicas that an argument has values for; 0 if it contains no PerReplica. Throws InvalidArgument if it
+/// contains PerReplica of different sizes.
 template <class T>
 int replicas_of(const T& value);
 

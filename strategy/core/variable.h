@@ -15,16 +15,17 @@ namespace lockstep {
 /// How the copies of a variable are kept in sync, as in TensorFlow.
 enum class Synchronization {
   automatic,  ///< on_write
-  none,       ///< rejected: independent copies are not one variable
+  none,       ///< not supported; making the variable throws InvalidArgument
   on_write,   ///< copies are equal: every write goes to all copies
   on_read,    ///< copies are independent; reading outside a replica combines them
 };
 
-/// How replicas' values are combined: the values assigned to an on_write variable, or read from an on_read variable.
+/// How the replicas' values are combined when they assign to an on_write variable, and how the copies of an on_read
+/// variable are combined when it is read outside replicas.
 enum class Aggregation { none, sum, mean, only_first_replica };
 
 ///@{
-/// TensorFlow's name of the value.
+/// TensorFlow's name of the value, in lower case: "auto", "only_first_replica".
 std::string_view name(Synchronization synchronization);
 std::string_view name(Aggregation aggregation);
 ///@}
@@ -32,7 +33,8 @@ std::string_view name(Aggregation aggregation);
 /// Fills a dense host tensor of the variable's shape and dtype with initial values.
 using Initializer = std::function<void(const Tensor&)>;
 
-/// Projects a variable's value onto the allowed values, in place. Must be deterministic: equal bits give equal bits.
+/// Projects a variable's value onto the allowed values, in place. Must be deterministic: bit-identical input must give
+/// bit-identical output, or the copies diverge.
 using VariableConstraint = std::function<void(const Tensor&)>;
 
 /// Properties of a new variable.
@@ -54,8 +56,9 @@ enum class AssignOp { set, add, sub };
 /// a strategy; strategies derive their own.
 class VariableState {
  public:
-  /// Makes one copy for each device: the first with the initializer, the others from the first. Throws InvalidArgument
-  /// for Synchronization::none, an empty initializer, and Aggregation::mean of a dtype other than f32 and bf16.
+  /// Makes a copy on each device. The initializer fills the first copy, whose value is copied to the others. Throws
+  /// InvalidArgument for Synchronization::none, an empty initializer, and Aggregation::mean of a dtype other than f32
+  /// and bf16.
   VariableState(VariableSpec spec, const std::vector<LogicalDevice>& devices);
   virtual ~VariableState() = default;
 
@@ -63,23 +66,24 @@ class VariableState {
   virtual Tensor read() const { return copies_.front(); }
   /// Assigns outside a replica.
   virtual void write(AssignOp op, const Tensor& value);
-  /// Assigns in a replica; all replicas must call it. `literal`: the value is a number in the program, equal on every
-  /// replica.
+  /// Assigns in replica `replica`. All replicas must call it unless the variable is on_read. `literal`: `value` comes
+  /// from an overload that takes a number and is the same on every replica, so it is not combined. Throws LogicError
+  /// for a plain variable if this process has several replicas.
   virtual void write_in_replica(AssignOp op, const Tensor& value, bool literal, int replica);
   /// Writes rows of every copy, outside a replica.
   virtual void scatter(ScatterOp op, const IndexedSlices& slices);
-  /// Writes rows in a replica; all replicas must call it.
+  /// Writes rows in a replica. All replicas must call it. Throws the same errors as write_in_replica.
   virtual void scatter_in_replica(ScatterOp op, const IndexedSlices& slices);
   /// Whether a single copy serves any number of replicas.
   virtual bool serves_all_replicas() const { return false; }
-  /// Throws LogicError when the calling thread is under a strategy other than the variable's.
+  /// Throws LogicError if the calling thread is in the scope or in a replica of a strategy other than the variable's.
   virtual void check_strategy() const {}
   /// Assigns to one copy only.
   void write_copy(int index, AssignOp op, const Tensor& value);
   ///@{
-  /// The weight of each copy in the mean that reading an on_read variable returns. Weights are 1 until set, and again
-  /// after the variable has been assigned outside replicas. Set a weight on the copy's replica, or while no replica is
-  /// in a step.
+  /// The weight of each copy in the mean that an on_read variable returns outside replicas. Weights default to 1;
+  /// assign() outside replicas resets them to 1. Call set_copy_weight on the thread of the copy's replica, or while no
+  /// replica is in a step.
   const std::vector<double>& copy_weights() const { return copy_weights_; }
   void set_copy_weight(int index, double weight) { copy_weights_.at(static_cast<std::size_t>(index)) = weight; }
   ///@}
@@ -92,25 +96,27 @@ class VariableState {
   const std::vector<Tensor>& copies() const { return copies_; }
   /// TensorFlow's names of the copies: "v", "v/replica_1", ...
   std::string copy_name(int index) const;
-  /// The copy for replica or update `index`; if there is only one copy, that one.
+  /// The copy that replica `index` uses, or that Strategy::update visits at `index`. If there is just one copy, that
+  /// one.
   const Tensor& copy_for(int index) const;
-  /// Moves copy `index` with its value to other memory of the same shape. Tapes that read the copy before recognize it
-  /// afterwards. The first move frees the original memory, even if tapes still hold tensors of it. Precondition: no
-  /// replica is in a step.
+  /// Moves copy `index` and its value to `memory`, of the same shape and dtype. Tapes that recorded reads of the copy
+  /// still treat it as the same tensor after the move. The first move of a copy frees its original memory and makes
+  /// tensors that refer to it refer to `memory`; it throws BrokenInvariant if `memory` differs in shape or dtype or is
+  /// strided. Precondition: no replica is in a step.
   void move_copy(int index, const Tensor& memory);
 
  private:
   /// Throws the same errors as Tensor::empty, naming the copy.
   Tensor memory_for_copy(int index, const LogicalDevice& device) const;
-  /// Makes the initial value on the host.
+  /// Computes the initial value on the host and copies it to `memory`.
   void initialize(const Tensor& memory) const;
-  /// Throws LogicError if several replicas would write the only copy of a plain variable.
+  /// Throws LogicError if this process has several replicas: all of them would write the only copy of a plain variable.
   void check_alone() const;
 
   VariableSpec spec_;
   std::vector<Tensor> copies_;
   std::vector<double> copy_weights_;
-  std::vector<char> moved_;  ///< by copy: whether it has left its original memory
+  std::vector<char> moved_;  ///< for each copy: whether move_copy has moved it
 };
 
 /// A handle to a variable. Copies of a handle refer to the same variable.
@@ -119,16 +125,17 @@ class Variable {
   Variable() = default;
   /// A handle to a variable that a strategy made.
   explicit Variable(std::shared_ptr<VariableState> state) : state_(std::move(state)) {}
-  /// Makes a variable with the innermost VariableCreatorScope; without one, with the strategy whose scope is open on
-  /// this thread; outside every scope, as one copy on the current device. In a replica, all replicas make it together,
-  /// and only in the first step (except in a OneDeviceStrategy): a later step would make another one each time.
+  /// Makes a variable by the creator of the innermost VariableCreatorScope; without such a scope, by the strategy whose
+  /// scope is open on this thread; outside every scope, as one copy on the current device. In a replica, all replicas
+  /// must make it together. After the strategy's first step, throws LogicError (except in a OneDeviceStrategy), because
+  /// every step would make a new variable. Throws the errors of VariableState's constructor.
   explicit Variable(VariableSpec spec);
 
-  /// Whether the handle has a variable. False after default construction or a move; its other functions then throw
-  /// LogicError.
+  /// Whether the handle refers to a variable. False for a default-constructed or moved-from handle; the other functions
+  /// of such a handle throw LogicError.
   bool defined() const { return static_cast<bool>(state_); }
   ///@{
-  /// The variable's properties. `trainable` is known even if VariableSpec::trainable is empty.
+  /// The variable's properties. trainable() returns the resolved value even if VariableSpec::trainable is empty.
   const std::string& name() const { return state_->spec().name; }
   const Shape& shape() const { return state_->spec().shape; }
   DType dtype() const { return state_->spec().dtype; }
@@ -137,33 +144,43 @@ class Variable {
   Aggregation aggregation() const { return state_->spec().aggregation; }
   ///@}
 
-  /// In a replica or update, returns its own copy; elsewhere, the combined value. Shares memory with the variable where
-  /// possible. Throws LogicError under another strategy, InvalidArgument when combining an on_read variable without an
-  /// aggregation.
+  /// In a replica or in Strategy::update, the copy that belongs to it. Elsewhere, the combined copies of an on_read
+  /// variable, in new memory, or the first copy of any other variable. A copy is returned without copying: it changes
+  /// when the variable is assigned. Reading an on_read variable outside replicas is a collective of all workers, and
+  /// throws InvalidArgument without an aggregation. Throws LogicError under another strategy.
   Tensor value() const;
 
-  /// Outside a replica: sets all copies so that value() returns `value`. In `Strategy::update`: sets that copy. In a
-  /// replica: sets its own copy of an on_read variable; for an on_write variable all replicas assign together, and
-  /// every copy gets their combined values (without an aggregation they must be equal). Throws InvalidArgument for
-  /// another shape or dtype, LogicError under another strategy.
+  /// Outside a replica, sets all copies so that value() returns `value` (for an on_read f32 or bf16 variable with
+  /// aggregation sum, apart from rounding). In Strategy::update, sets only the copy that the update visits. In a
+  /// replica, sets only the replica's own copy of an on_read variable; an on_write variable must be assigned by all
+  /// replicas together, and every copy gets their combined values. Throws InvalidArgument for another shape or dtype.
+  /// Without an aggregation, an assignment in replicas throws InvalidArgument if the replicas' values differ, and
+  /// always in a CentralStorageStrategy. An assignment of an on_read bool variable with aggregation sum throws
+  /// InvalidArgument outside replicas. Throws LogicError under another strategy, and for a plain variable in a run with
+  /// several replicas.
   void assign(const Tensor& value) const { write(AssignOp::set, value, false); }
   ///@{
-  /// Adds or subtracts. In a replica, the deltas of the replicas are combined, except for an on_read variable.
+  /// Adds or subtracts `delta`. In a replica, the deltas of the replicas are combined, except for an on_read variable.
+  /// Throws the errors of assign and, outside a replica, InvalidArgument for an on_read variable with aggregation sum,
+  /// because it is undefined whether `delta` counts once or once per replica.
   void assign_add(const Tensor& delta) const { write(AssignOp::add, delta, false); }
   void assign_sub(const Tensor& delta) const { write(AssignOp::sub, delta, false); }
   ///@}
   ///@{
-  /// Same as above, with one number for all elements. It must be equal on every replica and is not combined. In a
-  /// replica, throws InvalidArgument for an on_write variable with aggregation sum: such a number cannot be summed.
+  /// Same as above, with one number for all elements. It must be the same on every replica and is not combined. In a
+  /// replica (except of a OneDeviceStrategy), throws InvalidArgument for an on_write variable with aggregation sum,
+  /// because it is undefined whether the number counts once or once per replica; assign a tensor instead.
   void assign(double value) const { write_number(AssignOp::set, value); }
   void assign_add(double delta) const { write_number(AssignOp::add, delta); }
   void assign_sub(double delta) const { write_number(AssignOp::sub, delta); }
   ///@}
 
   ///@{
-  /// Writes the rows that `slices` names. In a replica, the slices of all replicas are combined first: sum and mean
-  /// join them, and the rows are applied in replica order (for the mean divided by the number of replicas). Throws
-  /// Unsupported for an on_read variable and, in a replica, for min, max and update under sum or mean.
+  /// Changes rows of the variable; see lockstep::scatter for dtypes, order and errors. In a replica, all replicas must
+  /// call it, and their slices are combined: without an aggregation they must be equal; only_first_replica uses those
+  /// of replica 0; sum and mean apply the rows of all replicas in replica order, with values divided by the number of
+  /// replicas for mean. Throws Unsupported for an on_read variable (except in Strategy::update) and, in a replica, for
+  /// min, max and update with aggregation sum or mean. Throws LogicError as assign does.
   void scatter_add(const IndexedSlices& slices) const { scatter(ScatterOp::add, slices); }
   void scatter_sub(const IndexedSlices& slices) const { scatter(ScatterOp::sub, slices); }
   void scatter_mul(const IndexedSlices& slices) const { scatter(ScatterOp::mul, slices); }

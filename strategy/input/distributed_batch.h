@@ -22,16 +22,16 @@ struct LocalReplicas {
   int count = 1;    ///< number of replicas in this process
 };
 
-/// The rows of a global batch of `rows` >= 1 that this process needs: the rows that split_rows gives its replicas or,
-/// if that is no row, one row as an example of shapes and dtypes.
+/// The rows of a global batch of `rows` >= 1 rows that this process needs: the rows that split_rows gives to its
+/// replicas. If they get none, one row, which shows the shapes and dtypes.
 RowRange local_rows(std::int64_t rows, const LocalReplicas& replicas, std::span<const double> shares = {});
 
 /// A global batch, split over the replicas. As an argument of `Strategy::run`, each replica's step receives its own
 /// part as `const Batch&`. With fewer rows than replicas, some parts have no rows.
 class DistributedBatch {
  public:
-  /// The parts are views of the batch's rows, by split_rows. Throws InvalidArgument for examples that were not batched
-  /// and for tensors with different numbers of rows.
+  /// The parts are views of the batch's rows, by split_rows. Throws InvalidArgument for a batch without inputs,
+  /// undefined tensors, scalars (examples that were not batched) and tensors with different numbers of rows.
   DistributedBatch(const Batch& global, int replicas, std::span<const double> shares = {})
       : DistributedBatch(global, LocalReplicas{.in_sync = replicas, .first = 0, .count = replicas}, shares) {}
   /// Same as above, with parts only for the replicas of this process.
