@@ -16,7 +16,7 @@ namespace lockstep {
 /// the same shape and dtype, which the op supports (check_reducible).
 Tensor combine(ReduceOp op, std::span<const Tensor> values);
 
-/// Joins the rows of all replicas, in replica order, without adding them up; for a mean divides the rows' values by the
+/// Joins the rows of all replicas, in replica order, without adding them up; a mean divides the rows' values by the
 /// number of replicas. For `workers` and `place` see below. Throws Unsupported for ops other than sum and mean,
 /// InvalidArgument unless all have the same dense shape and dtype.
 IndexedSlices combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const IndexedSlices> values);
@@ -30,15 +30,16 @@ bool joinable(const Shape& a, const Shape& b, int axis);
 Tensor concatenate(std::span<const Tensor> values, int axis);
 
 ///@{
-/// Same as above, over the replicas of all workers, in worker order. One thread of each worker must call it; `place`
-/// names the collective. If `workers` is null, these functions combine only the replicas of this process.
+/// Same as above, over the replicas of all workers, in worker order. One thread of each worker must make the call.
+/// `place` names the collective in errors. If `workers` is null, these functions combine only the replicas of this
+/// process.
 Tensor combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const Tensor> values);
 Tensor concatenate(Cluster* workers, std::string_view place, std::span<const Tensor> values, int axis);
 std::vector<double> concatenate(Cluster* workers, std::string_view place, std::span<const double> numbers);
 ///@}
 
-/// sum(values[r] * weights[r]) / sum(weights) over the replicas of all workers. Equal positive weights give the
-/// same bits as the mean. Ignores values of weight 0, even NaN; if all weights are 0, the result is NaN.
+/// sum(values[r] * weights[r]) / sum(weights) over the replicas of all workers. With equal positive weights, the result
+/// is bit-identical to the mean. Ignores values of weight 0, even NaN; if all weights are 0, the result is NaN.
 Tensor weighted_mean(Cluster* workers, std::string_view place, std::span<const Tensor> values,
                      std::span<const double> weights);
 

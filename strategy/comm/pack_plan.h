@@ -13,7 +13,7 @@ namespace lockstep {
 using Pack = std::vector<std::size_t>;
 
 /// Groups tensors of the same dtype into packs, in their order. A pack is closed once it holds more than
-/// `bytes_per_pack` bytes; 0: never. Deterministic: all replicas get the same plan for the same shapes and dtypes.
+/// `bytes_per_pack` bytes; 0: no limit. Deterministic: all replicas get the same plan for the same shapes and dtypes.
 std::vector<Pack> plan_packs(std::span<const Tensor> values, std::int64_t bytes_per_pack);
 
 /// Concatenates the tensors of a pack into one flat tensor. For a pack of one tensor, returns that tensor, made dense.

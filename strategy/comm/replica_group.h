@@ -33,9 +33,10 @@ class ReplicaGroup {
   std::chrono::milliseconds timeout() const { return timeout_; }
   /// Number of replicas.
   int size() const { return rendezvous_.members(); }
-  /// Blocks until every replica has called it. On GPUs, work that a replica submits to its compute stream afterwards
-  /// runs after all work that any replica submitted to its own before. Throws the same errors as
-  /// Rendezvous::arrive_and_wait and also NotCapturable while the calling thread captures.
+  /// Blocks until every replica has called it. On GPUs, work that a replica submits to its compute stream after the
+  /// barrier runs after all work that the replicas submitted to their compute streams before the barrier; the host does
+  /// not wait for that work. Throws the same errors as Rendezvous::arrive_and_wait and also NotCapturable while the
+  /// calling thread captures.
   void barrier(int replica, const char* place) {
     refuse_capture(combined_value);
     if (gpus_.empty()) return barrier_on_host(replica, place);

@@ -8,11 +8,12 @@
 
 namespace lockstep {
 
-/// Combines each value with those at the same position on the other replicas. If it is sparse on every replica: joins
-/// the rows of all, in replica order, without adding them up; the replicas' numbers of rows may differ. Supports sum,
-/// and mean, which divides the values by the number of replicas. If it is dense on some replica: makes it dense on all
-/// and reduces it as Communicator::all_reduce. Throws Unsupported for other ops on sparse values and under a tape that
-/// watches a value, InvalidArgument when the replicas' values are inconsistent.
+/// Combines each value with the values at the same position on the other replicas. Values that are sparse on every
+/// replica are joined: the result has the rows of all replicas, in replica order, without adding them up. The replicas'
+/// numbers of rows may differ, and a mean divides the rows' values by the number of replicas. If a value is dense on
+/// any replica, it is made dense on all and reduced as by Communicator::all_reduce. Throws Unsupported for ops other
+/// than sum and mean on sparse values and under a tape that watches any of the values, InvalidArgument if the replicas'
+/// values are inconsistent.
 std::vector<DenseOrSparse> all_reduce(Communicator& communicator, int replica, ReduceOp op,
                                       std::span<const DenseOrSparse> values);
 

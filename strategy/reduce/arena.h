@@ -12,8 +12,9 @@ namespace lockstep {
 
 /// Contiguous f32 buffers: one for each copy of a model's parameters and one with the same layout for each replica's
 /// gradients. Backward writes each gradient to its place in the buffer; a bucket is a range of the buffers. Parameters
-/// are in the reverse of the given order, which is usually that of creation: backward finishes gradients roughly in the
-/// reverse order of creation. Each parameter begins on a cache line; the padding between parameters stays 0.
+/// are laid out in the reverse of the given order. Variables are usually given in the order of creation, and backward
+/// finishes their gradients roughly in reverse, so the gradients of a bucket are final at about the same time. Each
+/// parameter begins on a cache line; the padding between parameters stays 0.
 class ParameterArena {
  public:
   /// Moves the variables' copies into the arena and keeps their values. Throws InvalidArgument when `variables` is

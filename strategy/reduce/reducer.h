@@ -22,7 +22,8 @@ struct AverageStep {
 
 /// Computes gradients of a loss into the arena, sums them over the replicas bucket by bucket and applies the update to
 /// every copy of the parameters. A RowReducer handles gradients by rows. An optimizer has one for each group of
-/// variables with the same devices and weight decay; all replicas must call the same functions in the same order.
+/// variables with the same devices and weight decay. All replicas must call the same functions in the same order.
+/// backward, capture_backward and load throw LogicError once another optimizer has taken over one of the variables.
 class GradientReducer {
  public:
   /// Moves the variables into an arena, and those with gradients by rows into a RowReducer. Throws the same errors as
@@ -61,8 +62,9 @@ class GradientReducer {
   /// Launches captured work, which computes this replica's gradients into the arena. May be called repeatedly.
   void backward(const ReplicaContext& context, const CapturedGradients& captured);
   /// Sets this replica's gradients, one f32 gradient for each variable; undefined ones count as 0. Converts
-  /// IndexedSlices to dense gradients for variables in the arena. Throws InvalidArgument for a wrong number, shape or
-  /// dtype, and with check_numerics NumericError for a gradient that is not finite.
+  /// IndexedSlices to dense gradients for variables in the arena. Throws InvalidArgument for a wrong number of
+  /// gradients, a wrong shape or dtype and rows outside the variable. With check_numerics, throws NumericError for a
+  /// gradient that is not finite.
   void load(const ReplicaContext& context, std::span<const DenseOrSparse> gradients);
   /// This replica's current gradient of variable number `variable`: a writable view. Precondition: the variable's
   /// gradients are dense.
@@ -85,10 +87,10 @@ class GradientReducer {
   void sum_gradients(const ReplicaContext& context);
   /// The arena's buffers.
   enum class ArenaBuffer { gradients, parameters };
-  /// The sum of squares of each variable's gradient or value; equal on all replicas. A collective. Precondition for
-  /// gradients: sum_gradients was called.
+  /// The sum of squares of each variable's gradient or value, in the order of variables(); equal on all replicas. A
+  /// collective. Precondition for gradients: sum_gradients was called.
   std::vector<double> squared_norms(const ReplicaContext& context, ArenaBuffer buffer);
-  /// A replica's part of the variables: a part of each, or some variables as a whole.
+  /// How replicas share the work: each replica gets a part of every variable, or some variables as a whole.
   enum class Parts { of_each, whole };
   /// Calls `update(variable number, views)` for this replica's part of the variables (with own_copies, all of them).
   /// `update` writes all copies (with own_copies, the replica's own copy) of the parameters or gradients, as `to`

@@ -13,7 +13,7 @@ namespace lockstep {
 struct ReducerOptions {
   /// Initial value of each slot, the values that the optimizer keeps for each parameter.
   std::vector<float> slots{};
-  /// For each variable, whether its gradients are exchanged by rows; empty: for no variable.
+  /// For each variable, whether its gradients are exchanged by rows. Empty: false for all.
   std::vector<bool> by_rows{};
   /// Whether a step also updates rows whose gradient is 0, e.g. because of momentum.
   bool every_row = true;

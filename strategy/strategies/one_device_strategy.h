@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-/// Runs everything on one device, on the calling thread. Has the interface of the other strategies, with plain
-/// variables for every synchronization: for programs that run on one device now and on several later.
+/// Runs everything on one device, on the calling thread. Has the interface of the other strategies, for programs that
+/// may later run on several devices. All its variables are plain, whatever their synchronization.
 class OneDeviceStrategy : public Strategy {
  public:
   /// Throws Unsupported for a device that this build cannot use.

@@ -6,7 +6,7 @@
 namespace lockstep {
 
 /// The update for ReductionToOneDeviceCommunicator: the first replica copies all gradients to its device and updates
-/// its parameters; the other replicas copy these. Adds in replica order: ((g0 + g1) + g2) + ...
+/// its parameters, which the other replicas then copy. Adds in replica order: ((g0 + g1) + g2) + ...
 class OneDeviceUpdate final : public GradientUpdate {
  public:
   /// For the replicas of `group`, which must outlive this.

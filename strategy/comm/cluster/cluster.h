@@ -28,8 +28,8 @@ struct ClusterOptions {
   /// it for this long.
   std::chrono::milliseconds silence_limit{std::chrono::seconds(30)};
   /// Returns whether this process has been asked to end, for example by a signal. While it returns true, half a second
-  /// of silence ends a wait for a worker: a launcher ends all workers when one dies, and leaves them little time to
-  /// report which one. Called on a thread of the cluster. May be empty.
+  /// of silence ends a wait for a worker, because a launcher that ends all workers when one dies leaves them little
+  /// time to report which one died. Called on a thread of the cluster. May be empty.
   std::function<bool()> asked_to_end{};
 
   /// Throws InvalidArgument unless both times are positive.
@@ -79,7 +79,7 @@ class Cluster {
   /// The error that made the cluster unusable; empty while it is usable.
   virtual std::string failure() const = 0;
 
-  /// Copies the chief's `bytes` to all workers. A collective.
+  /// Copies the chief's `bytes` into `bytes` of every other worker; all sizes must be equal. A collective.
   void broadcast(std::string_view place, std::span<std::byte> bytes);
   /// Throws InvalidArgument on all workers unless `own` is the same on all; the message names two workers and their
   /// values. `what` is the subject and verb of the message: "the version of lockstep is".

@@ -15,8 +15,8 @@
 namespace lockstep {
 
 /// Reduces values of replicas with NCCL, one rank for each GPU; gathers them by copies between the GPUs. Each replica
-/// has a physical GPU of its own. Adds in the order of NCCL's algorithm; enable_op_determinism makes it the same in
-/// every call with the same sizes.
+/// has a physical GPU of its own. Adds in the order of NCCL's algorithm. With enable_op_determinism, this order is the
+/// same in every call with the same sizes.
 class NcclCommunicator final : public HostCommunicator {
  public:
   /// For the replicas of `group`; `group` and `cluster` must outlive this. `cluster` is null when all GPUs are in this

@@ -22,7 +22,7 @@ class MpiCluster final : public Cluster {
  public:
   /// Takes ownership of `workers`, whose ranks become the workers' numbers.
   MpiCluster(std::shared_ptr<MpiLibrary> library, MPI_Comm workers, ClusterOptions options);
-  /// Waits until all workers destroy their clusters: up to the timeout, or a few seconds after a failure.
+  /// Waits until all workers destroy their clusters, at most for the timeout or, after a failure, a few seconds.
   ~MpiCluster() override;
 
   int size() const override { return peers_.size; }

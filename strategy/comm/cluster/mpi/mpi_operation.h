@@ -36,7 +36,7 @@ class MpiOperation {
   virtual void start() = 0;
   /// Advances without blocking. Returns true when the operation is complete.
   virtual bool advance() = 0;
-  /// Workers with messages under way to or from this one. Empty once the operation is complete.
+  /// Workers whose messages to or from this one are not complete. Empty once the operation is complete.
   virtual std::vector<int> awaited() const = 0;
   /// Cancels receives, so that late messages do not write to the caller's memory.
   virtual void cancel() {}
@@ -89,7 +89,7 @@ class MpiGather final : public MpiOperation {
 /// Sends memory from each worker to every other one, in pieces: at most 32 at a time to and from each.
 class MpiExchange final : public MpiOperation {
  public:
-  /// By worker: the memory to send to it, and the memory to receive from it. Both must outlive this.
+  /// Sends `to[w]` to worker w and receives `from[w]` from it. The memory must outlive this.
   MpiExchange(const MpiPeers& peers, std::string_view place, std::span<const std::span<const std::byte>> to,
               std::span<const std::span<std::byte>> from, Channel channel);
 
