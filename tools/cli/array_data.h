@@ -11,16 +11,17 @@ namespace lockstep::cli {
 struct ArrayPart {
   std::string x{}, y{};               ///< names of the arrays, for messages; empty when the source lacks one
   std::optional<Dataset> examples{};  ///< empty without x
-  std::optional<Dataset> targets{};   ///< y as x; empty without y
+  std::optional<Dataset> targets{};   ///< y, as the x of these examples; empty without y
 };
 
 /// The examples that a model takes, for messages.
 std::string taken_by(const ModelInput& model);
 
-/// The data of a source that has at least one of the two parts, and labels where `options.use` needs them. Splits the
-/// test part off the training part as options.validation_split says. Throws InputError for parts without rows and for
-/// labels of a model of the zoo that are not integers, InvalidArgument for examples that do not suit the model and for
-/// a split that leaves a part without examples or replaces another test part; the messages name options.source.
+/// The data of a source. With options.validation_split, splits the test part off the training part. Throws InputError
+/// for a part without rows and, for a zoo model of images, for missing labels and labels that are not integers. Throws
+/// InvalidArgument for examples that do not suit the model, for a split that leaves a part without examples and for a
+/// split of a source that already has a test part. Messages name options.source. Precondition: the source has at least
+/// one of the two parts, and labels where options.use needs them.
 TrainingData array_data(ArrayPart train, ArrayPart test, const DataOptions& options, const ModelInput& model);
 
 }  // namespace lockstep::cli

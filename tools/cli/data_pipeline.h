@@ -8,7 +8,7 @@
 
 #include "data_source.h"
 
-// The stages that data of every source pass.
+// Stages that the data of every source pass through.
 
 namespace lockstep::cli {
 

@@ -20,7 +20,7 @@ struct Finding {
 /// "ok", "slow" or "BROKEN".
 std::string_view name(Finding::Level level);
 
-/// Judges the facts: what they mean for training on several devices, in the order in which to fix problems.
+/// Returns what the facts mean for training on several devices, in the order in which problems should be fixed.
 std::vector<Finding> judge(const MachineFacts& facts);
 
 }  // namespace lockstep::cli

@@ -16,7 +16,8 @@ std::string quoted(const std::string& text);
 /// project's style.
 std::string page_script(const std::string& title, int panels);
 
-/// Runs `script` with gnuplot and writes a PNG. Throws InputError when gnuplot fails; then no file is left.
+/// Runs `script` with gnuplot and writes a PNG. Throws InputError when gnuplot fails; a file that was at `path` before
+/// is then kept.
 void draw_png(const std::string& path, const std::string& script);
 
 }  // namespace lockstep::cli

@@ -6,9 +6,10 @@
 
 namespace lockstep::cli {
 
-/// A folder that has one subfolder of images for each class, or "train" and a test folder that do. Throws as
-/// image_dataset_from_directory; InputError for parts of different classes and for other folders beside "train",
-/// InvalidArgument for options.validation_split with a test folder.
+/// The data of a folder that has either one subfolder of images for each class, or a subfolder "train" and optionally a
+/// test folder ("test", "val", "valid" or "validation"), both with one subfolder for each class. Throws the errors of
+/// image_dataset_from_directory; InputError if the two parts have different classes and for other folders beside
+/// "train"; InvalidArgument for options.validation_split with a test folder.
 TrainingData load_folder(const std::string& directory, const DataOptions& options, const ModelInput& model);
 
 }  // namespace lockstep::cli

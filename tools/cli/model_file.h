@@ -10,7 +10,7 @@ namespace lockstep::cli {
 /// name, for the message.
 void require_model_ending(const std::string& file, const std::string& option);
 
-/// Whether the file's name is that of a format with weights alone, not a whole model.
+/// Whether the file's extension is that of a format for weights alone, not for whole models.
 bool holds_weights_alone(const std::string& file);
 
 /// Writes the weights or the whole model, depending on the extension of `file`.

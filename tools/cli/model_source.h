@@ -16,8 +16,8 @@ namespace lockstep::cli {
 std::string model_or_file_names();
 /// Whether --model names a file with a whole model.
 bool is_model_file(const std::string& model);
-/// Throws InvalidArgument unless `model` is a known name or has the extension of a whole model, InputError for a file
-/// that does not exist.
+/// Throws InvalidArgument unless `model` is a known name or has the extension of a whole model, and for a file with
+/// --strategy multi-gpu-model; InputError for a file that does not exist.
 void check_model(const std::string& model, const ReplicaOptions& replicas);
 
 struct ModelAndData {
@@ -48,7 +48,8 @@ void require_no_precision(const std::string& model, const std::optional<DTypePol
 
 /// Makes the model, distributed over the replicas, and loads data that suit it. Compiles a model from a file with the
 /// parts of the file's configuration that `needed` names; does not compile a zoo model. Throws InputError if a loss is
-/// needed and neither the file nor the options have one, InvalidArgument for data that do not suit the model.
+/// needed and neither the file nor the options have one, InvalidArgument for data that do not suit the model and for a
+/// dropout or dtype policy with a model from a file.
 ModelAndData make_model_and_data(const std::string& model, ModelSettings settings, const DataOptions& data,
                                  const ReplicaOptions& replicas, const Strategy& strategy, Compiled needed,
                                  const CompileOptions& given);

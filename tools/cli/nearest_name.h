@@ -5,8 +5,8 @@
 
 namespace lockstep::cli {
 
-/// Suggests a name, e.g. "; did you mean adam?": the one in `names` that `given` abbreviates or differs from in few
-/// letters, preceded by `prefix`. Empty when no name is close.
+/// Suggests the name in `names` that `given` abbreviates or from which it differs by at most two edits, e.g. "; did you
+/// mean adam?". `prefix` is put before the name. Empty if no name is close.
 std::string suggestion(const std::string& given, const std::vector<std::string>& names, const std::string& prefix = "");
 
 }  // namespace lockstep::cli

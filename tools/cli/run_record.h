@@ -7,7 +7,8 @@
 
 namespace lockstep::cli {
 
-/// Records what the reports after training need; a resumed run includes the records of the run before.
+/// Records what the reports after training need. In a resumed run, the losses and the ends of epochs include those of
+/// the run that it resumes.
 class RunRecord final : public Callback {
  public:
   /// `seed` is the run's --seed.

@@ -62,7 +62,8 @@ struct Scaling {
 };
 
 /// Measures the plan; calls `on_run` with the name of each run before it starts. Throws Error when it is interrupted,
-/// and when the replicas' loss before training differs from that of one replica.
+/// if losses before training differ by more than rounding errors between runs with the same global batch, and if a loss
+/// after training is not finite.
 Scaling measure_scaling(const ScalingPlan& plan, const std::function<void(const std::string&)>& on_run);
 
 }  // namespace lockstep::cli

@@ -33,7 +33,8 @@ struct MeasuredSteps {
 /// Trains a compiled model. Throws Error when interrupted before the first measured step.
 MeasuredSteps train_at_speed(Model& model, ModelKind kind, const SpeedRun& run);
 
-/// The `share`-quantile of the values (nearest rank), e.g. 0.5 for the median.
+/// The `share`-quantile of the values, e.g. 0.5 for the median: the sorted value whose index is nearest to share *
+/// (number - 1). Precondition: there are values.
 double quantile(std::vector<double> values, double share);
 
 /// {"examples_per_s", "step_ms": {"median", "p10", "p90"}, "host_ms", "split_ms": {"input", "compute", "reduce",

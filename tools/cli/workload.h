@@ -16,15 +16,15 @@ ModelKind parse_model(const std::string& name);
 /// The known names, for messages.
 std::string model_names();
 
-/// Form of a model's examples. All inputs have one shape. The label is in [0, classes), or 0 or 1 if the model's output
-/// is one probability.
+/// Form of a model's examples. All inputs have the same shape. The label is in [0, classes), or 0 or 1 if the model's
+/// output is one probability.
 struct ExampleForm {
   Shape shape;  ///< of each input
   std::int64_t classes;
   int inputs = 1;
 };
 
-/// The form of synthetic examples: that of the data for which the model was published.
+/// The form of the data for which the model was published. Synthetic examples have this form.
 ExampleForm usual_form(ModelKind kind);
 /// Whether the model classifies images, so that images of other sizes may suit it.
 bool takes_images(ModelKind kind);

@@ -5,10 +5,11 @@
 
 namespace lockstep::cli {
 
-/// Columns to print to: $COLUMNS, else the width of the terminal at standard output, else 80.
+/// Number of columns to print to: $COLUMNS, otherwise the width of the terminal at standard output, otherwise 80. At
+/// least 40.
 std::size_t output_columns();
 
-/// Breaks `text` between words so that it fits output_columns(), where the first line starts at column `indent`. All
+/// Breaks `text` between words to fit output_columns(). The first line is assumed to start at column `indent`; all
 /// other lines begin with `indent` spaces. Line breaks in `text` are kept.
 std::string wrapped(const std::string& text, std::size_t indent);
 

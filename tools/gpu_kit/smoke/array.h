@@ -44,7 +44,7 @@ class Array {
   void* memory_ = nullptr;
 };
 
-/// A non-blocking stream (it does not synchronize with CUDA's default stream), as all streams of the library.
+/// A non-blocking stream, like all streams of the library: it does not synchronize with CUDA's default stream.
 class Stream {
  public:
   Stream() {
@@ -72,7 +72,7 @@ std::vector<T> eighths(std::int64_t size, std::uint32_t seed) {
   return values;
 }
 
-/// Values between -1 and 1 that use all 24 bits of f32.
+/// Values between -1 and 1 that use all 24 bits of f32's significand.
 inline std::vector<float> fine_values(std::int64_t size, std::uint32_t seed) {
   std::vector<float> values;
   for (std::int64_t i = 0; i < size; ++i) {
@@ -93,8 +93,8 @@ std::vector<double> as_double(const std::vector<T>& values) {
 /// `tolerance` * max(1, |expected|), or only one of them is NaN.
 std::string compared(const std::vector<double>& found, const std::vector<double>& expected, double tolerance);
 
-/// Tolerance for a result of type T: one unit in the last place: half a unit for rounding once, and another half for a
-/// library that rounds twice.
+/// Relative tolerance for a result of type T, one unit in the last place: half a unit for one rounding and another half
+/// for libraries that round twice.
 template <class T>
 constexpr double rounding = std::is_same_v<T, bfloat16> ? 1.0 / 128 : 1.0 / (1 << 23);
 
