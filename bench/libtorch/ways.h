@@ -31,8 +31,8 @@ using Way = std::function<Training(const Work&)>;
 Training lockstep_libtorch(const Work& work);
 #if LOCKSTEP_HAVE_CUDA
 /// torch::nn::parallel::data_parallel's algorithm on CPUs: each step copies the module for each replica, runs the
-/// copies' forward passes in threads, concatenates their outputs and runs one backward pass. libtorch's header for it
-/// includes headers of the CUDA toolkit.
+/// copies' forward passes in threads, concatenates their outputs and runs one backward pass. Only in builds with CUDA,
+/// because libtorch's header for it includes headers of the CUDA toolkit.
 Training data_parallel(const Work& work);
 #endif
 /// Data parallelism as a user would write it: each replica has a thread, a module and an optimizer. After backward each

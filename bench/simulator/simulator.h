@@ -12,9 +12,9 @@
 /// Predicts the time of a data-parallel training step on a machine that is not available, from a step measured on one
 /// device and the machine's links. Pure functions over plain structs; times in seconds.
 ///
-/// The batch of each device stays the same (weak scaling). Not modeled: devices of different speed, input pipelines, a
-/// network shared with others, switches that cannot carry the traffic of all nodes at once. A prediction is the time of
-/// a step without these effects.
+/// The batch of each device stays the same (weak scaling). Not modeled: waiting for the slowest device, input and host
+/// work that grow with the number of devices, other traffic on the network, and switch contention when all nodes send at
+/// once. A prediction is the time of a step without these effects.
 namespace lockstep::simulation {
 
 /// A link between devices or nodes: n bytes take latency_s + n / bytes_per_s, in both directions at once.
@@ -117,8 +117,9 @@ struct Fixed {
 /// Bucket sizes to try: 256 KiB, doubled up to the first size that holds all gradients.
 std::vector<std::int64_t> bucket_sizes(const MeasuredStep& step);
 
-/// The prediction with the shortest step; among equal ones, that with the larger buckets. Uses `exchange` only if it is
-/// fixed: it needs a network without contention even when many nodes send at once.
+/// The prediction with the shortest step; among equal steps of one algorithm, the one with the largest buckets. Uses
+/// `exchange` only if `fixed` names it, because that algorithm needs a network without contention even when many nodes
+/// send at once.
 Prediction predict_best(const MeasuredStep& step, const Machine& machine, int devices, const Fixed& fixed = {});
 
 /// The larger part of a prediction's communication time.
