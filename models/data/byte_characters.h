@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// The number of bytes' values.
+/// Number of values of a byte.
 inline constexpr std::int32_t byte_values = 256;
 
 /// The byte whose character has place `place` in the order of the code points. Precondition: 0 <= place < 256.

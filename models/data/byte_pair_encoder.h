@@ -14,8 +14,8 @@ class BytePairEncoder {
   /// The tables must outlive this.
   explicit BytePairEncoder(const BytePairTables& tables) : tables_(tables) {}
 
-  /// Appends the ids of a word's tokens: applies the earliest merge that is possible, the leftmost one of equal ones,
-  /// until no merge is possible. Takes n log n time for n bytes.
+  /// Appends the ids of a word's tokens. Starts with the tokens of its bytes and repeatedly applies the possible merge
+  /// of the lowest rank, at its leftmost position, until no merge is possible. Takes n log n time for n bytes.
   void encode(std::string_view word, std::vector<std::int64_t>& ids);
 
  private:

@@ -35,8 +35,9 @@ struct TokenMerge {
 /// The tokens and merges of a BytePairVocabulary.
 class BytePairTables {
  public:
-  /// token[i]: token i in GPT-2's characters for bytes. merges: in their order. Preconditions: the tokens differ, each
-  /// byte is a token, the merges differ, and the tokens of a merge and its result are tokens.
+  /// `tokens[i]` is token i in GPT-2's characters for bytes; `merges` are in their order. Preconditions: tokens are
+  /// distinct, every single byte is a token, merges are distinct, and the concatenation of the two tokens of a merge is
+  /// a token.
   BytePairTables(std::vector<std::string> tokens, std::vector<TokenPair> merges);
 
   const std::vector<std::string>& tokens() const { return tokens_; }

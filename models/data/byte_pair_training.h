@@ -10,14 +10,14 @@
 
 namespace lockstep::detail {
 
-/// Tokens in GPT-2's characters for bytes, and the merges that make them from those of the bytes.
+/// Tokens in GPT-2's characters for bytes, and the merges that build them from the tokens of single bytes.
 struct LearnedTokens {
   std::vector<std::string> tokens;
   std::vector<TokenPair> merges;
 };
 
-/// Learns at most vocab_size tokens from the words of texts and how often each occurs, by the rules of
-/// BytePairVocabulary::train. Precondition: vocab_size >= 256.
+/// Learns at most vocab_size tokens by the rules of BytePairVocabulary::train. `words` maps each word of the texts to
+/// its number of occurrences. Precondition: vocab_size >= 256.
 LearnedTokens learn_tokens(const std::unordered_map<std::string_view, std::int64_t>& words, std::int64_t vocab_size,
                            std::int64_t min_frequency);
 

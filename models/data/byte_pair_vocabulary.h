@@ -20,15 +20,15 @@ class BytePairTables;
 
 /// BytePairVocabulary::train's options, under the names of BpeTrainer in Hugging Face's tokenizers.
 struct BytePairOptions {
-  std::int64_t vocab_size = 30000;  ///< maximum number of tokens, with those of the 256 bytes
-  std::int64_t min_frequency = 0;   ///< a pair that is less frequent in the texts does not become a token
+  std::int64_t vocab_size = 30000;  ///< maximum number of tokens, including the 256 single bytes
+  std::int64_t min_frequency = 0;   ///< minimum number of occurrences of a pair that becomes a token
 };
 
 /// GPT-2's byte-level byte pair encoding. Ids stand for tokens, which are strings of bytes: each single byte, and pairs
 /// of tokens that were frequent in a text. GPT-2's rule splits a text into words, numbers, punctuation and spaces;
-/// tokens do not cross their borders. Any bytes, also those that are not UTF-8, can be encoded, and are decoded to
-/// themselves. Equal to Hugging Face's ByteLevelBPETokenizer with add_prefix_space=False, except that it does not find
-/// special tokens, such as "<|endoftext|>", in texts; token_to_id gives their ids. Cheap to copy.
+/// tokens do not cross their borders. Any bytes, valid UTF-8 or not, can be encoded and decode to themselves. Equal to
+/// Hugging Face's ByteLevelBPETokenizer with add_prefix_space=False, except that it does not find special tokens, such
+/// as "<|endoftext|>", in texts; token_to_id gives their ids. Cheap to copy.
 class BytePairVocabulary {
  public:
   /// Learns tokens: repeatedly merges the most frequent pair of adjacent tokens within the words of the texts; of
@@ -37,7 +37,7 @@ class BytePairVocabulary {
   static BytePairVocabulary train(const std::vector<std::string>& texts, const BytePairOptions& options = {});
   /// Reads the vocab.json and merges.txt files of GPT-2 and of Hugging Face's tokenizers, which may be compressed by
   /// gzip. Throws InputError naming the file, and the token or the line, when a file is missing or damaged, the ids are
-  /// not 0 to n - 1, a byte has no token, or a merge is not one of two tokens to a token or is there twice.
+  /// not 0 to n - 1, a byte has no token, or a merge does not join two tokens to a token or is repeated.
   static BytePairVocabulary load(const std::filesystem::path& vocab, const std::filesystem::path& merges);
   /// Writes the files that `load` reads. Throws InputError when a file cannot be written.
   void save(const std::filesystem::path& vocab, const std::filesystem::path& merges) const;
@@ -46,8 +46,8 @@ class BytePairVocabulary {
   std::int64_t size() const;
   /// The ids of a text's tokens, (n) i64.
   Tensor encode(std::string_view text) const;
-  /// The bytes of ids, (n) i32 or i64. Throws InvalidArgument for another rank or dtype and for an id that is not in
-  /// the vocabulary.
+  /// The bytes of the tokens with these ids, (n) i32 or i64. Throws InvalidArgument for another rank or dtype and for
+  /// an id that is not in the vocabulary.
   std::string decode(const Tensor& ids) const;
   /// The id of a token as vocab.json writes it: with GPT-2's characters for bytes, e.g. U+0120 for a space.
   std::optional<std::int64_t> token_to_id(const std::string& token) const;

@@ -21,12 +21,12 @@ class CharacterVocabulary {
   static constexpr std::int64_t unknown = 1;  ///< id of characters that are not in the vocabulary
 
   /// The characters of the texts, the most frequent one first; of equally frequent ones, the one with the greater code
-  /// point. At most `max_tokens` ids, with padding and unknown, if it is given. Throws InputError naming the text, from
-  /// 0, and the byte where a text is not UTF-8, and InvalidArgument for max_tokens below 2.
+  /// point. If `max_tokens` is given, there are at most that many ids, including padding and unknown. Throws InputError
+  /// naming the text, from 0, and the byte where a text is not UTF-8, and InvalidArgument for max_tokens below 2.
   static CharacterVocabulary adapt(const std::vector<std::string>& texts,
                                    std::optional<std::int64_t> max_tokens = std::nullopt);
-  /// Reads a file of `save`, which may be compressed by gzip. Throws InputError naming the file and the line that does
-  /// not have one character, or one of an earlier line.
+  /// Reads a file of `save`, which may be compressed by gzip. Throws InputError naming the file and the line if a line
+  /// is not exactly one character or repeats that of an earlier line.
   static CharacterVocabulary load(const std::filesystem::path& file);
   /// Writes a UTF-8 text file whose line i, from 1, has the character with id i + 1. A line feed, a carriage return and
   /// a backslash are written as `\n`, `\r` and `\\`. Throws InputError when the file cannot be written.
@@ -36,8 +36,8 @@ class CharacterVocabulary {
   std::int64_t size() const { return static_cast<std::int64_t>(characters_.size()) + unknown + 1; }
   /// The ids of a text's characters, (n) i64. Throws InputError naming the byte where the text is not UTF-8.
   Tensor encode(std::string_view text) const;
-  /// The text of ids, (n) i32 or i64. Padding is left out, and unknown characters become U+FFFD. Throws InvalidArgument
-  /// for another rank or dtype and for an id that is not in the vocabulary.
+  /// The text of the characters with these ids, (n) i32 or i64. Padding is left out, and unknown characters become
+  /// U+FFFD. Throws InvalidArgument for another rank or dtype and for an id that is not in the vocabulary.
   std::string decode(const Tensor& ids) const;
 
  private:

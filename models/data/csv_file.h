@@ -13,7 +13,7 @@ namespace lockstep {
 enum class CsvType {
   integer,   ///< whole numbers, i64
   number,    ///< f32; a missing value is NaN
-  category,  ///< texts; each is represented by its index among the column's different texts, i32; -1 if missing
+  category,  ///< texts, each represented by its index in CsvColumn::categories, i32; -1 if missing
 };
 
 /// A column of a CSV file.
@@ -29,7 +29,7 @@ struct CsvOptions {
   char separator = ',';  ///< character between two fields
   bool header = true;    ///< the first record has the names of the columns; if false, they are "0", "1", ...
   /// Types of columns, by name. The type of any other column is the first of integer, number and category that suits
-  /// all its values; a column with missing values is not an integer.
+  /// all its values; a column with missing values is never an integer column.
   std::map<std::string, CsvType> types{};
   /// The texts of missing values; by default those of pandas.
   std::vector<std::string> na_values{"",     "#N/A",   "#N/A N/A", "#NA",  "-1.#IND", "-1.#QNAN", "-NaN",

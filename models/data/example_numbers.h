@@ -8,8 +8,9 @@
 
 namespace lockstep {
 
-/// A data set whose example i has x = i, i64, and row i of `y`, if given: for readers that map numbers to examples.
-/// With `shuffle`, each epoch has another order, and `take` and `skip` split all orders into the same parts.
+/// A data set whose example i has x = i, i64, and the target row i of `y` if `y` is defined. For readers that map
+/// numbers to examples. With `shuffle`, each epoch has another order, but `take` and `skip` select the same examples in
+/// every epoch.
 inline Dataset example_numbers(std::size_t count, bool shuffle, std::uint64_t seed, const Tensor& y = {}) {
   std::vector<std::int64_t> numbers(count);
   std::iota(numbers.begin(), numbers.end(), 0);

@@ -13,7 +13,7 @@ namespace lockstep {
 /// a file may be larger than memory. shuffle() keeps its buffer in memory; with the default buffer that is every row.
 /// Throws InputError naming the file when it is missing or not an HDF5 file, when a data set is missing, has no axis of
 /// examples or holds neither integers nor floating-point numbers of 16, 32 or 64 bits, and when the numbers of rows
-/// differ. Reading throws it when the file has changed or is damaged.
+/// differ. Reading the data set throws InputError when the file has changed or is damaged.
 Dataset hdf5_dataset(const std::filesystem::path& file, const std::string& x, const std::string& y = "");
 
 }  // namespace lockstep

@@ -20,8 +20,8 @@ namespace lockstep {
 struct ImageAugmentation {
   double width_shift_range = 0;            ///< r < 1: uniform in -r..r times the width; r >= 1: in -r..r pixels
   double height_shift_range = 0;           ///< the same range for the height
-  bool horizontal_flip = false;            ///< flips an image with probability 1/2
-  bool vertical_flip = false;              ///< flips an image with probability 1/2
+  bool horizontal_flip = false;            ///< swaps left and right with probability 1/2
+  bool vertical_flip = false;              ///< swaps top and bottom with probability 1/2
   FillMode fill_mode = FillMode::nearest;  ///< values of pixels shifted in from outside
   double cval = 0;                         ///< the value of FillMode::constant
   bool mask = false;                       ///< y is a mask, which is moved with the image

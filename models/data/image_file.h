@@ -18,7 +18,8 @@ Tensor read_image(const std::filesystem::path& file, std::int64_t channels = 3);
 Tensor decode_image(std::span<const std::byte> content, std::int64_t channels = 3);
 /// Reads a mask, an image whose pixels are the numbers of classes, as (height, width, 1) u8: the gray values, which are
 /// not scaled, or the indices of the palette of a PNG file with at most 8 bits per pixel. Throws InputError naming the
-/// file as read_image, and for other formats, colors, alpha and 16 bits.
+/// file for the same reasons as read_image, and for formats other than PNG, colors without a palette, alpha and 16
+/// bits.
 Tensor read_mask(const std::filesystem::path& file);
 
 }  // namespace lockstep

@@ -7,11 +7,12 @@
 
 #include <lockstep/models/data/image_directory.h>
 
-// What data sets of folders of images have in common.
+// Functions shared by the data sets of image folders.
 
 namespace lockstep {
 
-/// Throws InvalidArgument for options that image_dataset_from_directory refuses.
+/// Throws InvalidArgument for options that image_dataset_from_directory refuses, except a limit below 1, for which
+/// selected_files throws it.
 void check_options(const ImageDirectoryOptions& options);
 
 /// Throws InputError unless this is a directory.
@@ -20,13 +21,13 @@ void check_directory(const std::filesystem::path& directory);
 /// Sorted names of the folders of a directory. Skips folders whose names begin with a dot, as Keras does.
 std::vector<std::string> class_names_in(const std::filesystem::path& directory);
 
-/// Sorted image files of a directory and the folders below it. Throws InputError for a directory that only has files of
-/// other types; one without files gives none.
+/// Sorted image files of a directory and the folders below it. Empty for a directory without files. Throws InputError
+/// for a directory that only has files of other types, and for a GIF file.
 std::vector<std::filesystem::path> images_in(const std::filesystem::path& directory);
 
-/// The sorted indices of the files, of `count`, that options.limit and options.subset select. The validation part is
-/// the end of all files, in a random order if they are shuffled. Throws InputError, which names the directory, if it
-/// selects none.
+/// The sorted indices, in 0 .. count - 1, of the files that options.limit and options.subset select. The validation
+/// part is the last files in their order or, with options.shuffle, in a random order. Throws InvalidArgument for a
+/// limit below 1, and InputError naming the directory if a part has no files.
 std::vector<std::size_t> selected_files(std::size_t count, const ImageDirectoryOptions& options,
                                         const std::filesystem::path& directory);
 

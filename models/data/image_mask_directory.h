@@ -21,10 +21,10 @@ struct ImageMaskDirectories {
 /// resize_bilinear, and its mask, y (height, width) u8 with the number of each pixel's class, read by read_mask and
 /// resized to the nearest pixel. Random transforms with the option `mask` move both (image_augmentation.h). Files are
 /// selected, split and shuffled by the options as in image_dataset_from_directory; `limit` draws from all images.
-/// Throws InvalidArgument as that function. Throws InputError for a directory that is missing, for images without any
-/// files, for an image without a mask, a mask without an image, and two files of the same name but with different
-/// extensions, all of which it names; for a GIF image, and for a part of a split without images. Reading throws as
-/// read_image and read_mask, and InputError for a mask of another size than its image.
+/// Throws InvalidArgument for the same options as that function. Throws InputError for a missing directory, no images,
+/// an image without a mask, a mask without an image, two files whose names differ only in their extensions, a GIF
+/// image, and a part of a split without images; the message names the directory or the files. Reading the data set
+/// throws the errors of read_image and read_mask, and InputError for a mask of another size than its image.
 ImageMaskDirectories image_mask_dataset_from_directories(const std::filesystem::path& images,
                                                          const std::filesystem::path& masks,
                                                          const ImageDirectoryOptions& options = {});

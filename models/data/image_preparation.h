@@ -8,21 +8,24 @@ namespace lockstep {
 
 /// image_preparation's options.
 struct ImagePreparation {
-  Tensor mean{};  ///< (height, width) f32 to subtract: mean_image() of the training images, also for test images
-  std::int64_t padding = 2;   ///< rows and columns of zeros on each side: 2 makes 32 x 32 of 28 x 28
+  /// (height, width) f32, subtracted from each image after division by 255. Use mean_image() of the training images for
+  /// test images, too.
+  Tensor mean{};
+  std::int64_t padding = 2;   ///< rows and columns of zeros on each side of the result: 2 makes 32 x 32 of 28 x 28
   std::int64_t channels = 3;  ///< number of copies of the gray value
 };
 
-/// The mean over u8 images of each pixel / 255: (n, height, width) -> (height, width) f32, (n, height, width, channels)
-/// -> (height, width, channels) f32. Sums integers, so the result does not depend on the number of threads. Throws
-/// InvalidArgument for another shape or dtype, and for no images.
+/// The mean image, scaled to [0, 1]: for each pixel, the mean over the images of value / 255. (n, height, width) u8
+/// gives (height, width) f32; (n, height, width, channels) u8 gives (height, width, channels) f32. Sums integers, so
+/// the result does not depend on the number of threads. Throws InvalidArgument for another shape or dtype, and for no
+/// images.
 Tensor mean_image(const Tensor& images);
 
 /// A function for Dataset::map after batch(). It converts x from (n, height, width) u8 to (n, height + 2 padding, width
-/// + 2 padding, channels) f32, pixel / 255 - mean, and leaves y unchanged. Only one batch at a time is converted; the
-/// data set stays in bytes, about a sixteenth of the memory for 28 x 28 images at the defaults. Throws InvalidArgument
-/// for a mean that is not (height, width) f32, for negative padding and for channels below 1; the returned function
-/// throws it for x of another shape or dtype.
+/// + 2 padding, channels) f32, pixel / 255 - mean, and leaves y unchanged. Batches are converted when they are read;
+/// the data set stays u8, which takes about 1/16 of the memory of the converted images (28 x 28, default options).
+/// Throws InvalidArgument for a mean that is not (height, width) f32, for negative padding and for channels below 1;
+/// the returned function throws it for x of another shape or dtype.
 RowTransform image_preparation(const ImagePreparation& options);
 
 }  // namespace lockstep

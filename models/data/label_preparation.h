@@ -20,11 +20,11 @@ struct MixupOptions {
   std::uint64_t seed = 0;  ///< seed of the random numbers
 };
 
-/// Mixes the rows of a batch with the same rows in a random order, in x and y: lambda * row + (1 - lambda) * other row,
-/// with one lambda and one order per batch (Zhang et al. 2018). For f32 x and y: apply it after one_hot() and after
-/// batch(). The result depends only on the seed, the epoch and the batch's number. Throws InvalidArgument for an alpha
-/// out of range; the returned function throws it for other dtypes, a missing y, different numbers of rows, several
-/// inputs or targets, and sample weights.
+/// Mixes a batch with a random permutation of its own rows, the same permutation for x and y: lambda * row + (1 -
+/// lambda) * other row, with one lambda per batch (Zhang et al. 2018). Takes batches of f32 x and y, so apply it after
+/// batch() and, for labels, after one_hot(). The result depends only on the seed, the epoch and the batch's number.
+/// Throws InvalidArgument for an alpha out of range; the returned function throws it for other dtypes, a missing y,
+/// different numbers of rows, several inputs or targets, and sample weights.
 std::function<Example(const Example&, const ElementId&)> mixup(const MixupOptions& options = {});
 
 }  // namespace lockstep

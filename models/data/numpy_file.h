@@ -14,8 +14,8 @@ namespace lockstep {
 /// type (such as text and Python objects), of more than Shape::max_rank axes, or has an integer that i64 cannot hold.
 Tensor read_npy(const std::filesystem::path& file);
 
-/// The arrays of a `.npz` file, stored or compressed, by the names given to numpy.savez. Throws InputError naming the
-/// file and the array as read_npy, and for a file that is not a zip archive.
+/// The arrays of a `.npz` file, stored or compressed, by the names given to numpy.savez. Throws the errors of read_npy,
+/// naming the file and the array, and InputError for a file that is not a zip archive.
 std::map<std::string, Tensor> read_npz(const std::filesystem::path& file);
 
 }  // namespace lockstep

@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// Makes a tensor of a line of text, such as the ids of its characters or tokens. Must be thread-safe.
+/// Converts a line of text to a tensor, such as the ids of its characters or tokens. Must be thread-safe.
 using LineEncoder = std::function<Tensor(std::string_view line)>;
 
 /// text_line_dataset's options.
@@ -23,10 +23,10 @@ struct TextLineOptions {
 
 /// The lines of text files, as tf.data's TextLineDataset: example i has x = encode(line i), and no y. Lines end with a
 /// line feed, which may follow a carriage return; `encode` gets them without their ends. Empty lines are examples, too.
-/// Files are scanned for the positions of their lines, which then are read when they are needed, on all threads of the
-/// reader, so that files may be larger than memory. Throws InvalidArgument for an empty function, and InputError naming
-/// the file when it is missing or compressed. Reading throws InputError for a file that has become shorter, and what
-/// `encode` throws; errors name the file and the line, from 1.
+/// The call only scans the files for the positions of lines. Lines are read when they are needed, on all threads of the
+/// reader, so files may be larger than memory. Throws InvalidArgument for an empty function, and InputError naming the
+/// file when it is missing or compressed. Reading the data set throws InputError for a file that has become shorter,
+/// and whatever `encode` throws; a lockstep::Error names the file and the line, from 1.
 Dataset text_line_dataset(const std::vector<std::filesystem::path>& files, LineEncoder encode,
                           const TextLineOptions& options = {});
 

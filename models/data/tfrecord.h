@@ -34,12 +34,13 @@ struct TfRecordOptions {
   std::uint64_t seed = 0;  ///< seed of the shuffle
 };
 
-/// The records of TFRecord files, each a serialized tf.train.Example, in the order of the files. The files are scanned
-/// for the positions of their records, which then are read when they are needed, on all threads of the reader, so that
-/// they may be larger than memory. Throws InvalidArgument without inputs and for an image whose shape does not end with
-/// 1 or 3. Throws InputError naming the file and the record, from 0, when a file is missing, compressed or cut short,
-/// and when a length has a wrong checksum; reading the data set also when data have a wrong checksum, are not an
-/// example, or a feature is missing or has another type or number of values.
+/// The records of TFRecord files, each a serialized tf.train.Example, in the order of the files. The call only scans
+/// the files for the positions of records. Records are read when they are needed, on all threads of the reader, so
+/// files may be larger than memory. Throws InvalidArgument without inputs and for an image whose shape does not end
+/// with 1 or 3. Throws InputError naming the file and the record, from 0, when a file is missing, compressed or cut
+/// short, and when a length has a wrong checksum. Reading the data set throws it when a record's data have a wrong
+/// checksum or are not an example, and when a feature is missing, has another type or number of values, or is an image
+/// that cannot be decoded.
 Dataset tfrecord_dataset(const std::vector<std::filesystem::path>& files, const TfRecordOptions& options);
 
 }  // namespace lockstep
