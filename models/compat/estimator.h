@@ -42,10 +42,12 @@ class Estimator {
   /// `max_steps` together, for endless data when neither is given, and for a null input function. Also throws whatever
   /// Model::fit throws.
   Estimator& train(const InputFunction& input_fn, const EstimatorTrainOptions& options = {});
-  /// Mean loss and metrics over the data, or its first `steps` steps, and "global_step", the number of updates the
-  /// optimizer has done. Throws the same errors as Model::evaluate.
+  /// The mean loss and the metrics over the data or, if `steps` is given, over the first `steps` steps, and
+  /// "global_step", the optimizer's number of steps so far. Throws InvalidArgument for a null input function. Also
+  /// throws whatever Model::evaluate throws.
   Logs evaluate(const InputFunction& input_fn, std::optional<std::int64_t> steps = std::nullopt);
-  /// The model's outputs for all examples. Throws the same errors as Model::predict.
+  /// The model's outputs for all examples. Throws InvalidArgument for a null input function. Also throws whatever
+  /// Model::predict throws.
   Tensor predict(const InputFunction& input_fn);
 
   /// The trained model.

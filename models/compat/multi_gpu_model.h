@@ -43,8 +43,8 @@ struct MultiGpuOptions {
   GpuSelection gpus{};
   bool cpu_merge = true;        ///< concatenates the outputs on CPU:0; otherwise on the first device
   bool cpu_relocation = false;  ///< moves the template's own weights to CPU:0 (Keras makes a copy with new weights)
-  /// True: Keras' split of a batch of B rows: each of the n replicas gets B / n rows, rounded down, and the last one
-  /// also the remainder. False: the replicas' numbers of rows differ by at most one.
+  /// If true, splits a batch of B rows as Keras does: each of the n replicas gets B / n rows, rounded down, and the
+  /// last one also gets the remainder. If false, the replicas' numbers of rows differ by at most one.
   bool legacy_split = true;
   /// The replicas' devices by name (parse_devices), instead of `gpus`, e.g. logical CPUs on a machine without GPUs:
   /// {"CPU:0", "CPU:1"}.
@@ -72,8 +72,8 @@ class ParallelModel : public Model {
 
 /// Replicates `model`, the template, over devices; the result shares the template's weights. Throws InvalidArgument for
 /// fewer than two devices, for devices that this machine does not have (for `gpus`, the message lists the machine's
-/// devices), and for `gpus` and `devices` together; Unsupported for GPUs that this build cannot use; LogicError for a
-/// template that already has several replicas of a strategy, and in a strategy's scope.
+/// devices), and for `gpus` and `devices` together; Unsupported for GPUs that this build cannot use and for stateful
+/// layers; LogicError for a template that already has several replicas of a strategy, and in a strategy's scope.
 ParallelModel multi_gpu_model(const Model& model, const MultiGpuOptions& options = {});
 
 /// make_parallel of keras-extras, which dropped the rows of a batch beyond a multiple of gpu_count; here the last

@@ -52,7 +52,8 @@ struct NamedObject {
 };
 
 /// Reads an object, the name of a class or function, or Keras' object for a function. `kind` is for messages, e.g.
-/// "loss". Options that are null, Python's None, stay null; "dtype" is ignored. Throws InputError for any other value.
+/// "loss". Options that are null, Python's None, stay null; "dtype" is ignored. Throws InputError for a `value` of any
+/// other form.
 NamedObject object_from_json(const char* kind, const nlohmann::ordered_json& value);
 
 /// The name in lower case without underscores, so that "MeanSquaredError" and "mean_squared_error" compare equal.

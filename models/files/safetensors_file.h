@@ -16,7 +16,7 @@ namespace lockstep {
 /// A tensor and its name in a file.
 struct NamedTensor {
   std::string name;  ///< any text
-  Tensor value;      ///< on any device
+  Tensor value;      ///< dense, on any device
 };
 
 /// The contents of a safetensors file: the length of the header (8 bytes, little-endian), a JSON header with the dtype,

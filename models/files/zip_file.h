@@ -15,15 +15,17 @@ struct ZipEntry {
   std::span<const std::byte> bytes;  ///< its contents
 };
 
-/// Makes an archive of the entries, in this order, uncompressed and with a fixed date: equal entries give equal bytes.
+/// Makes an archive of the entries, in this order, uncompressed and with a fixed date, so equal entries give
+/// byte-identical archives.
 std::vector<std::byte> make_zip(std::span<const ZipEntry> entries);
 
-/// The names of all entries, in the archive's order. Throws InputError naming the file as read_zip_entry.
+/// The names of all entries, in the archive's order. Throws the errors of read_zip_entry that do not concern a single
+/// entry's contents.
 std::vector<std::string> zip_entry_names(const std::string& path);
 
-/// The contents of an entry, stored or deflated; verifies its checksum. Throws InputError naming the file if it is
-/// missing or not an archive; naming also the entry if that is missing, damaged or compressed in another way; and if
-/// the name of any entry is absolute or has a component "..".
+/// The contents of an entry, stored or deflated; verifies its checksum. Throws InputError naming the file if the file
+/// is missing or not an archive, if the entry is missing, damaged or compressed in another way, and if the name of any
+/// entry is absolute or has a component "..". The message also names the entry.
 std::vector<std::byte> read_zip_entry(const std::string& path, const std::string& name);
 
 }  // namespace lockstep

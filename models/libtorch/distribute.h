@@ -145,8 +145,8 @@ DistributedLoader<Loader> distribute(const Strategy& strategy, Loader& loader) {
   return {strategy, loader};
 }
 
-/// A part of a batch of a lockstep data set as libtorch tensors, which share its memory: the first input, and the first
-/// target.
+/// The first input and the first target of a part of a lockstep data set's batch, as libtorch tensors that share its
+/// memory. Precondition: the part has a target and is in host memory.
 torch::data::Example<> as_example(const Batch& part);
 
 }  // namespace lockstep::libtorch

@@ -40,9 +40,9 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
   /// Moves `variables` into an arena. Throws the same errors as ParameterArena.
   GradientSums(const Strategy& strategy, const std::vector<Variable>& variables);
 
-  /// Adds hooks to the parameters of replica `replica`, in the order of the variables. Backward through them throws
-  /// LogicError outside that replica (unless it is the only one), if a gradient still holds the sum of an earlier
-  /// backward, and inside another backward.
+  /// Adds hooks to the parameters of replica `replica`; `parameters` are in the order of the variables. Backward
+  /// through the hooks throws LogicError outside that replica (unless it is the only one), inside another backward, and
+  /// if a gradient is still the sum of an earlier backward and has not been written since.
   void attach(int replica, const std::vector<torch::Tensor>& parameters);
   /// Adds the hooks again if libtorch has dropped them, e.g. when it has loaded a parameter from a file.
   void renew_hooks(int replica);

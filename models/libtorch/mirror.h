@@ -75,10 +75,11 @@ std::shared_ptr<Module> pointer_to(const torch::nn::ModuleHolder<Module>& module
 }  // namespace detail
 /// @endcond
 
-/// Makes a module for each replica of this process: calls `make`, which returns a module or a shared_ptr to one, once
-/// for each, and copies the values of the first module to all others; with several processes, the values of the chief's
-/// first module. Leaves libtorch's random number generator in its state after the first call, so that the numbers that
-/// the program draws afterwards do not depend on the number of replicas. Throws the same errors as ModuleReplicas.
+/// Makes a module for each replica of this process. Calls `make` once for each; it must return a shared_ptr to a module
+/// or a module holder (TORCH_MODULE). Copies the values of the first module, or with several processes of the chief's
+/// first module, to all others. Leaves libtorch's random number generator in its state after the first call, so that
+/// the numbers that the program draws afterwards do not depend on the number of replicas. Throws the same errors as
+/// ModuleReplicas.
 template <class Make>
 auto mirror(const Strategy& strategy, Make&& make) {
   std::vector modules{detail::pointer_to(make())};

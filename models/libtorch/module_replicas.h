@@ -47,9 +47,9 @@ class ModuleReplicas {
   /// the replicas for f32 and bf16, the first replica's value for other dtypes. With several processes a collective.
   /// Throws LogicError inside a replica.
   void with_mean_buffers(const std::function<void(torch::nn::Module&)>& use) const;
-  /// Calls `load`, which gives the first module's tensors new values, and gives these to all replicas of this process.
-  /// If `load` throws or gives a tensor another shape, restores the previous values and throws. Throws LogicError
-  /// inside a replica.
+  /// Calls `load`, which sets the values of the first module's tensors, and copies them to all replicas of this
+  /// process. If `load` throws, or gives a tensor another shape (InputError), restores the previous values and throws.
+  /// Throws LogicError inside a replica.
   void load_first(const std::function<void(torch::nn::Module&)>& load) const;
 
  private:

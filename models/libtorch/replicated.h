@@ -9,9 +9,9 @@
 
 namespace lockstep::libtorch {
 
-/// The calling thread's replica of `strategy`; outside replicas 0 if there is only one. In a replica, lets libtorch's
-/// ops use the replica's share of the cores. Throws LogicError in a replica of another strategy, and outside replicas
-/// if there are several.
+/// The calling thread's replica of `strategy`; outside replicas, 0 if this process has only one replica. In a replica,
+/// lets libtorch's ops use the replica's share of the cores. Throws LogicError in a replica of another strategy, and
+/// outside replicas if this process has several.
 int replica_here(const Strategy& strategy);
 
 /// An object for each replica of this process, such as a libtorch optimizer or learning rate scheduler. A handle:
@@ -48,8 +48,8 @@ class Replicated {
   std::vector<std::shared_ptr<T>> replicas_;
 };
 
-/// Makes an object for each replica: make(part), where `part` is the replica's object in `of`. If `make` keeps a
-/// reference to it, the result must not outlive `of`.
+/// Makes an object for each replica by make(part), where `part` is the replica's object in `of`. If the new object
+/// keeps a reference to `part`, the result must not outlive `of`.
 ///
 ///     auto scheduler = replicate(optimizer, [](auto& own) { return torch::optim::StepLR(own, 30, 0.1); });
 template <class T, class Make>
