@@ -36,8 +36,8 @@ class BatchFeed {
   /// The position after the batches given so far.
   const FeedPosition& position() const { return position_; }
   /// The epoch's next batch; empty at the end of the epoch. Throws InvalidArgument for an empty data set, and for a
-  /// data set known to be a single batch of fewer examples than there are replicas; BrokenInvariant if the data end
-  /// before their size.
+  /// data set known to be a single batch of fewer examples than there are replicas; BrokenInvariant if the data set has
+  /// fewer batches than its size().
   std::optional<DistributedBatch> next();
 
  private:

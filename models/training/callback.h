@@ -25,7 +25,7 @@ struct StepReport {
   double learning_rate = 0;
   /// Examples in the global batch.
   std::int64_t examples = 0;
-  std::vector<std::int64_t> rows{};  ///< examples of each replica
+  std::vector<std::int64_t> rows{};  ///< examples of each replica, for the replicas of all workers
   /// Milliseconds from the request for the batch to the end of the step.
   double step_ms = 0;
   /// The part of step_ms until this worker's first replica has submitted the forward pass, the backward pass and the

@@ -27,8 +27,8 @@ struct Totals {
   std::vector<double> numbers() const;
   /// Returns the totals from the result of numbers().
   static Totals from_numbers(std::span<const double> numbers);
-  /// Adds a scalar part of the model's loss, such as a penalty, to the loss of every example: the mean contains it
-  /// once.
+  /// Adds a scalar part of the model's loss, such as a penalty, to the loss of every example, so that the mean loss
+  /// contains it once.
   void add_to_every_loss(const Tensor& penalty);
   /// The loss divided by the number of examples. A NaN is returned without a sign, here and by `results`.
   double mean_loss() const;

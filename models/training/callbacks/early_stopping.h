@@ -18,7 +18,7 @@ struct EarlyStoppingOptions {
   /// Whether a lower or a higher value is better.
   MonitorMode mode = MonitorMode::automatic;
   std::optional<double> baseline{};   ///< only better values reset the count of epochs without improvement
-  bool restore_best_weights = false;  ///< restores them at the end, even if no value was better than `baseline`
+  bool restore_best_weights = false;  ///< sets the best epoch's weights at the end, even if no value beat `baseline`
   int start_from_epoch = 0;           ///< earlier epochs are ignored
 };
 

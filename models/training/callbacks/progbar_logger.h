@@ -9,8 +9,9 @@
 
 namespace lockstep {
 
-/// Shows fit's progress on standard error: on a terminal a bar that is redrawn, then the epoch's values in lines that
-/// fit the terminal; elsewhere a line for each epoch and, at most every 15 seconds, for a step.
+/// Shows fit's progress on standard error. On a terminal, redraws a bar during an epoch and replaces it at the end by
+/// the epoch's values, in lines that fit the terminal. Elsewhere, prints a line at the end of each epoch and, at most
+/// every 15 seconds, after a step.
 class ProgbarLogger final : public Callback {
  public:
   ProgbarLogger();
