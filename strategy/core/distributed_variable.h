@@ -28,7 +28,7 @@ class DistributedVariable : public VariableState {
   std::weak_ptr<const StrategyState> owner_;
 };
 
-/// Copies that are always equal. All replicas must write together. Every copy gets their values combined by the
+/// Copies that are always equal. All replicas must write together. Every copy gets the replicas' values combined by the
 /// aggregation; without an aggregation, the values must be bit-identical.
 class MirroredVariable final : public DistributedVariable {
  public:

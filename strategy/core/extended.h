@@ -65,8 +65,8 @@ class StrategyExtended {
 
   /// The variable's value in new memory; independent copies are combined by the aggregation.
   Tensor read_var(const Variable& variable) const;
-  /// Returns the variable of this strategy that `copy`, a value read in a replica, belongs to. Throws InvalidArgument
-  /// if there is none or it no longer exists: a copy does not keep its variable alive.
+  /// Returns this strategy's variable to which `copy`, a value read in a replica, belongs. Throws InvalidArgument if
+  /// there is none or if it no longer exists; a copy does not keep its variable alive.
   Variable value_container(const Tensor& copy) const;
 
   /// Devices of the copies of variables.

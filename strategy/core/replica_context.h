@@ -39,10 +39,10 @@ class ReplicaContext {
   std::vector<Tensor> all_reduce(ReduceOpOrName op, const std::vector<Tensor>& values) const;
   /// Combines a number, as an f32 scalar.
   Tensor all_reduce(ReduceOpOrName op, double value) const;
-  /// Same as lockstep::all_reduce for sparse values: joins the rows without adding them up. It has no gradient: throws
+  /// Same as lockstep::all_reduce for sparse values: joins the rows without adding them up. Has no gradient: throws
   /// Unsupported under a tape that watches the value.
   IndexedSlices all_reduce(ReduceOpOrName op, const IndexedSlices& value) const;
-  /// Combines several values, dense or sparse, together.
+  /// Same as above, for several values, each dense or sparse. Throws Unsupported under a tape that watches any of them.
   std::vector<DenseOrSparse> all_reduce(ReduceOpOrName op, const std::vector<DenseOrSparse>& values) const;
 
   /// Same as Communicator::all_gather: joins the replicas' tensors along `axis`. The gradient is this replica's slice

@@ -26,8 +26,8 @@ struct LocalReplicas {
 /// replicas. If they get none, one row, which shows the shapes and dtypes.
 RowRange local_rows(std::int64_t rows, const LocalReplicas& replicas, std::span<const double> shares = {});
 
-/// A global batch, split over the replicas. As an argument of `Strategy::run`, each replica's step receives its own
-/// part as `const Batch&`. With fewer rows than replicas, some parts have no rows.
+/// A global batch, split over the replicas. If it is an argument of `Strategy::run`, each replica's step receives its
+/// own part as `const Batch&`. With fewer rows than replicas, some parts have no rows.
 class DistributedBatch {
  public:
   /// The parts are views of the batch's rows, by split_rows. Throws InvalidArgument for a batch without inputs,

@@ -26,7 +26,7 @@ struct AverageStep {
 /// backward, capture_backward and load throw LogicError once another optimizer has taken over one of the variables.
 class GradientReducer {
  public:
-  /// Moves the variables into an arena, and those with gradients by rows into a RowReducer. Throws the same errors as
+  /// Moves the variables with gradients by rows into a RowReducer and all others into an arena. Throws the errors of
   /// their constructors.
   GradientReducer(std::vector<Variable> variables, const std::vector<LogicalDevice>& devices,
                   const ReducerOptions& options = {});

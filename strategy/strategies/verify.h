@@ -10,9 +10,9 @@ namespace lockstep {
 class Cluster;
 
 /// Compares all copies of every mirrored variable, which must be f32, bit by bit; skips on_read variables. Throws
-/// BrokenInvariant for the first difference, naming variable, replica, element and both values. With `workers`, all of
-/// which must call it, also compares hashes of their copies; the error then names variable and workers. Call it outside
-/// replicas.
+/// BrokenInvariant for the first difference, naming variable, replica, element and both values. With `workers`, also
+/// compares hashes of the workers' copies; all workers must call it, and the error names the variable and two workers.
+/// Call it outside replicas.
 void verify_mirrored(std::span<const Variable> variables, Cluster* workers = nullptr);
 
 /// Checks that all replicas pass the same variables, in the same order, to an optimizer's first step, since gradients

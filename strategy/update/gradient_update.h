@@ -42,8 +42,8 @@ class GradientUpdate {
   virtual void gradients_final(int /*replica*/, const FlatViews& /*views*/, std::span<const FlatRange> /*ranges*/,
                                std::size_t /*range*/) {}
   /// Sums the gradients of each range over the replicas and applies `update` to every copy of the parameters. The
-  /// gradients are undefined afterwards. After the first call, ranges of the same sizes need no further memory from the
-  /// system.
+  /// values of the gradients are unspecified afterwards, unless `views.parameters` are the gradients. After the first
+  /// call, ranges of the same sizes need no further memory from the system.
   virtual void reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                                  const UpdateFn& update) = 0;
   /// Called after a step has failed and all replicas of this process have left it.

@@ -93,8 +93,8 @@ class Cluster {
       if (const std::string& message = messages[static_cast<std::size_t>(worker)]; !message.empty())
         throw_together<E>("{}: {}", name_of(worker), message);
   }
-  /// Throws `E`. Every worker must make this call at the same place: the error does not count as a failure of a worker,
-  /// and the others are not notified of it.
+  /// Throws `E`. Every worker must make this call at the same place, because the error does not count as a failure of a
+  /// worker and the others are not notified of it.
   template <class E = InvalidArgument, class... Args>
   [[noreturn]] void throw_together(fmt::format_string<Args...> message, Args&&... args) {
     failures_together_.fetch_add(1);

@@ -7,10 +7,10 @@
 
 namespace lockstep {
 
-/// Combines values of replicas on CPUs in several processes (workers). all_reduce: each replica reduces one shard of
-/// the values of its worker's replicas in shared memory; replica 0 of each worker then reduces the workers' results;
-/// each replica copies the final result. Sums and means are added in replica order within a worker, then in worker
-/// order. all_gather: joins the values of each worker's replicas, then the results of the workers.
+/// Combines values of replicas on CPUs in several processes (workers). In all_reduce, each replica reduces one shard of
+/// the values of its worker's replicas in shared memory; then replica 0 of each worker reduces the workers' results;
+/// finally, each replica copies the result. Sums and means are added in replica order within a worker, then in worker
+/// order. all_gather joins the values of each worker's replicas, then the workers' results.
 class WorkersCommunicator final : public HostCommunicator {
  public:
   /// For the replicas of `group` on this worker of `cluster`. Both must outlive this. For `bytes_per_pack` see

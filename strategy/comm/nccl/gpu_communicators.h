@@ -47,7 +47,7 @@ class GpuCommunicators {
 };
 
 /// Makes NCCL communicators for `gpus`, one per replica, connected with the GPUs of other workers if `cluster` is not
-/// null. `cluster` must outlive the result. `timeout` limits making them and each collective. Throws DeviceError,
+/// null. `cluster` must outlive the result. `timeout` limits the connection and each collective. Throws DeviceError,
 /// Timeout, whatever the cluster throws, and Unsupported in a build without CUDA.
 std::unique_ptr<GpuCommunicators> make_gpu_communicators(const std::vector<LogicalDevice>& gpus,
                                                          std::chrono::milliseconds timeout, Cluster* cluster);

@@ -53,7 +53,7 @@ class MpiOperation {
   bool done = false;                                               ///< whether advance() has returned true
 
  protected:
-  /// The workers that it exchanges messages with.
+  /// The workers with which the operation exchanges messages.
   const MpiPeers& peers() const { return peers_; }
   /// MPI tag of a kind of message in this channel.
   int tag(int kind) const;
