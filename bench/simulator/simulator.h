@@ -13,8 +13,8 @@
 /// device and the machine's links. Pure functions over plain structs; times in seconds.
 ///
 /// The batch of each device stays the same (weak scaling). Not modeled: waiting for the slowest device, input and host
-/// work that grow with the number of devices, other traffic on the network, and switch contention when all nodes send at
-/// once. A prediction is the time of a step without these effects.
+/// work that grow with the number of devices, other traffic on the network, and switch contention when all nodes send
+/// at once. A prediction is the time of a step without these effects.
 namespace lockstep::simulation {
 
 /// A link between devices or nodes: n bytes take latency_s + n / bytes_per_s, in both directions at once.
@@ -103,7 +103,7 @@ struct Prediction {
 double step_on_one_device_s(const MeasuredStep& step);
 
 /// Predicts the step on `devices`. A bucket's all-reduce begins when its last gradient is available and the previous
-/// bucket's all-reduce has ended: one communication stream concurrent with backward. Throws InvalidArgument like
+/// bucket's all-reduce has ended, as in one communication stream concurrent with backward. Throws InvalidArgument like
 /// all_reduce_cost and buckets_of, and for a step with negative times or bytes or with a total time of 0.
 Prediction predict(const MeasuredStep& step, const Machine& machine, int devices, AllReduce algorithm,
                    std::int64_t bucket_bytes);

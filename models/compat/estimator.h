@@ -35,7 +35,7 @@ struct EstimatorTrainOptions {
 /// batches; each step takes one batch per replica.
 class Estimator {
  public:
-  /// Returns the data set, in batches for ONE replica; with targets for train and evaluate.
+  /// Returns the data set, in batches for a single replica. train and evaluate need targets.
   using InputFunction = std::function<Dataset()>;
 
   /// Trains to the end of the data or to the limit that the options set. Throws InvalidArgument for `steps` and

@@ -5,19 +5,19 @@
 #include <string>
 #include <string_view>
 
-// GPT-2's characters for bytes, in which its vocabulary files write tokens: printable bytes of Latin-1 are themselves,
-// the other 68, among them the space, are U+0100 to U+0143 in their order.
+// GPT-2's characters for bytes, in which its vocabulary files write tokens: printable bytes of Latin-1 stand for
+// themselves; the other 68, including the space, are U+0100 to U+0143 in their order.
 
 namespace lockstep {
 
 /// Number of values of a byte.
 inline constexpr std::int32_t byte_values = 256;
 
-/// The byte whose character has place `place` in the order of the code points. Precondition: 0 <= place < 256.
+/// The byte whose character is number `place`, from 0, in the order of the code points. Precondition: 0 <= place < 256.
 std::uint8_t byte_at_place(std::int32_t place);
 /// The characters of bytes, as UTF-8.
 std::string characters_of_bytes(std::string_view bytes);
-/// The bytes of characters; empty if one of them does not stand for a byte.
+/// The bytes that the characters stand for; empty if a character stands for no byte.
 std::optional<std::string> bytes_of_characters(std::string_view characters);
 
 }  // namespace lockstep

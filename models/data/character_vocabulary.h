@@ -20,9 +20,9 @@ class CharacterVocabulary {
   static constexpr std::int64_t padding = 0;  ///< id of no character
   static constexpr std::int64_t unknown = 1;  ///< id of characters that are not in the vocabulary
 
-  /// The characters of the texts, the most frequent one first; of equally frequent ones, the one with the greater code
-  /// point. If `max_tokens` is given, there are at most that many ids, including padding and unknown. Throws InputError
-  /// naming the text, from 0, and the byte where a text is not UTF-8, and InvalidArgument for max_tokens below 2.
+  /// The characters of the texts, the most frequent one first, equally frequent ones by descending code point. If
+  /// `max_tokens` is given, there are at most that many ids, including padding and unknown. Throws InputError naming
+  /// the text, from 0, and the byte where a text is not UTF-8, and InvalidArgument for max_tokens below 2.
   static CharacterVocabulary adapt(const std::vector<std::string>& texts,
                                    std::optional<std::int64_t> max_tokens = std::nullopt);
   /// Reads a file of `save`, which may be compressed by gzip. Throws InputError naming the file and the line if a line

@@ -21,7 +21,7 @@ struct CsvColumn {
   std::string name;                     ///< name from the header
   CsvType type;                         ///< given or inferred type
   Tensor values;                        ///< (rows)
-  std::vector<std::string> categories;  ///< the different texts of a category, sorted by their bytes
+  std::vector<std::string> categories;  ///< the distinct texts of a category column, sorted by their bytes
 };
 
 /// read_csv's options.
@@ -40,7 +40,7 @@ struct CsvOptions {
 /// Reads a CSV file (RFC 4180), plain or compressed with gzip, with the types that pandas.read_csv infers; booleans are
 /// categories. Empty lines are skipped. Throws InputError naming the file, and the line and the column of a value, when
 /// the file is missing or empty, a record has another number of fields than the first, a quotation mark is not closed,
-/// two columns have one name, a value does not have the given type, or a column of `types` is missing.
+/// two columns have the same name, a value does not have the given type, or a column of `types` is missing.
 std::vector<CsvColumn> read_csv(const std::filesystem::path& file, const CsvOptions& options = {});
 
 /// Makes examples from a table. x has all columns but `target` side by side, (rows, columns) f32; y is the column

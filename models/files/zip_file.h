@@ -19,8 +19,8 @@ struct ZipEntry {
 /// byte-identical archives.
 std::vector<std::byte> make_zip(std::span<const ZipEntry> entries);
 
-/// The names of all entries, in the archive's order. Throws the errors of read_zip_entry that do not concern a single
-/// entry's contents.
+/// The names of all entries, in the archive's order. Throws InputError naming the file if it is missing or not an
+/// archive, and if the name of any entry is absolute or has a component "..".
 std::vector<std::string> zip_entry_names(const std::string& path);
 
 /// The contents of an entry, stored or deflated; verifies its checksum. Throws InputError naming the file if the file

@@ -15,10 +15,10 @@ namespace lockstep::libtorch {
 // A file holds one module or optimizer, for any number of replicas. With several processes, all must call these
 // functions; the chief writes, atomically, and all must read the same file. They throw InputError naming the file.
 
-/// Saves a module. An f32 or bf16 buffer is saved as the mean of the replicas' values, other buffers as the first
-/// replica's. A name that ends with ".safetensors" gets that format, with the names of PyTorch's state_dict; other
-/// files have the format of torch::save. Throws Unsupported for ".safetensors" and tensors that are not f32, bf16, i32,
-/// i64, u8 or bool; LogicError inside a replica.
+/// Saves a module. An f32 or bf16 buffer is saved as the mean of the replicas' values, any other buffer with the first
+/// replica's values. A name that ends with ".safetensors" gets that format, with the names of PyTorch's state_dict;
+/// other files have the format of torch::save. Throws Unsupported for a ".safetensors" file of a module with a tensor
+/// that is not f32, bf16, i32, i64, u8 or bool; LogicError inside a replica.
 void save(const ModuleReplicas& modules, const std::string& path);
 /// Loads a file of save() or torch::save into all replicas. If the file does not fit, changes nothing. Throws
 /// Unsupported and LogicError in the same cases as save().

@@ -58,8 +58,8 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
    private:
     Own& own_;
   };
-  /// For each variable, whether the loss of any replica depended on it in the last backward of replica `replica`. The
-  /// gradients of the others are undefined, so that optimizers skip them as they do without replicas.
+  /// For each variable, whether the loss of any replica depended on it in the last backward of replica `replica`. A
+  /// parameter for which this is false has an undefined gradient, so optimizers skip it, as they do without replicas.
   const std::vector<char>& used(int replica) const { return own_.at(static_cast<std::size_t>(replica)).used; }
 
  private:

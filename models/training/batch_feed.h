@@ -29,9 +29,9 @@ class BatchFeed {
   std::int64_t steps_in_epoch() const;
   /// Starts epoch number `epoch`, from 0.
   void begin_epoch(int epoch);
-  /// Call instead of begin_epoch to resume an epoch of which another feed of the same data has given `steps_done`
-  /// batches with `examples_done` examples, up to `position`. Skips these batches. Throws InputError if the pass has
-  /// fewer batches or they have another number of examples.
+  /// Resumes an epoch; call it instead of begin_epoch. Another feed of the same data has given `steps_done` batches of
+  /// the epoch, with `examples_done` examples in all, and was then at `position`. Skips these batches. Throws
+  /// InputError if the pass has fewer batches or they have another number of examples.
   void resume_epoch(int epoch, std::int64_t steps_done, std::int64_t examples_done, const FeedPosition& position);
   /// The position after the batches given so far.
   const FeedPosition& position() const { return position_; }

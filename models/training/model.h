@@ -56,7 +56,7 @@ class Model {
   /// Builds the layers from `input` to `output`. See Network.
   Model(const Symbol& input, const Symbol& output, const ModelOptions& options = {});
   ///@{
-  /// A model with several inputs, and with several outputs.
+  /// Same as above, for several inputs and for several inputs and outputs.
   Model(const std::vector<Symbol>& inputs, const Symbol& output, const ModelOptions& options = {});
   Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options = {});
   ///@}
@@ -108,7 +108,7 @@ class Model {
   /// data set that is empty or endless; LogicError for a model with several outputs, inside a replica and in the scope
   /// of another strategy.
   Tensor predict(const Dataset& batches);
-  /// Like `predict`, but for each output, in order; also for a model with several outputs.
+  /// Like `predict`, for any number of outputs: returns one tensor for each output, in order.
   std::vector<Tensor> predict_all(const Dataset& batches);
 
   /// The layers and their connections.
@@ -131,7 +131,7 @@ class Model {
   /// LogicError before compile.
   std::vector<Metric> metrics() const;
   ///@{
-  /// Makes fit end after the current step; may be called from any thread. As in Keras the epoch ends early: validation
+  /// Makes fit end after the current step; may be called from any thread. The epoch ends early; as in Keras, validation
   /// and the callbacks' on_epoch_end still run.
   void stop_training();
   /// Like stop_training, but without validation and on_epoch_end, which are left to the run that resumes; for Ctrl-C.

@@ -18,11 +18,11 @@ namespace lockstep {
 /// is stored as a model. However, if a layer or a nested model belongs to several models, all layers are stored as
 /// layers of the outer model; layers on which no output depends are then left out. A compiled model is saved with its
 /// losses and metrics and with its optimizer's options, learning rate, steps and state for each variable, so that
-/// training can resume, also in Keras. A custom loss or metric is saved by name, and Keras needs it in custom_objects;
-/// a custom schedule is saved as the learning rate of the next step. Gradients accumulated for the next update are not
-/// saved. Throws InvalidArgument for another extension, and for an optimizer that has trained variables other than this
-/// model's; InputError naming the path and the reason; Unsupported naming a layer that Keras does not have; LogicError
-/// if called inside a replica.
+/// training can resume here and in Keras. A custom loss or metric is saved by name, and Keras needs it in
+/// custom_objects; a custom schedule is saved as the learning rate of the next step. Gradients accumulated for the next
+/// update are not saved. Throws InvalidArgument for another extension, and for an optimizer that has trained variables
+/// other than this model's; InputError naming the path and the reason; Unsupported naming a layer that Keras does not
+/// have; LogicError if called inside a replica.
 void save_model(const Model& model, const std::string& path);
 
 /// Options of load_model that add to the file's contents or replace them.

@@ -22,8 +22,8 @@ struct UpdateOptions {
   /// A saved model's optimizer with its state, changed by the options that are given; a new one if `optimizer` is
   /// given. Throws like make_optimizer, and when the state does not fit the change.
   Optimizer changed(const Optimizer& saved) const;
-  /// Callback that sets the learning rate of each epoch, also in a resumed run; nullptr if neither schedule nor rate is
-  /// given.
+  /// A callback that sets the learning rate at the start of every epoch, including one that a run resumes; nullptr if
+  /// neither schedule nor rate is given.
   std::shared_ptr<Callback> make_schedule(double initial_rate, int epochs) const;
 };
 

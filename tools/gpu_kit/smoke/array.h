@@ -90,7 +90,7 @@ std::vector<double> as_double(const std::vector<T>& values) {
 }
 
 /// Returns a text like "96 values, exact". Throws DeviceError if a value differs from the expected one by more than
-/// `tolerance` * max(1, |expected|), or only one of them is NaN.
+/// `tolerance` * max(1, |expected|), or exactly one of the two is NaN.
 std::string compared(const std::vector<double>& found, const std::vector<double>& expected, double tolerance);
 
 /// Relative tolerance for a result of type T, one unit in the last place: half a unit for one rounding and another half

@@ -11,7 +11,7 @@ struct Check {
   std::string name;  ///< letters, digits and _ only
   /// Returns a description of the result. Throws Skipped, or any other exception if the assumption is wrong.
   std::function<std::string()> run;
-  bool alone = false;  ///< the check measures time: nothing else may use the GPU meanwhile
+  bool alone = false;  ///< the check measures time, so nothing else may use the GPU meanwhile
 };
 
 /// Thrown by a check that this GPU or build cannot run.

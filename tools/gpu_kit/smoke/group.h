@@ -20,7 +20,7 @@ struct Outcome {
 
 /// Runs checks one after the other in a child process, which initializes CUDA only once. After a check that fails,
 /// crashes or hangs, a new process runs the rest, so that a sticky error of a CUDA context fails only one check. CUDA
-/// does not survive a fork: the parent process must never call it.
+/// does not survive a fork, so the parent process must never call it.
 class Group {
  public:
   /// Called with the outcome of each check, in order.
