@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-/// Of most functions.
+/// The traits of most functions.
 constexpr LayerTraits elementwise{.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true};
 constexpr LayerTraits is_relu{
     .can_compute_in_bf16 = true, .can_be_captured = true, .is_relu = true, .supports_masking = true};
@@ -38,7 +38,7 @@ Tensor thresholded(const Tensor& x, const ReLUOptions& options) {
   return where(is_above, above, (x - options.threshold) * options.negative_slope);
 }
 
-/// The function of a ReLU: one op where there is one, which is faster than two.
+/// The function of a ReLU. Uses a single op where one exists, which is faster than two.
 std::function<Tensor(const Tensor&)> function_of(const ReLUOptions& options) {
   if (options.threshold != 0) return [options](const Tensor& x) { return thresholded(x, options); };
   const double slope = options.negative_slope;
@@ -69,7 +69,7 @@ class ActivationImpl final : public LayerImpl {
   using Function = std::function<Tensor(const Tensor&)>;
   using Describe = std::function<void(LayerConfig&)>;
 
-  /// `activation`: what the function is, if it is one of those.
+  /// `activation`: the enumerator of `function`, or linear if it has none.
   ActivationImpl(const char* class_name, Function function, Describe describe, const LayerTraits& traits,
                  Activation activation, std::string name)
       : LayerImpl(std::move(name), traits),
@@ -96,7 +96,7 @@ class ActivationImpl final : public LayerImpl {
 
 class SoftmaxImpl final : public LayerImpl {
  public:
-  /// What Keras sets masked elements to before the softmax.
+  /// The value of masked elements before the softmax, as in Keras.
   static constexpr double lowest_score = -1e9;
 
   explicit SoftmaxImpl(const SoftmaxOptions& options)
@@ -182,7 +182,7 @@ class PReLUImpl final : public LayerImpl {
   Variable alpha_;
 };
 
-/// A layer of a function, with its options and how they are listed.
+/// A layer that applies `function`. `list` writes its options to files.
 template <class Options>
 std::shared_ptr<LayerImpl> make(const char* class_name, ActivationImpl::Function function,
                                 void (*list)(LayerConfig&, Options&), const Options& options,

@@ -102,7 +102,8 @@ struct SoftmaxOptions {
   /// Name of the layer; if empty, the model names it after its class.
   std::string name{};
 };
-/// exp(x) / sum(exp(x)) along the axes. Elements where a mask of x's shape is false do not count and become 0.
+/// exp(x) / sum(exp(x)) along the axes. Elements where a mask of x's shape is false do not count and become 0. Throws
+/// InvalidArgument for a mask of another rank, such as a mask of time steps.
 struct Softmax : Layer {
   /// Takes any shape that has the axes.
   explicit Softmax(const SoftmaxOptions& options = {});

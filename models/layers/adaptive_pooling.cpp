@@ -25,8 +25,8 @@ void list(LayerConfig& config, AdaptivePooling2DOptions& options) {
 
 using Op = Tensor (*)(const Tensor&, const Pool2dOptions&);
 
-/// Pools the rows (axis 1) or columns (axis 2) of images to `size` results, whose windows have one of two sizes: takes
-/// the results of the two poolings at all places.
+/// Pools the rows (axis 1) or columns (axis 2) of images to `size` results. The windows have at most two sizes. For
+/// each size, pools at all places with stride 1; then takes each result from the pooling with its window's size.
 Tensor pool_along(Op op, const Tensor& x, int axis, std::int64_t size) {
   const std::int64_t elements = x.dim(axis);
   const std::int64_t small = (elements + size - 1) / size;
@@ -43,7 +43,7 @@ Tensor pool_along(Op op, const Tensor& x, int axis, std::int64_t size) {
   return take(concat(results, axis), places, axis);
 }
 
-/// Images (n, h, w, c) -> (n, size, c).
+/// Images (n, h, w, c) -> (n, size.height, size.width, c).
 Tensor adaptive_pool(Op op, const Tensor& x, Size2d size) {
   if (x.dim(1) % size.height == 0 && x.dim(2) % size.width == 0)
     return op(x, {.window = {x.dim(1) / size.height, x.dim(2) / size.width}});

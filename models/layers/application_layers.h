@@ -16,7 +16,8 @@ struct CustomScaleLayerOptions {
   std::string name{};
 };
 
-/// The first input plus `scale` times the second, of the same shape: a residual of InceptionResNetV2.
+/// The first input plus `scale` times the second, which must have the same shape. InceptionResNetV2 uses it for
+/// residual connections.
 struct CustomScaleLayer : Layer {
   /// Throws InvalidArgument for a scale that is not finite.
   explicit CustomScaleLayer(const CustomScaleLayerOptions& options);

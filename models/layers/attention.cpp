@@ -45,7 +45,7 @@ void list(LayerConfig& config, GroupQueryAttentionOptions& options) {
   list_weights(config, options);
 }
 
-/// What the classes of layers differ in.
+/// The numbers and sizes of heads, in which the two layers differ.
 struct HeadSizes {
   std::int64_t query_heads, key_heads, size, value_size;
   std::optional<Shape> output_shape{};
@@ -72,11 +72,11 @@ bool fits(const Shape& mask, const Shape& scores) {
   return true;
 }
 
-/// Inputs: query, value, and, if given, key and mask.
+/// The inputs are query, value and, if given, key and mask.
 template <class Options>
 class AttentionImpl final : public LayerImpl {
  public:
-  /// `hidden`: what the names of inner layers start with in Keras.
+  /// `hidden`: the prefix of the inner layers' names in Keras.
   AttentionImpl(const char* class_name, std::string hidden, const Options& options)
       : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}),
         class_name_(class_name),
@@ -192,8 +192,8 @@ class AttentionImpl final : public LayerImpl {
     return reshape(product(x, p, p.features(), heads * size), {x.dim(0), x.dim(1), heads, size});
   }
 
-  /// The mask of the scores from that of the call, (n, queries, keys) or (n, heads, queries, keys), and those of query,
-  /// value and key, (n, time). Undefined without any.
+  /// The mask of the scores: true where the call's mask, (n, queries, keys) or (n, heads, queries, keys), and the masks
+  /// of query, value and key, (n, time), are all true. Undefined if there are no masks.
   static Tensor mask_of(std::span<const Tensor> inputs, const LayerCall& call) {
     Tensor result;
     if (inputs.size() > 3) {

@@ -33,10 +33,11 @@ struct MultiHeadAttentionOptions {
 };
 
 /// Attention of several heads (Vaswani et al. 2017): projects query (tq, features), value and key (tk, features) to
-/// heads, computes scaled_dot_product_attention of the heads and projects it to (tq, output_shape) or, without an
-/// output_shape, to the query's number of features. In training, drops attention weights with probability `dropout`,
-/// drawn as Dropout draws its mask. Weights: kernel (features, heads, size) and bias (heads, size) of query, key and
-/// value, then kernel (heads, size, output_shape) and bias (output_shape) of attention_output.
+/// heads, computes scaled_dot_product_attention of the heads, and projects the result to (tq, output_shape). The
+/// default output_shape is the query's number of features. In training, drops attention weights with probability
+/// `dropout`, by random numbers that depend on the same things as Dropout's mask. Weights: kernel (features, heads,
+/// size) and bias (heads, size) of query, key and value, then kernel (heads, size, output_shape) and bias
+/// (output_shape) of attention_output.
 struct MultiHeadAttention : Layer {
   /// Throws InvalidArgument for sizes below 1, and for a dropout outside [0, 1).
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);
@@ -87,7 +88,7 @@ struct GroupQueryAttention : Layer {
   ///@}
 };
 
-/// Whether `class_name` is Keras' name of a class above. Their calls have several arguments.
+/// Whether `class_name` is Keras' name of one of the classes above, whose calls have several arguments.
 bool is_attention(std::string_view class_name);
 
 }  // namespace lockstep

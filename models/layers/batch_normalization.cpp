@@ -41,8 +41,9 @@ std::optional<double> weight_of(const BatchNormResult& result, bool synchronized
   rethrow_from("batch_norm", error);
 }
 
-/// As batch_norm, with the statistics of the elements that `mask`, (n, ...) for x (n, ..., c), keeps, in the parts of
-/// all replicas if `synchronized`. As in Keras, their sums are divided by their number + 1e-7.
+/// Like batch_norm, but the statistics count only elements for which `mask`, (n, ...) for x (n, ..., c), is true. If
+/// `synchronized`, they count the elements of all replicas. As in Keras, sums are divided by the number of elements +
+/// 1e-7.
 BatchNormResult masked_batch_norm(const Tensor& x, const Tensor& mask, const Tensor& gamma, const Tensor& beta,
                                   const BatchNormOptions& options, bool synchronized) {
   require(mask.rank() == x.rank() - 1,
@@ -68,8 +69,8 @@ BatchNormResult masked_batch_norm(const Tensor& x, const Tensor& mask, const Ten
           .rows = static_cast<std::int64_t>(sums[2].item<float>())};
 }
 
-/// Updates a moving statistic by that of a batch. If the replicas share one copy, each assigns its value, and the
-/// assignment averages the values.
+/// Updates a moving statistic with the statistic of a batch. If the replicas share one copy, each assigns its updated
+/// value, and the assignment averages the values.
 void update_statistic(const Variable& statistic, const Tensor& of_rows, double weight, double momentum) {
   const std::vector<Tensor>& copies = statistic.state().copies();
   const ExecutionContext& context = current_context();
@@ -139,7 +140,7 @@ class BatchNormalizationImpl final : public LayerImpl {
     return input[axes_of(class_name(), {options_.axis}, input).front() - 1];
   }
 
-  /// For inputs whose last axis is the channels.
+  /// For inputs with the channels along the last axis.
   Tensor normalized(std::span<const Tensor> inputs, const LayerCall& call) {
     const Tensor& x = inputs[0];
     if (inputs.size() > 1 && inputs[1].shape() != x.shape()) return broadcast_sum(inputs, call);
@@ -164,7 +165,7 @@ class BatchNormalizationImpl final : public LayerImpl {
     return result.y;
   }
 
-  /// The fused sum with a term of another shape: sizes that are unknown in the plan may differ.
+  /// The fused sum with a term of another shape, which can occur where the plan has unknown sizes.
   Tensor broadcast_sum(std::span<const Tensor> inputs, LayerCall call) {
     const bool fused_relu = std::exchange(call.fused_relu, false);
     const Tensor y = normalized(inputs.first(1), call) + inputs[1];

@@ -40,7 +40,7 @@ std::shared_ptr<RecurrentLayerImpl> recurrent(const std::shared_ptr<LayerImpl>& 
   return impl;
 }
 
-/// "forward_lstm" of "lstm" and of "forward_lstm".
+/// "forward_lstm" both for "lstm" and for "forward_lstm".
 std::string with_prefix(const std::string& prefix, const LayerImpl& layer) {
   const std::string name = layer.name().empty() ? snake_case(layer.class_name()) : layer.name();
   return name.starts_with(prefix) ? name : prefix + name;
@@ -118,7 +118,8 @@ class BidirectionalImpl final : public LayerImpl {
   }
 
  private:
-  /// The sequences, and the initial states of one direction, if they are given; those of the forward layer come first.
+  /// The sequences and, if given, the initial states of one direction. In `inputs`, the forward layer's states come
+  /// first.
   template <class Input>
   std::vector<Input> of_direction(std::span<const Input> inputs, bool forward) const {
     std::vector<Input> own{inputs[0]};

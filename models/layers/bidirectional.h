@@ -16,7 +16,7 @@ struct BidirectionalOptions {
   ///@{
   /// Keras' arguments, with the same names and defaults.
   MergeMode merge_mode = MergeMode::concat;
-  /// The layer whose options the backward layer copies; by default the forward layer, but with go_backwards = true.
+  /// The layer that the backward layer copies. By default it copies the forward layer, with go_backwards = true.
   std::optional<Layer> backward_layer{};
   std::string name{};
   ///@}
@@ -27,8 +27,8 @@ struct BidirectionalOptions {
 /// of the backward layer. Initial states and, with return_state, further results belong to the forward layer first,
 /// then to the backward layer.
 struct Bidirectional : Layer {
-  /// Throws InvalidArgument unless the layers are LSTM, GRU or SimpleRNN, agree in return_sequences and
-  /// return_state, and run in opposite directions.
+  /// Throws InvalidArgument unless the layers are LSTM, GRU or SimpleRNN, agree in return_sequences, return_state and
+  /// stateful, and run in opposite directions.
   explicit Bidirectional(const Layer& layer, const BidirectionalOptions& options = {});
   /// Makes the layer from the options in a file.
   static Bidirectional from_config(LayerConfig& config);

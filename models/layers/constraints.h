@@ -35,7 +35,7 @@ struct MinMaxNormOptions {
 /// A constraint that is applied to a weight after each step of an optimizer; none by default.
 class Constraint {
  public:
-  /// Keras' classes; none: no constraint.
+  /// Keras' classes, and `none` for no constraint.
   enum class Kind { none, max_norm, min_max_norm, non_neg, unit_norm };
 
   Constraint() = default;

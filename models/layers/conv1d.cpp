@@ -133,7 +133,7 @@ class DepthwiseImpl : public LayerImpl {
   const Options& options() const { return options_; }
   const Variable& bias() const { return bias_; }
 
-  /// The convolved images, of one row, of sequences.
+  /// The convolution of sequences, as images of one row.
   Tensor depthwise(const Tensor& x, const Tensor& bias, Activation activation) const {
     return depthwise_conv2d(as_images(x), expand_dims(depthwise_kernel_.value(), 0), bias, conv(activation));
   }

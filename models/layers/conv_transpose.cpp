@@ -34,7 +34,7 @@ void list(LayerConfig& config, Options& options) {
 std::vector<std::int64_t> sizes(Size2d size) { return {size.height, size.width}; }
 std::vector<std::int64_t> sizes(std::int64_t size) { return {size}; }
 
-/// The same for images, of which a sequence is one row.
+/// The size for images. A sequence is an image of one row.
 Size2d for_images(Size2d size, std::int64_t /*of_rows*/) { return size; }
 Size2d for_images(std::int64_t size, std::int64_t of_rows) { return {of_rows, size}; }
 

@@ -28,14 +28,14 @@ int summed_axis(std::int64_t axis, const Shape& input) {
   return result;
 }
 
-/// x / ||x|| along the axis, as keras.ops.normalize: x itself, multiplied by 1e12, where the norm is smaller.
+/// x / max(||x||, 1e-12) along the axis, like keras.ops.normalize.
 Tensor normalized(const Tensor& x, int axis) {
   constexpr double least_square = 1e-24;
   return x / sqrt(maximum(sum(square(x), {axis}, true), least_square));
 }
 
-/// A term of an equation for an input whose batch axis is `a`, whose axis `summed` is `z`, and whose others have the
-/// letters from `next` on.
+/// An input's term of the equation: `a` for the batch axis, `z` for the axis `summed`, and letters from `next` on for
+/// the others.
 std::string term_of(int rank, int summed, char& next) {
   std::string term = "a";
   for (int axis = 1; axis < rank; ++axis) term += axis == summed ? 'z' : next++;

@@ -73,7 +73,7 @@ class MaskImpl : public LayerImpl {
   RandomDraws* random_draws() override { return &draws_; }
 
  protected:
-  /// `draws_elements`: every element of the mask is drawn on its own. `supports_masking`: as in LayerTraits.
+  /// `draws_elements`: whether every element of the mask is drawn independently. `supports_masking`: as in LayerTraits.
   MaskImpl(std::string name, double rate, bool draws_elements, bool supports_masking)
       : LayerImpl(std::move(name), {.can_compute_in_bf16 = true,
                                     .can_be_captured = draws_elements,
@@ -81,7 +81,7 @@ class MaskImpl : public LayerImpl {
                                     .supports_masking = supports_masking}),
         rate_(static_cast<float>(rate)) {}
 
-  /// As DropoutOptions::noise_shape, for inputs of this rank, the batch axis included. Throws InvalidArgument for a
+  /// Like DropoutOptions::noise_shape, for inputs of this rank, including the batch axis. Throws InvalidArgument for a
   /// rank that the layer does not take.
   virtual NoiseShape noise_shape(int rank) const = 0;
 
@@ -121,7 +121,7 @@ class SpatialDropoutImpl final : public MaskImpl {
  public:
   using List = void (*)(LayerConfig&, SpatialDropoutOptions&);
 
-  /// `noise`: as DropoutOptions::noise_shape.
+  /// `noise`: see DropoutOptions::noise_shape.
   SpatialDropoutImpl(const char* class_name, NoiseShape noise, List list, const SpatialDropoutOptions& options)
       : MaskImpl(options.name, options.rate, false, true),
         class_name_(class_name),

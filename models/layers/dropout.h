@@ -14,7 +14,7 @@ struct DropoutOptions {
   /// Keras' arguments, with the same names and defaults.
   double rate = -1;  ///< required
   /// For each axis, including the batch axis: 1 if all elements along it are dropped or kept together, -1 (Keras' None)
-  /// if each is drawn on its own. Empty: every element is drawn on its own.
+  /// if they are drawn independently. Empty if every element is drawn independently.
   std::vector<std::int64_t> noise_shape{};
   std::string name{};
   ///@}
@@ -61,8 +61,8 @@ struct GaussianNoiseOptions {
   std::string name{};
 };
 
-/// In training, adds normally distributed numbers of mean 0, drawn as Dropout draws its mask; at inference, returns its
-/// input.
+/// In training, adds normally distributed numbers of mean 0, which depend on the same things as Dropout's mask; at
+/// inference, returns its input.
 struct GaussianNoise : Layer {
   /// Throws InvalidArgument unless 0 <= stddev <= 1.
   explicit GaussianNoise(const GaussianNoiseOptions& options);
@@ -77,8 +77,8 @@ struct GaussianDropoutOptions {
   std::string name{};
 };
 
-/// In training, multiplies by normally distributed numbers of mean 1 and variance rate / (1 - rate), drawn as Dropout
-/// draws its mask; at inference, returns its input (Srivastava et al. 2014).
+/// In training, multiplies by normally distributed numbers of mean 1 and variance rate / (1 - rate), which depend on
+/// the same things as Dropout's mask; at inference, returns its input (Srivastava et al. 2014).
 struct GaussianDropout : Layer {
   /// Throws InvalidArgument unless 0 <= rate < 1.
   explicit GaussianDropout(const GaussianDropoutOptions& options);
@@ -93,7 +93,7 @@ struct StochasticDepthOptions {
   std::string name{};
 };
 
-/// Dropout of whole examples (Huang et al. 2016), which keras.applications defines for ConvNeXt.
+/// Dropout of whole examples (Huang et al. 2016). keras.applications defines this layer for ConvNeXt.
 struct StochasticDepth : Layer {
   /// Throws InvalidArgument unless 0 <= drop_path_rate < 1.
   explicit StochasticDepth(const StochasticDepthOptions& options);

@@ -26,8 +26,9 @@ constexpr DType compute_dtype(DTypePolicy policy) {
   return policy == DTypePolicy::mixed_bfloat16 ? DType::bf16 : DType::f32;
 }
 
-/// Keras' `set_global_policy` for the calling thread, as long as this object lives: new layers get this policy. The
-/// innermost open scope decides. Scopes may end in any order and on another thread; each removes its own policy.
+/// As long as this object lives, layers that the calling thread creates get this policy, as after Keras'
+/// `set_global_policy`. If several scopes are open, the innermost one decides. Scopes may end in any order and on
+/// another thread; each removes only its own policy.
 class [[nodiscard]] DTypePolicyScope {
  public:
   /// Opens a scope of this policy.
@@ -50,7 +51,7 @@ class [[nodiscard]] DTypePolicyScope {
 /// The policy of new layers of the calling thread; float32 outside all scopes.
 DTypePolicy current_dtype_policy();
 
-/// Calls `build()` in a DTypePolicyScope and returns its result: Keras' `dtype=` of layers.
+/// Calls `build()` in a DTypePolicyScope and returns its result. Corresponds to Keras' layer argument `dtype`.
 template <class Build>
 decltype(auto) with_dtype_policy(DTypePolicy policy, Build&& build) {
   const DTypePolicyScope scope(policy);

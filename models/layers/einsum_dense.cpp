@@ -46,7 +46,7 @@ bool are_letters(const std::string& term) {
   });
 }
 
-/// Whether each axis of the kernel and of the result is one that another term has, and the batch axis is the first one.
+/// Whether each axis of the kernel and of the result is also an axis of another term, and the batch axis comes first.
 bool are_consistent(const Equation& terms) {
   const auto all_in = [](const std::string& letters, const std::string& others) {
     return letters.find_first_not_of(others) == std::string::npos;
@@ -74,7 +74,7 @@ Equation parsed(const std::string& given) {
   return terms;
 }
 
-/// The shapes that an input gives; input and result with the batch axis.
+/// The shapes that follow from an input; the result's includes the batch axis.
 struct Shapes {
   Shape result, kernel, bias;
 };

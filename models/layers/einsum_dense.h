@@ -13,9 +13,11 @@ struct EinsumDenseOptions {
   /// The input's, the kernel's and the result's axes, e.g. "abc,cd->abd". The first axis is the batch axis, unless the
   /// input's and the result's axes begin with `...`. Both may end with `...` instead.
   std::string equation{};
-  Shape output_shape{};  ///< without the axes of the batch and `...`; -1: size of the input's axis with the same letter
+  /// The result's sizes, without the batch axis and the axes of `...`. A size of -1 is taken from the input's axis with
+  /// the same letter.
+  Shape output_shape{};
   Activation activation = Activation::linear;  ///< applied to the sum of product and bias
-  std::string bias_axes{};                     ///< the axes of the result that the bias has; empty: no bias
+  std::string bias_axes{};                     ///< the axes of the result that the bias has; no bias if empty
   ///@{
   /// Keras' arguments, with the same names and defaults.
   SeededInitializer kernel_initializer = glorot_uniform;
@@ -29,7 +31,7 @@ struct EinsumDenseOptions {
 };
 
 /// activation(einsum(equation, x, kernel) + bias). Weights: kernel, with the sizes of the equation's letters; bias,
-/// with the result's axes from the first one in `bias_axes` on, of size 1 along those that `bias_axes` does not name.
+/// with the result's axes from the first one that `bias_axes` names, of size 1 along axes that it does not name.
 struct EinsumDense : Layer {
   /// Throws InvalidArgument for an equation that is not of this form and for bias axes that the result does not have.
   explicit EinsumDense(const EinsumDenseOptions& options);

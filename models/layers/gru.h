@@ -17,8 +17,8 @@ struct GruOptions {
   bool return_sequences = false;      ///< returns h of every time step instead of the last one
   bool return_state = false;          ///< a further result is the last h, (units)
   bool go_backwards = false;          ///< runs from the last time step to the first
-  bool stateful = false;              ///< a batch starts with the last states of the batch before it; see reset_states
-  bool zero_output_for_mask = false;  ///< results of masked steps are 0 instead of the last result before them
+  bool stateful = false;              ///< a batch starts from the last states of the batch before it; see reset_states
+  bool zero_output_for_mask = false;  ///< the result of a masked step is 0 instead of the last unmasked step's result
   Activation activation = Activation::tanh;
   Activation recurrent_activation = Activation::sigmoid;
   bool use_bias = true;
@@ -33,7 +33,7 @@ struct GruOptions {
   Constraint recurrent_constraint{};
   Constraint bias_constraint{};
   double dropout = 0;            ///< dropout rate of the inputs in training; all time steps share one mask
-  double recurrent_dropout = 0;  ///< dropout rate of the state that recurrent_kernel multiplies; slow
+  double recurrent_dropout = 0;  ///< dropout rate of h before its product with recurrent_kernel; slow
   std::string name{};
   ///@}
 };
@@ -41,8 +41,9 @@ struct GruOptions {
 /// Keras' GRU: (time, features) -> (units) or, with `return_sequences`, (time, units). Weights, with the gates in the
 /// order z, r, h: kernel (features, 3 units), recurrent_kernel (units, 3 units), and bias (2, 3 units), with one row
 /// for the input and one for the state, or (3 units) without `reset_after`. A call on {x, h} starts from the state h,
-/// (units), instead of 0. Fast only with Keras' defaults for the options from activation to reset_after: GPUs then run
-/// all time steps in one cuDNN call, unless an initial state is given.
+/// (units), instead of 0. Fast only with Keras' defaults for the options from activation to reset_after and for
+/// recurrent_dropout. GPUs then run all time steps in one cuDNN call, unless there is an initial state, given or of a
+/// `stateful` layer.
 struct GRU : Layer {
   /// Throws InvalidArgument for units below 1 and dropout rates outside [0, 1).
   explicit GRU(const GruOptions& options);

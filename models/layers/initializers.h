@@ -5,7 +5,7 @@
 #include <lockstep/kernels/random/random_key.h>
 #include <lockstep/strategy/core/variable.h>
 
-// Initial values of variables. Equal keys give equal values, for any number of threads, replicas and machines.
+// Initial values of variables. Equal keys give equal values, whatever the number of threads, replicas and machines.
 
 namespace lockstep {
 

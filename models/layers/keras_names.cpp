@@ -63,7 +63,7 @@ constexpr std::array<std::pair<std::string_view, KeyedInitializer>, 9> initializ
                                                                                      {"LecunNormal", lecun_normal},
                                                                                      {"Orthogonal", orthogonal}}};
 
-/// An object that a file stores as {"class_name", "config"} or, if it has default options, as its name.
+/// An object that a file stores as {"class_name", "config"} or, if its options are the defaults, as its name alone.
 std::optional<ObjectConfig> object_of(const Json& value) {
   if (!value.is_string() && (!value.is_object() || !value.contains("class_name") || !value["class_name"].is_string()))
     return {};
@@ -113,7 +113,7 @@ void list(OptionVisitor& visitor, VarianceScalingOptions& options) {
                   {"uniform", Distribution::uniform}});
 }
 
-/// Reads options; those that the file does not have keep their value in `options`.
+/// Reads options. An option that the file does not have keeps its value in `options`.
 template <class Options>
 Options read(const ObjectConfig& object, Options options = {}) {
   OptionVisitor visitor(object.class_name, *object.options);

@@ -19,12 +19,12 @@ namespace lockstep {
 /// Replaces "hard_sigmoid" in files of Keras 2 when they are read, since Keras 3's function of this name differs.
 inline constexpr std::string_view keras_2_hard_sigmoid = "hard_sigmoid of Keras 2";
 
-/// Keras' name, e.g. "relu". Nothing for gelu_tanh, which is gelu with an argument in Keras, and for
+/// Keras' name, e.g. "relu". Empty for gelu_tanh, which is gelu with an argument in Keras, and for
 /// keras_2_hard_sigmoid.
 std::optional<std::string_view> activation_name(Activation activation);
 /// Reads an activation from its name or from Keras' object for a function; null means linear.
 std::optional<Activation> find_activation(const nlohmann::ordered_json& value);
-/// All names, for messages: "one of linear, relu, ...".
+/// All names, in the form "one of linear, relu, ...", for messages.
 std::string activation_names();
 
 /// Serializes a regularizer in Keras' JSON form; null for no penalty.

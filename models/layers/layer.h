@@ -32,10 +32,10 @@ struct LayerCall {
   bool is_output = false;
   bool use_causal_mask = false;  ///< Keras' argument of attention layers
   /// The mask of each input: bool, false for masked elements, usually (n, time) for an input (n, time, ...); undefined
-  /// for an input without a mask. Empty if no input has one.
+  /// for an input without a mask. Empty if no input has a mask.
   std::span<const Tensor> masks{};
-  /// If not null, receives the results after the first one, with the shapes LayerImpl::more_output_shapes. A network
-  /// sets it if it uses any of these results.
+  /// If not null, receives the batch's results after the first one; LayerImpl::more_output_shapes gives their shapes
+  /// without the batch axis. A network sets it if it uses any of these results.
   std::vector<Tensor>* more_results = nullptr;
 
   /// The mask of an input; undefined if it has none.
@@ -48,17 +48,18 @@ struct LayerSeed {
   std::uint32_t stream = 0;  ///< the layer's index in the model
   std::uint32_t first = 0;   ///< number of the layer's first sequence, for a layer inside another one
 
-  /// The key of the layer's random sequence `number`, for example one for each weight. A layer has numbers 0 to 15; if
-  /// it builds several inner layers, each of these has 0 to 3.
+  /// The key of the layer's random sequence `number`, for example one for each weight. A layer may use the numbers 0 to
+  /// 15, but a layer that is one of several inside another layer only 0 to 3.
   RandomKey key(std::uint32_t number) const { return {.seed = seed, .stream = stream * 16 + first + number}; }
 };
 
 /// Properties of a class of layers that the network and training use.
 struct LayerTraits {
   bool can_fuse_relu = false;  ///< `call` supports LayerCall::fused_relu
-  bool can_fuse_add = false;   ///< `call` adds a second input, with which its result broadcasts, before a fused ReLU
+  bool can_fuse_add = false;   ///< `call` adds a second input, if given, to its result before a fused ReLU
   bool can_write_to = false;   ///< `call` supports LayerCall::out
-  /// `call` accepts bf16 inputs with f32 weights, and then returns bf16. The network casts to f32 for other layers.
+  /// `call` accepts bf16 inputs with f32 weights, and then returns bf16. For other layers, the network casts inputs to
+  /// f32.
   bool can_compute_in_bf16 = false;
   /// `call` in training reads no tensor on the host and, apart from GpuCapture::each_time, submits the same work for
   /// every batch of one shape, so that it can be captured in a CUDA graph (FitOptions::cuda_graphs).
@@ -66,14 +67,15 @@ struct LayerTraits {
   bool is_relu = false;           ///< applies max(0, .) and nothing else; the layer before it may fuse it
   bool is_add = false;            ///< adds its inputs and does nothing else; the layer before it may fuse it
   bool may_return_input = false;  ///< `call` may return its input itself, as dropout at inference does
-  bool joins_last_axis = false;   ///< concatenates along the last axis; layers before it may write in place
-  /// `call` uses embedding_lookup on a weight, whose gradient is then sparse. If a model has such a layer, its first
-  /// training step finds out which gradients are sparse; otherwise fit exchanges all gradients as dense tensors.
+  bool joins_last_axis = false;   ///< concatenates along the last axis; layers before it may write into its result
+  /// `call` uses embedding_lookup on a weight, whose gradient is then sparse. The first training step of a model with
+  /// such a layer determines which gradients are sparse; for other models, fit exchanges all gradients as dense
+  /// tensors.
   bool looks_up_rows = false;
-  /// Keras' property of this name: the result has the mask that compute_mask returns. The results of other layers have
-  /// none, and a network warns if their inputs have one.
+  /// Keras' property of this name: the result has the mask that compute_mask returns. Results of other layers have no
+  /// mask, and a network warns if an input of such a layer has one.
   bool supports_masking = false;
-  bool makes_masks = false;  ///< compute_mask returns a mask also if no input has one
+  bool makes_masks = false;  ///< compute_mask returns a mask even if no input has one
 };
 
 class LayerConfig;
@@ -83,7 +85,7 @@ class RandomDraws;
 /// Variables that Keras' weight files hold in one group.
 struct WeightsPart {
   std::string group;      ///< path of the group within the layer's group, e.g. "vars"
-  std::string name;       ///< name of Keras' inner layer that has them; empty for the layer itself
+  std::string name;       ///< name of the inner layer that owns them in Keras; empty for the layer itself
   std::size_t count = 0;  ///< number of variables
 };
 
@@ -93,8 +95,8 @@ struct InnerLayer {
   std::shared_ptr<LayerImpl> layer;  ///< not null
 };
 
-/// A layer's computation and weights. All replicas use one object; per-replica state is in variables and RandomDraws.
-/// Shapes are without the batch axis.
+/// A layer's computation and weights. All replicas share one object, so that whatever differs between them must be
+/// stored per replica, as in variables and RandomDraws. Shapes are without the batch axis.
 class LayerImpl {
  public:
   virtual ~LayerImpl() = default;
@@ -109,15 +111,15 @@ class LayerImpl {
   virtual Shape output_shape(std::span<const Shape> inputs) const = 0;
   /// The shapes of the results after the first one; none for most layers. Throws the same errors as output_shape.
   virtual std::vector<Shape> more_output_shapes(std::span<const Shape> /*inputs*/) const { return {}; }
-  /// Creates the variables. Call it once, before the first `call`, in the scope of the model's strategy. Throws
-  /// LogicError in a second call, and InvalidArgument for a null initializer.
+  /// Creates the variables. Call it once, before the first `call`, in the scope of the model's strategy, with inputs
+  /// that output_shape accepts. Throws LogicError in a second call, and InvalidArgument for a null initializer.
   void build(std::span<const Shape> inputs, const LayerSeed& seed);
   /// The result for a batch, of shape (n, output_shape), computed with the calling replica's weights; differentiable.
-  /// Floating-point inputs and the result have the dtype `call_dtype`. LayerCall::more_results receives the further
-  /// results.
+  /// Floating-point inputs and the result have the dtype `call_dtype`. LayerCall::more_results, if not null, receives
+  /// the further results.
   virtual Tensor call(std::span<const Tensor> inputs, const LayerCall& call) = 0;
-  /// Keras' compute_mask: the mask of the result, or an undefined tensor. By default the first input's mask. `masks` is
-  /// like LayerCall::masks, but never empty.
+  /// Keras' compute_mask: the mask of the result, or an undefined tensor. By default the first input's mask. `masks`
+  /// has an element for each input, undefined for an input without a mask.
   virtual Tensor compute_mask(std::span<const Tensor> inputs, std::span<const Tensor> masks) const;
   /// The state of the layer's random numbers, which a backup of a run contains; null if the layer draws none.
   virtual RandomDraws* random_draws() { return nullptr; }
@@ -131,8 +133,8 @@ class LayerImpl {
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
   ///@}
-  /// Keras' `trainable`: training does not change the weights of a frozen layer, batch normalization's
-  /// statistics included, and the loss has no penalties on them.
+  /// Keras' `trainable`. Training does not change the weights and moving statistics of a frozen layer, and the loss has
+  /// no penalties on its weights.
   bool trainable() const { return trainable_; }
   /// Throws LogicError for a built layer.
   void set_trainable(bool trainable);
@@ -142,15 +144,16 @@ class LayerImpl {
   void set_dtype_policy(DTypePolicy policy);
   /// The dtype of the layer's results in a network.
   DType compute_dtype() const { return lockstep::compute_dtype(dtype_policy_); }
-  /// The dtype of `call`'s inputs and result: f32 if the layer cannot compute in bf16; the network then casts.
+  /// The dtype of `call`'s floating-point inputs and result: compute_dtype(), but f32 if the layer cannot compute in
+  /// bf16. The network casts where the two differ.
   DType call_dtype() const {
     return dtype_policy_ == DTypePolicy::float32 || traits_.can_compute_in_bf16 ? compute_dtype() : DType::f32;
   }
   /// Whether build() has created the variables.
   bool is_built() const { return built_; }
-  /// Whether this layer is inside another one, which calls it.
+  /// Whether another layer has built this one as an inner layer; only that layer calls it.
   bool is_inner() const { return !outer_name_.empty(); }
-  /// The layers inside this one, in the order in which it built them.
+  /// The layers inside this one, in the order in which they were built.
   const std::vector<InnerLayer>& inner_layers() const { return inner_layers_; }
   /// The variables of the layer and of the layers inside it, in Keras' order.
   const std::vector<Variable>& variables() const { return variables_; }
@@ -171,9 +174,9 @@ class LayerImpl {
   /// layer with inner layers must not have variables of its own. Throws InvalidArgument if `inner` has been built.
   void build_inner(const InnerLayer& inner, std::span<const Shape> inputs, const LayerSeed& seed);
   /// Creates a variable "layer/name" and appends it to `variables()`. Throws InvalidArgument, naming the variable, if
-  /// it does not have the constraint's axes.
+  /// its shape does not have the axes of the constraint.
   Variable add_weight(VariableSpec spec, const Regularizer& regularizer = {}, const Constraint& constraint = {});
-  /// Creates a variable that is not one of the layer's weights: it is never trained, saved or counted.
+  /// Creates a variable that is not in variables(), and is never trained, saved or counted.
   static Variable constant_weight(VariableSpec spec);
   /// The value of an optional weight, such as a bias; undefined if the layer has none.
   static Tensor value_if_any(const Variable& weight) { return weight.defined() ? weight.value() : Tensor(); }

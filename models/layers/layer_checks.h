@@ -46,8 +46,8 @@ inline void check_size_of_result(std::string_view layer, const Shape& input, dou
 }
 
 /// The given axes of a batch of this input, sorted; negative ones, which count from the end, become positive. Throws
-/// InvalidArgument if there are none, for axes that the batch does not have or that are given twice, and for 0, the
-/// batch axis.
+/// InvalidArgument without axes, for an axis that the batch does not have or that is given twice, and for the batch
+/// axis, 0.
 inline std::vector<int> axes_of(std::string_view layer, const std::vector<int>& axes, const Shape& input) {
   std::vector<int> numbers;
   for (const int axis : axes) numbers.push_back(axis < 0 ? axis + input.rank() + 1 : axis);
@@ -58,7 +58,7 @@ inline std::vector<int> axes_of(std::string_view layer, const std::vector<int>& 
   return numbers;
 }
 
-/// Sequences (n, steps, features) as images of one row; dense ones are not copied.
+/// Sequences (n, steps, features) as images of one row, (n, 1, steps, features). Dense tensors are not copied.
 inline Tensor as_images(const Tensor& x) { return reshape(x, {x.dim(0), 1, x.dim(1), x.dim(2)}); }
 
 /// Whether the activation's op takes bf16. softmax, log_softmax and sparsemax do not, since they sum.
@@ -67,8 +67,8 @@ inline bool has_bf16(Activation activation) {
          activation != Activation::sparsemax;
 }
 
-/// The result of a layer's call, compute(activation). A softmax or sigmoid of the network's output is applied to
-/// compute(linear) instead, since a loss may need the logits.
+/// The result of a layer's call, compute(activation). A softmax or sigmoid that computes an output of the network is
+/// applied to compute(linear) instead, so that its result keeps the logits for losses.
 template <class Compute>
 Tensor activated(const LayerCall& call, Activation activation, const Compute& compute) {
   if (call.is_output && activation == Activation::softmax) return softmax(compute(Activation::linear));

@@ -22,8 +22,8 @@ namespace lockstep {
 
 class LayerImpl;
 
-/// Writes or reads the options of a layer. Sizes and axes that the functions below read must fit 32 bits, so that
-/// computations with two of them do not overflow.
+/// Writes or reads the options of a layer. Sizes and axes that do not fit 32 bits are rejected in reading (InputError),
+/// so that computations with two of them do not overflow.
 class LayerConfig : public OptionVisitor {
  public:
   /// A visitor that writes. The constructor writes the options that every layer has.
@@ -50,14 +50,15 @@ class LayerConfig : public OptionVisitor {
   void option(const char* key, std::int64_t& value);
   void option(const char* key, Shape& value);
   ///@}
-  /// A shape, or null in files if there is none; also reads one number.
+  /// A shape; an empty optional is null in files. Also reads a single number, as a shape of one axis.
   void option(const char* key, std::optional<Shape>& value);
   ///@{
-  /// Two sizes: [height, width] in files; also reads one number for both.
+  /// Two sizes, [height, width] in files; an empty optional is null. Also reads one number for both.
   void option(const char* key, Size2d& value);
   void option(const char* key, std::optional<Size2d>& value);
   ///@}
-  /// Borders: ((top, bottom), (left, right)) in files; also reads (rows, columns) or one number.
+  /// Borders, [[top, bottom], [left, right]] in files. Also reads [rows, columns], the widths at top and bottom and at
+  /// left and right, or one number for all four.
   void option(const char* key, Borders2d& value);
   /// Dropout's noise_shape: a list of 1 and -1. Files have null in place of -1, and null for an empty list.
   void noise_shape(const char* key, std::vector<std::int64_t>& value);
@@ -72,23 +73,24 @@ class LayerConfig : public OptionVisitor {
   void option(const char* key, Regularizer& value);
   /// A constraint; null in files for no constraint.
   void option(const char* key, Constraint& value);
-  /// An initializer. Written if it is one of the functions that take a key, such as glorot_uniform; otherwise left out,
-  /// so that Keras uses its default.
+  /// An initializer. It is written if it is one of the functions that take a key, such as glorot_uniform. Others are
+  /// left out, so that Keras uses its default.
   void option(const char* key, SeededInitializer& value);
-  /// A layer inside this one (InnerLayer), whose first input has `input_rank` axes, with the batch axis; null in files
-  /// if there is none.
+  /// A layer inside this one (InnerLayer). `input_rank` is the number of axes of its first input, including the batch
+  /// axis. A null pointer is null in files.
   void option(const char* key, std::shared_ptr<LayerImpl>& layer, int input_rank);
   /// Rank of the layer's first input, with the batch axis; 0 when writing.
   int input_rank() const { return input_rank_; }
   ///@{
-  /// An axis, and an option that must name the last axis, written as -1. Both also read a one-element list, and the
-  /// last axis by its number in the layer's first input, which becomes -1.
+  /// `axis`: an axis. `last_axis`: an option that must name the last axis, written as -1. Both also read a one-element
+  /// list, and turn the last axis' positive number, by the rank of the layer's first input, into -1.
   void axis(const char* key, int& value);
   void last_axis(const char* key);
   ///@}
-  /// Axes: written as null for none, as a number for one, else as a list; reads all three.
+  /// Axes, written as null if there are none, as a number if there is one, and otherwise as a list. Reads all three
+  /// forms.
   void axes(const char* key, std::vector<int>& value);
-  /// Sizes. Files have null in place of -1; also reads one number.
+  /// Sizes; files have null in place of -1. Also reads a single number.
   void sizes(const char* key, Shape& value);
   ///@{
   /// The size of a single axis: a one-element list in files; also reads a number. An empty optional is null in files.

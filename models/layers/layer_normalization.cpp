@@ -47,7 +47,7 @@ void list(LayerConfig& config, RMSNormalizationOptions& options) {
 
 void list(LayerConfig& config, UnitNormalizationOptions& options) { config.axes("axis", options.axis); }
 
-/// The sizes of these axes of an input, as axes_of.
+/// The sizes of these axes of an input. Throws the same errors as axes_of.
 Shape sizes_of(std::string_view layer, const std::vector<int>& axes, const Shape& input) {
   Shape sizes;
   for (const int axis : axes_of(layer, axes, input)) sizes.push_back(input[axis - 1]);
@@ -160,9 +160,9 @@ class GroupNormalizationImpl final : public LayerImpl {
   }
 
   GroupNormalizationOptions options_;
-  std::int64_t channels_ = 0;  ///< that the weights were built for
-  Variable one_;               ///< layer_norm's gamma: a group's channels have different ones
-  Variable zero_;              ///< its beta
+  std::int64_t channels_ = 0;  ///< channels that the weights were built for
+  Variable one_;               ///< gamma of layer_norm, which cannot take the different gammas of a group's channels
+  Variable zero_;              ///< beta of layer_norm
   Variable gamma_;
   Variable beta_;
 };
@@ -176,7 +176,7 @@ class RMSNormalizationImpl final : public LayerImpl {
 
   std::string_view class_name() const override { return "RMSNormalization"; }
 
-  /// Keras multiplies by the scale along the last axes, whichever it normalizes.
+  /// Requires the last axes: Keras multiplies by the scale along the last axes, whichever axes it normalizes.
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
     const std::vector<int> axes = axes_of(class_name(), options_.axis, input);
@@ -218,7 +218,7 @@ class UnitNormalizationImpl final : public LayerImpl {
     return input;
   }
 
-  /// The lower bound, a square of 1e-12, keeps the gradient of zeros finite.
+  /// The lower bound, the square of 1e-12, keeps the gradient of zeros finite.
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
     const Tensor& x = inputs[0];
     return x * rsqrt(maximum(sum(square(x), options_.axis, true), 1e-24));

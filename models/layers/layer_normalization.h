@@ -14,7 +14,7 @@ namespace lockstep {
 struct LayerNormalizationOptions {
   ///@{
   /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
-  std::vector<int> axis{-1};  ///< the axes of the features; the batch axis is 0, negative ones count from the end
+  std::vector<int> axis{-1};  ///< the axes of the features; the batch axis is 0, negative axes count from the end
   double epsilon = 1e-3;
   bool center = true;
   bool scale = true;
@@ -73,7 +73,7 @@ struct GroupNormalization : Layer {
 struct RMSNormalizationOptions {
   ///@{
   /// Keras' arguments, with the same names and defaults.
-  std::vector<int> axis{-1};  ///< axes of the features, which must be the last ones; negative ones count from the end
+  std::vector<int> axis{-1};  ///< axes of the features, which must be the last axes; negative axes count from the end
   double epsilon = 1e-6;
   std::string name{};
   ///@}

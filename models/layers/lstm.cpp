@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-/// Initializes like `others`, but the forget gate's biases, the second of four parts, with 1.
+/// Initializes the forget gate's biases, the second of four parts, to 1 and the others by `others`.
 SeededInitializer forget_ones(const SeededInitializer& others) {
   return [others](const RandomKey& key) -> Initializer {
     return [fill = others(key)](const Tensor& values) {

@@ -17,8 +17,8 @@ struct LstmOptions {
   bool return_sequences = false;      ///< returns h of every time step instead of the last one
   bool return_state = false;          ///< further results are the last h and c, (units) each
   bool go_backwards = false;          ///< runs from the last time step to the first
-  bool stateful = false;              ///< a batch starts with the last states of the batch before it; see reset_states
-  bool zero_output_for_mask = false;  ///< results of masked steps are 0 instead of the last result before them
+  bool stateful = false;              ///< a batch starts from the last states of the batch before it; see reset_states
+  bool zero_output_for_mask = false;  ///< the result of a masked step is 0 instead of the last unmasked step's result
   Activation activation = Activation::tanh;
   Activation recurrent_activation = Activation::sigmoid;
   bool use_bias = true;
@@ -33,7 +33,7 @@ struct LstmOptions {
   Constraint recurrent_constraint{};
   Constraint bias_constraint{};
   double dropout = 0;            ///< dropout rate of the inputs in training; all time steps share one mask
-  double recurrent_dropout = 0;  ///< dropout rate of the state that recurrent_kernel multiplies; slow
+  double recurrent_dropout = 0;  ///< dropout rate of h before its product with recurrent_kernel; slow
   std::string name{};
   ///@}
 };
@@ -41,7 +41,8 @@ struct LstmOptions {
 /// Keras' LSTM: (time, features) -> (units) or, with `return_sequences`, (time, units). Weights, with the gates in the
 /// order i, f, c, o: kernel (features, 4 units), recurrent_kernel (units, 4 units), and bias (4 units). A call on {x,
 /// h, c} starts from these states, (units) each, instead of 0. Fast only with Keras' defaults for the options from
-/// activation to use_bias: GPUs then run all time steps in one cuDNN call, unless states are given or returned.
+/// activation to use_bias and for recurrent_dropout. GPUs then run all time steps in one cuDNN call, unless states are
+/// given or returned or the layer is `stateful`.
 struct LSTM : Layer {
   /// Throws InvalidArgument for units below 1 and dropout rates outside [0, 1).
   explicit LSTM(const LstmOptions& options);

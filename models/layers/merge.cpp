@@ -64,8 +64,8 @@ class ConcatenateImpl final : public LayerImpl {
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return concat(inputs, axis_); }
 
-  /// Along the last axis, the steps that some input does not mask; along another one, the joined masks. Inputs without
-  /// a mask count as not masked.
+  /// Along the last axis, true for the steps at which at least one input is not masked; along another axis, the
+  /// concatenated masks. An input without a mask counts as not masked.
   Tensor compute_mask(std::span<const Tensor> inputs, std::span<const Tensor> masks) const override {
     std::vector<Tensor> parts;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -85,7 +85,8 @@ class ConcatenateImpl final : public LayerImpl {
   int axis_;
 };
 
-/// As folded(), of the parts that are not masked at a time step (`masks`: as LayerCall::masks), or of all if all are.
+/// Like folded(), but at each time step without the parts that are masked there, or with all parts if all are masked.
+/// `masks`: see LayerCall::masks.
 template <Tensor (*op)(const Tensor&, const Tensor&)>
 Tensor folded_unmasked(std::span<const Tensor> parts, std::span<const Tensor> masks) {
   const auto mask_of = [&](std::size_t i) { return masks[i].defined() ? expand_dims(masks[i], -1) : Tensor(); };
@@ -101,7 +102,7 @@ Tensor folded_unmasked(std::span<const Tensor> parts, std::span<const Tensor> ma
   return y;
 }
 
-/// The product of the parts that are not masked at a time step, 0 where all are.
+/// At each time step, the product of the parts that are not masked there, or 0 if all are masked.
 Tensor product_unmasked(std::span<const Tensor> parts, std::span<const Tensor> masks) {
   std::vector<Tensor> factors;
   Tensor kept;
@@ -125,11 +126,11 @@ Tensor mean_of(std::span<const Tensor> parts) { return sum_of(parts) / static_ca
 
 struct Merge {
   const char* class_name;
-  Tensor (*combine)(std::span<const Tensor> parts);  ///< parts of one rank
-  /// As `combine`, without the parts that are masked; null if masks make no difference.
+  Tensor (*combine)(std::span<const Tensor> parts);  ///< takes parts of equal rank
+  /// Like `combine`, but without the parts that are masked; null if masks make no difference.
   Tensor (*combine_unmasked)(std::span<const Tensor> parts, std::span<const Tensor> masks) = nullptr;
   bool is_add = false;
-  bool takes_two = false;  ///< and no more
+  bool takes_two = false;  ///< whether there must be exactly two inputs
 };
 
 /// A layer that combines its inputs element by element.
@@ -160,7 +161,7 @@ class MergeImpl final : public LayerImpl {
     return merge_.combine(parts);
   }
 
-  /// The steps that some input does not mask; none if an input has no mask.
+  /// True for the steps at which at least one input is not masked. Undefined if an input has no mask.
   Tensor compute_mask(std::span<const Tensor>, std::span<const Tensor> masks) const override {
     Tensor mask = masks[0];
     for (const Tensor& other : masks.subspan(1))
@@ -171,7 +172,7 @@ class MergeImpl final : public LayerImpl {
   void describe(LayerConfig& /*config*/) const override {}
 
  private:
-  /// x (n, ...) with axes of size 1 after the batch axis.
+  /// x (n, ...) with axes of size 1 inserted after the batch axis to make its rank `rank`.
   static Tensor of_rank(int rank, const Tensor& x) {
     if (x.rank() == rank) return x;
     Shape shape{x.dim(0)};

@@ -14,8 +14,8 @@ struct ConcatenateOptions {
   std::string name{};
 };
 
-/// Concatenates its inputs along an axis; their other sizes must agree. Along the last axis, layers may write their
-/// results in place, without a copy: see plan_steps.
+/// Concatenates its inputs along an axis; their other sizes must agree. If the axis is given as -1, the layers that
+/// compute the inputs may write directly into the result (plan_steps).
 struct Concatenate : Layer {
   /// Throws InvalidArgument for the batch axis.
   explicit Concatenate(const ConcatenateOptions& options = {});
@@ -26,7 +26,8 @@ struct Concatenate : Layer {
 };
 
 // Layers that combine two or more inputs element by element. As in Keras, the shapes of examples broadcast by NumPy's
-// rules: (4, 4, 3) and (3) give (4, 4, 3).
+// rules: (4, 4, 3) and (3) give (4, 4, 3). Maximum, Minimum and Multiply leave out the inputs that are masked at a time
+// step.
 
 /// The sum of its inputs.
 struct Add : Layer {

@@ -19,7 +19,7 @@ class UniqueNames {
   bool take(const std::string& name) { return given_.try_emplace(name, 0).second; }
 
  private:
-  std::map<std::string, int> given_;  ///< reserved names, each with the last number tried after it
+  std::map<std::string, int> given_;  ///< reserved names, each with the last number tried as its suffix
 };
 
 }  // namespace lockstep

@@ -22,7 +22,7 @@ const OperationRow* row_of(std::string_view class_name) {
   return found == rows.end() ? nullptr : &*found;
 }
 
-/// All inputs, as the row's arguments.
+/// The arguments of a call on all inputs.
 Json all_inputs(const OperationRow& row, std::size_t count) {
   Json list = Json::array();
   for (std::size_t i = 0; i < count; ++i) list.push_back({{"tensor", i}});
@@ -64,7 +64,7 @@ class OperationImpl final : public LayerImpl {
     fail("operation {} with {} {}: {}", row_.name, options_.dump(), args_.dump(), error.what());
   }
 
-  /// The shapes of the results for batches without examples: nothing is computed.
+  /// The shapes of the results. They are those for batches without examples, for which nothing is computed.
   std::vector<Shape> shapes_for(std::span<const Shape> inputs) const {
     const NoGradientScope nothing;
     std::vector<Tensor> batches;

@@ -23,14 +23,15 @@ struct OperationForm {
   const nlohmann::ordered_json* options = nullptr;  ///< the options, without the name
   const nlohmann::ordered_json* args = nullptr;     ///< the arguments of the call; see operation_layer()
 };
-/// The form of a layer that is an operation; for other layers the pointers are null.
+/// The form of a layer that is an operation; for other layers the pointers are null. They are valid as long as the
+/// layer exists.
 OperationForm operation_form(const LayerImpl& layer);
 /// Whether operation_names() has the name.
 bool is_operation_name(std::string_view class_name);
-/// The layer of an operation. `options`: the arguments of Keras' class, by name. `args`: the arguments of its call, in
-/// which {"tensor": i} stands for input i; null for all `inputs` in order. Throws InvalidArgument for an operation that
-/// is not one of operation_names(); the layer's output_shape throws for options and inputs that the operation does not
-/// take.
+/// The layer of an operation. `options`: the arguments of Keras' class, by name. `args`: the list of the arguments of
+/// its call, in which {"tensor": i} stands for input i; null stands for all inputs in order, of which there are
+/// `inputs`. Throws InvalidArgument for an operation that is not one of operation_names(). The layer's output_shape
+/// throws InvalidArgument for options and inputs that the operation does not take.
 Layer operation_layer(std::string_view class_name, const nlohmann::ordered_json& options,
                       const nlohmann::ordered_json& args, std::size_t inputs, std::string name = {});
 

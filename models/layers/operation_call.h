@@ -14,20 +14,20 @@
 
 namespace lockstep {
 
-/// A call of an operation on batches: its tensors and other arguments. The members throw InvalidArgument for values of
-/// the wrong type and for the batch axis.
+/// A call of an operation on batches, with its tensors and other arguments. The members throw InvalidArgument for the
+/// batch axis, and a JSON exception for a value of the wrong type.
 class OperationCall {
  public:
-  /// The arguments must outlive this.
+  /// The arguments must outlive this object.
   OperationCall(std::string_view name, std::span<const Tensor> x, const nlohmann::ordered_json& options,
                 const nlohmann::ordered_json& args)
       : x(x), name_(name), options_(options), args_(args) {}
 
   std::span<const Tensor> x;  ///< the inputs, with the batch axis
 
-  /// An axis of the first input, not negative.
+  /// An axis of the first input, not negative. `otherwise`: the axis if the option is left out.
   int axis(const char* key, int otherwise) const;
-  /// An axis that the operation adds to the input's axes, for a result of rank `rank`.
+  /// An axis, not negative, that the operation inserts into a result of rank `rank`. `otherwise`: as for `axis`.
   int new_axis(const char* key, int otherwise, int rank) const;
   /// Axes of the first input. They must be given: by default Keras uses all axes, including the batch axis.
   std::vector<int> axes(const char* key) const;
@@ -36,13 +36,13 @@ class OperationCall {
   std::int64_t integer(const char* key) const;             ///< a whole number, which must be given
   /// Any value; null if it is left out.
   const nlohmann::ordered_json& value(const char* key) const;
-  /// Argument i of the call: an input, or a number as a tensor of rank 0.
+  /// Argument i of the call: an input, or a number as a tensor of rank 0 and of the first input's dtype.
   Tensor operand(std::size_t i) const;
-  /// Argument i of the call.
+  /// Argument i of the call as JSON.
   const nlohmann::ordered_json& argument(std::size_t i) const;
-  /// Throws InvalidArgument for an option that the members above have not read and that is not null.
+  /// Throws InvalidArgument if there is an option other than null that the members above have not read.
   void check_all_read() const;
-  /// Throws InvalidArgument that names the operation.
+  /// Throws InvalidArgument with the operation's name and `why`.
   [[noreturn]] void refuse(const std::string& why) const;
 
  private:

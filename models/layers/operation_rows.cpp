@@ -44,7 +44,7 @@ Results along_axes(const Call& call) {
   return {op(call.x[0], axis.is_array() ? call.axes("axis") : std::vector{call.axis("axis", -1)})};
 }
 
-/// The places of a slice of n elements.
+/// The elements begin, begin + step, ... below `end`: a slice of n elements.
 struct Places {
   std::int64_t begin, end, step;
 };
@@ -106,7 +106,7 @@ Results get_item(const Call& call) {
   return {x};
 }
 
-/// The shape in an option, whose first size is the batch's: -1 or null. Other sizes but one, -1, are given.
+/// The new shape is an option. Its first size, for the batch, must be -1 or null, and the others at least 1.
 Results reshaped(const Call& call) {
   const Tensor& x = call.x[0];
   const Json& sizes = call.value("newshape");

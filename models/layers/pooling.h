@@ -48,7 +48,7 @@ struct GlobalPooling2DOptions {
   std::string name{};
 };
 
-/// The largest element of each channel: (h, w, c) -> (c).
+/// The largest element of each channel: (h, w, c) -> (c). Images must have at least one pixel.
 struct GlobalMaxPooling2D : Layer {
   /// A layer for images of any size.
   explicit GlobalMaxPooling2D(const GlobalPooling2DOptions& options = {});
@@ -58,7 +58,7 @@ struct GlobalMaxPooling2D : Layer {
   static GlobalMaxPooling2D from_config(LayerConfig& config);
 };
 
-/// The mean of each channel: (h, w, c) -> (c).
+/// The mean of each channel: (h, w, c) -> (c). Images must have at least one pixel.
 struct GlobalAveragePooling2D : Layer {
   /// A layer for images of any size.
   explicit GlobalAveragePooling2D(const GlobalPooling2DOptions& options = {});

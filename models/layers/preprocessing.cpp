@@ -50,7 +50,7 @@ void check_channels(std::string_view layer, const char* option, const Values& va
           option, input);
 }
 
-/// Copies numbers to a tensor; one number to all elements.
+/// Copies numbers to a tensor. A single number is copied to all elements.
 Initializer initial(const Values& values) {
   return [values](const Tensor& to) {
     const std::span<float> elements = to.span<float>();
@@ -175,7 +175,7 @@ class NormalizationImpl final : public LayerImpl {
   }
 
   NormalizationOptions options_;
-  std::optional<ChannelStatistics> adapted_{};  ///< what `adapt` found before the layer was built
+  std::optional<ChannelStatistics> adapted_{};  ///< the result of `adapt` before the layer was built
   Variable mean_;
   Variable variance_;
 };

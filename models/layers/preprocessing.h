@@ -13,8 +13,8 @@ namespace lockstep {
 /// The layer Rescaling's options. (RescalingOptions belong to the transform `rescaling`.)
 struct RescalingLayerOptions {
   ///@{
-  /// Each value is multiplied by `scale`, and `offset` is added to the product: one number, or one for each channel of
-  /// the last axis.
+  /// Factor of each value, and the term added to the product. Each is a single number, or one number for each channel
+  /// of the last axis.
   std::vector<double> scale{};  ///< required
   std::vector<double> offset{0};
   ///@}
@@ -33,7 +33,8 @@ struct Rescaling : Layer {
 /// The layer Normalization's options.
 struct NormalizationOptions {
   ///@{
-  /// One number, or one for each channel of the last axis; both empty if they come from `adapt` or a file.
+  /// A single number each, or one number for each channel of the last axis. Both are empty if they come from `adapt` or
+  /// a file.
   std::vector<double> mean{};
   std::vector<double> variance{};
   ///@}
@@ -44,23 +45,23 @@ struct NormalizationOptions {
 
 /// (x - mean) / max(sqrt(variance), 1e-7) for each channel of the last axis. Without a given mean and variance, the
 /// layer has three weights, which are never trained: the mean, initially 0, the variance, initially 1, and a count,
-/// which exists only because Keras' files have it.
+/// which is not used but belongs to Keras' files.
 struct Normalization : Layer {
   /// Throws InvalidArgument unless mean and variance have the same size, for a negative variance, and for numbers that
   /// are not finite.
   explicit Normalization(const NormalizationOptions& options = {});
   /// Makes `Normalization({})` use the default options.
   explicit Normalization(Defaults) : Normalization() {}
-  /// Sets mean and variance to the mean and variance of each channel over `data`, of shape (..., channels) u8 or f32 on
-  /// the host, before or after the model is made. Throws InvalidArgument for other data, for no data, and for another
-  /// number of channels than the layer was built for; LogicError if mean and variance were given to the constructor.
+  /// Sets mean and variance to those of each channel of `data`: (..., channels), u8 or f32, on the host. May be called
+  /// before or after the model is made. Throws InvalidArgument for other data, without data, and for a number of
+  /// channels that the layer was not built for; LogicError if mean and variance were given to the constructor.
   void adapt(const Tensor& data) const;
   /// Makes the layer from the options in a file.
   static Normalization from_config(LayerConfig& config);
 };
 
-/// How CategoryEncoding encodes a list of ids. one_hot: a one-hot row for each id. multi_hot: 1 for each id in the
-/// list. count: how often each id is in the list.
+/// How CategoryEncoding encodes a list of ids. one_hot: a one-hot row for each element of the list. multi_hot: for each
+/// category, 1 if the list contains its id. count: for each category, how often the list contains its id.
 enum class CategoryOutput { one_hot, multi_hot, count };
 
 /// CategoryEncoding's options.
@@ -73,8 +74,8 @@ struct CategoryEncodingOptions {
   ///@}
 };
 
-/// Encodes ids as numbers 0 and 1, or as counts: (k) -> (num_tokens), or with one_hot (k, num_tokens) unless k is 1.
-/// Ids outside the categories give zeros. Keras' count_weights are not supported.
+/// Encodes ids by 0 and 1 or as counts: (k) -> (num_tokens), or (k, num_tokens) with one_hot unless k is 1. Ids of f32
+/// are truncated to integers. Ids outside the categories give zeros. Keras' count_weights are not supported.
 struct CategoryEncoding : Layer {
   /// Throws InvalidArgument for a num_tokens below 1.
   explicit CategoryEncoding(const CategoryEncodingOptions& options);

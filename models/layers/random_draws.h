@@ -12,9 +12,9 @@ namespace lockstep {
 /// number of draws is part of the state of a training run.
 class RandomDraws {
  public:
-  /// Starts a sequence from this key for each of this process's replicas of the strategy in scope.
+  /// Starts a sequence from this key for each replica of the strategy in scope that this process runs.
   void start(const RandomKey& key);
-  /// The key of the calling replica's next draw.
+  /// The key of the calling replica's next draw. Outside replicas, the key of this process's first replica.
   RandomKey next();
   /// The number of draws, by replica of this process; empty before `start`.
   std::vector<std::uint64_t> counts() const;
@@ -23,7 +23,8 @@ class RandomDraws {
   void set_counts(std::span<const std::uint64_t> counts);
 
  private:
-  /// On a cache line of its own, since only the replica's thread reads and writes it.
+  /// On its own cache line, so that replica threads, each of which uses only its own counter, do not slow each other
+  /// down.
   struct alignas(64) Counter {
     std::uint64_t draws = 0;
   };

@@ -26,7 +26,7 @@ namespace {
 
 using Bounds = std::vector<double>;
 
-/// A range as in files: a number for both sides or, always written, the two bounds.
+/// A range in a file: one number for both sides, or two bounds. Two bounds are always written.
 RandomRange range_of(const LayerConfig& config, const char* key, const Bounds& bounds) {
   require<InputError>(bounds.size() == 1 || bounds.size() == 2, "{} takes a number or two for {}, got {}",
                       config.class_name(), key, bounds.size());
@@ -40,7 +40,7 @@ void list_range(LayerConfig& config, const char* key, RandomRange& range) {
   range = range_of(config, key, bounds);
 }
 
-/// Null in files where there is none.
+/// An empty range is null in files.
 void list_range(LayerConfig& config, const char* key, std::optional<RandomRange>& range) {
   Bounds bounds;
   if (range) bounds = {range->lower, range->upper};
@@ -114,7 +114,7 @@ void check_sampling(std::string_view layer, const Options& options) {
   require(std::isfinite(options.fill_value), "{} needs a finite fill_value, got {}", layer, options.fill_value);
 }
 
-/// Base of the layers: draws random numbers, in training only.
+/// Base of the layers. Draws random numbers in training only.
 class RandomImageImpl : public LayerImpl {
  public:
   Shape output_shape(std::span<const Shape> inputs) const override { return only_image(class_name(), inputs); }
@@ -172,7 +172,8 @@ class RandomAffineImpl : public RandomImageImpl {
   explicit RandomAffineImpl(const Options& options) : RandomImageImpl(options.name), options_(options) {}
 
   const Options& options() const { return options_; }
-  /// The images at (a0 x + a1 y + a2, b0 x + b1 y + b2), by numbers (n, 1): {a0, a1, a2, b0, b1, b2}.
+  /// Images whose pixel (x, y) is the input at (a0 x + a1 y + a2, b0 x + b1 y + b2). `numbers`: a0, a1, a2, b0, b1, b2
+  /// for each image, (n, 1).
   Tensor sampled(const Tensor& x, const std::array<Tensor, 6>& numbers) const {
     std::vector<Tensor> columns(numbers.begin(), numbers.end());
     columns.push_back(Tensor::zeros({x.dim(0), 2}));
@@ -277,7 +278,7 @@ class RandomCropImpl final : public RandomImageImpl {
  private:
   Tensor changed(const Tensor& x) override { return cropped(cropped(x, 1, options_.height), 2, options_.width); }
 
-  /// `size` neighbors along the axis, from a random place on.
+  /// `size` adjacent elements along the axis, from a random element on.
   Tensor cropped(const Tensor& x, int axis, std::int64_t size) {
     const Tensor begin = randint({1}, 0, x.dim(axis) - size + 1, keys(), DType::i64);
     return take(x, begin + arange(static_cast<double>(size), DType::i64), axis);
@@ -302,7 +303,7 @@ class RandomColorImpl : public RandomImageImpl {
 
   const RandomColorOptions& options() const { return options_; }
   Tensor clipped(const Tensor& x) const { return clip(x, options_.value_range.lower, options_.value_range.upper); }
-  /// A number for each image, in its dtype: (n, 1, 1, 1).
+  /// A number for each image, (n, 1, 1, 1), of the images' dtype.
   Tensor factors_for(const Tensor& x, const RandomRange& range) {
     return cast(reshape(numbers_for(x, range), {x.dim(0), 1, 1, 1}), x.dtype());
   }

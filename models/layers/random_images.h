@@ -8,10 +8,10 @@
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/runtime/core/defaults.h>
 
-// Layers that change images at random in training: each image with random numbers of its own, which depend on the
-// model's seed, the layer, the replica, and the number of times this replica has called the layer in training. At
-// inference they return their input, except RandomCrop. Their options have Keras' names and defaults. They have no
-// `seed`: the model's seed is used.
+// Layers that change images at random in training. Each image has its own random numbers (except in RandomCrop), which
+// depend on the model's seed, the layer, the replica, and the number of times this replica has called the layer in
+// training. At inference all layers but RandomCrop return their input. Their options have Keras' names and defaults,
+// but no `seed`, because the model's seed is used.
 
 namespace lockstep {
 
@@ -26,7 +26,7 @@ struct RandomRange {
   constexpr RandomRange(double lower, double upper) : lower(lower), upper(upper) {}
 
   double lower = 0;  ///< at most `upper`
-  double upper = 0;  ///< is not drawn, except by rounding
+  double upper = 0;  ///< excluded, except by rounding
 };
 
 /// The axes of an image that RandomFlip reverses.
@@ -120,8 +120,9 @@ struct RandomCropLayerOptions {
 };
 
 /// Crops images: (h, w, c) -> (height, width, c), all images of a replica's batch at one random place, as in Keras. At
-/// inference, and if an axis is not larger than the result's, returns the largest part in the middle that has the
-/// result's ratio, resized, as Keras' documentation says. (Keras 3.15 itself does not crop at inference.)
+/// inference, and for images that are not both higher and wider than the result, returns the largest centered part with
+/// the result's aspect ratio, resized to the result's size, as Keras' documentation says. (Keras 3.15 itself does not
+/// crop at inference.)
 struct RandomCrop : Layer {
   /// Throws InvalidArgument for sizes below 1.
   explicit RandomCrop(const RandomCropLayerOptions& options);
@@ -133,13 +134,14 @@ struct RandomCrop : Layer {
 struct RandomColorOptions {
   ///@{
   /// Keras' arguments, with the same names and defaults.
-  RandomRange factor{};  ///< in [-1, 1]; RandomContrast uses only the part that is not negative; required
+  RandomRange factor{};  ///< in [-1, 1]; RandomContrast takes a negative lower bound as 0; required
   RandomRange value_range{0, 255};
   std::string name{};
   ///@}
 };
 
-/// Adds a number drawn from `factor`, times the size of value_range, to an image, and clips the image to value_range.
+/// Adds to an image a number drawn from `factor` times (value_range.upper - value_range.lower), and clips the image to
+/// value_range.
 struct RandomBrightness : Layer {
   /// Throws InvalidArgument for a value out of its range.
   explicit RandomBrightness(const RandomColorOptions& options);
@@ -148,8 +150,8 @@ struct RandomBrightness : Layer {
 };
 
 /// Multiplies the difference between an image and the means of its channels by a number from 1 - factor.lower to 1 +
-/// factor.upper, and clips the image to value_range. As in Keras, factor.lower counts as 0 if `factor` is a single
-/// number.
+/// factor.upper, and clips the image to value_range. A negative factor.lower counts as 0, so that a single number means
+/// [0, number], as in Keras.
 struct RandomContrast : Layer {
   /// Throws InvalidArgument for a value out of its range.
   explicit RandomContrast(const RandomColorOptions& options);

@@ -24,15 +24,16 @@
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/core/strategy.h>
 
-// Shared by the recurrent layers, LSTM, GRU and SimpleRNN.
+// The implementation of the recurrent layers LSTM, GRU and SimpleRNN.
 
 namespace lockstep {
 
 /// The ops of a recurrent layer; their first arguments are x, kernel, recurrent kernel and bias.
 struct RecurrentOps {
   ///@{
-  /// Used for Keras' default activations, use_bias and reset_after, unless recurrent dropout applies; the second op if
-  /// initial states are given or c is returned. The last argument is return_sequences. Null if there are no such ops.
+  /// Used with Keras' defaults for activations, use_bias and reset_after, and without recurrent dropout: `usual_states`
+  /// if initial states are given or c is returned, otherwise `usual`. The last argument is return_sequences. Both are
+  /// null for a layer without such ops.
   Tensor (*usual)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool);
   RecurrentStates (*usual_states)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrentStates&,
                                   bool);
@@ -91,7 +92,7 @@ class RecurrentImpl final : public RecurrentLayerImpl {
     RecurrentStates initial = inputs.size() > 1 ? RecurrentStates{.h = inputs[1]} : states_before(inputs[0].dim(0));
     if (inputs.size() > 2) initial.c = inputs[2];
     const bool return_state = call.more_results != nullptr || options_.stateful;
-    // Keras 3 gives `call` the mask of its input only if that is the only one.
+    // Keras 3 passes the mask to `call` only if there is a single input.
     const Tensor mask = inputs.size() == 1 ? call.mask(0) : Tensor();
     const MaskedRecurrenceResult result = mask.defined()
                                               ? over_unmasked(inputs[0], mask, initial, dropout, return_state)
@@ -138,7 +139,7 @@ class RecurrentImpl final : public RecurrentLayerImpl {
   /// The calling replica's states of a stateful layer.
   RecurrentStates& own_states() { return states_[index(std::max(current_context().replica, 0))]; }
 
-  /// The initial states of a batch of `rows` examples; undefined stands for states of 0.
+  /// The initial states of a batch of `rows` examples; undefined tensors stand for states of 0.
   RecurrentStates states_before(std::int64_t rows) {
     if (!options_.stateful) return {};
     const RecurrentStates& kept = own_states();
@@ -175,7 +176,7 @@ class RecurrentImpl final : public RecurrentLayerImpl {
         [&](const Tensor& unmasked) { return over_time(unmasked, forward, initial, dropout, return_state); });
   }
 
-  /// The states after the last step or after all steps; c may be undefined unless `needs_c`.
+  /// The states after the last step or, with return_sequences, after every step; c may be undefined unless `needs_c`.
   RecurrentStates over_time(Tensor x, const RecurrenceOptions& options, const RecurrentStates& initial,
                             const RecurrentDropout& dropout, bool needs_c) const {
     const RecurrenceOptions usual{.go_backwards = options.go_backwards, .return_sequences = options.return_sequences};

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// Whether calls of this class can have initial states, `initial_state` in files.
+/// Whether calls of this class can have initial states (`initial_state` in files).
 inline bool is_recurrent(std::string_view class_name) {
   return class_name == "LSTM" || class_name == "GRU" || class_name == "SimpleRNN" || class_name == "Bidirectional";
 }
@@ -28,21 +28,22 @@ class RecurrentLayerImpl : public LayerImpl {
   virtual void reset_states() = 0;
   /// Number of states: 2 for an LSTM, else 1.
   virtual int states() const = 0;
-  /// A new layer that is not built, with the same options except for name and direction. As in Keras, its results of
-  /// masked steps are 0 if it returns sequences.
+  /// A new layer, not built, with the same options except name and direction. As in Keras, it has zero_output_for_mask
+  /// if it returns sequences.
   virtual std::shared_ptr<RecurrentLayerImpl> copy(std::string name, bool go_backwards) const = 0;
 
  protected:
   using LayerImpl::LayerImpl;
 };
 
-/// Whether the layer, or a layer inside it, starts a batch with the last states of the batch before it.
+/// Whether the layer, or a layer inside it, starts a batch from the last states of the batch before it. Layers inside
+/// it are known only after it has been built.
 inline bool is_stateful(const LayerImpl& layer) {
   if (const auto* const recurrent = dynamic_cast<const RecurrentLayerImpl*>(&layer)) return recurrent->stateful();
   return std::ranges::any_of(layer.inner_layers(), [](const InnerLayer& inner) { return is_stateful(*inner.layer); });
 }
 
-/// Keras' reset_states: the next batch of the layer, and of the layers inside it, starts with states of 0, and may have
+/// Keras' reset_states: the next batch of the layer, and of the layers inside it, starts from states of 0 and may have
 /// another size. Call it outside replicas.
 inline void reset_states(LayerImpl& layer) {
   if (auto* const recurrent = dynamic_cast<RecurrentLayerImpl*>(&layer)) recurrent->reset_states();

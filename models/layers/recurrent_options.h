@@ -4,7 +4,8 @@
 
 namespace lockstep {
 
-/// Lists the options of a recurrent layer, and Keras' options that are not supported.
+/// Lists the options of a recurrent layer. Ignores Keras' options `unroll`, `seed` and `implementation`, and throws
+/// InputError for an activity_regularizer other than null.
 template <class Options>
 void list_recurrent(LayerConfig& config, Options& options) {
   config.option("return_sequences", options.return_sequences);

@@ -56,7 +56,7 @@ struct UpSampling1D : Layer {
 
 /// UpSampling2D's options.
 struct UpSampling2DOptions {
-  Size2d size = 2;                                       ///< factors of the numbers of rows and columns
+  Size2d size = 2;                                       ///< factors by which the numbers of rows and columns grow
   Interpolation interpolation = Interpolation::nearest;  ///< see the op resize
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};

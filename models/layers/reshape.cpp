@@ -58,7 +58,7 @@ class ReshapeImpl final : public LayerImpl, public FindsUnknownShape {
 
   Shape output_shape(std::span<const Shape> inputs) const override { return shape_of(only_input("Reshape", inputs)); }
 
-  /// As in Keras, whether the sizes fit is checked for each batch.
+  /// As in Keras, each batch is checked for sizes that fit the target shape.
   std::optional<Shape> unknown_output_shape(std::span<const Shape> inputs) const override {
     only_input("Reshape", inputs);
     return target_;
@@ -77,7 +77,8 @@ class ReshapeImpl final : public LayerImpl, public FindsUnknownShape {
   }
 
  private:
-  /// The target shape of one example. It does not include the batch axis, so that -1 is known even for an empty batch.
+  /// The target shape of one example. It does not include the batch axis, so that the size for -1 is known even for an
+  /// empty batch.
   Shape shape_of(const Shape& input) const {
     Shape sizes = target_;
     for (int axis = 0; axis < sizes.rank(); ++axis) sizes[axis] = std::abs(sizes[axis]);
@@ -134,7 +135,7 @@ void check_padded(std::string_view layer, const Shape& input, std::int64_t befor
   check_size_of_result(layer, input, padding + static_cast<double>(size));
 }
 
-/// Whether cropping leaves any of `size` elements; the sum of both borders may be beyond 64 bits.
+/// Whether cropping leaves any of `size` elements. Avoids the sum of both borders, which may exceed 64 bits.
 bool leaves_any(std::int64_t size, std::int64_t before, std::int64_t after) {
   return before < size && after < size - before;
 }

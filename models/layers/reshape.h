@@ -27,13 +27,12 @@ struct Reshape : Layer {
 
 /// Permute's options.
 struct PermuteOptions {
-  std::vector<std::int64_t> dims{};  ///< order of the axes; 1 is the first one after the batch axis
+  std::vector<std::int64_t> dims{};  ///< order of the axes; 1 is the first axis after the batch axis
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };
 
-/// Permutes the axes of each example: axis i + 1 of the result is axis dims[i] of the input. The elements are not
-/// copied.
+/// Permutes the axes of each example: axis i + 1 of the result is axis dims[i] of the input. Returns a view.
 struct Permute : Layer {
   /// Throws InvalidArgument unless `dims` has each number from 1 to its size once.
   explicit Permute(const PermuteOptions& options);
@@ -96,7 +95,7 @@ struct Cropping1DOptions {
   std::string name{};
 };
 
-/// Removes steps of each sequence: (steps, c) -> (steps - before - after, c). The elements are not copied.
+/// Removes steps at both ends of each sequence: (steps, c) -> (steps - before - after, c). Returns a view.
 struct Cropping1D : Layer {
   /// Throws InvalidArgument for a negative border.
   explicit Cropping1D(const Cropping1DOptions& options = {});
@@ -114,8 +113,7 @@ struct Cropping2DOptions {
   std::string name{};
 };
 
-/// Removes the borders of each image: (h, w, c) -> (h - top - bottom, w - left - right, c). The elements are not
-/// copied.
+/// Removes the borders of each image: (h, w, c) -> (h - top - bottom, w - left - right, c). Returns a view.
 struct Cropping2D : Layer {
   /// Throws InvalidArgument for a negative border.
   explicit Cropping2D(const Cropping2DOptions& options = {});

@@ -17,8 +17,8 @@ struct SimpleRnnOptions {
   bool return_sequences = false;      ///< returns h of every time step instead of the last one
   bool return_state = false;          ///< a further result is the last h, (units)
   bool go_backwards = false;          ///< runs from the last time step to the first
-  bool stateful = false;              ///< a batch starts with the last states of the batch before it; see reset_states
-  bool zero_output_for_mask = false;  ///< results of masked steps are 0 instead of the last result before them
+  bool stateful = false;              ///< a batch starts from the last states of the batch before it; see reset_states
+  bool zero_output_for_mask = false;  ///< the result of a masked step is 0 instead of the last unmasked step's result
   Activation activation = Activation::tanh;
   bool use_bias = true;
   SeededInitializer kernel_initializer = glorot_uniform;
@@ -31,7 +31,7 @@ struct SimpleRnnOptions {
   Constraint recurrent_constraint{};
   Constraint bias_constraint{};
   double dropout = 0;            ///< dropout rate of the inputs in training; all time steps share one mask
-  double recurrent_dropout = 0;  ///< dropout rate of the state that recurrent_kernel multiplies
+  double recurrent_dropout = 0;  ///< dropout rate of h before its product with recurrent_kernel
   std::string name{};
   ///@}
 };

@@ -37,7 +37,7 @@ void StatisticUpdates::apply() {
     update_moving_averages(averages);
   };
   if (current_context().replicas_in_sync > 1)
-    GpuCapture::each_time(move);  // replicas' weights depend on their rows in each step
+    GpuCapture::each_time(move);  // the replicas' weights change with their numbers of rows
   else
     move();
 }

@@ -11,12 +11,12 @@ namespace lockstep {
 struct StatisticUpdate {
   Variable statistic;  ///< has a copy for each replica
   Tensor of_rows;      ///< the statistic of the calling replica's rows
-  double weight;       ///< weight of `of_rows` in the mean over replicas; 1 if all replicas have equally many rows
-  double momentum;     ///< see BatchNormalizationOptions::momentum
+  double weight;    ///< weight of `of_rows` in the mean over replicas; 1 if all replicas have the same number of rows
+  double momentum;  ///< see BatchNormalizationOptions::momentum
 };
 
-/// While it exists, collects the calling thread's updates of moving statistics, so that a network can apply them in one
-/// launch, after its last layer. Collections nest.
+/// Collects the calling thread's updates of moving statistics as long as it exists, so that a network can apply them in
+/// one launch after its last layer. Collections nest. Updates that have not been applied are dropped at destruction.
 class StatisticUpdates {
  public:
   StatisticUpdates();
@@ -24,8 +24,9 @@ class StatisticUpdates {
   StatisticUpdates(const StatisticUpdates&) = delete;
   StatisticUpdates& operator=(const StatisticUpdates&) = delete;
 
-  /// Applies the collected updates to the calling replica's copies of the statistics. The mean of all copies, weighted
-  /// by VariableState::copy_weights, then equals the moving average of the global batches' statistics.
+  /// Applies the collected updates to the calling replica's copies of the statistics, and removes them from the
+  /// collection. The mean of all copies, weighted by VariableState::copy_weights, then equals the moving average of the
+  /// global batches' statistics.
   void apply();
   /// Adds an update to the calling thread's innermost collection. Without one, applies it at once.
   static void add(const StatisticUpdate& update);

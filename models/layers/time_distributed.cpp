@@ -25,7 +25,7 @@ void list(LayerConfig& config, TimeDistributedOptions& options) {
   config.option("layer", options.layer, config.input_rank() - 1);
 }
 
-/// (first, ...) followed by the axes of `rest` from `axis` on.
+/// The axes of `first`, followed by the axes of `rest` from `axis` on.
 Shape with_rest(Shape first, const Shape& rest, int axis) {
   for (int i = axis; i < rest.rank(); ++i) first.push_back(rest[i]);
   return first;
