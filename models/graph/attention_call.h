@@ -10,8 +10,8 @@ namespace lockstep {
 /// The arguments of a call of MultiHeadAttention or GroupQueryAttention besides query and value.
 struct AttentionCall {
   std::optional<Symbol> key{};  ///< by default, the value
-  /// 0 where a query does not attend to a key, other numbers where it does; without the batch axis (queries, keys) or
-  /// (heads, queries, keys). Sizes of 1 are broadcast.
+  /// 0 where a query does not attend to a key, and other numbers where it does. The shape without the batch axis is
+  /// (queries, keys) or (heads, queries, keys); sizes of 1 are broadcast.
   std::optional<Symbol> attention_mask{};
   bool use_causal_mask = false;  ///< query i attends to keys 0 to i only
 };

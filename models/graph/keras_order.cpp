@@ -12,14 +12,14 @@ namespace lockstep {
 namespace {
 
 struct Walk {
-  std::vector<int> met;       ///< by layer: how many layers the walk met before
-  std::vector<int> finished;  ///< calls, each after all that it reads
+  std::vector<int> met;       ///< by layer: the number of layers that the walk reached before it
+  std::vector<int> finished;  ///< calls, each after the calls that it reads
 };
 
 Walk walk_from_outputs(const std::vector<GraphCall>& calls, const std::vector<int>& outputs, std::size_t layers) {
   Walk walk{.met = std::vector<int>(layers, -1), .finished = {}};
   std::vector<bool> seen(calls.size(), false);
-  std::vector<std::pair<int, std::size_t>> path;  // calls on the way from the output, and how many inputs are done
+  std::vector<std::pair<int, std::size_t>> path;  // calls between the output and here, and their inputs done so far
   int count = 0;
   const auto enter = [&](int call) {
     seen[call] = true;
@@ -46,7 +46,7 @@ Walk walk_from_outputs(const std::vector<GraphCall>& calls, const std::vector<in
 struct Depths {
   std::vector<int> of_layers;
   std::vector<int> of_calls;
-  std::vector<int> met;    ///< by layer, as Walk's
+  std::vector<int> met;    ///< see Walk::met
   std::vector<int> noted;  ///< the calls in the order in which a depth was first noted for each
 };
 
@@ -63,7 +63,8 @@ Depths depths_of(const std::vector<GraphCall>& calls, const std::vector<int>& ou
     depths.of_calls[call] = std::max(depths.of_calls[call], depth);
   };
   for (const int call : walk.finished | std::views::reverse) {
-    // A layer that is called several times counts by its farthest call, whose distance its later ones take on.
+    // A layer that is called several times has the distance of its farthest call so far, and its further calls get that
+    // distance.
     int& layer_depth = depths.of_layers[calls[call].layer];
     note(call, layer_depth);
     layer_depth = depths.of_calls[call];
@@ -83,10 +84,10 @@ std::vector<bool> lead_to_outputs(const Network& network) {
   return leads;
 }
 
-/// The parts of a network, and the calls of them.
+/// The parts of a network, and their calls.
 class Parts {
  public:
-  /// Of layers alone if `nested` is false.
+  /// If `nested` is false, all parts are layers.
   Parts(const Network& network, bool nested) : network_(network) {
     const std::vector<bool> leads = lead_to_outputs(network);
     for (std::size_t i = 0; i < network.calls().size(); ++i) {
@@ -113,7 +114,7 @@ class Parts {
     }
   }
 
-  /// Fills what is known of the model.
+  /// Sets the model's layers, calls and outputs.
   void list(NestedModel& model) const {
     model.outputs = results_of(network_.outputs());
     std::vector<int> places(parts_.size());
@@ -125,9 +126,10 @@ class Parts {
     for (PartCall& call : model.calls) call.part = places[static_cast<std::size_t>(call.part)];
   }
 
-  /// The network's calls as Keras runs them, those of one call of a model in the network's order.
+  /// The network's calls in the order in which Keras runs them. The calls inside one call of a model are in the
+  /// network's order.
   std::vector<int> running_order() const {
-    std::vector<std::vector<int>> of_parts(calls_.size());  // by call of a part: the network's
+    std::vector<std::vector<int>> of_parts(calls_.size());  // by call of a part: indices of the network's calls
     for (int i = 0; i < static_cast<int>(own_.size()); ++i)
       of_parts[own_[i] >= 0 ? own_[i] : first_of_models_ + network_.calls()[i].model_call].push_back(i);
     std::vector<int> order;
@@ -137,7 +139,7 @@ class Parts {
   }
 
  private:
-  /// The parts' calls as if each part were a layer.
+  /// The calls of the parts, as if each part were a layer.
   std::vector<GraphCall> as_graph() const {
     std::vector<GraphCall> calls;
     for (const PartCall& call : calls_) {
@@ -171,7 +173,7 @@ class Parts {
     own.inputs = results_of(call.inputs);
   }
 
-  /// What the parts' calls give where these calls of the network give it.
+  /// The results of the parts' calls that correspond to these calls of the network.
   std::vector<PartResult> results_of(const std::vector<int>& calls) const {
     std::vector<PartResult> results;
     for (const int call : calls) {
@@ -194,10 +196,10 @@ class Parts {
   }
 
   const Network& network_;
-  std::vector<int> own_;  ///< by the network's call its number here; -1 for one in a model, or that is left out
+  std::vector<int> own_;  ///< for each call of the network, its index in calls_; -1 if it is inside a model or left out
   int first_of_models_ = 0;
   std::vector<ModelPart> parts_;
-  std::map<const void*, int> number_of_;  ///< by layer or model: which part it is
+  std::map<const void*, int> number_of_;  ///< index in parts_, by layer or model
   std::vector<PartCall> calls_;
 };
 

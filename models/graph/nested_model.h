@@ -8,7 +8,7 @@
 
 #include <lockstep/models/layers/layer.h>
 
-// A model that is part of another one. The outer model's network lists the inner model's layers as its own; Keras'
+// Models that are part of another model. The outer model's network lists the inner model's layers as its own; Keras'
 // files store them as layers of the inner model.
 
 namespace lockstep {
@@ -32,7 +32,7 @@ struct NetworkInput {
 /// A reference to the result of a call in a model, or to an input of the model.
 struct PartResult {
   int call = 0;    ///< index in NestedModel::calls; -1 - i for the model's input i
-  int result = 0;  ///< index of the result, if the called part has several
+  int result = 0;  ///< index of the result, if the called part has several results
 };
 
 /// A call of a part of a model.
@@ -40,18 +40,18 @@ struct PartCall {
   int part = 0;                      ///< index in NestedModel::layers
   std::vector<PartResult> inputs{};  ///< the call's arguments, in the part's order
   std::vector<Shape> shapes{};       ///< shapes of a layer's results, without the batch axis; () or missing if unread
-  std::optional<Mode> mode{};        ///< the call's own mode, if it does not use the model's
+  std::optional<Mode> mode{};        ///< the call's own mode, if it differs from the model's
   bool use_causal_mask = false;      ///< see LayerCall::use_causal_mask
 };
 
 /// A model as Keras describes it: its inputs, its parts (layers and models), and their calls. All calls of a model that
-/// is part of others share one NestedModel.
+/// is part of other models share one NestedModel.
 struct NestedModel {
   std::string name;                    ///< name of the model
   std::string class_name;              ///< Keras' class: Functional or Sequential
   std::vector<NetworkInput> inputs{};  ///< in the order of a call's arguments
   std::vector<ModelPart> layers{};     ///< each part once, in the order of Keras' `model.layers`
-  std::vector<PartCall> calls{};       ///< the calls of one part in the order in which they were made
+  std::vector<PartCall> calls{};       ///< calls of the same part are in the order in which they were made
   std::vector<PartResult> outputs{};   ///< in the order of the model's outputs
 };
 

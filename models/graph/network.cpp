@@ -26,8 +26,8 @@
 namespace lockstep {
 namespace {
 
-/// Every symbol that `outputs` are computed from, themselves and what is beside them included, in the order in which
-/// they were made: what a symbol is computed from comes before it.
+/// `outputs`, all symbols that they are computed from, and the symbols beside these (Symbol::Node::beside). They are in
+/// the order in which they were made, so that a symbol comes after the symbols that it is computed from.
 std::vector<const Symbol::Node*> ancestors(const std::vector<Symbol>& outputs) {
   std::set<std::uint64_t> seen;
   std::vector<const Symbol::Node*> nodes;
@@ -44,7 +44,7 @@ std::vector<const Symbol::Node*> ancestors(const std::vector<Symbol>& outputs) {
   return nodes;
 }
 
-/// For workers to compare: "mixed_bfloat16 in 57 of 58 layers".
+/// A text for the comparison of workers, such as "mixed_bfloat16 in 57 of 58 layers".
 std::string policies_of(const std::vector<Layer>& layers) {
   const auto mixed = std::ranges::count_if(
       layers, [](const Layer& layer) { return layer.impl().dtype_policy() == DTypePolicy::mixed_bfloat16; });
@@ -66,7 +66,7 @@ std::string names_of(const std::vector<NetworkInput>& inputs) {
 /// The shapes of a call's inputs.
 struct CallInputs {
   std::vector<Shape> shapes{};
-  std::vector<Shape> to_build{};  ///< for which the layer is built
+  std::vector<Shape> to_build{};  ///< shapes for which the layer is built
   std::array<std::vector<Shape>, 2> examples{};
 
   void add(const Shape& shape, const ShapeExamples& of_shape) {
@@ -89,7 +89,7 @@ struct CallInputs {
   }
 };
 
-/// The mask of a call's result; undefined if it has none. `masks`: as LayerCall::masks.
+/// The mask of a call's result, or an undefined tensor. `masks`: see LayerCall::masks.
 Tensor mask_of(const LayerImpl& layer, std::span<const Tensor> inputs, std::span<const Tensor> masks) {
   const LayerTraits& traits = layer.traits();
   if (!traits.supports_masking) return {};
@@ -99,13 +99,13 @@ Tensor mask_of(const LayerImpl& layer, std::span<const Tensor> inputs, std::span
 
 }  // namespace
 
-/// A result of a run, with its copies on the devices and in the dtypes that have read it.
+/// A result of a run, with the copies made of it for other devices and dtypes.
 struct Placed {
   Tensor value{};
   std::vector<Tensor> more{};  ///< the further results of the layer's call
   std::vector<Tensor> copies{};
 
-  /// The value in this dtype, unless it is of integers, and if it is to be `here`, on the calling thread's device.
+  /// The value in this dtype, or in its own dtype if it has integers; if `here`, on the calling thread's device.
   Tensor read(DType wanted, bool here) {
     const DType dtype = is_real(value.dtype()) ? wanted : value.dtype();
     const LogicalDevice& device = current_context().device;
@@ -148,7 +148,7 @@ void Network::add_inputs(const std::vector<Symbol>& inputs) {
 
 std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs) {
   require(!outputs.empty(), "a model needs at least one output");
-  std::unordered_map<std::uint64_t, int> call_of;  // by the nodes' numbers
+  std::unordered_map<std::uint64_t, int> call_of;  // by the node's number
   std::unordered_map<const LayerImpl*, int> layer_of;
   std::unordered_map<const ModelCall*, int> number_of;
   std::vector<const ModelCall*> called;  // by that number
@@ -230,7 +230,7 @@ std::vector<std::string> Network::output_names() const {
 }
 
 void Network::build_layers(std::uint64_t seed) {
-  bool made_variables = false;  // which all workers do together
+  bool made_variables = false;  // all workers make them together
   for (const GraphCall& call : calls_) {
     if (call.result > 0) continue;
     LayerImpl& layer = layers_[call.layer].impl();
@@ -269,7 +269,7 @@ void Network::check_stateful() {
 }
 
 void Network::warn_of_dropped_masks() const {
-  // Masks depend on values, but not whether there are any: a batch without rows shows that.
+  // The values of masks depend on the batch, but which results have masks does not. A batch without rows shows it.
   std::vector<Tensor> masks;
   for (const GraphCall& call : calls_) {
     if (call.result > 0) {
@@ -295,14 +295,14 @@ void Network::warn_of_dropped_masks() const {
 
 struct Network::Run {
   Mode mode = Mode::inference;
-  bool placed = false;  ///< layers run on their devices, those without one on `home`
+  bool placed = false;  ///< whether layers run on their own devices; layers without one run on `home`
   LogicalDevice home{};
   std::vector<Placed> given{};
   std::vector<Placed> results{};  ///< by step
-  std::vector<Placed> masks{};    ///< of the results; empty in a network without masks
+  std::vector<Placed> masks{};    ///< by step; empty in a network without masks
 
   Tensor read(int from, DType dtype) { return (from < 0 ? given[-1 - from] : results[from]).read(dtype, placed); }
-  /// The masks of a step's inputs; empty if none has one.
+  /// The masks of a step's inputs; empty if no input has a mask.
   std::vector<Tensor> read_masks(const PlanStep& step) {
     std::vector<Tensor> read;
     for (const int from : step.inputs) {
@@ -321,7 +321,7 @@ Tensor Network::operator()(const std::vector<Tensor>& xs, Mode mode) const {
 
 std::vector<Tensor> Network::run(const std::vector<Tensor>& xs, Mode mode, std::vector<Tensor>* masks) const {
   check_call(xs, mode);
-  // As in Keras, a model that is called in a DeviceScope runs there, wherever its layers were placed at first.
+  // As in Keras, a model that is called in a DeviceScope runs there, even if its layers were placed elsewhere.
   const ExecutionContext& context = current_context();
   Run run{.mode = mode, .placed = placed_ && !context.placed, .home = context.device};
   for (const Tensor& x : xs) run.given.push_back({.value = x});
@@ -330,7 +330,7 @@ std::vector<Tensor> Network::run(const std::vector<Tensor>& xs, Mode mode, std::
   StatisticUpdates statistics;
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
     const PlanStep& step = plan_.steps[i];
-    if (step.mode == Mode::inference) statistics.apply();  // it may use those of a layer that it shares
+    if (step.mode == Mode::inference) statistics.apply();  // it may read the statistics of a shared layer
     run_step(i, run);
     for (const int done : step.last_reads) {
       run.results[done] = {};

@@ -12,11 +12,11 @@ namespace lockstep {
 
 /// Layers that connect one or several inputs to one or several outputs, and their execution plan. The constructor gives
 /// layers without a name the names that Keras would (conv2d, conv2d_1, ...), and builds new layers in the open
-/// strategy's scope. Equal networks and seeds give equal initial weights. Layers run in the order in which they were
-/// called on symbols, or in Keras' order if a layer with statistics is called several times (running_order).
+/// strategy's scope. Equal networks with equal seeds have equal initial weights. Layers run in the order in which they
+/// were called on symbols, or in Keras' order if a layer with statistics is called several times (running_order).
 ///
-/// A network that is called on symbols becomes part of another network with all of its layers, including, as in Keras,
-/// layers whose results are not used.
+/// A network that is called on symbols becomes part of another network. As in Keras, this includes its layers whose
+/// results are not used.
 ///
 /// Each layer computes in the dtype of its policy (DTypePolicy). Inputs are cast once for all layers that read them in
 /// the same dtype; integers, such as ids, are not cast.
@@ -29,9 +29,9 @@ class Network {
  public:
   /// Throws InvalidArgument without inputs or outputs; for an input that is not a result of Input(), is given twice or
   /// affects no output; for an output that is itself an input or depends on an input that is not given; for two layers
-  /// of the same name; for a layer built for other shapes or another strategy; and for a stateful layer unless all
-  /// inputs have the same batch size. Throws LogicError inside a replica,
-  /// and for placed layers in a strategy's scope.
+  /// of the same name; for a layer that belongs to another layer, was built for other shapes or another strategy, or
+  /// has weights that depend on an unknown size; and for a stateful layer unless all inputs have the same batch size
+  /// above 0. Throws LogicError inside a replica, and for layers placed by a DeviceScope if a strategy's scope is open.
   Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, std::uint64_t seed);
   ///@{
   /// A network with one output.
@@ -42,18 +42,18 @@ class Network {
 
   /// Computes (n, output shape) for each output from (n, input shape) for each input, with the calling replica's copy
   /// of the weights. Throws InvalidArgument for a wrong number or shape of inputs; LogicError for training outside
-  /// replicas if the strategy has several. `masks`, if given, receives the mask of each output (LayerCall::masks),
-  /// undefined for outputs without one.
+  /// replicas if the strategy has several. If `masks` is not null, the mask of each output (LayerCall::masks) is
+  /// appended to it, undefined for an output without a mask.
   std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode, std::vector<Tensor>* masks = nullptr) const;
-  /// Same as run(), for a network with one output. Also throws LogicError if there are several.
+  /// Same as run(), for a network with one output. Throws LogicError if it has several.
   Tensor operator()(const std::vector<Tensor>& xs, Mode mode) const;
   /// Same as run(), for a network with one input and one output.
   Tensor operator()(const Tensor& x, Mode mode) const { return (*this)(std::vector{x}, mode); }
 
-  /// Makes this network part of another one: calls its layers, with their weights, on the other network's symbols. A
-  /// layer whose name is already taken there is called MODEL_LAYER in the other network, after `model`'s name and its
-  /// own; this network keeps the old name. `model` describes this network; pass the same object in all calls. Throws
-  /// InvalidArgument for a wrong number or shape of inputs.
+  /// Makes this network part of another one: calls its layers, with their weights, on the other network's symbols, and
+  /// returns the results of its outputs. If a layer's name is already taken in the other network, the layer is called
+  /// MODEL_LAYER there, MODEL being `model`'s name; in this network it keeps its name. `model` describes this network;
+  /// pass the same object in all calls. Throws InvalidArgument for a wrong number or shape of inputs.
   std::vector<Symbol> connect(const std::vector<Symbol>& inputs, const std::shared_ptr<const NestedModel>& model) const;
 
   /// The inputs in the order in which `run` takes them.
@@ -62,7 +62,7 @@ class Network {
   const Shape& input_shape() const { return inputs_.front().shape; }
   /// Shape of the first output, without the batch axis.
   const Shape& output_shape() const { return calls_[static_cast<std::size_t>(outputs_.front())].shape; }
-  /// Indices in calls() of the calls that compute the outputs.
+  /// For each output, the index in calls() of the call that computes it.
   const std::vector<int>& outputs() const { return outputs_; }
   /// For each output, the name of the layer that computes it, or of the model if that layer belongs to a model that is
   /// part of this network. Repeated names get "_1", "_2", ... appended, as in Keras 2.
@@ -78,14 +78,15 @@ class Network {
   std::vector<Variable> variables() const;
   std::vector<Variable> trainable_variables() const;
   ///@}
-  /// For each variable its unique name in files of weights, "layer/kernel". It contains the layer's name in this
-  /// network, which differs from that in Variable::name if connect() renamed the layer.
+  /// For each variable, its unique name in files of weights, such as "layer/kernel". It contains the layer's name in
+  /// this network, which differs from the one in Variable::name if connect() renamed the layer.
   std::vector<std::string> weight_names() const;
   /// Number of elements of all variables.
   std::int64_t count_params() const;
   /// The sum of the trainable layers' regularization losses, each layer counted once; undefined if there are none.
   Tensor regularization_loss() const;
-  /// Keras' summary table under the title `name`: layer and class, output shape, parameters, connections, totals.
+  /// Keras' summary under the title `name`: a table with each layer's name and class, output shape, number of
+  /// parameters and connections, and the totals.
   std::string summary(const std::string& name) const;
   /// The strategy in whose scope the network was made.
   const Strategy& strategy() const { return strategy_; }
@@ -97,9 +98,9 @@ class Network {
   std::vector<std::string> add_calls(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs);
   void name_layers(const std::vector<std::string>& models);
   void build_layers(std::uint64_t seed);
-  /// Sets stateful_. Throws InvalidArgument for stateful layers in a model without a batch size.
+  /// Sets stateful_. Throws InvalidArgument for stateful layers unless all inputs have the same batch size above 0.
   void check_stateful();
-  /// Warns of layers that do not support the masks of their inputs.
+  /// Warns about layers that do not support the masks of their inputs.
   void warn_of_dropped_masks() const;
   void check_call(const std::vector<Tensor>& xs, Mode mode) const;
   struct Run;  ///< one call of the network

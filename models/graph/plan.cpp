@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-/// How often each result is read, by others or as the network's.
+/// The number of times each result is read by a call or is an output of the network.
 template <class Calls>
 std::vector<int> count_readers(const Calls& calls, const std::vector<int>& outputs) {
   std::vector<int> readers(calls.size(), 0);
@@ -17,7 +17,7 @@ std::vector<int> count_readers(const Calls& calls, const std::vector<int>& outpu
   return readers;
 }
 
-/// Whether the one layer's results are what the other one reads and gives, without a cast.
+/// Whether `layer`'s result has the dtype that `reader` reads and returns, without a cast.
 bool agree(const LayerImpl& layer, const LayerImpl& reader) {
   const DType dtype = layer.call_dtype();
   return layer.compute_dtype() == dtype && reader.call_dtype() == dtype && reader.compute_dtype() == dtype;
@@ -50,8 +50,9 @@ class Fusion {
            calls_[call].device == calls_[reader].device && agree(layer_of(call), layer_of(reader));
   }
 
-  /// Chooses for each Add of two terms the one that its step computes, too: the later one, next to whose step it is. A
-  /// layer that is called several times keeps the order of its calls, and so that of its updates.
+  /// Chooses the term of each Add that is fused with it: of two possible terms the later one, which is next to the Add.
+  /// Layers that are called several times are excluded, because fusing could reorder their calls and so the updates of
+  /// their statistics.
   void choose_terms(const std::vector<int>& order) {
     // The mask of an Add depends on both terms.
     if (make_masks(layers_)) return;
@@ -102,11 +103,11 @@ class Fusion {
   const std::vector<Layer>& layers_;
   std::vector<int> readers_;
   std::vector<int> step_of_;
-  std::vector<int> fused_term_;  ///< of each call of an Add: the term that its step computes, too; -1 for none
-  std::set<int> is_fused_;       ///< calls that have no step of their own for this reason
+  std::vector<int> fused_term_;  ///< by call: for an Add, the term that is fused with it; otherwise -1
+  std::set<int> is_fused_;       ///< calls that are fused with an Add, and so have no step of their own
 };
 
-/// The calls as steps, without those that another step computes, too.
+/// The steps of the calls. A call that is fused with another one has no step of its own.
 Plan fuse(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,
           const std::vector<int>& outputs) {
   Fusion fusion(calls, order, layers, outputs);

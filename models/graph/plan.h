@@ -9,7 +9,7 @@
 #include <lockstep/models/graph/unknown_sizes.h>
 #include <lockstep/models/layers/layer.h>
 
-// A network's calls of layers, and the plan of the steps that execute them.
+// A network's calls of layers, and the plan by which they are executed.
 
 namespace lockstep {
 
@@ -19,19 +19,19 @@ struct GraphCall {
   std::vector<int> inputs;                ///< indices of earlier calls; -1 - i for the network's input i
   Shape shape;                            ///< shape of the result, without the batch axis; -1 for unknown sizes
   ShapeExamples examples{};               ///< see Symbol::Node::examples
-  std::optional<LogicalDevice> device{};  ///< device of the call, if it was placed on one (DeviceScope)
+  std::optional<LogicalDevice> device{};  ///< device of the call, if it was made in a DeviceScope
   std::optional<Mode> mode{};             ///< the call's own mode, which replaces the network's
   bool use_causal_mask = false;           ///< see LayerCall::use_causal_mask
   int result = 0;                         ///< if above 0: index of this result of the call inputs[0]
-  int model_call = -1;                    ///< index in Network::model_calls of the call around it; -1 for none
-  bool broadcasts = false;                ///< whether an input has another shape than the result
+  int model_call = -1;                    ///< index in Network::model_calls of the call around this one; -1 if none
+  bool broadcasts = false;                ///< whether an input's shape differs from the result's
 };
 
 /// A call of a model that is part of the network. The calls of its layers are calls of the network.
 struct GraphModelCall {
   std::shared_ptr<const NestedModel> model;  ///< the model that is called
   std::vector<int> inputs{};                 ///< see GraphCall::inputs
-  std::vector<int> results{};                ///< indices of the calls that compute its results
+  std::vector<int> results{};                ///< indices of the calls that compute the model's results
   std::optional<Mode> mode{};                ///< the mode given to the call, if any
 };
 
@@ -39,19 +39,20 @@ struct GraphModelCall {
 struct PlanStep {
   /// See GraphCall::layer.
   int layer = 0;
-  std::vector<int> inputs;  ///< indices of earlier steps; -1 - i for the network's input i
+  /// Indices of earlier steps; -1 - i for the network's input i. If an Add is fused with the layer, its other term
+  /// follows the layer's inputs.
+  std::vector<int> inputs;
   /// See GraphCall::shape.
   Shape shape;
   std::optional<LogicalDevice> device{};  ///< see GraphCall::device
   std::optional<Mode> mode{};             ///< see GraphCall::mode
   bool use_causal_mask = false;           ///< see LayerCall::use_causal_mask
-  /// The step also applies the ReLU that follows the layer. (If an Add is fused too, the step has one input more than
-  /// the layer: the other term of the Add.)
+  /// The step also applies the ReLU that follows the layer.
   bool fused_relu = false;
-  int concat = -1;                ///< step of the concatenation whose result this step writes a slice of; -1 for none
+  int concat = -1;                ///< step of the concatenation into whose result this step writes; -1 if none
   std::int64_t concat_begin = 0;  ///< where the slice begins along the last axis
-  int result = 0;                 ///< if above 0, the step calls no layer: it is this result of the step inputs[0]
-  bool is_read_again = false;     ///< whether other steps give further results of this step's call
+  int result = 0;                 ///< if above 0: index of this result of the step inputs[0]; no layer is called
+  bool is_read_again = false;     ///< whether other steps return further results of this step's call
   /// See LayerCall::is_output.
   bool is_output = false;
   std::vector<int> last_reads{};  ///< steps whose results are freed after this step; may include this step
@@ -64,18 +65,18 @@ bool make_masks(const std::vector<Layer>& layers);
 struct Plan {
   /// In execution order.
   std::vector<PlanStep> steps{};
-  std::vector<int> outputs{};  ///< indices of the steps that give the network's outputs
+  std::vector<int> outputs{};  ///< indices of the steps that compute the network's outputs
 };
 
 /// Plans the execution of `calls` in the order `order`, a list of their indices; `outputs` are the indices of the calls
-/// that give the network's outputs. Optimizations:
+/// that compute the network's outputs. Optimizations:
 /// - in a network without masks, an Add of two inputs of equal shape is fused into the layer that computes one of them,
-///   if the layer supports it, is called once, has no other reader, and runs on the same device in the same dtype;
-/// - a ReLU that is the only reader of a layer's result is fused into that layer, if the layer supports it and runs on
+///   if that layer supports it, is called once, has no other reader, and runs on the same device in the same dtype;
+/// - a ReLU that is the only reader of a layer's result is fused into that layer, if that layer supports it and runs on
 ///   the same device in the same dtype;
-/// - in a network without masks, the inputs of a concatenation along the last axis, of known shape, are written in
-///   place if all of them have no other reader and come from layers that can write into a slice and run on the same
-///   device in the same dtype;
+/// - in a network without masks, the inputs of a concatenation along axis -1 are written directly into its result, if
+///   its shape is known, and if all inputs have no other reader and come from layers that can write into a slice and
+///   run on the same device in the same dtype;
 /// - a result is freed after its last reader.
 Plan plan_steps(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,
                 const std::vector<int>& outputs);

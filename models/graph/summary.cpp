@@ -14,10 +14,10 @@ constexpr std::array<bool, columns> to_the_right{false, false, true, false};
 using Widths = std::array<std::size_t, columns>;
 
 constexpr std::size_t most_width = 80;          ///< of the table, unless shapes and numbers take most of it
-constexpr std::size_t drawn = 3 * columns + 1;  ///< columns of borders and the spaces beside them
-constexpr std::size_t least_of_two = 2 * 12;    ///< for layers and connections together
+constexpr std::size_t drawn = 3 * columns + 1;  ///< characters of borders and the spaces beside them
+constexpr std::size_t least_of_two = 2 * 12;    ///< for the columns of layers and connections together
 
-/// A border or row of the table is drawn with these.
+/// The characters that draw a border of the table.
 struct Strokes {
   const char* left;
   const char* line;
@@ -66,7 +66,7 @@ std::vector<Row> layer_rows(const SummaryHead& head, const std::vector<GraphCall
                             const std::vector<Layer>& layers) {
   std::vector<Row> rows(layers.size());
   std::vector<int> times_called(layers.size(), 0);
-  std::vector<std::string> result_name;  // by call, as Keras: layer[call of the layer][output]
+  std::vector<std::string> result_name;  // by call, in Keras' form layer[call of the layer][output]
   for (const GraphCall& call : calls) {
     const Layer& layer = layers[call.layer];
     if (call.result > 0) {
@@ -90,7 +90,8 @@ std::vector<Row> layer_rows(const SummaryHead& head, const std::vector<GraphCall
   return rows;
 }
 
-/// Those of the widest cells; layers and connections, whose cells can be broken, share what the others leave.
+/// The widths of the widest cells. The columns of layers and connections, whose cells can be broken, share the width
+/// that the others leave.
 Widths column_widths(const Row& titles, const std::vector<Row>& rows) {
   Widths widths{};
   for (int column = 0; column < columns; ++column) {
@@ -107,7 +108,8 @@ Widths column_widths(const Row& titles, const std::vector<Row>& rows) {
   return widths;
 }
 
-/// Broken between words, and within one that is too long, if possible before the call in "layer[call][output]".
+/// Breaks text between words. A word that is too long is broken, too, if possible before the call in
+/// "layer[call][output]".
 std::vector<std::string> lines_of(std::string text, std::size_t width) {
   std::vector<std::string> lines;
   while (text.size() > width) {

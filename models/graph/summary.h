@@ -7,14 +7,15 @@
 
 namespace lockstep {
 
-/// The title of the table, and the model's inputs, which are the table's first rows.
+/// The title of the table, and the model's inputs, which fill its first rows.
 struct SummaryHead {
   std::string name;  ///< name of the model
   /// The model's inputs, in order.
   std::vector<NetworkInput> inputs;
 };
 
-/// The text of Keras' `model.summary()`: a table of the layers in the order of `calls`, and the numbers of parameters.
+/// The text of Keras' `model.summary()`: a table of the layers, in the order of `layers`, and the numbers of
+/// parameters.
 std::string summary_table(const SummaryHead& head, const std::vector<GraphCall>& calls,
                           const std::vector<Layer>& layers);
 

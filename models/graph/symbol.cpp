@@ -25,7 +25,7 @@ Symbol::Node::~Node() {
     const Symbol last = std::move(left.back());
     left.pop_back();
     if (!last.node_ || last.node_.shared().use_count() > 1) continue;
-    Node& node = const_cast<Node&>(*last.node_);  // nobody else has it, and none was made const
+    Node& node = const_cast<Node&>(*last.node_);  // no other handle refers to it, and the object itself is not const
     for (std::vector<Symbol>* more : {&node.inputs, &node.beside}) {
       left.insert(left.end(), more->begin(), more->end());
       more->clear();

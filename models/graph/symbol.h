@@ -13,14 +13,15 @@
 
 namespace lockstep {
 
-/// A symbolic tensor (Keras' KerasTensor): the shape of a model's input or of a layer's result, and the call that
-/// computes it. A handle.
+/// A handle to a symbolic tensor (Keras' KerasTensor): the shape of a model's input or of a layer's result, and the
+/// call that computes it.
 class Symbol {
  public:
   /// The layer's call or the model's input that a symbol refers to.
   struct Node {
     std::shared_ptr<LayerImpl> layer;  ///< null for a model's input
-    /// The inputs of the call; empty for an input. For a result after the first one: the call's first result.
+    /// The inputs of the call; empty for a model's input. For a result after the first one, the call's first result
+    /// alone.
     std::vector<Symbol> inputs;
     Shape shape;               ///< without the batch axis; -1 for sizes that are unknown
     ShapeExamples examples{};  ///< the shape with example sizes in place of unknown ones
@@ -29,18 +30,18 @@ class Symbol {
     std::uint64_t number;                   ///< larger for symbols made later
     std::int64_t batch_size = 0;            ///< of an input; see NetworkInput::batch_size
     std::optional<LogicalDevice> device{};  ///< device of the call, if it was made in a DeviceScope
-    /// The model's call that made this call of the layer; the outermost one for models in models. Null if the layer was
-    /// called directly.
+    /// The call of a model that made this call of the layer; for models inside models, the outermost call. Null if the
+    /// layer was called directly.
     std::shared_ptr<const ModelCall> part_of{};
-    std::optional<Mode> mode{};    ///< the call's own mode, which replaces the network's: Keras 2's `training`
+    std::optional<Mode> mode{};    ///< the call's own mode (Keras 2's `training`), which replaces the network's
     bool use_causal_mask = false;  ///< see LayerCall::use_causal_mask
     int result = 0;                ///< index among the call's results
-    /// For a result of a model's call: the call's other symbols that no layer of the model reads, such as the model's
-    /// other results. An outer model that uses one of the results includes all of them.
+    /// For a result of a model's call: the other symbols of that call that no layer of the model reads, such as the
+    /// model's other results. A network that uses one result of the call includes all these symbols.
     std::vector<Symbol> beside{};
 
-    /// Destroys the nodes to which only this one refers, in a loop: recursion would overflow the stack for long chains
-    /// of calls.
+    /// Destroys the nodes that only this node refers to. Uses a loop, because recursion would overflow the stack for
+    /// long chains of calls.
     ~Node();
   };
 
@@ -57,8 +58,7 @@ class Symbol {
 
 /// Symbol::Node::number of each symbol.
 std::vector<std::uint64_t> numbers_of(const std::vector<Symbol>& symbols);
-/// Copies of `results`, the results of a model's call, with Node::beside filled. `made`: all symbols that the call has
-/// made.
+/// Copies of `results`, the results of a model's call, with Node::beside set. `made`: all symbols that the call made.
 std::vector<Symbol> with_what_is_beside(const std::vector<Symbol>& results, const std::vector<Symbol>& made);
 /// All results of a call: `first`, its first result, and then the further ones.
 std::vector<Symbol> results_of(const Symbol& first);
@@ -70,8 +70,8 @@ Symbol edited(const Symbol& symbol, const Edit& edit) {
   return Symbol(std::make_shared<Symbol::Node>(std::move(node)));
 }
 
-/// A model's input; `shape` has no batch axis. A size of -1 may differ between batches (None in Keras), if no weight
-/// depends on it. Models with stateful layers need the `batch_size`, the number of examples of every batch over all
+/// A model's input; `shape` has no batch axis. A size of -1 may differ between batches (None in Keras); no weight may
+/// depend on it. Models with stateful layers need the `batch_size`, the number of examples of every batch over all
 /// replicas. Throws InvalidArgument for other sizes below 1, and for a batch_size below 0.
 Symbol Input(const Shape& shape, std::string name = "input_layer", std::int64_t batch_size = 0);  // NOLINT: Keras' name
 

@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Parses `text`; an empty one is null.
+/// Parses `text`. An empty text is null.
 Json parsed(std::string_view class_name, std::string_view text) {
   if (text.empty()) return {};
   Json value = Json::parse(text, nullptr, false);

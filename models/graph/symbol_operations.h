@@ -11,18 +11,19 @@
 
 namespace lockstep {
 
-/// A call of a keras.ops operation: operation("Mean", {x}, R"({"axis": [1, 2]})"). `options`: the other arguments of
-/// Keras' class as a JSON object; `args`: the arguments of its call as a JSON list in which {"tensor": i} stands for
-/// input i, by default all inputs. Throws InvalidArgument for an operation that operation.h does not list, and for
-/// options and shapes that it does not take; the message names an alternative.
+/// A call of a keras.ops operation, such as operation("Mean", {x}, R"({"axis": [1, 2]})"). `options`: the arguments of
+/// Keras' class as a JSON object. `args`: the arguments of its call as a JSON list, in which {"tensor": i} stands for
+/// input i; by default all inputs in order. Throws InvalidArgument for a class that operation_names() does not list,
+/// and for options and shapes that the operation does not take; the message names an alternative.
 Symbol operation(std::string_view class_name, const std::vector<Symbol>& inputs, std::string_view options = "{}",
                  std::string_view args = "");
-/// Same as operation(), but returns all results, e.g. of Split and Unstack.
+/// Same as operation(), but returns all results of operations such as Split and Unstack.
 std::vector<Symbol> operation_results(std::string_view class_name, const std::vector<Symbol>& inputs,
                                       std::string_view options = "{}", std::string_view args = "");
 
-/// Selects the elements [begin, end) along `axis`. Axis 0 is the batch axis, which is not allowed; negative bounds
-/// count from the end, as in Python. The operation is Keras' GetItem.
+/// Selects the elements [begin, end) along `axis` by Keras' operation GetItem. As in Python, negative bounds count from
+/// the end, and bounds beyond the axis are clamped. Throws InvalidArgument for the batch axis, 0, and for an axis out
+/// of range.
 Symbol slice(const Symbol& x, int axis, std::int64_t begin, std::int64_t end);
 
 }  // namespace lockstep

@@ -8,7 +8,7 @@
 namespace lockstep {
 
 ///@{
-/// Sum, difference, product, quotient or negative, element by element.
+/// Element-wise sum, difference, product, quotient or negation.
 Symbol operator+(const Symbol& a, const Symbol& b);
 Symbol operator-(const Symbol& a, const Symbol& b);
 Symbol operator*(const Symbol& a, const Symbol& b);

@@ -7,7 +7,7 @@ namespace {
 
 // Larger than most windows, and multiples of the strides from 1 to 8 and of many larger ones.
 constexpr std::array<std::int64_t, 2> example_sizes{6720, 13440};
-// Small, because a layer is built before it is known whether its weights depend on the size.
+// Small, so that weights that depend on the size take little memory until the network rejects the layer.
 constexpr std::int64_t built_size = 256;
 
 /// The shape with `size` in place of -1.
