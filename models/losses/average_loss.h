@@ -5,25 +5,26 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// One replica's share of the global batch's loss, for custom training loops. `reduce` sums the replicas' shares, and
-// `minimize` sums their gradients.
+// One replica's share of the global batch's loss, for custom training loops. `reduce` with a sum adds the replicas'
+// shares, and `minimize` adds their gradients.
 
 namespace lockstep {
 
 /// compute_average_loss' options, by TensorFlow's names.
 struct AverageLossOptions {
-  Tensor sample_weight{};  ///< in the shape of per_example_loss; may be undefined
-  /// Number of examples of all replicas: DistributedBatch::global_size. By default this replica's number of examples
-  /// times the number of replicas, which is wrong for uneven batches.
+  Tensor sample_weight{};  ///< of per_example_loss' shape, or undefined for weights of 1
+  /// Number of examples of all replicas, such as DistributedBatch::global_size. By default this replica's number of
+  /// examples times the number of replicas, which is wrong for uneven batches.
   std::optional<std::int64_t> global_batch_size{};
 };
 
 /// sum(per_example_loss [* sample_weight]) / global_batch_size, a scalar; 0 for an empty global batch.
-/// `per_example_loss` is (n), one value for each example. Throws LogicError in a strategy's scope outside `run`.
+/// `per_example_loss` is (n), one value for each example. Throws InvalidArgument for a scalar loss, for weights of
+/// another shape and for a negative size; LogicError in a strategy's scope outside `run`.
 Tensor compute_average_loss(const Tensor& per_example_loss, const AverageLossOptions& options = {});
 
-/// sum(loss) / replicas: for a loss that does not depend on the examples, such as a regularizer's penalty. Throws
-/// LogicError in a strategy's scope outside `run`.
+/// sum(loss) / number of replicas, for a loss that does not depend on the examples, such as a regularizer's penalty.
+/// Throws LogicError in a strategy's scope outside `run`.
 Tensor scale_regularization_loss(const Tensor& loss);
 
 }  // namespace lockstep

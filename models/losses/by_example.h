@@ -6,7 +6,7 @@
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/config/object_config.h>
 
-// Helpers of the losses.
+// Helpers of losses and metrics.
 
 namespace lockstep {
 
@@ -16,8 +16,8 @@ inline constexpr double keras_epsilon = 1e-7;
 /// Casts bf16 to f32; returns other dtypes unchanged.
 inline Tensor as_f32(const Tensor& y_pred) { return y_pred.dtype() == DType::bf16 ? cast(y_pred, DType::f32) : y_pred; }
 
-/// y_true as f32 in the shape of y_pred. Throws InvalidArgument, naming `loss`, unless both have an axis of examples
-/// and equal numbers of examples and elements.
+/// y_true as f32 in the shape of y_pred. Throws InvalidArgument, naming `loss`, unless both have an axis of examples,
+/// the same number of examples and the same number of elements.
 Tensor targets_like(const char* loss, const Tensor& y_true, const Tensor& y_pred);
 
 /// Reshapes x (n, time, ...) to (n time, ...), or to (n time, 1) if x has no further axes.
@@ -26,23 +26,23 @@ Tensor steps_of(const Tensor& x);
 /// Like steps_of, but also reshapes y_pred's logits, so that losses find them (logits_of).
 Tensor predicted_steps(const Tensor& y_pred);
 
-/// Whether the loss or metric works along the last axis only: its option `axis` is missing, -1 or [-1].
+/// Whether the loss or metric works along the last axis only, its option `axis` being missing, -1 or [-1].
 bool compares_last_axis(const ObjectConfig& config);
 
 /// Throws, naming the loss or metric `name`, unless an output with this mask can be compared step by step: Unsupported
-/// for masks other than (n, time) and for an axis other than the last one, InvalidArgument for targets without the
-/// mask's axes.
+/// for masks other than (n, time) and for an axis other than the last one, InvalidArgument for targets whose first axes
+/// are not (n, time).
 void check_steps(const std::string& name, const std::optional<ObjectConfig>& config, const Tensor& y_true,
                  const Tensor& mask);
 
-/// The sum of x over all replicas, which must all call this; outside of replicas x itself. Not recorded by tapes.
+/// The sum of x over all replicas, which must all call this; outside replicas, x itself. Not recorded by tapes.
 Tensor sum_over_replicas(const Tensor& x);
 
 /// (n, ...) -> (n): the mean over each example's elements.
 Tensor mean_by_example(const Tensor& x);
 
-/// The logits, as f32, from which `activation` computed the probabilities. Undefined if they are unknown, or if a tape
-/// records only the probabilities.
+/// The logits, as f32, from which `activation` computed the probabilities y_pred. Undefined if they are unknown, or if
+/// a tape records only the probabilities.
 Tensor logits_of(const char* activation, const Tensor& y_pred);
 
 /// targets (1 - smoothing) + smoothing / classes.

@@ -28,7 +28,8 @@ Loss::Function binary(const BinaryOptions& options) {
   };
 }
 
-/// The weights (classes), filled on the device: a copy from the host could not be captured in a CUDA graph.
+/// The weights (classes). They are filled on the device, because a copy from the host could not be captured in a CUDA
+/// graph.
 Tensor class_weights(const std::vector<double>& alpha) {
   std::vector<Tensor> weights;
   for (const double weight : alpha) weights.push_back(Tensor::full({1}, weight));

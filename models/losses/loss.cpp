@@ -23,8 +23,8 @@ Tensor as_rows(const Tensor& x) {
   return reshape(x, {x.dim(-1) == 0 ? 0 : x.elements() / x.dim(-1), x.dim(-1)});
 }
 
-/// The cross-entropy of each row of logits, 0 where the label is `ignored`, times the number of all rows over that of
-/// the other ones, on all replicas.
+/// The cross-entropy of each row of logits, 0 where the label is `ignored`, times the ratio of the number of rows to
+/// the number of rows with other labels, on all replicas.
 Tensor without_class(int ignored, const Tensor& rows, const Tensor& labels) {
   const Tensor wide = labels.dtype() == DType::u8 ? cast(labels, DType::i64) : labels;  // u8 does not hold -1
   const Tensor counts = not_equal(wide, ignored);

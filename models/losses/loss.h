@@ -17,7 +17,7 @@ class Loss {
   /// (y_true, y_pred) -> (n), one value per example; differentiable in y_pred. A custom loss of an output with a mask
   /// returns (n, time), one value per time step; the training loop leaves masked steps out.
   using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
-  /// `name` is used in logs. `config` is the equivalent Keras loss, for files; empty for a custom loss.
+  /// `name` is used in logs. `config` describes the equivalent Keras loss in files; empty for a custom loss.
   Loss(std::string name, Function function, std::optional<ObjectConfig> config = {})
       : name_(std::move(name)), function_(std::move(function)), config_(std::move(config)) {}
 
@@ -27,7 +27,9 @@ class Loss {
   const std::optional<ObjectConfig>& config() const { return config_; }
   /// Keras' get_config, as JSON. Throws Unsupported for a custom loss.
   std::string get_config() const;
-  /// The loss of each example, (n) f32. As in Keras, bf16 predictions are cast to f32 first.
+  /// The loss of each example, (n) f32; (n, time) of a custom loss for an output with a mask. As in Keras, bf16
+  /// predictions are cast to f32 first. Throws LogicError if there is no function. Keras' losses throw InvalidArgument
+  /// for targets and predictions of other shapes than they describe.
   Tensor operator()(const Tensor& y_true, const Tensor& y_pred) const;
 
  private:
@@ -36,17 +38,18 @@ class Loss {
   std::optional<ObjectConfig> config_;
 };
 
-// As in Keras with TensorFlow, the cross-entropy of the result of a softmax or sigmoid, such as a model's last layer,
-// is computed from its logits: it has a finite value and a gradient even where probabilities are 0 or 1 in f32. Other
-// probabilities are clipped to at least 1e-7, by BinaryCrossentropy also to at most 1 - 1e-7.
+// As in Keras with TensorFlow, the cross-entropy of probabilities that come directly from a softmax or sigmoid, such as
+// a model's last layer, is computed from the logits. Its value and gradient are therefore finite even where
+// probabilities are 0 or 1 in f32. Other probabilities are clipped to at least 1e-7 and, by BinaryCrossentropy, to at
+// most 1 - 1e-7.
 
 /// SparseCategoricalCrossentropy's options.
 struct SparseCrossentropyOptions {
   /// Predictions are logits, not probabilities.
   bool from_logits = false;
   /// A label, inside or outside the classes, that does not count: its loss is 0, and the losses of the other labels are
-  /// scaled so that the mean over all labels equals the mean over those that count. Replicas sum their numbers of
-  /// labels, so all of them must call the loss.
+  /// scaled so that the mean over all labels equals the mean over the other labels. Replicas sum their numbers of
+  /// labels, so that all replicas must call the loss.
   std::optional<int> ignore_class{};
 };
 
@@ -54,12 +57,11 @@ struct SparseCrossentropyOptions {
 struct CrossentropyOptions {
   /// Predictions are logits, not probabilities.
   bool from_logits = false;
-  /// The share s, in [0, 1], of each target that is spread evenly over the classes: y (1 - s) + s / classes;
-  /// BinaryCrossentropy: y (1 - s) + s / 2.
+  /// A number s in [0, 1]: targets y become y (1 - s) + s / classes, in BinaryCrossentropy y (1 - s) + s / 2.
   double label_smoothing = 0;
 };
 
-/// Integer labels, predictions p (n, ..., classes): -log(p[label] / sum of p), with from_logits
+/// For integer labels (n, ...) and predictions p (n, ..., classes), -log(p[label] / sum of p), with from_logits
 /// -log(softmax(p)[label]).
 struct SparseCategoricalCrossentropy : Loss {
   /// Named "sparse_categorical_crossentropy".
@@ -69,7 +71,7 @@ struct SparseCategoricalCrossentropy : Loss {
   /// Makes the loss from the options in a file.
   static SparseCategoricalCrossentropy from_config(OptionVisitor& visitor);
 };
-/// Targets y and predictions p (n, ..., classes): -sum of y log(p / sum of p), with from_logits -sum of y
+/// For targets y and predictions p, (n, ..., classes), -sum of y log(p / sum of p), with from_logits -sum of y
 /// log(softmax(p)).
 struct CategoricalCrossentropy : Loss {
   /// Throws InvalidArgument for a label_smoothing outside [0, 1].
@@ -79,7 +81,7 @@ struct CategoricalCrossentropy : Loss {
   /// Makes the loss from the options in a file.
   static CategoricalCrossentropy from_config(OptionVisitor& visitor);
 };
-/// Targets in [0, 1] and predictions, (n, ..., k): the mean of the binary cross-entropies of an example's elements.
+/// For targets in [0, 1] and predictions, (n, ..., k), the mean of the binary cross-entropies of an example's elements.
 struct BinaryCrossentropy : Loss {
   /// Throws InvalidArgument for a label_smoothing outside [0, 1].
   explicit BinaryCrossentropy(const CrossentropyOptions& options = {});

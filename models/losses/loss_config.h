@@ -15,11 +15,11 @@
 
 namespace lockstep {
 
-/// Writes a loss of Keras as Keras' JSON object, and a custom loss as its name.
+/// Keras' JSON object for a loss of Keras; the name of a custom loss.
 nlohmann::ordered_json loss_json(const Loss& loss, ConfigForm form);
 /// Makes a loss from Keras' JSON object or from a name such as "mse". Searches the custom losses `own` first. Throws
-/// InputError for unknown or invalid options and, with the supported names, for a loss that is neither supported nor in
-/// `own`.
+/// InputError for unknown or invalid options, and for a loss that is neither supported nor in `own`, listing the
+/// supported names.
 Loss loss_from_json(const nlohmann::ordered_json& value, const std::vector<Loss>& own);
 
 /// Maps the plain_name of Keras' class or function to the factory of the loss.

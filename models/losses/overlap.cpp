@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-/// The axes that a loss sums over; all if there are none.
+/// The axes that a loss sums over; if empty, all axes.
 struct Axes {
   explicit Axes(const std::vector<std::int64_t>& axis) : axes(axis.begin(), axis.end()) {}
   Tensor sum_over(const Tensor& x) const { return axes.empty() ? sum(x) : sum(x, axes); }

@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-/// A loss: the mean of element(y, p) of each example, for targets and predictions of the same shape.
+/// The loss that is the mean of element(y, p) over each example. Targets get the shape of predictions first.
 template <class Element>
 Loss mean_of(const char* name, const ObjectConfig& config, const Element& element) {
   const auto mean = [name, element](const Tensor& y_true, const Tensor& y_pred) {
@@ -36,8 +36,7 @@ Tensor in_unit_interval(const Tensor& x) {
   return low - relu(low - 1.0);
 }
 
-/// x divided by its length along `axis`. The length is clipped before its root is taken, since the root has no gradient
-/// at 0.
+/// x divided by its length along `axis`. The squared length is clipped, since the square root has no gradient at 0.
 Tensor normalized(const Tensor& x, int axis) {
   return x * rsqrt(maximum(sum(square(x), {axis}, true), keras_epsilon * keras_epsilon));
 }

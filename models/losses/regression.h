@@ -39,15 +39,15 @@ struct LogCosh : Loss {
 struct Poisson : Loss {
   Poisson();
 };
-/// The sum over the last axis of y log(y / p), both clipped to [epsilon, 1]; the mean of the sums if there are several.
-/// Targets and predictions are (n, ..., k).
+/// The sum over the last axis of y log(y / p), with y and p clipped to [epsilon, 1]; if an example has several sums,
+/// their mean. Targets and predictions are (n, ..., k).
 struct KLDivergence : Loss {
   KLDivergence();
 };
-/// -cos of the angle between y and p along `axis`: the negative sum of y p / (max(|y|, epsilon) max(|p|, epsilon)), |.|
-/// being the norm along `axis`; the mean of these values if an example has several.
+/// The negative cosine of the angle between y and p along `axis`: -sum of y p / (max(|y|, epsilon) max(|p|, epsilon)),
+/// where |.| is the Euclidean norm along `axis`. If an example has several of these values, their mean.
 struct CosineSimilarity : Loss {
-  /// A call throws InvalidArgument for the axis of the examples and for one that the predictions do not have.
+  /// A call throws InvalidArgument for the axis of the examples and for an axis that the predictions do not have.
   explicit CosineSimilarity(int axis = -1);
   /// Makes the loss from the options in a file.
   static CosineSimilarity from_config(OptionVisitor& visitor);

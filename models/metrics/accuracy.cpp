@@ -36,7 +36,7 @@ Values equal(Values a, const Values& b, std::int64_t rows) {
 
 Values binary(const Tensor& y_true, const Tensor& y_pred, double threshold) {
   check(of_one_size(y_true, y_pred), "binary accuracy compares targets and predictions of one size", y_true, y_pred);
-  const auto limit = static_cast<float>(threshold);  // as in Keras: a prediction may be equal to it
+  const auto limit = static_cast<float>(threshold);  // f32 as in Keras, since a prediction may be equal to it
   Values rounded = y_pred.to_vector<double>();
   for (double& prediction : rounded) prediction = prediction > limit ? 1 : 0;
   return equal(std::move(rounded), y_true.to_vector<double>(), y_pred.dim(0));

@@ -2,9 +2,9 @@
 
 #include <lockstep/models/metrics/metric.h>
 
-// Shares of correct predictions. An example with several labels, e.g. one per time step, counts with its share of
-// correct ones. Targets are labels of any dtype, with the predictions' shape without its last axis or with a last axis
-// of size 1, or one-hot rows with the predictions' shape.
+// Shares of correct predictions. The value of an example with several labels, e.g. one per time step, is its share of
+// correct predictions. Targets are labels of any dtype, in the predictions' shape with the last axis removed or of size
+// 1, or one-hot rows in the predictions' shape.
 
 namespace lockstep {
 
@@ -13,8 +13,8 @@ namespace lockstep {
 struct Accuracy : MeanMetricWrapper {
   Accuracy();
 };
-/// The share of elements whose target equals the rounded prediction: 1 if it is above `threshold`, compared in f32,
-/// else 0. Targets have as many elements as predictions.
+/// The share of elements whose target equals the rounded prediction, which is 1 above `threshold` (compared in f32) and
+/// otherwise 0. Targets and predictions have the same number of elements.
 struct BinaryAccuracy : MeanMetricWrapper {
   /// Named "binary_accuracy".
   explicit BinaryAccuracy(double threshold = 0.5);
@@ -29,15 +29,15 @@ struct CategoricalAccuracy : MeanMetricWrapper {
 struct SparseCategoricalAccuracy : MeanMetricWrapper {
   SparseCategoricalAccuracy();
 };
-/// The share of rows, with one-hot targets, where fewer than k predictions are larger than the prediction of the
-/// target's class. A prediction that is not finite is never correct. Throws InvalidArgument for k < 1.
+/// For one-hot targets, the share of rows in which fewer than k predictions are larger than the prediction of the
+/// target's class. A prediction that is not finite is never correct. The constructor throws InvalidArgument for k < 1.
 struct TopKCategoricalAccuracy : MeanMetricWrapper {
   /// Named "top_k_categorical_accuracy".
   explicit TopKCategoricalAccuracy(int k = 5);
   /// Makes the metric from the options in a file.
   static TopKCategoricalAccuracy from_config(OptionVisitor& visitor);
 };
-/// TopKCategoricalAccuracy for labels; update throws InvalidArgument for a label outside the classes.
+/// TopKCategoricalAccuracy for labels. Metric::update throws InvalidArgument for a label outside the classes.
 struct SparseTopKCategoricalAccuracy : MeanMetricWrapper {
   /// Named "sparse_top_k_categorical_accuracy".
   explicit SparseTopKCategoricalAccuracy(int k = 5);

@@ -16,8 +16,8 @@ std::vector<std::string> prefixes(const Network& network) {
   return names;
 }
 
-/// Makes names unique as Keras' CompileMetrics.result does: of two metrics with one name a weighted one gets the prefix
-/// "weighted_", others get a number as suffix.
+/// Makes names unique like Keras' CompileMetrics.result. If a name is already taken, a weighted metric gets the prefix
+/// "weighted_", and other metrics get a number as suffix.
 class MetricNames {
  public:
   std::string make(const std::string& prefix, const std::string& name, bool weighted) {

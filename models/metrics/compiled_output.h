@@ -13,13 +13,12 @@ namespace lockstep {
 /// The loss and metrics of an output of a model: its entries in Keras' lists `loss`, `loss_weights`, `metrics` and
 /// `weighted_metrics`.
 struct OutputTraining {
-  std::optional<Loss> loss{};  ///< empty: the output has metrics only
+  std::optional<Loss> loss{};  ///< empty if the output has only metrics
   double loss_weight = 1;      ///< factor of the loss in the model's loss
-  ///@{
-  /// Metrics that give all examples the same weight, and metrics that use sample and class weights.
+  /// Metrics that give all examples the same weight.
   std::vector<Metric> metrics{};
+  /// Metrics that use sample and class weights.
   std::vector<Metric> weighted_metrics{};
-  ///@}
 };
 
 /// A metric of a compiled model.
@@ -34,16 +33,17 @@ struct CompiledOutput {
   std::optional<Loss> loss{};  ///< see OutputTraining::loss
   /// See OutputTraining::loss_weight.
   double loss_weight = 1;
-  std::string loss_name{};  ///< name in logs; empty if it is the model's only loss, which is logged as "loss"
+  /// Name in logs. Empty without a loss, and for the model's only loss, which is logged as "loss".
+  std::string loss_name{};
   /// Weighted metrics are last.
   std::vector<CompiledMetric> metrics{};
 };
 
-/// The losses and metrics of `network`'s outputs under their names in logs, which are as in Keras: "loss" for a single
-/// loss and "accuracy" for a single output, else "softmax_loss" and "softmax_accuracy", after the layer that computes
-/// the output. If several metrics have the same name, the later ones become "accuracy_1" or, if they are weighted,
-/// "weighted_accuracy". Throws InvalidArgument if `outputs` does not have one entry for each output, if none has a
-/// loss, for a loss_weight that is not finite, and for a name that another value in fit's logs has.
+/// The losses and metrics of `network`'s outputs, with Keras' names in logs: "loss" for a single loss, "accuracy" in a
+/// network with a single output, otherwise names such as "softmax_loss" and "softmax_accuracy", with the output's name
+/// (Network::output_names). If several metrics have the same name, the later ones become "accuracy_1" or, if they are
+/// weighted, "weighted_accuracy". Throws InvalidArgument if `outputs` does not have one entry for each output, if no
+/// output has a loss, for a loss_weight that is not finite, and for a name that is already taken in fit's logs.
 std::vector<CompiledOutput> compile_outputs(const Network& network, const std::vector<OutputTraining>& outputs);
 
 }  // namespace lockstep

@@ -36,8 +36,8 @@ void list_thresholds(OptionVisitor& visitor, double& threshold) {
   visitor.option_or("thresholds", threshold, default_threshold);
 }
 
-/// The weight of the elements that are positive by both prediction and target, relative to that of all elements that
-/// are positive by prediction (precision) or by target (recall).
+/// The weight of the elements with a positive prediction and a positive target, divided by the weight of all elements
+/// with a positive prediction (precision) or a positive target (recall).
 Metric::Rule share_of_true_positives(const char* class_name, double threshold, bool among_predicted) {
   check_threshold(threshold);
   return {.update =
@@ -55,7 +55,7 @@ Metric::Rule share_of_true_positives(const char* class_name, double threshold, b
           .config = config_of(class_name, list_thresholds, threshold)};
 }
 
-/// The weight of the elements whose target and prediction are these.
+/// The weight of the elements with this target and this prediction, where true stands for positive.
 Metric::Rule count_where(bool target, bool prediction, const char* class_name, double threshold) {
   check_threshold(threshold);
   return {.update =

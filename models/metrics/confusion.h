@@ -7,8 +7,8 @@
 #include <lockstep/runtime/core/defaults.h>
 
 // Metrics of true and false positives. A prediction is positive if it is above a threshold, compared in f32; a target
-// is positive if it is not 0. Targets have as many elements as predictions. An example's weight counts for each of its
-// elements.
+// is positive if it is not 0. Targets and predictions have the same number of elements. Each element is weighted by its
+// example's weight.
 
 namespace lockstep {
 
@@ -27,28 +27,28 @@ struct Recall : Metric {
   static Recall from_config(OptionVisitor& visitor);
 };
 
-/// The total weight of the elements whose prediction and target are positive.
+/// The total weight of the elements with a positive prediction and a positive target.
 struct TruePositives : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
   explicit TruePositives(double threshold = 0.5);
   /// Makes the metric from the options in a file.
   static TruePositives from_config(OptionVisitor& visitor);
 };
-/// The total weight of the elements whose prediction is positive and whose target is not.
+/// The total weight of the elements with a positive prediction and a negative target.
 struct FalsePositives : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
   explicit FalsePositives(double threshold = 0.5);
   /// Makes the metric from the options in a file.
   static FalsePositives from_config(OptionVisitor& visitor);
 };
-/// The total weight of the elements whose target is positive and whose prediction is not.
+/// The total weight of the elements with a negative prediction and a positive target.
 struct FalseNegatives : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
   explicit FalseNegatives(double threshold = 0.5);
   /// Makes the metric from the options in a file.
   static FalseNegatives from_config(OptionVisitor& visitor);
 };
-/// The total weight of the elements whose prediction and target are not positive.
+/// The total weight of the elements with a negative prediction and a negative target.
 struct TrueNegatives : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
   explicit TrueNegatives(double threshold = 0.5);
@@ -63,8 +63,8 @@ enum class AUCCurve { roc, pr };
 struct AUCOptions {
   /// Number of evenly spaced thresholds; at least 2.
   int num_thresholds = 200;
-  /// Thresholds in [0, 1] to use instead of num_thresholds; one below 0 and one above 1 are added. Empty:
-  /// num_thresholds evenly spaced ones.
+  /// Thresholds in [0, 1], to which one below 0 and one above 1 are added. If empty, num_thresholds evenly spaced
+  /// thresholds are used.
   std::vector<double> thresholds{};
   /// The curve whose area is computed.
   AUCCurve curve = AUCCurve::roc;
@@ -73,9 +73,9 @@ struct AUCOptions {
   std::string name = "auc";
 };
 
-/// The area under a curve with one point for each threshold. Between points, ROC is integrated by trapezoids; for PR
-/// the true and false positives are interpolated, not their ratio (Davis and Goadrich 2006, section 4), as in Keras.
-/// With evenly spaced thresholds, predictions outside [0, 1] count as 0 or 1.
+/// The area under a curve with one point for each threshold. As in Keras, the area under ROC is integrated by
+/// trapezoids, and PR interpolates the numbers of true and false positives between thresholds instead of their ratio
+/// (Davis and Goadrich 2006, section 4). With evenly spaced thresholds, predictions outside [0, 1] count as 0 or 1.
 struct AUC : Metric {
   /// Throws InvalidArgument for num_thresholds below 2, and for a threshold outside [0, 1].
   explicit AUC(const AUCOptions& options = {});

@@ -6,15 +6,15 @@
 #include <lockstep/runtime/core/defaults.h>
 
 // Weighted harmonic means of precision and recall, of targets and predictions (n, classes). Without a threshold, the
-// largest prediction of each row is positive (all of them if several are equal), unless it is within 1e-9 of 0; with a
+// largest prediction of each row is positive (or several, if they are equal), unless it is within 1e-9 of 0; with a
 // threshold, the predictions above it are positive. A class has the score (1 + beta^2) p r / (beta^2 p + r), with its
 // precision p and recall r. The formulas and the epsilon of 1e-7 in their divisors are Keras'.
 
 namespace lockstep {
 
-/// How the scores of several classes are combined. none: for predictions (n, 1) only, since a metric has one value.
-/// micro: the score of the counts of all classes together. macro: the mean of the scores. weighted: the mean of the
-/// scores, weighted by the classes' sums of targets.
+/// How the scores of several classes are combined. none: not at all; Metric::update throws InvalidArgument unless
+/// predictions are (n, 1). micro: the score of the counts of all classes together. macro: the mean of the scores.
+/// weighted: the mean of the scores, weighted by the classes' sums of targets.
 enum class FScoreAverage { none, micro, macro, weighted };
 
 /// FBetaScore's options, with Keras' names.

@@ -22,7 +22,7 @@ Classes classes_of(const Tensor& x, bool sparse) {
   return classes;
 }
 
-/// The weights of each class's hits, predictions and targets, one after the other.
+/// The weights of the hits of all classes, then of their predictions, then of their targets.
 Metric::Sums count(const Classes& truths, const Classes& predictions, std::span<const double> weights,
                    const IoUOptions& options) {
   const auto classes = static_cast<std::size_t>(options.num_classes);
@@ -63,7 +63,7 @@ void check(const IoUOptions& options) {
             options.num_classes);
 }
 
-/// A rule for predictions that `prepare` maps to those that the options describe.
+/// A rule for predictions that `prepare` first maps to the form that the options describe.
 template <class Prepare>
 Metric::Rule rule(const IoUOptions& options, const ObjectConfig& config, const Prepare& prepare) {
   check(options);

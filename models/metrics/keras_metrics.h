@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// Keras' metrics that are supported, except losses, with plain_name of their classes and aliases.
+/// The supported metrics of Keras, except losses, with the plain_name of their classes and aliases.
 inline constexpr std::tuple keras_metrics{keras_class<Accuracy>("accuracy", "acc"),
                                           keras_class<BinaryAccuracy>("binaryaccuracy"),
                                           keras_class<CategoricalAccuracy>("categoricalaccuracy"),

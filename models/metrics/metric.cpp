@@ -18,8 +18,8 @@ std::vector<double> weights_of(const Tensor& sample_weight, std::int64_t rows) {
   return sample_weight.to_vector<double>();
 }
 
-/// The config of Keras' metric that is the mean of a loss; empty where Keras has none. Its CosineSimilarity has the
-/// opposite sign, and its metric with ignore_class another mean.
+/// The config of the Keras metric that is the mean of a loss; empty if Keras has no such metric. Keras' metric
+/// CosineSimilarity has the opposite sign, and its metric with ignore_class takes another mean.
 std::optional<ObjectConfig> metric_config(const Loss& loss) {
   static const std::set<std::string> only_losses{
       "BinaryFocalCrossentropy", "CategoricalFocalCrossentropy", "CosineSimilarity", "Dice", "Huber", "Tversky"};
@@ -29,7 +29,7 @@ std::optional<ObjectConfig> metric_config(const Loss& loss) {
   return config;
 }
 
-/// The weights of the steps of a mask (n, time) whose rows have these weights.
+/// The weights of the steps of a mask (n, time), given the weights of its rows.
 std::vector<double> weights_of_steps(const Tensor& mask, const std::vector<double>& weights) {
   std::vector<double> steps = mask.to_vector<double>();
   const auto time = static_cast<std::size_t>(mask.dim(1));

@@ -31,13 +31,14 @@ class Metric {
   /// A metric's functions and properties.
   struct Rule {
     /// The sums over the rows of a batch, row i weighted by weights[i]. y_true may be undefined. With
-    /// MaskedSteps::custom and a mask, `weights` has the weight of each time step of each row instead.
+    /// MaskedSteps::custom and a mask, `weights` instead has the weight of each time step of each row, in row-major
+    /// order.
     std::function<Sums(const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights)> update;
     /// The metric's value for the given sums.
     std::function<double(const Sums&)> result;
     /// The direction in which the value improves.
     Direction direction = Direction::unknown;
-    /// Keras configuration written to model files; empty for a custom metric.
+    /// The equivalent Keras metric in files; empty for a custom metric.
     std::optional<ObjectConfig> config{};
     /// How `update` treats masked time steps.
     MaskedSteps masked_steps = MaskedSteps::counted;
@@ -49,16 +50,17 @@ class Metric {
   const std::string& name() const { return name_; }
   /// The direction in which the value improves.
   Direction direction() const { return rule_.direction; }
-  /// Keras configuration written to model files; empty for a custom metric.
+  /// The equivalent Keras metric in files; empty for a custom metric.
   const std::optional<ObjectConfig>& config() const { return rule_.config; }
   /// Keras' get_config, as JSON. Throws Unsupported for a custom metric.
   std::string get_config() const;
   /// A copy with another name.
   Metric with_name(std::string name) const { return {std::move(name), rule_}; }
-  /// The sums of a batch of n rows. `sample_weight` is (n) or (n, 1), or undefined for weights of 1. `mask`: the mask
-  /// of y_pred, bool (n, time), or undefined; as in Keras, means over examples leave masked steps out, and other
+  /// The sums of a batch of n rows. `sample_weight` is (n) or (n, 1), or undefined for weights of 1. `mask` is the mask
+  /// of y_pred, bool (n, time), or undefined. As in Keras, means over examples leave masked steps out, and other
   /// metrics count them. Not recorded by tapes. Throws InvalidArgument for shapes or labels that do not fit each other
-  /// or the metric, and Unsupported for other masks.
+  /// or the metric; Unsupported, if the metric leaves masked steps out, for a mask of another rank or a metric along an
+  /// axis other than the last; LogicError if the rule has no functions.
   Sums update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {},
               const Tensor& mask = {}) const;
   /// The metric's value for the given sums; 0 for empty sums, as in Keras.
@@ -79,7 +81,7 @@ void add_sums(Metric::Sums& sums, const Metric::Sums& more);
 inline double divide_no_nan(double a, double b) { return b == 0 ? 0 : a / b; }
 
 /// The weighted mean of one value per example: sum of weight * value / sum of weights. For an output with a mask (n,
-/// time), it is the mean over the steps that are not masked, each weighted by its row's weight / time, as in Keras.
+/// time), it is the mean over the steps that are not masked, weighted by their rows' weights / time, as in Keras.
 struct MeanMetricWrapper : Metric {
   /// (y_true, y_pred) -> one value per row or, for an output with a mask and without a `config`, one per time step of
   /// each row.
@@ -92,7 +94,7 @@ struct MeanMetricWrapper : Metric {
   explicit MeanMetricWrapper(const Loss& loss);
 
  protected:
-  /// A mean with this rule.
+  /// A mean with a given rule.
   MeanMetricWrapper(std::string name, Rule rule) : Metric(std::move(name), std::move(rule)) {}
 };
 

@@ -13,9 +13,9 @@ namespace lockstep {
 
 /// Serializes a metric in Keras' JSON form. "accuracy" and custom metrics are written by name.
 nlohmann::ordered_json metric_json(const Metric& metric, ConfigForm form);
-/// Reads Keras' object or a name such as "mse"; a supported metric gets the name in the object, if there is one. `own`:
-/// custom metrics; they are searched by name before the built-in metrics. Throws InputError, listing the supported
-/// names, for a metric that is neither supported nor in `own`; also for unknown or invalid options.
+/// Makes a metric from Keras' JSON object or from a name such as "mse". A supported metric gets the name in the object,
+/// if it has one. Searches the custom metrics `own` first. Throws InputError for unknown or invalid options, and for a
+/// metric that is neither supported nor in `own`, listing the supported names.
 Metric metric_from_json(const nlohmann::ordered_json& value, const std::vector<Metric>& own);
 
 }  // namespace lockstep

@@ -10,12 +10,13 @@ namespace lockstep {
 /// A metric with its state, as in Keras, for custom training loops. Do not copy it while replicas run.
 class MetricTracker {
  public:
-  /// Makes a state for each replica of `strategy`, by default the strategy whose scope is open.
+  /// Makes a state for each of `strategy`'s replicas on this worker. The default strategy is the one whose scope is
+  /// open.
   explicit MetricTracker(Metric metric, const Strategy& strategy = get_strategy());
 
   /// Adds a batch's sums to the sums of the calling replica; outside replicas to the sums of this worker's first
-  /// replica. Throws the same errors as Metric::update and also LogicError in a replica whose index the tracker's
-  /// strategy does not have.
+  /// replica. Throws the same errors as Metric::update, and LogicError in a replica whose index the tracker's strategy
+  /// does not have.
   void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {});
   /// The value over all replicas of all workers; every worker must call it. Throws LogicError in a replica; do not call
   /// it while replicas run.
@@ -24,7 +25,7 @@ class MetricTracker {
   void reset_state();
 
  private:
-  /// On a cache line of its own, since each replica's thread writes its own sums.
+  /// On its own cache line, so that replica threads, each of which writes its own sums, do not slow each other down.
   struct alignas(64) ReplicaSums {
     Metric::Sums sums{};
   };

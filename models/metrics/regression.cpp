@@ -27,12 +27,12 @@ std::vector<double> cosines(const Loss& loss, const Tensor& y_true, const Tensor
   return values;
 }
 
-/// The sums of an output's targets.
+/// Weighted sums over the targets of an output.
 struct Targets {
   double weight = 0;
   double sum = 0;
   double squares = 0;
-  double errors = 0;  ///< squared, of the predictions
+  double errors = 0;  ///< squared errors of the predictions
 
   double variation() const { return squares - sum * sum / weight; }
   double score() const {
@@ -43,7 +43,7 @@ struct Targets {
 
 constexpr std::size_t numbers_of_output = 4;
 
-/// The number of targets, then the Targets of each output.
+/// The number of targets, followed by the members of Targets for each output.
 Metric::Sums sums_of_outputs(const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights,
                              R2Aggregation aggregation) {
   require(y_pred.rank() == 2 && y_true.defined() && y_true.rank() >= 1 && y_true.dim(0) == y_pred.dim(0) &&

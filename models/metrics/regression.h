@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// The square root of the weighted mean over the examples of an example's mean of (y - p)^2.
+/// The square root of the weighted mean, over the examples, of each example's mean of (y - p)^2.
 struct RootMeanSquaredError : Metric {
   RootMeanSquaredError();
 };
@@ -20,22 +20,22 @@ struct CosineSimilarityMetric : MeanMetricWrapper {
   static CosineSimilarityMetric from_config(OptionVisitor& visitor);
 };
 
-/// How R2Score combines the scores of several outputs. none: for predictions (n, 1) only, since a metric has one value.
-/// uniform_average: the mean of the scores. variance_weighted_average: the mean of the scores, weighted by the targets'
-/// variances.
+/// How R2Score combines the scores of several outputs. none: not at all; Metric::update throws InvalidArgument unless
+/// predictions are (n, 1). uniform_average: the mean of the scores. variance_weighted_average: the mean of the scores,
+/// weighted by the targets' variances.
 enum class R2Aggregation { none, uniform_average, variance_weighted_average };
 
 /// R2Score's options, with Keras' names.
 struct R2ScoreOptions {
-  R2Aggregation class_aggregation = R2Aggregation::uniform_average;  ///< combines the scores of several outputs
+  R2Aggregation class_aggregation = R2Aggregation::uniform_average;  ///< combines several outputs' scores
   /// Number of independent variables p for the adjusted score 1 - (1 - score) (n - 1) / (n - p - 1), where n is the
   /// number of targets of all outputs together. Not adjusted if p is 0 or n - p - 1 is not above 0.
   int num_regressors = 0;
 };
 
 /// The coefficient of determination of each output of y and p (n, outputs): 1 - sum (y - p)^2 / sum (y - mean of y)^2.
-/// Where the divisor is 0, e.g. for equal targets, the score is 0, or NaN if the dividend is also 0. NaN if all batches
-/// are empty, as in Keras.
+/// If the divisor is 0, e.g. for equal targets, the score is 0, or NaN if the dividend is also 0. The result is NaN if
+/// all batches are empty, as in Keras.
 struct R2Score : Metric {
   /// Named "r2_score". Throws InvalidArgument for num_regressors below 0.
   explicit R2Score(const R2ScoreOptions& options = {});
