@@ -47,7 +47,7 @@ class FactoredAverages final : public Optimizer::Rule {
   bool computes_variables() const override { return true; }
   void compute(VariableStep& step) const override {
     const auto t = static_cast<double>(step.t);
-    const double share = std::pow(t, options_.beta_2_decay);  // of this step in the averages
+    const double share = std::pow(t, options_.beta_2_decay);  // the weight of this step in the averages
     const Tensor squares = square(step.gradient) + options_.epsilon_1;
     const auto average = [&](const Tensor& before, const Tensor& now) { return before * (1 - share) + now * share; };
     Tensor& velocity = step.slots[2];

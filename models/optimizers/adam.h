@@ -29,12 +29,12 @@ struct Adam : Optimizer {
 struct AdamWOptions {
   /// A number or a schedule; not negative.
   LearningRate learning_rate = 0.001;
-  /// As OptimizerOptions::weight_decay.
+  /// See OptimizerOptions::weight_decay.
   double weight_decay = 0.004;
   double beta_1 = 0.9;    ///< in [0, 1)
   double beta_2 = 0.999;  ///< in [0, 1)
   double epsilon = 1e-7;  ///< above 0
-  /// As AdamOptions::amsgrad.
+  /// See AdamOptions::amsgrad.
   bool amsgrad = false;
 };
 

@@ -14,9 +14,9 @@
 namespace lockstep {
 namespace {
 
-/// A copy of the values behind `from`, maybe another device's, after the step's scaling and clipping of gradients. The
-/// kernel waits for this replica's last step; a copy() from another device would not. It reads what it writes, so the
-/// result starts as zeros.
+/// A copy of the values at `from`, which may be another device's memory, scaled and clipped as `step` says. Uses a
+/// kernel because, unlike a copy() from another device, it waits for this replica's last step. The kernel also reads
+/// its result, which therefore starts as zeros.
 Tensor copied(const OptimizerStep& step, const float* from, const Shape& shape) {
   const Tensor result = Tensor::zeros(shape);
   float* const to = result.data<float>();
@@ -31,7 +31,7 @@ void assign_all(const OptimizerStep& step, const Tensor& values, std::span<float
   launch(kernels::Update{step, {std::span(&from, 1), copies, state, values.elements()}});
 }
 
-/// A result of the rule where kernels can read it.
+/// A result of the rule in a form that kernels can read: dense and on the current device.
 Tensor checked(std::string_view what, const Variable& variable, const Tensor& result) {
   require(result.defined() && result.shape() == variable.shape() && result.dtype() == DType::f32,
           "the optimizer's rule must compute {} of '{}' as f32 {}, it computed {}", what, variable.name(),

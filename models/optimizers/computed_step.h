@@ -5,10 +5,10 @@
 
 namespace lockstep {
 
-/// Updates one variable by Optimizer::Rule::compute. The caller has set the variable, `keeps`, the learning rate and t
-/// of `step`. `views`: the variable's summed gradient; all its copies, of which copy `replica` (or the only copy) is
-/// read and all are written; and the slots. Throws InvalidArgument for results of another shape or dtype, and what
-/// `compute` throws; it has then written nothing.
+/// Updates one variable by Optimizer::Rule::compute. The caller sets `variable`, `keeps`, `learning_rate` and `t` of
+/// `step`. `views` has the variable's summed gradient, its slots and all its copies. Reads copy `replica` (or the only
+/// copy) and writes all copies. Throws InvalidArgument for results of another shape or dtype, and any error of
+/// `compute`; it has then written nothing.
 void compute_step(const Optimizer::Rule& rule, const StepOptions& options, VariableStep& step, int replica,
                   const UpdateViews& views);
 

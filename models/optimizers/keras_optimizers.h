@@ -18,7 +18,7 @@
 
 namespace lockstep {
 
-/// Keras' optimizers that are supported.
+/// The supported optimizers of Keras.
 inline constexpr std::tuple keras_optimizers{
     keras_class<SGD>("SGD"),
     keras_class<Adam>("Adam"),

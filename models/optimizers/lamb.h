@@ -14,8 +14,8 @@ struct LambOptions {
   double epsilon = 1e-7;  ///< above 0
 };
 
-/// Adam for large batches (You et al. 2020), equivalent to keras.optimizers.Lamb: each variable moves against the
-/// direction of LambDirectionStep, by the learning rate times the variable's norm.
+/// Adam for large batches (You et al. 2020), equivalent to keras.optimizers.Lamb. Each variable moves against the
+/// direction of LambDirectionStep by a distance of the learning rate times the variable's norm.
 struct Lamb : Optimizer {
   /// Throws InvalidArgument for an option outside its range.
   explicit Lamb(const LambOptions& options = {}, const OptimizerOptions& common = {});

@@ -77,7 +77,7 @@ class OrthogonalMomentum final : public Optimizer::Rule {
 
   bool computes_variables() const override { return true; }
   void compute(VariableStep& step) const override {
-    if (step.keeps[1]) return adam_step(step);  // the velocity
+    if (step.keeps[1]) return adam_step(step);  // has a velocity
     const Tensor& g = step.gradient;
     Tensor& m = step.slots[0];
     m = m + (g + m * (options_.momentum - 1));
@@ -98,7 +98,7 @@ class OrthogonalMomentum final : public Optimizer::Rule {
     return std::ranges::any_of(excluded_, [&](const std::regex& part) { return std::regex_search(name, part); });
   }
 
-  /// In place: the step's tensors are its own.
+  /// Works in place, since the step's tensors are copies.
   void adam_step(VariableStep& step) const {
     const AdamStep adam{.learning_rate = static_cast<float>(step.learning_rate * options_.adam_lr_ratio),
                         .beta_1 = options_.adam_beta_1,

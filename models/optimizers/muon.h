@@ -9,16 +9,16 @@
 
 namespace lockstep {
 
-/// Muon's options, by Keras' names. Those that begin with adam are for the variables that AdamW updates.
+/// Muon's options, by Keras' names. The options that begin with adam_ apply to the variables that AdamW updates.
 struct MuonOptions {
   /// A number or a schedule; not negative.
   LearningRate learning_rate = 0.001;
   double adam_beta_1 = 0.9;    ///< in [0, 1)
   double adam_beta_2 = 0.999;  ///< in [0, 1)
-  /// As OptimizerOptions::weight_decay, for the variables that AdamW updates.
+  /// OptimizerOptions::weight_decay of the variables that AdamW updates.
   double adam_weight_decay = 0.004;
   double epsilon = 1e-7;  ///< of AdamW; above 0
-  /// As OptimizerOptions::weight_decay, for the other variables.
+  /// OptimizerOptions::weight_decay of the other variables.
   double weight_decay = 0.004;
   /// AdamW updates a variable if one of these regular expressions (ECMAScript) matches a part of its name.
   std::vector<std::string> exclude_layers{};
@@ -33,13 +33,13 @@ struct MuonOptions {
   double momentum = 0.95;    ///< in [0, 1]
   int ns_steps = 5;          ///< number of Newton-Schulz iterations; not negative
   bool nesterov = true;      ///< uses gradient + momentum * m instead of m
-  /// Scales a matrix's step by this times the square root of its larger dimension; empty: does not scale it.
+  /// A matrix's step is scaled by this times the square root of its larger dimension; not scaled if empty.
   std::optional<double> rms_rate = 0.2;
 };
 
-/// The optimizer Muon (Jordan et al. 2024, Liu et al. 2025), equivalent to keras.optimizers.Muon: a matrix moves
-/// against its momentum m = momentum * m + gradient, whose singular values Newton-Schulz iterations bring near 1. AdamW
-/// updates the excluded variables and the variables that are not matrices.
+/// The optimizer Muon (Jordan et al. 2024, Liu et al. 2025), equivalent to keras.optimizers.Muon. A matrix moves
+/// against its momentum m = momentum * m + gradient, after Newton-Schulz iterations have brought the singular values of
+/// m near 1. AdamW updates the excluded variables and the variables that are not matrices.
 struct Muon : Optimizer {
   /// Throws InvalidArgument for an option outside its range, for an invalid regular expression, and for a weight decay
   /// in `common`.

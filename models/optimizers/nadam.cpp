@@ -12,7 +12,7 @@ double momentum_at(double beta_1, std::int64_t t) {
   return beta_1 * (1 - 0.5 * std::pow(0.96, static_cast<double>(t)));
 }
 
-/// p_t of the formula: Keras' u_product.
+/// p_t of the formula, Keras' u_product.
 double product_of_momenta(double beta_1, std::int64_t t) {
   double product = std::pow(beta_1, static_cast<double>(t));
   double power = 1;

@@ -14,19 +14,20 @@
 
 namespace lockstep {
 
-/// Options that all optimizers have. 0 turns off weight decay, a clip or ema_overwrite_frequency. The names are Keras'
-/// where Keras has the option.
+/// Options that all optimizers have. 0 turns off weight decay, clipping and overwriting by the average. Options that
+/// Keras has, too, have Keras' names.
 struct OptimizerOptions {
-  double weight_decay = 0;  ///< an update first subtracts this times the learning rate times each parameter
-  /// Variables whose names contain one of these do not decay, e.g. {"bias", "gamma", "beta"}.
+  double weight_decay = 0;  ///< an update first subtracts weight_decay * learning rate * parameter
+  /// Variables whose names contain one of these strings do not decay, e.g. {"bias", "gamma", "beta"}.
   std::vector<std::string> exclude_from_weight_decay{};
 
-  // At most one of the next three can be set. They clip the gradient of the global batch, the sum over the replicas.
+  // At most one of the next three options can be set. They clip the gradient of the global batch, which is the sum over
+  // the replicas, unless clip_before_aggregate is set or aggregate is false.
   double clipvalue = 0;        ///< clips each element of the gradients to [-clipvalue, clipvalue]
-  double clipnorm = 0;         ///< maximum norm of each variable's gradient; larger ones are scaled down
+  double clipnorm = 0;         ///< maximum norm of each variable's gradient; larger gradients are scaled down
   double global_clipnorm = 0;  ///< maximum norm of all gradients together
-  /// Clips like Keras 3: the gradient of each replica in each step, before any sum, so that the limit of an update
-  /// grows with the number of replicas. Gradients of embedding tables are then exchanged as dense tensors.
+  /// Clips like Keras 3, which clips the gradient of each replica in each step before any sum, so that the limit of an
+  /// update grows with the number of replicas. Gradients of embedding tables are then exchanged as dense tensors.
   bool clip_before_aggregate = false;
 
   /// Whether the replicas' gradients are summed. If false, each replica updates its own copy of the variables with its
@@ -35,12 +36,12 @@ struct OptimizerOptions {
   /// optimizers that need the summed gradients of whole variables, such as Lamb.
   bool aggregate = true;
 
-  /// Number of steps whose gradients are averaged for one update; only the last of them exchanges gradients. A learning
-  /// rate schedule counts steps, iterations() counts updates.
+  /// Number of steps whose gradients are averaged for one update; only the last of these steps exchanges gradients. A
+  /// learning rate schedule counts steps; iterations() counts updates.
   int gradient_accumulation_steps = 1;
 
-  /// Keeps a moving average of the parameters, which finalize_variable_values assigns to them. As in Keras the average
-  /// is updated in every step, also in those that only accumulate gradients.
+  /// Keeps a moving average of the parameters, which finalize_variable_values assigns to them. As in Keras, every step
+  /// updates the average, including steps that only accumulate gradients.
   bool use_ema = false;
   double ema_momentum = 0.99;  ///< momentum of the average, in [0, 1]
   /// Assigns the average to the parameters in every N-th update; with accumulated gradients, in each step of that
@@ -50,7 +51,7 @@ struct OptimizerOptions {
 
 /// The state that an optimizer needs to resume. Gradients accumulated for the next update are not part of it.
 struct OptimizerState {
-  /// Number of steps done; with gradient accumulation, several steps make one update.
+  /// Number of steps done. With gradient accumulation, several steps make one update.
   std::int64_t steps = 0;
   double learning_rate = 0;  ///< learning rate of the next step
   /// One state value for each parameter, e.g. a moment.
@@ -64,36 +65,36 @@ struct OptimizerState {
 
 struct OptimizerConfig;
 
-/// Updates variables by their gradients, as Keras' optimizers. A handle: copies are the same optimizer. An optimizer
-/// belongs to the variables of its first step. Under a strategy, every replica must make each step, with the variables
-/// in the same order.
+/// Updates variables by their gradients, like Keras' optimizers. A handle; copies refer to the same optimizer. An
+/// optimizer belongs to the variables of its first step. Under a strategy, every replica must make each step, with the
+/// variables in the same order.
 class Optimizer {
  public:
-  /// Creates the optimizer's state, as in Keras; otherwise the first step does. Calling build before the first forward
-  /// pass lowers the peak memory use. All gradients are then exchanged as dense tensors, none as IndexedSlices. Call it
-  /// in every replica, or outside all strategies. Throws as `minimize`.
+  /// Creates the optimizer's state, as in Keras. Without this call, the first step creates it. A call before the first
+  /// forward pass lowers the peak memory use, but then all gradients are exchanged as dense tensors, none as
+  /// IndexedSlices. Call it in every replica, or outside all strategies. Throws the same errors as `minimize`.
   void build(const std::vector<Variable>& variables) const;
   /// Computes the gradients of `loss`, this replica's share of the global loss, sums them over the replicas and applies
-  /// them to every copy of the variables. Consumes the tape. Call it in every replica, or outside all strategies. If
-  /// the first step's tape uses a variable only to look up rows, its gradient is exchanged as IndexedSlices in all
-  /// steps, unless updates need whole gradients: for Lamb, Muon, clipping by a norm, clip_before_aggregate and
-  /// aggregate = false. A replica that does not use a variable adds nothing to its gradient. Throws InvalidArgument for
-  /// variables other than the first step's, for another order on some replica, and when no replica has any gradient;
-  /// LogicError under a strategy other than the first step's.
+  /// them to every copy of the variables. Consumes the tape. Call it in every replica, or outside all strategies. If a
+  /// replica's tape of the first step uses a variable only to look up rows, its gradient is exchanged as IndexedSlices
+  /// in all steps. Exceptions are Lamb, Muon, Adafactor, clipping by a norm, clip_before_aggregate and aggregate =
+  /// false, which need whole gradients. A replica that does not use a variable adds nothing to its gradient. Throws
+  /// InvalidArgument without variables, for variables other than the first step's, for another order on some replica,
+  /// and if no replica has any gradient; LogicError under a strategy other than the first step's.
   void minimize(GradientTape& tape, const Tensor& loss, const std::vector<Variable>& variables) const;
   ///@{
-  /// As `minimize`, with the given gradients, one for each variable; undefined ones count as 0.
+  /// Like `minimize`, but with given gradients, one for each variable; an undefined gradient counts as 0.
   void apply_gradients(std::span<const Tensor> gradients, const std::vector<Variable>& variables) const;
   void apply_gradients(std::span<const DenseOrSparse> gradients, const std::vector<Variable>& variables) const;
   ///@}
 
-  /// Captures the work of `minimize` on this replica's GPU up to the exchange of gradients, after the work already in
-  /// `capture`. The result is for the other overload of `minimize`. Precondition: the optimizer is built. Throws
-  /// NotCapturable for variables on several devices or with different weight decays, for sparse gradients, and with
-  /// check_numerics.
+  /// Captures the work of `minimize` on this replica's GPU, up to the exchange of gradients, and appends it to
+  /// `capture`. The result is the argument of the other overload of `minimize`. Precondition: the optimizer is built.
+  /// Throws NotCapturable for variables on several devices or with different weight decays, for sparse gradients, and
+  /// with check_numerics.
   CapturedGradients capture_gradients(GpuCapture& capture, GradientTape& tape, const Tensor& loss,
                                       const std::vector<Variable>& variables) const;
-  /// A step with captured gradients. Other replicas may use a tape in the same step.
+  /// Makes a step with captured gradients. In the same step, other replicas may use the overload with a tape.
   void minimize(const CapturedGradients& gradients, const std::vector<Variable>& variables) const;
 
   /// The learning rate of the next step.
@@ -119,8 +120,8 @@ class Optimizer {
   /// A copy of the optimizer's state.
   OptimizerState state() const;
   /// Restores a state, which may come from another strategy. Throws InvalidArgument, and keeps the old state, if the
-  /// number, names, shapes or dtypes of the values do not fit; before the first step, that step checks the values and
-  /// throws.
+  /// number, names, shapes or dtypes of the values do not fit. Before the first step, only the steps and the learning
+  /// rate are checked; the first step then throws if the values do not fit.
   void load_state(const OptimizerState& state) const;
 
   class Rule;

@@ -44,7 +44,8 @@ LearningRate learning_rate_from_json(const Json& value) {
   return schedule_from_config(object_from_json("schedule", value).object);
 }
 
-/// Removes the learning rate from the options and returns it. Keras 2 also used the name lr, and had a separate decay.
+/// Removes the learning rate from the options and returns it; `rate` is the default. Keras 2 also used the name lr, and
+/// had a separate decay.
 LearningRate take_learning_rate(Json& options, LearningRate rate) {
   for (const char* key : {"lr", "learning_rate"}) {
     if (options.contains(key)) rate = learning_rate_from_json(options[key]);
@@ -58,7 +59,7 @@ LearningRate take_learning_rate(Json& options, LearningRate rate) {
   return InverseTimeDecay({.initial_learning_rate = rate.at(0), .decay_steps = 1, .decay_rate = decay});
 }
 
-/// The class name as in the list of optimizers, for names such as "sgd".
+/// The name in the list of optimizers, such as "SGD" for "sgd".
 std::string known_name(std::string name) {
   constexpr std::string_view registered = "Custom>";  // prefix of Keras' own names in TensorFlow 2.11
   if (name.starts_with(registered)) name.erase(0, registered.size());
@@ -74,7 +75,7 @@ Json optimizer_json(const Optimizer& optimizer, ConfigForm form) {
   const std::string& class_name = config.rule.class_name;
   Json options = *config.rule.options;
   const Json common = common_options(config.common);
-  const bool has_decay = class_name == "AdamW" || class_name == "Muon";  // have a weight decay of their own
+  const bool has_decay = class_name == "AdamW" || class_name == "Muon";  // they have their own weight decay
   for (const auto& [key, value] : common.items())
     if (value != 0 || (has_decay && key == "weight_decay")) options[key] = value;
   if (config.common.gradient_accumulation_steps == 1) options.erase("gradient_accumulation_steps");

@@ -17,16 +17,17 @@ namespace lockstep {
 /// The configuration of an optimizer.
 struct OptimizerConfig {
   ObjectConfig rule;                   ///< Keras' class, and the rule's own options
-  OptimizerOptions common{};           ///< the common options, with AdamW's or Muon's weight_decay
+  OptimizerOptions common{};           ///< the common options, including AdamW's or Muon's weight_decay
   LearningRate learning_rate = 0.001;  ///< the rate of the next step, or the schedule
   /// Keras' names of the rule's slots, in the order of files. Set by Optimizer::config; optimizer_from_config ignores
   /// it. Slots that files store together for each variable are in one list.
   std::vector<std::vector<std::string>> slots{};
-  /// Whether files have a slot for a variable. Set and ignored as `slots`.
+  /// Whether files have a slot for a variable. Set and ignored like `slots`.
   std::function<bool(const std::string& slot, const Variable& variable)> has_slot{};
-  /// The axis that files leave out of a slot (Rule::Slot::left_out_axis). Set and ignored as `slots`.
+  /// The axis that files leave out of a slot (Rule::Slot::left_out_axis). Set and ignored like `slots`.
   std::function<int(const std::string& slot)> left_out_axis{};
-  /// Keras' variables of the optimizer as a whole, which files have after the slots. Set and ignored as `slots`.
+  /// The values that Keras keeps once for the optimizer, which files have after the slots (Rule::scalars). Set and
+  /// ignored like `slots`.
   std::vector<double> scalars{};
 };
 
@@ -37,7 +38,7 @@ Optimizer optimizer_from_config(const OptimizerConfig& config);
 /// InvalidArgument, naming `class_name`, if `common` has one, too.
 OptimizerOptions with_own_decay(const char* class_name, OptimizerOptions common, double weight_decay);
 
-/// Reads the options of a rule; those that the configuration lacks keep their values in `options`.
+/// Reads the options of a rule. Options that the configuration lacks keep their values in `options`.
 template <class Options>
 Options rule_options(const OptimizerConfig& config, void (*list)(OptionVisitor&, Options&), Options options = {}) {
   OptionVisitor visitor("the optimizer " + config.rule.class_name, *config.rule.options);
@@ -47,13 +48,13 @@ Options rule_options(const OptimizerConfig& config, void (*list)(OptionVisitor&,
 }
 
 ///@{
-/// Write and read Keras' object of an optimizer; Keras 2's objects and names are also read. A custom schedule is
-/// written as the current rate.
+/// Write and read Keras' JSON object of an optimizer. A custom schedule is written as the current rate. Objects and
+/// names of Keras 2 are also read.
 nlohmann::ordered_json optimizer_json(const Optimizer& optimizer, ConfigForm form);
 Optimizer optimizer_from_json(const nlohmann::ordered_json& json);
 ///@}
 
-/// The configuration of a schedule of Keras; empty for a number and for a custom schedule.
+/// The configuration of one of Keras' schedules; empty for a number and for a custom schedule.
 std::optional<ObjectConfig> schedule_config(const LearningRate& rate);
 /// The schedule of this configuration. Throws InvalidArgument for values out of their range.
 LearningRateSchedule schedule_from_config(const ObjectConfig& config);

@@ -16,16 +16,17 @@ struct VariableStep {
   const Variable& variable;        ///< for its name; its value is in `value`
   const std::vector<bool>& keeps;  ///< Rule::keeps of each slot of the variable
   double learning_rate;            ///< of this step
-  std::int64_t t;                  ///< the number of the update, from 1
-  Tensor gradient{};               ///< of the global batch, scaled and clipped
-  Tensor value{};                  ///< the parameters after weight decay; `compute` replaces them by the new ones
+  std::int64_t t;                  ///< number of the update, from 1
+  Tensor gradient{};               ///< gradient of the global batch, scaled and clipped
+  Tensor value{};                  ///< the parameters after weight decay; `compute` replaces them by the new parameters
   /// The variable's slots, in the order of Rule::slots; `compute` replaces them, too. A slot that is not kept for the
-  /// variable is an undefined tensor before and after.
+  /// variable is an undefined tensor before and after `compute`.
   std::vector<Tensor> slots{};
 };
 
-/// The part of an optimizer that differs between SGD, Adam and the others. A rule updates elements (`step`), in one
-/// pass over all variables, or whole variables by ops (`computes_variables`, `compute`). Replicas call it concurrently.
+/// The part of an optimizer that differs between SGD, Adam and the others. A rule either updates elements in one pass
+/// over all variables (`step`) or whole variables by ops (`computes_variables`, `compute`). Replicas call it
+/// concurrently.
 class Optimizer::Rule {
  public:
   virtual ~Rule() = default;
@@ -37,27 +38,28 @@ class Optimizer::Rule {
     /// The value before the first step.
     float start = 0;
     bool beside_previous = false;  ///< Keras' files store it next to the previous slot, variable by variable
-    /// A negative axis along which the values are equal and which Keras' files leave out; 0 if there is none. In place
-    /// of such a slot that is not kept, files have the integer 0.
+    /// A negative axis along which all values are equal, so that Keras' files leave it out; 0 if there is no such axis.
+    /// If such a slot is not kept for a variable, files have the integer 0 in its place.
     int left_out_axis = 0;
   };
   /// The rule's slots, in the order of UpdateViews::state.
   virtual std::vector<Slot> slots() const = 0;
-  /// Whether Keras keeps this slot for the variable. If not, it stays at its start and is not in files. Only a rule
-  /// that computes variables may return false. Depends on nothing but the slot and the variable's name and shape.
-  /// Called once for each variable and slot when the optimizer is built, and when files are written or read.
+  /// Whether Keras keeps this slot for the variable. If not, the slot stays at its start and is not in files. Only a
+  /// rule that computes variables may return false. The result must depend only on the slot and the variable's name and
+  /// shape. Called once for each variable and slot when the optimizer is built, and when files are written or read.
   virtual bool keeps(const Slot& /*slot*/, const Variable& /*variable*/) const { return true; }
-  /// The weight decay of a variable that is not excluded from it; `common` is that of OptimizerOptions.
+  /// The weight decay of a variable that exclude_from_weight_decay does not name. `common` is
+  /// OptimizerOptions::weight_decay.
   virtual double weight_decay(const Variable& /*variable*/, double common) const { return common; }
-  /// The values that Keras keeps once for the optimizer, after `updates` updates. Files have them after the slots.
-  /// Reading ignores them, since they follow from the number of updates.
+  /// The values that Keras keeps once for the optimizer, after `updates` updates. Files have them after the slots; they
+  /// are ignored in reading, since they follow from the number of updates.
   virtual std::vector<double> scalars(std::int64_t /*updates*/) const { return {}; }
-  /// Whether a step may change a parameter whose gradient is 0, or its slots. If not, and without weight decay and
-  /// use_ema, a step skips the rows of a table that no replica looked up.
+  /// Whether a step may change a parameter whose gradient is 0, or the parameter's slots. If not, and without weight
+  /// decay and use_ema, a step skips the rows of a table that no replica looked up.
   virtual bool moves_without_gradient() const { return true; }
 
-  /// The formula of update number `t`, from 1, such as element_rule of a functor. For a rule that scales by norms, the
-  /// step that writes the direction to the parameter views.
+  /// The formula of update number `t`, from 1, such as the element_rule of a functor. For a rule that scales by norms,
+  /// the returned step writes the direction to the parameter views.
   virtual OptimizerStep step(float learning_rate, std::int64_t t) const;
   /// Whether each variable moves along its direction by the learning rate times the ratio of the variable's norm to the
   /// direction's norm (by the learning rate if one of them is 0).
@@ -65,11 +67,11 @@ class Optimizer::Rule {
 
   /// Whether the rule has `compute` instead of `step`. Each variable is then updated by one replica, which writes all
   /// copies. If the replicas cannot access each other's memory, as those of several workers cannot, each updates its
-  /// own copy; copies then stay equal only if the ops of `compute` give the same bits on all replicas, as they do on
-  /// CPUs, or GPUs, of the same model. All gradients are exchanged as dense tensors.
+  /// own copy; copies then stay equal only if the ops of `compute` give bit-identical results on all replicas, as they
+  /// do on CPUs of one model or on GPUs of one model. All gradients are exchanged as dense tensors.
   virtual bool computes_variables() const { return false; }
-  /// Computes a variable's new value and slots with ops. Throwing, and results of another shape or dtype, end the step
-  /// with an error.
+  /// Computes a variable's new value and slots with ops. An exception, and results of another shape or dtype, end the
+  /// step with an error.
   virtual void compute(VariableStep& step) const;
 };
 

@@ -12,7 +12,7 @@ namespace lockstep {
 /// Returns the learning rate of step number `step`, from 0.
 using LearningRateSchedule = std::function<double(std::int64_t step)>;
 
-/// An optimizer's learning rate: a number, which can be changed, or a schedule.
+/// An optimizer's learning rate: either a number, which set_learning_rate can change, or a schedule.
 class LearningRate {
  public:
   ///@{
@@ -52,7 +52,7 @@ LearningRateSchedule ExponentialDecay(const ExponentialDecayOptions& options);  
 LearningRateSchedule InverseTimeDecay(const ExponentialDecayOptions& options);  // NOLINT
 
 /// values[i] up to and including step boundaries[i], and the last value after the last boundary. Throws InvalidArgument
-/// unless there is one more value than boundaries and the boundaries increase.
+/// unless there is one more value than boundaries, and the boundaries strictly increase.
 LearningRateSchedule PiecewiseConstantDecay(std::vector<std::int64_t> boundaries,
                                             std::vector<double> values);  // NOLINT
 
@@ -67,8 +67,8 @@ struct PolynomialDecayOptions {
   bool cycle = false;  ///< replaces decay_steps by its smallest multiple that is not below the step
   ///@}
 };
-/// (initial_learning_rate - end_learning_rate) * (1 - step / decay_steps)^power + end_learning_rate; later steps count
-/// as decay_steps.
+/// (initial_learning_rate - end_learning_rate) * (1 - step / decay_steps)^power + end_learning_rate; steps after
+/// decay_steps count as decay_steps.
 LearningRateSchedule PolynomialDecay(const PolynomialDecayOptions& options);  // NOLINT
 
 /// CosineDecay's options.
@@ -94,7 +94,7 @@ struct CosineDecayRestartsOptions {
   std::int64_t first_decay_steps = 0;
   double t_mul = 2;  ///< length of each period relative to the one before, at least 1
   double m_mul = 1;  ///< height of each cosine wave relative to the one before
-  double alpha = 0;  ///< as CosineDecayOptions::alpha
+  double alpha = 0;  ///< see CosineDecayOptions::alpha
   ///@}
 };
 /// Cosine waves with warm restarts. Throws InvalidArgument also for t_mul below 1.

@@ -44,7 +44,7 @@ Tensor copy_of(const Tensor& tensor) {
   return result;
 }
 
-/// A replica's arguments of the first step, in one object: a vector of values would be regrouped.
+/// A replica's arguments of the first step. They are in one object, because a vector would be regrouped by element.
 struct Order {
   std::vector<Variable> variables;
   std::vector<bool> by_rows;
@@ -215,7 +215,7 @@ void Optimizer::State::load(const ReplicaContext& context, GradientTape& tape, c
   if (groups_.size() == 1) return groups_.front().reducer->backward(context, tape, loss, after_backward());
   std::vector<Tensor> sources;
   for (const Variable& variable : variables_) sources.push_back(variable.value());
-  const NoGradientScope no_recording;  // by other tapes, as in GradientTape::backward
+  const NoGradientScope no_recording;  // other tapes must not record this, as in GradientTape::backward
   load(context, tape.gradient_or_slices(loss, sources));
 }
 
@@ -245,7 +245,7 @@ void Optimizer::State::step(const ReplicaContext& context) try {
     update_own(context, done);
   else
     update(context, done);
-  if (!constrained_.empty()) constrain(context);  // as in Keras, also in a step that only accumulates
+  if (!constrained_.empty()) constrain(context);  // as in Keras, even in a step that only accumulates
   ++done;
 } catch (Error& error) {
   rethrow_from("the optimizer's step", error);
@@ -328,7 +328,7 @@ void Optimizer::State::constrain(const ReplicaContext& context) const {
     return replicas > 1 && variable.state().copies().size() == 1;
   };
   const bool shared = std::ranges::any_of(constrained_, is_shared);
-  // A replica's own copy is used by it alone. A copy shared by all replicas may be in use until all have reached this
+  // Only the replica itself uses its own copy. A copy that all replicas share may be in use until all have reached this
   // point.
   if (shared) context.local_barrier("the constraints of variables");
   for (std::size_t i = 0; i < constrained_.size(); ++i) {

@@ -25,8 +25,8 @@ class Optimizer::State {
   std::int64_t steps(int replica) const;
   std::int64_t iterations(int replica) const { return steps(replica) / options_.gradient_accumulation_steps; }
 
-  /// Before the first step, builds the state for these variables; later, checks that they are the same. `by_rows(i)`:
-  /// whether this replica's gradient of variable i is sparse (IndexedSlices).
+  /// The first call builds the state for these variables; later calls check that the variables are the same.
+  /// `by_rows(i)`: whether this replica's gradient of variable i is sparse (IndexedSlices).
   void prepare(const ReplicaContext& context, const std::vector<Variable>& variables,
                const std::function<bool(std::size_t)>& by_rows);
   void load(const ReplicaContext& context, GradientTape& tape, const Tensor& loss);
@@ -42,9 +42,9 @@ class Optimizer::State {
   void restore(const OptimizerState& state);
 
  private:
-  /// Variables that are on the same devices and have the same weight decay. All variables are on the same devices under
-  /// a strategy, but not in a model that with_device spreads over devices. The gradients' arena and the optimizer's
-  /// state of the group are on these devices.
+  /// Variables that are on the same devices and have the same weight decay. Under a strategy, all variables are on the
+  /// same devices, but with_device can spread a model outside strategies over devices. The group's gradient arena and
+  /// optimizer state are on these devices.
   struct Group {
     std::vector<LogicalDevice> devices{};
     double weight_decay = 0;
@@ -59,14 +59,14 @@ class Optimizer::State {
   /// pass; else `apply`.
   GradientReducer::AfterBackward after_backward() const;
   bool clips_by_norms() const { return options_.clipnorm > 0 || options_.global_clipnorm > 0; }
-  /// The factor that limits the norm of a gradient. `norm`: its norm; `global`: the norm of all gradients together. As
-  /// in Keras, a norm up to the limit gives 1.
+  /// The factor that limits the norm of a gradient; as in Keras, 1 for a norm up to the limit. `norm`: the gradient's
+  /// norm; `global`: the norm of all gradients together.
   double clip_factor(double norm, double global) const;
-  /// Whether each replica clips its own gradients: if they are clipped before the sum, or not summed.
+  /// Whether each replica clips its own gradients, because they are clipped before the sum or not summed.
   bool clips_own() const { return options_.clip_before_aggregate || !options_.aggregate; }
-  /// Whether an update needs the summed gradients of whole variables: to compute with them, or for their norms.
+  /// Whether an update needs the summed gradients of whole variables, to compute with them or for their norms.
   bool needs_sums() const;
-  /// Throws Unsupported if replicas cannot update copies of their own.
+  /// Throws Unsupported if replicas cannot update their own copies.
   void check_own_updates(const ReplicaContext& context, const std::vector<Variable>& variables) const;
   /// Clips this replica's gradients, before they are summed.
   void clip_own(const ReplicaContext& context) const;
@@ -102,7 +102,7 @@ class Optimizer::State {
   /// Applies the variables' constraints, after all replicas have updated all copies.
   void constrain(const ReplicaContext& context) const;
 
-  std::shared_ptr<const Rule> rule_;  ///< configurations refer to it, too
+  std::shared_ptr<const Rule> rule_;  ///< shared with configurations, which refer to it
   OptimizerOptions options_;
   LearningRate learning_rate_;
   bool checks_numerics_ = false;

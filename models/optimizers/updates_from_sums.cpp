@@ -5,7 +5,7 @@
 #include <lockstep/models/optimizers/computed_step.h>
 #include <lockstep/models/optimizers/state.h>
 
-// Updates that need the summed gradients of whole variables: to compute with them, or for their norms.
+// Updates that need the summed gradients of whole variables, to compute with them or for their norms.
 
 namespace lockstep {
 
