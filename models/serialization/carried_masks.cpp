@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Whether Keras gives calls of the class the mask of their input.
+/// Whether Keras passes the masks of inputs to calls of the class.
 bool reads_masks(std::string_view class_name) {
   constexpr std::array<std::string_view, 4> others{"TimeDistributed", "BatchNormalization", "Softmax",
                                                    "GlobalAveragePooling1D"};
@@ -28,10 +28,10 @@ bool combines(std::string_view class_name) {
   return std::ranges::find(merges, class_name) != merges.end();
 }
 
-/// The input of a call whose mask the argument is, for arguments that are not lists.
+/// The index of the input whose mask this argument of a call is, for arguments that are not lists.
 std::size_t input_of_argument(const std::string& key) { return key == "value_mask" ? 1 : key == "key_mask" ? 2 : 0; }
 
-/// An axis of a tensor of this rank, the last one as -1.
+/// An axis of a tensor of this rank, with -1 for the last axis.
 int normal_axis(int axis, int rank) { return axis == rank - 1 ? -1 : axis < -1 ? axis + rank : axis; }
 
 Json option(const Json& layer, const char* key) { return layer.is_object() ? layer.value(key, Json()) : Json(); }
@@ -71,7 +71,7 @@ int CarriedMasks::concat(int axis, const std::vector<int>& masks) {
 
 int CarriedMasks::expand(int mask) { return make({.name = "expand", .of = {mask}, .rank = formulas_[mask].rank + 1}); }
 
-/// Over the last axis.
+/// Whether any element along the last axis of the mask is true.
 int CarriedMasks::any(int mask) {
   const auto [done, is_new] = any_.try_emplace(mask, 0);
   if (!is_new) return done->second;
@@ -95,7 +95,7 @@ int CarriedMasks::carried(const Symbol& symbol) const {
   return found == carried_.end() ? 0 : found->second;
 }
 
-/// The mask of a layer's result that has several inputs, as Keras' layers make it.
+/// The mask of the result of a layer with several inputs, as Keras' layers compute it.
 int CarriedMasks::joined(const ParsedLayer& layer, const std::vector<Symbol>& inputs) {
   std::vector<int> masks;
   for (const Symbol& input : inputs) masks.push_back(carried(input));
@@ -148,7 +148,7 @@ struct CarriedMasks::Reading {
   }
 };
 
-/// The mask that a value in the file is; one that nothing carries for values that are not understood.
+/// The mask that a value in the file stands for. For a value that is not understood, a mask that no symbol carries.
 int CarriedMasks::named(const Json& value, Reading& reading, int depth) {
   constexpr int most = 1000;
   require<InputError>(depth < most, "a mask is computed by more than {} operations, one after another", most);

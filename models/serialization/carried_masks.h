@@ -14,18 +14,18 @@
 
 namespace lockstep {
 
-/// Represents the masks of a model in a file as formulas over the results from which they are computed. Compares the
+/// Represents the masks of a model in a file as formulas of the results from which they are computed, and compares the
 /// masks that the file passes to calls with the masks that the calls' inputs carry in a network.
 class CarriedMasks {
  public:
-  /// Returns the symbol of a result; null if there is none yet.
+  /// Returns the symbol of a result; null if it does not exist yet.
   using Find = std::function<const Symbol*(const ParsedReference&)>;
 
   /// Records the mask of the first result of a layer's call.
   void note(const ParsedLayer& layer, const std::vector<Symbol>& inputs, const Symbol& result);
   /// Throws InputError unless each mask that is passed to the call equals the mask that the input carries, and if the
-  /// call would read the mask of an operation's result, which in Keras has none. For `operations` see
-  /// SeparatedMasks::operations.
+  /// call would read the mask of an operation's result, since such a result has no mask in Keras. `operations`: see
+  /// SeparatedMasks::operations; may be null.
   void check_call(const ParsedLayer& layer, const ParsedCall& call, const std::vector<Symbol>& inputs,
                   const nlohmann::ordered_json* operations, const Find& find);
   /// Throws InputError if an output of the model would have the mask of an operation's result.
@@ -37,7 +37,7 @@ class CarriedMasks {
     std::string name{};
     std::vector<int> of{};
     int rank = 0;
-    bool is_dropped = false;  ///< Keras' operations drop it
+    bool is_dropped = false;  ///< whether Keras drops it, because it comes from an operation
   };
 
   struct Reading;  ///< state of reading a call's arguments

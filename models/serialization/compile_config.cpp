@@ -42,8 +42,8 @@ Json loss_weights_json(const std::vector<OutputTraining>& outputs) {
                                                                                                             : weights;
 }
 
-/// The value for each output: lists are by position, objects by name, other values apply to all outputs. A single
-/// output gets the whole value.
+/// The value for each output. Lists have a value for each output in order, objects by name; other values apply to all
+/// outputs. A single output gets the whole value.
 std::vector<Json> by_output(const char* what, const Json& value, const std::vector<std::string>& outputs) {
   if (outputs.size() == 1) return {value};
   std::vector<Json> parts;
@@ -129,7 +129,7 @@ Json compile_config(const CompileConfig& compiled, ConfigForm form) {
 
 std::optional<CompileConfig> read_compile_config(const Json& config, const std::vector<std::string>& outputs,
                                                  const CompileReading& reading) {
-  if (config.is_null() || config.empty()) return {};  // empty: a model that Keras 3 saved without compile
+  if (config.is_null() || config.empty()) return {};  // empty if Keras 3 saved a model without compile()
   try {
     return read_parts(config, outputs, reading);
   } catch (const Json::exception& error) {

@@ -21,7 +21,7 @@ struct CompileConfig {
   std::vector<OutputTraining> outputs;  ///< losses and metrics, in the order of the model's outputs
 };
 
-/// A program's own losses and metrics, which files contain by name only: Keras' custom_objects.
+/// A program's own losses and metrics (Keras' custom_objects), of which files contain only the names.
 struct CustomObjects {
   std::vector<Loss> losses{};     ///< found by name
   std::vector<Metric> metrics{};  ///< found by name
@@ -31,14 +31,14 @@ struct CustomObjects {
 struct CompileReading {
   CustomObjects custom{};  ///< used for losses and metrics with these names
   ///@{
-  /// If given, replace the file's optimizer, loss or metrics, which are then not read; loss and metrics apply to every
-  /// output.
+  /// If given, used instead of the file's optimizer, loss or metrics, which are then not read. Loss and metrics apply
+  /// to every output.
   std::optional<Optimizer> optimizer{};
   std::optional<Loss> loss{};
   std::optional<std::vector<Metric>> metrics{};
   ///@}
-  /// If set, called with the message for an unknown metric, which is then left out; if not set, an unknown metric is an
-  /// error.
+  /// If set, called with the message for an unknown metric, which is then left out. If not set, an unknown metric
+  /// throws InputError.
   std::function<void(const std::string&)> on_unknown_metric{};
 };
 
@@ -46,8 +46,9 @@ struct CompileReading {
 /// name, as Keras writes functions; a custom learning rate schedule is replaced by its current rate.
 nlohmann::ordered_json compile_config(const CompileConfig& compiled, ConfigForm form);
 
-/// Reads either form, also of Keras 2, for a model whose outputs have these names. Returns nothing for a null config
-/// and for a model without a loss. Throws InputError for unsupported options, naming them and the supported ones.
+/// Reads both forms, also those of Keras 2, for a model whose outputs have these names. Returns nothing for a null or
+/// empty config and for a model without a loss. Throws InputError for unsupported options, naming them and the
+/// supported ones.
 std::optional<CompileConfig> read_compile_config(const nlohmann::ordered_json& config,
                                                  const std::vector<std::string>& outputs,
                                                  const CompileReading& reading);

@@ -33,7 +33,7 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
-/// A name that differs from those of other programs and of other files of this process.
+/// A name that differs from the names of other processes' files and of this process' other files.
 std::string new_file_name() {
   static std::atomic<int> files = 0;
   return fmt::format("events.out.tfevents.{}.{}.{}.{}.v2", static_cast<std::int64_t>(seconds_since_1970()), host_name(),
@@ -89,14 +89,16 @@ void set_shape(tensorboard::NodeDef& node, const Shape& shape) {
   for (const std::int64_t size : shape) all.add_dim()->set_size(size);
 }
 
-/// A node name that TensorBoard draws separately: it merges nodes whose names differ only in a number at the end, such
-/// as all activations of a network, into one node with all their edges. Hence a numbered layer gets a trailing "_".
+/// The name of a layer's node. TensorBoard merges nodes whose names differ only in a number at the end, such as all
+/// activations of a network, into one node with all their edges. To be drawn separately, a numbered layer gets a
+/// trailing "_".
 std::string node_name(const std::string& layer) {
   const bool is_numbered = !layer.empty() && std::isdigit(static_cast<unsigned char>(layer.back())) != 0;
   return is_numbered ? layer + "_" : layer;
 }
 
-/// The node name of each call: the layer's name, with "/call_N" from its second call on; "NAME:N" for its result N.
+/// The node name of each call: the layer's name, followed by "/call_N" from the layer's second call on. Result N of the
+/// call NAME has the name "NAME:N".
 std::vector<std::string> names_of_calls(const Network& network) {
   UniqueNames unique;
   for (const NetworkInput& input : network.inputs()) unique.take(input.name);

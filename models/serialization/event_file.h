@@ -9,9 +9,9 @@
 
 namespace lockstep {
 
-/// Writes an event file for TensorBoard: TFRecords of its `Event` messages. The file is only appended to, so it stays
-/// readable even if the program is killed. Every function throws InputError naming the file and the reason when the
-/// file cannot be written. Not thread-safe.
+/// Writes an event file for TensorBoard, which consists of TFRecords of TensorBoard's `Event` messages. The file is
+/// only appended to, so that it stays readable even if the program is killed. Every function throws InputError naming
+/// the file when the file cannot be written. Not thread-safe.
 class EventFile {
  public:
   /// Creates a new file in `directory`, and the directory if needed. TensorBoard calls such a directory a run.
@@ -19,10 +19,10 @@ class EventFile {
 
   /// Adds a point, stored as f32, to the curve `tag`.
   void add_scalar(const std::string& tag, std::int64_t step, double value);
-  /// Adds a histogram of `values` with 30 buckets of equal width from the smallest to the largest (one bucket if all
-  /// are equal). Ignores values that are not finite.
+  /// Adds a histogram of `values` with 30 buckets of equal width from the smallest to the largest value (one bucket if
+  /// all values are equal). Ignores values that are not finite.
   void add_histogram(const std::string& tag, std::int64_t step, std::span<const float> values);
-  /// Adds the network's graph: inputs and calls of layers, with their shapes, numbers of parameters and devices.
+  /// Adds the network's graph: its inputs and calls of layers, with their shapes, numbers of parameters and devices.
   void add_graph(const Network& network);
   /// Passes buffered events to the operating system.
   void flush();

@@ -9,8 +9,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-// Tables of the file formats for weights and for whole models. All code that reads, writes or lists these formats uses
-// the tables. To add a format, add an entry here and a source file that defines it.
+// Tables of the file formats for weights and for whole models. All code that reads, writes or lists formats uses these
+// tables. To add a format, add an entry here and a source file that defines it.
 
 namespace lockstep {
 
@@ -34,22 +34,22 @@ struct ModelFormat {
   std::string_view other_extension = extension;  ///< a second extension of the format
   /// Whether a file's contents have this format, regardless of its name; null if only the name identifies the format.
   bool (*recognizes)(const std::string& path) = nullptr;
-  /// The contents of a file with the network, described by `model`, and if it was compiled its training state. A
+  /// The contents of a file with the network, described by `model`, and its training state if it was compiled. A
   /// collective: every worker must call it. Throws Unsupported for layers that Keras does not have.
   std::vector<std::byte> (*contents)(const Network& network, const NestedModel& model,
                                      const std::optional<Training>& training);
-  /// The model's configuration with the meanings of Keras 3; the member "compile_config" holds the arguments of
-  /// compile().
+  /// The model's configuration, in which names and options have the meanings of Keras 3. The member "compile_config"
+  /// holds the arguments of compile().
   nlohmann::ordered_json (*read_config)(const std::string& path);
-  /// Sets the weights of the layers, which must be built, and if there is a `training` restores its optimizer's state.
-  /// `config` is the result of `read_config`. Sets no weight unless all fit.
+  /// Sets the weights of the layers, which must be built, and then, if there is a `training`, restores its optimizer
+  /// with its state. `config` is the result of `read_config`. Sets no weight unless all weights fit.
   void (*read_weights)(const std::string& path, const nlohmann::ordered_json& config,
                        const std::vector<SavedLayer>& layers, std::optional<Training>& training);
 };
 
-extern const WeightsFormat weights_h5_format;   ///< Keras 3's; also reads Keras' legacy files
-extern const WeightsFormat safetensors_format;  ///< weights as "layer/variable"
-extern const ModelFormat keras_format;          ///< Keras 3's
+extern const WeightsFormat weights_h5_format;   ///< Keras 3's format; also reads Keras' legacy files
+extern const WeightsFormat safetensors_format;  ///< safetensors with the names "layer/variable"
+extern const ModelFormat keras_format;          ///< Keras 3's format
 extern const ModelFormat legacy_h5_format;      ///< Keras' legacy format, also of Keras 2
 
 /// The formats for weights. The first one is used for file names without a known extension.
@@ -58,13 +58,14 @@ inline constexpr std::array weights_formats{&weights_h5_format, &safetensors_for
 inline constexpr std::array model_formats{&keras_format, &legacy_h5_format};
 
 ///@{
-/// The format for the extension of `path`; null if it is unknown. A path can match both: ".weights.h5" is also ".h5".
+/// The format for the extension of `path`; null if the extension is unknown. A path can match both functions, since
+/// ".weights.h5" also ends with ".h5".
 const WeightsFormat* weights_format_of(std::string_view path);
 const ModelFormat* model_format_of(std::string_view path);
 ///@}
 
 ///@{
-/// The extensions in the tables, one per format, as text such as ".keras or .h5".
+/// The extensions in the tables, one for each format, in the form ".keras or .h5".
 std::string weights_extensions();
 std::string model_extensions();
 std::string all_extensions();
@@ -73,14 +74,14 @@ std::string all_extensions();
 /// Throws LogicError inside a replica; `what` is the called function, for the message.
 void check_outside_replica(std::string_view what);
 
-/// Writes all weights, in f32, in the format given by the extension, or else as Keras 3's `.weights.h5`. Atomic: on
-/// failure an existing file is unchanged. A collective: every worker must call it; the chief writes. Throws InputError
-/// naming path and reason, LogicError in a replica.
+/// Writes all weights, in f32, in the format of the extension; for an unknown extension, in Keras 3's `.weights.h5`
+/// format. Atomic: on failure an existing file is unchanged. A collective: every worker must call it; the chief writes.
+/// Throws InputError naming path and reason, and LogicError in a replica.
 void save_weights(const Network& network, const std::string& path);
 
-/// Sets all copies of all weights from a file of this or another program, in the format given by the extension, or else
-/// from Keras' HDF5 files. If the file cannot be read or belongs to another model, throws InputError naming path, layer
-/// and mismatch and leaves the weights unchanged. Throws LogicError in a replica.
+/// Sets all copies of all weights from a file of this or another program, in the format of the extension; for an
+/// unknown extension, from one of Keras' HDF5 files. If the file cannot be read or belongs to another model, throws
+/// InputError naming path, layer and mismatch, and leaves the weights unchanged. Throws LogicError in a replica.
 void load_weights(const Network& network, const std::string& path);
 
 }  // namespace lockstep

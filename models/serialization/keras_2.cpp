@@ -32,7 +32,7 @@ bool is_of_several_backends(std::string_view version) {
   return false;
 }
 
-/// Multi-backend Keras applied clipnorm to the norm of all gradients together.
+/// Multi-backend Keras applied clipnorm to the norm of all gradients together, as global_clipnorm does now.
 void translate_optimizer(Json& options) {
   if (!options.contains("clipnorm")) return;
   options["global_clipnorm"] = options["clipnorm"];
@@ -61,7 +61,7 @@ void remove_prefix(Json& metrics, const std::string& prefix) {
   }
 }
 
-/// Undoes a renaming: Keras 2 saved the metrics of a model with several outputs as "output_mae" instead of "mae".
+/// Undoes the renaming of metrics by Keras 2, which saved "mae" of a model with several outputs as "output_mae".
 void remove_names_of_outputs(Json& model) {
   const Json::json_pointer output_layers("/config/output_layers");
   if (!model.contains(output_layers) || !model.contains("compile_config")) return;

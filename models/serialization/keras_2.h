@@ -12,11 +12,11 @@ struct FileWriter {
   std::string backend;  ///< "lockstep" for lockstep's own files, which follow Keras 3
 };
 
-/// Converts a model's configuration, including "compile_config", to lockstep's meanings of names and options. From
-/// Keras 2: hard_sigmoid becomes keras_2_hard_sigmoid; prefixes of outputs are removed from the names of metrics; in
-/// files of multi-backend Keras, an optimizer's clipnorm becomes global_clipnorm. From Keras 3: removes `training` from
-/// calls of layers, since fit, evaluate and predict override it there. Returns configurations from lockstep's own files
-/// and from files without a version unchanged.
+/// Converts a model's configuration, including "compile_config", to lockstep's meanings of names and options. In files
+/// of Keras 2, hard_sigmoid becomes keras_2_hard_sigmoid, and prefixes of outputs are removed from the names of
+/// metrics; if the file is from multi-backend Keras, an optimizer's clipnorm becomes global_clipnorm. In files of Keras
+/// 3, `training` is removed from calls of layers, since fit, evaluate and predict override it in Keras 3. Returns
+/// configurations from lockstep's own files and from files without a version unchanged.
 nlohmann::ordered_json in_own_terms(nlohmann::ordered_json model, const FileWriter& writer);
 
 }  // namespace lockstep

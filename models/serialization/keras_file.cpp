@@ -44,7 +44,7 @@ Json read_json(const std::string& path, const std::string& entry) {
   return parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, fmt::format("{}: {:?}", path, entry));
 }
 
-/// Empty fields if the file has no readable metadata: Keras opens such files, too.
+/// The fields are empty if the file has no readable metadata. Keras opens such files, too.
 FileWriter writer_of(const std::string& path) {
   Json about;
   try {

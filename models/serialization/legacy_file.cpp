@@ -33,9 +33,11 @@ struct Holder {
   std::string group;
   std::string name;
   std::vector<Layer> layers{};
-  std::vector<bool> trained{};  ///< whether the file's model trains each layer; if sizes differ, the layers decide
+  /// Whether the file's model trains each layer. If there is not one value for each layer, the layers themselves
+  /// decide.
+  std::vector<bool> trained{};
 
-  /// The weights with their layers in the file's order: trained weights first.
+  /// The weights with their layers in the file's order, which has trained weights first.
   std::vector<std::pair<Layer, Variable>> weights() const {
     std::vector<std::pair<Layer, Variable>> first;
     std::vector<std::pair<Layer, Variable>> others;
@@ -62,7 +64,7 @@ std::string root_of_weights(const hdf5::Reader& file) { return file.has_group(we
 
 std::string first_of(const std::vector<std::string>& texts) { return texts.empty() ? "" : texts.front(); }
 
-/// The root's attribute, parsed; nothing when there is no such attribute.
+/// The root's attribute, parsed; empty if it does not exist.
 std::optional<Json> read_json(const hdf5::Reader& file, const std::string& attribute) {
   if (!file.has_attribute("/", attribute)) return {};
   return parse_json(first_of(file.attribute("/", attribute)), fmt::format("{}: {:?}", file.path(), attribute));
@@ -134,7 +136,7 @@ std::vector<std::string> groups_with_weights(const hdf5::Reader& file) {
   return groups;
 }
 
-/// One holder for each part of a model, with the layers that no earlier part has; `group` is not set yet.
+/// A holder for each part of a model, with the layers that no earlier part contains. `group` is not set.
 std::vector<Holder> holders_of(const NestedModel& model) {
   std::set<const LayerImpl*> seen;
   std::vector<Holder> holders;
@@ -154,8 +156,8 @@ std::vector<Holder> holders_with_weights(const NestedModel& model) {
   return holders;
 }
 
-/// Whether groups and holders agree in names and numbers of weights. Names are not sufficient: a model may have the
-/// name of its only layer that has weights.
+/// Whether groups and holders agree in names and numbers of weights. Names are not sufficient, because a nested model
+/// may have the same name as its only layer with weights.
 bool match(const hdf5::Reader& file, const std::vector<std::string>& groups, const std::vector<Holder>& holders) {
   return std::ranges::equal(groups, holders, [&](const std::string& group, const Holder& holder) {
     return (group == holder.name || group.ends_with("/" + holder.name)) &&
@@ -163,8 +165,8 @@ bool match(const hdf5::Reader& file, const std::vector<std::string>& groups, con
   });
 }
 
-/// A holder of all layers of the network if the file's only group has as many weights as they: the file of an old
-/// multi_gpu_model, whose only layer with weights is the template model.
+/// If the file's only group has as many weights as the network, a holder of all its layers. The file is then from an
+/// old multi_gpu_model, whose only layer with weights is the template model.
 std::optional<Holder> joined_if_nested(const hdf5::Reader& file, const std::string& group, const Network& network) {
   Holder all{.group = group, .name = group, .layers = layers_of(flat_keras_model(network, ""))};
   if (file.attribute(group, "weight_names").size() != all.variables().size()) return {};

@@ -14,8 +14,9 @@ namespace lockstep {
 /// Whether the file is a legacy file of a model or of weights.
 bool holds_legacy_weights(const hdf5::Reader& file);
 
-/// Sets the weights of a network from the file's layers with weights, matched in order; or, in files of an old
-/// multi_gpu_model, from the one model that all its replicas ran.
+/// Sets the weights of a network from the file's layers with weights, which are matched in order. In a file of an old
+/// multi_gpu_model, these are the layers of the one model that all replicas ran. Throws InputError, and sets no weight,
+/// unless all weights fit.
 void load_legacy_weights(const hdf5::Reader& file, const Network& network);
 
 }  // namespace lockstep

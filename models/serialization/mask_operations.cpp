@@ -54,7 +54,7 @@ void add_uses(const Json& layer, Names& values, Names& masks) {
   }
 }
 
-/// An operation counts for what its result is used for.
+/// What an operation reads counts as used in the same ways as the operation's result.
 Uses uses_of(const Json& config) {
   Uses uses;
   add_outputs(config.at("output_layers"), uses.as_values);
@@ -71,8 +71,9 @@ Uses uses_of(const Json& config) {
   return uses;
 }
 
-/// Moves the arguments of a call that are masks which `operations` compute. A call with initial states keeps them, to
-/// be refused: a network has no masks there, as Keras 3 unless they are given.
+/// Moves a call's masks that `operations` compute from "kwargs" to "masks". A call of a recurrent layer with initial
+/// states keeps them and is then refused, because a network passes no mask to such a call. (Keras 3 passes one only if
+/// it is given explicitly.)
 void move_masks(Json& node, const Json& operations, bool recurrent) {
   if (!node.is_object()) return;
   const Json& arguments = node.at("kwargs");

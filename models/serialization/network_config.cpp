@@ -58,7 +58,8 @@ class References {
     for (const PartCall& call : model.calls) numbers_.push_back(calls_of[index(call.part)]++);
   }
 
-  /// `is_end`: for the model's output_layers, where Keras counts the creation of a Functional as its first call.
+  /// `is_end`: whether the reference is for the model's output_layers, where Keras counts the creation of a Functional
+  /// as its first call.
   Json of(const PartResult& result, bool is_end) const {
     if (result.call < 0) return Json::array({model_.inputs[index(-1 - result.call)].name, 0, 0});
     const ModelPart& part = model_.layers[index(model_.calls[index(result.call)].part)];
@@ -76,7 +77,7 @@ class References {
 
  private:
   const NestedModel& model_;
-  std::vector<int> numbers_;  ///< by call: its index among the calls of its part
+  std::vector<int> numbers_;  ///< for each call, its index among the calls of its part
 };
 
 Json input_config(const NetworkInput& input) {
@@ -91,7 +92,8 @@ Json input_config(const NetworkInput& input) {
   return layer;
 }
 
-/// An object of a layer's class: one of Keras' layers or of those that its applications define and register.
+/// The object of a layer of this class, which is one of Keras' layers or one of the layers that keras.applications
+/// defines and registers.
 Json layer_object(std::string_view class_name) {
   const bool is_of_convnext = class_name == "LayerScale" || class_name == "StochasticDepth";
   if (!is_of_convnext && class_name != "CustomScaleLayer") return keras_object("keras.layers", class_name);
@@ -130,8 +132,9 @@ Json layer_config(const LayerImpl& layer, const std::string& name) {
   return result;
 }
 
-/// A call of a layer or model. A single input is written as itself, several as a list, as in Keras; those of attention
-/// (query, value, key, mask) one by one, and the initial states of recurrent layers as their argument.
+/// A call of a layer or model. As in Keras, a single input is written as itself and several inputs as a list. The
+/// inputs of attention (query, value, key, mask) are separate arguments, and the initial states of a recurrent layer
+/// are the argument initial_state.
 Json node_config(const PartCall& call, const ModelPart& part, const References& references) {
   const std::string_view class_name = part.layer ? part.layer->impl().class_name() : std::string_view();
   Json tensors = Json::array();
@@ -164,7 +167,7 @@ Json node_config(const PartCall& call, const ModelPart& part, const References& 
   return {{"args", std::move(args)}, {"kwargs", std::move(kwargs)}};
 }
 
-/// The model's inputs or outputs. A single one is written as itself, several as a list, as in Keras.
+/// The model's inputs or outputs. As in Keras, a single one is written as itself and several as a list.
 Json ends(const std::vector<PartResult>& results, const References& references) {
   Json list = Json::array();
   for (const PartResult& result : results) list.push_back(references.of(result, true));
@@ -192,7 +195,8 @@ Json all_layers(const NestedModel& model, const References& references) {
   return layers;
 }
 
-/// Removes modules, and gives the layer whose class has two names in Keras its other one.
+/// Removes modules, and renames the class that has another name in Keras' legacy files. Throws Unsupported for
+/// operations.
 void make_legacy(Json& model) {
   for (Json& layer : model["config"]["layers"]) {
     if (layer["config"].contains("layers")) make_legacy(layer);

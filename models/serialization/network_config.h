@@ -7,13 +7,14 @@
 
 namespace lockstep {
 
-/// The model with names that Keras 3 accepts: "_" replaces each "/", which Keras 2 allows in names, and names that are
-/// then already used in the same model get a number. In legacy files, names that collide with reserved groups also get
-/// a number.
+/// The model with names that Keras 3 accepts: "_" replaces each "/", which Keras 2 allows in names, and a name that is
+/// then already taken in the same model gets a number. For legacy files, a name that collides with a reserved group
+/// also gets a number.
 NestedModel with_file_names(const NestedModel& model, ConfigForm form);
 
 /// Keras 3's configuration of a model: its layers and nested models with their options, and the inputs of each of their
-/// calls. Throws Unsupported naming the layer for a layer that Keras does not have.
+/// calls. Throws Unsupported, naming the layer, for a layer that Keras does not have and, in the legacy form, for an
+/// operation.
 nlohmann::ordered_json network_config(const NestedModel& model, ConfigForm form = ConfigForm::keras_3);
 
 }  // namespace lockstep

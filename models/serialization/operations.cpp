@@ -10,7 +10,7 @@ bool is_tensor(const Json& value) { return value.is_object() && value.value("cla
 
 bool is_operation(const Json& layer) {
   const Json& options = layer.at("config");
-  // No layer has the dtype bool, as operations that make masks do.
+  // Operations that make masks have the dtype bool, and no layer has.
   return options.is_object() && !options.contains("trainable") && options.value("dtype", Json("bool")) == "bool" &&
          !options.contains("layers") && layer.contains("inbound_nodes") && !layer["inbound_nodes"].empty() &&
          layer["inbound_nodes"][0].is_object();

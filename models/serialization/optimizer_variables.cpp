@@ -20,7 +20,8 @@ const char* const own_attribute = "without_aggregate";
 const std::string average = "average";
 const std::string sums = "gradient_accumulator";  // Keras' accumulated gradients, not saved here
 
-/// Names of the slots in Keras' order: for each inner list, variable by variable all slots of that list.
+/// Names of the slots in Keras' order. The order is by inner list, then by variable, then by slot within the inner
+/// list.
 using Layout = std::vector<std::vector<std::string>>;
 
 Layout layout_of(const OptimizerConfig& config) {
@@ -61,7 +62,8 @@ void check_trained(const OptimizerState& state, const std::vector<Variable>& var
   }
 }
 
-/// A variable's shape without the axis that files leave out of a slot; a negative one, or 0 if there is none.
+/// A variable's shape without the axis that files leave out of a slot. The axis is negative, or 0 if no axis is left
+/// out.
 Shape shape_in_files(const Shape& shape, int left_out_axis) {
   Shape result;
   for (int axis = 0; axis < shape.rank(); ++axis)
@@ -83,7 +85,7 @@ Tensor read_value(const hdf5::Reader& file, const std::string& dataset, const Va
   return Tensor::from(whole.to_vector<float>(), variable.shape());
 }
 
-/// The stored learning rate; the configured one, which has more digits, if they are equal in f32.
+/// The stored learning rate, or the configured one, which has more digits, if both are equal in f32.
 double read_learning_rate(const hdf5::Reader& file, const std::string& dataset, double configured) {
   require<InputError>(file.shape_of(dataset).elements() == 1, "{}: the learning rate in {:?} is not one number",
                       file.path(), dataset);
@@ -100,7 +102,7 @@ struct Place {
   bool is_kept = true;  ///< if not, files have an integer in its place
 };
 
-/// All slots in the order of a file, in which they follow the counts.
+/// All slots in the order of a file, in which they follow the number of steps and the learning rate.
 std::vector<Place> places_of(const OptimizerConfig& config, const TrainedVariables& trained,
                              OptimizerDatasets::Order order) {
   const std::vector<Variable>& variables = trained.in_keras_order;
@@ -137,7 +139,7 @@ std::map<std::string, std::vector<Tensor>> read_slots(const hdf5::Reader& file, 
   for (const std::vector<std::string>& slots : layout_of(config))
     for (const std::string& slot : slots) {
       values[slot].resize(trained.variables.size());
-      for (std::size_t i = 0; i < values[slot].size(); ++i)  // those that Keras does not keep are 0
+      for (std::size_t i = 0; i < values[slot].size(); ++i)  // slots that Keras does not keep are 0
         if (!values[slot][i].defined()) values[slot][i] = Tensor::zeros(trained.variables[i].shape());
     }
   return values;

@@ -28,7 +28,7 @@ bool is_model(const std::string& class_name) {
   return class_name == "Functional" || class_name == "Model" || class_name == "Sequential";
 }
 
-/// Whether value is like ["dense", 0, 0]; in Keras 2 the call's arguments may follow.
+/// Whether `value` has the form ["dense", 0, 0]. In Keras 2, the call's arguments may follow as a fourth element.
 bool is_reference(const Json& value) {
   return value.is_array() && value.size() >= 3 && value[0].is_string() && value[1].is_number_integer() &&
          value[2].is_number_integer() && value[1] >= 0 && value[2] >= 0;
@@ -89,7 +89,7 @@ std::optional<std::pair<double, double>> affine_form(const std::string& operatio
   return {};
 }
 
-/// Makes an operation of a tensor and a number a Rescaling, and negation, too.
+/// Turns a negation, and an operation of a tensor and a number, into a Rescaling.
 void make_rescaling(ParsedLayer& layer, Json& node) {
   Json& args = node.at("args");
   std::optional<std::pair<double, double>> affine = affine_form(layer.class_name, args);
@@ -114,13 +114,14 @@ void take_tensors(const std::string& operation, Json& value, ParsedCall& call) {
   }
 }
 
-/// Whether an operation's call has other arguments than results of layers.
+/// Whether an operation's call has arguments other than results of layers.
 bool has_values(const Json& args) {
   if (is_tensor(args)) return false;
   return !args.is_array() || std::ranges::any_of(args, has_values);
 }
 
-/// Makes an operation the layer operation_layer(), unless it is already a layer: one that combines its inputs.
+/// Turns an operation into the layer of operation_layer(), unless a layer of the same name combines its inputs. Returns
+/// whether it did.
 bool make_operation(ParsedLayer& layer, const Json& node) {
   const std::set<std::string_view> layers{"Add", "Subtract", "Multiply", "Maximum", "Minimum", "Concatenate"};
   Json args = node.at("args");
@@ -132,7 +133,7 @@ bool make_operation(ParsedLayer& layer, const Json& node) {
   return true;
 }
 
-/// The result of a layer that an argument is, in Keras 2's or 3's form; nothing for other values.
+/// The result of a layer to which an argument refers, in Keras 2's or 3's form; empty for other values.
 std::optional<ParsedReference> tensor_of(const Json& value) {
   if (is_reference(value)) return reference_of(value);
   if (!value.is_object() || value.value("class_name", Json()) != "__keras_tensor__") return {};
@@ -169,7 +170,7 @@ void read_attention(const std::string& layer, const Json& arguments, ParsedCall&
                       layer, tensors.empty() ? "" : tensors.begin()->first);
 }
 
-/// The names of the arguments that a call of attention gives in order, in Keras' order.
+/// The names of the positional arguments of a call of attention, in Keras' order.
 constexpr const char* attention_arguments[] = {"query",
                                                "value",
                                                "key",
@@ -181,7 +182,7 @@ constexpr const char* attention_arguments[] = {"query",
                                                "training",
                                                "use_causal_mask"};
 
-/// A call of attention. In Keras 2 the query's reference is followed by the arguments given by name.
+/// A call of attention. In Keras 2, the arguments given by name are the fourth element of the query's reference.
 ParsedCall read_attention_call(const std::string& layer, const Json& node) {
   const bool is_keras_2 = node.is_array();
   Json arguments = Json::object();
@@ -246,7 +247,7 @@ ParsedLayer read_layer(const Json& layer) {
   ParsedLayer result{.name = std::move(name),
                      .class_name = layer.at("class_name").get<std::string>(),
                      .values = std::make_shared<const Json>(values)};
-  if (result.class_name == "GroupedQueryAttention") result.class_name = "GroupQueryAttention";  // as .h5 names it
+  if (result.class_name == "GroupedQueryAttention") result.class_name = "GroupQueryAttention";  // its name in .h5 files
   if (layer.contains("shared_object_id")) result.shared_id = layer["shared_object_id"].get<std::int64_t>();
   if (is_model(result.class_name)) result.model = std::make_shared<const ParsedModel>(parse_model_config(layer));
   result.is_operation = is_operation(layer);
@@ -343,7 +344,7 @@ ParsedModel read_sequential(const Json& config) {
   return model;
 }
 
-/// Whether a layer takes one of `parts` parts of a batch, as the layers of multi_gpu_model and make_parallel do.
+/// Whether a layer selects one of `parts` parts of a batch, like the layers of multi_gpu_model and make_parallel.
 /// Recognized by the arguments of its Lambda function, which is never run.
 bool is_slice(const ParsedLayer& layer, std::size_t parts) {
   if (layer.class_name != "Lambda" || !layer.values->is_object()) return false;

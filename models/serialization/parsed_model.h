@@ -8,8 +8,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-// The configuration of a model in a Keras file, parsed into plain values. The forms of Keras 2 and 3 become the same,
-// and a Sequential model becomes a functional one. symbolic_model.h makes layers from these values.
+// The configuration of a model in a Keras file, parsed into plain values. The values are the same for the forms of
+// Keras 2 and 3, and a Sequential model becomes a functional model. symbolic_model.h makes layers from these values.
 
 namespace lockstep {
 
@@ -27,12 +27,12 @@ struct ParsedCall {
   std::vector<ParsedReference> inputs{};  ///< arguments, in order
   std::optional<bool> training{};         ///< the argument of this name, if given
   bool use_causal_mask = false;           ///< see LayerCall::use_causal_mask
-  /// The masks that the model's mask_operations compute, by the arguments' names; null if there are none.
+  /// The masks that the model's mask_operations compute, by the names of the call's arguments; null if there are none.
   std::shared_ptr<const nlohmann::ordered_json> masks{};
 };
 
-/// A layer of a model. An operation that Keras records for a formula such as x + 3 becomes the layer Rescaling, one
-/// that combines results of layers, such as Add, the layer of that name.
+/// A layer of a model. An operation that Keras records for a formula such as x + 3 becomes the layer Rescaling. An
+/// operation that combines results of layers, such as Add, becomes the layer of the same name.
 struct ParsedLayer {
   std::string name;                                      ///< unique in its model
   std::string class_name;                                ///< Keras' name of the class
@@ -61,8 +61,8 @@ struct ParsedModel {
 /// nlohmann::json's exceptions for values of unexpected types.
 ParsedModel parse_model_config(const nlohmann::ordered_json& model);
 
-/// For a model made by the old multi_gpu_model or make_parallel, returns the layer that is the template, the model that
-/// all replicas run; null for any other model.
+/// For a model made by the old multi_gpu_model or make_parallel, the layer that is the template, the model that all
+/// replicas run. Null for any other model.
 const ParsedLayer* template_of_replicas(const ParsedModel& model);
 
 }  // namespace lockstep

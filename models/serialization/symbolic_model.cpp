@@ -42,8 +42,8 @@ struct Opening {
   UniqueNames names{};                                       ///< names of the network's layers
   std::map<std::int64_t, std::shared_ptr<Member>> shared{};  ///< layers that several entries of the file refer to
   std::vector<std::shared_ptr<Member>> layers{};             ///< in the file's order, without models
-  int calls = 0;                                             ///< number of calls of layers and models so far
-  CarriedMasks masks{};                                      ///< of the results
+  int calls = 0;                                             ///< number of calls of layers and models made so far
+  CarriedMasks masks{};                                      ///< masks of all results
 };
 
 /// Location of a model in the file; empty for the outermost model.
@@ -57,10 +57,10 @@ struct ModelPlace {
 
 /// The context of a call.
 struct Within {
-  std::shared_ptr<const ModelCall> part_of{};  ///< call of the outermost nested model around it; null if none
+  std::shared_ptr<const ModelCall> part_of{};  ///< call of the outermost nested model around it; null outside of any
   std::vector<Symbol>* made = nullptr;         ///< receives all symbols created in that call
-  std::optional<bool> training{};              ///< innermost `training` argument, if any
-  bool use_causal_mask = false;                ///< of the call itself
+  std::optional<bool> training{};              ///< the innermost `training` argument, if any
+  bool use_causal_mask = false;                ///< the call's own argument
 };
 
 /// A model of the file. All calls of the model share its layers.
@@ -83,8 +83,8 @@ class ModelGraph {
   void check_masks(const ParsedLayer& layer, const ParsedCall& call, const std::vector<Symbol>& inputs,
                    const Results& results) const;
 
-  /// Limits the number of calls: a few nested models that are each called twice can stand for more layers than fit in
-  /// memory.
+  /// Limits the number of calls, because a few nested models that are each called twice can stand for more layers than
+  /// fit in memory.
   void count_call() const {
     constexpr int most_calls = 100'000;
     require<InputError>(++opening_.calls <= most_calls, "model '{}': its layers are called more than {} times in all",
@@ -98,8 +98,8 @@ class ModelGraph {
   Json declared_shape(const ParsedReference& input) const;
   /// Whether an input in the file has sizes that differ between calls.
   bool has_unknown_sizes() const;
-  /// Fills nested_, the model's description, from a call on inputs of the file's shapes, or from the first call if
-  /// those are known.
+  /// Fills nested_, the model's description, from the first call or, if the file's input shapes have unknown sizes,
+  /// from another call on inputs of those shapes.
   void describe(const std::vector<Symbol>& inputs, const Results& results) const;
 
   Opening& opening_;
@@ -114,8 +114,8 @@ std::string name_in_network(Opening& opening, const std::string& name, const std
   return opening.names.take(name) ? name : opening.names.make(fmt::format("{}_{}", model, name));
 }
 
-/// The model inside an old multi_gpu_model, at any depth of nesting; updates `place` to its location. Other models are
-/// returned unchanged.
+/// The model inside an old multi_gpu_model, at any depth of nesting, whose location becomes `place`. Returns other
+/// models unchanged.
 const ParsedModel& without_replicas(const ParsedModel& model, ModelPlace& place) {
   const ParsedLayer* const replicated = template_of_replicas(model);
   if (replicated == nullptr) return model;
@@ -172,7 +172,7 @@ std::shared_ptr<Member> ModelGraph::member_of(const ParsedLayer& layer, const st
 
 constexpr std::int64_t most_elements = std::numeric_limits<std::int32_t>::max();
 
-/// The layer that a file's entry describes. `input_rank`: of its first input, with the batch axis.
+/// The layer that a file's entry describes. `input_rank`: the rank of its first input, including the batch axis.
 Layer layer_of(const Member& member, int input_rank) {
   Json values = *member.config->values;
   if (member.config->arguments) {
@@ -190,8 +190,8 @@ Layer layer_of(const Member& member, int input_rank) {
   return layer_from_config(config);
 }
 
-/// Limits the sizes and elements of an example, so that computations of sizes cannot overflow. Those that stand for
-/// unknown sizes are large.
+/// Limits the sizes and the number of elements of an example, so that computations of sizes cannot overflow. The number
+/// may be larger with unknown sizes, for which large sizes stand.
 void check_example(const Symbol& symbol, const std::string& layer) {
   const Shape& shape = symbol.node().examples[1];
   const std::int64_t most = is_known(symbol.shape()) ? most_elements : std::int64_t{1} << 58;
@@ -381,7 +381,7 @@ ModelGraph::Results ModelGraph::run(const std::vector<Symbol>& inputs, const Wit
           waiting[missing->layer].push_back(i);
           break;
         }
-        // A layer's own argument overrides that of the model around it.
+        // The argument of a layer's own call overrides that of the model around it.
         Within inside = within;
         if (call.training) inside.training = call.training;
         inside.use_causal_mask = call.use_causal_mask;

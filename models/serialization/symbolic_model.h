@@ -13,10 +13,10 @@ namespace lockstep {
 struct SavedLayer {
   Layer layer;            ///< not yet built
   std::string group;      ///< in `.keras`, e.g. "layers/conv2d_1" or "layers/functional/layers/dense"
-  std::string top_level;  ///< in `.h5`: name of the outermost model's layer (or nested model) that contains it
+  std::string top_level;  ///< in `.h5`: the name of the outermost model's layer or nested model that contains it
 };
 
-/// A model from a Keras file: its layers have been called on symbols but are not built.
+/// A model from a Keras file, whose layers have been called on symbols but are not built.
 struct SymbolicModel {
   std::string name;                ///< name of the model
   std::vector<Symbol> inputs;      ///< in the model's order
@@ -24,10 +24,10 @@ struct SymbolicModel {
   std::vector<SavedLayer> layers;  ///< in the file's order
 };
 
-/// Builds the model from the configuration of a Functional (in Keras 2 also Model) or Sequential model, in the form of
-/// Keras 2 or 3. Nested models are flattened: their layers become layers of the network, under their own names or, if
-/// these are taken, "model_layer". A model made by the old multi_gpu_model, which runs one model on slices of the
-/// batch, becomes that model. Throws InputError for unsupported layers, options and calls, naming the layer and the
+/// Makes the model from the configuration of a Functional (in Keras 2 also Model) or Sequential model, in the form of
+/// Keras 2 or 3. Nested models are flattened: their layers become layers of the network, with the name "model_layer" if
+/// their own name is taken. From a model made by the old multi_gpu_model, which runs one model on slices of the batch,
+/// makes that one model. Throws InputError for unsupported layers, options and calls, naming the layer and the
 /// supported values, and for an inconsistent graph.
 SymbolicModel model_from_config(const nlohmann::ordered_json& model);
 

@@ -24,10 +24,11 @@ namespace {
 // The layout is defined by Keras' saving_lib.py. The variables of a layer are the data sets "0", "1", ... of the group
 // "layers/<key>/vars". The key is the class name in snake case, with a number from the second layer of the class on, in
 // the order of `model.layers`; the layer's name is only an attribute. Layers without weights and the model itself have
-// an empty group "vars". A recurrent layer's "vars" is empty, too: its weights are in the group of its cell,
-// "layers/<key>/cell/vars"; those of an attention layer in the groups of its four inner layers. A layer that was given
-// to another layer is a group in that layer's: "layers/<key>/forward_layer". A nested model has its own "layers" in its
-// group. A layer that is used in several places is stored only in the first one.
+// an empty group "vars". So does a recurrent layer, whose weights are in the group of its cell,
+// "layers/<key>/cell/vars"; the weights of an attention layer are in the groups of its four inner layers. A layer
+// inside another layer has a group in the outer layer's group, such as "layers/<key>/forward_layer". The group of a
+// nested model contains another group "layers". A layer that is used in several places is stored only in the first of
+// them.
 
 const std::string layers_group = "layers";
 const std::string old_layers_group = "_layer_checkpoint_dependencies";  // name in tf_keras 2.12 to 2.14, at every level
@@ -36,13 +37,13 @@ const std::string model_group = "vars";
 /// A group "vars", and the variables that it holds.
 struct VariablesGroup {
   std::string path;
-  std::string name;  ///< of the layer or its inner layer
+  std::string name;  ///< name of the layer or its inner layer
   std::span<const Variable> variables;
 
   std::string dataset(std::size_t variable) const { return fmt::format("{}/{}", path, variable); }
 };
 
-/// The variables that the group itself has; those of inner layers are in their own groups.
+/// The variables that belong to the group itself. The variables of inner layers are in the inner layers' groups.
 std::vector<VariablesGroup> variables_of(const WeightsGroup& group) {
   if (!group.layer.impl().inner_layers().empty()) return {};
   std::span<const Variable> rest = group.layer.impl().variables();
@@ -61,7 +62,7 @@ bool is_part(std::string_view part) {
   return part == "cell" || part.ends_with("_dense") || part == "_softmax" || part == "_dropout_layer";
 }
 
-/// The groups, each followed by those of the layers inside its layer.
+/// The groups, each followed by the groups of the layers inside its layer.
 std::vector<WeightsGroup> with_inner_layers(std::vector<WeightsGroup> groups) {
   for (std::size_t i = 0; i < groups.size(); ++i) {
     std::vector<WeightsGroup> inside;
@@ -83,7 +84,7 @@ class Groups {
 
   explicit Groups(const NestedModel& model) { add(model, ""); }
 
-  /// Those of the layers, without the layers inside layers.
+  /// The groups of layers, without the layers inside layers.
   const std::vector<WeightsGroup>& layers() const { return layers_; }
   const std::vector<Other>& others() const { return others_; }
 
@@ -119,7 +120,7 @@ void add_empty_group(hdf5::Writer& file, const std::string& vars, const std::str
   file.add_attribute(vars, "name", name);
 }
 
-/// Throws unless the file holds as many variables of this layer as the model.
+/// Throws InputError unless the file holds as many variables of this layer as the model.
 void check_variables(const hdf5::Reader& file, const WeightsGroup& group) {
   const std::string& layer = group.layer.name();
   for (const VariablesGroup& part : variables_of(group)) {
@@ -197,8 +198,9 @@ class UnknownWeights {
       if (is_part(part) && !paths_.contains(path + "/" + part)) check_layer(path + "/" + part, true);
   }
 
-  /// Whether a nested model's groups hold no weights at any depth, because all its layers are stored elsewhere. Also
-  /// false beyond 20 levels or 200 models: hard links in a file may form cycles or lead to one group on many paths.
+  /// Whether a nested model's groups hold no weights at any depth, because all its layers are stored elsewhere. False
+  /// beyond 20 levels or 200 models, because hard links in a file may form cycles or lead to the same group on many
+  /// paths.
   bool holds_nothing(const std::string& layers, int& looked_at, int within = 0) const {
     if (within > 20 || ++looked_at > 200) return false;
     return std::ranges::all_of(file_.names_in(layers), [&](const std::string& layer) {
@@ -210,8 +212,8 @@ class UnknownWeights {
     });
   }
 
-  /// `inner`: a part of a layer or a nested model; Keras stores a nested model's optimizer and metrics with it. Paths
-  /// of layers are the model's, so that cycles in the file end.
+  /// `inner`: whether the path is a part of a layer or a nested model, with which Keras stores its optimizer and
+  /// metrics. Follows only paths of layers that the model has, so that it ends in spite of cycles in the file.
   void check_layer(const std::string& path, bool inner) const {
     check_vars(path + "/vars");
     for (const std::string& part : file_.names_in(path)) {

@@ -6,8 +6,8 @@
 #include <lockstep/models/files/hdf5_file.h>
 #include <lockstep/models/graph/network.h>
 
-// The layout of Keras 3's `.weights.h5` files, which `.keras` files contain: f32 weights with Keras' axes and order;
-// nested models have groups of their own.
+// The layout of Keras 3's `.weights.h5` files, which `.keras` files contain: f32 weights with Keras' axes and order,
+// and a group for each nested model.
 
 namespace lockstep {
 
