@@ -26,8 +26,8 @@ inline void check_message(std::string_view message) {
     complain("the error's message is not one line", message);
 }
 
-/// Checks the rule for every reader: for any input it returns or throws an error of the library for users, with a
-/// message of one line. Other exceptions are failures, including those that report mistakes in the library or its use.
+/// Checks the rule for every reader: for any input, it returns or throws an Error with a message of one line. Other
+/// exceptions are failures, including BrokenInvariant and LogicError, which report mistakes in the library or its use.
 template <class Read>
 void result_or_error(const Read& read) {
   try {
@@ -45,8 +45,8 @@ inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-/// A file in memory, for readers that take a path; each input replaces the last one. The folder is removed when the
-/// process exits normally.
+/// A file in memory, for readers that take a path. Each input overwrites the previous one. The folder is removed when
+/// the process exits normally.
 class InputFile {
  public:
   explicit InputFile(const char* name) {

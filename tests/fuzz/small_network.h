@@ -7,7 +7,7 @@
 
 namespace lockstep::fuzz {
 
-/// A network to read weights into: layers with several weights, and one with weights in a cell.
+/// A network to read weights into, with layers that have several weights and a layer with weights in a cell.
 inline Network small_network() {
   const Symbol x = Input({3, 2}, "x");
   const Symbol y = BatchNormalization({.name = "norm"})(LSTM({.units = 2, .name = "lstm"})(x));

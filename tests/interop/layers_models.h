@@ -194,7 +194,7 @@ inline Model dropouts_model() {
   return {pictures, Dense({.units = 3})(Flatten()(y))};
 }
 
-/// The model for a case of layers_interop.py, if it is one.
+/// The model of a case of layers_interop.py; empty for other names.
 inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "images") return images_model();
   if (name == "sequences") return sequences_model();

@@ -4,7 +4,7 @@
 #include <lockstep/models/layers/keras_layers.h>
 #include <lockstep/models/training/model.h>
 
-// The models of layers_interop.py with masks, of attention and of time steps, and with the states of recurrent layers.
+// The models of layers_interop.py with attention masks, masked time steps and states of recurrent layers.
 
 namespace lockstep {
 

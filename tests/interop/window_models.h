@@ -10,7 +10,7 @@
 #include <lockstep/models/layers/reshape.h>
 #include <lockstep/models/training/model.h>
 
-// The models of layers_interop.py that have layers of sliding windows only.
+// The models of layers_interop.py that consist of layers with sliding windows.
 
 namespace lockstep {
 

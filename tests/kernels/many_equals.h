@@ -9,7 +9,8 @@
 
 namespace lockstep::test {
 
-/// f32 that are hard to sort: few different numbers, each many times, with NaN, infinities and zeros of both signs.
+/// f32 numbers that are hard to sort: a few different numbers, each many times, including NaN, infinities and zeros of
+/// both signs.
 inline Tensor many_equals(const Shape& shape, unsigned seed) {
   const float infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> few{0, -0.0F, 1, -1, 2.5F, infinity, -infinity, std::nanf(""), -std::nanf("")};

@@ -13,7 +13,8 @@
 
 namespace lockstep::test {
 
-/// Index in the row-major x of each element of the sorted (..., count, ...); equal elements keep their order.
+/// For each element of the sorted result (..., count, ...), its index in the row-major x. Equal elements keep their
+/// order.
 inline std::vector<std::size_t> sorted_places(const Shape& shape, int axis, std::int64_t count, SortDirection direction,
                                               const std::vector<double>& x) {
   std::size_t inner = 1;
@@ -35,7 +36,7 @@ inline std::vector<std::size_t> sorted_places(const Shape& shape, int axis, std:
   return places;
 }
 
-/// Unordered numbers, in host memory, that differ enough for difference quotients not to swap any two.
+/// Unordered numbers, in host memory, that differ enough for a step of a difference quotient not to change their order.
 inline Tensor distinct_numbers(const Shape& shape, unsigned seed) {
   std::vector<float> values(static_cast<std::size_t>(shape.elements()));
   std::iota(values.begin(), values.end(), -7.0F);

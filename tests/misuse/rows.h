@@ -14,7 +14,7 @@ struct Misuse {
   std::string call;
   std::string how;                       ///< how the call is misused
   bool (*is_it)(const std::exception&);  ///< whether an exception has the expected type
-  std::vector<std::string> facts;        ///< values and names that the message must contain, whatever its wording
+  std::vector<std::string> facts;        ///< values and names that the message must contain
   std::function<void()> action;
 };
 using Rows = std::vector<Misuse>;

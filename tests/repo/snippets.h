@@ -8,8 +8,8 @@
 
 #include <lockstep/lockstep.h>
 
-// Names that the snippets on the reference's pages assume: they stand for the reader's own code. Snippets are compiled,
-// not run, so nothing here is defined.
+// Names that the snippets on the reference's pages use for the reader's own code. Snippets are compiled but not run, so
+// that nothing here needs a definition.
 
 namespace snippets {
 

@@ -5,10 +5,10 @@
 
 #include <lockstep/runtime/device/device.h>
 
-// The devices of a test program's replicas. The environment variable LOCKSTEP_TEST_DEVICES selects them: logical CPUs
-// if it is not set; "gpu": GPUs (on a machine without one, all tests are skipped); "pretend_cuda": three GPUs of the
-// replacement of CUDA in pretend_gpu/ (with more than three replicas, some share a GPU); "pretend_cuda_8": eight of
-// these.
+// The devices of a test program's replicas. The environment variable LOCKSTEP_TEST_DEVICES selects them. Not set:
+// logical CPUs. "gpu": GPUs; on a machine without a GPU, all tests are skipped. "pretend_cuda": three GPUs of the
+// replacement of CUDA in pretend_gpu/; with more than three replicas, some replicas share a GPU. "pretend_cuda_8":
+// eight such GPUs.
 
 namespace lockstep::test {
 

@@ -20,8 +20,8 @@ using Op = std::function<Tensor(std::span<const Tensor> inputs)>;
 /// Computes the op's result in double precision from the row-major elements of its inputs.
 using Reference = std::function<std::vector<double>(const std::vector<std::vector<double>>& inputs)>;
 
-/// Upper limit of the numbers of elements that are compared with difference quotients. Sanitizers look for wrong
-/// accesses, and make the references slow.
+/// Upper limit of the number of elements of an input that are compared with difference quotients. It is low with
+/// sanitizers, which look for wrong accesses and make the references slow.
 #ifdef LOCKSTEP_SANITIZED
 inline constexpr int most_samples = 2;
 #else
@@ -30,9 +30,9 @@ inline constexpr int most_samples = 1000;
 
 struct GradientCheck {
   std::int64_t length = 1;        ///< terms of the longest sum, forward or backward; see tolerance()
-  double magnitude = 0;           ///< sum of the terms' absolute values; 0: unsigned_sum of the results
+  double magnitude = 0;           ///< sum of the terms' absolute values; 0 stands for unsigned_sum of the results
   int samples = 24;               ///< number of elements of each input that are checked
-  std::vector<int> threads = {};  ///< thread counts to compute with, one after the other; empty: the current one
+  std::vector<int> threads = {};  ///< thread counts to compute with, one after the other; if empty, the current one
 };
 
 namespace detail {
@@ -43,8 +43,8 @@ inline double weighted_sum(const std::vector<double>& y, const std::vector<doubl
   return sum;
 }
 
-/// d(sum of weights * reference)/d(element): central differences. With this step both its truncation error, about
-/// step^2, and its rounding error, about 1e-16 / step, lie far below the roundoff of f32.
+/// d(sum of weights * reference)/d(element), by a central difference. With this step, both the truncation error, about
+/// step^2, and the rounding error, about 1e-16 / step, lie far below the roundoff of f32.
 inline double numeric_gradient(const Reference& reference, std::vector<std::vector<double>>& values, std::size_t input,
                                std::size_t element, const std::vector<double>& weights) {
   double& x = values[input][element];
@@ -58,9 +58,9 @@ inline double numeric_gradient(const Reference& reference, std::vector<std::vect
   return (above - below) / (2 * step);
 }
 
-/// d(sum of the directions times the gradient of the weighted sum of the squared result)/d(element): central
-/// differences of `reference`. Their truncation error is about step^2, their rounding error 1e-16 / step^2; elements of
-/// the result that do not change cancel exactly. A larger step would cross more kinks.
+/// d(sum of the directions times the gradient of the weighted sum of the squared result)/d(element), by central
+/// differences of `reference`. The truncation error is about step^2, the rounding error 1e-16 / step^2. Elements of the
+/// result that do not change cancel exactly. A larger step would cross more kinks.
 inline double numeric_second_gradient(const Reference& reference, const std::vector<std::vector<double>>& values,
                                       const std::vector<std::vector<double>>& directions, std::size_t input,
                                       std::size_t element, const std::vector<double>& weights) {
@@ -137,8 +137,8 @@ inline std::vector<Tensor> few_directions(const std::vector<Tensor>& inputs) {
   return directions;
 }
 
-/// The gradient of the sum of the directions times the gradient of the weighted sum of op's squared result, by two
-/// tapes. Undefined for inputs of which it is known to be 0.
+/// The gradient of the sum of the directions times the gradient of the weighted sum of op's squared result, computed by
+/// two tapes. Undefined for inputs for which it is known to be 0.
 inline std::vector<Tensor> second_gradients(const Op& op, const std::vector<Tensor>& inputs, const Tensor& weights,
                                             const std::vector<Tensor>& directions) {
   GradientTape outer;
@@ -154,8 +154,8 @@ inline std::vector<Tensor> second_gradients(const Op& op, const std::vector<Tens
   return outer.gradient(along, inputs);
 }
 
-/// Compares second_gradients with central differences at a few elements of each input: at those of the directions and
-/// at as many others.
+/// Compares second_gradients with central differences at a few elements of each input: the elements at which the
+/// directions are not 0, and up to four others.
 inline void check_second_gradients(const Op& op, const Reference& reference, const std::vector<Tensor>& inputs,
                                    const GradientCheck& check = {}) {
   std::vector<std::vector<double>> values;
@@ -195,7 +195,8 @@ inline void check_gradients(const Op& op, const Reference& reference, const std:
   for (const Tensor& input : inputs) values.push_back(input.to_vector<double>());
   const std::vector<double> y = reference(values);
   const Tensor weights = random_tensor(op(inputs).shape(), 4711, 0.5, 1.5);
-  // Computed once for all thread counts: in double precision and by plain loops, this takes longer than the rest.
+  // Computed once for all thread counts, since the references' plain loops in double precision take longer than the
+  // rest.
   const std::vector<detail::Sample> samples =
       detail::numeric_gradients(reference, inputs, weights.to_vector<double>(), std::min(check.samples, most_samples));
   if (check.threads.empty()) detail::compare_gradients(op, y, samples, weights, inputs, check);

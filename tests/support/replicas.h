@@ -14,7 +14,7 @@
 
 namespace lockstep::test {
 
-/// The numbers of replicas that tests use, odd ones included.
+/// The numbers of replicas that tests use, including odd numbers.
 inline constexpr int replica_counts[] = {1, 2, 3, 4, 5, 8};
 
 inline MirroredStrategy mirrored(int replicas, std::chrono::milliseconds timeout = std::chrono::minutes(4)) {
@@ -34,7 +34,7 @@ inline MirroredStrategy mirrored(int replicas, CrossDeviceOps ops, std::int64_t 
 /// The id of the calling thread's replica.
 inline int this_replica() { return get_replica_context().replica_id_in_sync_group(); }
 
-/// make(0), make(1), ...: an argument for `run`.
+/// The values make(0), make(1), ... as an argument for `run`.
 template <class Make>
 auto per_replica(int replicas, Make make) {
   std::vector<decltype(make(0))> values;

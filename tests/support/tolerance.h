@@ -7,7 +7,7 @@
 
 #include <lockstep/runtime/core/dtype.h>
 
-// Defines for all tests how far a result may be from an exact reference.
+// The tolerances with which all tests compare results with exact references.
 
 namespace lockstep::test {
 
@@ -31,8 +31,8 @@ inline double tolerance(DType dtype, std::int64_t length, double magnitude) {
   return 4 * epsilon_of(dtype) * std::sqrt(static_cast<double>(std::max<std::int64_t>(1, length))) * magnitude;
 }
 
-/// The magnitude to assume if only the results are known: the largest of them times sqrt(length), since `length`
-/// terms of random signs that add up to s have absolute values that add up to about s * sqrt(length).
+/// The magnitude to assume if only the results of sums are known: the largest result times sqrt(length). If `length`
+/// terms with random signs add up to s, their absolute values add up to about s * sqrt(length).
 inline double unsigned_sum(const std::vector<double>& results, std::int64_t length) {
   double largest = 0;
   for (const double result : results) largest = std::max(largest, std::abs(result));

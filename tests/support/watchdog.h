@@ -8,8 +8,8 @@
 
 namespace lockstep::test {
 
-/// Aborts the program if the watchdog exists for longer than `limit`. Before aborting, prints on stderr what timed out
-/// and what every replica is doing; a test runner that kills the program could not print this.
+/// Aborts the program if the watchdog exists for longer than `limit`. Before that, prints to stderr what timed out and
+/// what every replica is doing, which a test runner that kills the program could not print.
 class Watchdog {
  public:
   Watchdog(std::string what, std::chrono::milliseconds limit);
@@ -17,7 +17,7 @@ class Watchdog {
  private:
   std::mutex mutex_;
   std::condition_variable_any stopped_;
-  std::jthread thread_;  ///< last: stopped and joined before the other members are destroyed
+  std::jthread thread_;  ///< the last member, so that it is stopped and joined before the others are destroyed
 };
 
 }  // namespace lockstep::test

@@ -20,7 +20,7 @@ inline int replicas_on_each() {
   return text ? std::atoi(text) : 1;
 }
 
-/// A strategy of all workers. A program that is started without mpirun has no other workers, and its tests fail.
+/// A strategy of all workers. In a program started without mpirun there are no other workers, and the tests fail.
 inline MultiWorkerMirroredStrategy workers(std::chrono::milliseconds timeout = std::chrono::seconds(60)) {
   return MultiWorkerMirroredStrategy(logical_cpus(replicas_on_each()), {.timeout = timeout});
 }

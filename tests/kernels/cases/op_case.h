@@ -8,8 +8,8 @@
 
 #include <support/gradient_check.h>
 
-// The table of ops: each row is a call of an op with a reference in double precision. The tests of ops are generated
-// from it, so that a new op needs rows here, and tests of its own only for its specific behavior:
+// The table of ops. Each row is a call of an op with a reference in double precision. The tests of ops are generated
+// from the table, so that a new op needs rows here, and its own tests only for behavior that these do not cover:
 //   op_test.cpp            value, gradients and gradients of these, bf16, slices, NaN, no rows, same bits, misuse: on
 //                          CPUs and GPUs
 //   both_devices_test.cpp  GPUs accept and return the same as CPUs
@@ -19,7 +19,7 @@
 
 namespace lockstep::test {
 
-/// Inputs that an op accepts in bf16 besides f32: none, its data, or all.
+/// The inputs that an op accepts in bf16 as well as in f32: none, its data, or all.
 enum class Bf16 { none, data, all };
 
 struct OpCase {
@@ -28,17 +28,17 @@ struct OpCase {
   Op run;
   Reference reference;
   GradientCheck check{};
-  std::int64_t length_on_gpus = 0;  ///< replaces check.length where a GPU library is less exact; 0: the same
-  /// The number of data inputs, which come first: these may be slices and, with `takes_no_rows`, have no rows. The
-  /// others are parameters.
+  std::int64_t length_on_gpus = 0;  ///< replaces check.length on GPUs, for less exact libraries; 0: check.length
+  /// The number of data inputs, which come first. They may be slices and, with `takes_no_rows`, have no rows. The other
+  /// inputs are parameters.
   std::size_t data = 1;
   bool takes_no_rows = true;
   Bf16 bf16 = Bf16::all;
   std::string calls_first{};  ///< another function that `run` calls first
   bool takes_integers = false;
-  bool nan_spreads = true;        ///< if all data are NaN, all results are NaN
-  std::size_t optional = 0;       ///< how many of the last inputs may be undefined
-  std::size_t optional_data = 0;  ///< how many of the last data may be undefined
+  bool nan_spreads = true;        ///< whether all results are NaN if all data are NaN
+  std::size_t optional = 0;       ///< number of inputs, counted from the last one, that may be undefined
+  std::size_t optional_data = 0;  ///< number of data, counted from the last one, that may be undefined
   bool same_bits_on_any_threads = true;
   std::string no_second_gradient{};  ///< why tapes cannot record its gradient; empty if they can
   bool is_view = false;              ///< the result shares memory with the first input
@@ -60,20 +60,20 @@ inline Reference each(std::function<double(double)> f) {
   };
 }
 
-/// A bias that keeps sums of `terms` products of numbers in [-1, 1) away from 0, where the order of addition would
+/// A bias that keeps sums of `terms` products of numbers in [-1, 1) away from 0. Near 0, the order of addition would
 /// decide whether a ReLU is active.
 Tensor bias_far_from_0(std::int64_t units, std::int64_t terms);
 
-/// Index of the element in a tensor of `shape` that element `index` of the broadcast shape `full` reads.
+/// Index of the element of a tensor of `shape` that is element `index` after broadcasting to `full`.
 std::size_t source_index(const Shape& shape, const Shape& full, std::size_t index);
 
-/// Marks the op as a large row, for which `samples` elements of each input are compared with difference quotients.
+/// The row, marked as large, with `samples` elements of each input to be compared with difference quotients.
 OpCase large(OpCase op, int samples);
 
-/// Expects the same bits; for ops of a library that computes strided and dense operands differently, close values.
+/// Expects the same bits, or close values for ops of a library that computes strided and dense operands differently.
 void expect_same_wherever(const OpCase& op, const Tensor& actual, const Tensor& expected);
 
-/// Name of a row's result: the value is number 0, the gradients follow.
+/// Name of a row's result. Number 0 is the op's value; the gradients follow.
 std::string result_name(std::size_t number);
 
 std::vector<OpCase> activation_cases();

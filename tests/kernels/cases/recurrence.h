@@ -16,7 +16,7 @@ struct RecurrentKind {
   std::int64_t biases;  ///< number of biases for each gate
   Tensor (*op)(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
                bool return_sequences);
-  bool is_composed = true;  ///< of other ops
+  bool is_composed = true;  ///< whether `op` is composed of other ops
 
   Shape bias_shape(std::int64_t units) const {
     return biases == 1 ? Shape{gates * units} : Shape{biases, gates * units};
@@ -26,14 +26,14 @@ struct RecurrentKind {
 /// lstm, gru, one formula of each that is composed of other ops, and simple_rnn.
 const std::vector<RecurrentKind>& recurrent_kinds();
 
-/// Ops that are composed of others, for any formula.
+/// Ops for any formula, which are composed of other ops.
 using Composed = RecurrentStates (*)(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
                                      const RecurrenceOptions&, const RecurrentDropout&, const RecurrentStates&);
 inline constexpr Composed composed_lstm = &lstm;
 inline constexpr Composed composed_gru = &gru;
 
-/// Length of sums that quadruples the tolerance on GPUs: cuDNN's kernel for whole LSTM layers computes its functions
-/// with a relative accuracy of only about 2e-6.
+/// A length of sums that quadruples the tolerance, for GPUs. cuDNN's kernel for whole LSTM layers computes its
+/// functions with a relative accuracy of only about 2e-6.
 inline constexpr std::int64_t as_cudnn_rounds(std::int64_t length) { return 16 * length; }
 
 }  // namespace lockstep::test

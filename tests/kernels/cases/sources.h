@@ -10,7 +10,7 @@
 
 namespace lockstep::test {
 
-/// The row-major number of the element at these indices in a tensor of `shape`.
+/// The row-major index of the element at these indices of a tensor of `shape`.
 inline std::int64_t number_of(const Shape& at, const Shape& shape) {
   std::int64_t number = 0;
   for (int axis = 0; axis < shape.rank(); ++axis) number = number * shape[axis] + at[axis];
@@ -31,10 +31,10 @@ void for_each_place(const Shape& shape, const Visit& visit) {
   }
 }
 
-/// The number of the input's element that is the result's at these indices; -1 for a 0.
+/// The row-major index of the input's element that becomes the result's element at these indices; -1 if that is 0.
 using Source = std::function<std::int64_t(const Shape& at)>;
 
-/// A result of shape `result` of elements of the first input.
+/// A reference whose result, of shape `result`, consists of elements of the first input.
 inline Reference moved(const Shape& result, Source source) {
   return [=, source = std::move(source)](const Values& in) {
     std::vector<double> y;

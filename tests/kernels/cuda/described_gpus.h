@@ -6,7 +6,7 @@
 
 #include <lockstep/kernels/cuda/convolution_plan.h>
 
-// Descriptions of GPUs to plan for on machines without one, with NVIDIA's published figures.
+// Descriptions of GPUs, with NVIDIA's published figures, for planning on machines without a GPU.
 
 namespace lockstep::test {
 

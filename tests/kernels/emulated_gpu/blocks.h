@@ -11,9 +11,9 @@
 
 namespace lockstep::test {
 
-/// Emulates a thread block on one host thread: each GPU thread runs up to a barrier, in a pseudorandom order that is
-/// the same in each run of a program. So code that lacks a barrier fails sooner or later, as on a GPU, but
-/// reproducibly.
+/// Emulates a thread block on one host thread. The GPU threads run one after another, each up to a barrier, in a
+/// pseudorandom order that is the same in each run of a program. Code that lacks a barrier therefore fails sooner or
+/// later, as on a GPU, but reproducibly.
 class Block {
  public:
   /// Number of threads that a warp barrier synchronizes.
@@ -29,7 +29,7 @@ class Block {
   /// The running block. Called by its threads.
   static Block& current();
   ///@{
-  /// Called by a thread: returns when all threads of the block, or of its warp, have reached the barrier.
+  /// Called by a thread. Return when all threads of the block, or of the thread's warp, have reached the barrier.
   void wait_for_block() { wait(State::at_block_barrier); }
   void wait_for_warp() { wait(State::at_warp_barrier); }
   ///@}

@@ -9,8 +9,8 @@
 
 #include <lockstep/kernels/op/layout.h>
 
-// A kernel's shared source must give the same results as the CPU's own kernel, which has its own tests. The shared
-// source runs on the host or, in a program with LOCKSTEP_EMULATED_GPU, on a GPU that the CPU emulates
+// Checks that a kernel's shared source gives the same results as the CPU's own kernel, which has its own tests. The
+// shared source runs on the host or, in a program with LOCKSTEP_EMULATED_GPU, on a GPU that the CPU emulates
 // (../emulated_gpu).
 
 namespace lockstep::test {
@@ -37,8 +37,8 @@ class Runner {
   Source source_;
 };
 
-/// Position of the first index outside its range, or -1: as returned by a kernel or, on GPUs, reported at the next wait
-/// under the name of the indices. Each program links its own definition.
+/// Position of the first index outside its range, or -1. On the host, this is `returned`, the kernel's result; on GPUs,
+/// it is reported at the next wait under the indices' name `what`. Each program links its own definition.
 std::int64_t first_fault(std::int64_t returned, const std::string& what);
 
 /// Outputs of an op, filled before it runs.
@@ -54,10 +54,10 @@ inline Results copies(const Results& of) {
   return result;
 }
 
-/// Dtypes of kernels that are marked "real".
+/// The dtypes of kernels marked "real".
 inline constexpr DType real_dtypes[] = {DType::f32, DType::bf16};
 
-/// Outputs of these shapes filled with NaN, so that elements that are not written show.
+/// Outputs of these shapes filled with NaN, which reveals elements that are not written.
 inline Results unwritten(const std::vector<Shape>& shapes, DType dtype = DType::f32) {
   Results result;
   for (const Shape& shape : shapes) result.push_back(Tensor::full(shape, std::nan(""), dtype));
@@ -76,8 +76,8 @@ struct BothSources {
   Results grid;
 };
 
-/// Compares bits: both sources use the same functions of kernels/common, so that only the order of additions could
-/// change them.
+/// Compares bits. Both sources use the same functions of kernels/common, so that only the order of additions could
+/// change the bits.
 template <class Op>
 void expect_same(const Results& before, const Op& op) {
   const BothSources both(before, op);
@@ -88,7 +88,7 @@ void expect_same(const Results& before, const Op& op) {
 }
 
 ///@{
-/// The same for outputs that the op writes completely, of these shapes, f32 or `dtype`.
+/// Like expect_same, for outputs of these shapes that the op writes completely, in f32 or `dtype`.
 template <class Op>
 void expect_same_results(DType dtype, const std::vector<Shape>& shapes, const Op& op) {
   expect_same(unwritten(shapes, dtype), op);
@@ -99,7 +99,7 @@ void expect_same_results(const std::vector<Shape>& shapes, const Op& op) {
 }
 ///@}
 
-/// Compares up to the rounding of sums of `length` terms; 1 if both sources add in f64. Results have `dtype`.
+/// Compares up to the rounding of sums of `length` terms (1 if both sources add in f64). Results have `dtype`.
 template <class Op>
 void expect_near(const std::vector<Shape>& shapes, std::int64_t length, const Op& op, DType dtype = DType::f32) {
   const BothSources both(unwritten(shapes, dtype), op);

@@ -18,13 +18,13 @@ struct PngImage {
   std::uint32_t height = 0;
   int color_type = PNG_COLOR_TYPE_RGB;
   int bit_depth = 8;
-  std::vector<std::uint8_t> bytes{};  ///< rows in the file's format: big endian, samples of less than 8 bits packed
+  std::vector<std::uint8_t> bytes{};  ///< rows in the file's format: big-endian, samples of less than 8 bits packed
   std::vector<png_color> palette{};
   std::vector<std::uint8_t> palette_alpha{};
   int interlace = PNG_INTERLACE_NONE;
 };
 
-/// Errors of libpng end the test program.
+/// Writes the image with libpng, whose errors end the test program.
 inline void write_png(const std::string& path, PngImage image) {
   std::FILE* const file = std::fopen(path.c_str(), "wb");
   ASSERT_NE(file, nullptr) << path;

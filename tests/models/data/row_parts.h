@@ -5,11 +5,11 @@
 
 #include <lockstep/runtime/data/dataset.h>
 
-// Parts of batches, as several workers compute them.
+// Checks of parts of batches, which several workers compute separately.
 
 namespace lockstep::test {
 
-/// Checks that the second half of each batch, computed separately, has the same bits as within the whole batch.
+/// Checks that the second half of each batch, computed separately, has the same bits as in the whole batch.
 inline void expect_parts_like_the_whole(const Dataset& batches) {
   const Dataset halves = batches.rows_of_batches([](std::int64_t rows) { return RowRange{rows / 2, rows}; }).value();
   DatasetIterator pass = halves.epoch();

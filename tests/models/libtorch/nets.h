@@ -26,13 +26,13 @@ TORCH_MODULE(SmallNet);
 
 using Rows = torch::data::Example<>;
 
-/// `count` random rows for a SmallNet, the same for one seed.
+/// `count` random rows for a SmallNet; equal seeds give equal rows.
 inline Rows rows(std::int64_t count, std::uint64_t seed = 0) {
   at::Generator generator = at::detail::createCPUGenerator(seed);
   return {torch::randn({count, 8}, generator), torch::randint(3, {count}, generator)};
 }
 
-/// The sum of the rows' losses; 0 with a gradient for no rows.
+/// The sum of the rows' losses; for no rows 0, which also has a gradient.
 inline torch::Tensor loss_sum(const torch::Tensor& logits, const torch::Tensor& targets) {
   namespace F = torch::nn::functional;
   return F::cross_entropy(logits, targets, F::CrossEntropyFuncOptions().reduction(torch::kSum));
@@ -45,7 +45,7 @@ inline MirroredStrategy cpus(int replicas) {
   return MirroredStrategy(devices);
 }
 
-/// A mirrored SmallNet whose values depend on nothing but the seed.
+/// A mirrored SmallNet with the same values in every call.
 inline libtorch::Mirrored<SmallNetImpl> mirrored_net(const Strategy& strategy, std::int64_t hidden = 16) {
   torch::manual_seed(7);
   return libtorch::mirror(strategy, [&] { return SmallNet(hidden); });

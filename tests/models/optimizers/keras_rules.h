@@ -38,7 +38,7 @@ inline float gradient_of(int replica, std::int64_t t, std::int64_t element) {
 
 namespace detail {
 
-inline constexpr std::int64_t sizes[] = {21, 6};  ///< of the two variables, "kernel" and "bias"
+inline constexpr std::int64_t sizes[] = {21, 6};  ///< sizes of the two variables, "kernel" and "bias"
 inline constexpr std::int64_t elements = 27;
 
 inline double norm(const Values& values, std::size_t begin, std::size_t end) {
@@ -66,7 +66,7 @@ inline void clip(const OptimizerOptions& options, Values& g) {
   }
 }
 
-/// Updates both variables; records how far each element has moved.
+/// Updates both variables, and keeps their averages.
 class Reference {
  public:
   explicit Reference(const KerasReference& keras) : keras_(keras) {
@@ -89,7 +89,7 @@ class Reference {
     }
   }
 
-  /// Ends a step towards update `t`, also one that only accumulates gradients.
+  /// Ends a step towards update `t`, which may only have accumulated gradients.
   void move_average(Values& w, std::int64_t t) {
     if (!keras_.options.use_ema) return;
     const double momentum = t == 1 ? 0 : keras_.options.ema_momentum;
@@ -116,9 +116,9 @@ inline Tensor gradient_of(std::size_t variable, std::int64_t t) {
 
 }  // namespace detail
 
-/// Takes `steps` steps from `start` with every number of replicas and compares every copy with the rule applied to the
-/// replicas' summed gradients. Each step rounds a few times: errors grow like those of a sum of `steps` terms, whose
-/// magnitude is the distance that the parameter has moved plus its value.
+/// Takes `steps` steps from `start` with every number of replicas, and compares every copy with the rule applied to the
+/// replicas' summed gradients. Each step rounds a few times, so that errors grow like those of a sum of `steps` terms.
+/// The magnitude of the sum is the initial value plus the distance that the parameter has moved.
 inline void expect_steps_as(const std::function<Optimizer()>& make_optimizer, const KerasReference& keras, double start,
                             std::int64_t steps = 50) {
   for (const int replicas : replica_counts) {

@@ -18,15 +18,15 @@ inline std::int64_t trainable_params(const Model& model) {
   return count;
 }
 
-/// Output shape of the layer with this name, without the batch axis; empty if there is none.
+/// Output shape of the layer with this name, without the batch axis; empty if there is no such layer.
 inline Shape shape_after(const Model& model, std::string_view layer) {
   for (const GraphCall& call : model.network().calls())
     if (model.network().layers()[static_cast<std::size_t>(call.layer)].name() == layer) return call.shape;
   return {};
 }
 
-/// Takes steps of at most `length` on one batch; checks that they lower its loss and that all copies of every variable
-/// are equal after each. For models that output logits.
+/// Takes steps of at most `length` on one batch. Checks that they lower its loss, and that all copies of every variable
+/// are equal after each step. For models that output logits.
 inline void expect_learns(Model& model, std::int64_t rows, double length = 1e-3) {
   Shape shape{rows};
   for (const std::int64_t size : model.network().input_shape()) shape.push_back(size);

@@ -6,7 +6,7 @@
 
 #include <lockstep/runtime/data/dataset.h>
 
-// Data sets of numbers, which make the order of examples visible.
+// Data sets of consecutive numbers, which make the order of examples visible.
 
 namespace lockstep::test {
 
@@ -19,7 +19,7 @@ inline Dataset numbers(std::int64_t n) {
   return Dataset::from_tensors(Tensor::from(x, {n}), Tensor::from(y, {n}));
 }
 
-/// Concatenates x of all elements of a pass.
+/// The concatenated x of all elements of a pass.
 inline std::vector<float> read(DatasetIterator pass) {
   std::vector<float> values;
   for (const Example& element : pass)
@@ -35,7 +35,7 @@ inline std::vector<std::int64_t> batch_sizes(const Dataset& batches) {
   return sizes;
 }
 
-/// -x.
+/// The example with -x in place of a scalar x.
 inline Example negated(const Example& example) {
   return example.with_x(Tensor::full(example.x().shape(), -example.x().to_vector<double>().at(0)));
 }

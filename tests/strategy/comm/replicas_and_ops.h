@@ -9,7 +9,7 @@
 
 namespace lockstep::test {
 
-/// Parameters for tests with every number of replicas and all cross-device ops.
+/// Base of tests with every number of replicas and every cross-device op.
 class ReplicasAndOps : public testing::TestWithParam<std::tuple<int, CrossDeviceOps>> {
  protected:
   const int replicas_ = std::get<0>(GetParam());

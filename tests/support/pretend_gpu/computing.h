@@ -11,7 +11,8 @@
 
 namespace lockstep::test {
 
-/// Runs kernels for the GPUs of PretendCuda on the calling thread, after the compute stream has done all earlier work.
+/// Runs kernels for the GPUs of PretendCuda on the calling thread, after the compute stream has finished all earlier
+/// work.
 class PretendGpuComputing {
  public:
   explicit PretendGpuComputing(PretendCuda& cuda) : cuda_(cuda) {}
@@ -22,9 +23,9 @@ class PretendGpuComputing {
   void launch(const char* kernel);
   /// Whether the compute stream of the calling thread's GPU is being captured.
   bool captures() const;
-  /// Runs `work` of `kernel` with access to the GPUs' memory, or adds it to the graph if the calling thread is
-  /// capturing. `work` must hold addresses only, not tensors, which would keep their memory allocated. Throws like
-  /// `launch`.
+  /// Runs `work`, the work of `kernel`, with access to the GPUs' memory, or adds it to the graph if the calling thread
+  /// is capturing. `work` must hold addresses instead of tensors, which would keep their memory allocated. Throws the
+  /// same errors as `launch`.
   void compute(const char* kernel, std::function<void()> work);
   /// Reports that the index at position `place` in the indices of `op` is out of range. As on a GPU, the next
   /// synchronization with the GPU throws.
@@ -41,7 +42,7 @@ class PretendGpuComputing {
 /// been loaded.
 void install_pretended_cuda(int gpus);
 
-/// The progress of a stream of one of these GPUs.
+/// The progress of a stream of one of PretendCuda's GPUs.
 StreamProgress progress_of(const Stream& stream);
 
 }  // namespace lockstep::test

@@ -11,7 +11,7 @@
 
 namespace lockstep::test {
 
-/// Memory that only kernels and copies may access, like a GPU's: reading or writing it while no Access exists causes a
+/// Memory that, like a GPU's, only kernels and copies may access. Reading or writing it while no Access exists causes a
 /// segmentation fault.
 class DeviceMemory final : public MemoryResource {
  public:
@@ -23,7 +23,7 @@ class DeviceMemory final : public MemoryResource {
   bool contains(const void* address) const;
 
   /// During its lifetime, all threads can read and write the memory. Only one thread at a time can have an Access, so
-  /// kernels run one at a time.
+  /// that kernels run one at a time.
   class Access {
    public:
     explicit Access(DeviceMemory& memory);
@@ -41,7 +41,7 @@ class DeviceMemory final : public MemoryResource {
   void close();
   void protect(int protection) const;
 
-  std::recursive_mutex turns_;  ///< held by each Access; kernels may allocate, so lock it before mutex_, never after
+  std::recursive_mutex turns_;  ///< held by each Access; lock it before mutex_, because kernels may allocate
   std::mutex mutex_;            ///< guards the members below
   int open_ = 0;                ///< number of Access objects
   void* mapping_;

@@ -18,7 +18,7 @@ namespace lockstep::test {
 
 /// The memory of the pretended GPUs, which the test program provides.
 struct PretendCudaMemory {
-  std::function<void*(std::size_t bytes)> allocate{};  ///< returns null if none is left
+  std::function<void*(std::size_t bytes)> allocate{};  ///< returns null if no memory is left
   std::function<void(void* memory, std::size_t bytes)> release{};
   std::function<bool(const void* address)> contains{};
   std::function<void(const std::function<void()>& work)> access{};  ///< runs work that may access the memory
@@ -27,8 +27,8 @@ struct PretendCudaMemory {
 /// The work of a stream since its creation.
 struct StreamProgress {
   std::size_t given = 0;  ///< number of operations enqueued, including waits for events and parts of collectives
-  std::size_t done = 0;   ///< number of these that are done
-  std::size_t waits = 0;  ///< number of these that are waits for events
+  std::size_t done = 0;   ///< number of enqueued operations that are done
+  std::size_t waits = 0;  ///< number of enqueued operations that are waits for events
 };
 
 /// A collective of all ranks of a communicator.
@@ -37,14 +37,15 @@ struct PretendCollective {
   std::string operation;     ///< "sum", "mean", "product" or "gather"
 };
 
-/// What a program has submitted to the streams of all GPUs. A graph is one submission, whatever it contains.
+/// What a program has submitted to the streams of all GPUs. A launch of a graph is one submission, whatever the graph
+/// contains.
 struct Submissions {
   struct Copies {
     std::int64_t count = 0;
     std::int64_t bytes = 0;
   };
-  std::map<std::string, std::int64_t> kernels{};  ///< by name: numbers of kernel launches and of library calls
-  Copies from_host{}, to_host{}, between_gpus{};  ///< `between_gpus`: also from a GPU's memory to the same GPU's
+  std::map<std::string, std::int64_t> kernels{};  ///< numbers of kernel launches and of library calls, by name
+  Copies from_host{}, to_host{}, between_gpus{};  ///< `between_gpus` includes copies within a GPU's memory
   std::int64_t fills = 0;                         ///< cudaMemsetAsync
   std::int64_t graphs = 0;
   ///@{
@@ -56,7 +57,7 @@ struct Submissions {
 class PretendCuda {
  public:
   virtual ~PretendCuda() = default;
-  /// Makes `gpus` GPUs available, which are peers of each other; before this call there are none. Call it once.
+  /// Makes `gpus` GPUs available, which are peers of each other. Before this call there are no GPUs. Call it once.
   virtual void start(int gpus, PretendCudaMemory memory) = 0;
   /// Waits until the stream has done all its work. Precondition: the stream is not being captured.
   virtual void finish(cudaStream_t stream) = 0;
@@ -73,11 +74,11 @@ class PretendCuda {
   virtual void set_peers(std::vector<std::vector<int>> peers) = 0;
   /// If `on`, copies from GPU `from` to GPU `to` flip one bit, like an IOMMU that redirects copies and corrupts data.
   virtual void corrupt_copies(int from, int to, bool on) = 0;
-  /// Makes one later call of a CUDA function fail with `error`: the next for `call` = 1, the one after it for 2, and so
-  /// on.
+  /// Makes one later call of a CUDA function fail with `error`: the next call for `call` = 1, the second next for 2,
+  /// and so on.
   virtual void fail(const std::string& function, int call, cudaError_t error) = 0;
-  /// Makes one later copy or kernel launch on a device fail: the next for `first` = 1, the one after it for 2, and so
-  /// on; none for 0.
+  /// Makes one later copy or kernel launch on a device fail: the next one for `first` = 1, the second next for 2, and
+  /// so on. 0 makes none fail.
   virtual void fail_work(int device, std::int64_t first) = 0;
   /// Counts a copy or kernel launch on the stream's device for `fail_work`; returns false if it must fail.
   virtual bool takes_work(cudaStream_t stream) = 0;

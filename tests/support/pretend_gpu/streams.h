@@ -63,20 +63,20 @@ class Stream {
   int device_;
   std::condition_variable has_work_, has_progress_;
   mutable std::mutex mutex_;  ///< guards the members below
-  bool idle_ = false;         ///< the thread waits for work
+  bool idle_ = false;         ///< whether the thread waits for work
   bool stopping_ = false;
   std::multiset<std::size_t> awaited_;  ///< numbers of operations for which threads wait
   std::deque<std::function<void()>> waiting_;
   StreamProgress progress_;
   std::size_t wanted_ = 0;  ///< number of operations that something waits for
   std::minstd_rand random_;
-  std::thread thread_;  ///< last: it uses the other members
+  std::thread thread_;  ///< the last member, since it uses the others
 };
 
 /// A point in a stream's work.
 struct Event {
   int device = 0;
-  std::shared_ptr<Stream> stream{};  ///< null: not recorded yet
+  std::shared_ptr<Stream> stream{};  ///< null before the first recording
   std::size_t count = 0;
 };
 
@@ -118,7 +118,7 @@ class PretendCudaMachine final : public PretendCuda {
   /// Counts a call of `function`; returns the error that the call must return, or cudaSuccess.
   cudaError_t enter(const char* function);
 
-  // Streams by their CUDA handles; `stream` returns null for an unknown one.
+  // Streams by their CUDA handles. `stream` returns null for an unknown handle.
 
   cudaStream_t add(std::shared_ptr<Stream> stream);
   std::shared_ptr<Stream> stream(cudaStream_t handle);
@@ -129,7 +129,7 @@ class PretendCudaMachine final : public PretendCuda {
   void add_piece(const void* address, std::size_t bytes, int device);
   /// Returns the bytes of the removed allocation; 0 if the address is unknown.
   std::size_t remove_piece(const void* address);
-  /// Whether [address, address + bytes) lies in one allocation of `device`; `device` -1 means pinned memory.
+  /// Whether [address, address + bytes) lies in a single allocation of `device`; -1 stands for pinned memory.
   bool in_piece(const void* address, std::size_t bytes, int device);
   ///@}
 
@@ -154,7 +154,7 @@ class PretendCudaMachine final : public PretendCuda {
   std::map<std::string, std::int64_t> calls_;
   std::map<std::string, Failure> failures_;
   std::map<int, std::int64_t> work_to_failure_;  ///< by device
-  std::vector<std::vector<int>> peers_;          ///< by device; empty: all
+  std::vector<std::vector<int>> peers_;          ///< by device; if empty, all devices are peers
   std::set<std::pair<int, int>> corrupted_;
   std::vector<PretendCollective> collectives_;
   Submissions submissions_;

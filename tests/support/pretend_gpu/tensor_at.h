@@ -4,7 +4,7 @@
 
 namespace lockstep::test {
 
-/// A tensor with the same addresses, shape and strides that does not keep the memory allocated.
+/// A tensor at the same address with the same shape and strides, which does not keep the memory allocated.
 Tensor tensor_at(const Tensor& tensor);
 
 }  // namespace lockstep::test

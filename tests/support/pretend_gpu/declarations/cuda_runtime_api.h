@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-// For builds without the CUDA toolkit: the declarations of its runtime that the sources in folders named cuda/ and
+// For builds without the CUDA toolkit: the declarations of the CUDA runtime that the sources in folders named cuda/ and
 // their tests use, with the toolkit's names. Error codes have the toolkit's values.
 
 #define CUDART_VERSION 13000
