@@ -50,7 +50,7 @@ struct PlanStep {
   /// The step also applies the ReLU that follows the layer.
   bool fused_relu = false;
   int concat = -1;                ///< step of the concatenation into whose result this step writes; -1 if none
-  std::int64_t concat_begin = 0;  ///< where the slice begins along the last axis
+  std::int64_t concat_begin = 0;  ///< where the result begins along the concatenation's last axis
   int result = 0;                 ///< if above 0: index of this result of the step inputs[0]; no layer is called
   bool is_read_again = false;     ///< whether other steps return further results of this step's call
   /// See LayerCall::is_output.

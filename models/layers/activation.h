@@ -61,8 +61,8 @@ struct PReLUOptions {
   SeededInitializer alpha_initializer = zeros;
   Regularizer alpha_regularizer{};
   Constraint alpha_constraint{};
-  /// Axes along which all elements share one alpha; 1 is the first axis after the batch axis. As in Keras, a number i
-  /// <= 0 means axis i - 1 counted from the end: 0 is the last axis, -1 the last but one.
+  /// Axes along which all elements share one alpha; 1 is the first axis after the batch axis. As in Keras, numbers <= 0
+  /// count from the end: 0 is the last axis, -1 the last but one.
   std::vector<int> shared_axes{};
   std::string name{};
   ///@}

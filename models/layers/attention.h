@@ -35,9 +35,9 @@ struct MultiHeadAttentionOptions {
 /// Attention of several heads (Vaswani et al. 2017): projects query (tq, features), value and key (tk, features) to
 /// heads, computes scaled_dot_product_attention of the heads, and projects the result to (tq, output_shape). The
 /// default output_shape is the query's number of features. In training, drops attention weights with probability
-/// `dropout`, by random numbers that depend on the same things as Dropout's mask. Weights: kernel (features, heads,
-/// size) and bias (heads, size) of query, key and value, then kernel (heads, size, output_shape) and bias
-/// (output_shape) of attention_output.
+/// `dropout`. Like Dropout's mask, the choice depends on the model's seed, the layer, the replica and its number of
+/// calls in training. Weights: kernel (features, heads, size) and bias (heads, size) of query, key and value, then
+/// kernel (heads, size, output_shape) and bias (output_shape) of attention_output.
 struct MultiHeadAttention : Layer {
   /// Throws InvalidArgument for sizes below 1, and for a dropout outside [0, 1).
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);
@@ -45,7 +45,7 @@ struct MultiHeadAttention : Layer {
   static MultiHeadAttention from_config(LayerConfig& config);
   using Layer::operator();
   ///@{
-  /// Describes a call, like Layer's operator(). `call` has further arguments (models/graph/attention_call.h). Throws
+  /// Describes a call, like Layer's operator(). `call` holds further arguments (models/graph/attention_call.h). Throws
   /// InvalidArgument for shapes that do not fit.
   Symbol operator()(const Symbol& query, const Symbol& value) const;
   Symbol operator()(const Symbol& query, const Symbol& value, const AttentionCall& call) const;

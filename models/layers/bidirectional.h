@@ -22,10 +22,9 @@ struct BidirectionalOptions {
   ///@}
 };
 
-/// Keras' Bidirectional: runs a recurrent layer over the time steps in both directions and merges the results. Its
-/// weights are the weights of the forward layer, a copy of `layer` with the name "forward_NAME", and then the weights
-/// of the backward layer. Initial states and, with return_state, further results belong to the forward layer first,
-/// then to the backward layer.
+/// Keras' Bidirectional: runs a recurrent layer over the time steps in both directions and merges the results. The
+/// forward layer is a copy of `layer` with the name "forward_NAME". Weights, initial states and, with return_state,
+/// further results are those of the forward layer, followed by those of the backward layer.
 struct Bidirectional : Layer {
   /// Throws InvalidArgument unless the layers are LSTM, GRU or SimpleRNN, agree in return_sequences, return_state and
   /// stateful, and run in opposite directions.

@@ -32,7 +32,7 @@ struct MinMaxNormOptions {
   NormAxes axis = 0;     ///< the axes that a norm sums over
 };
 
-/// A constraint that is applied to a weight after each step of an optimizer; none by default.
+/// A constraint that is applied to a weight after each step of an optimizer. By default, no constraint.
 class Constraint {
  public:
   /// Keras' classes, and `none` for no constraint.

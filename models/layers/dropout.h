@@ -61,8 +61,8 @@ struct GaussianNoiseOptions {
   std::string name{};
 };
 
-/// In training, adds normally distributed numbers of mean 0, which depend on the same things as Dropout's mask; at
-/// inference, returns its input.
+/// In training, adds normally distributed numbers of mean 0; at inference, returns its input. Like Dropout's mask, the
+/// numbers depend on the model's seed, the layer, the replica and its number of calls in training.
 struct GaussianNoise : Layer {
   /// Throws InvalidArgument unless 0 <= stddev <= 1.
   explicit GaussianNoise(const GaussianNoiseOptions& options);
@@ -77,8 +77,9 @@ struct GaussianDropoutOptions {
   std::string name{};
 };
 
-/// In training, multiplies by normally distributed numbers of mean 1 and variance rate / (1 - rate), which depend on
-/// the same things as Dropout's mask; at inference, returns its input (Srivastava et al. 2014).
+/// In training, multiplies by normally distributed numbers of mean 1 and variance rate / (1 - rate); at inference,
+/// returns its input (Srivastava et al. 2014). Like Dropout's mask, the numbers depend on the model's seed, the layer,
+/// the replica and its number of calls in training.
 struct GaussianDropout : Layer {
   /// Throws InvalidArgument unless 0 <= rate < 1.
   explicit GaussianDropout(const GaussianDropoutOptions& options);

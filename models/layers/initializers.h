@@ -61,7 +61,7 @@ struct NormalOptions {
 };
 /// Normally distributed values.
 SeededInitializer random_normal(const NormalOptions& options = {});
-/// Normally distributed values; those two or more standard deviations from the mean are redrawn.
+/// Normally distributed values. Values that are two or more standard deviations from the mean are redrawn.
 SeededInitializer truncated_normal(const NormalOptions& options = {});
 
 /// random_uniform's options.

@@ -46,7 +46,7 @@ struct LayerCall {
 struct LayerSeed {
   std::uint64_t seed = 0;    ///< the model's seed
   std::uint32_t stream = 0;  ///< the layer's index in the model
-  std::uint32_t first = 0;   ///< number of the layer's first sequence, for a layer inside another one
+  std::uint32_t first = 0;   ///< number of the first random sequence of a layer inside another layer
 
   /// The key of the layer's random sequence `number`, for example one for each weight. A layer may use the numbers 0 to
   /// 15, but a layer that is one of several inside another layer only 0 to 3.
@@ -107,7 +107,7 @@ class LayerImpl {
   virtual std::vector<WeightsPart> weights_parts() const {
     return {{.group = "vars", .name = {}, .count = variables_.size()}};
   }
-  /// Throws InvalidArgument for inputs that the layer cannot take, or was not built for.
+  /// The shape of the first result. Throws InvalidArgument for inputs that the layer cannot take or was not built for.
   virtual Shape output_shape(std::span<const Shape> inputs) const = 0;
   /// The shapes of the results after the first one; none for most layers. Throws the same errors as output_shape.
   virtual std::vector<Shape> more_output_shapes(std::span<const Shape> /*inputs*/) const { return {}; }
@@ -206,8 +206,8 @@ class Layer {
   Symbol operator()(const Symbol& input) const;
   Symbol operator()(const std::vector<Symbol>& inputs) const;
   ///@}
-  /// Like operator(), but returns all results of the call: several for a layer with more_output_shapes, such as LSTM
-  /// with `return_state`; operator() returns the first one.
+  /// Like operator(), but returns all results of the call instead of the first one. A layer with more_output_shapes,
+  /// such as an LSTM with `return_state`, has several results.
   std::vector<Symbol> results(const std::vector<Symbol>& inputs) const;
 
   /// The handle's own name if it has one (with_name), else LayerImpl::name. If the name of a nested model's layer is

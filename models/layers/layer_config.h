@@ -83,7 +83,7 @@ class LayerConfig : public OptionVisitor {
   int input_rank() const { return input_rank_; }
   ///@{
   /// `axis`: an axis. `last_axis`: an option that must name the last axis, written as -1. Both also read a one-element
-  /// list, and turn the last axis' positive number, by the rank of the layer's first input, into -1.
+  /// list, and read the number of the last axis of the layer's first input as -1.
   void axis(const char* key, int& value);
   void last_axis(const char* key);
   ///@}
@@ -99,7 +99,7 @@ class LayerConfig : public OptionVisitor {
   ///@}
   /// A string; null in files if it is empty.
   void string_or_null(const char* key, std::string& value);
-  /// An option that must name the axis of time: written as [1], also read as null or 1.
+  /// An option that must name the time axis. It is written as [1], and also read from null or 1.
   void time_axis(const char* key);
 
  private:
@@ -117,7 +117,7 @@ class LayerConfig : public OptionVisitor {
 /// hold.
 nlohmann::ordered_json written_config(const LayerImpl& layer, const std::string& name);
 
-/// Reads the options of a layer. Also throws the InputError of check_all_read().
+/// Reads the options of a layer by `list`. Throws the same errors as `list` and check_all_read().
 template <class Options>
 Options read_options(LayerConfig& config, void (*list)(LayerConfig&, Options&)) {
   Options options;
@@ -134,7 +134,7 @@ inline std::string read_name(LayerConfig& config) {
   return name;
 }
 
-/// Writes the options of a layer.
+/// Writes the options of a layer by `list`.
 template <class Options>
 void write_options(LayerConfig& config, void (*list)(LayerConfig&, Options&), Options options) {
   list(config, options);

@@ -17,7 +17,7 @@ namespace lockstep {
 /// Keras' names of the operations, such as "Mean".
 std::vector<std::string> operation_names();
 
-/// How files hold an operation.
+/// The form of an operation in files.
 struct OperationForm {
   std::string module{};                             ///< Keras' module
   const nlohmann::ordered_json* options = nullptr;  ///< the options, without the name

@@ -75,7 +75,7 @@ struct RandomZoomOptions {
   ///@{
   /// Keras' arguments, with the same names and defaults.
   RandomRange height_factor{};  ///< in (-1, 1]: 0.2 shows 1.2 times the height, -0.2 shows 0.8 of it; required
-  std::optional<RandomRange> width_factor{};  ///< empty: the number drawn for the height, which keeps the ratio
+  std::optional<RandomRange> width_factor{};  ///< if empty, the height's number is used, which keeps the aspect ratio
   FillMode fill_mode = FillMode::reflect;
   Interpolation interpolation = Interpolation::bilinear;  ///< nearest or bilinear
   double fill_value = 0;
@@ -140,7 +140,7 @@ struct RandomColorOptions {
   ///@}
 };
 
-/// Adds to an image a number drawn from `factor` times (value_range.upper - value_range.lower), and clips the image to
+/// Adds d * (value_range.upper - value_range.lower) to an image, with d drawn from `factor`, and clips the image to
 /// value_range.
 struct RandomBrightness : Layer {
   /// Throws InvalidArgument for a value out of its range.
