@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-/// A pass over the data set in which each batch joins up to `replicas` batches of `batches`.
+/// A pass over `batches` that joins each group of up to `replicas` consecutive batches.
 DatasetIterator in_groups(const Dataset& batches, std::uint64_t epoch, int replicas) {
   return [pass = batches.epoch(epoch), replicas]() mutable -> std::optional<Batch> {
     std::vector<Batch> group;

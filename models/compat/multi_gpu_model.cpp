@@ -22,7 +22,7 @@ std::vector<std::string> names_of_this_machine() {
   return names;
 }
 
-/// The GPUs' ids. Throws InvalidArgument for fewer than two.
+/// The GPUs' ids. Throws InvalidArgument for fewer than two GPUs.
 std::vector<int> gpu_ids(const GpuSelection& gpus, const std::vector<std::string>& available) {
   if (gpus.ids()) {
     require(gpus.ids()->size() >= 2,

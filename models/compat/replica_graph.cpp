@@ -52,13 +52,14 @@ class BatchConcatenate final : public LayerImpl {
   std::string_view class_name() const override { return "Concatenate"; }
   Shape output_shape(std::span<const Shape> inputs) const override { return inputs[0]; }
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return concat(inputs, 0); }
-  /// All replicas run one model: all parts have a mask, or none.
+  /// All replicas run the same model, so that either all parts have a mask or none has.
   Tensor compute_mask(std::span<const Tensor>, std::span<const Tensor> masks) const override {
     return concat(masks, 0);
   }
 };
 
-/// Makes a layer with the dtype policy of the template's layers that it is connected to, not the caller's policy.
+/// Makes a layer with the dtype policy of the template's layers to which it is connected, instead of the caller's
+/// policy.
 template <class Impl, class... Args>
 Layer layer(DTypePolicy policy, Args&&... args) {
   return with_dtype_policy(policy, [&] { return Layer(std::make_shared<Impl>(std::forward<Args>(args)...)); });
@@ -73,7 +74,7 @@ ReplicaGraph replica_graph(const Model& template_model, const ReplicaPlan& plan)
   const int replicas = static_cast<int>(plan.devices.size());
   std::vector<std::vector<Symbol>> outputs(network.outputs().size());  // for each output, by replica
   for (int replica = 0; replica < replicas; ++replica) {
-    std::vector<Symbol> parts;  // sliced on the batch's device: only slices are copied to other devices
+    std::vector<Symbol> parts;  // sliced on the batch's device, so that only slices are copied to other devices
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
       const std::string name = fmt::format("replica_{}/{}", replica, network.inputs()[i].name);
       parts.push_back(

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The whole number of a value, if it is one. Keras also writes whole numbers as 10.0.
+/// The integer that a value is; empty for other values. Keras also writes integers in the form 10.0.
 std::optional<std::int64_t> whole_number_of(const Json& value) {
   if (is_int64(value)) return value.get<std::int64_t>();
   if (!value.is_number()) return {};

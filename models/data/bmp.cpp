@@ -88,7 +88,7 @@ class BmpReader {
   std::size_t pixels_at_ = 0;
   std::int64_t width_ = 0;
   std::int64_t rows_ = 0;
-  std::int64_t bits_ = 0;  ///< per pixel
+  std::int64_t bits_ = 0;  ///< bits per pixel
   std::size_t row_bytes_ = 0;
   std::vector<Color> palette_;
 };

@@ -38,7 +38,7 @@ void BytePairEncoder::encode(std::string_view word, std::vector<std::int64_t>& i
     std::ranges::pop_heap(candidates_, std::greater());
     const auto [rank, position] = candidates_.back();
     candidates_.pop_back();
-    const TokenMerge* const merge = merge_at(position);  // may have changed since
+    const TokenMerge* const merge = merge_at(position);  // the symbol may have changed since it was queued
     if (merge != nullptr && merge->rank == rank) apply(*merge, position);
   }
   for (std::size_t i = 0; i < symbols_.size(); i = symbols_[i].next) ids.push_back(symbols_[i].id);

@@ -8,8 +8,8 @@
 namespace lockstep::detail {
 namespace {
 
-/// Keeps the number of each pair of adjacent tokens while pairs are merged, so that a merge only visits the words that
-/// have its pair.
+/// Keeps how often each pair of adjacent tokens occurs and in which words, so that a merge visits only words that may
+/// contain its pair.
 class PairCounts {
  public:
   explicit PairCounts(const std::unordered_map<std::string_view, std::int64_t>& words) {
@@ -30,7 +30,7 @@ class PairCounts {
     std::int64_t count = 0;
     TokenPair pair{};
 
-    /// The order in which pairs are merged, last to first.
+    /// Orders pairs in reverse of the order in which they are merged.
     friend bool operator<(const Counted& a, const Counted& b) {
       return a.count != b.count ? a.count < b.count : b.pair < a.pair;
     }
@@ -43,7 +43,7 @@ class PairCounts {
       const auto found = pairs_.find(top.pair);
       const std::int64_t count = found == pairs_.end() ? 0 : found->second.count;
       if (count == top.count) return top;
-      queue_.pop();  // has changed since it was queued; increases have been queued
+      queue_.pop();  // the count has changed since; if it increased, the pair has been queued again
       if (count > 0 && count < top.count) queue_.push({count, top.pair});
     }
     return {};
@@ -66,7 +66,7 @@ class PairCounts {
   };
   struct Occurrences {
     std::int64_t count = 0;
-    std::vector<std::size_t> words{};  ///< every word that has the pair, also others; may repeat them
+    std::vector<std::size_t> words{};  ///< all words that have the pair, and possibly others and repetitions
   };
 
   void change(const TokenPair& pair, std::int64_t by, std::size_t word) {
@@ -80,7 +80,7 @@ class PairCounts {
   void merge_in(std::size_t index, const TokenPair& pair, std::int32_t result) {
     Word& word = words_[index];
     std::vector<std::int32_t>& tokens = word.tokens;
-    std::size_t to = 0;  // the number of tokens so far of the changed word
+    std::size_t to = 0;  // number of tokens of the changed word so far
     for (std::size_t from = 0; from < tokens.size(); ++to) {
       if (from + 1 == tokens.size() || TokenPair{tokens[from], tokens[from + 1]} != pair) {
         tokens[to] = tokens[from++];
@@ -127,8 +127,8 @@ LearnedTokens learn_tokens(const std::unordered_map<std::string_view, std::int64
     const auto [count, pair] = counts.most_frequent();
     if (count < std::max<std::int64_t>(1, min_frequency)) break;
     counts.merge(pair, static_cast<std::int32_t>(learned.tokens.size()));
-    // The token is new: merges within its bytes were those of a word of these bytes alone, so that no other pair is
-    // left to make it of.
+    // The token is new. Its bytes have always been merged like a word that consists of these bytes alone, so that no
+    // other pair can result in the same token.
     learned.tokens.push_back(learned.tokens[static_cast<std::size_t>(pair.left)] +
                              learned.tokens[static_cast<std::size_t>(pair.right)]);
     learned.merges.push_back(pair);

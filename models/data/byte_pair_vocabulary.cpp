@@ -43,7 +43,7 @@ Tensor BytePairVocabulary::encode(std::string_view text) const {
   };
   detail::BytePairEncoder encoder(*tables_);
   std::vector<std::int64_t> ids;
-  std::unordered_map<std::string_view, Range> known;  // where the ids of words are that have occurred before
+  std::unordered_map<std::string_view, Range> known;  // for each word that has occurred before, its range of ids
   for_each_word(text, [&](std::string_view word) {
     const auto [place, is_new] = known.try_emplace(word, Range{ids.size(), 0});
     auto& [begin, count] = place->second;

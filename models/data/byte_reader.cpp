@@ -97,7 +97,7 @@ std::size_t ByteReader::read(std::byte* to, std::size_t bytes) {
 
 std::vector<std::byte> ByteReader::read_all() {
   std::vector<std::byte> bytes;
-  // Grows with the content, whose length a compressed file does not say.
+  // Grows with the content, because a compressed file does not contain its length.
   for (std::size_t step = inflater_ ? 1 << 20 : file_bytes_ + 1;; step = bytes.size()) {
     const std::size_t before = bytes.size();
     bytes.resize(before + step);

@@ -22,11 +22,11 @@ struct Layout {
   std::vector<std::string> files;
   std::int64_t records_of_file;
   std::size_t label_bytes;
-  std::size_t label;  ///< index of the used label byte
+  std::size_t label;  ///< index of the label byte to use
   std::uint8_t last_label;
 };
 
-/// Whether the path exists; false if that cannot be determined.
+/// Whether the path exists; false if this cannot be determined.
 bool is_there(const std::filesystem::path& path) {
   std::error_code error;
   return std::filesystem::exists(path, error);

@@ -37,11 +37,11 @@ std::optional<float> number_in(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::invalid_argument || end != text.data() + text.size()) return std::nullopt;
   if (error == std::errc::result_out_of_range)
-    value = std::strtod(std::string(text).c_str(), nullptr);  // 0 or infinite
+    value = std::strtod(std::string(text).c_str(), nullptr);  // too small or too large: 0 or infinity
   return static_cast<float>(value);
 }
 
-/// What the values of a column that have been seen so far allow.
+/// The types that are possible for a column, given its values so far.
 struct Inference {
   bool integers = true;
   bool numbers = true;
@@ -102,7 +102,7 @@ class ColumnWriter {
     fail<InputError>("column {:?}: {:?} is not a {}", column_.name, text, text_of(column_.type));
   }
 
-  /// A number for each different text, in the order in which they are found.
+  /// A number for each distinct text, in order of first occurrence.
   std::int32_t code_of(const std::string& text) {
     return codes_.emplace(text, static_cast<std::int32_t>(codes_.size())).first->second;
   }
@@ -172,7 +172,7 @@ class CsvText {
   std::vector<std::string> names_;
 };
 
-/// The values of a column as f32, each `stride` elements after the one before.
+/// Copies a column as f32, with a distance of `stride` elements between values.
 void copy_column(const Tensor& values, float* to, std::int64_t stride) {
   visit_dtype(values.dtype(), [&]<class T>() {
     for (const T value : values.span<const T>()) {

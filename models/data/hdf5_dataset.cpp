@@ -14,7 +14,7 @@ struct Version {
   friend bool operator==(const Version&, const Version&) = default;
 };
 
-/// The version of an existing file. Throws InputError if there is none.
+/// The version of an existing file. Throws InputError if the file does not exist.
 Version version_of(const std::string& file) {
   std::error_code error;
   const Version version{std::filesystem::file_size(file, error), std::filesystem::last_write_time(file, error)};
@@ -58,7 +58,7 @@ Dataset hdf5_dataset(const std::filesystem::path& file, const std::string& x, co
   if (!y.empty())
     require<InputError>(rows_of(reader, y) == source.rows, "{}: {:?} has {} rows, {:?} has {}", source.file, x,
                         source.rows, y, rows_of(reader, y));
-  // Checks the data types now rather than in the middle of an epoch.
+  // Checks the data types here instead of in the middle of an epoch.
   (void)reader.read_rows(x, 0, 0);
   if (!y.empty()) (void)reader.read_rows(y, 0, 0);
   return Dataset::from_rows([source](std::int64_t begin, std::int64_t end) { return read_rows(source, begin, end); },

@@ -10,12 +10,12 @@
 namespace lockstep {
 namespace {
 
-/// An output pixel's position along one axis of the input: `share` of the way from pixel `low` to pixel `high`.
+/// An output pixel's position along one axis of the input, `share` of the way from pixel `low` to pixel `high`.
 struct Position {
   std::int64_t low;
   std::int64_t high;
   float share;
-  bool outside;  ///< the output pixel gets the value cval
+  bool outside;  ///< whether the output pixel gets the value cval
 };
 
 struct Axis {
@@ -98,7 +98,7 @@ Tensor sample(const Tensor& image, const Grid& grid) {
   return result;
 }
 
-/// How an image is moved: the positions of output pixels, then flips.
+/// How an image is moved: by sampling it at the positions of output pixels, and then by flips.
 struct Move {
   Axis rows;
   Axis columns;
@@ -163,7 +163,7 @@ std::function<Example(const Example&, const ElementId&)> image_augmentation(cons
   return [options](const Example& example, const ElementId& id) {
     const Tensor& image = example.x();
     check(example, options.mask);
-    // All numbers are drawn, needed or not, so that an option does not change the effect of the others.
+    // All numbers are drawn, even if they are not used, so that an option does not change the effect of the others.
     ElementDraws draws(options.seed, DrawStream::augmentation, id);
     const double right = shift(options.width_shift_range, image.dim(1), draws.uniform());
     const double down = shift(options.height_shift_range, image.dim(0), draws.uniform());

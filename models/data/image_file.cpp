@@ -31,7 +31,7 @@ std::vector<std::byte> content_of(const std::filesystem::path& file) {
 
 constexpr std::array png_signature{0x89, 'P' + 0, 'N' + 0, 'G' + 0};
 
-/// decode(content of the file), with errors that name the file.
+/// Returns decode(content of the file). Its errors name the file.
 template <class Decode>
 Tensor decoded(const std::filesystem::path& file, const Decode& decode) {
   try {

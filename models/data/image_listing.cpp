@@ -30,7 +30,7 @@ void for_each_entry(const std::filesystem::path& directory, Visit&& visit) {
   }
 }
 
-/// 0 .. count - 1 in an order that depends on the seed.
+/// The indices 0 to count - 1 in an order that depends on the seed.
 std::vector<std::size_t> shuffled_indices(std::size_t count, std::uint64_t seed) {
   std::vector<std::int64_t> numbers(count);
   std::iota(numbers.begin(), numbers.end(), 0);
@@ -41,7 +41,7 @@ std::vector<std::size_t> shuffled_indices(std::size_t count, std::uint64_t seed)
   return indices;
 }
 
-/// The sorted indices of `limit` files, of `count`, that are chosen randomly.
+/// The sorted indices of `limit` randomly chosen files out of `count`.
 std::vector<std::size_t> limited(std::size_t count, std::int64_t limit, std::uint64_t seed) {
   require(limit >= 1, "the number of images must be at least 1, got {}", limit);
   std::vector<std::size_t> drawn = shuffled_indices(count, seed);
@@ -56,7 +56,7 @@ std::vector<std::size_t> all_indices(std::size_t count) {
   return indices;
 }
 
-/// The places, of `count`, that are in options.subset.
+/// The places from 0 to count - 1 that belong to options.subset.
 std::vector<std::size_t> places_in_subset(std::size_t count, const ImageDirectoryOptions& options) {
   std::vector<std::size_t> order = options.shuffle ? shuffled_indices(count, options.seed) : all_indices(count);
   const auto validation = static_cast<std::size_t>(*options.validation_split * static_cast<double>(count));

@@ -14,7 +14,7 @@
 namespace lockstep {
 namespace {
 
-/// An image's file and that of its mask.
+/// The files of an image and its mask.
 struct FilePair {
   std::filesystem::path image;
   std::filesystem::path mask;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr float white = 255.0F;
 
-/// Sizes of an image. Gray bytes (height, width) and a mean of that shape become (padded_height, padded_width,
+/// Sizes of an image. Gray bytes, (height, width), minus a mean of the same shape become (padded_height, padded_width,
 /// channels).
 struct ImageLayout {
   std::int64_t height;

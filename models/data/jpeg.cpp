@@ -29,7 +29,7 @@ void on_message(j_common_ptr info, int level) {
   if (level < 0 && pixels_are_lost) on_error(info);
 }
 
-/// Limits the number of scans: decoding many progressive scans of a large image in a small file can take hours.
+/// Limits the number of scans, because decoding many progressive scans of a large image in a small file can take hours.
 void limit_scans(j_common_ptr info) {
   constexpr int most_scans = 500;
   if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > most_scans) ERREXIT(info, JERR_BAD_PROGRESSION);
@@ -83,8 +83,8 @@ class Decompressor {
   }
 
  private:
-  /// Limits the size: a block of 8 x 8 pixels takes at least one bit with Huffman coding. Arithmetic coding, which is
-  /// rare, can take less.
+  /// Limits the size of the image by the size of the file. With Huffman coding, a block of 8 x 8 pixels takes at least
+  /// one bit. (Arithmetic coding, which is rare, can take less.)
   void check_size() const {
     constexpr std::int64_t pixels_of_byte = 8 * 8 * 8;
     const auto bytes = static_cast<std::int64_t>(content_.size());

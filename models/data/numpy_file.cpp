@@ -43,7 +43,7 @@ class NpyHeader {
     require<InputError>(has_shape_, "its header has no 'shape'");
   }
 
-  std::string_view type{};  ///< of the elements, without the byte order, e.g. f4
+  std::string_view type{};  ///< type of the elements without the byte order, e.g. f4
   bool big_endian = false;
   bool fortran_order = false;
   Shape shape{};

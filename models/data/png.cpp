@@ -43,7 +43,8 @@ class PngReader {
     });
     check_size();
   }
-  /// Reads the header and requests rows of the numbers in the file, a byte each: gray values or indices of the palette.
+  /// Reads the header and requests rows of the numbers in the file, which are gray values or indices of the palette,
+  /// one byte each.
   void read_header_of_mask() {
     attempt([](PngReader& self) {
       self.read_info();
@@ -128,8 +129,8 @@ class PngReader {
   bool has_colors_ = false;
   std::int64_t height_ = 0;
   std::int64_t width_ = 0;
-  std::size_t packed_row_bytes_ = 0;  ///< in the file after decompression
-  std::size_t row_bytes_ = 0;         ///< after conversion
+  std::size_t packed_row_bytes_ = 0;  ///< bytes of a row in the file, after decompression
+  std::size_t row_bytes_ = 0;         ///< bytes of a row after conversion
   std::vector<png_bytep> rows_;
 };
 

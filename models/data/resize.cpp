@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-/// An output pixel's position along one axis of the input: `share` of the way from pixel `low` to pixel `high`.
+/// An output pixel's position along one axis of the input, `share` of the way from pixel `low` to pixel `high`.
 struct PixelPosition {
   std::int64_t low;
   std::int64_t high;

@@ -16,7 +16,7 @@ namespace {
 /// The positions of a file's lines.
 struct LinesOfFile {
   std::filesystem::path path;
-  std::int64_t first;                   ///< number of the lines of all files before
+  std::int64_t first;                   ///< number of lines in all earlier files
   std::vector<std::uint64_t> begins{};  ///< where each line begins; the last element is the size of the file
 
   std::int64_t lines() const { return static_cast<std::int64_t>(begins.size()) - 1; }
@@ -47,7 +47,7 @@ LinesOfFile lines_of(const std::filesystem::path& path, std::int64_t first) {
     size += text.size();
   }
   require<InputError>(!file.bad(), "{}: reading failed", path.string());
-  if (lines.begins.back() < size) lines.begins.push_back(size);  // the last line has no end
+  if (lines.begins.back() < size) lines.begins.push_back(size);  // the last line does not end with a newline
   return lines;
 }
 

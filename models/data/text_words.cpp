@@ -42,10 +42,11 @@ Character first_character(std::string_view text) {
   return point ? Character{class_of(point->value), point->bytes} : Character{CharacterClass::other, 1};
 }
 
-/// A word of spaces: all of them at the end of the text, all but the last one before other characters, at least one.
+/// The leading spaces that form a word: at the end of the text all of them, before other characters all but the last
+/// one, and at least one.
 std::string_view leading_spaces(std::string_view text) {
   std::size_t end = 0;
-  std::size_t last = 0;  // where the last space begins
+  std::size_t last = 0;  // begin of the last space
   while (end < text.size()) {
     const Character next = first_character(text.substr(end));
     if (next.kind != CharacterClass::space) return text.substr(0, last > 0 ? last : end);

@@ -19,11 +19,11 @@
 namespace lockstep {
 namespace {
 
-/// Where the data of a record lie.
+/// The position of the data of a record.
 struct RecordPosition {
-  std::size_t file;      ///< its index
-  std::int64_t number;   ///< of the record in its file
-  std::uint64_t offset;  ///< of the data, in bytes
+  std::size_t file;      ///< the file's index
+  std::int64_t number;   ///< number of the record in its file
+  std::uint64_t offset;  ///< offset of the data in bytes
   std::uint64_t length;
 };
 

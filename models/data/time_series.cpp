@@ -14,7 +14,7 @@ void check_series(const Tensor& series, const char* which) {
           "the {} of a time series must be dense, in host memory and have an axis of steps, got {}", which, series);
 }
 
-/// Steps `begin`, `begin` + rate, ...: `length` of them.
+/// `length` steps of the series: `begin`, `begin` + rate, ...
 Tensor steps_of(const Tensor& series, std::int64_t begin, std::int64_t length, std::int64_t rate) {
   if (rate == 1) return series.slice_view(0, begin, begin + length);
   Shape shape = series.shape();
@@ -44,7 +44,7 @@ Dataset timeseries_dataset_from_array(const Tensor& data, const Tensor& targets,
           end);
   std::int64_t covered = 0;
   if (__builtin_mul_overflow(sequence_length - 1, rate, &covered)) covered = end;  // too long for any window
-  std::int64_t last = end - covered;                                               // one past the last first step
+  std::int64_t last = end - covered;  // one past the last possible first step
   if (targets.defined()) last = std::min(last, targets.dim(0));
   std::vector<std::int64_t> starts;
   for (std::int64_t start = begin; start < last;) {

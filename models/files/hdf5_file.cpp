@@ -40,7 +40,8 @@ std::string last_error() {
   return text.empty() ? "HDF5 gives no reason" : text;
 }
 
-/// Owns an identifier. HDF5 returns a negative one on failure, here only if memory runs out.
+/// A handle that owns an identifier. HDF5 returns a negative identifier on failure, which happens here only if memory
+/// runs out.
 Handle checked(hid_t id, Handle::Close close, const char* what) {
   require<BrokenInvariant>(id >= 0, "HDF5 cannot make {}: {}", what, last_error());
   return {id, close};
@@ -61,7 +62,7 @@ void check_readable(const std::string& path) {
   ::close(descriptor);
 }
 
-/// The name of a part: Keras splits a list that is too long for one attribute into name0, name1, ...
+/// The name of a part of a list. Keras splits a list that is too long for one attribute into name0, name1, ...
 std::string part_of_attribute(const std::string& name, std::size_t part) { return fmt::format("{}{}", name, part); }
 
 /// Properties for creating links that also create missing parent groups.
@@ -100,7 +101,7 @@ Reader::Reader(std::string path) : path_(std::move(path)) {
 Reader::Reader(std::string name, std::span<const std::byte> image) : path_(std::move(name)) {
   const Handle access = checked(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "file properties");
   check(H5Pset_fapl_core(access.id(), 1 << 16, 0), "set file properties");
-  // HDF5 copies the image, but takes a pointer to non-const.
+  // HDF5 copies the image, although it takes a pointer to non-const.
   check(H5Pset_file_image(access.id(), const_cast<std::byte*>(image.data()), image.size()), "take a file in memory");
   // HDF5 requires a name that no file has, such as one below a file.
   file_ = Handle(H5Fopen((path_ + "/in memory").c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose);
@@ -155,7 +156,7 @@ std::vector<std::string> Reader::names_in(const std::string& group) const {
   return names;
 }
 
-/// Checks the size of the chunks: HDF5 allocates a whole chunk, however few of its bytes are stored.
+/// Checks the size of the chunks, because HDF5 allocates a whole chunk however few of its bytes are stored.
 void Reader::check_chunks(const std::string& name, const Handle& dataset, const Handle& properties) const {
   if (H5Pget_layout(properties.id()) != H5D_CHUNKED) return;
   std::array<hsize_t, H5S_MAX_RANK> chunk{};
@@ -359,7 +360,8 @@ void Writer::add_values(const std::string& name, const Shape& shape, std::int64_
   std::copy(shape.begin(), shape.end(), dims.begin());
   const Handle space = checked(H5Screate_simple(shape.rank(), dims.data(), nullptr), H5Sclose, "a data space");
   const Handle properties = checked(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "data set properties");
-  check(H5Pset_obj_track_times(properties.id(), false), "set data set properties");  // equal weights, equal files
+  // Without times, equal weights give equal files.
+  check(H5Pset_obj_track_times(properties.id(), false), "set data set properties");
   const Handle dataset = checked(
       H5Dcreate2(file_.id(), name.c_str(), file_type, space.id(), make_parents().id(), properties.id(), H5P_DEFAULT),
       H5Dclose, "a data set");

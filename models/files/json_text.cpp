@@ -13,7 +13,7 @@ namespace {
 template <class Json>
 Json parse(std::string_view text, const std::string& place, int most_keys) {
   constexpr int deepest = 200;          // each model nested in another takes about six levels
-  std::array<int, deepest + 2> keys{};  // by depth: number of keys of the object that is open there
+  std::array<int, deepest + 2> keys{};  // by depth: number of keys of the open object
   const auto check = [&](int depth, typename Json::parse_event_t event, const Json&) {
     require<InputError>(depth <= deepest, "{}: lists and objects are nested deeper than {} levels", place, deepest);
     const auto level = static_cast<std::size_t>(depth);

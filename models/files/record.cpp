@@ -8,7 +8,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "TFRecords are little-endian");
 
-/// CRC-32C (Castagnoli, RFC 3720 B.4); no C++ library in Debian offers it.
+/// CRC-32C (Castagnoli, RFC 3720 B.4). Implemented here because no C++ library in Debian has it.
 std::uint32_t crc32c(std::span<const char> bytes) {
   static const auto table = [] {
     std::array<std::uint32_t, 256> entries{};

@@ -36,7 +36,7 @@ std::size_t bytes_of(const Tensor& tensor) {
   return static_cast<std::size_t>(tensor.elements()) * size_of(tensor.dtype());
 }
 
-/// The shape of a tensor of `dtype`; nothing if the sizes do not give `bytes` bytes.
+/// The shape of a tensor of `dtype`; empty if the sizes do not result in `bytes` bytes.
 std::optional<Shape> shape_of(std::span<const std::uint64_t> sizes, DType dtype, std::uint64_t bytes) {
   if (sizes.size() > static_cast<std::size_t>(Shape::max_rank)) return {};
   Shape shape;
@@ -129,7 +129,7 @@ Tensor SafetensorsFile::read(const Entry& entry) {
   in_.seekg(static_cast<std::streamoff>(data_begin_ + entry.begin));
   in_.read(static_cast<char*>(value.raw_data()), static_cast<std::streamsize>(bytes_of(value)));
   require<InputError>(in_.good(), "{}: cannot be read", path_);
-  if (entry.dtype == DType::boolean) {  // C++ allows no other bytes than 0 and 1
+  if (entry.dtype == DType::boolean) {  // a bool in C++ must be 0 or 1
     auto* const bytes = static_cast<unsigned char*>(value.raw_data());
     std::transform(bytes, bytes + value.elements(), bytes, [](unsigned char byte) { return byte != 0 ? 1 : 0; });
   }

@@ -16,7 +16,7 @@ using Archive = std::unique_ptr<zip_t, decltype(&zip_discard)>;
 using Source = std::unique_ptr<zip_source_t, decltype(&zip_source_free)>;
 using Entry = std::unique_ptr<zip_file_t, decltype(&zip_fclose)>;
 
-/// Checks a call that writes to memory, which fails only if memory runs out.
+/// Checks a call that writes to memory. Such a call fails only if memory runs out.
 void check(bool ok, const char* what) { require<BrokenInvariant>(ok, "libzip cannot {}", what); }
 
 std::string text_of(int code) {
@@ -50,7 +50,7 @@ std::vector<std::byte> contents_of(zip_source_t* source) {
   return bytes;
 }
 
-/// Refuses names outside the archive's folder. Nothing is unpacked here, but other programs would write there.
+/// Refuses names outside the archive's folder. Nothing is unpacked here, but other programs would write to such names.
 void check_names(zip_t* archive, const std::string& path) {
   for (zip_int64_t i = 0; i < zip_get_num_entries(archive, 0); ++i) {
     const char* const name = zip_get_name(archive, static_cast<zip_uint64_t>(i), 0);
@@ -103,8 +103,8 @@ std::vector<std::byte> read_zip_entry(const std::string& path, const std::string
                       stat.comp_method);
   const Entry entry(zip_fopen(archive.get(), name.c_str(), 0), zip_fclose);
   require<InputError>(entry != nullptr, "{}: entry {:?} cannot be opened: {}", path, name, zip_strerror(archive.get()));
-  // Grows with the bytes read rather than to the size that a damaged file claims. Deflate's best ratio bounds it by the
-  // file's size.
+  // Grows with the bytes read, because a damaged file can claim any size. Deflate's best ratio limits it to a multiple
+  // of the file's size.
   std::vector<std::byte> bytes;
   for (std::size_t step = 1 << 20;; step = bytes.size()) {
     const std::size_t before = bytes.size();

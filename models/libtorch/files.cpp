@@ -48,7 +48,7 @@ void load_safetensors(const ModuleReplicas& modules, const std::string& path) {
     torch::Tensor(modules.tensors()[i].replicas.front()).copy_(as_torch(values[i]));
 }
 
-/// libtorch's message without its backtrace, as one line.
+/// libtorch's message in one line, without the backtrace.
 std::string line_of(const c10::Error& error) {
   std::string line = error.what_without_backtrace();
   return line.substr(0, line.find('\n'));

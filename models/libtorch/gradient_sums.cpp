@@ -17,8 +17,8 @@
 namespace lockstep::libtorch {
 namespace {
 
-/// `variables` behind a variable whose gradients count the replicas that use each of them. The arena's order is
-/// reversed, so the counts are in the last bucket, which is exchanged when all gradients are final.
+/// A variable whose gradients count the replicas that use each of `variables`, followed by `variables`. The arena's
+/// order is reversed, so that the counts are in the last bucket, which is exchanged when all gradients are final.
 std::vector<Variable> behind_use_counts(const Strategy& strategy, const std::vector<Variable>& variables) {
   const Scope scope = strategy.scope();
   std::vector<Variable> all{Variable(
@@ -32,7 +32,7 @@ std::vector<Variable> behind_use_counts(const Strategy& strategy, const std::vec
 /// libtorch's handle to the node that accumulates a parameter's gradient.
 using Node = decltype(torch::autograd::impl::grad_accumulator(torch::Tensor()));
 
-/// Number in the arena of a variable of the module.
+/// The index in the arena of a variable of the module.
 std::size_t in_arena(std::size_t variable) { return variable + 1; }
 
 bool shares_memory(const torch::Tensor& gradient, const torch::Tensor& sum) {
@@ -111,12 +111,13 @@ void GradientSums::begin(int replica, std::size_t first) {
   torch::autograd::Engine::get_default_engine().queue_callback([this, replica, running] { finish(replica); });
 }
 
-/// `first`: the variable whose gradient has been added to in this backward.
+/// Throws LogicError if a gradient is still the sum of an earlier backward. `first`: the variable to whose gradient
+/// this backward has already added.
 void GradientSums::check_not_summed(int replica, std::size_t first) {
   const std::vector<Parameter>& parameters = own(replica).parameters;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const auto& [value, sum, node, version, final] = parameters[i];
-    // A program that has written to the gradient, such as zero_(), has counted up the version.
+    // A program that has written to the gradient, for example by zero_(), has increased the version.
     const bool untouched = sum._version() <= version + (i == first ? 1 : 0);
     require<LogicError>(
         !shares_memory(value.grad(), sum) || !untouched,
@@ -150,7 +151,7 @@ void GradientSums::finish(int replica) {
     const Parameter& parameter = own.parameters[i];
     if (parameter.final) continue;
     if (parameter.value.grad().defined()) {
-      take(replica, i);  // from a backward that only added to it
+      take(replica, i);  // the gradient is from a backward that only added to it
       own.used[i] = 1;
     } else {
       parameter.sum.zero_();

@@ -24,7 +24,7 @@ std::string text(const torch::Tensor& tensor) {
   return text.str();
 }
 
-/// The tensors of one module, each once.
+/// The tensors of a module, without repetitions.
 std::vector<std::pair<std::string, torch::Tensor>> distinct(const torch::OrderedDict<std::string, torch::Tensor>& all) {
   std::vector<std::pair<std::string, torch::Tensor>> found;
   for (const auto& item : all) {
@@ -54,7 +54,7 @@ std::vector<NamedTensors> tensors_of(const std::vector<std::shared_ptr<torch::nn
   return tensors;
 }
 
-/// Gives the first module of every worker the chief's values.
+/// Sets the values of the first module of every worker to the chief's.
 void take_values_of_chief(Cluster& workers, const std::vector<NamedTensors>& all) {
   for (const NamedTensors& tensors : all) {
     torch::Tensor first = tensors.replicas.front().detach();
@@ -175,7 +175,7 @@ void ModuleReplicas::load_first(const std::function<void(torch::nn::Module&)>& l
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     torch::Tensor first = tensors_[i].replicas.front();
     if (error) first.set_data(before[i]);
-    // libtorch gives loaded tensors memory of their own.
+    // libtorch gives loaded tensors new memory.
     if (variables_[i].defined())
       for (const Tensor& copy : variables_[i].state().copies()) as_torch(copy).copy_(first);
   }

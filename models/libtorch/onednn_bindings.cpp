@@ -1,7 +1,8 @@
-// libtorch contains another oneDNN than the libdnnl of lockstep. Both export, under the same names, the functions by
-// which std::call_once initializes their matrix products. The dynamic linker binds these names, in both libraries, to
-// the functions of the first, which then initialize it again instead of the second, whose products fail ("could not
-// execute a primitive"). Before main, this file binds them, in each library, to the library's own functions.
+// libtorch contains its own oneDNN besides lockstep's libdnnl. Both libraries export, under the same names, the
+// functions by which std::call_once initializes their matrix products. The dynamic linker binds these names in both
+// libraries to the functions of the library loaded first, which then initialize the first library twice. The second
+// library is never initialized, and its products fail ("could not execute a primitive"). Before main, this file binds
+// the names in each library to the library's own functions.
 #include <algorithm>
 #include <cstdint>
 #include <span>
@@ -14,7 +15,7 @@
 
 namespace {
 
-/// A loaded library's relocations that name a symbol, and its tables of symbols and of their names.
+/// A loaded library's relocations that refer to symbols, and its tables of symbols and of symbols' names.
 struct Bindings {
   std::span<const ElfW(Rela)> relocations;
   const ElfW(Sym) * symbols;
@@ -26,10 +27,10 @@ std::span<const ElfW(Phdr)> segments(const dl_phdr_info& library) { return {libr
 Bindings bindings(const ElfW(Dyn) * entry) {
   const ElfW(Rela)* relocations = nullptr;
   std::size_t bytes = 0;
-  std::size_t without_symbol = 0;  // they come first
+  std::size_t without_symbol = 0;  // number of relocations without a symbol, which come first
   Bindings result{};
   for (; entry->d_tag != DT_NULL; ++entry) {
-    // glibc has made the addresses those in memory.
+    // glibc has already replaced the addresses by those in memory.
     if (entry->d_tag == DT_RELA) relocations = reinterpret_cast<const ElfW(Rela)*>(entry->d_un.d_ptr);
     if (entry->d_tag == DT_RELASZ) bytes = entry->d_un.d_val;
     if (entry->d_tag == DT_RELACOUNT) without_symbol = entry->d_un.d_val;
@@ -44,8 +45,8 @@ bool initializes_onednn(std::string_view name) {
   return name.starts_with("_ZZNSt9once_flag") && name.find("N4dnnl4impl") != std::string_view::npos;
 }
 
-/// Writes `value` to `place`, which may be in the part of `library` that the dynamic linker has made read-only. If the
-/// system refuses that, everything stays as it was.
+/// Writes `value` to `place`, which may be in the part of `library` that the dynamic linker has made read-only. Does
+/// nothing if the system does not permit writing there.
 void overwrite(const dl_phdr_info& library, ElfW(Addr) place, ElfW(Addr) value) {
   const bool read_only = std::ranges::any_of(segments(library), [&](const ElfW(Phdr) & segment) {
     const ElfW(Addr) begin = library.dlpi_addr + segment.p_vaddr;
@@ -76,5 +77,6 @@ int bind_to_itself(dl_phdr_info* library, std::size_t, void*) {
 
 }  // namespace
 
-// Programs are linked with --undefined=lockstep_bind_onednn (CMakeLists.txt), so that it is in all of them.
+// Programs are linked with --undefined=lockstep_bind_onednn (CMakeLists.txt), so that all of them contain this
+// function.
 extern "C" __attribute__((constructor)) void lockstep_bind_onednn() { dl_iterate_phdr(bind_to_itself, nullptr); }

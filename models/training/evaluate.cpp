@@ -28,9 +28,9 @@ Totals over_workers(const Strategy& strategy, const Totals& own) {
   return all;
 }
 
-/// During its lifetime each replica has the mean of the values that every replica keeps separately, such as the moving
-/// statistics of batch normalization. Files store this mean, and with it an example has the same outputs on every
-/// replica. All workers must construct one at the same time.
+/// For values that each replica keeps separately, such as the moving statistics of batch normalization: during this
+/// object's lifetime, every replica has their mean. Files store this mean, and with it an example has the same outputs
+/// on every replica. All workers must construct and destroy the object at the same time.
 class MeanStatistics {
  public:
   explicit MeanStatistics(const Network& network) {
@@ -51,7 +51,7 @@ class MeanStatistics {
     try {
       for (const auto& [variable, own] : kept_)
         for (std::size_t i = 0; i < own.size(); ++i) write(variable, i, own[i]);
-    } catch (const Error& error) {  // the device has failed before
+    } catch (const Error& error) {  // only if the device has already failed
       log_warning("the replicas' own statistics of batch normalization could not be restored: {}", error.what());
     }
   }
@@ -61,7 +61,7 @@ class MeanStatistics {
  private:
   struct Kept {
     Variable variable;
-    std::vector<Tensor> own;  ///< by copy
+    std::vector<Tensor> own;  ///< the copies' own values
   };
 
   static void write(const Variable& variable, std::size_t copy, const Tensor& value) {

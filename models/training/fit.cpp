@@ -25,7 +25,7 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 struct ReplicaStep {
   Totals totals{};
   StepClock::Split split_ms{};
-  Clock::time_point given{};  ///< when all of the step's work had been submitted to the device
+  Clock::time_point given{};  ///< time when all of the step's work had been submitted to the device
 };
 
 /// One call of fit().
@@ -54,17 +54,19 @@ class TrainingRun {
   }
   /// Creates the graphs of all replicas, or logs a warning with the reason why they cannot be used.
   void add_graphs();
-  /// Replaces the results of this worker's replicas by those of the replicas of all workers.
+  /// Extends the results of this worker's replicas to those of the replicas of all workers.
   void add_other_workers(Totals& totals, std::vector<std::int64_t>& rows) const;
-  /// Whether a callback has requested a stop on any worker. All workers get the same answer, which `stop_` keeps.
+  /// Whether a callback has requested a stop on any worker. All workers get the same answer, which is stored in
+  /// `stop_`.
   bool stopped();
   /// Lets the callbacks restore a run that is to be resumed.
   void restore();
-  /// Builds the optimizer before the first forward pass, so that activations use the memory that the weights have left.
+  /// Builds the optimizer before the first forward pass, so that activations can reuse memory that moving the weights
+  /// has freed.
   void prepare_optimizer() const;
   void run_epoch();
   void begin_epoch();
-  /// Runs a step; false if the epoch has no more steps.
+  /// Runs a step. Returns false if the epoch has no more steps.
   bool run_step();
   ReplicaStep step_on_replica(const Batch& part, std::int64_t global_size);
   Logs epoch_logs(std::int64_t examples, double seconds, bool validate) const;
@@ -75,7 +77,7 @@ class TrainingRun {
   const FitOptions& options_;
   const StepCompute compute_;
   std::atomic<bool> warned_of_graphs_ = false;
-  std::vector<std::unique_ptr<StepGraphs>> graphs_;  ///< by replica; empty if they are off or cannot be used
+  std::vector<std::unique_ptr<StepGraphs>> graphs_;  ///< by replica; empty if graphs are off or cannot be used
   BatchFeed feed_;
   TrainingProgress progress_;
   Cluster* workers_;  ///< null if there is only one worker
@@ -173,7 +175,7 @@ void TrainingRun::run_epoch() {
   progress_.history.epoch.push_back(progress_.epoch);
   for (const auto& [name, value] : logs) progress_.history.values[name].push_back(value);
   if (ends) notify(&Callback::on_epoch_end, progress_.epoch, logs);
-  if (!whole) return;  // a run that resumes from here has to finish the epoch
+  if (!whole) return;  // a run that resumes here must finish the epoch
   ++progress_.epoch;
   progress_.steps_in_epoch = 0;
   progress_.totals = {};
@@ -216,7 +218,7 @@ bool TrainingRun::run_step() {
         "such a training, and check_numerics() names the gradient",
         report.step, report.loss);
   notify(&Callback::on_step_end, report);
-  // At the end of the step: the next update would overwrite copies that differ with equal values.
+  // At the end of the step, because the next update would overwrite different copies with equal values.
   if (options_.verify_every > 0 && progress_.steps % options_.verify_every == 0)
     verify_mirrored(model_.variables(), workers_);
   notify(&Callback::backup, progress_);
@@ -234,7 +236,7 @@ ReplicaStep TrainingRun::step_on_replica(const Batch& part, std::int64_t global_
     forward = graphs_[static_cast<std::size_t>(std::max(0, current_context().replica))]->run(local, global_size);
   result.given = Clock::now();
   {
-    // Comes last, so that a GPU has all of the step's work before the host waits for it.
+    // Last, so that a GPU has all of the step's work before the host waits for it.
     const PhaseTimer timer(Phase::compute);
     result.totals = batch_totals(compiled_.outputs, local, forward.predictions, forward.losses);
     if (progress_.steps == 0 && is_chief_ && current_context().replica <= 0)

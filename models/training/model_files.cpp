@@ -63,8 +63,8 @@ std::optional<Training> read_training(const nlohmann::ordered_json& config, cons
   return training;
 }
 
-/// Creates weights only up to the number that the file can hold, before it allocates memory: a short file can describe
-/// a model of any size.
+/// Throws before memory is allocated for more weights than the file can hold, because a short file can describe a model
+/// of any size.
 VariableCreator limited_by(const std::string& path) {
   constexpr std::uintmax_t smallest_weight = 2;  // bytes
   const std::uintmax_t most = std::filesystem::file_size(path) * best_ratio_of_deflate / smallest_weight;

@@ -13,7 +13,7 @@ namespace {
 
 /// The number of shapes for which steps are kept: full batches, the last batch of an epoch, and two more.
 constexpr std::size_t most_steps = 4;
-/// After this number of warm-ups the memory of a step is considered not to repeat.
+/// The number of warm-ups after which a step is considered not to use the same memory again.
 constexpr int most_warm_ups = 4;
 
 std::vector<Tensor> tensors_of(const Batch& batch) {
@@ -57,7 +57,7 @@ StepGraphs::Step* StepGraphs::known(const Key& key) {
 }
 
 Forward StepGraphs::run(const Batch& local, std::int64_t global_size) {
-  // Ops decide on the host what to do for no rows.
+  // For a batch without rows, ops decide on the host what to do.
   if (given_up_ || local.size() == 0) return compute_.run(local, global_size);
   Key key = key_of(local, global_size);
   Step* const step = known(key);
@@ -117,7 +117,7 @@ void StepGraphs::capture(Step& step) {
         compute_.optimizer().capture_gradients(capture, tape, captured.forward.loss, compute_.trainable());
     step.captured = std::move(captured);
     pool_.keep_all();
-  } catch (const Error& error) {  // nothing has been computed or exchanged yet
+  } catch (const Error& error) {  // the step has computed and exchanged nothing yet
     give_up(error.what());
   }
 }

@@ -40,8 +40,8 @@ Tensor weighted_loss(const Loss& loss, const Tensor& y_true, const Tensor& y_pre
   return weight.defined() ? sum(losses * example_weights(weight, losses.elements())) : sum(losses);
 }
 
-/// The loss of each step, (n, time), as Keras computes it: its losses compare the last axes, and a custom one sees the
-/// whole output.
+/// The loss of each step, (n, time), as Keras computes it. Keras' losses get one row for each step, and a custom loss
+/// gets the whole output.
 Tensor step_losses(const Loss& loss, const Tensor& y_true, const Tensor& y_pred, const Shape& steps) {
   const Tensor losses = loss.config() ? loss(steps_of(y_true), predicted_steps(y_pred)) : loss(y_true, y_pred);
   const Shape expected = loss.config() ? Shape{steps.elements()} : steps;
@@ -51,15 +51,15 @@ Tensor step_losses(const Loss& loss, const Tensor& y_true, const Tensor& y_pred,
   return reshape(losses, steps);
 }
 
-/// A loss that leaves out a class, of an output with a mask: the loss of all classes, for labels of which the class is
-/// replaced, and the mask of the steps that neither leaves out.
+/// Replaces a loss with an ignored class for an output with a mask: the same loss without an ignored class, labels in
+/// which another class replaces the ignored one, and a mask that also leaves out the steps with the ignored class.
 struct WithoutClass {
   Loss loss;
   Tensor labels;
   Tensor mask;
 };
 
-/// Nothing for losses without ignore_class.
+/// Empty for losses without ignore_class.
 std::optional<WithoutClass> without_ignored_class(const Loss& loss, const Tensor& y_true, const Tensor& mask) {
   using Json = nlohmann::ordered_json;
   const Json options = loss.config() ? *loss.config()->options : Json();
@@ -74,8 +74,8 @@ std::optional<WithoutClass> without_ignored_class(const Loss& loss, const Tensor
                       .mask = counts};
 }
 
-/// As weighted_loss, of the steps that `mask` (n, time) keeps. It is scaled so that its sum over the replicas, divided
-/// by `global_size`, is the mean over the steps that the masks of all replicas keep.
+/// Like weighted_loss, but for the steps for which `mask`, (n, time), is true. It is scaled so that its sum over the
+/// replicas, divided by `global_size`, is the mean over these steps on all replicas.
 Tensor masked_loss(const Loss& loss, const Tensor& y_true, const Tensor& y_pred, const Tensor& weight,
                    const Tensor& mask, std::int64_t global_size) {
   check_steps(loss.name(), loss.config(), y_true, mask);
@@ -106,7 +106,7 @@ std::vector<Metric::Sums> metric_sums(const CompiledOutput& output, const Tensor
   return sums;
 }
 
-/// Warns of predictions that are no logits, for a loss of logits.
+/// Warns if predictions come from a softmax or sigmoid. For losses that take logits.
 void warn_of_probabilities(const Loss& loss, const Tensor& y_pred) {
   for (const char* activation : {"softmax", "sigmoid"}) {
     if (y_pred.origin(activation).defined())
@@ -117,7 +117,7 @@ void warn_of_probabilities(const Loss& loss, const Tensor& y_pred) {
   }
 }
 
-/// Warns of predictions that are no probabilities, for a loss of probabilities.
+/// Warns if predictions are outside [0, 1]. For losses that take probabilities.
 void warn_of_logits(const Loss& loss, const Tensor& y_pred) {
   const std::vector<float> values = as_f32(y_pred).to_vector<float>();
   const auto [least, most] = std::ranges::minmax(values);

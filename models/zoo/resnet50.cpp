@@ -34,7 +34,7 @@ struct Stack {
   std::string name;
   std::int64_t filters;  ///< filters of the narrow convolutions; the stack's output has four times as many channels
   int blocks;
-  Size2d strides;  ///< strides of the first block, whose shortcut is a convolution
+  Size2d strides;  ///< strides of the first block, which has a convolution as its shortcut
 };
 
 Symbol residual_block(const Symbol& x, const Stack& stack, int number) {

@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// JSON has no numbers that are not finite: they are stored as text.
+// JSON has no numbers that are not finite; these are stored as text.
 
 Json to_json(double value) { return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value)); }
 double to_number(const Json& json) {
@@ -73,7 +73,7 @@ void add_with_inner(LayerImpl& layer, std::vector<LayerImpl*>& layers) {
   for (const InnerLayer& inner : layer.inner_layers()) add_with_inner(*inner.layer, layers);
 }
 
-/// The layers of the model, each followed by those inside it.
+/// The layers of the model, each followed by the layers inside it.
 std::vector<LayerImpl*> all_layers(const Model& model) {
   std::vector<LayerImpl*> layers;
   for (const Layer& layer : model.network().layers()) add_with_inner(layer.impl(), layers);
@@ -94,8 +94,8 @@ std::vector<std::uint64_t> kept_draws(const Strategy& strategy, LayerImpl& layer
   return {all.begin(), all.end()};
 }
 
-/// The stored values for the replicas of this process: each replica's own value or, if the backup is from another
-/// number of replicas, of_others(all values) for each.
+/// The stored values for the replicas of this process: each replica's own value or, if the backup is from a different
+/// number of replicas, of_others(all values) for every replica.
 template <class T, class Join>
 std::vector<T> for_local_replicas(const Strategy& strategy, const std::vector<T>& kept, const Join& of_others) {
   const auto local = static_cast<std::size_t>(strategy.num_local_replicas());
@@ -203,7 +203,7 @@ class Contents {
                         own);
   }
 
-  /// With other policies a resumed run would not compute the same bits.
+  /// With different policies, a resumed run would not compute the same bits.
   void check_policies(const Json& json, const Model& model) const {
     const auto policies = json.at("dtype_policies").get<std::vector<std::string>>();
     const std::vector<Layer>& layers = model.network().layers();
@@ -230,7 +230,7 @@ class Contents {
       const bool on_read = variables[i].synchronization() == Synchronization::on_read;
       const std::vector<double> counts = to_numbers(json.at(i));
       if (on_read) check_count(counts.size(), copies, "copies of '" + variables[i].name() + "'");
-      // If the number of replicas has changed, they continue from the mean of the stored copies.
+      // If the number of replicas has changed, all replicas continue from the mean of the stored copies.
       const auto mean = [&](const std::vector<Tensor>& of) { return weighted_mean(nullptr, backup_place, of, counts); };
       if (on_read && variables[i].state().serves_all_replicas())
         weights_.push_back({mean(kept)});
@@ -341,7 +341,7 @@ void BackupFolder::write(const Model& model, const TrainingProgress& progress) c
   try {
     write_file_atomically(metadata().string(), std::as_bytes(std::span(text)));
   } catch (const InputError&) {
-    if (is_new) std::filesystem::remove(path_ / name, error);  // no metadata refers to it
+    if (is_new) std::filesystem::remove(path_ / name, error);  // no metadata refers to the file
     throw;
   }
   remove_states(name);

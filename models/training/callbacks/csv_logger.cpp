@@ -11,7 +11,7 @@
 namespace lockstep {
 void CSVLogger::on_train_begin(Model&) {
   begun_ = false;
-  open(std::ios::app);  // append: whether the run resumes and the file is kept is not known yet
+  open(std::ios::app);  // appends, because it is not known yet whether the run resumes and keeps the file
 }
 
 void CSVLogger::open(std::ios::openmode mode) {

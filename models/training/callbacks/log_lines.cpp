@@ -13,7 +13,7 @@ void drop_last_lines(const std::string& path, const std::function<bool(std::stri
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   const auto start_of_line = [&](std::size_t end) { return end == 0 ? 0 : text.rfind('\n', end - 1) + 1; };
-  std::size_t end = text.rfind('\n') + 1;  // npos + 1 is 0: there is no complete line
+  std::size_t end = text.rfind('\n') + 1;  // npos + 1 is 0, which means no complete line
   while (end > 0) {
     const std::size_t start = start_of_line(end - 1);
     if (!superseded(std::string_view(text).substr(start, end - 1 - start))) break;

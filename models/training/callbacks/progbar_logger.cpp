@@ -25,9 +25,9 @@ std::string clock_text(double seconds) {
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-using Parts = std::vector<std::string>;  // of a line, which shows them with " - " between
+using Parts = std::vector<std::string>;  // of a line, which joins them with " - "
 
-/// Appends parts like "loss: 0.4123" and "accuracy: 0.8512"; the validation's values come last.
+/// Appends parts such as "loss: 0.4123" and "accuracy: 0.8512". The validation's values come last.
 void append_metrics(Parts& parts, const Logs& logs) {
   for (const bool validation : {false, true}) {
     for (const auto& [name, value] : logs) {
@@ -46,7 +46,7 @@ void append_epoch_end(Parts& parts, double seconds, const Logs& logs) {
 
 std::string joined(const Parts& parts) { return fmt::format("{}", fmt::join(parts, " - ")); }
 
-/// The parts in lines of at most `width` columns, the first of which has at least one part. All other lines begin with
+/// The parts in lines of at most `width` columns. The first line has at least one part, and all other lines begin with
 /// two spaces.
 std::vector<std::string> lines_of(const Parts& parts, std::size_t width) {
   std::vector<std::string> lines{parts.front()};
@@ -80,7 +80,7 @@ std::string ProgbarLogger::stop_text(const Epoch& epoch, std::int64_t steps) {
 class ProgbarLogger::Display {
  public:
   virtual ~Display() = default;
-  /// The least number of seconds between two steps that are displayed.
+  /// The minimum number of seconds between two displayed steps.
   virtual double interval() const = 0;
   virtual void begin(const Epoch& epoch) const = 0;
   virtual void show_step(const Epoch& epoch, const StepReport& report) const = 0;
@@ -106,7 +106,7 @@ class ProgbarLogger::Bar final : public Display {
     parts.push_back(fmt::format("{:.0f} examples/s", epoch.examples_per_second()));
     append_metrics(parts, report.running);
     const std::size_t room = width() - std::min(width(), line.size());
-    const std::string text = lines_of(parts, room).front().substr(0, room);  // what has no room is not shown
+    const std::string text = lines_of(parts, room).front().substr(0, room);  // parts that do not fit are not shown
     if (epoch.plan.steps > 0 && room > text.size() + 5)
       line += bar(static_cast<double>(done) / static_cast<double>(epoch.plan.steps), room - text.size() - 1) + " ";
     overwrite(line + text);
@@ -122,7 +122,7 @@ class ProgbarLogger::Bar final : public Display {
   void stop(const Epoch& epoch, std::int64_t steps) const override { overwrite(stop_text(epoch, steps)); }
 
  private:
-  /// A bar of up to 25 columns, and no more than `columns`.
+  /// A bar of up to min(25, `columns`) columns.
   static std::string bar(double share, std::size_t columns) {
     const std::size_t cells = std::min<std::size_t>(25, columns);
     const auto filled = static_cast<std::size_t>(share * static_cast<double>(cells));
@@ -131,7 +131,8 @@ class ProgbarLogger::Bar final : public Display {
     return text;
   }
 
-  /// The terminal's columns but the last one: a terminal may wrap when that is written.
+  /// The number of the terminal's columns without the last one, because a terminal may wrap when the last one is
+  /// written.
   static std::size_t width() {
     winsize window{};
     return (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80) - 1;

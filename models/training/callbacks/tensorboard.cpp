@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view validation_prefix = "val_";
 
-/// `file`: null on workers other than the chief, which only take part in reading the variables.
+/// `file` is null on workers other than the chief. They only take part in reading the variables.
 void add_histograms(EventFile* file, const Model& model, int epoch) {
   const std::vector<Variable> variables = model.variables();
   const std::vector<std::string> names = model.network().weight_names();
