@@ -12,7 +12,7 @@ std::int64_t bytes_of(const Tensor& tensor) {
   return tensor.elements() * static_cast<std::int64_t>(size_of(tensor.dtype()));
 }
 
-/// Calls visit(i, place) for each tensor i of `pack`; `place` is a view of its elements in `whole`.
+/// Calls visit(i, place) for each tensor i of `pack`, where `place` is a view of the tensor's elements in `whole`.
 template <class Visit>
 void for_each_place(const Tensor& whole, std::span<const Tensor> values, const Pack& pack, const Visit& visit) {
   std::int64_t begin = 0;

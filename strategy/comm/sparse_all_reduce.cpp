@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::int64_t is_dense = -1;
 
-/// The kinds of all replicas' values: a row for each replica with, for each value, the rows of a sparse value's dense
-/// shape or `is_dense`.
+/// The kinds of all replicas' values: for each replica and value, the number of rows of a sparse value's dense shape,
+/// or `is_dense`.
 class Kinds {
  public:
   Kinds(Communicator& communicator, int replica, std::span<const DenseOrSparse> values)

@@ -22,7 +22,7 @@ class DefaultStrategy final : public InlineStrategy {
 }  // namespace
 
 std::shared_ptr<StrategyState> default_strategy() {
-  // One for each thread: its communicator keeps the values that its one replica posts.
+  // One for each thread, since its communicator keeps the values that its only replica posts.
   thread_local const auto state = std::make_shared<DefaultStrategy>();
   return state;
 }

@@ -22,7 +22,8 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 
 std::string assignment_of(const std::string& variable) { return "the assignment of variable '" + variable + "'"; }
 
-/// The value that all replicas assign to a variable without an aggregation. Throws if the replicas' values differ.
+/// The value that all replicas assign to a variable without an aggregation. Throws InvalidArgument if the replicas'
+/// values differ.
 Tensor common_value(Cluster* workers, const std::string& variable, const PerReplica<Tensor>& values) {
   for (int replica = 1; replica < values.size(); ++replica)
     require(same_bits(values[0], values[replica]),
@@ -87,8 +88,8 @@ IndexedSlices aggregated(Cluster* workers, const VariableSpec& spec, const PerRe
   return combine(workers, place, op, slices.local_results());
 }
 
-/// The weighted mean of the copies of all workers. Clamped to the range of the copies' elements, so that equal copies
-/// give exactly their value, which a sum in f32 divided by a number may not do.
+/// The weighted mean of the copies of all workers. It is clamped to the range of the copies' elements, so that the mean
+/// of equal copies is exactly their value in spite of rounding in f32.
 Tensor mean_of(Cluster* workers, const std::string& place, const std::vector<Tensor>& copies,
                const std::vector<double>& weights) {
   const Tensor mean = weighted_mean(workers, place, copies, weights);
@@ -100,13 +101,13 @@ Tensor mean_of(Cluster* workers, const std::string& place, const std::vector<Ten
   return combine(ReduceOp::min, std::array{most, combine(ReduceOp::max, std::array{least, mean})});
 }
 
-/// Splits `value` into equal parts; the first part also gets the remainder of integers.
+/// Splits `value` into equal parts. The first part of integers also gets the remainder.
 PerReplica<Tensor> shares_of(const Tensor& value, int parts) {
   require(value.dtype() != DType::boolean, "a bool value cannot be divided among replicas, got {}", value);
   std::vector<Tensor> shares;
   visit_dtype(value.dtype(), [&]<class T>() {
     if constexpr (!std::is_same_v<T, bool>) {
-      using Number = std::conditional_t<std::is_integral_v<T>, T, float>;  // bfloat16 has no arithmetic of its own
+      using Number = std::conditional_t<std::is_integral_v<T>, T, float>;  // bfloat16 has no arithmetic
       std::vector<T> first = value.to_vector<T>();
       std::vector<T> others = first;
       for (T& element : others) element = T(static_cast<Number>(element) / static_cast<Number>(parts));

@@ -58,7 +58,7 @@ std::vector<LogicalDevice> devices_of(const Variable& variable) {
 
 Destinations::Destinations(std::vector<LogicalDevice> devices) : devices_(std::move(devices)) {
   require(!devices_.empty(), "the destinations must not be empty: name a device, several, or a variable");
-  for (const LogicalDevice& device : devices_) memory_resource(device);  // throws for one that this build cannot use
+  for (const LogicalDevice& device : devices_) memory_resource(device);  // throws for unusable devices
 }
 
 Destinations::Destinations(const std::vector<std::string>& names) : Destinations(parse_devices(names)) {}

@@ -24,7 +24,7 @@ std::shared_ptr<const void> MergePoint::merge(int replica, const std::string& pl
   const std::string end = "the end of " + place;
   group_.barrier(replica, end.c_str());
   posts_[static_cast<std::size_t>(replica)] = nullptr;
-  return result_;  // not written before all replicas have reached the next merge
+  return result_;  // is not overwritten before all replicas have reached the next merge
 }
 
 void MergePoint::abandon_step() {

@@ -13,10 +13,10 @@ namespace {
 
 using Scopes = std::vector<const NameScope*>;
 
-/// This thread's open scopes, innermost last; null until it opens its first one.
+/// This thread's open scopes, innermost last; null until the thread opens its first scope.
 thread_local std::shared_ptr<Scopes> open_name_scopes;
 
-/// Removes the number at the end of a name: "foo" for "foo_12". Leaves "foo" and "foo_a" unchanged.
+/// A name without the number at its end: "foo" for "foo_12". Returns "foo" and "foo_a" unchanged.
 std::string_view without_suffix(std::string_view part) {
   const std::size_t last = part.find_last_not_of("0123456789");
   const bool has_suffix = last != std::string_view::npos && part[last] == '_' && last + 1 < part.size();

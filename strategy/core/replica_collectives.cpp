@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-/// The shape and dtype of each of an op's outputs: keeping the outputs themselves would keep their memory.
+/// The shape and dtype of an op's output. Stored instead of the output, which would keep its memory allocated.
 struct OutputForm {
   Shape shape;
   DType dtype = DType::f32;
@@ -21,7 +21,7 @@ std::vector<OutputForm> forms_of(const std::vector<Tensor>& outputs) {
 }
 
 /// The gradients of the floating-point outputs, and the outputs' indices. An output without a gradient on this replica
-/// gets zeros, as it may have a gradient on another one.
+/// gets zeros, since it may have a gradient on another replica.
 struct OutputGradients {
   OutputGradients(const BackwardContext& backward, const std::vector<OutputForm>& outputs) {
     for (int i = 0; i < static_cast<int>(outputs.size()); ++i) {
@@ -36,7 +36,7 @@ struct OutputGradients {
   std::vector<Tensor> values;
 };
 
-/// Warns once: the program most likely wants to combine replicas' values.
+/// Warns once, because the program most likely wants to combine the values of several replicas.
 void warn_outside_strategies(const char* function) {
   static std::atomic<bool> warned = false;
   if (!has_strategy() && !warned.exchange(true))

@@ -12,19 +12,19 @@ namespace lockstep {
 /// A thread's scopes, all of one strategy.
 struct OpenScopes {
   std::shared_ptr<StrategyState> strategy;  ///< the thread's current strategy
-  int count = 0;                            ///< open scopes
+  int count = 0;                            ///< number of open scopes
   std::shared_ptr<StrategyState> before;    ///< the thread's strategy before the first of the open scopes
 };
 
 namespace {
 
-/// The strategy that `set_strategy` last gave this thread.
+/// The strategy of this thread's last call of `set_strategy`.
 std::shared_ptr<StrategyState>& lasting_strategy() {
   thread_local std::shared_ptr<StrategyState> strategy;
   return strategy;
 }
 
-/// This thread's scopes; null until it opens its first one.
+/// This thread's scopes; null until the thread opens its first scope.
 std::shared_ptr<OpenScopes>& open_scopes() {
   thread_local std::shared_ptr<OpenScopes> scopes;
   return scopes;

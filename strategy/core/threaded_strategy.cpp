@@ -15,8 +15,8 @@
 
 namespace lockstep {
 
-/// The replicas' threads and their coordination. A run inside a merge has threads of its own, as those of the outer run
-/// wait.
+/// The replicas' threads and their coordination. A run inside a merge has its own threads, since the threads of the
+/// outer run are waiting.
 class ThreadedStrategy::ReplicaThreads {
  public:
   /// `gpus`: the collectives of the outer run, if this one runs inside its merges.
@@ -32,7 +32,7 @@ class ThreadedStrategy::ReplicaThreads {
   static ReplicaThreads*& of_this_thread();
 
  private:
-  /// Runs the job of one replica's step, inside the name scopes of the caller. Throws nothing: keeps the error and
+  /// Runs the job of one replica's step, inside the name scopes of the caller. Does not throw; stores the error and
   /// releases all replicas, even if there is no memory for the error's text.
   void run_replica(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job, int replica,
                    const std::string& callers_names);
@@ -47,9 +47,9 @@ class ThreadedStrategy::ReplicaThreads {
   std::mutex run_mutex_;  ///< one step at a time
   std::mutex error_mutex_;
   std::exception_ptr first_error_;
-  std::exception_ptr released_;            ///< Aborted of a replica that another replica's error ended
+  std::exception_ptr released_;            ///< Aborted, of a replica that was stopped after another replica's error
   std::unique_ptr<ReplicaThreads> inner_;  ///< made by the only thread that merges
-  ThreadTeam threads_;                     ///< last: the threads end before the members they use
+  ThreadTeam threads_;                     ///< last, so that the threads end before the members that they use
 };
 
 namespace {
@@ -129,7 +129,7 @@ void ThreadedStrategy::ReplicaThreads::run(const std::shared_ptr<StrategyState>&
   if (first_error_ || released_) {
     const bool all_failed_alike = cluster && cluster->failures_together() != failures_together;
     if (cluster && first_error_ && !all_failed_alike) cluster->fail_all(text_of(first_error_));
-    // First, as other workers may not contribute their part of the running collectives.
+    // Before the wait for GPUs, since other workers may not contribute their parts of the running collectives.
     coordination_.connections.update->abandon_step();
     coordination_.merge_point.abandon_step();
     let_gpus_end();
@@ -160,7 +160,7 @@ void ThreadedStrategy::ReplicaThreads::run_replica(const std::shared_ptr<Strateg
     if (!names.empty()) name_scope.emplace(names);
     coordination_.group.run_timed(replica, job);
     coordination_.group.rendezvous().finish(replica);
-  } catch (Aborted& error) {  // another replica keeps the cause, perhaps later than this
+  } catch (Aborted& error) {  // another replica stores the cause, perhaps later than this
     keep(released_, replica, error.what());
   } catch (Error& error) {
     without_memory_leave_it([&] {

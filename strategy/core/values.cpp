@@ -65,7 +65,7 @@ Tensor Strategy::reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, con
   });
   const Tensor total = combine(state_->cluster(), "reduce", ReduceOp::sum, sums.local_results());
   if (op == ReduceOp::sum) return total;
-  double count = 0;  // of the elements that each element of the result sums
+  double count = 0;  // number of elements that are summed for each element of the result
   for (const Tensor& value : values.local_results()) {
     double own = 1;
     for (const int axis : axes) own *= static_cast<double>(value.dim(axis));

@@ -127,7 +127,8 @@ void VariableState::move_copy(int index, const Tensor& memory) {
   const Tensor before = copies_.at(index);
   copy(before, memory);
   copies_[index] = memory.in_place_of(before);
-  // Tapes may hold the old copy, which must not keep its memory alive. Only the first memory belongs to it alone.
+  // Tapes may hold the old copy, which must not keep its memory allocated. Only the copy's first memory belongs to the
+  // copy alone.
   if (!std::exchange(moved_[index], 1)) before.move_into(memory);
 }
 

@@ -24,7 +24,7 @@ void warn_of_dropped(std::int64_t rows) {
   if (rows > 0) log_warning("drop_remainder leaves {} example(s) out of every pass over a data set", rows);
 }
 
-/// Splits the batches of a pass over global batches.
+/// Splits the global batches of a pass over the replicas.
 DistributedBatches split(const Dataset& batches, std::uint64_t epoch, const LocalReplicas& replicas,
                          const std::vector<double>& shares) {
   return [pass = batches.epoch(epoch), replicas, shares]() mutable -> std::optional<DistributedBatch> {
@@ -34,7 +34,7 @@ DistributedBatches split(const Dataset& batches, std::uint64_t epoch, const Loca
   };
 }
 
-/// Splits the batches of a pass whose batches hold only this worker's local_rows.
+/// Splits the batches of a pass over the replicas, for batches that contain only this worker's local_rows.
 DistributedBatches split_own(const Dataset& own_rows, std::uint64_t epoch, const LocalReplicas& replicas,
                              const std::vector<double>& shares) {
   return [pass = own_rows.epoch(epoch), number = std::int64_t{0}, own_rows, replicas,
@@ -45,8 +45,8 @@ DistributedBatches split_own(const Dataset& own_rows, std::uint64_t epoch, const
   };
 }
 
-/// Deals one batch to each replica: from its own set, or from the only set, replica by replica. When fewer batches than
-/// replicas are left at the end, these are still dealt.
+/// Deals one batch to each replica, from the replica's own set or, if there is only one set, from that set in the order
+/// of replicas. At the end, also deals the last batches if there are fewer of them than replicas.
 DistributedBatches deal(const std::vector<Dataset>& sets, std::uint64_t epoch, int replicas) {
   std::vector<DatasetIterator> passes;
   for (const Dataset& set : sets) passes.push_back(set.epoch(epoch));
@@ -60,7 +60,7 @@ DistributedBatches deal(const std::vector<Dataset>& sets, std::uint64_t epoch, i
   };
 }
 
-/// Number of steps in a pass of `deal`; nothing if a set is endless.
+/// Number of steps in a pass of `deal`; empty if a set is endless.
 std::optional<std::int64_t> steps_of(const std::vector<Dataset>& sets, int replicas) {
   std::int64_t longest = 0;
   for (const Dataset& set : sets) {
@@ -140,12 +140,12 @@ std::optional<DistributedBatch> DistributedIterator::next_here(Cluster* others) 
   try {
     batch = pass_.next();
   } catch (const std::exception& error) {
-    if (others) others->fail_all(error.what());  // they wait for this worker's step
+    if (others) others->fail_all(error.what());  // the other workers wait for this worker's step
     throw;
   }
   if (!batch) return std::nullopt;
   if (const auto& measurement = spec_->measurement) {
-    // Splits by the measured shares only now: prefetched batches would keep the old shares.
+    // Splits by the measured shares only now, because prefetched batches would keep the old shares.
     if (!measurement->shares().empty()) {
       batch = DistributedBatch(batch->global(), static_cast<int>(spec_->devices.size()), measurement->shares());
       batch->move_to(spec_->devices);
@@ -163,7 +163,7 @@ LocalReplicas local_replicas(const Strategy& strategy) {
           .count = strategy.num_local_replicas()};
 }
 
-/// The size of the longest of the workers' passes; nothing if one is endless. A collective.
+/// The size of the longest of the workers' passes; empty if a pass is endless. A collective.
 std::optional<std::int64_t> longest_of(Cluster* workers, std::optional<std::int64_t> own) {
   if (!workers) return own;
   constexpr std::int64_t endless = -1;

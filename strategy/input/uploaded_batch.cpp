@@ -31,7 +31,7 @@ UploadedBatch::UploadedBatch(const Batch& host, const LogicalDevice& gpu) : gpu_
 UploadedBatch::~UploadedBatch() {
   try {
     await();
-  } catch (const Error& error) {  // the GPU has failed
+  } catch (const Error& error) {  // only if the GPU has failed
     log_warning("waiting for the copy of a batch to a GPU failed: {}", error.what());
   }
 }

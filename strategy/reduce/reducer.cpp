@@ -252,7 +252,7 @@ void GradientReducer::move_average(const ReplicaContext& context, std::size_t sl
   const int replica = context.local_replica();
   const ContextScope there(context_of(replica));
   const PhaseTimer timer(Phase::update);
-  // The other replicas' copies may be in use until these replicas reach this barrier.
+  // Other replicas may use their copies until they reach this barrier.
   if (step.overwrites) context.local_barrier("the averages of variables");
   for (int i = 0; i < static_cast<int>(variables_.size()); ++i) {
     if (!own_copies_ && i % context.num_local_replicas() != replica) continue;  // another replica's part
@@ -267,7 +267,7 @@ void GradientReducer::move_average(const ReplicaContext& context, std::size_t sl
       overwritten.push_back(variable.copy_for(replica).data<float>());
     else
       for (const Tensor& copy : variable.copies()) overwritten.push_back(copy.data<float>());
-    // On the stream that updated the average: copy() would use the streams of the copies' devices.
+    // Uses the stream that updated the average; copy() would use the streams of the copies' devices.
     const float* const moved[] = {average.data<float>()};
     launch(kernels::Reduce{ReduceOp::sum, ReduceViews<float>{moved, overwritten, average.elements()}});
   }

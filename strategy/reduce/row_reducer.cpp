@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-/// Rows [first, first + count) of a table; their gradients are rows [place, place + count) of a buffer.
+/// Rows [first, first + count) of a table, whose gradients are rows [place, place + count) of a buffer.
 struct Run {
   std::int64_t first = 0;
   std::int64_t count = 0;
@@ -24,7 +24,7 @@ std::pair<std::int64_t, std::int64_t> part(std::int64_t count, int share, int sh
   return {count * share / shares, count * (share + 1) / shares};
 }
 
-/// The runs of consecutive rows in part `share` of the distinct `indices`.
+/// The runs of consecutive rows in part `share` of the sorted, distinct `indices`.
 std::vector<Run> runs_of(std::vector<std::int64_t> indices, int share, int shares) {
   std::ranges::sort(indices);
   indices.erase(std::ranges::unique(indices).begin(), indices.end());

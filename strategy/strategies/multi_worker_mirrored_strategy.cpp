@@ -13,8 +13,8 @@
 namespace lockstep {
 namespace {
 
-/// How far initial values may differ, relatively or if small absolutely: different kinds of processors round
-/// differently.
+/// The largest accepted difference between workers' initial values, relative to values above 1 and absolute below.
+/// Different kinds of processors round differently.
 constexpr float same_start = 1e-5F;
 
 /// A text such as "'dense/kernel' f32 (784, 10), trainable, auto, aggregation none".
@@ -25,7 +25,7 @@ std::string text_of(const VariableSpec& spec) {
       name(spec.synchronization), name(spec.aggregation));
 }
 
-/// Describes the first initial value that differs from the chief's; empty if there is none.
+/// Describes the first initial value that differs from the chief's; empty if all are equal up to same_start.
 std::string difference(const Tensor& own, const Tensor& chiefs) {
   if (own.dtype() != DType::f32) return "";
   const std::span<const float> a = own.span<float>();
@@ -76,7 +76,7 @@ std::shared_ptr<StrategyState> make_state(const std::vector<LogicalDevice>& devi
     const bool on_gpus = !devices.empty() && devices.front().kind == DeviceKind::gpu;
     cluster->agree("the start", "replicas are on", on_gpus ? "GPUs" : "CPUs");
   }
-  // Replicas wait longer for each other than workers do, so that the error of the workers comes first.
+  // Replicas wait longer for each other than workers do, so that the workers' error is thrown first.
   const auto timeout = cluster ? 2 * options.timeout : options.timeout;
   return std::make_shared<MultiWorkerState>(
       devices, CoordinationOptions{.timeout = timeout,
@@ -87,7 +87,7 @@ std::shared_ptr<StrategyState> make_state(const std::vector<LogicalDevice>& devi
 
 /// Logical CPUs that share this worker's cores.
 std::vector<LogicalDevice> worker_cpus(int replicas) {
-  const std::size_t count = logical_cpus(replicas).size();  // throws for a wrong number
+  const std::size_t count = logical_cpus(replicas).size();  // throws for an invalid number
   return logical_cpus_with_cores(std::vector<int>(count, std::max(1, cores_of_process() / replicas)));
 }
 

@@ -17,7 +17,7 @@ class OneDeviceState final : public InlineStrategy, public std::enable_shared_fr
 
   void run_on_replicas(const std::function<void(int)>& job) override {
     const std::lock_guard one_at_a_time(run_mutex_);
-    const Scope scope(shared_from_this());  // before the replica's context, in which no scope may be opened
+    const Scope scope(shared_from_this());  // opened before the replica's context, in which scopes are not allowed
     const ContextScope context({.device = devices().front(), .replica = 0, .replicas = 1});
     const ComputeThreadsScope threads(devices().front().cores);
     try {
@@ -35,7 +35,7 @@ class OneDeviceState final : public InlineStrategy, public std::enable_shared_fr
     return std::make_shared<VariableState>(std::move(spec), devices());
   }
 
-  std::recursive_mutex run_mutex_;  ///< one step at a time; a merge may run another
+  std::recursive_mutex run_mutex_;  ///< allows one step at a time; recursive, since a merge may run another step
 };
 
 LogicalDevice only_device(const std::string& name) { return parse_devices(std::span(&name, 1)).front(); }

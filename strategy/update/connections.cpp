@@ -22,7 +22,7 @@ namespace {
 
 bool is_gpu(const LogicalDevice& device) { return device.kind == DeviceKind::gpu; }
 
-/// Throws Unsupported unless kernels of each GPU may read and write the memory of all others.
+/// Throws Unsupported unless kernels of each GPU can read and write the memory of all other GPUs.
 void check_reachable(const std::vector<LogicalDevice>& gpus, CrossDeviceOps ops) {
   const std::vector<Device> physical = gpu_platform().report().devices;
   for (const LogicalDevice& from : gpus)

@@ -6,7 +6,7 @@ namespace lockstep {
 
 void update_range(const UpdateFn& update, const FlatViews& views, const FlatRange& range) {
   if (range.begin == range.end) return;
-  // Reused in each thread: if an allocation failed here, other replicas might already have updated their shares.
+  // Reused in each thread, because when an allocation fails here, other replicas may already have updated their shares.
   thread_local std::vector<const float*> gradients;
   thread_local std::vector<float*> parameters;
   thread_local std::vector<float*> state;

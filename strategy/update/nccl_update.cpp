@@ -28,7 +28,7 @@ void NcclUpdate::sum_gradients(int replica, const FlatViews& views, std::span<co
     for (std::size_t range = 0; range < ranges.size(); ++range)
       exchange_.add(replica, wire_.part_of(replica, views, ranges, range), range, ranges.size());
     group_.barrier_on_host(replica, gradients_name);
-    if (replica == 0) connected_ = true;  // the barrier at the step's end publishes it
+    if (replica == 0) connected_ = true;  // made visible to other threads by the barrier at the step's end
   }
   exchange_.join(replica);
   wire_.finish(replica, views, ranges);

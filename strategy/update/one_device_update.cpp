@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-/// Copies from memory, maybe another device's, that kernels of the current device can read.
+/// Copies from memory that kernels of the current device can read and that may be another device's.
 void copy_floats(const float* from, std::int64_t count, float* to) {
   launch(kernels::Reduce{ReduceOp::sum, ReduceViews<float>{std::span(&from, 1), std::span(&to, 1), count}});
 }

@@ -18,7 +18,7 @@ void WorkersUpdate::abandon_step() {
 void WorkersUpdate::sum_gradients(int replica, const FlatViews& views, std::span<const FlatRange> ranges) {
   const PhaseTimer timer(Phase::reduce);
   group_.barrier(replica, gradients_name);
-  const bool begun = exchange_.begun();  // by all replicas, or by none
+  const bool begun = exchange_.begun();  // the same for all replicas
   if (!begun && group_.size() > 1)
     for (const FlatRange& range : ranges)
       add_up_range(views.gradients, views.gradients.front(), shard_of(range, replica, group_.size()));

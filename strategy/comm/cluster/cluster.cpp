@@ -7,7 +7,8 @@
 namespace lockstep {
 namespace {
 
-/// The most bytes that the chief broadcasts in one message to each worker, not in parts that the workers pass on.
+/// The largest number of bytes that the chief broadcasts by one message to each worker. Of more bytes, it sends a part
+/// to each worker, and the workers exchange their parts.
 constexpr std::size_t one_message = 4096;
 
 /// An empty span for each worker.
@@ -25,7 +26,8 @@ void ClusterOptions::check() const {
 }
 
 void Cluster::broadcast(std::string_view place, std::span<std::byte> bytes) {
-  // Two steps for many bytes, so that the chief sends each byte once: a part to each worker, which passes it on.
+  // Many bytes take two steps, so that the chief sends most bytes only once: it sends a part to each worker, and then
+  // all workers exchange their parts.
   const bool in_parts = bytes.size() > one_message;
   const auto part = [&](int worker) {
     if (!in_parts) return bytes;

@@ -20,8 +20,8 @@ std::optional<int> number_of(std::initializer_list<const char*> variables) {
   return std::nullopt;
 }
 
-/// The number of tasks of machine `machine` in Slurm's list, where "4(x2),3" means 4, 4 and 3; none if the list has no
-/// such machine or is not valid.
+/// The number of tasks of machine `machine` in Slurm's list, where "4(x2),3" means 4, 4 and 3. Empty if the list is not
+/// valid or does not have the machine.
 std::optional<int> tasks_of_machine(const char* list, int machine) {
   for (char* end = nullptr;; list = end + 1) {
     const long tasks = std::strtol(list, &end, 10);
@@ -39,8 +39,8 @@ std::optional<int> tasks_of_machine(const char* list, int machine) {
 
 }  // namespace
 
-// The variables of Open MPI's mpirun, of MPICH's and Intel's launchers, and of srun (MPI asks its PMIx or PMI plug-in
-// for the rest).
+// The functions below read the variables of Open MPI's mpirun, of MPICH's and Intel's launchers, and of srun. (MPI gets
+// everything else from srun's PMIx or PMI plug-in.)
 
 bool launched_with_others() {
   return number_of({"OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "PMI_SIZE"}).value_or(1) > 1;
@@ -54,7 +54,7 @@ LocalProcesses local_processes() {
     count = number_of({"MPI_LOCALNRANKS"});
   }
   const char* const tasks = std::getenv("SLURM_STEP_TASKS_PER_NODE");
-  if ((!rank || !count) && tasks) {  // last: others may start their processes within a step of Slurm's
+  if ((!rank || !count) && tasks) {  // last, because other launchers may run inside a Slurm step
     rank = number_of({"SLURM_LOCALID"});
     count = tasks_of_machine(tasks, number_of({"SLURM_NODEID"}).value_or(0));
   }

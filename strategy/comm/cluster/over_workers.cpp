@@ -20,7 +20,7 @@ std::span<std::byte> bytes_of(const Tensor& tensor) {
           static_cast<std::size_t>(tensor.elements()) * size_of(tensor.dtype())};
 }
 
-/// Splits each range into one part per worker; each worker adds up its parts.
+/// Splits each range into one part for each worker, which adds up that part of all workers' ranges.
 class Parts {
  public:
   Parts(std::span<const WorkerRange> ranges, std::size_t element, int workers)
@@ -50,7 +50,7 @@ void add_part(ReduceOp op, std::span<std::byte> own, const std::vector<std::span
   if (count > 0) launch(kernels::Reduce{op, ReduceViews<T>{in, std::span(&out, 1), count, terms}});
 }
 
-/// A tensor's dtype, the axis and the tensor's shape as a message; Form reads it.
+/// A message that contains a tensor's dtype, the axis and the tensor's shape. Form reads it.
 std::string form_text(const Tensor& tensor, int axis) {
   std::vector<std::int64_t> numbers{static_cast<std::int64_t>(tensor.dtype()), axis};
   for (const std::int64_t size : tensor.shape()) numbers.push_back(size);
@@ -71,7 +71,8 @@ struct Form {
   }
 };
 
-/// Replica 0's thread of a worker with GPUs calls these functions, but MPI needs host memory.
+/// On a worker with GPUs, the thread of replica 0, whose device is a GPU, calls these functions, but MPI needs host
+/// memory.
 ExecutionContext on_host() { return context_on(LogicalDevice{}); }
 
 /// The tensor, or a dense copy of it, in host memory.

@@ -25,7 +25,7 @@ void HierarchicalCopyCommunicator::combine(int replica, ReduceOp op, std::span<c
   const std::vector<PackViews> wide = wide_packs();
   add_within_group(replica, op, wide);
   group().barrier(replica, "the sums of hierarchical copy's groups");
-  wide_[replica] = {};  // all replicas have made their views of it
+  wide_[replica] = {};  // all replicas have their own views of it by now
   combine_across(replica, op, wide);
   if (std::none_of(packs.begin(), packs.end(), [](const PackViews& pack) { return is_bf16(pack.in.front()); })) return;
   group().barrier(replica, "the end of hierarchical copy");

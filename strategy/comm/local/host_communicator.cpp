@@ -24,7 +24,7 @@ bool all_defined(std::span<const Tensor> values) {
   return std::all_of(values.begin(), values.end(), [](const Tensor& value) { return value.defined(); });
 }
 
-/// The values, or copies of them that this replica's kernels can read.
+/// The values, or copies of them where this replica's kernels cannot read them.
 std::vector<Tensor> reachable_here(std::span<const Tensor> values) {
   std::vector<Tensor> here;
   for (const Tensor& value : values)

@@ -17,9 +17,9 @@
 namespace lockstep {
 namespace {
 
-/// The operation that NCCL does for `op`. Max and min are gathered by NCCL and computed by the library's kernel, since
-/// NCCL's max and min do not propagate NaN. NCCL's mean divides each value before it adds, which equals the divided sum
-/// bit for bit only if the division by the number of replicas is exact.
+/// The NCCL operation for `op`. For max and min, NCCL gathers the values and the library's kernel reduces them, since
+/// NCCL's max and min do not propagate NaN. NCCL's mean divides each value before adding. It equals the divided sum bit
+/// for bit only if the division by the number of replicas is exact, and is used only then.
 GpuPart::Kind kind_of(ReduceOp op, int replicas) {
   switch (op) {
     case ReduceOp::max:
@@ -35,7 +35,7 @@ GpuPart::Kind kind_of(ReduceOp op, int replicas) {
   fail<BrokenInvariant>("unknown reduction {}", static_cast<int>(op));
 }
 
-/// One replica's part of a pack for NCCL. bf16 is widened to f32: NCCL would round after each addition.
+/// One replica's part of a pack for NCCL. bf16 is widened to f32, because NCCL would round after each addition.
 struct Transfer {
   GpuPart::Kind kind;
   Tensor in;
@@ -59,7 +59,7 @@ GpuPart part_of(const Transfer& transfer) {
           .elements = static_cast<std::size_t>(transfer.in.elements())};
 }
 
-/// Completes `result` from NCCL's output: combines gathered parts, divides a mean's sum, rounds to bf16.
+/// Computes `result` from NCCL's output: combines gathered parts, divides the sum of a mean, and rounds to bf16.
 void finish(ReduceOp op, const Transfer& transfer, int replicas, const Tensor& result) {
   Tensor combined = transfer.out;
   if (transfer.kind == GpuPart::Kind::gather) {
@@ -112,7 +112,7 @@ void NcclCommunicator::agree(int replica, ReduceOp op, std::span<const PackViews
   if (replica == 0) {
     std::vector<std::string> texts;
     for (const PackViews& pack : packs) texts.push_back(fmt::format("{} of {}", name(op), pack.in.front()));
-    // Backward may have submitted ranges of gradients before this call: their number must be the same on all workers.
+    // Backward may have submitted ranges of gradients before this call. Their number must be the same on all workers.
     cluster_->agree(all_reduce_name, "the value to combine is",
                     fmt::format("{} after {} collectives", fmt::join(texts, ", "), collectives_->submitted()));
   }

@@ -32,7 +32,8 @@ bool has_iommu() {
   return !error && units != fs::directory_iterator();
 }
 
-/// The control register of access control services in a device's PCIe configuration; 0 if it has none.
+/// The control register of access control services (ACS) in a device's PCIe configuration; 0 if the device does not
+/// have ACS.
 unsigned access_control(const fs::path& device) {
   constexpr std::size_t size = 4096;
   constexpr std::size_t first_extended = 0x100;
@@ -41,7 +42,7 @@ unsigned access_control(const fs::path& device) {
   std::ifstream file(device / "config", std::ios::binary);
   file.read(reinterpret_cast<char*>(bytes.data()), size);
   const auto word = [&](std::size_t at) { return bytes[at] | unsigned{bytes[at + 1]} << 8; };
-  // Each capability holds the address of the next one; `seen` ends a cycle of damaged ones.
+  // Each capability holds the address of the next one. `seen` limits the loop if damaged addresses form a cycle.
   std::size_t at = first_extended;
   for (std::size_t seen = 0; at >= first_extended && at + 8 <= size && seen < size / 8; ++seen) {
     if (word(at) == acs) return word(at + 6);

@@ -11,19 +11,19 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Tags of messages that no operation waits for; the tags of operations are larger.
+// Tags of messages that do not belong to an operation. The tags of operations are larger.
 constexpr int notice_tag = 1;
 constexpr int alive_tag = 2;
 
-// The first letter of a notice: the sender leaves, or a failure, whose message follows.
+// The first letter of a notice: the sender leaves, or it has failed and the failure's message follows.
 constexpr char left_mark = 'L';
 constexpr char failed_mark = 'F';
 
-/// How long a live worker on a busy machine may send nothing.
+/// The longest time for which a live worker on a busy machine sends nothing.
 constexpr auto short_silence = 500ms;
-/// How long a failed worker waits at most until its notices have been sent.
+/// The longest time that a failed worker waits until its notices have been sent.
 constexpr auto farewell = 2s;
-/// How long a worker waits at most for the others to leave after a failure.
+/// The longest time that a worker waits after a failure for the other workers to leave.
 constexpr auto end_after_failure = 5s;
 
 }  // namespace
@@ -127,7 +127,7 @@ std::string MpiCluster::failure() const {
   return failure_ ? failure_->message : std::string();
 }
 
-/// Records the first failure, which makes the cluster unusable, and has all other workers notified.
+/// Records the first failure, which makes the cluster unusable, and causes notices to all other workers.
 void MpiCluster::fail_here(const std::string& message, bool timeout) {
   const std::lock_guard lock(mutex_);
   if (failure_) return;
@@ -198,7 +198,7 @@ void MpiCluster::finish(MpiOperation& operation) {
 
 void MpiCluster::take_turn(std::span<MpiOperation* const> operations) {
   const Clock::time_point now = Clock::now();
-  // If this process was stopped, e.g. by a debugger, messages that arrived in the meantime are still unread.
+  // If this process was stopped, for example by a debugger, messages that arrived in the meantime are still unread.
   if (now - last_turn_ > short_silence) std::ranges::fill(heard_, now);
   last_turn_ = now;
   hear();
@@ -303,7 +303,7 @@ void MpiCluster::check_waits(const MpiOperation& operation) {
   const std::vector<int> awaited = operation.awaited();
   for (const int worker : awaited) {
     const Clock::duration silence = now - heard_[static_cast<std::size_t>(worker)];
-    // The notice that it leaves may have overtaken earlier messages.
+    // A worker's notice that it leaves may have overtaken its earlier messages.
     if (left_[static_cast<std::size_t>(worker)] && silence > short_silence) gone.push_back(worker);
     if (silence > limit) silent.push_back(worker);
   }
@@ -333,7 +333,7 @@ std::string MpiCluster::last_words(const std::vector<int>& workers, Clock::time_
   return text;
 }
 
-/// Leaves the core to other threads: for a moment while an operation makes progress, longer otherwise.
+/// Leaves the core to other threads, for a moment while operations are running (`busy`), and longer otherwise.
 void MpiCluster::rest(bool busy) {
   if (busy) {
     if (++turns_without_rest_ < 500) return std::this_thread::yield();
@@ -349,7 +349,7 @@ bool MpiCluster::all_left() const {
   return true;
 }
 
-/// Whether the thread may end. `since`: when this worker began to leave.
+/// Whether the thread may end. `since`: the time at which this worker began to leave.
 bool MpiCluster::may_end(Clock::time_point since) {
   bool failed = false;
   {
@@ -360,7 +360,7 @@ bool MpiCluster::may_end(Clock::time_point since) {
   }
   const auto limit = failed ? std::chrono::milliseconds(end_after_failure) : options_.timeout;
   if (Clock::now() - since > limit) return true;
-  // After a failure this process waits only for workers that were heard within a second.
+  // After a failure, this process waits only for workers from which it has heard within the last second.
   const auto silence = failed ? std::chrono::milliseconds(2 * short_silence) : options_.silence_limit;
   for (int worker = 0; worker < peers_.size; ++worker) {
     const auto of = static_cast<std::size_t>(worker);

@@ -29,7 +29,7 @@ MpiLibrary::MpiLibrary() {
     check_mpi(MPI_Query_thread(&provided), "MPI_Query_thread");
   } else {
     // When a worker on another machine dies, Open MPI's TCP transport asks mpirun for help texts, which mpirun is too
-    // busy to send: the thread would hang, and this worker would never report which one died.
+    // busy to send. The thread would hang, and this worker would never report which worker died.
     ::setenv("OMPI_MCA_orte_execute_quiet", "1", 0);
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
     finish_ = true;
@@ -62,8 +62,8 @@ void MpiLibrary::complete(const char* call, const Start& start, std::chrono::mil
 
 MPI_Comm MpiLibrary::communicator(int key, std::chrono::milliseconds timeout) {
   const std::lock_guard alone(one_call_);
-  // MPI_Comm_split blocks until all processes call it. Those that time out at the first barrier do not reach the
-  // second, so that later ones time out there and not in MPI_Comm_split.
+  // MPI_Comm_split blocks until all processes call it. There are two barriers, so that if a process times out at the
+  // first one, later processes time out at the second one instead of blocking in MPI_Comm_split.
   for (; barriers_ < 2; ++barriers_)
     complete(
         "MPI_Ibarrier", [&] { return MPI_Ibarrier(MPI_COMM_WORLD, &pending_); }, timeout);

@@ -15,8 +15,9 @@ constexpr int exchange_kind = 1;
 constexpr int first_tag = 10;
 constexpr int kinds = 2;
 
-/// Less than the 64 KiB that Open MPI sends over TCP at once: for more, the receiver's permission would wait behind all
-/// data in the other direction, which halves the speed of a link that is used in both directions.
+/// Less than the 64 KiB up to which Open MPI sends a message over TCP at once. For a larger message, it waits for the
+/// receiver's permission, which would queue behind all data in the other direction and so halve the throughput of a
+/// link that is used in both directions.
 constexpr std::size_t piece_bytes = 60000;
 constexpr std::size_t pieces_at_a_time = 32;
 
@@ -33,7 +34,7 @@ std::pair<std::string, std::string> split_text(const std::string& message) {
   return {message.substr(sizeof(length), length), message.substr(sizeof(length) + length)};
 }
 
-/// Tests each request on its own, which sets those that are done to MPI_REQUEST_NULL.
+/// Tests each request separately, which sets finished requests to MPI_REQUEST_NULL.
 void test_each(auto& requests) {
   for (MPI_Request& request : requests) {
     int done = 0;
@@ -104,7 +105,7 @@ std::vector<std::string> MpiGather::texts() const {
 MpiExchange::MpiExchange(const MpiPeers& peers, std::string_view place, std::span<const std::span<const std::byte>> to,
                          std::span<const std::span<std::byte>> from, Channel channel)
     : MpiOperation(peers, place, channel) {
-  // Each worker begins with its neighbor, so that not all send to the same worker first.
+  // Each worker begins with its neighbor, so that the workers do not all send to the same worker first.
   for (int step = 1; step < peers.size; ++step) {
     const int target = (peers.rank + step) % peers.size;
     const int source = (peers.rank + peers.size - step) % peers.size;

@@ -25,7 +25,7 @@ constexpr std::chrono::seconds revocation_limit{5};      // a revocation usually
 
 double seconds(std::chrono::milliseconds time) { return std::chrono::duration<double>(time).count(); }
 
-/// An NCCL group: enqueues the collectives between construction and `end` as one.
+/// An NCCL group, which enqueues the collectives between construction and `end` together.
 class NcclGroup {
  public:
   NcclGroup() { check_nccl(ncclGroupStart(), "ncclGroupStart"); }
@@ -99,7 +99,8 @@ void await_revocation(ncclComm_t communicator) {
 
 }  // namespace
 
-/// Gives the calling thread exclusive use of a member's communicator and records the start for the watchdog.
+/// Gives the calling thread exclusive use of a member's communicator, and records the start of the call for the
+/// watchdog.
 class NcclComms::Call {
  public:
   explicit Call(Member& member) : lock_(member.mutex), since_(member.called_since) {
@@ -143,7 +144,7 @@ void NcclComms::make_all() {
   ranks_ = cluster_ ? own * cluster_->size() : own;
   const int first = cluster_ ? own * cluster_->rank() : 0;
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  config.blocking = 0;  // a call that cannot end must not block its thread
+  config.blocking = 0;  // a call that never ends must not block its thread
   NcclGroup group;
   for (int replica = 0; replica < own; ++replica) {
     Member& member = *members_[static_cast<std::size_t>(replica)];
@@ -209,7 +210,7 @@ void NcclComms::watch_all(const std::stop_token& stop) {
 std::string NcclComms::trouble_of(Member& member) const {
   const std::string where = member.gpu.device().name();
   const std::unique_lock lock(member.mutex, std::try_to_lock);
-  if (!lock) {  // held by a call, perhaps one that never ends
+  if (!lock) {  // a call holds it, perhaps one that never ends
     const Clock::rep since = member.called_since;
     if (since == 0 || Clock::now() - Clock::time_point(Clock::duration(since)) < timeout_) return {};
     return fmt::format("a call of NCCL's for {} did not end within {} s", where, seconds(timeout_));
@@ -235,8 +236,8 @@ std::string NcclComms::trouble_of(Member& member) const {
 
 void NcclComms::abort_all(const std::string& reason, bool results_lost) {
   aborting_ = true;
-  // ncclCommAbort waits for the GPU's stream, whose collective may wait for that of a GPU that has not been aborted
-  // yet; all communicators are therefore revoked first.
+  // ncclCommAbort waits for the GPU's stream. A collective on it may wait for a GPU whose communicator has not been
+  // aborted yet, so all communicators are revoked first.
   for (const auto& member : members_) {
     const std::lock_guard lock(member->mutex);
     member->aborted = reason;
