@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-/// A function (y_true, y_pred) -> (n) with one loss per example. The training loop averages it over the global batch of
-/// all replicas. If an example has several values, e.g. one per time step, its loss is their mean.
+/// A function (y_true, y_pred) -> (n) that returns one loss per example. The training loop averages the losses over the
+/// global batch of all replicas. If an example has several values, e.g. one per time step, its loss is their mean.
 class Loss {
  public:
   /// (y_true, y_pred) -> (n), one value per example; differentiable in y_pred. A custom loss of an output with a mask
@@ -29,7 +29,7 @@ class Loss {
   std::string get_config() const;
   /// The loss of each example, (n) f32; (n, time) of a custom loss for an output with a mask. As in Keras, bf16
   /// predictions are cast to f32 first. Throws LogicError if there is no function. Keras' losses throw InvalidArgument
-  /// for targets and predictions of other shapes than they describe.
+  /// if the shapes of targets and predictions do not fit.
   Tensor operator()(const Tensor& y_true, const Tensor& y_pred) const;
 
  private:
@@ -47,8 +47,8 @@ class Loss {
 struct SparseCrossentropyOptions {
   /// Predictions are logits, not probabilities.
   bool from_logits = false;
-  /// A label, inside or outside the classes, that does not count: its loss is 0, and the losses of the other labels are
-  /// scaled so that the mean over all labels equals the mean over the other labels. Replicas sum their numbers of
+  /// A label, inside or outside the classes, to ignore. Its loss is 0, and the losses of the other labels are scaled so
+  /// that the mean over all labels equals the unscaled mean over the other labels. Replicas sum their numbers of
   /// labels, so that all replicas must call the loss.
   std::optional<int> ignore_class{};
 };
@@ -61,7 +61,7 @@ struct CrossentropyOptions {
   double label_smoothing = 0;
 };
 
-/// For integer labels (n, ...) and predictions p (n, ..., classes), -log(p[label] / sum of p), with from_logits
+/// For integer labels (n, ...) and predictions p (n, ..., classes), -log(p[label] / sum of p) or, with from_logits,
 /// -log(softmax(p)[label]).
 struct SparseCategoricalCrossentropy : Loss {
   /// Named "sparse_categorical_crossentropy".
@@ -71,7 +71,7 @@ struct SparseCategoricalCrossentropy : Loss {
   /// Makes the loss from the options in a file.
   static SparseCategoricalCrossentropy from_config(OptionVisitor& visitor);
 };
-/// For targets y and predictions p, (n, ..., classes), -sum of y log(p / sum of p), with from_logits -sum of y
+/// For targets y and predictions p, (n, ..., classes), -sum of y log(p / sum of p) or, with from_logits, -sum of y
 /// log(softmax(p)).
 struct CategoricalCrossentropy : Loss {
   /// Throws InvalidArgument for a label_smoothing outside [0, 1].

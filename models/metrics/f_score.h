@@ -5,7 +5,7 @@
 #include <lockstep/models/metrics/metric.h>
 #include <lockstep/runtime/core/defaults.h>
 
-// Weighted harmonic means of precision and recall, of targets and predictions (n, classes). Without a threshold, the
+// Weighted harmonic means of precision and recall, for targets and predictions (n, classes). Without a threshold, the
 // largest prediction of each row is positive (or several, if they are equal), unless it is within 1e-9 of 0; with a
 // threshold, the predictions above it are positive. A class has the score (1 + beta^2) p r / (beta^2 p + r), with its
 // precision p and recall r. The formulas and the epsilon of 1e-7 in their divisors are Keras'.

@@ -103,8 +103,8 @@ class Optimizer {
   /// schedule.
   void set_learning_rate(double rate) const;
   /// Makes every replica check its own gradients for NaN and infinities before they are summed; off by default. A step
-  /// that finds one updates nothing and throws NumericError naming the replica, the step (from 0), the variable and the
-  /// element. Costs one pass over the gradients. Throws LogicError in a replica.
+  /// that finds such a value updates nothing and throws NumericError, naming the replica, the step (from 0), the
+  /// variable and the element. Costs one pass over the gradients. Throws LogicError in a replica.
   void check_numerics(bool on = true) const;
   /// The number of updates done.
   std::int64_t iterations() const;

@@ -13,9 +13,9 @@ namespace lockstep {
 /// The step of one variable, for Optimizer::Rule::compute. Tensors are dense f32 of the variable's shape, on the
 /// current device, and share no memory with the variable or the optimizer's state.
 struct VariableStep {
-  const Variable& variable;        ///< for its name; its value is in `value`
+  const Variable& variable;        ///< used for its name; its value is in `value`
   const std::vector<bool>& keeps;  ///< Rule::keeps of each slot of the variable
-  double learning_rate;            ///< of this step
+  double learning_rate;            ///< learning rate of this step
   std::int64_t t;                  ///< number of the update, from 1
   Tensor gradient{};               ///< gradient of the global batch, scaled and clipped
   Tensor value{};                  ///< the parameters after weight decay; `compute` replaces them by the new parameters
@@ -62,7 +62,7 @@ class Optimizer::Rule {
   /// the returned step writes the direction to the parameter views.
   virtual OptimizerStep step(float learning_rate, std::int64_t t) const;
   /// Whether each variable moves along its direction by the learning rate times the ratio of the variable's norm to the
-  /// direction's norm (by the learning rate if one of them is 0).
+  /// direction's norm (by the learning rate if one of the norms is 0).
   virtual bool scales_by_norms() const { return false; }
 
   /// Whether the rule has `compute` instead of `step`. Each variable is then updated by one replica, which writes all

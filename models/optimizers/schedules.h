@@ -82,8 +82,8 @@ struct CosineDecayOptions {
   std::int64_t warmup_steps = 0;
   ///@}
 };
-/// Half a cosine wave (Loshchilov and Hutter 2017), after a warm-up if there is a warmup_target. Throws InvalidArgument
-/// also for negative warmup_steps.
+/// Half a cosine wave (Loshchilov and Hutter 2017), after a warm-up if there is a warmup_target. Also throws
+/// InvalidArgument for negative warmup_steps.
 LearningRateSchedule CosineDecay(const CosineDecayOptions& options);  // NOLINT
 
 /// CosineDecayRestarts' options.
@@ -97,7 +97,7 @@ struct CosineDecayRestartsOptions {
   double alpha = 0;  ///< see CosineDecayOptions::alpha
   ///@}
 };
-/// Cosine waves with warm restarts. Throws InvalidArgument also for t_mul below 1.
+/// Cosine waves with warm restarts. Also throws InvalidArgument for t_mul below 1.
 LearningRateSchedule CosineDecayRestarts(const CosineDecayRestartsOptions& options);  // NOLINT
 
 }  // namespace lockstep

@@ -10,8 +10,8 @@
 namespace lockstep {
 
 /// Writes an event file for TensorBoard, which consists of TFRecords of TensorBoard's `Event` messages. The file is
-/// only appended to, so that it stays readable even if the program is killed. Every function throws InputError naming
-/// the file when the file cannot be written. Not thread-safe.
+/// only appended to, so that it stays readable even if the program is killed. Every function throws InputError, naming
+/// the file or directory, if it cannot be written. Not thread-safe.
 class EventFile {
  public:
   /// Creates a new file in `directory`, and the directory if needed. TensorBoard calls such a directory a run.

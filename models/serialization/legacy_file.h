@@ -6,8 +6,8 @@
 // Keras' legacy `.h5` files. A file of a whole model has the configuration in the attribute "model_config" and the
 // weights in the group "model_weights"; a file without a configuration has the weights in the root. The attribute
 // "weight_names" of a layer's group lists the layer's data sets, trainable weights first. A compiled model also has the
-// attribute "training_config" and the optimizer's variables in the group "optimizer_weights", with a list of the same
-// kind. All functions throw InputError naming the file.
+// attribute "training_config" and the optimizer's variables in the group "optimizer_weights", whose attribute
+// "weight_names" lists them. All functions throw InputError naming the file.
 
 namespace lockstep {
 

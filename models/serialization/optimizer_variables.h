@@ -23,7 +23,7 @@ struct TrainedVariables {
 
 /// The compile() arguments of a model and the variables that its optimizer trains.
 struct Training {
-  CompileConfig config;      ///< the optimizer in it includes its state
+  CompileConfig config;      ///< includes the optimizer with its state
   TrainedVariables trained;  ///< the variables that the optimizer of `config` trains
 };
 

@@ -25,7 +25,7 @@ struct ParsedModel;
 /// A call of a layer.
 struct ParsedCall {
   std::vector<ParsedReference> inputs{};  ///< arguments, in order
-  std::optional<bool> training{};         ///< the argument of this name, if given
+  std::optional<bool> training{};         ///< the argument `training`, if given
   bool use_causal_mask = false;           ///< see LayerCall::use_causal_mask
   /// The masks that the model's mask_operations compute, by the names of the call's arguments; null if there are none.
   std::shared_ptr<const nlohmann::ordered_json> masks{};
@@ -40,7 +40,7 @@ struct ParsedLayer {
   std::vector<ParsedCall> calls{};                       ///< calls of the layer, in order
   std::shared_ptr<const ParsedModel> model{};            ///< null unless the layer is a model
   std::optional<std::int64_t> shared_id{};               ///< equal for entries of the file that are the same layer
-  bool is_operation = false;  ///< one of Keras' ops, whose operands broadcast as whole batches instead of examples
+  bool is_operation = false;  ///< one of Keras' ops, which broadcast whole batches instead of examples
   /// The arguments of the call, if the layer is an operation that becomes operation_layer(); null for other layers.
   std::shared_ptr<const nlohmann::ordered_json> arguments{};
 };
@@ -61,8 +61,8 @@ struct ParsedModel {
 /// nlohmann::json's exceptions for values of unexpected types.
 ParsedModel parse_model_config(const nlohmann::ordered_json& model);
 
-/// For a model made by the old multi_gpu_model or make_parallel, the layer that is the template, the model that all
-/// replicas run. Null for any other model.
+/// For a model made by the old multi_gpu_model or make_parallel, the layer that is the template, that is, the model
+/// that all replicas run. Null for any other model.
 const ParsedLayer* template_of_replicas(const ParsedModel& model);
 
 }  // namespace lockstep
