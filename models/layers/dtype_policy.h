@@ -27,8 +27,8 @@ constexpr DType compute_dtype(DTypePolicy policy) {
 }
 
 /// As long as this object lives, layers that the calling thread creates get this policy, as after Keras'
-/// `set_global_policy`. If several scopes are open, the innermost one decides. Scopes may end in any order and on
-/// another thread; each removes only its own policy.
+/// `set_global_policy`. If several scopes are open, the innermost one decides. Scopes may end in any order and, while
+/// their thread opens no scope and creates no layer, on another thread; each removes only its own policy.
 class [[nodiscard]] DTypePolicyScope {
  public:
   /// Opens a scope of this policy.

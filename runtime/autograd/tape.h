@@ -53,11 +53,11 @@ class NoGradientScope {
 
 /// Records the ops that its thread runs on watched tensors, for one call of `gradient`, `gradient_or_slices` or
 /// `backward`. Ops register their gradients with `record`. Trainable parameters are watched automatically. Use it only
-/// on the thread that created it; other threads may destroy it. Tapes of a thread nest and record independently: a tape
-/// that records while another one computes a gradient also records that computation and can differentiate it. This
-/// takes more time and memory; NoGradientScope prevents it. All ops support second-order gradients except recurrent ops
-/// (lstm.h, gru.h), scaled_dot_product_attention and batch normalization over several replicas; Unsupported is thrown
-/// if their second-order gradient is needed.
+/// on the thread that created it; another thread may destroy it while that thread uses no tape. Tapes of a thread nest
+/// and record independently: a tape that records while another one computes a gradient also records that computation
+/// and can differentiate it. This takes more time and memory; NoGradientScope prevents it. All ops support second-order
+/// gradients except recurrent ops (lstm.h, gru.h), scaled_dot_product_attention and batch normalization over several
+/// replicas; Unsupported is thrown if their second-order gradient is needed.
 class GradientTape {
  public:
   GradientTape();
