@@ -75,12 +75,12 @@ Results get_item(const Call& call) {
   };
   const auto named = std::ranges::count_if(keys, [&](const Json& key) { return !key.is_null() && !is_ellipsis(key); });
   if (std::ranges::none_of(keys, is_ellipsis)) keys.push_back({{"class_name", "__ellipsis__"}, {"config", Json()}});
-  if (keys[0].is_null() || (!is_ellipsis(keys[0]) && !is_whole_slice(keys[0])))
-    call.refuse("takes all examples of a batch: its first key must be : or ...");
   Tensor x = call.x[0];
   if (named > x.rank()) call.refuse("has more keys than its input has axes");
   int axis = 0;
   for (const Json& key : keys) {
+    if (axis == 0 && !is_ellipsis(key) && !is_whole_slice(key))
+      call.refuse("takes all examples of a batch: its first key must be : or ...");
     if (is_ellipsis(key)) {
       axis += call.x[0].rank() - static_cast<int>(named);
     } else if (key.is_null()) {

@@ -80,6 +80,10 @@ TEST(Operations, OfOtherKindsAreRefused) {
                result_of("Einsum", "[" + tensor_x + "]", R"({"subscripts": "ab->ba"})"));
   EXPECT_ERROR(InputError, "operation GetItem takes all examples of a batch: its first key must be : or ...",
                result_of("GetItem", "[" + tensor_x + ", 0]"));
+  const std::string first_two = R"({"class_name": "__slice__", "config": {"start": 0, "stop": 2, "step": null}})";
+  EXPECT_ERROR(InputError, "operation GetItem takes all examples of a batch: its first key must be : or ...",
+               result_of("GetItem", "[" + tensor_x + R"(, [{"class_name": "__ellipsis__", "config": {}}, )" +
+                                        first_two + ", " + first_two + "]]"));
   EXPECT_ERROR(InputError, "operation 'op' takes inputs of one rank, got (2) and (3, 2): reshape one of them first",
                result_of("Add", "[" + tensor_x + ", " + tensor_y + "]"));
 }
