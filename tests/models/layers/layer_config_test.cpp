@@ -340,29 +340,6 @@ TEST(LayerConfig, HasKerasKeysAndValues) {
                         {{"op", "replace"}, {"path", "/bias_initializer"}, {"value", initializer("Zeros")}}}));
 }
 
-TEST(LayerConfig, HasTheOptionsOfInitializers) {
-  const auto expect_written = [](const SeededInitializer& initializer, const char* class_name, const Json& options) {
-    const Json config = config_of(Dense({.units = 70, .kernel_initializer = initializer, .name = "x"}));
-    const Json& written = config["kernel_initializer"];
-    EXPECT_EQ(written["class_name"], class_name);
-    EXPECT_EQ(written["config"], options);
-    const Tensor before = Tensor::empty({9, 70});
-    const Tensor after = Tensor::empty({9, 70});
-    initializer({.seed = 3})(before);
-    find_initializer(written)({.seed = 3})(after);
-    expect_same_bits(after, before);
-  };
-  expect_written(random_normal({.mean = 1, .stddev = 0.25}), "RandomNormal", {{"mean", 1.0}, {"stddev", 0.25}});
-  expect_written(truncated_normal({.stddev = 2}), "TruncatedNormal", {{"mean", 0.0}, {"stddev", 2.0}});
-  expect_written(random_uniform({.minval = -1, .maxval = 3}), "RandomUniform", {{"minval", -1.0}, {"maxval", 3.0}});
-  for (const auto& [distribution, name] :
-       {std::pair(Distribution::truncated_normal, "truncated_normal"),
-        std::pair(Distribution::untruncated_normal, "untruncated_normal"), std::pair(Distribution::uniform, "uniform")})
-    expect_written(variance_scaling({.scale = 3, .mode = FanMode::fan_out, .distribution = distribution}),
-                   "VarianceScaling", {{"scale", 3.0}, {"mode", "fan_out"}, {"distribution", name}});
-  expect_written(constant(0.5), "Constant", {{"value", 0.5}});
-}
-
 TEST(LayerConfig, ReadsAttentionThatKerasHasNotBuilt) {
   const Json config{{"name", "x"}, {"num_heads", 2}, {"key_dim", 3}, {"attention_axes", nullptr}, {"output_shape", 5}};
   const Json read = config_of(layer_of("MultiHeadAttention", config));

@@ -1,0 +1,42 @@
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <support/tensors.h>
+
+#include <lockstep/models/layers/initializers.h>
+#include <lockstep/models/layers/keras_names.h>
+
+namespace lockstep::test {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void expect_written(const SeededInitializer& initializer, const char* class_name, const Json& options) {
+  const Json written = initializer_config(initializer);
+  EXPECT_EQ(written["class_name"], class_name);
+  EXPECT_EQ(written["config"], options);
+  const Tensor before = Tensor::empty({9, 70});
+  const Tensor after = Tensor::empty({9, 70});
+  initializer({.seed = 3})(before);
+  find_initializer(written)({.seed = 3})(after);
+  expect_same_bits(after, before);
+}
+
+TEST(KerasNames, OfInitializersHaveTheirOptions) {
+  expect_written(he_normal, "HeNormal", Json::object());
+  expect_written(random_normal({.mean = 1, .stddev = 0.25}), "RandomNormal", {{"mean", 1.0}, {"stddev", 0.25}});
+  expect_written(truncated_normal({.stddev = 2}), "TruncatedNormal", {{"mean", 0.0}, {"stddev", 2.0}});
+  expect_written(random_uniform({.minval = -1, .maxval = 3}), "RandomUniform", {{"minval", -1.0}, {"maxval", 3.0}});
+  for (const auto& [distribution, name] :
+       {std::pair(Distribution::truncated_normal, "truncated_normal"),
+        std::pair(Distribution::untruncated_normal, "untruncated_normal"), std::pair(Distribution::uniform, "uniform")})
+    expect_written(variance_scaling({.scale = 3, .mode = FanMode::fan_out, .distribution = distribution}),
+                   "VarianceScaling", {{"scale", 3.0}, {"mode", "fan_out"}, {"distribution", name}});
+  expect_written(constant(0.5), "Constant", {{"value", 0.5}});
+}
+
+TEST(KerasNames, OfOwnInitializersAreMissing) {
+  EXPECT_TRUE(initializer_config([](const RandomKey&) { return zeros(); }).is_null());
+}
+
+}  // namespace
+}  // namespace lockstep::test
