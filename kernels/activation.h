@@ -36,8 +36,7 @@ enum class Activation {
   hard_shrink,
   soft_shrink,
   tanh_shrink,
-  sparse_sigmoid,
-  sparsemax
+  sparse_sigmoid
 };
 
 }  // namespace lockstep

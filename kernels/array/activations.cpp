@@ -3,11 +3,9 @@
 #include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
-#include <lockstep/kernels/array/creation.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/fused_activation.h>
 #include <lockstep/kernels/array/over_axes.h>
-#include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/array/unary.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/elementwise/unary_function.h>
@@ -17,8 +15,6 @@
 #include <lockstep/kernels/op/softmax_kernels.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/reduction/reduction.h>
-#include <lockstep/kernels/scan/scan.h>
-#include <lockstep/kernels/sorting/sort.h>
 
 namespace lockstep {
 namespace {
@@ -119,21 +115,6 @@ Tensor glu(const Tensor& x, int axis) try {
   rethrow_from("glu", error);
 }
 
-Tensor sparsemax(const Tensor& logits, int axis) try {
-  require_f32("sparsemax", logits);
-  const int last = logits.rank() - 1;
-  const Tensor x = moveaxis(logits, axis, last);
-  const std::int64_t n = x.dim(-1);
-  const Tensor ordered = sort(x, -1, SortDirection::descending);
-  const Tensor numbers = arange(1, static_cast<double>(n + 1));
-  const Tensor is_kept = greater(add(multiply(numbers, ordered), 1), cumsum(ordered, -1));
-  const Tensor kept = cast(is_kept, DType::f32);
-  const Tensor shift = divide(subtract(sum(multiply(kept, ordered), {-1}, true), 1), sum(kept, {-1}, true));
-  return moveaxis(relu(subtract(x, shift)), last, axis);
-} catch (Error& error) {
-  rethrow_from("sparsemax", error);
-}
-
 Tensor softmax(const Tensor& logits) {
   return by_row<kernels::Softmax, kernels::SoftmaxGradient>("softmax", logits, true);
 }
@@ -159,7 +140,6 @@ Tensor log_softmax(const Tensor& logits, const std::vector<int>& axes) try {
 Tensor activate(const Tensor& x, Activation activation) {
   if (activation == Activation::softmax) return by_row<kernels::Softmax, kernels::SoftmaxGradient>("softmax", x);
   if (activation == Activation::log_softmax) return log_softmax(x);
-  if (activation == Activation::sparsemax) return sparsemax(x);
   const std::optional<UnaryFunction> function = function_of(activation);
   return function ? unary(*function, x) : x;
 }
@@ -221,7 +201,6 @@ std::optional<UnaryFunction> function_of(Activation activation) {
     case Activation::linear:
     case Activation::softmax:
     case Activation::log_softmax:
-    case Activation::sparsemax:
       return {};
   }
   fail<BrokenInvariant>("unknown activation {}", static_cast<int>(activation));

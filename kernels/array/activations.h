@@ -5,9 +5,9 @@
 #include <lockstep/kernels/activation.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Activation functions as Keras defines them. softmax, log_softmax and sparsemax take f32, the others f32 or bf16. All
-// except these and glu are element-wise. Results have the operand's dtype and, except for glu, its shape. All are
-// differentiable. They throw InvalidArgument for other dtypes and for undefined tensors.
+// Activation functions as Keras defines them; sparsemax is in kernels/sorting. softmax and log_softmax take f32, the
+// others f32 or bf16. All except these and glu are element-wise. Results have the operand's dtype and, except for glu,
+// its shape. All are differentiable. They throw InvalidArgument for other dtypes and for undefined tensors.
 
 namespace lockstep {
 
@@ -76,9 +76,6 @@ Tensor log_softmax(const Tensor& logits);
 Tensor softmax(const Tensor& logits, const std::vector<int>& axes);
 Tensor log_softmax(const Tensor& logits, const std::vector<int>& axes);
 ///@}
-/// The nearest point to the logits, along `axis` (a negative one counts from the end), among the vectors of numbers
-/// from 0 on with sum 1 (Martins and Astudillo 2016). Throws InvalidArgument for an axis that the logits do not have.
-Tensor sparsemax(const Tensor& logits, int axis = -1);
 
 /// Applies the activation. Activation::linear returns x itself; results of other activations have no origin.
 Tensor activate(const Tensor& x, Activation activation);

@@ -14,7 +14,7 @@ namespace lockstep {
 /// gradient that is computed from the result.
 bool is_fusable(Activation activation);
 
-/// The element-wise function of an activation; nothing for linear, softmax, log_softmax and sparsemax.
+/// The element-wise function of an activation; nothing for linear, softmax and log_softmax.
 std::optional<UnaryFunction> function_of(Activation activation);
 
 /// The gradient with respect to the input of a fusable activation, from its result y (not read for linear) and dy. The

@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using KeyedInitializer = Initializer (*)(const RandomKey&);
 
-constexpr std::array<std::pair<std::string_view, Activation>, 28> activations{
+constexpr std::array<std::pair<std::string_view, Activation>, 27> activations{
     {{"linear", Activation::linear},
      {"relu", Activation::relu},
      {"relu6", Activation::relu6},
@@ -35,7 +35,6 @@ constexpr std::array<std::pair<std::string_view, Activation>, 28> activations{
      {"squareplus", Activation::squareplus},
      {"sparse_plus", Activation::sparse_plus},
      {"sparse_sigmoid", Activation::sparse_sigmoid},
-     {"sparsemax", Activation::sparsemax},
      {"celu", Activation::celu},
      {"hard_tanh", Activation::hard_tanh},
      {"hard_shrink", Activation::hard_shrink},

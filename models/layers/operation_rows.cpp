@@ -13,7 +13,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/scan/product.h>
 #include <lockstep/kernels/scan/scan.h>
-#include <lockstep/kernels/sorting/sort.h>
+#include <lockstep/kernels/sorting/sparsemax.h>
 #include <lockstep/models/layers/operation_call.h>
 
 namespace lockstep {

@@ -57,7 +57,7 @@ def all_activations():
     names = ["relu", "relu6", "leaky_relu", "elu", "selu", "gelu", "sigmoid", "silu", "softplus", "softsign", "tanh",
              "hard_sigmoid", "hard_silu", "mish", "log_sigmoid", "squareplus", "sparse_plus", "celu", "hard_tanh",
              "hard_shrink", "soft_shrink", "tanh_shrink"]
-    names += ["exponential", "softmax", "log_softmax", "sparse_sigmoid", "sparsemax"]
+    names += ["exponential", "softmax", "log_softmax", "sparse_sigmoid"]
     functions = names + [lambda x: activations.gelu(x, approximate=True)]
     results = [layers.Activation(f)(layers.Dense(3, activation=f)(vector)) for f in functions]
     results.append(layers.Softmax()(layers.Dense(3)(vector)))

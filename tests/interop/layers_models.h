@@ -94,7 +94,7 @@ inline Model all_activations_model() {
         Activation::hard_silu,   Activation::mish,           Activation::log_sigmoid, Activation::squareplus,
         Activation::sparse_plus, Activation::celu,           Activation::hard_tanh,   Activation::hard_shrink,
         Activation::soft_shrink, Activation::tanh_shrink,    Activation::exponential, Activation::softmax,
-        Activation::log_softmax, Activation::sparse_sigmoid, Activation::sparsemax,   Activation::gelu_tanh})
+        Activation::log_softmax, Activation::sparse_sigmoid, Activation::gelu_tanh})
     results.push_back(ActivationLayer(activation)(Dense({.units = 3, .activation = activation})(vector)));
   results.push_back(Softmax()(Dense({.units = 3})(vector)));
   return {vector, Dense({.units = 6})(Concatenate()(results))};

@@ -82,31 +82,6 @@ OpCase glu_case() {
               }};
 }
 
-/// Rows of four: the sum of the elements that exceed the shift is 1 more than their number times the shift.
-OpCase sparsemax_case() {
-  return {.name = "sparsemax",
-          .inputs = {random_tensor({5, 4}, 1, -1, 1)},
-          .run = [](In in) { return sparsemax(in[0]); },
-          .reference =
-              [](const Values& in) {
-                std::vector<double> y = in[0];
-                for (auto row = y.begin(); row != y.end(); row += 4) {
-                  double low = -3;  // bisects the shift, of which the sum of the result is a falling function
-                  double high = 1;
-                  for (int step = 0; step < 60; ++step) {
-                    const double shift = (low + high) / 2;
-                    double sum = 0;
-                    for (int i = 0; i < 4; ++i) sum += std::max(row[i] - shift, 0.0);
-                    (sum > 1 ? low : high) = shift;
-                  }
-                  for (int i = 0; i < 4; ++i) row[i] = std::max(row[i] - low, 0.0);
-                }
-                return y;
-              },
-          .check = {.length = 4},
-          .bf16 = Bf16::none};
-}
-
 }  // namespace
 
 const std::vector<ActivationCase>& activations_of_elements() {
@@ -182,7 +157,6 @@ std::vector<OpCase> activation_cases() {
                    .run = [](In in) { return threshold(in[0], 0.5, -1.25); },
                    .reference = each([](double x) { return x > 0.5 ? x : -1.25; })});
   cases.push_back(glu_case());
-  cases.push_back(sparsemax_case());
   cases.push_back({.name = "soft_shrink of 1.5",
                    .inputs = {random_tensor({3, 5}, 1, -3, 3)},
                    .run = [](In in) { return soft_shrink(in[0], 1.5); },

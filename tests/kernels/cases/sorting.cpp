@@ -7,6 +7,7 @@
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/sorting/sort.h>
+#include <lockstep/kernels/sorting/sparsemax.h>
 
 namespace lockstep::test {
 namespace {
@@ -37,6 +38,31 @@ OpCase top_k_case(const Shape& shape, std::int64_t k) {
           .takes_no_rows = shape.rank() > 1};
 }
 
+/// Rows of four: the sum of the elements that exceed the shift is 1 more than their number times the shift.
+OpCase sparsemax_case() {
+  return {.name = "sparsemax",
+          .inputs = {random_tensor({5, 4}, 1, -1, 1)},
+          .run = [](In in) { return sparsemax(in[0]); },
+          .reference =
+              [](const Values& in) {
+                std::vector<double> y = in[0];
+                for (auto row = y.begin(); row != y.end(); row += 4) {
+                  double low = -3;  // bisects the shift, of which the sum of the result is a falling function
+                  double high = 1;
+                  for (int step = 0; step < 60; ++step) {
+                    const double shift = (low + high) / 2;
+                    double sum = 0;
+                    for (int i = 0; i < 4; ++i) sum += std::max(row[i] - shift, 0.0);
+                    (sum > 1 ? low : high) = shift;
+                  }
+                  for (int i = 0; i < 4; ++i) row[i] = std::max(row[i] - low, 0.0);
+                }
+                return y;
+              },
+          .check = {.length = 4},
+          .bf16 = Bf16::none};
+}
+
 }  // namespace
 
 std::vector<OpCase> sorting_cases() {
@@ -51,6 +77,7 @@ std::vector<OpCase> sorting_cases() {
        {std::pair(Shape{700, 300}, 1), std::pair(Shape{3, 2000}, 1), std::pair(Shape{5, 900, 7}, 1)}) {
     cases.push_back(large(sort_case(shape, axis, SortDirection::ascending), 0));
   }
+  cases.push_back(sparsemax_case());
   return cases;
 }
 

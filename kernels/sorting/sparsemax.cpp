@@ -1,0 +1,27 @@
+#include "lockstep/kernels/sorting/sparsemax.h"
+
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/comparison.h>
+#include <lockstep/kernels/array/creation.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/shapes.h>
+#include <lockstep/kernels/op/checks.h>
+#include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/kernels/scan/scan.h>
+#include <lockstep/kernels/sorting/sort.h>
+
+namespace lockstep {
+
+Tensor sparsemax(const Tensor& logits, int axis) try {
+  require_f32("sparsemax", logits);
+  const Tensor x = moveaxis(logits, axis, -1);
+  const Tensor ordered = sort(x, -1, SortDirection::descending);
+  const Tensor numbers = arange(1, static_cast<double>(x.dim(-1) + 1));
+  const Tensor kept = cast(greater(numbers * ordered + 1.0, cumsum(ordered, -1)), DType::f32);
+  const Tensor shift = (sum(kept * ordered, {-1}, true) - 1.0) / sum(kept, {-1}, true);
+  return moveaxis(relu(x - shift), -1, axis);
+} catch (Error& error) {
+  rethrow_from("sparsemax", error);
+}
+
+}  // namespace lockstep
