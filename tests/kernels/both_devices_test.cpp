@@ -8,17 +8,22 @@
 #include <support/tensors.h>
 
 #include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/creation.h>
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/array/triangle.h>
 #include <lockstep/kernels/indexing/one_hot.h>
 #include <lockstep/kernels/normalization/batch_norm.h>
 #include <lockstep/kernels/op/indexed_slices.h>
 #include <lockstep/kernels/op/transfer.h>
-#include <lockstep/kernels/random/dropout.h>
+#include <lockstep/kernels/random/normal.h>
+#include <lockstep/kernels/random/random.h>
+#include <lockstep/kernels/recurrence/masked_recurrence.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
+#include <lockstep/kernels/scan/scan.h>
 #include <lockstep/kernels/sorting/sort.h>
 #include <lockstep/kernels/update/norm_limits.h>
 #include <lockstep/kernels/update/update_kernels.h>
@@ -68,6 +73,8 @@ Tensor norm_of(In in) {
   return Tensor::scalar(static_cast<float>(launch(kernels::SquaredNorm{x.data<float>(), x.elements()})));
 }
 
+RandomKey next_key() { return {.seed = 7}; }
+
 /// A call without a gradient: one that strategies and optimizers make, or of an op that has none.
 struct Call {
   std::string name;
@@ -87,6 +94,53 @@ std::vector<Call> other_calls() {
           {"any", {x}, [](In in) { return any(greater(in[0], 0.5), {1}); }},
           {"all", {x}, [](In in) { return all(isfinite(in[0]), {0}, true); }},
           {"logical_not", {x}, [](In in) { return logical_not(less_equal(in[0], 0.5)); }},
+          {"logical_and, equal, less",
+           {x, y},
+           [](In in) { return logical_and(equal(floor(in[0] * 4.0), floor(in[1] * 4.0)), less(in[0], in[1])); }},
+          {"logical_or, isnan, isinf",
+           {x},
+           [](In in) { return logical_or(isnan(log(in[0] - 0.5)), isinf(1.0 / floor(in[0] * 2.0))); }},
+          {"logical_xor, not_equal, greater_equal",
+           {x, y},
+           [](In in) { return logical_xor(not_equal(round(in[0]), round(in[1])), greater_equal(in[0], in[1])); }},
+          {"linspace", {x}, [](In in) { return linspace(-1, 2, 40, true, in[0].dtype()); }},
+          {"full_like", {x}, [](In in) { return full_like(in[0], 2.5); }},
+          {"stop_gradient", {x}, [](In in) { return stop_gradient(in[0]); }},
+          {"uniform",
+           {x},
+           [](In in) {
+             return uniform({4, 6}, -1, 3, next_key, in[0].dtype());
+           }},
+          {"normal",
+           {x},
+           [](In in) {
+             return normal({4, 6}, 1, 2, next_key, in[0].dtype());
+           }},
+          {"truncated_normal",
+           {x},
+           [](In in) {
+             return truncated_normal({4, 6}, 1, 2, next_key, in[0].dtype());
+           }},
+          {"binomial",
+           {x},
+           [](In in) {
+             return binomial({4, 6}, 5, 0.25, next_key, in[0].dtype());
+           }},
+          {"randint",
+           {x},
+           [](In) {
+             return randint({4, 6}, -9, 9, next_key);
+           }},
+          {"categorical", {x}, [](In in) { return categorical(in[0] * 4.0, 9, next_key); }},
+          {"shuffle", {x}, [](In in) { return shuffle(in[0], next_key, 1); }},
+          {"masked_recurrence",
+           {x, y},
+           [](In in) {
+             const auto sums = [](const Tensor& steps) { return RecurrentStates{cumsum(steps, 1)}; };
+             const MaskedRecurrenceOptions options{.return_sequences = true};
+             const Tensor mask = greater(reshape(slice(in[1], 1, 0, 2), {2, 4}), 0.5);
+             return masked_recurrence(reshape(in[0], {2, 4, 3}), mask, options, sums).y;
+           }},
           {"max of integers", {x}, [](In in) { return max(cast(100.0 * in[0], DType::i64), {1}); }},
           {"arithmetic of integers",
            {x, y},
