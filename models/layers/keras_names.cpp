@@ -120,8 +120,6 @@ Options read(const ObjectConfig& object, Options options = {}) {
   return options;
 }
 
-void list(OptionVisitor& visitor, double& value) { visitor.option("value", value); }
-
 /// The config of an initializer of class Object, with its options in Keras 3's file; null for any other initializer.
 template <class Object, class Options>
 Json config_of_initializer(const SeededInitializer& initializer, const char* class_name, Options Object::*options) {

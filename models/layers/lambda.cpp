@@ -24,7 +24,7 @@ class LambdaImpl final : public LayerImpl {
     std::vector<Tensor> examples;
     for (const Shape& input : inputs) examples.push_back(Tensor::zeros(with_batch_axis(input), call_dtype()));
     const Shape result = result_of(examples).shape();
-    return {std::vector(result.begin() + 1, result.end())};
+    return Shape(std::span(result.begin() + 1, result.end()));
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return result_of(inputs); }
