@@ -21,8 +21,8 @@
 //
 // - "rows": a layout. The last axis is contiguous, and consecutive rows are a fixed stride apart: at least the size of
 //   the last axis, and more in a slice of channels.
-// - "real": all tensors except parameters, statistics and their gradients may also be bf16, all of one dtype. The
-//   kernel computes in f32 and rounds its results.
+// - "f32 or bf16": all tensors have one of these dtypes, the same for all, except that parameters, statistics and their
+//   gradients are f32. The kernel computes in f32 and rounds its results.
 //
 // clang-format off
 //   struct Twice {

@@ -15,8 +15,8 @@ struct AttentionRule {
   RandomKey key;
 };
 
-/// Computes lockstep::scaled_dot_product_attention; real: query (b, tq, heads, d), key (b, tk, kv_heads, d) and value
-/// (b, tk, kv_heads, dv) of any strides; y (b, tq, heads, dv). Also writes each softmax's maximum, and its sum of
+/// Computes lockstep::scaled_dot_product_attention; f32 or bf16: query (b, tq, heads, d), key (b, tk, kv_heads, d) and
+/// value (b, tk, kv_heads, dv) of any strides; y (b, tq, heads, dv). Also writes each softmax's maximum, and its sum of
 /// exp(score - maximum): (b, heads, tq) f32.
 struct Attention {
   Tensor query;

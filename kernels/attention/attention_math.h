@@ -10,8 +10,8 @@
 
 namespace lockstep::attention {
 
-/// The score of a masked key. It is finite because the softmax of -inf alone is NaN: a query whose keys are all masked
-/// gets equal weights for all of them.
+/// The score of a masked key. It is finite because the softmax of a row that contains only -inf is NaN: a query whose
+/// keys are all masked gets equal weights for all of them.
 inline constexpr float hidden_score = -2.3e38F;
 
 /// Dropout of weights. One block of random words serves four neighboring keys of a row (example, head, query).

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-// Keeps the results of expensive searches for plans, for this program and later ones. Does not need a GPU or NVIDIA's
-// libraries.
+// Caches the results of expensive searches for cuDNN's execution plans, for this process and later ones. Does not need
+// a GPU or NVIDIA's libraries.
 
 namespace lockstep::cudnn {
 
 /// Maps keys to bytes; a key is a line of text that contains everything the bytes depend on. Keeps them in memory and
 /// in a folder with one file per key. Files are written atomically; a file that is damaged or belongs to another key is
-/// ignored. Not thread-safe; several programs may share a folder.
+/// ignored. Not thread-safe; several processes may share a folder.
 class PlanCache {
  public:
   /// The value of a key.
@@ -23,7 +23,7 @@ class PlanCache {
   /// Without a folder, keeps bytes in memory only. The folder need not exist.
   explicit PlanCache(std::optional<std::filesystem::path> folder) : folder_(std::move(folder)) {}
 
-  /// The bytes for this key, if any. Logs the name of a file that cannot be used.
+  /// The bytes for this key, if any. Logs the name of a file that is damaged or belongs to another key.
   std::optional<Bytes> find(const std::string& key);
   /// Keeps `bytes` for this key and replaces earlier ones. If the file cannot be written, keeps the bytes in memory
   /// only and logs a warning the first time.

@@ -52,7 +52,7 @@ struct BinaryGradient {
   void on_gpu() const;
 };
 
-/// y = x * scale + shift, real.
+/// y = x * scale + shift, f32 or bf16.
 struct Affine {
   Tensor x;
   float scale;
@@ -68,7 +68,7 @@ struct Affine {
   void on_gpu() const;
 };
 
-/// out += sign * x, where sign is 1 or -1; real, i32 or i64. x may have any strides.
+/// out += sign * x, where sign is 1 or -1; f32, bf16, i32 or i64. x may have any strides.
 struct Accumulate {
   Tensor x;
   int sign;

@@ -5,7 +5,7 @@
 
 namespace lockstep::kernels {
 
-/// y = f(x), real.
+/// y = f(x), f32 or bf16.
 struct Unary {
   UnaryFunction function;
   Tensor x;
@@ -20,7 +20,7 @@ struct Unary {
   void on_gpu() const;
 };
 
-/// dx = dy * f'(x), real. `kept` is f(x) if gradient_from_result(f) (array/unary.h), else x.
+/// dx = dy * f'(x), f32 or bf16. `kept` is f(x) if gradient_from_result(f) (array/unary.h), else x.
 struct UnaryGradient {
   UnaryFunction function;
   Tensor kept;

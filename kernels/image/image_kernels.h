@@ -8,7 +8,8 @@ namespace lockstep::kernels {
 
 /// lockstep::resize along the middle axis of x (outer, n, inner) -> y (outer, m, inner). x and y are each f32 or bf16;
 /// for nearest, they have one dtype, which can be any. n and m are at least 1 and below 2^30. `transposed`: instead
-/// computes the gradient of resizing from m to n; x is the gradient of the result and y that of the operand, both real.
+/// computes the gradient of resizing from m to n; x is the gradient of the result and y that of the operand, both f32
+/// or bf16.
 struct ResizeAxis {
   Tensor x;
   Interpolation interpolation;
@@ -24,7 +25,8 @@ struct ResizeAxis {
   void on_gpu() const;
 };
 
-/// lockstep::affine_transform (affine_transform.h): x and y (n, height, width, channels) real, transforms (n, 8).
+/// lockstep::affine_transform (affine_transform.h): x and y (n, height, width, channels) f32 or bf16, transforms (n,
+/// 8).
 struct AffineTransform {
   Tensor x;
   Tensor transforms;
@@ -39,10 +41,11 @@ struct AffineTransform {
   void on_gpu() const;
 };
 
-/// The gradient of AffineTransform from dy (n, height, width, channels), real. Each pixel of dy contributes to four
-/// neighboring pixels of the image, or to one for nearest; this kernel computes the contributions to neighbor number
-/// `neighbor`. Row i of `values` (n height width, channels) is the contribution of pixel i of dy, and indices[i], i64,
-/// is the number of the neighbor among the pixels of all images, or no_row if the neighbor is outside its image.
+/// The gradient of AffineTransform from dy (n, height, width, channels), f32 or bf16. Each pixel of dy contributes to
+/// four neighboring pixels of the image, or to one for nearest; this kernel computes the contributions to neighbor
+/// number `neighbor`. Row i of `values` (n height width, channels) is the contribution of pixel i of dy, and
+/// indices[i], i64, is the number of the neighbor among the pixels of all images, or no_row if the neighbor is outside
+/// its image.
 struct AffineTransformGradient {
   Tensor dy;
   Tensor transforms;

@@ -7,9 +7,9 @@
 namespace lockstep::kernels {
 
 ///@{
-/// Matrix products, real. Dense computes y (n, out) from x (n, in) and the weights `kernel` (in, out), which have x's
-/// dtype; the others compute the gradients from dy. dkernel, bias and dbias are f32. bias and dbias may be undefined;
-/// the activation is fusable (is_fusable). `write` says whether the gradient replaces dx or is added to it.
+/// Matrix products, f32 or bf16. Dense computes y (n, out) from x (n, in) and the weights `kernel` (in, out), which
+/// have x's dtype; the others compute the gradients from dy. dkernel, bias and dbias are f32. bias and dbias may be
+/// undefined; the activation is fusable (is_fusable). `write` says whether the gradient replaces dx or is added to it.
 struct Dense {
   Tensor x;
   Tensor kernel;
@@ -48,8 +48,8 @@ struct DenseGradientKernel {
 };
 ///@}
 
-/// y (..., m, n) = a (..., m, k) b (..., k, n), real. All have the same rank; the sizes of axes before the last two are
-/// y's or 1. a and b may have any strides.
+/// y (..., m, n) = a (..., m, k) b (..., k, n), f32 or bf16. All have the same rank; the sizes of axes before the last
+/// two are y's or 1. a and b may have any strides.
 struct Matmul {
   Tensor a;
   Tensor b;

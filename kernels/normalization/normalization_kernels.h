@@ -4,7 +4,7 @@
 
 namespace lockstep::kernels {
 
-/// Mean and variance (c), f32, of each channel of x (rows, real); the variance is the mean squared deviation.
+/// Mean and variance (c), f32, of each channel of x (rows, f32 or bf16); the variance is the mean squared deviation.
 struct ChannelMoments {
   Tensor x;
   Tensor mean;

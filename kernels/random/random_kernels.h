@@ -7,7 +7,7 @@
 
 namespace lockstep::kernels {
 
-/// lockstep::dropout (dropout.h), real; y has x's shape.
+/// lockstep::dropout (dropout.h), f32 or bf16; y has x's shape.
 struct Dropout {
   Tensor x;
   float rate;
@@ -23,7 +23,7 @@ struct Dropout {
   void on_gpu() const;
 };
 
-/// lockstep::normal (normal.h), real.
+/// lockstep::normal (normal.h), f32 or bf16.
 struct Normal {
   double mean;
   double stddev;
@@ -39,8 +39,8 @@ struct Normal {
 };
 
 ///@{
-/// lockstep::uniform, truncated_normal, randint and binomial (random.h). The result y is real; that of randint is i32,
-/// i64 or u8.
+/// lockstep::uniform, truncated_normal, randint and binomial (random.h). The result y is f32 or bf16; that of randint
+/// is i32, i64 or u8.
 struct Uniform {
   double minval;
   double maxval;
@@ -98,7 +98,7 @@ struct Binomial {
 };
 ///@}
 
-/// lockstep::categorical (random.h): logits (rows, classes) real, y (rows, samples) i32 or i64.
+/// lockstep::categorical (random.h): logits (rows, classes) f32 or bf16, y (rows, samples) i32 or i64.
 struct Categorical {
   Tensor logits;
   RandomKey key;

@@ -4,8 +4,8 @@
 
 namespace lockstep::kernels {
 
-/// lockstep::cumsum (scan.h) along the middle axis of x (outer, n, inner), real. The order of addition depends only on
-/// x's shape and the kind of device.
+/// lockstep::cumsum (scan.h) along the middle axis of x (outer, n, inner), f32 or bf16. The order of addition depends
+/// only on x's shape and the kind of device.
 struct CumulativeSum {
   Tensor x;
   bool exclusive;
@@ -21,7 +21,7 @@ struct CumulativeSum {
   void on_gpu() const;
 };
 
-/// y[r, i] = the product of x[r, 0] to x[r, i], for x (rows, n), real, of y's dtype; computed in f64.
+/// y[r, i] = the product of x[r, 0] to x[r, i], for x (rows, n), f32 or bf16, of y's dtype; computed in f64.
 struct CumulativeProduct {
   Tensor x;
   Tensor y;

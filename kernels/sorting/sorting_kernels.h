@@ -5,8 +5,8 @@
 
 namespace lockstep::kernels {
 
-/// Sorts along the middle axis of x (outer, n, inner), real, in the order that sort.h describes. Writes the first k
-/// elements to values (outer, k, inner) and their indices along the axis to indices (outer, k, inner), i64.
+/// Sorts along the middle axis of x (outer, n, inner), f32 or bf16, in the order that sort.h describes. Writes the
+/// first k elements to values (outer, k, inner) and their indices along the axis to indices (outer, k, inner), i64.
 struct SortMiddle {
   Tensor x;
   SortDirection direction;

@@ -30,8 +30,9 @@ struct EinsumDenseOptions {
   ///@}
 };
 
-/// activation(einsum(equation, x, kernel) + bias). Weights: kernel, with the sizes of the equation's letters; bias,
-/// with the result's axes from the first one that `bias_axes` names, of size 1 along axes that it does not name.
+/// activation(einsum(equation, x, kernel) + bias). Weights: kernel, with one axis for each letter of its term in
+/// the equation; bias, with the result's axes from the first axis in `bias_axes` on, where axes that are not in
+/// `bias_axes` have size 1.
 struct EinsumDense : Layer {
   /// Throws InvalidArgument for an equation that is not of this form and for bias axes that the result does not have.
   explicit EinsumDense(const EinsumDenseOptions& options);

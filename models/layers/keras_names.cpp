@@ -112,6 +112,8 @@ void list(OptionVisitor& visitor, VarianceScalingOptions& options) {
                   {"uniform", Distribution::uniform}});
 }
 
+void list(OptionVisitor& visitor, double& value) { visitor.option("value", value); }
+
 /// Reads options. An option that the file does not have keeps its value in `options`.
 template <class Options>
 Options read(const ObjectConfig& object, Options options = {}) {

@@ -16,7 +16,7 @@ struct Totals {
   std::int64_t examples = 0;
   double loss = 0;  ///< sum of the model's loss: the outputs' losses times their loss_weights, and penalties
   ///@{
-  /// Sums by output; 0 for an output without a loss.
+  /// Sums by output. The loss of an output without a loss function is 0.
   std::vector<double> losses{};
   std::vector<std::vector<Metric::Sums>> metrics{};
   ///@}
@@ -56,8 +56,8 @@ struct Predictions {
 /// not give one value per example, or per time step of an output with a mask, and for sample weights that do not fit.
 BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch& batch,
                          const Predictions& predictions);
-/// Logs a warning if a loss without from_logits gets predictions outside [0, 1], which are probably logits, and if one
-/// with from_logits gets the result of a softmax or sigmoid.
+/// Logs a warning if a loss with the option from_logits = false gets predictions outside [0, 1] (by more than 1e-3),
+/// which are probably logits, and if one with from_logits = true gets the result of a softmax or sigmoid.
 void warn_of_wrong_from_logits(const std::vector<CompiledOutput>& outputs, const std::vector<Tensor>& y_preds);
 /// The losses and the metrics of a batch as numbers; waits for the GPU that computes them. Records no gradient.
 Totals batch_totals(const std::vector<CompiledOutput>& outputs, const Batch& batch, const Predictions& predictions,

@@ -33,10 +33,10 @@ class ReplicaGroup {
   std::chrono::milliseconds timeout() const { return timeout_; }
   /// Number of replicas.
   int size() const { return rendezvous_.members(); }
-  /// Blocks until every replica has called it. On GPUs, work that a replica submits to its compute stream after the
-  /// barrier runs after all work that the replicas submitted to their compute streams before the barrier; the host does
-  /// not wait for that work. Throws the same errors as Rendezvous::arrive_and_wait and also NotCapturable while the
-  /// calling thread captures.
+  /// Blocks until every replica has called it. If all replicas are on GPUs, given to the constructor, work that a
+  /// replica submits to its compute stream after the barrier runs after all work that the replicas submitted to their
+  /// compute streams before the barrier; the host does not wait for that work. Throws the same errors as
+  /// Rendezvous::arrive_and_wait and also NotCapturable while the calling thread captures.
   void barrier(int replica, const char* place) {
     refuse_capture(combined_value);
     if (gpus_.empty()) return barrier_on_host(replica, place);
@@ -75,20 +75,21 @@ class ReplicaGroup {
 
  private:
   static constexpr const char* combined_value = "a value that replicas combine";
-  /// If replicas run one at a time, waits until replicas first .. last - 1 have run; a barrier of all replicas follows
-  /// each of them.
+  /// If replicas run one at a time, waits while replicas first .. last - 1 run, each until its next barrier or the end
+  /// of its step. All replicas pass one rendezvous after each of these runs.
   void wait_for_runs(int replica, int first, int last) {
     if (!sequential_) return;
     for (int other = first; other < last; ++other)
       rendezvous_.arrive_and_wait(replica, "another replica's run", timeout_);
   }
 
-  /// On its own cache line, since only the replica's thread writes it.
+  /// Written only by its replica's thread; the alignment avoids false sharing.
   struct alignas(64) Member {
     Clock::duration busy{};
     std::size_t barriers = 0;  ///< number of barriers of this step that order GPU work
-    /// For even and odd barriers. A replica records an event again two barriers later; by then all replicas have passed
-    /// the barrier in between and enqueued their waits for the event.
+    /// For even and odd barriers of a step. A replica records an event again two barriers later, or in the next step;
+    /// by then all replicas have enqueued their waits for the event, because they do so before they reach the barrier
+    /// in between or end the step.
     std::array<std::optional<Event>, 2> events{};
   };
   Member& member(int replica) { return members_[static_cast<std::size_t>(replica)]; }
