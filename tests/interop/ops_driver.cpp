@@ -220,6 +220,10 @@ void add_products(Rows& rows) {
   };
 }
 
+Call resize_to(const Size2d& size, const ResizeOptions& options) {
+  return [=](const Inputs& x) { return resize(x[0], size, options); };
+}
+
 void add_images(Rows& rows) {
   const std::map<std::string, Interpolation> methods{{"nearest", Interpolation::nearest},
                                                      {"bilinear", Interpolation::bilinear},
@@ -227,20 +231,18 @@ void add_images(Rows& rows) {
                                                      {"lanczos3", Interpolation::lanczos3},
                                                      {"lanczos5", Interpolation::lanczos5}};
   for (const auto& [name, method] : methods) {
-    rows["resize_" + name] = [=](const Inputs& x) { return resize(x[0], {11, 4}, {.interpolation = method}); };
-    if (method != Interpolation::nearest)
-      rows["resize_antialiased_" + name] = [=](const Inputs& x) {
-        return resize(x[0], {3, 4}, {.interpolation = method, .antialias = true});
-      };
+    rows["resize_" + name] = resize_to({11, 4}, {.interpolation = method});
+    if (method == Interpolation::nearest) continue;
+    rows["resize_antialiased_" + name] = resize_to({3, 4}, {.interpolation = method, .antialias = true});
   }
   const std::map<std::string, FillMode> fills{{"nearest", FillMode::nearest},
                                               {"constant", FillMode::constant},
                                               {"reflect", FillMode::reflect},
                                               {"wrap", FillMode::wrap}};
-  for (const auto& [name, fill] : fills)
-    rows["affine_transform_" + name] = [=](const Inputs& x) {
-      return affine_transform(x[0], x[1], {.fill_mode = fill, .fill_value = 0.25});
-    };
+  for (const auto& [name, fill] : fills) {
+    const AffineTransformOptions options{.fill_mode = fill, .fill_value = 0.25};
+    rows["affine_transform_" + name] = [=](const Inputs& x) { return affine_transform(x[0], x[1], options); };
+  }
 }
 
 Rows all_rows() {
