@@ -1,10 +1,6 @@
 #include "lockstep/models/data/tfrecord.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cstring>
-#include <fstream>
 #include <memory>
 #include <span>
 #include <utility>
@@ -13,61 +9,30 @@
 
 #include <lockstep/models/data/example_numbers.h>
 #include <lockstep/models/data/image_file.h>
-#include <lockstep/models/files/record.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/core/record.h>
 
 namespace lockstep {
 namespace {
 
-/// The position of the data of a record.
-struct RecordPosition {
-  std::size_t file;      ///< the file's index
-  std::int64_t number;   ///< number of the record in its file
-  std::uint64_t offset;  ///< offset of the data in bytes
-  std::uint64_t length;
+/// A record, and where its data lie.
+struct RecordOfFiles {
+  std::size_t file;     ///< index of its file
+  std::int64_t number;  ///< of the record in its file
+  RecordPosition position;
 };
 
-constexpr std::size_t length_bytes = sizeof(std::uint64_t);
-constexpr std::size_t crc_bytes = sizeof(std::uint32_t);
-
-std::ifstream open_records(const std::filesystem::path& path) {
-  std::error_code error;
-  require<InputError>(std::filesystem::is_regular_file(path, error), "{}: there is no such file", path.string());
-  std::ifstream file(path, std::ios::binary);
-  require<InputError>(file.is_open(), "{}: cannot be opened", path.string());
-  return file;
-}
-
-/// Whether the checksum `stored` is that of `bytes`.
-bool has_crc(std::span<const char> bytes, const char* stored) {
-  std::uint32_t crc = 0;
-  std::memcpy(&crc, stored, crc_bytes);
-  return crc == masked_crc(bytes);
-}
-
-/// Appends the positions of all records of a file.
-void scan(const std::filesystem::path& path, std::size_t index, std::vector<RecordPosition>& positions) {
-  std::ifstream file = open_records(path);
-  const std::uint64_t size = std::filesystem::file_size(path);
+/// Appends all records of a file.
+void scan(const std::filesystem::path& path, std::size_t index, std::vector<RecordOfFiles>& records) {
+  RecordFile file(path);
   std::uint64_t offset = 0;
-  for (std::int64_t number = 0; offset < size; ++number) {
-    const auto complain = [&](const char* problem) {
-      fail<InputError>("{}: record {}: {}", path.string(), number, problem);
-    };
-    std::array<char, length_bytes + crc_bytes> head{};
-    file.seekg(static_cast<std::streamoff>(offset));
-    file.read(head.data(), head.size());
-    if (number == 0 && head[0] == '\x1f' && head[1] == '\x8b')
-      fail<InputError>("{}: is compressed; records are read from files that gunzip has decompressed", path.string());
-    if (!file) complain("the file ends within it");
-    if (!has_crc(std::span(head).first(length_bytes), &head[length_bytes])) complain("its length has a wrong checksum");
-    std::uint64_t length = 0;
-    std::memcpy(&length, head.data(), length_bytes);
-    offset += head.size();
-    if (length > size - offset || crc_bytes > size - offset - length) complain("the file ends within it");
-    positions.push_back({index, number, offset, length});
-    offset += length + crc_bytes;
-  }
+  for (std::int64_t number = 0; offset < file.size(); ++number) try {
+      records.push_back({index, number, file.find(offset)});
+      offset = records.back().position.end();
+    } catch (Error& error) {
+      error.add_context(fmt::format("{}: record {}", path.string(), number));
+      throw;
+    }
 }
 
 /// The values of a feature, or null if it does not have a list of this type.
@@ -126,16 +91,16 @@ std::vector<Tensor> tensors_of(const tensorflow::Example& record, const std::vec
   return tensors;
 }
 
-/// Files and the positions of their records.
+/// Files and their records.
 struct Records {
   std::vector<std::filesystem::path> files;
   TfRecordOptions options;
-  std::vector<RecordPosition> positions{};
+  std::vector<RecordOfFiles> records{};
 
   Example read(std::size_t index) const {
-    const RecordPosition& at = positions[index];
+    const RecordOfFiles& at = records[index];
     try {
-      const std::string data = data_of(at);
+      const std::string data = RecordFile(files[at.file]).read(at.position);
       tensorflow::Example record;
       require<InputError>(record.ParseFromString(data), "is not a tf.train.Example");
       return {tensors_of(record, options.inputs), tensors_of(record, options.targets)};
@@ -143,18 +108,6 @@ struct Records {
       error.add_context(fmt::format("{}: record {}", files[at.file].string(), at.number));
       throw;
     }
-  }
-
- private:
-  std::string data_of(const RecordPosition& at) const {
-    std::ifstream file = open_records(files[at.file]);
-    file.seekg(static_cast<std::streamoff>(at.offset));
-    std::string data(at.length + crc_bytes, '\0');
-    file.read(data.data(), static_cast<std::streamsize>(data.size()));
-    require<InputError>(static_cast<bool>(file), "the file is shorter than when it was opened");
-    require<InputError>(has_crc(std::span(data).first(at.length), &data[at.length]), "its data have a wrong checksum");
-    data.resize(at.length);
-    return data;
   }
 };
 
@@ -174,8 +127,8 @@ void check_features(const TfRecordOptions& options) {
 Dataset tfrecord_dataset(const std::vector<std::filesystem::path>& files, const TfRecordOptions& options) {
   check_features(options);
   Records records{files, options};
-  for (std::size_t i = 0; i < files.size(); ++i) scan(files[i], i, records.positions);
-  const Dataset numbers = example_numbers(records.positions.size(), options.shuffle, options.seed);
+  for (std::size_t i = 0; i < files.size(); ++i) scan(files[i], i, records.records);
+  const Dataset numbers = example_numbers(records.records.size(), options.shuffle, options.seed);
   return numbers.map([shared = std::make_shared<const Records>(std::move(records))](const Example& number) {
     return shared->read(static_cast<std::size_t>(number.x().item<std::int64_t>()));
   });

@@ -15,9 +15,9 @@
 #include <tensorboard.pb.h>
 #include <unistd.h>
 
-#include <lockstep/models/files/record.h>
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/core/record.h>
 
 namespace lockstep {
 namespace {

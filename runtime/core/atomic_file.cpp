@@ -40,50 +40,6 @@ fs::path resolve_target(const std::string& path) {
   return target;
 }
 
-/// A new file beside `target`. The destructor deletes it unless replace_target() has succeeded.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const fs::path& target) : target_(target) {
-    static std::atomic<unsigned> number = 0;
-    do {
-      path_ =
-          target.parent_path() / fmt::format("{}{}-{}{}", unfinished_prefix, ::getpid(), number++, unfinished_suffix);
-      descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    } while (descriptor_ < 0 && errno == EEXIST);  // left by an earlier process with the same id
-    if (descriptor_ < 0) fail_to_write(target_, errno);
-  }
-  ~TemporaryFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-    if (!path_.empty()) ::unlink(path_.c_str());
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-  void write(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) fail_to_write(target_, errno);
-      bytes = bytes.subspan(static_cast<std::size_t>(count));
-    }
-  }
-
-  void replace_target() {
-    struct stat old {};
-    const bool replaces = ::stat(target_.c_str(), &old) == 0;
-    if (replaces && ::fchmod(descriptor_, old.st_mode & 07777) != 0) fail_to_write(target_, errno);
-    if (::fsync(descriptor_) != 0) fail_to_write(target_, errno);
-    if (::close(std::exchange(descriptor_, -1)) != 0) fail_to_write(target_, errno);
-    if (::rename(path_.c_str(), target_.c_str()) != 0) fail_to_write(target_, errno);
-    path_.clear();
-  }
-
- private:
-  fs::path target_;
-  fs::path path_;
-  int descriptor_ = -1;
-};
-
 /// Makes the new name survive a power failure, if the file system can; the file's contents are already on disk.
 void sync_folder(const fs::path& folder) {
   const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -94,12 +50,45 @@ void sync_folder(const fs::path& folder) {
 
 }  // namespace
 
+AtomicFile::AtomicFile(const std::string& path) : target_(resolve_target(path)) {
+  static std::atomic<unsigned> number = 0;
+  do {
+    temporary_ =
+        target_.parent_path() / fmt::format("{}{}-{}{}", unfinished_prefix, ::getpid(), number++, unfinished_suffix);
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (descriptor_ < 0 && errno == EEXIST);  // left by an earlier process with the same id
+  if (descriptor_ < 0) fail_to_write(target_, errno);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail_to_write(target_, errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+void AtomicFile::commit() {
+  struct stat old {};
+  const bool replaces = ::stat(target_.c_str(), &old) == 0;
+  if (replaces && ::fchmod(descriptor_, old.st_mode & 07777) != 0) fail_to_write(target_, errno);
+  if (::fsync(descriptor_) != 0) fail_to_write(target_, errno);
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail_to_write(target_, errno);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail_to_write(target_, errno);
+  temporary_.clear();
+  sync_folder(target_.parent_path());
+}
+
 void write_file_atomically(const std::string& path, std::span<const std::byte> bytes) {
-  const fs::path target = resolve_target(path);
-  TemporaryFile file(target);
+  AtomicFile file(path);
   file.write(bytes);
-  file.replace_target();
-  sync_folder(target.parent_path());
+  file.commit();
 }
 
 bool is_unfinished_file(const std::filesystem::path& path) {

@@ -7,14 +7,33 @@
 
 namespace lockstep {
 
-/// Creates or replaces the file `path` with contents `bytes`, atomically: writes a new file in the same folder, syncs
-/// it to disk and renames it to `path`. On failure an existing file is unchanged. A symbolic link to a file is
-/// followed; a dangling link is replaced. Throws an InputError that contains path and reason, for example if `path`
-/// exists and is not a regular file or is write-protected.
+/// Replaces the contents of a file atomically: writes a new file in the same folder, which `commit` syncs to disk and
+/// renames. On failure and without a commit, an existing file is unchanged and the new one is deleted. If the path is a
+/// symbolic link to a file, replaces that file; a dangling link is replaced itself. The functions throw InputError that
+/// names path and reason, for example if the path exists and is not a regular file or is write-protected.
+class AtomicFile {
+ public:
+  /// Creates the new file.
+  explicit AtomicFile(const std::string& path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  /// Appends to the new file.
+  void write(std::span<const std::byte> bytes);
+  /// Replaces the old file. Nothing can be written afterwards.
+  void commit();
+
+ private:
+  std::filesystem::path target_;
+  std::filesystem::path temporary_;
+  int descriptor_ = -1;
+};
+
+/// Replaces the contents of the file `path` by `bytes`; see AtomicFile.
 void write_file_atomically(const std::string& path, std::span<const std::byte> bytes);
 
-/// Whether `path` has the name of a temporary file of write_file_atomically. Such a file remains if its writer is
-/// killed.
+/// Whether `path` is named like the new file of an AtomicFile. If no writer is running, a killed writer left it behind.
 bool is_unfinished_file(const std::filesystem::path& path);
 
 }  // namespace lockstep

@@ -17,6 +17,10 @@ void check_source(const Tensor& tensor, const char* which) {
           "{} of a data set must be dense and in host memory, got {}", which, tensor);
 }
 
+void check_cachable(const Dataset& set) {
+  require(!set.is_endless(), "a data set without end cannot be cached: call cache() before repeat()");
+}
+
 class Pass {
  public:
   Pass(std::shared_ptr<const detail::Stage> stage, std::uint64_t epoch)
@@ -159,8 +163,15 @@ Dataset Dataset::concatenate(const Dataset& next) const {
 }
 
 Dataset Dataset::cache() const {
-  require(!is_endless(), "a data set without end cannot be cached: call cache() before repeat()");
+  check_cachable(*this);
   return Dataset(detail::make_cache(stage_.shared()));
+}
+
+Dataset Dataset::cache(const std::filesystem::path& file) const {
+  check_cachable(*this);
+  require(!file.empty(),
+          "cache() needs the name of a file, got an empty one; without a name it keeps elements in memory");
+  return Dataset(detail::make_file_cache(stage_.shared(), file));
 }
 
 Dataset Dataset::unbatch() const { return Dataset(detail::make_unbatch(stage_.shared())); }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -169,6 +170,15 @@ class Dataset {
   /// their order, so put random stages after cache(). Copies of the returned data set share the cached elements; the
   /// result of another call of cache() does not. Throws InvalidArgument for an endless set.
   Dataset cache() const;
+  /// Like cache(), but keeps the elements in a file. The first pass that is read to its end writes the file; later
+  /// passes and later runs of the program read it and do not use the input. Until the file exists, each pass makes all
+  /// of its elements, also those that a later stage skips; one that is not read to its end leaves no file. With a known
+  /// size, the end is the last element. Several passes may write at once, also of several programs: each writes a
+  /// temporary file in the same folder, which replaces `file` when it is complete. Delete the file when the elements
+  /// are to be made in another way: only its number of elements is compared with the data set. A pass throws InputError
+  /// that names the file if it cannot be written, is damaged or cut short, is no cache file, or has another number of
+  /// elements. Throws InvalidArgument for an endless set and an empty name.
+  Dataset cache(const std::filesystem::path& file) const;
   /// The rows of batches, one by one: the inverse of batch(). The size is known if the size of each batch is known. A
   /// pass throws InvalidArgument if the tensors of an element differ in their number of rows.
   Dataset unbatch() const;

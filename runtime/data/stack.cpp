@@ -18,10 +18,6 @@ Shape with_rows(std::int64_t rows, std::span<const std::int64_t> row_shape) {
   return shape;
 }
 
-std::int64_t bytes_of(const Tensor& tensor) {
-  return tensor.elements() * static_cast<std::int64_t>(size_of(tensor.dtype()));
-}
-
 /// Calls copy_row(row, its memory) for every row of `batch`.
 template <class CopyRow>
 void fill_rows(const Tensor& batch, CopyRow&& copy_row) {
@@ -31,20 +27,6 @@ void fill_rows(const Tensor& batch, CopyRow&& copy_row) {
   auto* memory = static_cast<std::byte*>(batch.raw_data());
   parallel_for(rows, bytes_per_chunk / row_bytes + 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) copy_row(row, memory + row * row_bytes);
-  });
-}
-
-void copy_elements(const Tensor& from, std::byte* to) {
-  if (from.is_dense()) {
-    std::memcpy(to, from.raw_data(), static_cast<std::size_t>(bytes_of(from)));
-    return;
-  }
-  visit_dtype(from.dtype(), [&]<class T>() {
-    const T* first = from.data<T>();
-    for_each_offset(from.shape(), from.strides(), [&](std::int64_t offset) {
-      std::memcpy(to, first + offset, sizeof(T));
-      to += sizeof(T);
-    });
   });
 }
 
@@ -79,6 +61,24 @@ std::vector<Tensor> stacked_list(std::span<const Example> examples, TensorList l
 }
 
 }  // namespace
+
+std::int64_t bytes_of(const Tensor& tensor) {
+  return tensor.elements() * static_cast<std::int64_t>(size_of(tensor.dtype()));
+}
+
+void copy_elements(const Tensor& from, std::byte* to) {
+  if (from.is_dense()) {
+    std::memcpy(to, from.raw_data(), static_cast<std::size_t>(bytes_of(from)));
+    return;
+  }
+  visit_dtype(from.dtype(), [&]<class T>() {
+    const T* first = from.data<T>();
+    for_each_offset(from.shape(), from.strides(), [&](std::int64_t offset) {
+      std::memcpy(to, first + offset, sizeof(T));
+      to += sizeof(T);
+    });
+  });
+}
 
 Batch stack(std::span<const Example> examples) {
   return {stacked_list(examples, &Example::inputs, "an x", "inputs"),

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include <lockstep/runtime/data/dataset.h>
@@ -16,6 +18,12 @@ Batch join(std::span<const Batch> batches);
 
 /// Views of row `index` of a batch of dense tensors, without the batch axis.
 Example row_view(const Batch& batch, std::int64_t index);
+
+/// Size of the elements in bytes.
+std::int64_t bytes_of(const Tensor& tensor);
+
+/// Copies the elements to `to`, in row-major order. Precondition: the tensor is in host memory.
+void copy_elements(const Tensor& from, std::byte* to);
 
 /// Copies rows `indices` of a dense tensor into a new tensor.
 Tensor gather_rows(const Tensor& from, std::span<const std::int64_t> indices);

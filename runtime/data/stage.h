@@ -3,6 +3,7 @@
 // The stages of a Dataset. Only files of this folder and their tests include this; users include dataset.h.
 
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -88,6 +89,7 @@ StagePtr make_skip(StagePtr input, std::int64_t count);
 StagePtr make_prefetch(StagePtr input, std::int64_t count);
 StagePtr make_filter(StagePtr input, std::function<bool(const Example&)> keep);
 StagePtr make_cache(StagePtr input);
+StagePtr make_file_cache(StagePtr input, const std::filesystem::path& file);
 StagePtr make_unbatch(StagePtr input);
 StagePtr make_interleave(StagePtr input, std::function<StagePtr(const Example&)> make, const Interleaving& options);
 StagePtr make_window(StagePtr input, std::int64_t size, std::int64_t shift, const WindowOptions& options);

@@ -8,7 +8,7 @@
 #include <support/temporary_folder.h>
 
 #include <lockstep/models/data/tfrecord.h>
-#include <lockstep/models/files/record.h>
+#include <lockstep/runtime/core/record.h>
 
 #include "data_files.h"
 #include "image_files.h"
@@ -136,7 +136,7 @@ TEST_F(TfRecord, NamesTheRecordThatIsDamaged) {
     expect_refused(file, "record 1: the file ends within it");
   }
   test::write_text(folder / "a", test::gzip("anything"));
-  expect_refused(folder / "a", "is compressed");
+  expect_refused(folder / "a", "record 0: the file is compressed");
   expect_refused(folder / "none", "there is no such file");
 }
 

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <span>
+#include <string>
+
+// The records of TFRecord files: the length as 8 bytes, its checksum, the data and their checksum, little-endian
+// (tensorflow/core/lib/io/record_writer.h).
+
+namespace lockstep {
+
+/// The checksum that TFRecords store: CRC-32C, masked because a CRC of data that contain CRCs is weak.
+std::uint32_t masked_crc(std::span<const char> bytes);
+
+/// Bytes of a record besides its data.
+inline constexpr std::uint64_t record_frame_bytes = 16;
+
+/// Writes a record. Errors are reported by the stream.
+void write_record(std::ostream& file, std::span<const char> data);
+
+/// Where a record's data lie in its file, in bytes.
+struct RecordPosition {
+  std::uint64_t offset;
+  std::uint64_t length;
+
+  /// The offset of the next record.
+  std::uint64_t end() const;
+};
+
+/// Reads records in any order. For one thread at a time. `find` and `read` throw InputError without the file's name.
+class RecordFile {
+ public:
+  /// Throws InputError that names the file if it is missing, not a regular file or cannot be opened.
+  explicit RecordFile(const std::filesystem::path& path);
+
+  /// Bytes in the file when it was opened.
+  std::uint64_t size() const { return size_; }
+  /// The record that begins at `offset` < size(). Throws InputError if the file ends within it, its length has a wrong
+  /// checksum, or the file is compressed.
+  RecordPosition find(std::uint64_t offset);
+  /// The record's data. Throws InputError if they have a wrong checksum or the file has become shorter.
+  std::string read(const RecordPosition& at);
+
+ private:
+  void seek(std::uint64_t offset);
+
+  std::ifstream file_;
+  std::uint64_t size_;
+};
+
+}  // namespace lockstep
