@@ -13,6 +13,7 @@
 #include <lockstep/kernels/array/triangle.h>
 #include <lockstep/kernels/attention/attention.h>
 #include <lockstep/kernels/image/affine_transform.h>
+#include <lockstep/kernels/image/crop_and_flip.h>
 #include <lockstep/kernels/image/resize.h>
 #include <lockstep/kernels/indexing/embedding.h>
 #include <lockstep/kernels/indexing/one_hot.h>

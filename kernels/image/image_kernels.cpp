@@ -8,13 +8,14 @@
 #include <lockstep/kernels/executor/divisor.h>
 #include <lockstep/kernels/executor/packs.h>
 #include <lockstep/kernels/executor/shared_kernel.h>
+#include <lockstep/kernels/image/crop_position.h>
 #include <lockstep/kernels/op/rows_kernels.h>
 #include <lockstep/kernels/window/window_range.h>
 
 // Resizing of an axis: a small kernel computes the weights of each element of the result, then a thread for each pack
 // of the result adds weighted elements. The gradient does the same with the transposed weights.
 //
-// Affine transforms: a thread computes all channels of a pixel of the result.
+// Affine transforms and crops: a thread computes all channels of a pixel of the result.
 
 namespace lockstep::kernels {
 
@@ -250,14 +251,10 @@ struct AffineSampling {
     const float share = bilinear ? position - below : 0;
     return {inside(static_cast<Index>(below) + upper, n), upper == 1 ? share : 1 - share};
   }
-  /// The element that stands for element k.
+  /// The element that stands for element k; -1 if there is none.
   LOCKSTEP_HOST_DEVICE Index inside(Index k, Index n) const {
-    if (k >= 0 && k < n) return k;
-    if (fill_mode == FillMode::constant) return -1;
-    if (fill_mode == FillMode::nearest) return k < 0 ? 0 : n - 1;
-    const Index period = fill_mode == FillMode::wrap ? n : 2 * n;
-    const Index rest = k % period < 0 ? k % period + period : k % period;
-    return rest < n ? rest : period - 1 - rest;
+    const bool missing = fill_mode == FillMode::constant && (k < 0 || k >= n);
+    return missing ? -1 : filled_index(k, n, fill_mode);
   }
 };
 
@@ -303,6 +300,37 @@ struct ShareOfNeighbor {
   }
 };
 
+template <class T>
+struct CropPixel {
+  const float* crops;
+  FillMode fill_mode;
+  Index from_height, from_width;
+  Divisor height, width;
+  Index channels;
+  T fill;
+  const T* x;
+  T* y;
+
+  LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
+    const Index line = i / width;
+    const Index image = line / height;
+    const Index row = line - image * height.value();
+    const Index column = i - line * width.value();
+    const float* const crop = crops + image * 6;
+    const CropPosition down =
+        crop_position(crop[4] != 0 ? height.value() - 1 - row : row, crop, from_height, fill_mode);
+    const CropPosition right =
+        crop_position(crop[5] != 0 ? width.value() - 1 - column : column, crop + 2, from_width, fill_mode);
+    const bool outside = down.outside || right.outside;
+    const T* const upper = x + (image * from_height + down.low) * from_width * channels;
+    const T* const lower = x + (image * from_height + down.high) * from_width * channels;
+    for (Index channel = 0; channel < channels; ++channel)
+      y[i * channels + channel] = outside ? fill
+                                          : crop_pixel(upper, lower, down.share, right.low * channels + channel,
+                                                       right.high * channels + channel, right.share);
+  }
+};
+
 }  // namespace detail
 
 template <class Executor>
@@ -335,8 +363,19 @@ void AffineTransformGradient::run(Executor& on) const {
   });
 }
 
+template <class Executor>
+void CropAndFlip::run(Executor& on) const {
+  visit_pixels(x.dtype(), [&]<class T>() {
+    const T fill = pixel_of<T>(static_cast<float>(options.fill_value));
+    on.for_each(y.dim(0) * y.dim(1) * y.dim(2),
+                detail::CropPixel<T>{crops.data<float>(), options.fill_mode, x.dim(1), x.dim(2), Divisor(y.dim(1)),
+                                     Divisor(y.dim(2)), x.dim(3), fill, x.data<T>(), y.data<T>()});
+  });
+}
+
 LOCKSTEP_SHARED_KERNEL(ResizeAxis)
 LOCKSTEP_SHARED_KERNEL(AffineTransform)
 LOCKSTEP_SHARED_KERNEL(AffineTransformGradient)
+LOCKSTEP_SHARED_KERNEL(CropAndFlip)
 
 }  // namespace lockstep::kernels

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <lockstep/kernels/image/affine_transform.h>
+#include <lockstep/kernels/image/crop_and_flip.h>
 #include <lockstep/kernels/image/resize.h>
 #include <lockstep/kernels/kernel.h>
 
@@ -60,6 +61,23 @@ struct AffineTransformGradient {
   void run(Executor& on) const;
   void on_host() const;
   void on_gpu() const;
+};
+
+/// lockstep::crop_and_flip (crop_and_flip.h): x (n, height, width, channels) and y (n, size.height, size.width,
+/// channels) u8, i32 or f32; crops (n, 6).
+struct CropAndFlip {
+  Tensor x;
+  Tensor crops;
+  CropOptions options;
+  Tensor y;
+
+  static constexpr const char* name = "crop_and_flip";
+  auto operands() const { return kernels::operands(x, crops, y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_gpu() const;
+  void on_cpu() const;
 };
 
 }  // namespace lockstep::kernels

@@ -1,6 +1,7 @@
 #include <lockstep/kernels/convolution/conv2d.h>
 #include <lockstep/kernels/convolution/conv2d_transpose.h>
 #include <lockstep/kernels/image/affine_transform.h>
+#include <lockstep/kernels/image/crop_and_flip.h>
 #include <lockstep/kernels/image/resize.h>
 #include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/kernels/matmul/matmul.h>
@@ -104,6 +105,18 @@ Rows elementwise_rows() {
       misuse<InvalidArgument>("resize", "no columns", {"resize", "4 x 0"},
                               [] {
                                 resize(zeros({4, 4, 3}), {4, 0});
+                              }),
+      misuse<InvalidArgument>("crop_and_flip", "one crop for two images", {"crop_and_flip", "f32 (1, 6)"},
+                              [] {
+                                crop_and_flip(zeros({2, 4, 4, 3}), zeros({1, 6}), {.size = 2});
+                              }),
+      misuse<InvalidArgument>("crop_and_flip", "one image", {"crop_and_flip", "f32 (4, 4, 3)"},
+                              [] {
+                                crop_and_flip(zeros({4, 4, 3}), zeros({1, 6}), {.size = 2});
+                              }),
+      misuse<InvalidArgument>("crop_and_flip", "no size", {"crop_and_flip", "at least 1 x 1", "got 0 x 0"},
+                              [] {
+                                crop_and_flip(zeros({1, 4, 4, 3}), zeros({1, 6}), {});
                               }),
       misuse<InvalidArgument>("affine_transform", "one transform for two images", {"affine_transform", "f32 (1, 8)"},
                               [] {

@@ -1,49 +1,32 @@
-#include <gtest/gtest.h>
-
 #include <lockstep/kernels/image/image_kernels.h>
 
 #include "parity.h"
 
-// On the host these kernels have no other source, so only the program with the emulated GPU has these tests.
-
 namespace lockstep::test {
 namespace {
 
-TEST(GridImage, ResizeAxis) {
-  for (const Interpolation method : {Interpolation::nearest, Interpolation::bilinear, Interpolation::bicubic,
-                                     Interpolation::lanczos3, Interpolation::lanczos5})
-    for (const auto& [from, to] : {std::pair<std::int64_t, std::int64_t>{9, 20}, {20, 9}, {7, 1}})
-      for (const DType dtype : real_dtypes)
-        for (const bool antialias : {false, true}) {
-          const Tensor x = in_dtype(dtype, random_tensor({3, from, 5}, 1));
-          const Tensor dy = in_dtype(dtype, random_tensor({3, to, 5}, 2));
-          expect_same_results(dtype, {{3, to, 5}, {3, from, 5}}, [&](Runner run, Results& results) {
-            run(kernels::ResizeAxis{x, method, antialias, false, results[0]});
-            run(kernels::ResizeAxis{dy, method, antialias, true, results[1]});
-          });
-        }
+Tensor pixels(DType dtype) {
+  const Tensor values = random_tensor({4, 6, 5, 3}, 1, 0, 255);
+  const Tensor result = Tensor::empty(values.shape(), dtype);
+  visit_dtype(dtype, [&]<class T>() {
+    for (std::int64_t i = 0; i < values.elements(); ++i) result.span<T>()[i] = static_cast<T>(values.span<float>()[i]);
+  });
+  return result;
 }
 
-TEST(GridImage, AffineTransforms) {
-  const std::vector<float> elements{0.9F, -0.3F, 1.25F, 0.4F,  1.1F, -2,    0, 0,
-                                    1.2F, 0.1F,  -3.5F, -0.2F, 0.8F, 1.75F, 0, 0};
-  const Tensor transforms = Tensor::from(elements, {2, 8});
-  for (const FillMode fill : {FillMode::nearest, FillMode::constant, FillMode::reflect, FillMode::wrap})
-    for (const Interpolation method : {Interpolation::nearest, Interpolation::bilinear})
-      for (const DType dtype : real_dtypes) {
-        const Tensor x = in_dtype(dtype, random_tensor({2, 6, 7, 3}, 1));
-        const AffineTransformOptions options{.interpolation = method, .fill_mode = fill, .fill_value = 0.25};
-        expect_same_results(dtype, {{2, 6, 7, 3}}, [&](Runner run, Results& y) {
-          run(kernels::AffineTransform{x, transforms, options, y[0]});
+TEST(CropGrid, MatchesTheCpu) {
+  const Tensor crops = Tensor::from(std::vector<float>{0,  0,     0,  0,      0, 0,   // as it is
+                                                       -2, 0.25F, 3,  0.5F,   0, 1,   // beyond two borders
+                                                       1,  0.75F, -9, 0,      1, 0,   // outside
+                                                       20, 0,     -1, 0.125F, 1, 1},  // outside
+                                    {4, 6});
+  for (const DType dtype : {DType::u8, DType::i32, DType::f32})
+    for (const FillMode mode : {FillMode::nearest, FillMode::constant, FillMode::reflect, FillMode::wrap})
+      for (const Size2d size : {Size2d(6, 5), Size2d(3, 9)})
+        expect_same({Tensor::full({4, size.height, size.width, 3}, 9, dtype)}, [&](const auto& run,
+                                                                                   const Results& out) {
+          run(kernels::CropAndFlip{pixels(dtype), crops, {.size = size, .fill_mode = mode, .fill_value = 77}, out[0]});
         });
-        for (const int neighbor : {0, 1, 2, 3}) {
-          if (neighbor > 0 && method == Interpolation::nearest) continue;
-          const Results before{Tensor::full({84, 3}, 9, dtype), Tensor::zeros({84}, DType::i64)};
-          expect_same(before, [&](Runner run, Results& results) {
-            run(kernels::AffineTransformGradient{x, transforms, options, neighbor, results[0], results[1]});
-          });
-        }
-      }
 }
 
 }  // namespace

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <lockstep/kernels/executor/executor.h>
+#include <lockstep/kernels/image/affine_transform.h>
+#include <lockstep/runtime/core/host_device.h>
+
+namespace lockstep::kernels {
+
+/// The element of an axis of n that stands for element k; for FillMode::constant, the nearest one.
+LOCKSTEP_HOST_DEVICE inline Index filled_index(Index k, Index n, FillMode mode) {
+  if (k >= 0 && k < n) return k;
+  if (mode == FillMode::nearest || mode == FillMode::constant) return k < 0 ? 0 : n - 1;
+  const Index period = mode == FillMode::wrap ? n : 2 * n;
+  const Index rest = k % period < 0 ? k % period + period : k % period;
+  return rest < n ? rest : period - 1 - rest;
+}
+
+/// The position of a crop's pixel on an axis of the image: `share` of the way from pixel `low` to pixel `high`.
+struct CropPosition {
+  Index low;
+  Index high;
+  float share;
+  bool outside;  ///< the pixel gets the fill value
+};
+
+/// The position of pixel i of a crop that begins at pixel begin[0] + begin[1] of n.
+LOCKSTEP_HOST_DEVICE inline CropPosition crop_position(Index i, const float* begin, Index n, FillMode mode) {
+  const Index low = i + static_cast<Index>(begin[0]);
+  const float share = begin[1];
+  const bool beyond = low < 0 || low >= n || (low == n - 1 && share > 0);
+  return {filled_index(low, n, mode), filled_index(low + 1, n, mode), share, beyond && mode == FillMode::constant};
+}
+
+/// A value as a pixel.
+template <class T>
+LOCKSTEP_HOST_DEVICE T pixel_of(float value) {
+  if constexpr (std::is_same_v<T, std::uint8_t>)
+    return static_cast<T>((value < 0 ? 0 : value > 255 ? 255 : value) + 0.5F);
+  else
+    return static_cast<T>(value);
+}
+
+/// A channel of a crop's pixel, from rows `upper` and `lower` of the image, `down` of the way from one to the other.
+template <class T>
+LOCKSTEP_HOST_DEVICE T crop_pixel(const T* upper, const T* lower, float down, Index left, Index right, float share) {
+  const auto between = [share](T from, T to) {
+    return static_cast<float>(from) + (static_cast<float>(to) - static_cast<float>(from)) * share;
+  };
+  const float top = between(upper[left], upper[right]);
+  const float bottom = between(lower[left], lower[right]);
+  return pixel_of<T>(top + (bottom - top) * down);
+}
+
+/// Calls f.operator()<T>() with the C++ type of pixels of `dtype`: u8, i32 or f32.
+template <class F>
+void visit_pixels(DType dtype, const F& f) {
+  if (dtype == DType::u8) return f.template operator()<std::uint8_t>();
+  if (dtype == DType::i32) return f.template operator()<std::int32_t>();
+  f.template operator()<float>();
+}
+
+}  // namespace lockstep::kernels
