@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 #include <lockstep/kernels/image/affine_transform.h>
 #include <lockstep/models/data/resize.h>
@@ -31,7 +30,7 @@ struct ImageAugmentation {
 
 /// Shifts an image by fractions of pixels, with bilinear interpolation, then flips it. Throws InvalidArgument for a
 /// range that is negative or not finite.
-std::function<Example(const Example&, const ElementId&)> image_augmentation(const ImageAugmentation& options);
+RandomTransform image_augmentation(const ImageAugmentation& options);
 
 /// random_crop's options.
 struct RandomCropOptions {
@@ -46,6 +45,6 @@ struct RandomCropOptions {
 
 /// Pads an image and crops it at a uniformly drawn position. Throws InvalidArgument for a size below 1 and for negative
 /// padding; the returned function throws it for an image that is smaller than the crop even with its padding.
-std::function<Example(const Example&, const ElementId&)> random_crop(const RandomCropOptions& options);
+RandomTransform random_crop(const RandomCropOptions& options);
 
 }  // namespace lockstep

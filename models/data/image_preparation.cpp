@@ -4,6 +4,10 @@
 #include <span>
 #include <vector>
 
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/pad.h>
+#include <lockstep/kernels/array/shapes.h>
+#include <lockstep/models/data/device_constant.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -53,10 +57,18 @@ void check_images(const Tensor& images) {
           "images must be u8 of shape (n, height, width), got {}", images);
 }
 
-Tensor prepare(const Tensor& images, const ImagePreparation& options) {
+/// prepare() of images on a GPU.
+Tensor prepare_on_gpu(const Tensor& images, const Tensor& mean, const ImagePreparation& options) {
+  const Tensor gray = expand_dims(cast(images, DType::f32) / Tensor::full({}, white) - mean, -1);
+  const PadWidth border{options.padding, options.padding};
+  return repeat(pad(gray, {{}, border, border, {}}), options.channels, -1);
+}
+
+Tensor prepare(const Tensor& images, const DeviceConstant& constant, const ImagePreparation& options) {
   check_images(images);
   require(images.dim(1) == options.mean.dim(0) && images.dim(2) == options.mean.dim(1),
           "images {} are not of the size of their mean {}", images, options.mean);
+  if (is_on_gpu(images)) return prepare_on_gpu(images, constant.here(), options);
   const ImageLayout layout{images.dim(1), images.dim(2), options.padding, options.channels};
   const std::uint8_t* pixels = images.span<std::uint8_t>().data();
   const float* mean = options.mean.span<float>().data();
@@ -100,7 +112,9 @@ RowTransform image_preparation(const ImagePreparation& options) {
   require(options.padding >= 0 && options.channels >= 1,
           "images need a padding of at least 0 and at least 1 channel, got {} and {}", options.padding,
           options.channels);
-  return RowTransform([options](const Example& batch) { return batch.with_x(prepare(batch.x(), options)); });
+  return RowTransform([options, mean = DeviceConstant(options.mean)](const Example& batch) {
+    return batch.with_x(prepare(batch.x(), mean, options));
+  });
 }
 
 }  // namespace lockstep

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <lockstep/kernels/indexing/one_hot.h>
+#include <lockstep/models/data/device_constant.h>
 #include <lockstep/models/data/element_draws.h>
 #include <lockstep/runtime/thread/parallel.h>
 
@@ -68,6 +70,7 @@ RowTransform one_hot(std::int64_t classes) {
     const Tensor& y = example.y();
     require(y.defined() && (y.dtype() == DType::u8 || y.dtype() == DType::i32 || y.dtype() == DType::i64),
             "labels for one_hot() must be u8, i32 or i64, got {}", y);
+    if (is_on_gpu(y)) return example.with_y(one_hot(y, classes, /*axis=*/-1));
     if (y.dtype() == DType::u8) return example.with_y(one_hot_of<std::uint8_t>(y, classes));
     if (y.dtype() == DType::i32) return example.with_y(one_hot_of<std::int32_t>(y, classes));
     return example.with_y(one_hot_of<std::int64_t>(y, classes));

@@ -11,7 +11,7 @@ namespace lockstep {
 
 /// Converts labels y, u8, i32 or i64 of any shape (...), to (..., classes) f32 with 1 at the label and 0 elsewhere:
 /// Keras' to_categorical. x is unchanged. Throws InvalidArgument for classes below 1; the returned function throws it
-/// for other dtypes, and InputError for a label outside 0 .. classes - 1.
+/// for other dtypes, and InputError for a label outside 0 .. classes - 1; on a GPU, such a label becomes zeros.
 RowTransform one_hot(std::int64_t classes);
 
 /// mixup's options.

@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/models/data/device_constant.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -81,17 +83,21 @@ RowTransform channel_normalization(const ChannelStatistics& statistics) {
   constexpr float least_deviation = 1e-7F;
   std::vector<float> deviations;
   for (const float value : variance.span<float>()) deviations.push_back(std::max(std::sqrt(value), least_deviation));
-  return RowTransform([mean = mean, deviations](const Example& example) {
+  const Tensor deviation = Tensor::from(deviations, mean.shape());
+  return RowTransform([centers = DeviceConstant(mean), scales = DeviceConstant(deviation)](const Example& example) {
     const Tensor& x = example.x();
-    require(holds_pixels(x) && x.rank() >= 1 && x.dim(-1) == mean.dim(0),
-            "images to normalize by channel must be u8 or f32 with {} channels last, got {}", mean.dim(0), x);
-    const float* means = mean.data<float>();
+    const std::int64_t channels = centers.host().dim(0);
+    require(holds_pixels(x) && x.rank() >= 1 && x.dim(-1) == channels,
+            "images to normalize by channel must be u8 or f32 with {} channels last, got {}", channels, x);
+    if (is_on_gpu(x)) return example.with_x((cast(x, DType::f32) - centers.here()) / scales.here());
+    const float* means = centers.host().data<float>();
+    const float* divisors = scales.host().data<float>();
     const auto normalized = [&](float value, std::int64_t channel) {
-      return (value - means[channel]) / deviations[static_cast<std::size_t>(channel)];
+      return (value - means[channel]) / divisors[channel];
     };
     const bool bytes = x.dtype() == DType::u8;
-    return example.with_x(bytes ? for_rows<std::uint8_t>(x, mean.dim(0), normalized)
-                                : for_rows<float>(x, mean.dim(0), normalized));
+    return example.with_x(bytes ? for_rows<std::uint8_t>(x, channels, normalized)
+                                : for_rows<float>(x, channels, normalized));
   });
 }
 
@@ -101,6 +107,7 @@ RowTransform rescaling(const RescalingOptions& options) {
   return RowTransform([options](const Example& rows) {
     const Tensor& x = rows.x();
     require(holds_pixels(x), "values of u8 or f32 are rescaled, got {}", x);
+    if (is_on_gpu(x)) return rows.with_x(cast(x, DType::f32) * options.scale + options.offset);
     const auto formula = [&](float value, std::int64_t) { return value * options.scale + options.offset; };
     return rows.with_x(x.dtype() == DType::u8 ? for_rows<std::uint8_t>(x, 1, formula) : for_rows<float>(x, 1, formula));
   });
@@ -108,11 +115,16 @@ RowTransform rescaling(const RescalingOptions& options) {
 
 RowTransform mean_subtraction(const Tensor& mean) {
   require(mean.defined() && mean.dtype() == DType::f32, "a mean image must be f32, got {}", mean);
-  return RowTransform([mean](const Example& example) {
+  return RowTransform([constant = DeviceConstant(mean)](const Example& example) {
     const Tensor& x = example.x();
+    const Tensor& mean = constant.host();
     require(holds_pixels(x) && ends_with(x.shape(), mean.shape()), "images {} are not of the shape of their mean {}", x,
             mean);
     constexpr float white = 255.0F;
+    if (is_on_gpu(x)) {
+      const Tensor pixels = x.dtype() == DType::u8 ? cast(x, DType::f32) / Tensor::full({}, white) : x;
+      return example.with_x(pixels - constant.here());
+    }
     const float* means = mean.span<float>().data();
     const auto from_byte = [&](float value, std::int64_t i) { return value / white - means[i]; };
     const auto from_float = [&](float value, std::int64_t i) { return value - means[i]; };

@@ -26,6 +26,10 @@ class BatchStage final : public Stage {
     const StagePtr part = input_->fixed_part(elements_of(first), elements_of(count));
     return part ? make_batch(part, rows_, drop_remainder_) : nullptr;
   }
+  StagePtr row_numbers(RowTensors& tensors) const override {
+    const StagePtr numbers = input_->row_numbers(tensors);
+    return numbers ? make_batch(numbers, rows_, drop_remainder_) : nullptr;
+  }
   StagePtr rows_of_batches(const RowWindow& window) const override {
     // The window in the last batch depends on that batch's size.
     if (!input_->extent().exact || input_->depends_on_batch()) return nullptr;

@@ -92,6 +92,7 @@ class Cache final : public Stage {
   std::unique_ptr<Cursor> open(std::uint64_t) const override { return std::make_unique<CacheCursor>(*input_, cached_); }
   Extent extent() const override { return input_->extent(); }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+  StagePtr row_numbers(RowTensors& tensors) const override { return rows_of_elements(input_, tensors); }
   StagePtr rows_of_batches(const RowWindow& window) const override {
     const StagePtr rows = input_->rows_of_batches(window);
     return rows ? make_cache(rows) : nullptr;
@@ -104,6 +105,17 @@ class Cache final : public Stage {
 };
 
 }  // namespace
+
+StagePtr rows_of_elements(const StagePtr& elements, RowTensors& tensors) {
+  const std::optional<std::int64_t> size = elements->size();
+  if (!size) return nullptr;
+  const auto all = [elements, size] {
+    std::optional<Batch> rows = elements->open(/*epoch=*/0)->next_batch(*size);
+    return rows.value_or(Batch());
+  };
+  tensors = {.tensors = all, .rows = *size};
+  return make_tensor_source(row_number_set(*size));
+}
 
 StagePtr make_cache(StagePtr input) { return std::make_shared<Cache>(std::move(input)); }
 

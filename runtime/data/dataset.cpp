@@ -34,10 +34,6 @@ class Pass {
 
 }  // namespace
 
-RowTransform::RowTransform(Function function) : function_(std::move(function)) {
-  require(function_ != nullptr, "a RowTransform needs a function");
-}
-
 Dataset Dataset::from_tensors(const Tensor& x, const Tensor& y, const Tensor& sample_weight) {
   const auto if_defined = [](const Tensor& tensor) {
     return tensor.defined() ? std::vector{tensor} : std::vector<Tensor>();
@@ -107,15 +103,16 @@ Dataset Dataset::map(std::function<Example(const Example&)> transform) const {
 }
 
 Dataset Dataset::map(RowTransform transform) const {
-  const auto placed = [transform = std::move(transform)](const Example& rows, const ElementId&) {
-    return transform(rows);
-  };
-  return Dataset(detail::make_map(stage_.shared(), placed, /*by_row=*/true));
+  return Dataset(detail::make_map(stage_.shared(), std::move(transform)));
+}
+
+Dataset Dataset::map(RandomTransform transform) const {
+  return Dataset(detail::make_map(stage_.shared(), std::move(transform)));
 }
 
 Dataset Dataset::map(std::function<Example(const Example&, const ElementId&)> transform) const {
   require(transform != nullptr, "map() needs a function");
-  return Dataset(detail::make_map(stage_.shared(), std::move(transform), /*by_row=*/false));
+  return Dataset(detail::make_map(stage_.shared(), std::move(transform)));
 }
 
 Dataset Dataset::shuffle(const ShuffleOptions& options) const {
@@ -230,6 +227,13 @@ std::optional<Dataset> Dataset::rows_of_batches(const RowWindow& window) const {
 }
 
 std::optional<std::int64_t> Dataset::batch_rows(std::int64_t number) const { return stage_->batch_rows(number); }
+
+std::optional<Dataset> Dataset::row_numbers(RowTensors& tensors) const {
+  tensors = {};
+  detail::StagePtr numbers = stage_->row_numbers(tensors);
+  if (!numbers) return std::nullopt;
+  return Dataset(std::move(numbers));
+}
 
 DatasetIterator Dataset::epoch(std::uint64_t number) const { return Pass(stage_.shared(), number); }
 

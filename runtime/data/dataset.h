@@ -10,34 +10,12 @@
 #include <lockstep/runtime/core/elements.h>
 #include <lockstep/runtime/core/handle.h>
 #include <lockstep/runtime/data/example.h>
+#include <lockstep/runtime/data/row_transform.h>
 
 namespace lockstep {
 
-/// The position of an element in a data set. Maps derive random numbers from it and a seed alone, so that the numbers
-/// do not depend on the number of threads.
-struct ElementId {
-  std::uint64_t epoch = 0;  ///< number of the pass; each repetition of repeat() has its own
-  std::int64_t number = 0;  ///< index of the element in the pass, from 0
-};
-
 /// One pass over a Dataset. Keeps the data set's stages alive. May be destroyed before the pass ends.
 using DatasetIterator = Elements<Example>;
-
-/// A function of a batch, or of one element, that computes each row of its result from the same row of its argument
-/// alone. Given only some of the rows, it returns the same rows of the full result, bit for bit. If several workers
-/// share batches, each worker can then transform only its own rows.
-class RowTransform {
- public:
-  using Function = std::function<Example(const Example&)>;  ///< from rows to transformed rows
-
-  /// Throws InvalidArgument for an empty function.
-  explicit RowTransform(Function function);
-  /// The transformed rows.
-  Example operator()(const Example& rows) const { return function_(rows); }
-
- private:
-  Function function_;
-};
 
 /// Rows [begin, end) of a batch.
 struct RowRange {
@@ -138,8 +116,11 @@ class Dataset {
   Dataset map(std::function<Example(const Example&)> transform) const;
   /// map with a transform that rows_of_batches may call with only some of a batch's rows.
   Dataset map(RowTransform transform) const;
+  ///@{
   /// map with a transform that also gets the element's position, to draw random numbers.
+  Dataset map(RandomTransform transform) const;
   Dataset map(std::function<Example(const Example&, const ElementId&)> transform) const;
+  ///@}
   /// Shuffles the elements, in a different order in every epoch. The order depends only on the options, the epoch's
   /// number and the number of elements, not on the machine. Throws InvalidArgument for a buffer of less than one
   /// element, for a set of unbounded size shuffled as a whole, and for fixed_parts unless a set of tensors is shuffled
@@ -218,6 +199,12 @@ class Dataset {
   std::optional<Dataset> rows_of_batches(const RowWindow& window) const;
   /// Number of rows of batch `number` of a pass that has this batch. Empty if rows_of_batches returns nothing.
   std::optional<std::int64_t> batch_rows(std::int64_t number) const;
+  /// For a data set whose elements are rows of tensors: the same elements with the numbers of their rows as x, i64,
+  /// and then for each RandomTransform of `tensors` its ElementId as another input, (2) i64. Sets `tensors`. Such a set
+  /// begins with from_tensors, from_rows or a cache of known size, of which it keeps no elements; they are followed by
+  /// map with a RowTransform or RandomTransform, and by shuffle, batch, repeat, take, skip and prefetch. Returns
+  /// nothing for other data sets.
+  std::optional<Dataset> row_numbers(RowTensors& tensors) const;
   /// Starts pass `number`, from 0. Passes of the same number return the same elements in the same order if `read`,
   /// generators and transforms do. The pass throws whatever a stage throws.
   DatasetIterator epoch(std::uint64_t number = 0) const;

@@ -18,6 +18,9 @@ class FileCache final : public Stage {
   std::unique_ptr<Cursor> open(std::uint64_t) const override;
   Extent extent() const override { return input_->extent(); }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+  StagePtr row_numbers(RowTensors& tensors) const override {
+    return rows_of_elements(make_file_cache(input_, file_), tensors);
+  }
 
  private:
   friend class FileCacheCursor;

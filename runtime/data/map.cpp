@@ -2,6 +2,7 @@
 #include <exception>
 #include <utility>
 
+#include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/data/element_error.h>
 #include <lockstep/runtime/data/stage.h>
 #include <lockstep/runtime/device/context.h>
@@ -94,10 +95,25 @@ class MapCursor final : public Cursor {
   bool more_ = true;
 };
 
+Transform transform_of(const MapFunction& function) {
+  if (const auto* const rows = std::get_if<RowTransform>(&function))
+    return [transform = *rows](const Example& element, const ElementId&) { return transform(element); };
+  if (const auto* const random = std::get_if<RandomTransform>(&function)) return *random;
+  return std::get<Transform>(function);
+}
+
+/// Adds its position to an element of row numbers.
+Example with_id(const Example& numbers, const ElementId& id) {
+  require(numbers.x().rank() == 0, "a RandomTransform transforms elements: map before batch()");
+  Example result = numbers;
+  result.inputs.push_back(Tensor::from(std::vector<std::int64_t>{static_cast<std::int64_t>(id.epoch), id.number}, {2}));
+  return result;
+}
+
 class Map final : public Stage {
  public:
-  Map(StagePtr input, Transform transform, bool by_row)
-      : input_(std::move(input)), transform_(std::move(transform)), by_row_(by_row) {}
+  Map(StagePtr input, MapFunction function)
+      : input_(std::move(input)), function_(std::move(function)), transform_(transform_of(function_)) {}
 
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
     return std::make_unique<MapCursor>(input_->open(epoch), transform_, epoch);
@@ -106,26 +122,38 @@ class Map final : public Stage {
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
   StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
     const StagePtr part = input_->fixed_part(first, count);
-    return part ? make_map(part, transform_, by_row_) : nullptr;
+    return part ? make_map(part, function_) : nullptr;
   }
   StagePtr rows_of_batches(const RowWindow& window) const override {
-    const StagePtr rows = by_row_ ? input_->rows_of_batches(window) : nullptr;
-    return rows ? make_map(rows, transform_, by_row_) : nullptr;
+    const StagePtr rows = is_by_row() ? input_->rows_of_batches(window) : nullptr;
+    return rows ? make_map(rows, function_) : nullptr;
   }
   std::optional<std::int64_t> batch_rows(std::int64_t number) const override {
-    return by_row_ ? input_->batch_rows(number) : std::nullopt;
+    return is_by_row() ? input_->batch_rows(number) : std::nullopt;
+  }
+  StagePtr row_numbers(RowTensors& tensors) const override {
+    StagePtr numbers = input_->row_numbers(tensors);
+    if (!numbers || std::holds_alternative<Transform>(function_)) return nullptr;
+    if (is_by_row()) {
+      tensors.transforms.emplace_back(std::get<RowTransform>(function_));
+      return numbers;
+    }
+    tensors.transforms.emplace_back(std::get<RandomTransform>(function_));
+    return make_map(std::move(numbers), with_id);
   }
 
  private:
+  bool is_by_row() const { return std::holds_alternative<RowTransform>(function_); }
+
   StagePtr input_;
+  MapFunction function_;
   Transform transform_;
-  bool by_row_;
 };
 
 }  // namespace
 
-StagePtr make_map(StagePtr input, Transform transform, bool by_row) {
-  return std::make_shared<Map>(std::move(input), std::move(transform), by_row);
+StagePtr make_map(StagePtr input, MapFunction function) {
+  return std::make_shared<Map>(std::move(input), std::move(function));
 }
 
 }  // namespace lockstep::detail

@@ -30,6 +30,7 @@ class Prefetch final : public Stage {
     const StagePtr part = input_->fixed_part(first, count);
     return part ? make_prefetch(part, count_) : nullptr;
   }
+  StagePtr row_numbers(RowTensors& tensors) const override { return input_->row_numbers(tensors); }
   StagePtr rows_of_batches(const RowWindow& window) const override {
     const StagePtr rows = input_->rows_of_batches(window);
     return rows ? make_prefetch(rows, count_) : nullptr;

@@ -46,6 +46,10 @@ class Shuffle final : public Stage {
   }
   Extent extent() const override { return input_->extent(); }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+  StagePtr row_numbers(RowTensors& tensors) const override {
+    const StagePtr numbers = input_->row_numbers(tensors);
+    return numbers ? make_shuffle(numbers, {.seed = seed_, .buffer = buffer_}) : nullptr;
+  }
 
  private:
   StagePtr input_;

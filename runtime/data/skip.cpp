@@ -48,6 +48,10 @@ class Skip final : public Stage {
     return elements;
   }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+  StagePtr row_numbers(RowTensors& tensors) const override {
+    const StagePtr numbers = input_->row_numbers(tensors);
+    return numbers ? make_skip(numbers, count_) : nullptr;
+  }
   StagePtr rows_of_batches(const RowWindow& window) const override {
     const StagePtr rows = input_->rows_of_batches(window);
     return rows ? make_skip(rows, count_) : nullptr;

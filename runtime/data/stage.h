@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <variant>
 
 #include <lockstep/runtime/data/dataset.h>
 
@@ -61,12 +62,18 @@ class Stage {
   virtual std::shared_ptr<const Stage> rows_of_batches(const RowWindow&) const { return nullptr; }
   /// Number of rows, before any window, of batch `number` of a pass that has this batch; empty if not known in advance.
   virtual std::optional<std::int64_t> batch_rows(std::int64_t) const { return std::nullopt; }
+  /// The numbers of the rows that this stage's elements are; see Dataset::row_numbers. Null if they are not rows.
+  virtual std::shared_ptr<const Stage> row_numbers(RowTensors&) const { return nullptr; }
   /// Whether a row of Cursor::next_batch's result depends on the other rows.
   virtual bool depends_on_batch() const { return false; }
 
   std::optional<std::int64_t> size() const { return extent().size(); }
 };
 using StagePtr = std::shared_ptr<const Stage>;
+
+/// What Dataset::map applies.
+using MapFunction =
+    std::variant<std::function<Example(const Example&, const ElementId&)>, RowTransform, RandomTransform>;
 
 /// How a stage interleaves the data sets that it makes from elements.
 struct Interleaving {
@@ -77,10 +84,13 @@ struct Interleaving {
 
 // One function for each method of Dataset. The methods check the arguments.
 StagePtr make_tensor_source(const Example& set);
+/// The numbers of rows 0 to `rows` - 1, i64.
+Example row_number_set(std::int64_t rows);
+/// Stage::row_numbers of a stage that has the elements of `elements`' epoch 0 in every epoch.
+StagePtr rows_of_elements(const StagePtr& elements, RowTensors& tensors);
 StagePtr make_row_source(std::function<Batch(std::int64_t, std::int64_t)> read, std::int64_t rows);
 StagePtr make_generator(std::function<DatasetIterator(std::uint64_t)> make, std::optional<std::int64_t> size);
-/// `by_row`: `transform` computes each row of a batch from the same row alone.
-StagePtr make_map(StagePtr input, std::function<Example(const Example&, const ElementId&)> transform, bool by_row);
+StagePtr make_map(StagePtr input, MapFunction transform);
 StagePtr make_shuffle(StagePtr input, const ShuffleOptions& options);
 StagePtr make_batch(StagePtr input, std::int64_t rows, bool drop_remainder);
 StagePtr make_repeat(StagePtr input, std::optional<std::int64_t> count);

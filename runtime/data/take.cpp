@@ -49,6 +49,10 @@ class Take final : public Stage {
     const std::optional<std::int64_t> elements = input_->size();
     return elements && count_ >= *elements ? input_->dropped_rows() : 0;  // fewer elements end before the remainder
   }
+  StagePtr row_numbers(RowTensors& tensors) const override {
+    const StagePtr numbers = input_->row_numbers(tensors);
+    return numbers ? make_take(numbers, count_) : nullptr;
+  }
   StagePtr rows_of_batches(const RowWindow& window) const override {
     const StagePtr rows = input_->rows_of_batches(window);
     return rows ? make_take(rows, count_) : nullptr;

@@ -95,6 +95,10 @@ class ShuffledTensorSource final : public Stage {
     const auto part = [&](const Tensor& tensor) { return tensor.slice_view(0, begin, end); };
     return std::make_shared<ShuffledTensorSource>(set_.each(part), options_);
   }
+  StagePtr row_numbers(RowTensors& tensors) const override {
+    tensors = {.tensors = [set = set_] { return set; }, .rows = set_.size()};
+    return std::make_shared<ShuffledTensorSource>(row_number_set(set_.size()), options_);
+  }
 
  private:
   Example set_;
@@ -113,12 +117,22 @@ class TensorSource final : public Stage {
     Shuffled mixed(set_, ShuffleDraws(options.seed, of_no_epoch));
     return std::make_shared<ShuffledTensorSource>(*mixed.next_batch(set_.size()), options);
   }
+  StagePtr row_numbers(RowTensors& tensors) const override {
+    tensors = {.tensors = [set = set_] { return set; }, .rows = set_.size()};
+    return make_tensor_source(row_number_set(set_.size()));
+  }
 
  private:
   Example set_;
 };
 
 }  // namespace
+
+Example row_number_set(std::int64_t rows) {
+  const Tensor numbers = Tensor::empty({rows}, DType::i64);
+  std::iota(numbers.data<std::int64_t>(), numbers.data<std::int64_t>() + rows, 0);
+  return {{numbers}};
+}
 
 StagePtr make_tensor_source(const Example& set) { return std::make_shared<TensorSource>(set); }
 

@@ -26,10 +26,10 @@ struct DistributeOptions {
   /// data set is a step, but one in which a replica has no rows does not count. Ignored with one replica; Unsupported
   /// with several workers.
   std::int64_t measure_steps = 0;
-  /// Keeps the batches of an iterator's first complete pass in the memory of the replicas' devices and returns them in
-  /// every later pass of that iterator (DistributedIterator::begin_epoch) without further copies from the host. For
-  /// data sets that fit in that memory and whose passes are equal. Not allowed with measure_steps or an endless data
-  /// set.
+  /// Copies the tensors of the data set to the memory of every replica's device before the first step. Each step then
+  /// takes its rows there, in the order of the data set's stages, and transforms them there. The batches have the bits
+  /// that they have without this option. For data sets for which Dataset::row_numbers returns something, and that fit
+  /// in that memory.
   bool cache_on_devices = false;
 };
 

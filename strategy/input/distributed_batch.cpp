@@ -102,12 +102,19 @@ void DistributedBatch::move_to(const std::vector<LogicalDevice>& devices) {
   }
 }
 
+void DistributedBatch::take_from(const std::shared_ptr<ResidentRows>& rows) {
+  rows->load();
+  taken_ = std::make_shared<const TakenRows>(rows, parts_);
+}
+
 const std::vector<Batch>& DistributedBatch::local_results() const {
+  if (taken_) return taken_->parts();
   for (int replica = 0; replica < parts(); ++replica) part(replica);
   return parts_;
 }
 
 const Batch& DistributedBatch::part(int replica) const {
+  if (taken_) return taken_->part(replica);
   const auto own = static_cast<std::size_t>(replica);
   if (own < uploads_.size()) uploads_[own]->await();
   return parts_.at(own);

@@ -10,6 +10,7 @@
 #include <lockstep/runtime/data/dataset.h>
 #include <lockstep/strategy/core/batch_rows.h>
 #include <lockstep/strategy/core/structure.h>
+#include <lockstep/strategy/input/resident_rows.h>
 #include <lockstep/strategy/input/share_measurement.h>
 #include <lockstep/strategy/input/uploaded_batch.h>
 
@@ -47,6 +48,9 @@ class DistributedBatch {
   /// Moves each replica's part to its device. Copies to GPUs are asynchronous: accessing a part makes the GPU's later
   /// work wait for its copy.
   void move_to(const std::vector<LogicalDevice>& devices);
+  /// For parts that are batches of Dataset::row_numbers: makes each part the rows of `rows` with these numbers, on its
+  /// replica's device. Loads `rows`. A part is taken when it is first accessed.
+  void take_from(const std::shared_ptr<ResidentRows>& rows);
 
   /// The same batch with no rows in any part; keeps shapes, dtypes and devices.
   DistributedBatch without_rows() const;
@@ -77,6 +81,7 @@ class DistributedBatch {
   std::int64_t global_size_ = 0;
   std::vector<Batch> parts_;
   std::vector<std::shared_ptr<const UploadedBatch>> uploads_{};  ///< by replica; for parts on GPUs
+  std::shared_ptr<const TakenRows> taken_{};                     ///< for parts of resident rows
   std::shared_ptr<ShareMeasurement> measurement_{};
 };
 

@@ -72,47 +72,30 @@ std::optional<std::int64_t> steps_of(const std::vector<Dataset>& sets, int repli
   return (longest + dealt_at_once - 1) / dealt_at_once;
 }
 
-}  // namespace
-
-DistributedIterator::DistributedIterator(std::shared_ptr<const DistributedDatasetSpec> spec, std::uint64_t epoch)
-    : spec_(std::move(spec)), cache_(spec_->cache_on_devices ? std::make_shared<Cache>() : nullptr) {
-  begin_epoch(epoch);
+/// Puts the parts of a batch on the replicas' devices.
+void place(DistributedBatch& batch, const DistributedDatasetSpec& spec) {
+  if (spec.resident_rows)
+    batch.take_from(spec.resident_rows);
+  else
+    batch.move_to(spec.devices);
 }
+
+}  // namespace
 
 void DistributedIterator::begin_epoch(std::uint64_t number) {
   pass_ = {};  // frees the old pass before the new one is opened
-  if (cache_ && cache_->complete) {
-    pass_ = [cache = cache_, next = std::size_t{0}]() mutable -> std::optional<DistributedBatch> {
-      if (next == cache->batches.size()) return std::nullopt;
-      return cache->batches[next++];
-    };
-    return;
-  }
-  pass_ = open(number);
-  if (!cache_) return;
-  cache_->batches.clear();
-  pass_ = [pass = std::move(pass_), cache = cache_]() mutable {
-    std::optional<DistributedBatch> batch = pass.next();
-    if (batch)
-      cache->batches.push_back(*batch);
-    else
-      cache->complete = true;
-    return batch;
-  };
-}
-
-DistributedBatches DistributedIterator::open(std::uint64_t number) const {
   ExecutionContext context = current_context();
   context.ahead_threads = input_threads(spec_->devices, cores_of_process());
   const ContextScope here(context);  // applies to the pass and to the data set's prefetching
-  DistributedBatches pass = [batches = spec_->open(number), spec = spec_.shared()]() mutable {
+  pass_ = [batches = spec_->open(number), spec = spec_.shared()]() mutable {
     std::optional<DistributedBatch> batch = batches.next();
-    if (batch) batch->move_to(spec->devices);
+    if (batch) place(*batch, *spec);
     return batch;
   };
-  if (spec_->per_replica_buffer_size == 0) return pass;
+  // Numbers of rows are made faster than a thread wakes.
+  if (spec_->per_replica_buffer_size == 0 || spec_->resident_rows) return;
   using Buffers = BackgroundQueue<DistributedBatch>;
-  return [buffers = std::make_unique<Buffers>(spec_->per_replica_buffer_size, std::move(pass))] {
+  pass_ = [buffers = std::make_unique<Buffers>(spec_->per_replica_buffer_size, std::move(pass_))] {
     return buffers->next();
   };
 }
@@ -148,7 +131,7 @@ std::optional<DistributedBatch> DistributedIterator::next_here(Cluster* others) 
     // Splits by the measured shares only now, because prefetched batches would keep the old shares.
     if (!measurement->shares().empty()) {
       batch = DistributedBatch(batch->global(), static_cast<int>(spec_->devices.size()), measurement->shares());
-      batch->move_to(spec_->devices);
+      place(*batch, *spec_);
     }
     batch->measure_with(measurement);
   }
@@ -176,6 +159,20 @@ std::optional<std::int64_t> longest_of(Cluster* workers, std::optional<std::int6
   return own;
 }
 
+/// The numbers of the rows of a data set whose tensors are kept on the devices, in `rows`.
+Dataset kept_rows(const Dataset& batches, const std::vector<LogicalDevice>& devices,
+                  std::shared_ptr<ResidentRows>& rows) {
+  RowTensors tensors;
+  std::optional<Dataset> numbers = batches.row_numbers(tensors);
+  require(
+      numbers.has_value(),
+      "cache_on_devices needs a data set that begins with from_tensors, from_rows or a cache of known size, "
+      "followed only by map with a RowTransform or RandomTransform, shuffle, batch, repeat, take, skip and prefetch: "
+      "call cache() after its other stages");
+  rows = std::make_shared<ResidentRows>(std::move(tensors), devices);
+  return *std::move(numbers);
+}
+
 }  // namespace
 
 DistributedDataset Strategy::distribute(const Dataset& batches, const DistributeOptions& options) const {
@@ -187,25 +184,23 @@ DistributedDataset Strategy::distribute(const Dataset& batches, const Distribute
           "batch shares are either given or measured, not both: leave shares or measure_steps out");
   require<Unsupported>(options.measure_steps == 0 || !state()->cluster(),
                        "the speeds of replicas of several workers are not measured: give their shares");
-  require(!options.cache_on_devices || options.measure_steps == 0,
-          "cache_on_devices keeps each replica's rows, measure_steps changes them: leave one of the two out");
-  require(!options.cache_on_devices || !batches.is_endless(),
-          "cache_on_devices needs a data set whose passes end: leave repeat() out");
   warn_of_dropped(batches.dropped_rows());
   const LocalReplicas local = local_replicas(*this);
+  std::shared_ptr<ResidentRows> resident_rows;
+  const Dataset source = options.cache_on_devices ? kept_rows(batches, state()->devices(), resident_rows) : batches;
   std::optional<Dataset> own;
   if (state()->cluster())
-    own = batches.rows_of_batches(
+    own = source.rows_of_batches(
         [local, shares = options.shares](std::int64_t rows) { return local_rows(rows, local, shares); });
   DistributedDatasetSpec spec{
-      .open = [local, shares = options.shares, data = own.value_or(batches),
+      .open = [local, shares = options.shares, data = own.value_or(source),
                cut = own ? split_own : split](std::uint64_t epoch) { return cut(data, epoch, local, shares); },
       .size = batches.size(),
       .dropped_rows = batches.dropped_rows(),
       .devices = state()->devices(),
       .per_replica_buffer_size = options.per_replica_buffer_size,
       .shares = options.shares,
-      .cache_on_devices = options.cache_on_devices,
+      .resident_rows = std::move(resident_rows),
       .own_data_of = own ? state() : nullptr};
   if (options.measure_steps > 0 && replicas > 1)
     spec.measurement = std::make_shared<ShareMeasurement>(replicas, options.measure_steps);

@@ -22,7 +22,7 @@ struct DistributedDatasetSpec {
   std::int64_t per_replica_buffer_size = 0;         ///< see DistributeOptions
   std::vector<double> shares{};                     ///< see DistributeOptions
   std::shared_ptr<ShareMeasurement> measurement{};  ///< null when shares are not measured
-  bool cache_on_devices = false;                    ///< see DistributeOptions
+  std::shared_ptr<ResidentRows> resident_rows{};    ///< of which the batches are numbers; null without
   /// The strategy, if each worker makes only its own rows or batches; otherwise null.
   std::shared_ptr<StrategyState> own_data_of{};
   bool until_none_has_any = false;  ///< workers have separate batches; a pass ends when no worker has any left
@@ -32,7 +32,10 @@ struct DistributedDatasetSpec {
 class DistributedIterator {
  public:
   /// Starts pass number `epoch`.
-  DistributedIterator(std::shared_ptr<const DistributedDatasetSpec> spec, std::uint64_t epoch);
+  DistributedIterator(std::shared_ptr<const DistributedDatasetSpec> spec, std::uint64_t epoch)
+      : spec_(std::move(spec)) {
+    begin_epoch(epoch);
+  }
   ///@{
   /// A moved-from iterator can only be assigned to or destroyed.
   DistributedIterator(DistributedIterator&&) = default;
@@ -48,16 +51,8 @@ class DistributedIterator {
   void begin_epoch(std::uint64_t number);
 
  private:
-  /// The batches of the first complete pass.
-  struct Cache {
-    std::vector<DistributedBatch> batches{};
-    bool complete = false;
-  };
-
   /// This worker's next batch. On failure notifies `others`, if not null, and throws.
   std::optional<DistributedBatch> next_here(Cluster* others);
-  /// Starts pass `number` of the data set, not of the cache.
-  Elements<DistributedBatch> open(std::uint64_t number) const;
   /// The next batch of all workers. This worker's part has no rows if only other workers have batches left. A
   /// collective.
   std::optional<DistributedBatch> next_of_all(Cluster& workers);
@@ -65,7 +60,6 @@ class DistributedIterator {
   Handle<const DistributedDatasetSpec, "pass over a distributed data set"> spec_;
   Elements<DistributedBatch> pass_;
   std::optional<DistributedBatch> no_rows_{};  ///< an empty batch with the shapes and dtypes of the last batch
-  std::shared_ptr<Cache> cache_{};             ///< null unless batches are kept on the devices
 };
 
 /// A data set of global batches that are split over all replicas. Strategy::distribute and distribute_from_function

@@ -108,6 +108,10 @@ Rows data_rows() {
                               [] {
                                 Dataset::sample_from_datasets({ten(), ten()}, {.weights = {1}});
                               }),
+      misuse<InvalidArgument>("RandomTransform", "one function", {"RandomTransform", "two functions"},
+                              [] { RandomTransform([](const Example& e, const ElementId&) { return e; }, nullptr); }),
+      misuse<InvalidArgument>("Dataset::cache", "a file without a name", {"cache()", "name of a file"},
+                              [] { ten().cache(""); }),
       misuse<InvalidArgument>("Dataset::cache", "a set without end", {"cache()"}, [] { ten().repeat().cache(); }),
       misuse<InvalidArgument>("Dataset::unbatch", "examples without rows", {"unbatch, element 0"},
                               [] {

@@ -373,6 +373,14 @@ class Training(Case):
         self.assertEqual(rows("3,1"), [[3, 1], [3, 1]])
         self.assertEqual(rows("auto"), [[2, 2], [2, 2]])  # the measuring steps
 
+    def test_cache_on_devices_changes_nothing_else(self):
+        def losses(*options):
+            self.succeed("train", *TINY, "--augment", "--step-log", self.path / "s.jsonl", *options)
+            return [json.loads(line)["loss"] for line in (self.path / "s.jsonl").read_text().splitlines()]
+
+        self.assertEqual(losses("--cache-on-devices"), losses())
+        self.assertEqual(losses("--cache-on-devices", "--batch-shares", "3,1"), losses("--batch-shares", "3,1"))
+
     def test_same_seed_same_losses(self):
         def losses(name, seed):
             self.succeed("train", *TINY, "--seed", seed, "--step-log", self.path / name)

@@ -84,6 +84,8 @@ class Data(DataCase):
         self.write_classes(self.path / "images")
         done = self.succeed("train", "--data", f"images:{self.path / 'images'}", "--batch-size", "4", "--augment")
         self.assertIn("images, 2 replicas: 12 examples, 0 to test", done.stderr)
+        self.refuse("train", "--data", f"images:{self.path / 'images'}", "--cache-on-devices",
+                    says=["--cache-on-devices", "images is read from files"])
 
     def test_images_to_train_and_to_test_with(self):
         for part in ["train", "test"]:

@@ -171,6 +171,8 @@ void add_options(CLI::App& command, TrainOptions& options) {
           "each replica's share of the global batch, for replicas of unequal speed, e.g. 2,1; or auto: measured "
           "in the first steps (default equal)")
       ->type_name("X,...");
+  command.add_flag("--cache-on-devices", options.cache_on_devices,
+                   "copy the training examples to each replica's device once, and shuffle and augment them there");
   add_graphs_option(command, options.cuda_graphs);
   add_checks(command, options);
   add_output_options(command, options);

@@ -18,9 +18,12 @@ bool TrainOptions::has_backup() const {
 
 DistributeOptions TrainOptions::distribute_options() const {
   constexpr std::int64_t measured_steps = 10;
-  if (batch_shares.empty()) return {};
-  if (batch_shares == "auto") return {.measure_steps = measured_steps};
-  DistributeOptions options;
+  DistributeOptions options{.cache_on_devices = cache_on_devices};
+  if (batch_shares.empty()) return options;
+  if (batch_shares == "auto") {
+    options.measure_steps = measured_steps;
+    return options;
+  }
   std::istringstream list(batch_shares);
   for (std::string text; std::getline(list, text, ',');) {
     double share = 0;

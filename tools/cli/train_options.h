@@ -33,6 +33,7 @@ struct TrainOptions {
   bool cuda_graphs = false;
   std::string class_weight{};  ///< "balanced"; empty: all classes have weight 1
   std::string batch_shares{};  ///< "2,1" or "auto"; empty: equal shares
+  bool cache_on_devices = false;
   bool json = false;
 
   /// Throws InvalidArgument or InputError for options whose errors can be detected before any work starts.
@@ -41,7 +42,7 @@ struct TrainOptions {
   std::string backup_folder() const { return checkpoint + "/backup"; }
   /// Whether the folder has a backup.
   bool has_backup() const;
-  /// Parses --batch-shares. Throws InvalidArgument unless it is "auto" or numbers.
+  /// Of --batch-shares and --cache-on-devices. Throws InvalidArgument unless the former is "auto" or numbers.
   DistributeOptions distribute_options() const;
 };
 

@@ -48,7 +48,7 @@ StagePtr large_rows(std::int64_t n) {
   const auto first = [](const Example& e, const ElementId&) {
     return Example{{Tensor::scalar(e.x().data<float>()[0])}};
   };
-  return detail::make_map(detail::make_row_source(read, n), first, false);
+  return detail::make_map(detail::make_row_source(read, n), first);
 }
 
 /// Values that encode epoch and number.
@@ -57,7 +57,7 @@ StagePtr placed(StagePtr input) {
     const auto place = static_cast<float>(1000 * id.epoch) + static_cast<float>(id.number);
     return Example{{Tensor::from(std::vector{e.x().item<float>(), place}, {2})}};
   };
-  return detail::make_map(std::move(input), transform, false);
+  return detail::make_map(std::move(input), transform);
 }
 
 /// Examples whose x is `n` times its own number.
@@ -89,8 +89,7 @@ std::vector<StageCase> all_stages() {
       {"generator", generator(40, 40)},
       {"generatorWithoutSize", generator(40, std::nullopt)},
       {"map", placed(tensors(40))},
-      {"mapOfMap", placed(make_map(
-                       tensors(40), [](const Example& e, const ElementId&) { return e; }, false))},
+      {"mapOfMap", placed(make_map(tensors(40), [](const Example& e, const ElementId&) { return e; }))},
       {"shuffle", make_shuffle(generator(40, 40), {.seed = 2, .buffer = 7})},
       {"shuffleOfMap", make_shuffle(placed(tensors(40)), {.seed = 2})},
       {"batch", make_batch(tensors(40), 4, false)},
@@ -113,8 +112,7 @@ std::vector<StageCase> all_stages() {
       {"cacheOfUnknownSize", make_cache(make_filter(tensors(80), begins_with_even))},
       {"unbatch", make_unbatch(make_batch(tensors(40), 7, false))},
       {"unbatchOfTransformed",
-       make_unbatch(make_map(
-           make_batch(tensors(40), 7, false), [](const Example& e, const ElementId&) { return e; }, false))},
+       make_unbatch(make_map(make_batch(tensors(40), 7, false), [](const Example& e, const ElementId&) { return e; }))},
       {"unbatchOfRepeated", make_unbatch(make_repeat(make_batch(tensors(11), 4, false), 4))},
       {"flatMap", make_interleave(tensors(20), repeated_numbers, {"flat_map", 1, Extent::endless})},
       {"interleave", make_interleave(tensors(20), repeated_numbers, {"interleave", 3, 2})},
@@ -226,7 +224,7 @@ TEST(StageOfAMap, SkipsWhatItHasNotTransformed) {
     require<InputError>(id.number != 5, "not this one");
     return e;
   };
-  const StagePtr stage = detail::make_map(tensors(9), fails, false);
+  const StagePtr stage = detail::make_map(tensors(9), fails);
   EXPECT_EQ(stage->open(0)->skip(9), 9) << "what is skipped is not transformed";
   const auto begun = stage->open(0);
   const ComputeThreadsScope eight(8);

@@ -1,4 +1,3 @@
-#include <atomic>
 #include <chrono>
 #include <stdexcept>
 #include <thread>
@@ -121,41 +120,6 @@ TEST_P(DistributedDatasetOver, HasTheSameStepsWithAnyBuffer) {
   const std::vector<Parts> without = steps_of(strategy_.distribute(data, {.per_replica_buffer_size = 0}), 4);
   for (const std::int64_t buffer : {1, 2, 100})
     EXPECT_EQ(steps_of(strategy_.distribute(data, {.per_replica_buffer_size = buffer}), 4), without);
-}
-
-/// Addresses of the parts in the remaining steps of a pass.
-std::vector<const void*> places_of(DistributedIterator& pass) {
-  std::vector<const void*> places;
-  for (const DistributedBatch& batch : pass)
-    for (const Batch& part : batch.local_results()) places.push_back(part.x().raw_data());
-  return places;
-}
-
-TEST_P(DistributedDatasetOver, KeepsOnItsDevicesWhatTheFirstWholePassGave) {
-  std::atomic<int> made = 0;
-  const Dataset counted = range(14).batch(7).map([&](const Example& batch) {
-    ++made;
-    return batch;
-  });
-  const std::vector<Parts> expected = steps_of(strategy_.distribute(range(14).batch(7)));
-  for (const std::int64_t buffer : {0, 2}) {
-    DistributedIterator pass =
-        strategy_.distribute(counted, {.per_replica_buffer_size = buffer, .cache_on_devices = true}).epoch();
-    (void)pass.next();
-    pass.begin_epoch(1);  // the previous pass was not completed
-    EXPECT_EQ(steps_of(pass), expected);
-    made = 0;
-    pass.begin_epoch(2);
-    const std::vector<const void*> kept = places_of(pass);
-    pass.begin_epoch(3);
-    (void)pass.next();
-    pass.begin_epoch(4);
-    EXPECT_EQ(places_of(pass), kept);
-    pass.begin_epoch(5);
-    EXPECT_EQ(steps_of(pass), expected);
-    EXPECT_FALSE(pass.next().has_value());
-    EXPECT_EQ(made, 0);
-  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Replicas, DistributedDatasetOver, testing::ValuesIn(test::replica_counts));
@@ -284,9 +248,6 @@ TEST(DistributedDataset, RefusesOptionsThatDoNotFit) {
   EXPECT_ERROR(InvalidArgument, "3 batch shares", with({.shares = {1, 2, 3}}));
   EXPECT_ERROR(InvalidArgument, "measure_steps must not be negative", with({.measure_steps = -2}));
   EXPECT_ERROR(InvalidArgument, "either given or measured", with({.shares = {1, 2}, .measure_steps = 1}));
-  EXPECT_ERROR(InvalidArgument, "leave one of the two out", with({.measure_steps = 1, .cache_on_devices = true}));
-  EXPECT_ERROR(InvalidArgument, "leave repeat() out",
-               (void)strategy.distribute(range(4).batch(2).repeat(), {.cache_on_devices = true}));
 }
 
 // semantics 6.2: "refuse rank 0 clearly", with and without a background thread.

@@ -82,6 +82,14 @@ TEST_F(UploadedBatchOn, ErrorsNameTheGpu) {
   EXPECT_ERROR(OutOfMemory, "GPU:63 has no room", UploadedBatch({{Tensor::zeros({2000})}}, small));
 }
 
+TEST(ResidentRowsOnGpus, NameTheGpuThatHasNoRoom) {
+  LogicalDevice small = logical_gpus(max_logical_gpus).back();
+  small.memory_limit = 4096;
+  const Dataset batches = Dataset::from_tensors(Tensor::zeros({2000})).batch(16);
+  EXPECT_ERROR(OutOfMemory, "cache_on_devices: a tensor of f32 (2000): GPU:63 has no room for 8000 bytes",
+               (void)MirroredStrategy({small}).distribute(batches, {.cache_on_devices = true}).epoch().next());
+}
+
 class BatchesOnGpus : public testing::TestWithParam<int> {
  protected:
   const MirroredStrategy strategy_{logical_gpus(GetParam())};
@@ -127,6 +135,29 @@ TEST_P(BatchesOnGpus, TakeNoMemoryAfterWarmUp) {
   const std::uint64_t after_warm_up = allocations();
   for (const std::uint64_t epoch : {1U, 2U}) test::steps_of(data, epoch);
   EXPECT_EQ(allocations(), after_warm_up);
+}
+
+TEST_P(BatchesOnGpus, AreNotCopiedOnceTheirRowsAreThere) {
+  constexpr std::int64_t row_bytes = 1000 * sizeof(float);
+  const Dataset set = Dataset::from_tensors(test::random_tensor({48, 1000}, 4));
+  const auto copied_in_steps = [&](const Dataset& batches) {
+    const DistributedDataset data = strategy_.distribute(batches, {.cache_on_devices = true});
+    DistributedIterator pass = data.epoch();
+    test::pretend_cuda()->take_submissions();
+    (void)pass.next()->local_results();
+    EXPECT_GE(test::pretend_cuda()->take_submissions().from_host.bytes, 48 * row_bytes * GetParam());
+    (void)test::steps_of(pass);
+    for (const std::uint64_t epoch : {1U, 2U}) {
+      pass.begin_epoch(epoch);
+      while (const auto batch = pass.next()) (void)batch->local_results();
+    }
+    return test::pretend_cuda()->take_submissions().from_host.bytes;
+  };
+  EXPECT_EQ(copied_in_steps(set.batch(16)), 0);
+  constexpr std::int64_t steps = 3 + 3 + 2;
+  const std::int64_t numbers = copied_in_steps(set.shuffle().batch(16));
+  EXPECT_LE(numbers, steps * 16 * static_cast<std::int64_t>(sizeof(std::int64_t))) << "of rows, if not consecutive";
+  EXPECT_GT(numbers, 0);
 }
 
 TEST_P(BatchesOnGpus, MayBeLeftAtAnyStep) {

@@ -16,6 +16,7 @@
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/core/extended.h>
 #include <lockstep/strategy/core/replica_context.h>
+#include <lockstep/strategy/input/batch_split.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 #include <lockstep/strategy/strategies/verify.h>
 
@@ -356,6 +357,32 @@ TEST_F(MultiWorkerInput, IsOnlyMadeForTheRowsOfTheWorker) {
     const std::int64_t own_rows = expect_the_rows_of(batches.prefetch());
     EXPECT_EQ(rows_, own_rows);
   }
+}
+
+TEST_F(MultiWorkerInput, MayStayOnTheDevices) {
+  const auto add = [](const Tensor& x, const ElementId& id) {
+    return x + Tensor::scalar(static_cast<std::int64_t>(id.epoch * 1000) + id.number);
+  };
+  const RandomTransform placed_rows(
+      [add](const Example& element, const ElementId& id) { return element.with_x(add(element.x(), id)); },
+      [add](const Batch& rows, std::span<const ElementId> ids) {
+        std::vector<Tensor> sums;
+        for (std::size_t i = 0; i < ids.size(); ++i)
+          sums.push_back(
+              add(rows.x().slice_view(0, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 1), ids[i]));
+        return rows.with_x(concat(sums, 0));
+      });
+  std::vector<std::int64_t> numbers(23);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  const Tensor x = Tensor::from(numbers, {23});
+  const Dataset batches =
+      Dataset::from_tensors(x, x).shuffle({.seed = 3}).map(placed_rows).batch(7).map(count_rows()).prefetch();
+  expect_the_rows_of(batches, {.cache_on_devices = true});
+  std::int64_t own_rows = 0;
+  for (const std::int64_t rows : {7, 7, 7, 2})
+    for (int replica = first_; replica < first_ + local_; ++replica)
+      own_rows += std::max<std::int64_t>(1, split_rows(rows, all_)[static_cast<std::size_t>(replica)]);
+  EXPECT_EQ(rows_, own_rows) << "and an example for a part without rows";
 }
 
 TEST_F(MultiWorkerInput, IsMadeAsAWholeWhereAMapNeedsIt) {

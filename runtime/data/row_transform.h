@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include <lockstep/runtime/data/example.h>
+
+// Functions for Dataset::map that are also defined for only some rows of a batch, or for whole batches. Those that use
+// ops can run on the replicas' devices (DistributeOptions::cache_on_devices).
+
+namespace lockstep {
+
+/// The position of an element in a data set. Maps derive random numbers from it and a seed alone, so that these do not
+/// depend on the number of threads.
+struct ElementId {
+  std::uint64_t epoch = 0;  ///< number of the pass; each repetition of repeat() has its own
+  std::int64_t number = 0;  ///< index of the element in the pass, from 0
+};
+
+/// A function of a batch, or of one element, that computes each row of its result from the same row of its argument
+/// alone. Given only some of the rows, it returns the same rows of the full result, bit for bit. If several workers
+/// share batches, each worker can then transform only its own rows.
+class RowTransform {
+ public:
+  using Function = std::function<Example(const Example&)>;  ///< from rows to transformed rows
+
+  /// Throws InvalidArgument for an empty function.
+  explicit RowTransform(Function function);
+  /// The transformed rows.
+  Example operator()(const Example& rows) const { return function_(rows); }
+
+ private:
+  Function function_;
+};
+
+/// A function of an element and its position, for Dataset::map before batch(), that can also be applied to the rows of
+/// a batch at once. Both give the same bits.
+class RandomTransform {
+ public:
+  using OfElement = std::function<Example(const Example&, const ElementId&)>;  ///< for one element
+  /// For a batch; has the position of each row. The tensors may be on a GPU, the thread's device.
+  using OfRows = std::function<Batch(const Batch& rows, std::span<const ElementId>)>;
+
+  /// Throws InvalidArgument for an empty function.
+  RandomTransform(OfElement of_element, OfRows of_rows);
+  /// The transformed element.
+  Example operator()(const Example& element, const ElementId& id) const { return of_element_(element, id); }
+  /// The transformed rows. Throws InvalidArgument unless there are as many positions as rows.
+  Batch of_rows(const Batch& rows, std::span<const ElementId> ids) const;
+
+ private:
+  OfElement of_element_;
+  OfRows of_rows_;
+};
+
+/// Tensors whose rows are the elements of a data set; see Dataset::row_numbers.
+struct RowTensors {
+  std::function<Batch()> tensors{};                                       ///< makes or returns them, in host memory
+  std::int64_t rows = 0;                                                  ///< their number of rows
+  std::vector<std::variant<RowTransform, RandomTransform>> transforms{};  ///< to be applied to batches of the rows
+};
+
+}  // namespace lockstep

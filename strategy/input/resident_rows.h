@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <lockstep/runtime/data/dataset.h>
+#include <lockstep/runtime/device/device.h>
+
+namespace lockstep {
+
+/// Tensors in the memory of the devices of this process's replicas, of which batches take rows; see
+/// Dataset::row_numbers. Thread-safe.
+class ResidentRows {
+ public:
+  /// Device `i` of the list is that of replica i.
+  ResidentRows(RowTensors rows, std::vector<LogicalDevice> devices)
+      : rows_(std::move(rows)), devices_(std::move(devices)) {}
+
+  /// Copies the tensors to the devices, unless an earlier call has. Throws whatever makes the tensors, and OutOfMemory.
+  void load();
+  /// The transformed rows of `numbers`, a batch of Dataset::row_numbers, on the device of `replica`. Consecutive rows
+  /// that are not transformed are views. Throws whatever the transforms throw. Precondition: loaded.
+  Batch take(int replica, const Batch& numbers) const;
+
+ private:
+  RowTensors rows_;
+  std::vector<LogicalDevice> devices_;
+  std::once_flag loaded_;
+  std::vector<Batch> on_devices_;  ///< by replica
+};
+
+/// The parts of a batch, each taken from ResidentRows when it is first needed: in the replica's step, on its thread.
+/// Thread-safe.
+class TakenRows {
+ public:
+  /// `numbers`: by replica, batches of Dataset::row_numbers.
+  TakenRows(std::shared_ptr<const ResidentRows> rows, std::vector<Batch> numbers)
+      : rows_(std::move(rows)), parts_(std::move(numbers)), taken_(new std::once_flag[parts_.size()]) {}
+
+  /// The part of a replica. Throws the errors of ResidentRows::take, and std::out_of_range when there is no such
+  /// replica.
+  const Batch& part(int replica) const;
+  /// All parts. Throws the same errors.
+  const std::vector<Batch>& parts() const;
+
+ private:
+  std::shared_ptr<const ResidentRows> rows_;
+  mutable std::vector<Batch> parts_;  ///< the numbers of a part that has not been taken
+  std::unique_ptr<std::once_flag[]> taken_;
+};
+
+}  // namespace lockstep
