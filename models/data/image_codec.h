@@ -11,6 +11,9 @@
 
 namespace lockstep {
 
+/// Whether content begins as a JPEG, PNG or BMP file.
+bool is_image(std::span<const std::byte> content);
+
 /// Decodes the content of a JPEG file to (height, width, channels) u8 with 1 or 3 channels. CMYK and YCCK images are
 /// converted without a color profile: red = (255 - cyan) * (255 - black) / 255, and so on.
 Tensor decode_jpeg(std::span<const std::byte> content, std::int64_t channels);

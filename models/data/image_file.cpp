@@ -29,7 +29,9 @@ std::vector<std::byte> content_of(const std::filesystem::path& file) {
   return content;
 }
 
+constexpr std::array jpeg_signature{0xff, 0xd8, 0xff};
 constexpr std::array png_signature{0x89, 'P' + 0, 'N' + 0, 'G' + 0};
+constexpr std::array bmp_signature{'B' + 0, 'M' + 0};
 
 /// Returns decode(content of the file). Its errors name the file.
 template <class Decode>
@@ -67,11 +69,16 @@ Tensor gray_of(const Tensor& image) {
   return gray;
 }
 
+bool is_image(std::span<const std::byte> content) {
+  return starts_with(content, jpeg_signature) || starts_with(content, png_signature) ||
+         starts_with(content, bmp_signature);
+}
+
 Tensor decode_image(std::span<const std::byte> content, std::int64_t channels) {
   require(channels == 1 || channels == 3, "an image is read with 1 or 3 channels, not {}", channels);
-  if (starts_with(content, std::array{0xff, 0xd8, 0xff})) return decode_jpeg(content, channels);
+  if (starts_with(content, jpeg_signature)) return decode_jpeg(content, channels);
   if (starts_with(content, png_signature)) return decode_png(content, channels);
-  if (starts_with(content, std::array{'B' + 0, 'M' + 0})) return decode_bmp(content, channels);
+  if (starts_with(content, bmp_signature)) return decode_bmp(content, channels);
   fail<InputError>("no JPEG, PNG or BMP image");
 }
 

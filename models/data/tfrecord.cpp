@@ -1,6 +1,8 @@
 #include "lockstep/models/data/tfrecord.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <utility>
@@ -22,11 +24,12 @@ struct RecordOfFiles {
   RecordPosition position;
 };
 
-/// Appends all records of a file.
-void scan(const std::filesystem::path& path, std::size_t index, std::vector<RecordOfFiles>& records) {
+/// Appends the records of a file, until there are `most` of them.
+void scan(const std::filesystem::path& path, std::size_t index, std::vector<RecordOfFiles>& records,
+          std::size_t most = SIZE_MAX) {
   RecordFile file(path);
   std::uint64_t offset = 0;
-  for (std::int64_t number = 0; offset < file.size(); ++number) try {
+  for (std::int64_t number = 0; offset < file.size() && records.size() < most; ++number) try {
       records.push_back({index, number, file.find(offset)});
       offset = records.back().position.end();
     } catch (Error& error) {
@@ -91,19 +94,32 @@ std::vector<Tensor> tensors_of(const tensorflow::Example& record, const std::vec
   return tensors;
 }
 
+/// A feature's own type and shape, if RecordFeature has them.
+std::optional<RecordFeature> described(const std::string& name, const tensorflow::Feature& feature) {
+  const auto* const numbers = values_of<FeatureType::numbers>(feature);
+  const auto* const integers = values_of<FeatureType::integers>(feature);
+  const auto* const bytes = values_of<FeatureType::bytes>(feature);
+  if (numbers != nullptr && !numbers->empty()) return RecordFeature{name, FeatureType::numbers, {numbers->size()}};
+  if (integers != nullptr && !integers->empty()) return RecordFeature{name, FeatureType::integers, {integers->size()}};
+  if (bytes == nullptr || bytes->size() != 1) return std::nullopt;
+  if (is_image(std::as_bytes(std::span(bytes->Get(0))))) return RecordFeature{name, FeatureType::image, {3}};
+  return RecordFeature{name, FeatureType::bytes, {static_cast<std::int64_t>(bytes->Get(0).size())}};
+}
+
 /// Files and their records.
 struct Records {
   std::vector<std::filesystem::path> files;
-  TfRecordOptions options;
   std::vector<RecordOfFiles> records{};
 
-  Example read(std::size_t index) const {
+  /// read_record(record `index`).
+  template <class Read>
+  auto read(std::size_t index, const Read& read_record) const {
     const RecordOfFiles& at = records[index];
     try {
-      const std::string data = RecordFile(files[at.file]).read(at.position);
       tensorflow::Example record;
+      const std::string data = RecordFile(files[at.file]).read(at.position);
       require<InputError>(record.ParseFromString(data), "is not a tf.train.Example");
-      return {tensors_of(record, options.inputs), tensors_of(record, options.targets)};
+      return read_record(record);
     } catch (Error& error) {
       error.add_context(fmt::format("{}: record {}", files[at.file].string(), at.number));
       throw;
@@ -126,12 +142,30 @@ void check_features(const TfRecordOptions& options) {
 
 Dataset tfrecord_dataset(const std::vector<std::filesystem::path>& files, const TfRecordOptions& options) {
   check_features(options);
-  Records records{files, options};
+  Records records{files};
   for (std::size_t i = 0; i < files.size(); ++i) scan(files[i], i, records.records);
   const Dataset numbers = example_numbers(records.records.size(), options.shuffle, options.seed);
-  return numbers.map([shared = std::make_shared<const Records>(std::move(records))](const Example& number) {
-    return shared->read(static_cast<std::size_t>(number.x().item<std::int64_t>()));
+  return numbers.map([options, shared = std::make_shared<const Records>(std::move(records))](const Example& number) {
+    const auto index = static_cast<std::size_t>(number.x().item<std::int64_t>());
+    return shared->read(index, [&](const tensorflow::Example& record) {
+      return Example{tensors_of(record, options.inputs), tensors_of(record, options.targets)};
+    });
   });
+}
+
+std::vector<RecordFeature> tfrecord_features(const std::vector<std::filesystem::path>& files) {
+  Records records{files};
+  for (std::size_t i = 0; i < files.size(); ++i) scan(files[i], i, records.records, 1);
+  require<InputError>(!records.records.empty(), "{}: there are no records",
+                      files.empty() ? "" : files.front().string());
+  std::map<std::string, RecordFeature> features;  // in the order of the names, which the record's map does not have
+  records.read(0, [&](const tensorflow::Example& record) {
+    for (const auto& [name, feature] : record.features().feature())
+      if (std::optional<RecordFeature> found = described(name, feature)) features.emplace(name, std::move(*found));
+  });
+  std::vector<RecordFeature> sorted;
+  for (auto& [name, feature] : features) sorted.push_back(std::move(feature));
+  return sorted;
 }
 
 }  // namespace lockstep

@@ -43,4 +43,9 @@ struct TfRecordOptions {
 /// that cannot be decoded.
 Dataset tfrecord_dataset(const std::vector<std::filesystem::path>& files, const TfRecordOptions& options);
 
+/// The features of the first record of TFRecord files that tfrecord_dataset can read, by name: lists of numbers and of
+/// integers with their length as shape, JPEG, PNG and BMP files, and other elements of bytes. Empty lists and several
+/// elements of bytes are left out. Throws InputError as tfrecord_dataset, and for files without records.
+std::vector<RecordFeature> tfrecord_features(const std::vector<std::filesystem::path>& files);
+
 }  // namespace lockstep

@@ -157,6 +157,29 @@ TEST_F(TfRecord, NamesTheFeatureThatDoesNotSuit) {
                  "record 0: feature \"y\": no JPEG, PNG or BMP image");
 }
 
+TEST_F(TfRecord, DescribesTheFeaturesOfTheFirstRecord) {
+  test::write_png(folder / "image.png", {.width = 2, .height = 1, .bytes = {1, 2, 3, 4, 5, 6}});
+  const std::string record =
+      example(x_feature(1) + feature("label", 3, std::string("\x05\x06\x07")) + feature("raw", 1, "ab") +
+              feature("image", 1, test::contents_of(folder / "image.png")) + feature("none", 2, "") +
+              field(1, field(1, "two") + field(2, field(1, field(1, "a") + field(1, "b")))));
+  const auto features = tfrecord_features({write("a", {}), write("b", {record, numbered(1)})});
+  std::vector<std::string> names;
+  for (const RecordFeature& each : features) names.push_back(each.name);
+  ASSERT_THAT(names, ElementsAre("image", "label", "raw", "x"));
+  EXPECT_EQ(features[0].type, FeatureType::image);
+  EXPECT_EQ(features[1].type, FeatureType::integers);
+  EXPECT_EQ(features[1].shape, Shape{3});
+  EXPECT_EQ(features[2].type, FeatureType::bytes);
+  EXPECT_EQ(features[2].shape, Shape{2});
+  EXPECT_EQ(features[3].type, FeatureType::numbers);
+  EXPECT_EQ(features[3].shape, Shape{2});
+  EXPECT_THAT([&] { (void)tfrecord_features({folder / "a"}); },
+              ThrowsMessage<InputError>((folder / "a") + ": there are no records"));
+  EXPECT_THAT([&] { (void)tfrecord_features({write("c", {"\x0a\xff"})}); },
+              ThrowsMessage<InputError>(HasSubstr("c: record 0: is not a tf.train.Example")));
+}
+
 TEST_F(TfRecord, ChecksItsOptions) {
   EXPECT_THAT([] { (void)tfrecord_dataset({}, {}); },
               ThrowsMessage<InvalidArgument>(HasSubstr("a feature for the inputs")));
