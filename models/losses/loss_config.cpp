@@ -44,9 +44,8 @@ Loss loss_from_json(const Json& value, const std::vector<Loss>& own) {
   const NamedObject read = object_from_json("loss", value);
   if (const Loss* found = find_own(own, read)) return *found;
   const auto maker = loss_makers().find(plain_name(read.object.class_name));
-  require<InputError>(maker != loss_makers().end(),
-                      "lockstep has no loss '{}', and custom_objects has none of this name; known are {}",
-                      read.object.class_name, names_of(loss_makers()));
+  require<InputError>(maker != loss_makers().end(), "lockstep has no loss '{}'{}; known are {}", read.object.class_name,
+                      not_among(own), names_of(loss_makers()));
   return make_from(maker->second, "loss", read.object);
 }
 

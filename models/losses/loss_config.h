@@ -37,6 +37,13 @@ const T* find_own(const std::vector<T>& own, const NamedObject& read) {
   return found == own.end() ? nullptr : &*found;
 }
 
+/// The part of the message for a name that neither is known nor has an object in `own`: programs that pass their own
+/// know the option by its name in LoadOptions; the program lockstep has none.
+template <class T>
+const char* not_among(const std::vector<T>& own) {
+  return own.empty() ? "" : ", and custom_objects has none of this name";
+}
+
 /// Makes a loss or metric from its options; `kind` is for messages, e.g. "loss". Throws InputError for unknown and
 /// invalid options.
 template <class T>

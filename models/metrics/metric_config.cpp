@@ -45,10 +45,9 @@ Metric metric_from_json(const Json& value, const std::vector<Metric>& own) {
   const std::string name = plain_name(read.object.class_name);
   const auto loss = loss_makers().find(name == "logcosherror" ? "logcosh" : name);
   const auto maker = makers().find(name);
-  require<InputError>(
-      maker != makers().end() || loss != loss_makers().end(),
-      "lockstep has no metric '{}', and custom_objects has none of this name; known are {}, and the losses {}",
-      read.object.class_name, names_of(makers()), names_of(loss_makers()));
+  require<InputError>(maker != makers().end() || loss != loss_makers().end(),
+                      "lockstep has no metric '{}'{}; known are {}, and the losses {}", read.object.class_name,
+                      not_among(own), names_of(makers()), names_of(loss_makers()));
   require<InputError>(maker != makers().end() || read.object.options->value("ignore_class", Json()).is_null(),
                       "the metric {} cannot have an ignore_class; it averages over all labels", read.object.class_name);
   const Metric metric = maker != makers().end() ? make_from(maker->second, "metric", read.object)

@@ -877,7 +877,7 @@ class TrainedModel(Case):
         self.assertEqual(parts, {"metrics"})
         # A replaced loss or metric may be unknown to the library.
         own = self.compiled_otherwise(model, loss="circle", metrics=["f1"])
-        self.refuse("train", "--model", own, *self.DATA, "--metrics", "mae", says="has no loss 'circle'")
+        self.refuse("train", "--model", own, *self.DATA, "--metrics", "mae", says="has no loss 'circle'; known are bce, ")
         compiled, parts = changed(own, "--loss", "binary_crossentropy", "--metrics", "accuracy")
         self.assertEqual(parts, set())
         logs = self.evaluate("--model", "siamese-lstm", "--weights", self.train("w.safetensors"), "--metrics", "mae")

@@ -122,8 +122,9 @@ TEST_P(CompileConfigs, NameWhatIsTheProgramsOwn) {
   EXPECT_EQ(again.outputs.at(0).loss.value().name(), "mine");
   EXPECT_EQ(again.outputs.at(0).weighted_metrics.at(0).name(), "measured");
   EXPECT_EQ(again.optimizer.learning_rate(), 0.25);
-  EXPECT_ERROR(InputError, "lockstep has no metric 'measured', and custom_objects has none of this name",
-               read(config, {.losses = {loss}}));
+  EXPECT_ERROR(InputError, "lockstep has no metric 'measured', and custom_objects has none of this name; known are ",
+               read(config, {.losses = {loss}, .metrics = {metric.with_name("other")}}));
+  EXPECT_ERROR(InputError, "lockstep has no metric 'measured'; known are ", read(config, {.losses = {loss}}));
   EXPECT_ERROR(Unsupported, "the loss 'mine' is a custom one", loss.get_config());
   EXPECT_ERROR(Unsupported, "the metric 'measured' is a custom one", metric.get_config());
 }
@@ -329,7 +330,7 @@ TEST(CompileConfig, SaysWhatIsWrong) {
   EXPECT_ERROR(
       InputError, "the learning rate's schedule is of class Mine; known are ExponentialDecay",
       read(keras_2(R"({"class_name": "SGD", "config": {"learning_rate": {"class_name": "Mine"}}})", R"("mse")")));
-  EXPECT_ERROR(InputError, "lockstep has no loss 'CTC', and custom_objects has none of this name; known are bce, ",
+  EXPECT_ERROR(InputError, "lockstep has no loss 'CTC'; known are bce, ",
                read(keras_2(sgd, R"({"class_name": "CTC", "config": {}})")));
   EXPECT_ERROR(InputError, "the loss Dice: axis cannot be [0.5]; it must be a whole number below 2^63, or a list",
                read(keras_2(sgd, R"({"class_name": "Dice", "config": {"axis": [0.5]}})")));
