@@ -62,6 +62,11 @@ bool ByteReader::refill() {
 }
 
 std::size_t ByteReader::read_plain(std::byte* to, std::size_t bytes) {
+  if (rest_.empty() && bytes > input_.size()) {  // without a copy
+    stream_.read(reinterpret_cast<char*>(to), static_cast<std::streamsize>(bytes));
+    require<InputError>(!stream_.bad(), "{}: reading failed: {}", file_.string(), std::strerror(errno));
+    return static_cast<std::size_t>(stream_.gcount());
+  }
   const std::size_t copied = std::min(bytes, rest_.size());
   std::memcpy(to, rest_.data(), copied);
   rest_ = rest_.subspan(copied);

@@ -1,175 +1,256 @@
 #include "lockstep/models/data/csv_file.h"
 
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <cmath>
-#include <cstdlib>
-#include <limits>
+#include <exception>
 #include <optional>
 #include <set>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 
 #include <lockstep/models/data/byte_reader.h>
+#include <lockstep/models/data/csv_column_part.h>
 #include <lockstep/models/files/csv.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
 namespace {
 
-/// A number's text without spaces around it and without a plus sign.
-std::string_view number_text(std::string_view text) {
-  const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
-  text = text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
-  return text.size() > 1 && text[0] == '+' && text[1] != '-' ? text.substr(1) : text;
-}
-
-std::optional<std::int64_t> integer_in(std::string_view text) {
-  text = number_text(text);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
-std::optional<float> number_in(std::string_view text) {
-  text = number_text(text);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc::invalid_argument || end != text.data() + text.size()) return std::nullopt;
-  if (error == std::errc::result_out_of_range)
-    value = std::strtod(std::string(text).c_str(), nullptr);  // too small or too large: 0 or infinity
-  return static_cast<float>(value);
-}
-
-/// The types that are possible for a column, given its values so far.
-struct Inference {
-  bool integers = true;
-  bool numbers = true;
-
-  void see(const std::string& text, bool missing) {
-    integers = integers && !missing && integer_in(text);
-    numbers = numbers && (missing || integers || number_in(text));
-  }
-  CsvType type() const {
-    if (integers) return CsvType::integer;
-    return numbers ? CsvType::number : CsvType::category;
-  }
-};
-
-const char* text_of(CsvType type) { return type == CsvType::integer ? "whole number" : "number"; }
-
-/// Writes the values of a column, record by record.
-class ColumnWriter {
+/// The texts of missing values, by their first characters: most values begin with another one.
+class MissingTexts {
  public:
-  ColumnWriter(CsvColumn& column, std::int64_t rows) : column_(column) {
-    const DType dtype = column.type == CsvType::integer  ? DType::i64
-                        : column.type == CsvType::number ? DType::f32
-                                                         : DType::i32;
-    column.values = Tensor::empty({rows}, dtype);
-  }
-
-  void add(const std::string& text, bool missing) {
-    const std::int64_t row = row_++;
-    if (column_.type == CsvType::integer) {
-      const auto value = missing ? std::nullopt : integer_in(text);
-      require_value(value.has_value(), text, missing);
-      column_.values.data<std::int64_t>()[row] = *value;
-    } else if (column_.type == CsvType::number) {
-      const auto value = missing ? std::numeric_limits<float>::quiet_NaN() : number_in(text);
-      require_value(value.has_value(), text, missing);
-      column_.values.data<float>()[row] = *value;
-    } else {
-      column_.values.data<std::int32_t>()[row] = missing ? -1 : code_of(text);
+  explicit MissingTexts(const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) {
+      empty_ = empty_ || text.empty();
+      if (!text.empty()) by_first_[static_cast<unsigned char>(text[0])].push_back(text);
     }
   }
-
-  /// Sorts the categories.
-  void finish() {
-    std::vector<std::int32_t> sorted(codes_.size());
-    for (const auto& [text, code] : codes_) column_.categories.push_back(text);
-    std::ranges::sort(column_.categories);
-    for (std::size_t i = 0; i < sorted.size(); ++i)
-      sorted[static_cast<std::size_t>(codes_.at(column_.categories[i]))] = static_cast<std::int32_t>(i);
-    if (column_.type != CsvType::category) return;
-    for (std::int32_t& code : column_.values.span<std::int32_t>())
-      if (code >= 0) code = sorted[static_cast<std::size_t>(code)];
+  bool contain(std::string_view text) const {
+    if (text.empty()) return empty_;
+    const std::vector<std::string>& candidates = by_first_[static_cast<unsigned char>(text[0])];
+    return std::ranges::find(candidates, text) != candidates.end();
   }
 
  private:
-  void require_value(bool given, const std::string& text, bool missing) const {
-    if (given) return;
-    if (missing) fail<InputError>("column {:?} has no value, which must be a whole number", column_.name);
-    fail<InputError>("column {:?}: {:?} is not a {}", column_.name, text, text_of(column_.type));
-  }
-
-  /// A number for each distinct text, in order of first occurrence.
-  std::int32_t code_of(const std::string& text) {
-    return codes_.emplace(text, static_cast<std::int32_t>(codes_.size())).first->second;
-  }
-
-  CsvColumn& column_;
-  std::int64_t row_ = 0;
-  std::unordered_map<std::string, std::int32_t> codes_;
+  bool empty_ = false;
+  std::array<std::vector<std::string>, 256> by_first_;
 };
 
-/// The content of a CSV file, which is read twice: to infer the types and to convert the values.
+/// Consecutive records of a file, and the columns of which values are read from them.
+struct Chunk {
+  std::string_view text{};
+  std::int64_t rows = 0;
+  std::vector<std::optional<CsvColumnPart>> parts{};
+  std::exception_ptr error{};
+  std::optional<std::int64_t> error_line{};  ///< from 0 in the chunk; empty for a quotation mark that is not closed
+};
+
+bool is_cut_short(const Chunk& chunk) { return chunk.error && !chunk.error_line; }
+
+/// Where the line of `text[at]` ends, or a later one if it ends within quotation marks, of which `before` are before
+/// `at`. Only a guess: a quotation mark within a field that does not begin with one means nothing.
+std::size_t end_of_record(std::string_view text, std::size_t at, std::int64_t before) {
+  for (; at < text.size(); ++at) {
+    if (text[at] == '"') ++before;
+    if (before % 2 == 0 && (text[at] == '\n' || text[at] == '\r')) break;
+  }
+  // "\r\n" is one line end.
+  return at > 0 && at < text.size() && text.substr(at - 1).starts_with("\r\n") ? at - 1 : at;
+}
+
+/// Splits records into at most `count` chunks of about the same length at what look like their ends.
+std::vector<std::string_view> guess_chunks(std::string_view records, std::size_t count) {
+  std::vector<std::string_view> chunks;
+  std::int64_t quotes = 0;
+  for (std::size_t begin = 0, i = 1; i <= count && begin < records.size(); ++i) {
+    std::size_t end = records.size();
+    if (i < count) {
+      const std::size_t middle = std::max(begin, records.size() / count * i);
+      quotes += std::count(records.begin() + begin, records.begin() + middle, '"');
+      end = end_of_record(records, middle, quotes);
+      quotes += std::count(records.begin() + middle, records.begin() + end, '"');
+    }
+    chunks.push_back(records.substr(begin, end - begin));
+    begin = end;
+  }
+  return chunks;
+}
+
+/// The same at the ends of records. Throws InputError for a quotation mark that is not closed, whose line is counted
+/// from `line`.
+std::vector<std::string_view> find_chunks(std::string_view records, std::size_t count, char separator,
+                                          std::int64_t line) {
+  std::vector<std::string_view> chunks;
+  std::vector<std::string_view> fields;
+  CsvRecords walk(records, separator, line);
+  for (std::size_t begin = 0, i = 1; i <= count && begin < records.size(); ++i) {
+    const std::size_t end = i == count ? records.size() : records.size() / count * i;
+    while (walk.position() < end && walk.next(fields)) continue;
+    chunks.push_back(records.substr(begin, walk.position() - begin));
+    begin = walk.position();
+  }
+  return chunks;
+}
+
+/// The content of a CSV file.
 class CsvText {
  public:
   CsvText(std::string_view text, const CsvOptions& options) : text_(text), options_(options) {
     CsvRecords records(text_, options_.separator);
-    require<InputError>(records.next(names_), "is empty");
+    std::vector<std::string_view> first;
+    require<InputError>(records.next(first), "is empty");
+    names_.assign(first.begin(), first.end());
     for (std::size_t i = 0; !options_.header && i < names_.size(); ++i) names_[i] = fmt::format("{}", i);
     std::set<std::string> different;
     for (const std::string& name : names_)
       require<InputError>(different.insert(name).second, "two columns have the name {:?}", name);
     for (const auto& [name, type] : options_.types)
       require<InputError>(different.contains(name), "has no column {:?}", name);
+    if (options_.header) {
+      records_ = text_.substr(records.position());
+      first_line_ = records.next_line();
+    }
   }
 
-  std::vector<CsvColumn> columns() const {
-    std::vector<Inference> seen(names_.size());
-    std::int64_t rows = 0;
-    for_each_record([&](const std::vector<std::string>& fields) {
-      for (std::size_t i = 0; i < fields.size(); ++i) seen[i].see(fields[i], is_missing(fields[i]));
-      ++rows;
-    });
+  std::vector<CsvColumn> columns() {
     std::vector<CsvColumn> columns;
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      const auto given = options_.types.find(names_[i]);
-      columns.push_back({names_[i], given == options_.types.end() ? seen[i].type() : given->second, {}, {}});
+    for (const std::string& name : names_)
+      columns.push_back({name, given_type(name).value_or(CsvType::integer), {}, {}});
+    constexpr std::size_t smallest_chunk = 1 << 16;
+    const std::size_t count =
+        std::clamp<std::size_t>(records_.size() / smallest_chunk, 1, static_cast<std::size_t>(compute_threads()));
+    read_chunks(guess_chunks(records_, count));
+    if (std::ranges::any_of(chunks_, is_cut_short))
+      read_chunks(find_chunks(records_, count, options_.separator, first_line_));
+    check_errors();
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      for (const Chunk& chunk : chunks_) columns[i].type = std::max(columns[i].type, chunk.parts[i]->type());
+    for_each_chunk([&](Chunk& chunk) { read_again(chunk, columns); });
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i].type == CsvType::category) sort_categories(columns[i], i);
+      join(columns[i], i);
     }
-    std::vector<ColumnWriter> writers;
-    for (CsvColumn& column : columns) writers.emplace_back(column, rows);
-    for_each_record([&](const std::vector<std::string>& fields) {
-      for (std::size_t i = 0; i < fields.size(); ++i) writers[i].add(fields[i], is_missing(fields[i]));
-    });
-    for (ColumnWriter& writer : writers) writer.finish();
     return columns;
   }
 
  private:
-  bool is_missing(const std::string& text) const {
-    return std::ranges::find(options_.na_values, text) != options_.na_values.end();
+  template <class Body>
+  void for_each_chunk(const Body& body) {
+    parallel_for(static_cast<std::int64_t>(chunks_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) body(chunks_[static_cast<std::size_t>(i)]);
+    });
   }
 
-  template <class Visit>
-  void for_each_record(const Visit& visit) const {
-    CsvRecords records(text_, options_.separator);
-    std::vector<std::string> fields;
-    if (options_.header) records.next(fields);
-    while (records.next(fields)) try {
+  std::optional<CsvType> given_type(const std::string& name) const {
+    const auto given = options_.types.find(name);
+    return given == options_.types.end() ? std::nullopt : std::optional(given->second);
+  }
+
+  void read_chunks(const std::vector<std::string_view>& texts) {
+    chunks_.clear();
+    for (const std::string_view text : texts) {
+      Chunk& chunk = chunks_.emplace_back(Chunk{.text = text});
+      for (const std::string& name : names_) chunk.parts.emplace_back(CsvColumnPart(given_type(name)));
+    }
+    for_each_chunk([&](Chunk& chunk) { read(chunk); });
+  }
+
+  /// Reads the values of the columns that have a part.
+  void read(Chunk& chunk) const {
+    CsvRecords records(chunk.text, options_.separator, 0);
+    std::vector<std::string_view> fields;
+    try {
+      for (; records.next(fields); ++chunk.rows) {
+        chunk.error_line = records.line();
         require<InputError>(fields.size() == names_.size(), "has {} field(s), the first record has {}", fields.size(),
                             names_.size());
-        visit(fields);
-      } catch (Error& error) {
-        error.add_context(fmt::format("line {}", records.line()));
-        throw;
+        for (std::size_t i = 0; i < fields.size(); ++i)
+          if (chunk.parts[i]) chunk.parts[i]->add(fields[i], missing_.contain(fields[i]), names_[i]);
+        chunk.error_line.reset();
+        if (chunk.rows == rows_to_estimate_from) reserve(chunk, records.position());
       }
+    } catch (const InputError&) {
+      chunk.error = std::current_exception();
+    }
   }
 
+  /// Makes room for all records of a chunk if they are about as long as the first ones, of `bytes` together.
+  static void reserve(Chunk& chunk, std::size_t bytes) {
+    const std::size_t rows = chunk.text.size() / bytes * rows_to_estimate_from;
+    for (std::optional<CsvColumnPart>& part : chunk.parts)
+      if (part) part->reserve(static_cast<std::int64_t>(rows + rows / 16));
+  }
+
+  /// Reads columns of which the chunk has no values of the column's type.
+  void read_again(Chunk& chunk, const std::vector<CsvColumn>& columns) const {
+    Chunk again{.text = chunk.text, .parts = std::vector<std::optional<CsvColumnPart>>(columns.size())};
+    bool any = false;
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      if (!chunk.parts[i]->has_values(columns[i].type)) {
+        again.parts[i].emplace(columns[i].type);
+        any = true;
+      }
+    if (!any) return;
+    read(again);
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      if (again.parts[i]) chunk.parts[i] = std::move(again.parts[i]);
+  }
+
+  /// Throws the file's first error.
+  void check_errors() const {
+    const auto bad = std::ranges::find_if(chunks_, [](const Chunk& chunk) { return chunk.error != nullptr; });
+    if (bad == chunks_.end()) return;
+    CsvRecords before(text_.substr(0, static_cast<std::size_t>(bad->text.data() - text_.data())), options_.separator);
+    std::vector<std::string_view> fields;
+    while (before.next(fields)) continue;
+    try {
+      std::rethrow_exception(bad->error);
+    } catch (Error& error) {
+      error.add_context(fmt::format("line {}", before.next_line() + *bad->error_line));
+      throw;
+    }
+  }
+
+  /// Makes the categories of a column of those of the chunks.
+  void sort_categories(CsvColumn& column, std::size_t index) {
+    std::vector<std::vector<std::int32_t>> new_codes;
+    std::vector<std::pair<std::string_view, std::int32_t*>> texts;
+    for (const Chunk& chunk : chunks_) {
+      const auto& codes = chunk.parts[index]->codes();
+      std::vector<std::int32_t>& of_chunk = new_codes.emplace_back(codes.size());
+      for (const auto& [text, code] : codes) texts.emplace_back(text, &of_chunk[static_cast<std::size_t>(code)]);
+    }
+    std::ranges::sort(texts, {}, [](const auto& entry) { return entry.first; });
+    for (const auto& [text, code] : texts) {
+      if (column.categories.empty() || column.categories.back() != text) column.categories.emplace_back(text);
+      *code = static_cast<std::int32_t>(column.categories.size()) - 1;
+    }
+    for (std::size_t i = 0; i < chunks_.size(); ++i) chunks_[i].parts[index]->replace_codes(new_codes[i]);
+  }
+
+  void join(CsvColumn& column, std::size_t index) const {
+    std::int64_t rows = 0;
+    for (const Chunk& chunk : chunks_) rows += chunk.rows;
+    constexpr std::array dtypes{DType::i64, DType::f32, DType::i32};  // of CsvType
+    column.values = Tensor::empty({rows}, dtypes[static_cast<std::size_t>(column.type)]);
+    std::int64_t row = 0;
+    for (const Chunk& chunk : chunks_) {
+      chunk.parts[index]->copy_to(column, row);
+      row += chunk.rows;
+    }
+  }
+
+  static constexpr std::int64_t rows_to_estimate_from = 256;
+
   std::string_view text_;
+  std::string_view records_ = text_;  ///< without the header
+  std::int64_t first_line_ = 1;       ///< of records_
   const CsvOptions& options_;
+  MissingTexts missing_{options_.na_values};
   std::vector<std::string> names_;
+  std::vector<Chunk> chunks_;
 };
 
 /// Copies a column as f32, with a distance of `stride` elements between values.

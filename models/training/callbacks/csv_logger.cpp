@@ -39,7 +39,9 @@ void CSVLogger::read_header() {
   std::string header;
   std::ifstream file(filename_);
   std::getline(file, header);
-  if (CsvRecords(header, options_.separator).next(columns_)) columns_.erase(columns_.begin());  // the column "epoch"
+  std::vector<std::string_view> fields;
+  CsvRecords records(header, options_.separator);
+  if (records.next(fields)) columns_.assign(fields.begin() + 1, fields.end());  // without the column "epoch"
 }
 
 void CSVLogger::write_header(const Logs& logs) {

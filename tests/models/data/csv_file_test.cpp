@@ -1,5 +1,8 @@
 #include <cmath>
+#include <cstdlib>
+#include <functional>
 #include <limits>
+#include <random>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -7,6 +10,7 @@
 #include <support/temporary_folder.h>
 
 #include <lockstep/models/data/csv_file.h>
+#include <lockstep/runtime/thread/parallel.h>
 
 #include "data_files.h"
 
@@ -100,6 +104,37 @@ TEST_F(CsvFile, ReadsNumbersOfAnySize) {
     EXPECT_EQ(read(text)[0].type, CsvType::category) << text;
 }
 
+/// A float is that of the nearest double, also where the text is close to the middle between two floats.
+TEST_F(CsvFile, RoundsNumbersAsDoublesThenFloats) {
+  std::vector<std::string> texts{"0",
+                                 "-0.0",
+                                 "5.",
+                                 ".5",
+                                 "007.25",
+                                 "0.0008033482397672198",
+                                 "12345678901234567890123",
+                                 "0.1234567890123456789",
+                                 "99999999.999999999",
+                                 "9999999999999999999",
+                                 "1.5e3"};
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 20000; ++i) {
+    const double middle =
+        std::ldexp(static_cast<double>(2 * (random() >> 40) + 1), static_cast<int>(random() % 40) - 30);
+    const double other = static_cast<double>(random() >> 11) * 0x1p-53;
+    texts.push_back(fmt::format("{:.{}f}", i % 2 == 0 ? middle : other, random() % 20));
+  }
+  std::string table = "a\n0.5\n";
+  for (const std::string& text : texts) table += text + "\n";
+  const std::vector<float> values = read(table)[0].values.to_vector<float>();
+  ASSERT_EQ(values.size(), texts.size() + 1);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto expected = static_cast<float>(std::strtod(texts[i].c_str(), nullptr));
+    EXPECT_EQ(values[i + 1], expected) << texts[i];
+    EXPECT_EQ(std::signbit(values[i + 1]), std::signbit(expected)) << texts[i];
+  }
+}
+
 TEST_F(CsvFile, NamesLineAndColumnOfBadValues) {
   expect_refused("", "is empty");
   expect_refused("\n\n", "is empty");
@@ -116,6 +151,77 @@ TEST_F(CsvFile, NamesLineAndColumnOfBadValues) {
   expect_refused("a\nmany\n", "line 2: column \"a\": \"many\" is not a number", {.types = {{"a", CsvType::number}}});
   expect_refused("a\n1\n", "has no column \"b\"", {.types = {{"b", CsvType::number}}});
   EXPECT_THAT([&] { read_csv(directory / "none.csv"); }, ThrowsMessage<InputError>(HasSubstr("there is no such file")));
+}
+
+/// Rows 0 to 29,999 of `row(number)`, enough for several threads.
+std::string many(const std::function<std::string(int)>& row) {
+  std::string text;
+  for (int number = 0; number < 30000; ++number) text += row(number);
+  return text;
+}
+
+TEST_F(CsvFile, IsReadByThreadsAsByOne) {
+  // Numbers of quotation marks that are odd, and pairs of them that quote nothing, hide where records end.
+  for (const char* const text : {"red", "\"a, \"\"b\"\"\nc\"", "5\" pipe", "say \"hi\"", "\"p\nr\"q"}) {
+    const std::string table =
+        "a,b,c\n" + many([&](int i) { return fmt::format("{},{},{}\r\n", i, i % 3 == 0 ? text : "other", 0.5 * i); });
+    for (const int threads : {1, 3, 4}) {
+      const ComputeThreadsScope share(threads);
+      const std::vector<CsvColumn> columns = read(table);
+      ASSERT_EQ(columns.size(), 3U);
+      ASSERT_EQ(columns[1].categories.size(), 2U) << text;
+      const std::vector<int> number = columns[0].values.to_vector<int>();
+      const std::vector<int> code = columns[1].values.to_vector<int>();
+      const std::vector<float> half = columns[2].values.to_vector<float>();
+      ASSERT_EQ(number.size(), 30000U);
+      for (std::size_t i = 0; i < number.size(); ++i) {
+        const auto row = static_cast<int>(i);
+        ASSERT_EQ(number[i], row);
+        ASSERT_EQ(columns[1].categories[static_cast<std::size_t>(code[i])] == "other", row % 3 != 0) << text << i;
+        ASSERT_EQ(half[i], 0.5F * static_cast<float>(row));
+      }
+    }
+  }
+}
+
+TEST_F(CsvFile, InfersTypesFromAllThreadsRows) {
+  const auto value = [](int i) { return i == 29990 ? "x" : fmt::format("0{}", i); };
+  const std::string table =
+      "a,b,c,d\n" + many([&](int i) {
+        return fmt::format("{},{},{},{}\n", value(i), i == 29990 ? 0.5 : i, i == 5 ? "NA" : value(i),
+                           i == 0       ? "-0"
+                           : i == 29990 ? ""
+                                        : "7");
+      });
+  for (const int threads : {1, 4}) {
+    const ComputeThreadsScope share(threads);
+    const std::vector<CsvColumn> columns = read(table);
+    EXPECT_EQ(columns[0].type, CsvType::category);
+    EXPECT_EQ(columns[0].categories.size(), 30000U);
+    EXPECT_EQ(columns[0].categories[static_cast<std::size_t>(columns[0].values.to_vector<int>()[4])], "04")
+        << "as it is written";
+    EXPECT_EQ(columns[1].type, CsvType::number);
+    EXPECT_EQ(columns[1].values.to_vector<float>()[29989], 29989);
+    EXPECT_EQ(columns[2].values.to_vector<int>()[5], -1);
+    EXPECT_TRUE(std::signbit(columns[3].values.to_vector<float>()[0]));
+  }
+}
+
+TEST_F(CsvFile, NamesTheLineOfAnErrorInAnyThreadsRows) {
+  const ComputeThreadsScope share(4);
+  for (const int bad : {3, 20000, 29999}) {
+    const auto table = [&](const std::string& error) {
+      return "a,b\n" + many([&](int i) { return i == bad ? error : fmt::format("{},\"two\nlines\"\n", i); });
+    };
+    const std::string line = fmt::format("line {}: ", 2 * bad + 2);
+    expect_refused(table("1,2,3\n"), line + "has 3 field(s), the first record has 2");
+    expect_refused(table("x,\n"), line + "column \"a\": \"x\" is not a whole number",
+                   {.types = {{"a", CsvType::integer}}});
+    const auto plain = many([&](int i) { return i == bad ? "1,2,3\r\n" : "1,2\r\n"; });
+    expect_refused("a,b\r\n" + plain, fmt::format("line {}: has 3 field(s), the first record has 2", bad + 2));
+    expect_refused("a,b\n" + many([&](int i) { return i == bad ? "1,\"2\n" : "1,2\n"; }),
+                   fmt::format("line {}: a quotation mark is not closed", bad + 2));
+  }
 }
 
 TEST_F(CsvFile, BecomesExamples) {
