@@ -1,7 +1,9 @@
 #include "lockstep/models/data/resize.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 namespace lockstep {
@@ -28,37 +30,66 @@ std::vector<PixelPosition> positions(std::int64_t from, std::int64_t to) {
   return result;
 }
 
-template <class T, int Channels>
-void resize_row(const T* upper, const T* lower, float down, const std::vector<PixelPosition>& columns, float* to) {
-  for (const PixelPosition& column : columns)
-    for (std::int64_t channel = 0; channel < Channels; ++channel) {
-      const std::int64_t left = column.low * Channels + channel;
-      const std::int64_t right = column.high * Channels + channel;
-      const auto mix = [](float a, float b, float share) { return a + (b - a) * share; };
-      const float top = mix(static_cast<float>(upper[left]), static_cast<float>(upper[right]), column.share);
-      const float bottom = mix(static_cast<float>(lower[left]), static_cast<float>(lower[right]), column.share);
-      *to++ = mix(top, bottom, down);
-    }
-}
+/// Some numbers that are mixed at once, of a pixel or of a row.
+struct Numbers {
+  static constexpr std::int64_t count = 4;
+  using Vector __attribute__((vector_size(count * sizeof(float)))) = float;
 
-template <class T, int Channels>
-Tensor resize(const Tensor& image, ImageSize size) {
-  const std::vector<PixelPosition> rows = positions(image.dim(0), size.height);
-  const std::vector<PixelPosition> columns = positions(image.dim(1), size.width);
-  const std::int64_t from_row = image.dim(1) * Channels;
-  const T* from = image.span<T>().data();
-  Tensor result = Tensor::empty({size.height, size.width, Channels});
-  float* to = result.data<float>();
-  for (const PixelPosition& row : rows) {
-    resize_row<T, Channels>(from + row.low * from_row, from + row.high * from_row, row.share, columns, to);
-    to += size.width * Channels;
+  explicit Numbers(const float* from) { std::memcpy(&values, from, sizeof(values)); }
+  void mix_and_store(const Numbers& others, float share, float* to) const {
+    const Vector mixed = values + (others.values - values) * share;
+    std::memcpy(to, &mixed, sizeof(mixed));
   }
-  return result;
+
+  Vector values;
+};
+
+/// A row of an image that is resized to another width. Has room for the numbers that Numbers reads and writes after it.
+struct ResizedRow {
+  std::int64_t number = -1;
+  std::vector<float> values{};
+};
+
+/// Resizes row `number` of `image` in `row`, with `scratch` for its numbers as f32.
+template <class T>
+void resize_row(const Tensor& image, std::int64_t number, const std::vector<PixelPosition>& columns,
+                std::vector<float>& scratch, ResizedRow& row) {
+  const std::int64_t channels = image.dim(2);
+  const std::int64_t count = image.dim(1) * channels;
+  const T* const from = image.data<T>() + number * count;
+  scratch.resize(static_cast<std::size_t>(count + Numbers::count));
+  std::copy_n(from, count, scratch.begin());
+  row.number = number;
+  row.values.resize(columns.size() * static_cast<std::size_t>(channels) + Numbers::count);
+  float* to = row.values.data();
+  for (const PixelPosition& column : columns) {
+    const Numbers left(&scratch[static_cast<std::size_t>(column.low * channels)]);
+    left.mix_and_store(Numbers(&scratch[static_cast<std::size_t>(column.high * channels)]), column.share, to);
+    to += channels;
+  }
 }
 
+/// Resizes in one direction after the other: neighboring rows of the result mostly need the same rows of the image.
 template <class T>
 Tensor resize(const Tensor& image, ImageSize size) {
-  return image.dim(2) == 1 ? resize<T, 1>(image, size) : resize<T, 3>(image, size);
+  const std::vector<PixelPosition> columns = positions(image.dim(1), size.width);
+  std::vector<float> scratch;
+  std::array<ResizedRow, 2> resized;  // the last one with an even number and the last one with an odd number
+  const auto row = [&](std::int64_t number) -> const float* {
+    ResizedRow& found = resized[static_cast<std::size_t>(number % 2)];
+    if (found.number != number) resize_row<T>(image, number, columns, scratch, found);
+    return found.values.data();
+  };
+  Tensor result = Tensor::empty({size.height, size.width, image.dim(2)});
+  float* to = result.data<float>();
+  for (const PixelPosition& position : positions(image.dim(0), size.height)) {
+    const float* const upper = row(position.low);
+    const float* const lower = row(position.high);
+    const std::int64_t count = size.width * image.dim(2);
+    for (std::int64_t i = 0; i < count; ++i) to[i] = upper[i] + (lower[i] - upper[i]) * position.share;
+    to += count;
+  }
+  return result;
 }
 
 }  // namespace
