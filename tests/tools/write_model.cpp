@@ -1,17 +1,24 @@
-// write_model FILE.keras INPUTS UNITS: writes an untrained model of one dense layer, compiled for regression if it has
-// one unit, otherwise for classification by its logits.
+// write_model FILE.keras INPUTS UNITS [text|ignore]: writes an untrained model of one dense layer, compiled for
+// regression if it has one unit, otherwise for classification by its logits. With "text", its inputs are ids below
+// UNITS, for each of which it gives the logits of the next one; with "ignore", the loss leaves out the label -1.
 
 #include <string>
+#include <vector>
 
 #include <lockstep/lockstep.h>
 
 using namespace lockstep;
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 2;
+  if (argc < 4 || argc > 5) return 2;
   const std::int64_t units = std::stoll(argv[3]);
-  Model model = Sequential({std::stoll(argv[2])}, {Dense({.units = units})}, {.seed = 1});
-  const Loss loss = units == 1 ? Loss(MeanSquaredError()) : SparseCategoricalCrossentropy({.from_logits = true});
+  const std::string kind = argc > 4 ? argv[4] : "";
+  std::vector<Layer> layers{Dense({.units = units})};
+  if (kind == "text") layers.insert(layers.begin(), Embedding({.input_dim = units, .output_dim = 4}));
+  Model model = Sequential({std::stoll(argv[2])}, layers, {.seed = 1});
+  SparseCrossentropyOptions labels{.from_logits = true};
+  if (kind == "ignore") labels.ignore_class = -1;
+  const Loss loss = units == 1 ? Loss(MeanSquaredError()) : SparseCategoricalCrossentropy(labels);
   model.compile(SGD({.learning_rate = 0.01}), loss);
   model.save(argv[1]);
 }

@@ -56,7 +56,7 @@ void add_training_data_options(CLI::App& command, DataOptions& options) {
   command
       .add_option("--validation-split", options.validation_split,
                   "for data without test examples, test with this part of the examples, between 0 and 1: the last ones "
-                  "before shuffling, as in Keras' fit; of a folder of images, some drawn by --seed (default: none)")
+                  "before shuffling, as in Keras' fit; of images and tfrecord, some drawn by --seed (default: none)")
       ->type_name("PART");
   command.add_flag("--drop-remainder", options.drop_remainder, "leave the last, smaller batch out");
 }

@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <initializer_list>
+#include <utility>
 
+#include "array_data.h"
 #include "array_files.h"
 #include "csv_data.h"
 #include "data_pipeline.h"
 #include "image_folder_data.h"
 #include "nearest_name.h"
 #include "published_data.h"
+#include "text_data.h"
+#include "tfrecord_data.h"
 
 namespace lockstep::cli {
 namespace {
@@ -17,7 +22,8 @@ namespace {
 constexpr std::int64_t synthetic_default = 1024;
 
 /// Everything in --data before the colon.
-constexpr std::array kinds{"fashion-mnist", "cifar10", "csv", "hdf5", "images", "numpy", "synthetic"};
+constexpr std::array kinds{"fashion-mnist", "cifar10",   "csv",  "hdf5",    "images",
+                           "numpy",         "synthetic", "text", "tfrecord"};
 
 std::int64_t synthetic_count(const std::string& text) {
   if (text.empty()) return synthetic_default;
@@ -42,15 +48,19 @@ TrainingData make_synthetic(const std::string& text, const DataOptions& options,
 
 /// Checks that the options are for a source of this kind.
 void check_options(const std::string& kind, const DataOptions& options, const ModelInput& model) {
+  const auto is_one_of = [&](std::initializer_list<const char*> names) { return std::ranges::count(names, kind) > 0; };
   const bool synthetic = kind == "synthetic";
-  const bool published = kind == "fashion-mnist" || kind == "cifar10";
+  const bool published = is_one_of({"fashion-mnist", "cifar10"});
   require(!options.augment || (model.images && !synthetic), "--augment changes images; {} has none",
           synthetic ? "--data synthetic" : "the data of this --model");
-  require(options.rescaling == "none" || !(synthetic || published),
-          "--rescaling is for --data csv, hdf5, images and numpy; {} is prepared in its own way", kind);
-  require(options.target.empty() || kind == "csv", "--target is for --data csv, not for {}", kind);
+  require(options.rescaling == "none" || !(synthetic || published || kind == "text"),
+          "--rescaling is for --data csv, hdf5, images, numpy and tfrecord; {} is prepared in its own way", kind);
+  for (const auto& [name, given] :
+       {std::pair{"--target", !options.target.empty()}, {"--inputs", !options.inputs.empty()}})
+    require(!given || is_one_of({"csv", "tfrecord"}), "{} is for --data csv and tfrecord, not for {}", name, kind);
+  require(options.vocabulary.empty() || kind == "text", "--vocabulary is for --data text, not for {}", kind);
   require(!options.validation_split || !(synthetic || published),
-          "--validation-split is for --data csv, hdf5, images and numpy{}",
+          "--validation-split is for --data csv, hdf5, images, numpy, text and tfrecord{}",
           published ? fmt::format("; {} has examples to test with", kind) : ", not for synthetic");
 }
 
@@ -60,7 +70,9 @@ std::string data_names() {
   return "fashion-mnist[:DIR], cifar10:DIR, csv:FILE (all columns but the target are inputs), hdf5:FILE or "
          "numpy:FILE.npz (x_train and y_train, optionally x_test and y_test; x_test and y_test are enough to evaluate, "
          "x_test to predict; numpy also x and y), images:DIR (a folder of images for each class, or such folders in "
-         "train and in test, val, valid or validation) or synthetic[:N]";
+         "train and in test, val, valid or validation), text:FILE (windows of its characters or byte pairs, each with "
+         "the next one as its target), tfrecord:GLOB (tf.train.Example records, e.g. with image/encoded and "
+         "image/class/label) or synthetic[:N]";
 }
 
 TrainingData load_data(const DataOptions& options, const ModelInput& model) {
@@ -74,8 +86,12 @@ TrainingData load_data(const DataOptions& options, const ModelInput& model) {
   if (kind == "csv") return load_csv(rest, options, model);
   if (kind == "hdf5") return load_hdf5(rest, options, model);
   if (kind == "numpy") return load_numpy(rest, options, model);
+  if (kind == "text") return load_text(rest, options, model);
+  if (kind == "tfrecord") return load_tfrecord(rest, options, model);
   require(model.images,
-          "--data {}, of images, does not suit this --model, which takes {}; use --data csv, hdf5, numpy or synthetic",
+          "--data {}, of images, does not suit this --model, which takes {}; use --data csv, hdf5, numpy, text, "
+          "tfrecord or "
+          "synthetic",
           kind, taken_by(model));
   if (kind == "images") return load_folder(rest, options, model);
   require(model.any_size || model.form.shape == small_images.shape,

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <lockstep/runtime/data/dataset.h>
 
+#include "text_vocabulary.h"
 #include "workload.h"
 
 namespace lockstep::cli {
@@ -18,7 +18,12 @@ enum class DataUse { training, evaluation, prediction };
 struct DataOptions {
   DataUse use = DataUse::training;
   std::string source = "fashion-mnist";  ///< see data_names()
-  std::string target{};                  ///< the column of a CSV file with the targets; empty: the last one
+  std::string target{};                  ///< the column or feature with the targets; empty: the usual one
+  std::vector<std::string> inputs{};     ///< the columns or features with the inputs; empty: all but the target
+  std::string vocabulary{};              ///< of a text: a kind to learn or a file; empty: as load_text says
+  /// The files that the model is read from, of which one may have a vocabulary beside it; the first one that has is
+  /// used.
+  std::vector<std::string> trained_files{};
   std::optional<std::int64_t> limit{};
   std::optional<std::int64_t> limit_test{};
   std::optional<double> validation_split{};  ///< part of the training examples that become the test examples
@@ -33,6 +38,12 @@ struct DataOptions {
 /// The choices of --data, for the help text.
 std::string data_names();
 
+/// Texts that name the rows of predictions.
+struct RowNames {
+  std::string column{};              ///< what they are
+  std::vector<std::string> names{};  ///< in the order of the source; empty when rows have no names
+};
+
 /// Batches to train and test a model on.
 struct TrainingData {
   std::string name;  ///< for messages
@@ -45,9 +56,10 @@ struct TrainingData {
   std::int64_t test_examples = 0;
   /// The targets of the training examples, in the order of the source, as x; empty if there are none.
   std::optional<Dataset> train_targets{};
-  std::vector<std::string> class_names{};  ///< indexed by label; empty when the source does not name classes
-  /// The file of each example, sorted by name; empty when examples are not files.
-  std::vector<std::filesystem::path> train_files{}, test_files{};
+  std::vector<std::string> class_names{};      ///< indexed by label; empty when the source does not name classes
+  RowNames train_rows{}, test_rows{};          ///< the files, sorted by name, or the tokens of a text
+  bool each_step = false;                      ///< a row of predictions is a step of an example, not an example
+  std::optional<TextVocabulary> vocabulary{};  ///< of a text
 };
 
 /// Throws InputError for missing or damaged data, InvalidArgument for an unknown source, one that does not suit the

@@ -59,6 +59,12 @@ std::optional<ImageDirectory> test_images(const FolderParts& parts, const ImageD
   return image_dataset_from_directory(*parts.test, files);
 }
 
+RowNames names_of(const std::vector<std::filesystem::path>& files) {
+  RowNames rows{.column = "file"};
+  for (const std::filesystem::path& file : files) rows.names.push_back(file.string());
+  return rows;
+}
+
 }  // namespace
 
 TrainingData load_folder(const std::string& directory, const DataOptions& options, const ModelInput& model) {
@@ -88,7 +94,7 @@ TrainingData load_folder(const std::string& directory, const DataOptions& option
                     .train_examples = count_of(train.dataset),
                     .train_targets = Dataset::from_tensors(train.labels),
                     .class_names = train.class_names,
-                    .train_files = train.files};
+                    .train_rows = names_of(train.files)};
   const std::optional<ImageDirectory> test = test_images(parts, files, options);
   if (!test) return data;
   require<InputError>(test->class_names == train.class_names,
@@ -97,7 +103,7 @@ TrainingData load_folder(const std::string& directory, const DataOptions& option
   const Dataset examples = limited(test->dataset, options.limit_test);
   data.test = test_batches(examples, prepare, options);
   data.test_examples = count_of(examples);
-  data.test_files = test->files;
+  data.test_rows = names_of(test->files);
   return data;
 }
 

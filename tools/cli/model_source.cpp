@@ -33,7 +33,9 @@ ModelInput input_of(const std::string& file, const Network& network) {
   const auto inputs = static_cast<int>(network.inputs().size());
   return {.form = {network.input_shape(), units == 1 ? 2 : units, inputs},
           .images = inputs == 1 && network.input_shape().rank() == 3,
-          .outputs = units};
+          .outputs = units,
+          .each_step =
+              network.input_shape().rank() == 1 && network.output_shape() == Shape{network.input_shape()[0], units}};
 }
 
 struct LoadedModel {
@@ -127,6 +129,14 @@ void CompileOptions::compile(Model& model, ModelKind kind, const Optimizer& opti
                 make_metrics().value_or(std::vector<Metric>{Accuracy()}));
 }
 
+std::optional<std::int64_t> ignored_class(const Model& model) {
+  const std::optional<Loss>& loss = model.compiled_outputs().front().loss;
+  if (!loss || !loss->config()) return std::nullopt;
+  const auto& options = *loss->config()->options;
+  const auto found = options.find("ignore_class");
+  return found == options.end() || !found->is_number() ? std::nullopt : std::optional(found->get<std::int64_t>());
+}
+
 void require_no_precision(const std::string& model, const std::optional<DTypePolicy>& policy) {
   require(!policy, "--precision is for models given by name; the file {} stores its own", model);
 }
@@ -144,7 +154,9 @@ ModelAndData make_model_and_data(const std::string& model, ModelSettings setting
       optimizer_problem = std::move(found.optimizer_problem);
       return std::move(found.model);
     });
-    TrainingData suiting = load_data(data, input_of(model, loaded.network()));
+    ModelInput input = input_of(model, loaded.network());
+    if (needed != Compiled::not_needed) input.ignored_class = ignored_class(loaded);
+    TrainingData suiting = load_data(data, input);
     return {std::move(loaded), std::move(suiting), std::move(optimizer_problem)};
   }
   const ModelKind kind = parse_model(model);

@@ -43,6 +43,9 @@ struct CompileOptions {
   void compile(Model& model, ModelKind kind, const Optimizer& optimizer) const;
 };
 
+/// The label of examples that the loss of a compiled model's first output leaves out, if there is one.
+std::optional<std::int64_t> ignored_class(const Model& model);
+
 /// Throws InvalidArgument if a precision is given for a model from a file.
 void require_no_precision(const std::string& model, const std::optional<DTypePolicy>& policy);
 

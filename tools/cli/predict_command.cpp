@@ -42,25 +42,24 @@ Prediction predicted(std::span<const float> values, std::span<const float> proba
   return {label, probabilities[label]};
 }
 
-/// Whether the model has an output for each of the data's named classes.
-bool predicts_named_classes(const TrainedModel& trained) {
-  const Network& network = trained.model.network();
-  const auto classes = static_cast<std::int64_t>(trained.class_names.size());
-  const std::int64_t units = network.output_shape().elements();
-  return classes > 0 && network.outputs().size() == 1 && (units == classes || (units == 1 && classes == 2));
+/// Whether the model's only output has `units` numbers in a row, one for each of the data's named classes.
+bool predicts_named_classes(const TrainedModel& trained, std::size_t units) {
+  const std::size_t classes = trained.class_names.size();
+  const bool one_output = trained.model.network().outputs().size() == 1;
+  return classes > 0 && one_output && (units == classes || (units == 1 && classes == 2));
 }
 
-/// The columns before the model's outputs, as CSV text: the header, then a row for each example. File and predicted
-/// class with its probability, if the data have files and named classes.
+/// The columns before the model's outputs, as CSV text: the header, then a row for each row of `output`. Its name and
+/// its predicted class with the probability, if the data have named rows and classes.
 std::vector<std::string> leading_columns(const TrainedModel& trained, const Tensor& output) {
   std::vector<std::string> rows(static_cast<std::size_t>(output.dim(0)) + 1);
-  if (!trained.files.empty()) {
-    rows[0] += "file,";
-    for (std::size_t i = 1; i < rows.size(); ++i) rows[i] += csv_field(trained.files[i - 1].string()) + ",";
+  if (!trained.rows.names.empty()) {
+    rows[0] += trained.rows.column + ",";
+    for (std::size_t i = 1; i < rows.size(); ++i) rows[i] += csv_field(trained.rows.names[i - 1]) + ",";
   }
-  if (!predicts_named_classes(trained)) return rows;
+  const auto units = static_cast<std::size_t>(output.elements() / output.dim(0));
+  if (!predicts_named_classes(trained, units)) return rows;
   const Tensor values = flatten(output);
-  const auto units = static_cast<std::size_t>(values.dim(1));
   const Tensor probabilities = gives_probabilities(trained.model.network()) ? values
                                : units == 1                                 ? sigmoid(values)
                                                                             : softmax(values);
@@ -75,8 +74,8 @@ std::vector<std::string> leading_columns(const TrainedModel& trained, const Tens
   return rows;
 }
 
-/// CSV with a row for each example: the leading columns, then one for each unit of each output, named after the
-/// output's layer.
+/// CSV with a row for each row of the outputs: the leading columns, then one for each unit of each output, named after
+/// the output's layer.
 std::string as_csv(const std::vector<Tensor>& outputs, const TrainedModel& trained) {
   const std::vector<std::string> leading = leading_columns(trained, outputs.front());
   const std::vector<std::string> names = trained.model.network().output_names();
@@ -105,8 +104,10 @@ int run(const PredictOptions& options) {
   require(options.output.ends_with(".csv"), "--output {}: the name must end in .csv", options.output);
   require_writable(options.output, "--output");
   TrainedModel trained = make_trained_model(options.trained, Compiled::not_needed);
-  const std::vector<Tensor> outputs = trained.model.predict_all(trained.examples);
+  std::vector<Tensor> outputs = trained.model.predict_all(trained.examples);
   if (!trained.model.strategy().is_chief()) return 0;
+  if (trained.each_step)
+    for (Tensor& output : outputs) output = output.view({output.dim(0) * output.dim(1), output.dim(2)});
   const std::string text = as_csv(outputs, trained);
   write_file_atomically(options.output, std::as_bytes(std::span(text)));
   fmt::print(stderr, "{}: predictions of {} for {} examples of {}{}{}\n", options.output, options.trained.model,

@@ -93,22 +93,36 @@ void add_options(CLI::App& command, DataOptions& options) {
   command
       .add_option(
           "--target", options.target,
-          "the column of csv to predict: texts are classes; numbers are labels, or any numbers for a model of one "
-          "output (default the last one; predict also takes files without it)")
-      ->type_name("COLUMN");
+          "the column of csv or the feature of tfrecord to predict: texts are classes; numbers are labels, or any "
+          "numbers for a model of one output (default the last column; of tfrecord image/class/label or label; predict "
+          "leaves out a column only if it is named, and also takes files without it)")
+      ->type_name("NAME");
+  command
+      .add_option("--inputs", options.inputs,
+                  "the columns of csv or the features of tfrecord that are the model's input, in this order (default: "
+                  "all but the target; of tfrecord image/encoded or image, or all numbers but the target)")
+      ->type_name("NAME,...")
+      ->delimiter(',');
+  command
+      .add_option("--vocabulary", options.vocabulary,
+                  "the ids of text: characters or byte-pairs, which train learns from the text, or the file of a "
+                  "vocabulary, .txt or vocab.json with merges.txt beside it (default: the one that train wrote beside "
+                  "the model or its weights, otherwise characters)")
+      ->type_name("KIND|FILE");
   command
       .add_option("--limit", options.limit,
-                  "use only the first N examples; of a folder of images, N images from all classes (default all)")
+                  "use only the first N examples; of a folder of images, N images from all classes; of shuffled "
+                  "tfrecord, N drawn by --seed (default all)")
       ->type_name("EXAMPLES")
       ->check(whole_number_from(1));
   command.add_option("--limit-test", options.limit_test, "use only the first N test examples (default all)")
       ->type_name("EXAMPLES")
       ->check(whole_number_from(1));
   command
-      .add_option(
-          "--rescaling", options.rescaling,
-          "scaling of the values of csv, hdf5 and numpy and of the pixels of images: none (they stay 0 to 255, as "
-          "in Keras), zero-to-one (/ 255), minus-one-to-one (/ 127.5 - 1)")
+      .add_option("--rescaling", options.rescaling,
+                  "scaling of the values of csv, hdf5, numpy and tfrecord and of the pixels of images: none (they stay "
+                  "0 to 255, as "
+                  "in Keras), zero-to-one (/ 255), minus-one-to-one (/ 127.5 - 1)")
       ->check(one_of(rescaling_names()));
   add_batch_size(command, options.batch_size);
 }

@@ -1,6 +1,7 @@
 #include "train_command.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 
 #include <fmt/core.h>
@@ -41,19 +42,32 @@ const char* monitored(const TrainingData& data) { return data.test ? "val_loss" 
 /// Keeps the best and the last weights, and a backup for --resume, which may also add epochs to a complete run.
 void add_checkpoints(const TrainOptions& options, const TrainingData& data, FitOptions& fit) {
   if (options.checkpoint.empty()) return;
-  fit.callbacks.push_back(
-      std::make_shared<ModelCheckpoint>(options.checkpoint + "/best.weights.h5",
-                                        ModelCheckpointOptions{.monitor = monitored(data), .save_best_only = true}));
-  fit.callbacks.push_back(std::make_shared<ModelCheckpoint>(options.checkpoint + "/last.weights.h5"));
+  fit.callbacks.push_back(std::make_shared<ModelCheckpoint>(
+      options.best_weights(), ModelCheckpointOptions{.monitor = monitored(data), .save_best_only = true}));
+  fit.callbacks.push_back(std::make_shared<ModelCheckpoint>(options.last_weights()));
   fit.callbacks.push_back(std::make_shared<BackupAndRestore>(
       options.backup_folder(), BackupAndRestoreOptions{.delete_checkpoint = false, .save_when_stopped = true}));
 }
 
+/// Writes the vocabulary of a text beside the file of a model or of weights, and says so.
+void write_vocabulary(const TrainingData& data, const std::string& file) {
+  if (!data.vocabulary) return;
+  std::error_code ignored;  // if the folder cannot be made, writing says so
+  std::filesystem::create_directories(std::filesystem::path(file).parent_path(), ignored);
+  const std::string files = data.vocabulary->save_beside(file);
+  fmt::print(stderr, "wrote {}: the vocabulary, with which evaluate and predict read text\n", files);
+}
+
 /// The weights of --class-weight.
-ClassWeight class_weight(const TrainOptions& options, const TrainingData& data) try {
+ClassWeight class_weight(const TrainOptions& options, const TrainingData& data, const Model& model) try {
   if (options.class_weight.empty()) return {};
-  const std::optional<Example> labels = data.train_targets->batch(data.train_examples).epoch().next();
-  ClassWeight weights = balanced_class_weight(labels->x());
+  Tensor labels = data.train_targets->batch(data.train_examples).epoch().next()->x();
+  if (const std::optional<std::int64_t> ignored = ignored_class(model); ignored && labels.dtype() != DType::f32) {
+    std::vector<std::int64_t> kept = labels.to_vector<std::int64_t>();
+    std::erase(kept, *ignored);
+    labels = Tensor::from(kept, {static_cast<std::int64_t>(kept.size())});
+  }
+  ClassWeight weights = balanced_class_weight(labels);
   const auto& [largest, ignored] = *weights.rbegin();
   require(weights.begin()->first >= 0 && largest < data.form.classes,
           "{} has targets from {} to {}, this --model has the classes 0 to {}", data.name, weights.begin()->first,
@@ -88,11 +102,12 @@ FitOptions fit_options(const TrainOptions& options, const TrainingData& data, co
   return fit;
 }
 
-void write_results(const TrainOptions& options, const Model& model, const History& history, const RunRecord& record,
-                   const std::string& title) {
+void write_results(const TrainOptions& options, const TrainingData& data, const Model& model, const History& history,
+                   const RunRecord& record, const std::string& title) {
   const nlohmann::ordered_json result = history_json(history, record);
   if (!options.save.empty()) save_by_name(model, options.save);
   if (!model.strategy().is_chief()) return;
+  if (!options.save.empty()) write_vocabulary(data, options.save);
   if (!options.history.empty()) {
     const std::string text = result.dump(2) + "\n";
     write_file_atomically(options.history, std::as_bytes(std::span(text)));
@@ -180,13 +195,14 @@ int run(TrainOptions options) {
   const Strategy strategy = options.replicas.make_strategy();
   const int replicas = options.replicas.replicas_of(strategy);
   if (options.data.batch_size == 0) options.data.batch_size = std::int64_t{64} * replicas;
+  options.data.trained_files = options.trained_files();
   auto [model, data, optimizer_problem] = make_model_and_data(
       options.model, {.seed = options.data.seed, .dropout = options.dropout, .dtype_policy = options.dtype_policy},
       options.data, options.replicas, strategy, Compiled::for_training, options.compiled);
   require(data.train_examples >= replicas, "{} replicas need at least as many examples, got {}", replicas,
           data.train_examples);
-  const ClassWeight weights = class_weight(options, data);
   const Optimizer optimizer = compile(options, model, optimizer_problem);
+  const ClassWeight weights = class_weight(options, data, model);
   const bool resumes = options.resume && options.has_backup();
   if (!options.weights.empty() && !resumes) model.load_weights(options.weights);
 
@@ -199,10 +215,12 @@ int run(TrainOptions options) {
   const std::shared_ptr<EarlyStopping> early_stopping = make_early_stopping(options, data);
   FitOptions fit = fit_options(options, data, optimizer, record, early_stopping);
   fit.class_weight = weights;
+  if (!options.checkpoint.empty() && strategy.is_chief())
+    for (const std::string& file : {options.best_weights(), options.last_weights()}) write_vocabulary(data, file);
   const History history = model.fit(data.train, fit);
   if (strategy.is_chief()) print_end(options, data, *early_stopping, record->trained(), history.epoch.size());
   if (trace && strategy.is_chief() && record->trained()) trace->write(options.trace, record->resumed());
-  write_results(options, model, history, *record, what);
+  write_results(options, data, model, history, *record, what);
   if (strategy.is_chief()) print_written(options);
   return InterruptCallback::exit_code();
 }

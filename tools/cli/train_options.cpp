@@ -16,6 +16,13 @@ bool TrainOptions::has_backup() const {
   return std::filesystem::is_directory(backup_folder()) && !std::filesystem::is_empty(backup_folder());
 }
 
+std::vector<std::string> TrainOptions::trained_files() const {
+  std::vector<std::string> files{model};
+  if (!weights.empty()) files.insert(files.begin(), weights);
+  if (resume && has_backup()) files.insert(files.begin(), last_weights());
+  return files;
+}
+
 DistributeOptions TrainOptions::distribute_options() const {
   constexpr std::int64_t measured_steps = 10;
   DistributeOptions options{.cache_on_devices = cache_on_devices};

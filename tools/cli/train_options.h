@@ -38,6 +38,13 @@ struct TrainOptions {
 
   /// Throws InvalidArgument or InputError for options whose errors can be detected before any work starts.
   void check() const;
+  ///@{
+  /// The weights that --checkpoint keeps.
+  std::string best_weights() const { return checkpoint + "/best.weights.h5"; }
+  std::string last_weights() const { return checkpoint + "/last.weights.h5"; }
+  ///@}
+  /// The files that the model and its weights are read from; the latest weights are first.
+  std::vector<std::string> trained_files() const;
   /// The folder with the backup that --resume continues from.
   std::string backup_folder() const { return checkpoint + "/backup"; }
   /// Whether the folder has a backup.

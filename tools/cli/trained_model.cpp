@@ -14,6 +14,8 @@ void TrainedModelOptions::check() const {
 TrainedModel make_trained_model(const TrainedModelOptions& options, Compiled needed) {
   const Strategy strategy = options.replicas.make_strategy();
   DataOptions data = options.data;
+  for (const std::string& file : {options.weights, options.model})
+    if (!file.empty()) data.trained_files.push_back(file);
   data.use = needed == Compiled::not_needed ? DataUse::prediction : DataUse::evaluation;
   if (data.batch_size == 0) data.batch_size = std::int64_t{64} * options.replicas.replicas_of(strategy);
   auto [model, examples, ignored] = make_model_and_data(options.model, {.dtype_policy = options.dtype_policy}, data,
@@ -29,7 +31,8 @@ TrainedModel make_trained_model(const TrainedModelOptions& options, Compiled nee
           examples.test.value_or(examples.train),
           examples.test ? examples.test_examples : examples.train_examples,
           examples.class_names,
-          examples.test ? examples.test_files : examples.train_files};
+          examples.test ? examples.test_rows : examples.train_rows,
+          examples.each_step};
 }
 
 }  // namespace lockstep::cli

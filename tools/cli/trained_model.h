@@ -26,8 +26,9 @@ struct TrainedModel {
   std::string preparation;  ///< as in TrainingData
   Dataset examples;
   std::int64_t count;
-  std::vector<std::string> class_names;      ///< as in TrainingData
-  std::vector<std::filesystem::path> files;  ///< the file of each example, as in TrainingData
+  std::vector<std::string> class_names;  ///< as in TrainingData
+  RowNames rows;                         ///< as in TrainingData
+  bool each_step;                        ///< as in TrainingData
 };
 
 /// Throws like make_model_and_data, and InputError for weights that do not fit the model.

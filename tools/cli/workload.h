@@ -36,6 +36,8 @@ struct ModelInput {
   bool any_size = false;         ///< other image sizes and numbers of classes also suit the model
   std::int64_t smallest_side{};  ///< of the images
   std::int64_t outputs = 1;      ///< numbers that the model computes for an example; with 1, targets may be any number
+  bool each_step = false;        ///< an example is a row of steps, for each of which the model computes its outputs
+  std::optional<std::int64_t> ignored_class{};  ///< the label of examples that the loss leaves out
 };
 
 ModelInput input_of(ModelKind kind);
