@@ -37,9 +37,9 @@ class DataCase(Case):
         subprocess.run([os.environ["WRITE_HDF5"], file, *arguments], check=True)
         return file
 
-    def write_model(self, inputs, units):
-        file = self.path / f"{inputs}_{units}.keras"
-        subprocess.run([os.environ["WRITE_MODEL"], file, str(inputs), str(units)], check=True)
+    def write_model(self, inputs, units, *kind):
+        file = self.path / f"{'_'.join(map(str, [inputs, units, *kind]))}.keras"
+        subprocess.run([os.environ["WRITE_MODEL"], file, str(inputs), str(units), *kind], check=True)
         return ["--model", file]
 
     def write_csv(self, name, header, rows):
@@ -182,7 +182,7 @@ class Data(DataCase):
         self.assertEqual(len({plain[0], unit[0], symmetric[0]}), 3)
         self.refuse("train", "--data", f"hdf5:{files[0]}", "--rescaling", "auto", says=["--rescaling", "zero-to-one"])
         self.refuse("train", "--data", "fashion-mnist", "--rescaling", "zero-to-one",
-                    says="is for --data csv, hdf5, images and numpy")
+                    says="is for --data csv, hdf5, images, numpy and tfrecord")
 
     def test_hdf5_to_test_with_alone(self):
         files = {parts: self.path / f"{parts}.h5" for parts in ["all", "test", "x_test", "no_y_train", "no_y_test"]}
@@ -248,7 +248,7 @@ class Csv(DataCase):
         data = self.write()
         done = self.succeed("train", *model, *data, "--save", save, "--epochs", "3")
         self.assertIn("fruit.csv, 2 replicas: 12 examples, 0 to test", done.stderr)
-        rows = self.predict("--model", save, *data)
+        rows = self.predict("--model", save, *data, "--target", "kind")
         self.assertEqual(list(rows[0]), ["class", "probability", "dense_0", "dense_1", "dense_2"])
         for row in rows:
             logits = [float(row[f"dense_{unit}"]) for unit in range(3)]
@@ -270,7 +270,7 @@ class Csv(DataCase):
         model = self.write_model(2, 1)
         prices = [1.5 * row - 2 for row in range(12)]
         data = self.write("prices.csv", kinds=prices)
-        rows = self.predict(*model, *data)
+        rows = self.predict(*model, *data, "--target", "kind")
         self.assertEqual(list(rows[0]), ["dense_0"])
         expected = sum((float(row["dense_0"]) - price) ** 2 for row, price in zip(rows, prices, strict=True)) / 12
         self.assertAlmostEqual(self.evaluate(*model, *data)["loss"] / expected, 1, places=5)
@@ -281,16 +281,52 @@ class Csv(DataCase):
 
     def test_predict_needs_no_targets(self):
         model = self.write_model(2, 3)
-        rows = self.predict(*model, *self.write())
+        target = ["--target", "kind"]
+        rows = self.predict(*model, *self.write(), *target)
         expected = [{name: row[name] for name in row if name.startswith("dense")} for row in rows]
         inputs = self.write_csv("inputs.csv", self.HEADER[:2], self.SIZES)
         self.assertEqual(self.predict(*model, *inputs), expected)
-        self.assertEqual(self.predict(*model, *inputs, "--target", "kind"), expected)
-        self.assertEqual(self.predict(*model, *self.write("missing.csv", kinds=[""] * 12)), expected)
-        self.assertEqual(self.predict(*model, *self.write("two.csv", kinds=["pear", "fig"] * 6)), expected)
+        self.assertEqual(self.predict(*model, *inputs, *target), expected)
+        self.assertEqual(self.predict(*model, *self.write("missing.csv", kinds=[""] * 12), *target), expected)
+        self.assertEqual(self.predict(*model, *self.write("two.csv", kinds=["pear", "fig"] * 6), *target), expected)
+        # A column more is not the target unless it is named.
+        self.refuse("predict", *model, *self.write(), "--output", self.path / "p2.csv",
+                    says=["fruit.csv: has 3 column(s) as inputs", "only if --target names it", "takes (2)"])
         self.refuse("evaluate", *model, *inputs, says=["inputs.csv", "has 1 column(s) beside the target 'height'",
                                                        "takes (2)"])
         self.refuse("evaluate", *model, *inputs, "--target", "kind", says="--target kind: --data csv")
+
+    def test_inputs_are_chosen(self):
+        model = self.write_model(2, 3)
+        expected = self.history(*model, *self.write())
+        table = self.write_csv("more.csv", ["id", "height", "kind", "width", "note"],
+                               [[number, height, kind, width, "text"]
+                                for number, ((width, height), kind) in enumerate(zip(self.SIZES, self.KINDS))])
+        chosen = [*table, "--inputs", "width,height"]
+        self.assertEqual(self.history(*model, *chosen, "--target", "kind"), expected)
+        rows = self.predict(*model, *self.write_csv("inputs.csv", self.HEADER[:2], self.SIZES))
+        self.assertEqual(self.predict(*model, *chosen), rows)
+        self.refuse("train", *model, *table, "--inputs", "width,kind", "--target", "kind",
+                    says="--inputs kind: --data csv")
+        self.refuse("train", *model, *table, "--inputs", "widht,height", says="did you mean width?")
+
+    def test_labels_that_the_loss_ignores(self):
+        labels = [0, 2, -1, 1] * 3
+        kept = [row for row, label in enumerate(labels) if label >= 0]
+        model = self.write_model(2, 3, "ignore")
+        data = self.write("ignored.csv", kinds=labels)
+        logs = self.evaluate(*model, *data)
+        expected = 0
+        for row in kept:
+            scores = self.predict(*model, *data, "--target", "kind")[row]
+            logits = [float(scores[f"dense_{unit}"]) for unit in range(3)]
+            expected += math.log(sum(map(math.exp, logits))) - logits[labels[row]]
+        self.assertAlmostEqual(logs["loss"], expected / len(kept), places=4)
+        balanced = ["--class-weight", "balanced"]
+        self.assertEqual(self.history(*model, *data, *balanced), self.history(*model, *data))
+        self.refuse("train", *model, *self.write("below.csv", kinds=[0, 1, -2] * 4),
+                    says=["the target 'kind' has -2 in row 3", "the classes 0 to 2 and leaves out -1"])
+        self.refuse("train", *self.write_model(2, 3), *data, says="the target 'kind' has -1 in row 3")
 
     def test_refuses_tables_that_do_not_suit(self):
         model = self.write_model(2, 3)
@@ -326,9 +362,6 @@ class Csv(DataCase):
                "the target 'kind' has no finite value in row 12 below the header")
         refuse(self.write("gaps.csv", kinds=[0.5] * 11 + [""]), "the target 'kind' has 0.5 in row 1")
         refuse(self.write("above.csv", kinds=[0, 1, 3] * 4), "the target 'kind' has 3 in row 3", "the classes 0 to 2")
-        for data in ["fashion-mnist", "hdf5:data.h5", "images:.", "numpy:data.npz", "synthetic"]:
-            self.refuse("train", "--data", data, "--target", "kind",
-                        says="--target is for --data csv, not for " + data.split(":")[0])
 
 
 class Numpy(DataCase):
@@ -492,7 +525,7 @@ class ClassWeight(DataCase):
                               [[*size, kind] for size, kind in zip(sizes, kinds, strict=True)])
         model, names = self.write_model(2, 3), sorted(set(kinds))
         expected = 0
-        for row, kind in zip(self.predict(*model, *data), kinds, strict=True):
+        for row, kind in zip(self.predict(*model, *data, "--target", "kind"), kinds, strict=True):
             logits = [float(row[f"dense_{unit}"]) for unit in range(3)]
             loss = math.log(sum(map(math.exp, logits))) - logits[names.index(kind)]
             expected += 6 / (3 * kinds.count(kind)) * loss / 6

@@ -12,34 +12,48 @@
 namespace lockstep::cli {
 namespace {
 
-/// The columns of a file.
+constexpr const char* inputs_option = "--inputs";
+
+/// The columns of a file that are used.
 struct Table {
   const std::string& source;  ///< --data, for messages
-  std::vector<CsvColumn> inputs;
+  std::vector<CsvColumn> inputs{};
   std::optional<CsvColumn> target{};
 };
 
-/// Moves the target's column out of the inputs, if there is one.
-void take_target(Table& table, const DataOptions& options, const ModelInput& model) {
+/// Takes the column of an option out of the file's.
+CsvColumn take(std::vector<CsvColumn>& columns, const std::string& name, const char* option,
+               const std::string& source) {
+  const auto found = std::ranges::find(columns, name, &CsvColumn::name);
   std::vector<std::string> names;
-  for (const CsvColumn& column : table.inputs) names.push_back(column.name);
-  auto target = std::ranges::find(table.inputs, options.target, &CsvColumn::name);
-  const bool named = !options.target.empty() && target != table.inputs.end();
-  const bool inputs_alone =
-      options.use == DataUse::prediction && model.form.shape == Shape{static_cast<std::int64_t>(names.size())};
-  if (inputs_alone && !named) return;
-  require(options.target.empty() || named, "--target {}: --data {} has no column of this name{}", options.target,
-          table.source, suggestion(options.target, names));
-  if (!named) target = table.inputs.end() - 1;
-  table.target = std::move(*target);
-  table.inputs.erase(target);
+  for (const CsvColumn& column : columns) names.push_back(column.name);
+  require(found != columns.end(), "{} {}: --data {} has no {}column of this name{}", option, name, source,
+          option == inputs_option ? "other " : "", suggestion(name, names));
+  CsvColumn taken = std::move(*found);
+  columns.erase(found);
+  return taken;
+}
+
+/// The columns that the options choose. A file to predict has no target but a named one, which it may lack.
+Table table_of(std::vector<CsvColumn> columns, const DataOptions& options) {
+  Table table{.source = options.source};
+  const bool predicts = options.use == DataUse::prediction;
+  const std::string target = options.target.empty() && !predicts ? columns.back().name : options.target;
+  const bool has_target = std::ranges::find(columns, target, &CsvColumn::name) != columns.end();
+  if (has_target || !predicts) table.target = take(columns, target, "--target", options.source);
+  for (const std::string& name : options.inputs)
+    table.inputs.push_back(take(columns, name, inputs_option, options.source));
+  if (options.inputs.empty()) table.inputs = std::move(columns);
+  return table;
 }
 
 void check_form(const Table& table, const ModelInput& model) {
   const auto count = static_cast<std::int64_t>(table.inputs.size());
   require(model.form.inputs == 1 && model.form.shape == Shape{count},
-          "--data {}: has {} column(s) beside the target '{}', this --model takes {}", table.source, count,
-          table.target ? table.target->name : "", taken_by(model));
+          "--data {}: has {} column(s) {}, this --model takes {}; choose with --inputs", table.source, count,
+          table.target ? fmt::format("beside the target '{}'", table.target->name)
+                       : "as inputs, since predict takes a column as the target only if --target names it",
+          taken_by(model));
 }
 
 void check_values(const Table& table, const CsvColumn& column) {
@@ -74,10 +88,12 @@ Tensor target_values(const Table& table, const ModelInput& model) {
     require<InputError>(!missing, "--data {}: the target '{}' has no finite value in row {} below the header",
                         table.source, target.name, row + 1);
     const bool is_class = value >= 0 && value < static_cast<double>(classes) && value == std::floor(value);
+    const bool ignored = model.ignored_class && value == static_cast<double>(*model.ignored_class);
     require<InputError>(
-        model.outputs == 1 || is_class,
-        "--data {}: the target '{}' has {} in row {} below the header, this --model has the classes 0 to {}",
-        table.source, target.name, value, row + 1, classes - 1);
+        model.outputs == 1 || is_class || ignored,
+        "--data {}: the target '{}' has {} in row {} below the header, this --model has the classes 0 to {}{}",
+        table.source, target.name, value, row + 1, classes - 1,
+        model.ignored_class ? fmt::format(" and leaves out {}", *model.ignored_class) : "");
   }
   const bool labels = model.outputs > 1 && target.type == CsvType::number;
   return labels ? Tensor::from(target.values.to_vector<std::int64_t>(), target.values.shape()) : target.values;
@@ -87,8 +103,7 @@ Tensor target_values(const Table& table, const ModelInput& model) {
 
 TrainingData load_csv(const std::string& file, const DataOptions& options, const ModelInput& model) {
   require(!file.empty(), "--data csv:FILE needs the file");
-  Table table{options.source, read_csv(file)};
-  take_target(table, options, model);
+  const Table table = table_of(read_csv(file), options);
   check_form(table, model);
   for (const CsvColumn& column : table.inputs) check_values(table, column);
   const bool has_targets = table.target && options.use != DataUse::prediction;
