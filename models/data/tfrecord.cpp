@@ -148,7 +148,8 @@ Dataset tfrecord_dataset(const std::vector<std::filesystem::path>& files, const 
   return numbers.map([options, shared = std::make_shared<const Records>(std::move(records))](const Example& number) {
     const auto index = static_cast<std::size_t>(number.x().item<std::int64_t>());
     return shared->read(index, [&](const tensorflow::Example& record) {
-      return Example{tensors_of(record, options.inputs), tensors_of(record, options.targets)};
+      const Example example{tensors_of(record, options.inputs), tensors_of(record, options.targets)};
+      return options.transform ? options.transform(example) : example;
     });
   });
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct RecordFeature {
 struct TfRecordOptions {
   std::vector<RecordFeature> inputs{};   ///< the features that become Example's inputs, in their order
   std::vector<RecordFeature> targets{};  ///< the features that become Example's targets
+  /// If given, applied to each example; must be thread-safe. Its errors name the file and the record.
+  std::function<Example(const Example&)> transform{};
   /// Reads the records of all files in a new order in each epoch; `take` and `skip` still split them into the same
   /// parts in every epoch.
   bool shuffle = false;

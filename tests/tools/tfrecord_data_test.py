@@ -152,6 +152,8 @@ class TfRecord(DataCase):
         refuse(self.write("other", self.rows(label="kind")), "has no image/class/label or label", "--target")
         missing = self.write("missing", [*self.rows(), example(size=[1, 2], label=0)])
         fail(missing, "missing: record 12: has no feature \"width\"")
+        fail(self.write("above", [*self.rows(), example(size=[1, 2], width=1.5, label=3)]),
+             "above: record 12: has the label 3, this --model has the classes 0 to 2")
         damaged = bytearray((self.path / "good").read_bytes())
         damaged[-1] ^= 1
         (self.path / "damaged").write_bytes(damaged)

@@ -1,7 +1,7 @@
 #include "tfrecord_data.h"
 
 #include <algorithm>
-#include <array>
+#include <functional>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -80,9 +80,10 @@ class Records {
     return inputs;
   }
 
-  Dataset read(Features inputs, Features targets) const {
+  Dataset read(Features inputs, Features targets, std::function<Example(const Example&)> transform) const {
     return tfrecord_dataset(files_, {.inputs = std::move(inputs),
                                      .targets = std::move(targets),
+                                     .transform = std::move(transform),
                                      .shuffle = options_.shuffle,
                                      .seed = options_.seed});
   }
@@ -125,13 +126,22 @@ class Records {
 };
 
 /// The inputs of an example in one row.
-Example joined(const Example& example) {
+Tensor joined(const std::vector<Tensor>& inputs) {
   std::vector<float> row;
-  for (const Tensor& input : example.inputs) {
+  for (const Tensor& input : inputs) {
     const std::vector<float> values = input.to_vector<float>();
     row.insert(row.end(), values.begin(), values.end());
   }
-  return {{Tensor::from(row, {static_cast<std::int64_t>(row.size())})}, example.targets};
+  return Tensor::from(row, {static_cast<std::int64_t>(row.size())});
+}
+
+/// Checks the label of an example, if it has one.
+void check_label(const Tensor& target, const ModelInput& model) {
+  if (!target.defined() || target.dtype() != DType::i64 || target.rank() != 0 || model.outputs == 1) return;
+  const auto label = target.item<std::int64_t>();
+  const bool is_class = label >= 0 && (model.any_size || label < model.form.classes);
+  require<InputError>(is_class || model.ignored_class == label,
+                      "has the label {}, this --model has the classes 0 to {}", label, model.form.classes - 1);
 }
 
 }  // namespace
@@ -142,14 +152,13 @@ TrainingData load_tfrecord(const std::string& pattern, const DataOptions& option
   const std::optional<RecordFeature> target = records.target();
   const Features inputs = records.inputs();
   ArrayPart part{.x = text_of(inputs), .y = target ? target->name : ""};
-  part.examples = records.read(inputs, target ? Features{*target} : Features{});
-  if (target) part.targets = records.read({*target}, {});
-  if (inputs.front().type == FeatureType::image)
-    part.examples =
-        part.examples->map([size = ImageSize{model.form.shape[0], model.form.shape[1]}](const Example& each) {
-          return each.with_x(resize_bilinear(each.x(), size));
-        });
-  if (inputs.size() > 1) part.examples = part.examples->map(joined);
+  const bool images = inputs.front().type == FeatureType::image;
+  part.examples = records.read(inputs, target ? Features{*target} : Features{}, [=](const Example& read) -> Example {
+    check_label(read.y(), model);
+    if (images) return read.with_x(resize_bilinear(read.x(), {model.form.shape[0], model.form.shape[1]}));
+    return {{read.inputs.size() > 1 ? joined(read.inputs) : read.x()}, read.targets};
+  });
+  if (target) part.targets = records.read({*target}, {}, {});
   DataOptions read_in_order = options;  // the records are shuffled already
   read_in_order.shuffle = false;
   return array_data(std::move(part), {}, read_in_order, model);

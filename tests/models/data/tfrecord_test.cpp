@@ -102,6 +102,15 @@ TEST_F(TfRecord, ReadsBytesAndImages) {
   EXPECT_FALSE(read.y().defined());
 }
 
+TEST_F(TfRecord, TransformsExamples) {
+  options.transform = [](const Example& read) {
+    require<InputError>(read.y().item<std::int64_t>() != 2, "must not be 2");
+    return read.with_x(Tensor::full({1}, 10.0 * read.x().data<float>()[0]));
+  };
+  EXPECT_THAT(firsts(tfrecord_dataset({write("a", {numbered(1), numbered(3)})}, options)), ElementsAre(10, 30));
+  expect_refused(write("a", {numbered(1), numbered(2)}), "record 1: must not be 2");
+}
+
 TEST_F(TfRecord, ShufflesAndSplitsRecordsOfAllFiles) {
   options.shuffle = true;
   const Dataset set = tfrecord_dataset(
