@@ -36,11 +36,22 @@ std::uint64_t number_of_digits(std::uint64_t digits) {
 
 /// Appends the digits at the beginning of `text` to a number and takes them off; returns how many there are.
 std::size_t take_digits(std::string_view& text, std::uint64_t& number) {
+  constexpr std::array<std::uint64_t, 9> powers{1, 10, 100, 1000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
   const std::size_t before = text.size();
-  for (std::uint64_t eight = 0; text.size() >= sizeof(eight); text.remove_prefix(sizeof(eight))) {
+  std::uint64_t eight = 0;
+  for (; text.size() >= sizeof(eight); text.remove_prefix(sizeof(eight))) {
     std::memcpy(&eight, text.data(), sizeof(eight));
     if (!are_digits(eight)) break;
-    number = 100'000'000 * number + number_of_digits(eight);
+    number = powers[8] * number + number_of_digits(eight);
+  }
+  // The last characters, with those before them, which are digits that are taken as 0 here.
+  if (const std::size_t rest = text.size(); rest > 0 && rest < sizeof(eight) && before >= sizeof(eight)) {
+    std::memcpy(&eight, text.data() + rest - sizeof(eight), sizeof(eight));
+    if (are_digits(eight)) {
+      number = powers[rest] * number +
+               number_of_digits(eight >> (8 * (sizeof(eight) - rest)) << (8 * (sizeof(eight) - rest)));
+      text.remove_prefix(rest);
+    }
   }
   for (; !text.empty() && text[0] >= '0' && text[0] <= '9'; text.remove_prefix(1))
     number = 10 * number + static_cast<std::uint64_t>(text[0] - '0');

@@ -20,7 +20,7 @@ class CsvColumnPart {
 
   /// Throws InputError naming `column` for a value that does not have the given type.
   void add(std::string_view text, bool missing, const std::string& column);
-  /// Makes room for the values of so many records.
+  /// Makes room for the values of `rows` records.
   void reserve(std::int64_t rows);
   /// The given type, or the first one that suits all values so far.
   CsvType type() const { return type_; }
