@@ -6,61 +6,21 @@
 #include <lockstep/kernels/elementwise/math.h>
 #include <lockstep/kernels/executor/shared_kernel.h>
 
-// A row is the scores of one query: (example, head, query), in this order. Rows are computed by chunks, whose number
-// depends on the shape alone, so that only a chunk of the weights is in memory.
+// Rows are computed by chunks, whose number depends on the shape alone, so that only a chunk of the weights is in
+// memory.
 
 namespace lockstep::kernels {
 
 namespace detail {
 
+using attention::Heads;
 using attention::hidden_score;
+using attention::MaskView;
+using attention::RowPlace;
 using attention::WeightDropout;
 
 /// Weights in memory.
 constexpr Index chunk_weights = Index{1} << 20;
-
-/// A tensor (b, time, heads, size) of any strides.
-template <class T>
-struct Heads {
-  explicit Heads(const Tensor& x)
-      : first(x.data<std::remove_const_t<T>>()),
-        example_stride(x.strides()[0]),
-        time_stride(x.strides()[1]),
-        head_stride(x.strides()[2]),
-        column_stride(x.strides()[3]) {}
-
-  LOCKSTEP_HOST_DEVICE T& at(Index example, Index time, Index head, Index column) const {
-    return first[example * example_stride + time * time_stride + head * head_stride + column * column_stride];
-  }
-  LOCKSTEP_HOST_DEVICE float value(Index example, Index time, Index head, Index column) const {
-    return static_cast<float>(at(example, time, head, column));
-  }
-
-  T* first;
-  Index example_stride, time_stride, head_stride, column_stride;
-};
-
-/// The mask's elements; without a mask all are true.
-struct MaskView {
-  explicit MaskView(const Tensor& mask) {
-    if (!mask.defined()) return;
-    elements = mask.data<bool>();
-    for (int axis = 0; axis < 4; ++axis) strides[axis] = mask.strides()[axis];
-  }
-
-  LOCKSTEP_HOST_DEVICE bool hides(Index example, Index head, Index query, Index key) const {
-    const Index at = example * strides[0] + head * strides[1] + query * strides[2] + key * strides[3];
-    return elements != nullptr && !elements[at];
-  }
-
-  const bool* elements = nullptr;
-  Index strides[4] = {};
-};
-
-/// Which query a row belongs to.
-struct RowPlace {
-  Index example, head, query;
-};
 
 /// Arguments of all steps. `weights` and `dscores` have the rows of a chunk, which starts at row `first`.
 template <class T>
@@ -85,10 +45,7 @@ struct AttentionRows {
         sum(kernel.sum.template data<float>()),
         weights(chunk.data<float>()) {}
 
-  LOCKSTEP_HOST_DEVICE RowPlace place(Index row) const {
-    const Index head = row / queries;
-    return {head / heads, head % heads, row % queries};
-  }
+  LOCKSTEP_HOST_DEVICE RowPlace place(Index row) const { return {row, heads, queries}; }
   LOCKSTEP_HOST_DEVICE bool hides(const RowPlace& at, Index key_number) const {
     return (is_causal && key_number > at.query) || mask.hides(at.example, at.head, at.query, key_number);
   }
@@ -268,7 +225,7 @@ Tensor chunk_memory(const Kernel& kernel) {
 }  // namespace detail
 
 template <class Executor>
-void Attention::run(Executor& on) const {
+void AttentionByRows::run(Executor& on) const {
   const Tensor weights = detail::chunk_memory(*this);
   visit_real(y.dtype(), [&]<class T>() {
     detail::AttentionRows<T> rows(*this, weights);
@@ -282,7 +239,7 @@ void Attention::run(Executor& on) const {
 }
 
 template <class Executor>
-void AttentionGradient::run(Executor& on) const {
+void AttentionGradientByRows::run(Executor& on) const {
   const Tensor weights = detail::chunk_memory(*this);
   const Tensor dscores = Tensor::empty(weights.shape());
   const Tensor dots = Tensor::empty({weights.dim(0)});
@@ -313,7 +270,7 @@ void AttentionGradient::run(Executor& on) const {
   });
 }
 
-LOCKSTEP_SHARED_KERNEL(Attention)
-LOCKSTEP_SHARED_KERNEL(AttentionGradient)
+LOCKSTEP_SHARED_KERNEL(AttentionByRows)
+LOCKSTEP_SHARED_KERNEL(AttentionGradientByRows)
 
 }  // namespace lockstep::kernels

@@ -16,8 +16,10 @@ struct AttentionRule {
 };
 
 /// Computes lockstep::scaled_dot_product_attention; f32 or bf16: query (b, tq, heads, d), key (b, tk, kv_heads, d) and
-/// value (b, tk, kv_heads, dv) of any strides; y (b, tq, heads, dv). Also writes each softmax's maximum, and its sum of
-/// exp(score - maximum): (b, heads, tq) f32.
+/// value (b, tk, kv_heads, dv) of any strides; y (b, tq, heads, dv). Also writes numbers of each softmax, (b, heads,
+/// tq) f32, with which a weight is exp(score - maximum) / sum: its maximum and its sum of exp(score - maximum), or, by
+/// cuDNN, the logarithm of its sum of exp(score) and 1. A query that sees no key has the maximum
+/// attention::hidden_score.
 struct Attention {
   Tensor query;
   Tensor key;
@@ -29,10 +31,15 @@ struct Attention {
 
   static constexpr const char* name = "attention";
   auto operands() const { return kernels::operands(query, key, value, rule.mask, y, maximum, sum); }
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+/// The source of Attention that CPUs and GPUs share; GPUs run it where cuDNN has no algorithm.
+struct AttentionByRows : Attention {
   template <class Executor>
   void run(Executor& on) const;
   void on_host() const;
-  void on_cpu() const;
   void on_gpu() const;
 };
 
@@ -54,10 +61,15 @@ struct AttentionGradient {
   auto operands() const {
     return kernels::operands(query, key, value, rule.mask, y, maximum, sum, dy, dquery, dkey, dvalue);
   }
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+/// The source of AttentionGradient that CPUs and GPUs share; GPUs run it where cuDNN has no algorithm.
+struct AttentionGradientByRows : AttentionGradient {
   template <class Executor>
   void run(Executor& on) const;
   void on_host() const;
-  void on_cpu() const;
   void on_gpu() const;
 };
 

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include <lockstep/kernels/random/dropout_rule.h>
 #include <lockstep/kernels/random/philox.h>
 #include <lockstep/runtime/core/host_device.h>
+#include <lockstep/runtime/tensor/tensor.h>
 
-// Definitions shared by the sources of the attention kernels.
+// Definitions shared by the sources of the attention kernels. A row is the scores of one query: (example, head, query),
+// in this order.
 
 namespace lockstep::attention {
 
@@ -31,6 +34,53 @@ struct WeightDropout {
   DropoutRule rule;
   RandomSequence sequence;
   std::int64_t blocks;  ///< number of blocks per row
+};
+
+/// A tensor (b, time, heads, size) of any strides.
+template <class T>
+struct Heads {
+  explicit Heads(const Tensor& x)
+      : first(x.data<std::remove_const_t<T>>()),
+        example_stride(x.strides()[0]),
+        time_stride(x.strides()[1]),
+        head_stride(x.strides()[2]),
+        column_stride(x.strides()[3]) {}
+
+  LOCKSTEP_HOST_DEVICE T& at(std::int64_t example, std::int64_t time, std::int64_t head, std::int64_t column) const {
+    return first[example * example_stride + time * time_stride + head * head_stride + column * column_stride];
+  }
+  LOCKSTEP_HOST_DEVICE float value(std::int64_t example, std::int64_t time, std::int64_t head,
+                                   std::int64_t column) const {
+    return static_cast<float>(at(example, time, head, column));
+  }
+
+  T* first;
+  std::int64_t example_stride, time_stride, head_stride, column_stride;
+};
+
+/// The mask's elements; without a mask all are true.
+struct MaskView {
+  explicit MaskView(const Tensor& mask) {
+    if (!mask.defined()) return;
+    elements = mask.data<bool>();
+    for (int axis = 0; axis < 4; ++axis) strides[axis] = mask.strides()[axis];
+  }
+
+  LOCKSTEP_HOST_DEVICE bool hides(std::int64_t example, std::int64_t head, std::int64_t query, std::int64_t key) const {
+    const std::int64_t at = example * strides[0] + head * strides[1] + query * strides[2] + key * strides[3];
+    return elements != nullptr && !elements[at];
+  }
+
+  const bool* elements = nullptr;
+  std::int64_t strides[4] = {};
+};
+
+/// Which query a row belongs to.
+struct RowPlace {
+  LOCKSTEP_HOST_DEVICE RowPlace(std::int64_t row, std::int64_t heads, std::int64_t queries)
+      : example(row / queries / heads), head(row / queries % heads), query(row % queries) {}
+
+  std::int64_t example, head, query;
 };
 
 }  // namespace lockstep::attention

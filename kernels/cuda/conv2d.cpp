@@ -39,12 +39,6 @@ bool autotunes() {
   return setting != nullptr && std::string_view(setting) == "1";
 }
 
-/// "NVIDIA H200, compute capability 9.0".
-std::string text_of(const Gpu& gpu) {
-  const Device device = gpu_platform().report().devices.at(static_cast<std::size_t>(gpu.ordinal()));
-  return fmt::format("{}, compute capability {}", device.model, device.compute_capability);
-}
-
 ConvolutionPlan make_plan(const Convolution& convolution, const Gpu& gpu, cudnnHandle_t handle) {
   // With a ReLU, the fastest of the plans that cuDNN notes as strict about NaN gave 0 for NaN (cuDNN 9.19, H200).
   if (!autotunes() || convolution.relu) return {convolution, handle};
@@ -54,7 +48,7 @@ ConvolutionPlan make_plan(const Convolution& convolution, const Gpu& gpu, cudnnH
   const std::lock_guard lock(turn);
   try {
     bool timed = false;
-    ConvolutionPlan plan = cudnn::tuned_plan(cache, text_of(gpu), convolution, handle, [&] {
+    ConvolutionPlan plan = cudnn::tuned_plan(cache, cudnn::text_of(gpu), convolution, handle, [&] {
       timed = true;
       return cudnn::PlanTimer(convolution, gpu, handle);
     });

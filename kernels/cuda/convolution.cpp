@@ -16,12 +16,6 @@ Layout channels_last(std::int64_t a, std::int64_t b, const Pair& size) {
 
 }  // namespace
 
-std::int64_t Layout::elements() const {
-  std::int64_t last = 0;
-  for (std::size_t axis = 0; axis < sizes.size(); ++axis) last += (sizes[axis] - 1) * strides[axis];
-  return last + 1;
-}
-
 Convolution::Convolution(ConvolutionPass of, DType dtype_of_all, const Shape& x, const Shape& kernel, const Shape& y,
                          const Window2d& window)
     : pass(of),

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <lockstep/kernels/convolution/convolution_kernels.h>
+#include <lockstep/kernels/cuda/layout.h>
 #include <lockstep/kernels/window/window.h>
 
 // Description of a convolution for cuDNN. Does not need a GPU or NVIDIA's libraries.
@@ -17,20 +18,6 @@ enum class ConvolutionPass {
   forward,         ///< y
   gradient_x,      ///< dx from dy and the kernel
   gradient_kernel  ///< dkernel from x and dy
-};
-
-/// Sizes and strides (in elements) of four axes in cuDNN's order: images, channels, rows, columns; for kernels:
-/// filters, channels of a group, rows, columns.
-struct Layout {
-  ///@{
-  /// Indexed by axis; the strides define the order in memory.
-  std::array<std::int64_t, 4> sizes;
-  std::array<std::int64_t, 4> strides;
-  ///@}
-  /// Number of elements from the first to the last in memory.
-  std::int64_t elements() const;
-  /// Whether sizes and strides are equal.
-  friend bool operator==(const Layout&, const Layout&) = default;
 };
 
 /// Rows and columns.

@@ -5,29 +5,16 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include <cudnn.h>
 
 #include <lockstep/kernels/cuda/convolution.h>
+#include <lockstep/kernels/cuda/planned_gpu.h>
 
 // Convolutions as cuDNN graphs. Only cudnn_graphs.cpp includes cudnn-frontend, which takes half a minute to compile.
 
 namespace lockstep::cudnn {
-
-/// A description of a GPU, from which plans can be made on a machine that does not have the GPU.
-struct DescribedGpu {
-  std::string properties;  ///< JSON of cuDNN's CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION
-  int compute_capability;  ///< e.g. 90 for 9.0
-};
-
-/// Maximum scratch memory of a plan, in bytes. Scratch memory counts against the device's memory limit, and algorithms
-/// that need more are rarely faster.
-inline constexpr std::int64_t workspace_limit = std::int64_t{1} << 30;
-
-/// The GPU of a plan: the GPU of a handle, or a described one. Plans for a described GPU cannot run.
-using PlannedFor = std::variant<cudnnHandle_t, DescribedGpu>;
 
 /// "cuDNN 9.19.0, cudnn-frontend 1.32.0": the versions that serialized plans belong to.
 std::string versions();

@@ -44,4 +44,9 @@ cudnnHandle_t handle_of(const Gpu& gpu) {
   return handles[gpu.device().index].on(gpu.stream());
 }
 
+std::string text_of(const Gpu& gpu) {
+  const Device device = gpu_platform().report().devices.at(static_cast<std::size_t>(gpu.ordinal()));
+  return fmt::format("{}, compute capability {}", device.model, device.compute_capability);
+}
+
 }  // namespace lockstep::cudnn

@@ -5,12 +5,30 @@
 
 #include <lockstep/kernels/cuda/convolution_plan.h>
 #include <lockstep/kernels/cuda/plan_cache.h>
+#include <lockstep/runtime/core/logging.h>
 
 namespace lockstep::cudnn {
 
-/// The plan of a convolution with its fastest algorithm. Takes it from `cache`, by convolution, kind of GPU
-/// (`gpu_text`) and library versions; if the plan is not there or cuDNN rejects it, calls `make_timer`, times all
-/// algorithms and keeps the fastest in `cache`. Throws the errors of ConvolutionPlan's constructors.
+/// The plan of a Convolution or a FusedAttention from `cache`, by description, kind of GPU (`gpu_text`) and library
+/// versions. If it is not there or cuDNN rejects it, calls make() and keeps that plan.
+template <class Plan, class What, class Make>
+Plan kept_plan(PlanCache& cache, const std::string& gpu_text, const What& what, const PlannedFor& gpu,
+               const Make& make) {
+  const std::string key = fmt::format("{}; {}; {}", versions(), gpu_text, what.text());
+  if (const auto kept = cache.find(key)) {
+    if (std::optional<Plan> plan = Plan::restored(what, gpu, *kept)) return *std::move(plan);
+    log_warning("cuDNN refuses the saved plan for the {}, which is made again", what.text());
+  }
+  Plan plan = make();
+  const PlanCache::Bytes bytes = plan.serialized();
+  cache.keep(key, bytes);
+  // Returns the plan as later programs will restore it, without the other plans that were timed.
+  if (std::optional<Plan> lean = Plan::restored(what, gpu, bytes)) return *std::move(lean);
+  return plan;
+}
+
+/// The plan of a convolution with its fastest algorithm, from `cache` or by timing all algorithms with the result of
+/// `make_timer`. Throws the errors of ConvolutionPlan's constructors.
 ConvolutionPlan tuned_plan(PlanCache& cache, const std::string& gpu_text, const Convolution& convolution,
                            const PlannedFor& gpu, const std::function<ConvolutionPlan::TimeOf()>& make_timer);
 

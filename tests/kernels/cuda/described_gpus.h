@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <lockstep/kernels/cuda/convolution_plan.h>
+#include <lockstep/kernels/cuda/planned_gpu.h>
 
 // Descriptions of GPUs, with NVIDIA's published figures, for planning on machines without a GPU.
 

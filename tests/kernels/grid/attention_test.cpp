@@ -68,7 +68,7 @@ TEST(GridAttention, ResultsMaximaAndSumsAreThoseOfTheCpu) {
     Results before = unwritten({{s.batch, s.queries, s.heads, s.value_size}}, dtype);
     std::ranges::copy(unwritten({rows, rows}), std::back_inserter(before));
     const BothSources both(before, [&](const Runner& run, const Results& out) {
-      run(kernels::Attention{in.query, in.key, in.value, rule, out[0], out[1], out[2]});
+      run(kernels::AttentionByRows{in.query, in.key, in.value, rule, out[0], out[1], out[2]});
     });
     expect_close(both.grid[0], both.cpu[0].to_vector<double>(), s.keys + s.size);
     expect_near_each(both.grid[1], both.cpu[1]);
@@ -86,7 +86,8 @@ TEST(GridAttention, GradientsAreThoseOfTheCpu) {
     run_on_cpu(kernels::Attention{in.query, in.key, in.value, rule, y, maximum, sum});
     const Tensor dy = strided_copy(in_dtype(dtype, random_tensor(results, 4)));
     const auto gradients = [&](const Runner& run, const Results& out) {
-      run(kernels::AttentionGradient{in.query, in.key, in.value, rule, y, maximum, sum, dy, out[0], out[1], out[2]});
+      run(kernels::AttentionGradientByRows{in.query, in.key, in.value, rule, y, maximum, sum, dy, out[0], out[1],
+                                           out[2]});
     };
     expect_near({in.query.shape(), in.key.shape(), in.value.shape()}, s.keys + s.queries * s.heads / s.key_heads,
                 gradients, dtype);
@@ -101,8 +102,8 @@ TEST(GridAttention, OfManyRowsIsThatOfTheCpu) {
   const Tensor sum = Tensor::empty(maximum.shape());
   const kernels::AttentionRule rule{1, true, {}, 0, {}};
   const auto both_ways = [&](const Runner& run, const Results& out) {
-    run(kernels::Attention{query, key, key, rule, out[0], maximum, sum});
-    run(kernels::AttentionGradient{query, key, key, rule, out[0], maximum, sum, query, out[1], out[2], out[3]});
+    run(kernels::AttentionByRows{query, key, key, rule, out[0], maximum, sum});
+    run(kernels::AttentionGradientByRows{query, key, key, rule, out[0], maximum, sum, query, out[1], out[2], out[3]});
   };
   expect_near({query.shape(), query.shape(), key.shape(), key.shape()}, 2000, both_ways);
 }
