@@ -64,6 +64,17 @@ def peers(model, batch, precision):
     return run
 
 
+def attention_peer(item, course):
+    """Times PyTorch's attention at the sizes of the smoke check attention_speed."""
+    python = libraries.python_with_torch()
+    if python is None:
+        return missing(course, item, "no Python of this machine has PyTorch")
+    ended = course.follow([python, "-B", course.root / "bench/peers/pytorch_attention.py", "--calls", 1 if course.small else 20],
+                          item.name, 120, env=os.environ)
+    figures = report_of(ended)
+    course.add_ended(item, ended, figures, "" if figures else "no report")
+
+
 def timeline(name, command):
     """Runs the program of `command(course)` with the injected recorder, in an environment where PyTorch finds its
     own libraries. `command` returns None if PyTorch is missing."""
@@ -142,6 +153,7 @@ def items(course):
     yield Item("bench", "collectives", collectives)
     for model, batch, precision in work_of(course):
         yield Item("peers", f"{model}:{batch} {precision}", peers(model, batch, precision))
+    yield Item("peers", "attention", attention_peer)
     if (course.root / "lib/liblockstep_timeline.so").exists():
         yield Item("timelines", "lockstep", timeline("lockstep", own_timeline))
         yield Item("timelines", "pytorch", timeline("pytorch", pytorch_timeline))

@@ -26,6 +26,7 @@ std::vector<Check> cuda_checks();
 std::vector<Check> graph_checks();
 std::vector<Check> cublas_checks();
 std::vector<Check> convolution_checks();
+std::vector<Check> attention_checks();
 std::vector<Check> recurrence_checks();
 std::vector<Check> nccl_checks();
 std::vector<Check> library_checks();

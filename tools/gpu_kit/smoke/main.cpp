@@ -25,7 +25,7 @@ constexpr int no_gpu_status = 2;
 
 /// All checks, grouped by subject.
 std::vector<std::vector<Check>> all_checks() {
-  return {cuda_checks(),       graph_checks(),        cublas_checks(), convolution_checks(),
+  return {cuda_checks(),       graph_checks(),        cublas_checks(), convolution_checks(), attention_checks(),
           recurrence_checks(), tensor_float_checks(), nccl_checks(),   library_checks()};
 }
 
