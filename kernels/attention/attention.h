@@ -29,10 +29,10 @@ struct AttentionOptions {
 /// recomputes the weights from the maximum and the sum of each softmax. Differentiable. Throws InvalidArgument for
 /// shapes, dtypes and options that do not fit.
 ///
-/// On GPUs, cuDNN computes bf16 without dropout where it has a deterministic algorithm: sizes of heads are multiples of
-/// 8, at most 128, or 256 on some GPUs. It rounds weights to bf16 before products. With a mask, scores must be smaller
-/// than 2^28. Gradients take memory for the scores of one example, or up to 1 GiB for those of several. A slower kernel
-/// computes everything else; dropout then has the same random numbers as on CPUs.
+/// On GPUs, cuDNN computes bf16 without dropout where it has a deterministic algorithm: d and dv are multiples of 8, at
+/// most 128, or 256 on some GPUs. It rounds weights to bf16 before it multiplies them, and with a mask, scores must be
+/// smaller than 2^28. Its gradient may take 2 bytes for each score, of as many examples as fit into 1 GiB, at least
+/// one. A slower kernel computes all else, among it dropout, whose random numbers are those of CPUs.
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const AttentionOptions& options = {});
 
