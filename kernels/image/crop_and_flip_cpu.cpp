@@ -20,28 +20,39 @@ std::vector<CropPosition> crop_positions(Index size, const float* begin, Index n
   return positions;
 }
 
+/// A row of a crop from two rows of the image. `known`: the number of channels, if it is common, else 0.
+template <class T, Index known>
+void crop_row(const T* upper, const T* lower, float down, const std::vector<CropPosition>& columns, Index all, T fill,
+              T* to) {
+  const Index channels = known > 0 ? known : all;
+  for (const CropPosition& column : columns) {
+    const auto [left, right, share, outside] = column;
+    for (Index channel = 0; channel < channels; ++channel)
+      *to++ =
+          outside ? fill : crop_pixel(upper + channel, lower + channel, down, left * channels, right * channels, share);
+  }
+}
+
 template <class T>
 void crop_image(const kernels::CropAndFlip& k, Index image) {
   const Index channels = k.x.dim(3);
-  const Index row_elements = k.x.dim(2) * channels;
+  const Index from_row = k.x.dim(2) * channels;
+  const Index to_row = k.y.dim(2) * channels;
   const float* const crop = k.crops.data<float>() + image * 6;
   const std::vector<CropPosition> rows =
       crop_positions(k.y.dim(1), crop, k.x.dim(1), k.options.fill_mode, crop[4] != 0);
   const std::vector<CropPosition> columns =
       crop_positions(k.y.dim(2), crop + 2, k.x.dim(2), k.options.fill_mode, crop[5] != 0);
+  const auto row_of_crop = channels == 1 ? crop_row<T, 1> : channels == 3 ? crop_row<T, 3> : crop_row<T, 0>;
   const T fill = kernels::pixel_of<T>(static_cast<float>(k.options.fill_value));
-  const T* const from = k.x.data<T>() + image * k.x.dim(1) * row_elements;
-  T* to = k.y.data<T>() + image * k.y.dim(1) * k.y.dim(2) * channels;
+  const T* const from = k.x.data<T>() + image * k.x.dim(1) * from_row;
+  T* to = k.y.data<T>() + image * k.y.dim(1) * to_row;
   for (const CropPosition& row : rows) {
-    const T* const upper = from + row.low * row_elements;
-    const T* const lower = from + row.high * row_elements;
-    for (const CropPosition& column : columns) {
-      const bool outside = row.outside || column.outside;
-      for (Index channel = 0; channel < channels; ++channel)
-        *to++ = outside ? fill
-                        : crop_pixel(upper, lower, row.share, column.low * channels + channel,
-                                     column.high * channels + channel, column.share);
-    }
+    if (row.outside)
+      std::fill_n(to, to_row, fill);
+    else
+      row_of_crop(from + row.low * from_row, from + row.high * from_row, row.share, columns, channels, fill, to);
+    to += to_row;
   }
 }
 

@@ -18,11 +18,11 @@ LOCKSTEP_HOST_DEVICE inline Index filled_index(Index k, Index n, FillMode mode) 
   return rest < n ? rest : period - 1 - rest;
 }
 
-/// The position of a crop's pixel on an axis of the image: `share` of the way from pixel `low` to pixel `high`.
+/// The position of a crop's pixel on an axis of the image.
 struct CropPosition {
-  Index low;
-  Index high;
-  float share;
+  Index low;     ///< the last pixel that is not after the position
+  Index high;    ///< the pixel after `low`
+  float share;   ///< of the way from `low` to `high`
   bool outside;  ///< the pixel gets the fill value
 };
 
@@ -37,10 +37,9 @@ LOCKSTEP_HOST_DEVICE inline CropPosition crop_position(Index i, const float* beg
 /// A value as a pixel.
 template <class T>
 LOCKSTEP_HOST_DEVICE T pixel_of(float value) {
-  if constexpr (std::is_same_v<T, std::uint8_t>)
-    return static_cast<T>((value < 0 ? 0 : value > 255 ? 255 : value) + 0.5F);
-  else
-    return static_cast<T>(value);
+  if constexpr (!std::is_same_v<T, std::uint8_t>) return static_cast<T>(value);
+  const float from_0 = value < 0.0F ? 0.0F : value;
+  return static_cast<T>((from_0 > 255.0F ? 255.0F : from_0) + 0.5F);
 }
 
 /// A channel of a crop's pixel, from rows `upper` and `lower` of the image, `down` of the way from one to the other.

@@ -21,10 +21,10 @@ inline constexpr std::uint64_t record_frame_bytes = 16;
 /// Writes a record. Errors are reported by the stream.
 void write_record(std::ostream& file, std::span<const char> data);
 
-/// Where a record's data lie in its file, in bytes.
+/// Where a record's data lie in its file.
 struct RecordPosition {
-  std::uint64_t offset;
-  std::uint64_t length;
+  std::uint64_t offset;  ///< in bytes
+  std::uint64_t length;  ///< in bytes
 
   /// The offset of the next record.
   std::uint64_t end() const;

@@ -375,7 +375,9 @@ class Training(Case):
 
     def test_cache_on_devices_changes_nothing_else(self):
         def losses(*options):
-            self.succeed("train", *TINY, "--augment", "--step-log", self.path / "s.jsonl", *options)
+            self.succeed("train", "--model", "small-cnn", "--data", "fashion-mnist", "--limit", "60", "--limit-test", "8",
+                         "--batch-size", "16", "--replicas", "2", "--epochs", "2", "--augment", "--step-log",
+                         self.path / "s.jsonl", *options)
             return [json.loads(line)["loss"] for line in (self.path / "s.jsonl").read_text().splitlines()]
 
         self.assertEqual(losses("--cache-on-devices"), losses())

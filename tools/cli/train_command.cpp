@@ -83,9 +83,6 @@ FitOptions fit_options(const TrainOptions& options, const TrainingData& data, co
   FitOptions fit{.epochs = options.epochs, .steps_per_epoch = options.steps_per_epoch, .validation = data.test};
   fit.verify_every = options.verify_every;
   fit.distribute = options.distribute_options();
-  RowTensors of_train;
-  require(!options.cache_on_devices || data.train.row_numbers(of_train),
-          "--cache-on-devices: {} is read from files in each epoch", data.name);
   fit.cuda_graphs = options.cuda_graphs;
   if (const auto schedule = options.update.make_schedule(optimizer.learning_rate(), options.epochs))
     fit.callbacks.push_back(schedule);
@@ -201,6 +198,9 @@ int run(TrainOptions options) {
       options.data, options.replicas, strategy, Compiled::for_training, options.compiled);
   require(data.train_examples >= replicas, "{} replicas need at least as many examples, got {}", replicas,
           data.train_examples);
+  RowTensors rows;
+  require(!options.cache_on_devices || data.train.row_numbers(rows),
+          "--cache-on-devices: {} is read from files in each epoch", data.name);
   const Optimizer optimizer = compile(options, model, optimizer_problem);
   const ClassWeight weights = class_weight(options, data, model);
   const bool resumes = options.resume && options.has_backup();
