@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <atomic>
 #include <deque>
 #include <exception>
 #include <utility>
@@ -60,9 +62,11 @@ class MapCursor final : public Cursor {
     for (std::int64_t i = 0; more_ && i < count; ++i) read();
     const auto added = static_cast<std::int64_t>(ready_.size() - before);
     const ExecutionContext context = current_context();
-    parallel_for(added, 1, [&](std::int64_t begin, std::int64_t end) {
+    std::atomic<std::int64_t> taken = 0;  // threads take elements one by one: some, such as large images, take longer
+    parallel_for(std::min<std::int64_t>(added, compute_threads()), 1, [&](std::int64_t, std::int64_t) {
       const ContextScope scope(context);
-      for (std::int64_t i = begin; i < end; ++i) run(ready_[before + static_cast<std::size_t>(i)], position_ + i);
+      for (std::int64_t i = taken++; i < added; i = taken++)
+        run(ready_[before + static_cast<std::size_t>(i)], position_ + i);
     });
     position_ += added;
   }
