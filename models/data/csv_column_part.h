@@ -41,6 +41,7 @@ class CsvColumnPart {
   };
 
   bool add_integer(std::string_view text);
+  void add_unusual(std::string_view text, bool missing, const std::string& column);
   void become_numbers();
   std::int32_t code_of(std::string_view text);
 
