@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Reads a CSV file with tf.data's make_csv_dataset and reports rows per second: a peer of bench/data/csv_bench.cpp.
 
-make_csv_dataset parses whole batches with tf.io.decode_csv; CsvDataset, which parses row by row, is slower. The types
-are inferred from the first rows, as by default.
+make_csv_dataset parses whole batches with tf.io.decode_csv. The types are inferred from the first rows, as by default.
 """
 
 import argparse
