@@ -45,8 +45,7 @@ TEST(Lambda, RefusesWhatIsNotALayer) {
   EXPECT_ERROR(InvalidArgument, "Lambda needs a function", Lambda(std::function<Tensor(const Tensor&)>()));
   EXPECT_ERROR(InvalidArgument, "the function of Lambda takes one tensor, got 2",
                shape_after(Lambda(squares_of_first_half), {{2}, {2}}));
-  EXPECT_ERROR(InvalidArgument,
-               "the function of Lambda must return a row for each row of its input f32 (1, 2), got f32 ()",
+  EXPECT_ERROR(InvalidArgument, "the function of Lambda must return a row for each row of its input f32 (1, 2)",
                shape_after(Lambda([](const Tensor& x) { return sum(x); }), {{2}}));
 }
 
