@@ -13,7 +13,6 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/scan/product.h>
 #include <lockstep/kernels/scan/scan.h>
-#include <lockstep/kernels/sorting/sparsemax.h>
 #include <lockstep/models/layers/operation_call.h>
 
 namespace lockstep {
@@ -186,7 +185,6 @@ Results thresholded(const Call& call) {
   return {threshold(call.x[0], call.number("threshold", 0), call.number("default_value", 0))};
 }
 Results gated(const Call& call) { return {glu(call.x[0], call.axis("axis", -1))}; }
-Results sparsemax_along(const Call& call) { return {sparsemax(call.x[0], call.axis("axis", -1))}; }
 Results squareplus_of(const Call& call) {
   if (call.number("b", 4) != 4) call.refuse("has a b of 4; compose others of Sqrt, Square and Add");
   return {squareplus(call.x[0])};
@@ -266,7 +264,6 @@ constexpr OperationRow rows[] = {
     {"Softsign", "nn", each<softsign>},
     {"SparsePlus", "nn", each<sparse_plus>},
     {"SparseSigmoid", "nn", each<sparse_sigmoid>},
-    {"Sparsemax", "nn", sparsemax_along},
     {"Split", "numpy", split_up},
     {"Sqrt", "numpy", each<sqrt>},
     {"Square", "numpy", each<square>},
