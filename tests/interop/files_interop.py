@@ -20,7 +20,7 @@ import keras
 import layers_interop
 import numpy as np
 import safetensors.numpy
-from keras import layers, ops
+from keras import layers
 from keras.src.applications.convnext import LayerScale, StochasticDepth
 from keras.src.applications.inception_resnet_v2 import CustomScaleLayer
 
@@ -209,14 +209,6 @@ def mask_of_an_operation():
 
 
 # The models that lockstep makes, with the shapes of their inputs; the inputs of "shared" are ids below 9.
-def categories():
-    """Numbers of categories as vectors."""
-    x = keras.Input((5,))
-    numbers = ops.cast(ops.clip(ops.absolute(x) * 4, 0, 5), "int32")
-    counts = layers.CategoryEncoding(6, output_mode="count")(numbers)
-    return keras.Model(x, layers.Dense(3)(layers.Concatenate()([layers.CategoryEncoding(6)(numbers), counts])))
-
-
 # Models of layers_interop.py whose layers no other model here has.
 OF_LAYERS = ("steps", "products", "pools", "adaptive_pools", "transposes", "channels", "activation_layers",
              "normalizations", "dropouts", "resized", "augmented")
@@ -233,14 +225,14 @@ THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "r
           "of_applications": of_applications,
           "mixed_by_keras": mixed_by_keras, "attention_by_keras": attention_by_keras,
           "states_by_keras": states_by_keras, "stateful_by_keras": stateful_by_keras, "masks_by_keras": masks_by_keras,
-          "unknown_in_nested": unknown_in_nested, "categories": categories,
+          "unknown_in_nested": unknown_in_nested,
           **{f"{name}_by_keras": layers_interop.MODELS[name] for name in OF_LAYERS}}
 # Models that lockstep refuses, and what the error says.
 REFUSED = {"another_mask": (another_mask, "'last' is called with a mask that is not the mask of its input"),
            "mask_of_an_operation": (mask_of_an_operation, "'last' would read the mask of an operation's result")}
 ALL = [*OURS, *THEIRS, *REFUSED]
 # Keras itself does not find these layers, lists of axes and operations again in .h5 files.
-ONLY_KERAS_3 = {"of_applications", "normalizations", "operations", "operations_by_keras", "categories",
+ONLY_KERAS_3 = {"of_applications", "normalizations", "operations", "operations_by_keras",
                 *(f"{name}_by_keras" for name in OF_LAYERS)}
 
 
