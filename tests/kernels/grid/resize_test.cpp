@@ -38,7 +38,7 @@ TEST(GridResize, AffineTransforms) {
         });
         for (const int neighbor : {0, 1, 2, 3}) {
           if (neighbor > 0 && method == Interpolation::nearest) continue;
-          const Results before{Tensor::full({84, 3}, 9, dtype), Tensor::zeros({84}, DType::i64)};
+          const Results before{Tensor::full({84, 3}, 9), Tensor::zeros({84}, DType::i64)};
           expect_same(before, [&](Runner run, Results& results) {
             run(kernels::AffineTransformGradient{x, transforms, options, neighbor, results[0], results[1]});
           });
