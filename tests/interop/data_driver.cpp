@@ -1,7 +1,7 @@
 #include <map>
 #include <string>
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <lockstep/models/data/byte_pair_vocabulary.h>
 #include <lockstep/models/data/character_vocabulary.h>
@@ -10,6 +10,8 @@
 #include <lockstep/models/data/numpy_file.h>
 #include <lockstep/models/data/text_file.h>
 #include <lockstep/models/data/tfrecord.h>
+
+#include "print_tensor.h"
 
 // usage: data_driver npy|npz|csv|tfrecord|mask|characters FILE
 //        data_driver train_pairs|encode_pairs TEXT VOCAB_JSON MERGES_TXT
@@ -20,12 +22,7 @@
 namespace {
 
 using namespace lockstep;
-
-void print(const std::string& label, const Tensor& values) {
-  const Shape& shape = values.shape();
-  fmt::print("{}\t{}\t{}\t{:.17g}\n", label, name(values.dtype()), fmt::join(shape.begin(), shape.end(), " "),
-             fmt::join(values.to_vector<double>(), " "));
-}
+using test::print;
 
 void print_file(const std::string& kind, const std::string& file) {
   if (kind == "npy") print("", read_npy(file));

@@ -7,12 +7,13 @@ usage: data_interop.py --driver DATA_DRIVER
 import argparse
 import collections
 import csv
+import functools
 import json
 import pathlib
-import subprocess
 import tempfile
 import unicodedata
 
+import driver_output
 import numpy as np
 import PIL.Image
 import tokenizers
@@ -24,20 +25,6 @@ DTYPES = {
     "f2": "f32", "f4": "f32", "f8": "f32", "i1": "i32", "i2": "i32", "i4": "i32", "i8": "i64",
     "u1": "u8", "u2": "i32", "u4": "i64", "u8": "i64", "b1": "bool",
 }  # fmt: skip
-
-
-class Reader:
-    def __init__(self, driver):
-        self.driver = driver
-
-    def __call__(self, kind, *files):
-        """(name, dtype, values) of each line of the driver."""
-        run = subprocess.run([self.driver, kind, *files], capture_output=True, text=True)
-        assert run.returncode == 0, run.stderr
-        for line in run.stdout.splitlines():
-            name, dtype, shape, values = line.split("\t")
-            numbers = np.array(values.split(), dtype=np.float64)
-            yield name, dtype, numbers.reshape([int(size) for size in shape.split()])
 
 
 def arrays():
@@ -225,7 +212,7 @@ def check_byte_pairs(read, folder):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--driver", required=True)
-    read = Reader(parser.parse_args().driver)
+    read = functools.partial(driver_output.tensors_of, parser.parse_args().driver)
     for check in (check_numpy, check_csv, check_tfrecord, check_masks, check_characters, check_byte_pairs):
         with tempfile.TemporaryDirectory() as folder:
             check(read, pathlib.Path(folder))

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
@@ -29,7 +29,8 @@
 #include <lockstep/kernels/sorting/sort.h>
 #include <lockstep/kernels/sorting/sparsemax.h>
 #include <lockstep/models/data/numpy_file.h>
-#include <lockstep/runtime/core/error.h>
+
+#include "print_tensor.h"
 
 // usage: ops_driver FOLDER
 // Calls each op of the table with the arrays "0", "1", ... of FOLDER/NAME.npz and prints the result: the row's name,
@@ -38,6 +39,7 @@
 namespace {
 
 using namespace lockstep;
+using test::print;
 using Inputs = std::vector<Tensor>;
 using Call = std::function<Tensor(const Inputs&)>;
 using Rows = std::map<std::string, Call>;
@@ -251,12 +253,6 @@ Rows all_rows() {
                          add_indexing, add_products, add_images})
     add(rows);
   return rows;
-}
-
-void print(const std::string& label, const Tensor& values) {
-  const Shape& shape = values.shape();
-  fmt::print("{}\t{}\t{}\t{:.17g}\n", label, name(values.dtype()), fmt::join(shape.begin(), shape.end(), " "),
-             fmt::join(values.to_vector<double>(), " "));
 }
 
 }  // namespace

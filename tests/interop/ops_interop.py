@@ -5,9 +5,9 @@ usage: ops_interop.py --driver OPS_DRIVER
 
 import argparse
 import pathlib
-import subprocess
 import tempfile
 
+import driver_output
 import keras_backend
 
 keras_backend.choose("numpy")
@@ -183,18 +183,6 @@ def cases():
     return {name: (inputs, op) for group in groups for name, inputs, op in group()}
 
 
-def call_driver(driver, folder):
-    """The driver's dtype and values of each row."""
-    run = subprocess.run([driver, folder], capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    results = {}
-    for line in run.stdout.splitlines():
-        name, dtype, shape, values = line.split("\t")
-        numbers = np.array(values.split(), dtype=np.float64)
-        results[name] = dtype, numbers.reshape([int(size) for size in shape.split()])
-    return results
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--driver", required=True)
@@ -203,7 +191,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for name, (inputs, _) in rows.items():
             np.savez(pathlib.Path(folder) / f"{name}.npz", **{str(i): values for i, values in enumerate(inputs)})
-        found = call_driver(driver, folder)
+        found = {name: result for name, *result in driver_output.tensors_of(driver, folder)}
     assert found.keys() == rows.keys(), f"other rows than the driver's: {sorted(found.keys() ^ rows.keys())}"
     failures = 0
     for name, (inputs, op) in rows.items():
