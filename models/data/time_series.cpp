@@ -46,11 +46,9 @@ Dataset timeseries_dataset_from_array(const Tensor& data, const Tensor& targets,
   if (__builtin_mul_overflow(sequence_length - 1, rate, &covered)) covered = end;  // too long for any window
   std::int64_t last = end - covered;  // one past the last possible first step
   if (targets.defined()) last = std::min(last, targets.dim(0));
+  const std::int64_t windows = last > begin ? (last - begin - 1) / options.sequence_stride + 1 : 0;
   std::vector<std::int64_t> starts;
-  for (std::int64_t start = begin; start < last;) {
-    starts.push_back(start);
-    if (__builtin_add_overflow(start, options.sequence_stride, &start)) break;
-  }
+  for (std::int64_t i = 0; i < windows; ++i) starts.push_back(begin + i * options.sequence_stride);
   const Tensor positions = Tensor::from(starts, {static_cast<std::int64_t>(starts.size())});
   return Dataset::from_tensors(positions).map([=](const Example& position) {
     const auto start = position.x().item<std::int64_t>();
