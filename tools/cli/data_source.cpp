@@ -90,8 +90,7 @@ TrainingData load_data(const DataOptions& options, const ModelInput& model) {
   if (kind == "tfrecord") return load_tfrecord(rest, options, model);
   require(model.images,
           "--data {}, of images, does not suit this --model, which takes {}; use --data csv, hdf5, numpy, text, "
-          "tfrecord or "
-          "synthetic",
+          "tfrecord or synthetic",
           kind, taken_by(model));
   if (kind == "images") return load_folder(rest, options, model);
   require(model.any_size || model.form.shape == small_images.shape,
