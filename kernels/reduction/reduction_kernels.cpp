@@ -66,11 +66,22 @@ V neutral_of(ReduceOp op) {
   return 0;
 }
 
+/// Calls visit(functor) for an op that ReduceMiddle has for values of T.
+template <class T, class Visit>
+void visit_middle(ReduceOp op, Visit&& visit) {
+  if (op == ReduceOp::max) return visit(MaxOfReplicas{});
+  if constexpr (!std::is_same_v<T, bool>)
+    if (op == ReduceOp::prod) return visit(ProductOfReplicas{});
+  if constexpr (is_integer(dtype_of<T>))
+    if (op == ReduceOp::sum) return visit(SumOfReplicas{});
+  visit(MinOfReplicas{});
+}
+
 template <class From, class To, class Executor>
 void reduce(Executor& on, const ReduceMiddle& kernel) {
   const Index n = kernel.x.dim(1);
   const Index inner = kernel.x.dim(2);
-  visit_reduce(kernel.op, [&]<class F>(F) {
+  visit_middle<From>(kernel.op, [&]<class F>(F) {
     using Reduction = MiddleReduction<F, From, To>;
     const auto neutral = neutral_of<typename Reduction::Value>(kernel.op);
     reduce_middle(on, kernel.x.dim(0), n, inner,
