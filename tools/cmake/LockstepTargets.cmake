@@ -116,6 +116,14 @@ function(lockstep_test_headers target)
   endif()
 endfunction()
 
+# libtorch's headers take longer to parse than any program that uses them: those of lockstep::libtorch, with its options.
+function(lockstep_libtorch_headers target)
+  if(LOCKSTEP_PCH)
+    target_precompile_headers(${target} REUSE_FROM lockstep_libtorch)
+    target_compile_options(${target} PRIVATE -fPIC $<$<CONFIG:Release>:-O1>)
+  endif()
+endfunction()
+
 # Makes the target tests_gpu build the program, too.
 function(lockstep_build_with_gpu_tests name)
   if(NOT TARGET tests_gpu)
@@ -148,16 +156,15 @@ endfunction()
 # pretended GPUs, whose kernels run element by element; * leaves out all of them.
 # ON_DEVICE: like DEVICES, and each test runs in the context of the first device, so that its ops make tensors and
 # compute there.
-# PRECOMPILED: headers that its sources include, compiled once instead of those of all tests.
 # DATA: a folder beside the sources that the tests find beside their program, also when it is carried to another
 # machine.
 function(lockstep_test name)
-  cmake_parse_arguments(ARG "DEVICES;ON_DEVICE" "TIMEOUT;DATA" "SOURCES;LINKS;LABELS;NOT_ON_GPUS;NOT_PRETENDED;PRECOMPILED" ${ARGN})
+  cmake_parse_arguments(ARG "DEVICES;ON_DEVICE" "TIMEOUT;DATA" "SOURCES;LINKS;LABELS;NOT_ON_GPUS;NOT_PRETENDED" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   lockstep_test_code(${name})
   target_link_libraries(${name} PRIVATE lockstep_build_flags ${ARG_LINKS} lockstep_test_main)
-  if(LOCKSTEP_PCH AND ARG_PRECOMPILED)
-    target_precompile_headers(${name} PRIVATE ${ARG_PRECOMPILED})
+  if("Libtorch::Libtorch" IN_LIST ARG_LINKS)
+    lockstep_libtorch_headers(${name})
   elseif(LOCKSTEP_PCH)
     target_precompile_headers(${name} REUSE_FROM ${LOCKSTEP_TEST_HEADERS})
   endif()
