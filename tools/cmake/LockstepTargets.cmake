@@ -98,13 +98,10 @@ set(LOCKSTEP_TEST_HEADERS lockstep_test_main)
 function(lockstep_test_code target)
   lockstep_compile_together(${target})
   set_target_properties(${target} PROPERTIES LOCKSTEP_TEST ON)
-  if(CMAKE_BUILD_TYPE STREQUAL RelWithDebInfo)
-    target_compile_options(${target} PRIVATE -O0)
-  else()
+  target_compile_options(${target} PRIVATE
+    $<$<CONFIG:Release,RelWithDebInfo>:${LOCKSTEP_TEST_OPTIMIZATION}>
     # At -O1, g++ 12 gives false warnings about its own strings (its bugs 105329, 105651).
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${LOCKSTEP_TEST_OPTIMIZATION}>
-      $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-restrict>)
-  endif()
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-restrict>)
 endfunction()
 
 # Precompiles for `target` the headers that most tests include.
