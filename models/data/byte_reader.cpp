@@ -10,6 +10,7 @@
 
 #include <lockstep/models/files/deflate.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
 namespace {
@@ -100,18 +101,32 @@ std::size_t ByteReader::read(std::byte* to, std::size_t bytes) {
   return done;
 }
 
-std::vector<std::byte> ByteReader::read_all() {
-  std::vector<std::byte> bytes;
+Tensor ByteReader::read_all_plain() const {
+  const Tensor bytes = Tensor::empty({static_cast<std::int64_t>(file_bytes_)}, DType::u8);
+  parallel_for(bytes.dim(0), 1 << 20, [&](std::int64_t begin, std::int64_t end) {
+    std::ifstream stream(file_, std::ios::binary);
+    stream.seekg(begin);
+    stream.read(reinterpret_cast<char*>(bytes.data<std::uint8_t>()) + begin, end - begin);
+    require<InputError>(stream.gcount() == end - begin, "{}: reading failed: {}", file_.string(),
+                        stream.bad() ? std::strerror(errno) : "the file has become shorter");
+  });
+  return bytes;
+}
+
+Tensor ByteReader::read_all() {
+  if (!inflater_) return read_all_plain();
   // Grows with the content, because a compressed file does not contain its length.
-  for (std::size_t step = inflater_ ? 1 << 20 : file_bytes_ + 1;; step = bytes.size()) {
-    const std::size_t before = bytes.size();
-    bytes.resize(before + step);
-    const std::size_t count = read(bytes.data() + before, step);
-    bytes.resize(before + count);
-    if (count < step) break;
+  Tensor bytes;
+  std::int64_t size = 0;
+  for (std::int64_t room = 1 << 20; !bytes.defined() || size == bytes.dim(0); room *= 2) {
+    const Tensor larger = Tensor::empty({room}, DType::u8);
+    if (size > 0) std::memcpy(larger.data<std::uint8_t>(), bytes.data<std::uint8_t>(), static_cast<std::size_t>(size));
+    bytes = larger;
+    auto* const to = reinterpret_cast<std::byte*>(bytes.data<std::uint8_t>()) + size;
+    size += static_cast<std::int64_t>(read(to, static_cast<std::size_t>(room - size)));
   }
   require_end();
-  return bytes;
+  return bytes.slice_view(0, 0, size);
 }
 
 void ByteReader::require_end() {

@@ -7,7 +7,8 @@
 #include <fstream>
 #include <memory>
 #include <span>
-#include <vector>
+
+#include <lockstep/runtime/tensor/tensor.h>
 
 struct inflate_state;  // declared by ISA-L
 
@@ -25,8 +26,9 @@ class ByteReader {
 
   /// Reads the next `bytes` bytes, or fewer at the end of the content; returns their number.
   std::size_t read(std::byte* to, std::size_t bytes);
-  /// Reads all content that is left, and makes the checks of require_end.
-  std::vector<std::byte> read_all();
+  /// The whole content, u8, with the checks of require_end. Threads read a file that is not compressed. To be called
+  /// instead of `read`.
+  Tensor read_all();
   /// Upper bound of the content's length, from the file's size and deflate's best ratio.
   std::uint64_t most_bytes() const;
   /// Throws InputError unless all content has been read, its gzip checksum is right and nothing follows it in the file.
@@ -36,6 +38,7 @@ class ByteReader {
   bool refill();
   std::size_t read_plain(std::byte* to, std::size_t bytes);
   std::size_t inflate_some(std::byte* to, std::size_t bytes);
+  Tensor read_all_plain() const;
 
   std::filesystem::path file_;
   std::ifstream stream_;

@@ -18,26 +18,6 @@
 namespace lockstep {
 namespace {
 
-/// The texts of missing values, by their first characters: most values begin with another one.
-class MissingTexts {
- public:
-  explicit MissingTexts(const std::vector<std::string>& texts) {
-    for (const std::string& text : texts) {
-      empty_ = empty_ || text.empty();
-      if (!text.empty()) by_first_[static_cast<unsigned char>(text[0])].push_back(text);
-    }
-  }
-  bool contain(std::string_view text) const {
-    if (text.empty()) return empty_;
-    const std::vector<std::string>& candidates = by_first_[static_cast<unsigned char>(text[0])];
-    return std::ranges::find(candidates, text) != candidates.end();
-  }
-
- private:
-  bool empty_ = false;
-  std::array<std::vector<std::string>, 256> by_first_;
-};
-
 /// Consecutive records of a file, and the columns of which values are read from them.
 struct Chunk {
   std::string_view text{};
@@ -73,16 +53,18 @@ std::int64_t quotation_marks_in(std::string_view text) {
 
 /// Splits records into at most `count` chunks of about the same length at what look like their ends.
 std::vector<std::string_view> guess_chunks(std::string_view records, std::size_t count) {
+  const std::size_t step = records.size() / count;
+  std::vector<std::int64_t> quotes(count);
+  parallel_for(static_cast<std::int64_t>(count), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      quotes[i] = quotation_marks_in(records.substr(step * i, step));
+  });
   std::vector<std::string_view> chunks;
-  std::int64_t quotes = 0;
+  std::int64_t before = 0;
   for (std::size_t begin = 0, i = 1; i <= count && begin < records.size(); ++i) {
-    std::size_t end = records.size();
-    if (i < count) {
-      const std::size_t middle = std::max(begin, records.size() / count * i);
-      quotes += quotation_marks_in(records.substr(begin, middle - begin));
-      end = end_of_record(records, middle, quotes);
-      quotes += quotation_marks_in(records.substr(middle, end - middle));
-    }
+    before += quotes[i - 1];
+    const std::size_t end = i == count ? records.size() : end_of_record(records, step * i, before);
+    if (end <= begin) continue;
     chunks.push_back(records.substr(begin, end - begin));
     begin = end;
   }
@@ -98,7 +80,7 @@ std::vector<std::string_view> find_chunks(std::string_view records, std::size_t 
   CsvRecords walk(records, separator, line);
   for (std::size_t begin = 0, i = 1; i <= count && begin < records.size(); ++i) {
     const std::size_t end = i == count ? records.size() : records.size() / count * i;
-    while (walk.position() < end && walk.next(fields)) continue;
+    while (walk.position() < end && walk.next(fields)) fields.clear();
     chunks.push_back(records.substr(begin, walk.position() - begin));
     begin = walk.position();
   }
@@ -163,37 +145,68 @@ class CsvText {
 
   void read_chunks(const std::vector<std::string_view>& texts) {
     chunks_.clear();
-    for (const std::string_view text : texts) {
-      Chunk& chunk = chunks_.emplace_back(Chunk{.text = text});
-      for (const std::string& name : names_) chunk.parts.emplace_back(CsvColumnPart(given_type(name)));
-    }
-    for_each_chunk([&](Chunk& chunk) { read(chunk); });
+    for (const std::string_view text : texts) chunks_.push_back(Chunk{.text = text});
+    for_each_chunk([&](Chunk& chunk) {
+      add_parts(chunk);
+      try {
+        read(chunk, rows_at_once());
+      } catch (const InputError&) {
+        find_error(chunk);
+      }
+    });
   }
 
-  /// Reads the values of the columns that have a part.
-  void read(Chunk& chunk) const {
+  void add_parts(Chunk& chunk) const {
+    for (const std::string& name : names_) chunk.parts.emplace_back(CsvColumnPart(given_type(name), text_, missing_));
+  }
+
+  /// The number of records of which the fields stay in the processor's first cache.
+  std::size_t rows_at_once() const { return std::max<std::size_t>(1, 1024 / names_.size()); }
+
+  /// Reads the values of the columns that have a part, column by column of `most` records at a time.
+  void read(Chunk& chunk, std::size_t most) const {
     CsvRecords records(chunk.text, options_.separator, 0);
     std::vector<std::string_view> fields;
+    while (const std::size_t rows = next_fields(records, most, fields, chunk.error_line)) {
+      for (std::size_t i = 0; i < names_.size(); ++i)
+        if (chunk.parts[i]) chunk.parts[i]->add({&fields[i], rows, names_.size()}, names_[i]);
+      if (chunk.rows == 0) reserve(chunk, rows, records.position());
+      chunk.rows += static_cast<std::int64_t>(rows);
+    }
+  }
+
+  /// Reads the fields of the next records, at most `most`; returns their number. `line` is the last one's, empty while
+  /// the next one is read.
+  std::size_t next_fields(CsvRecords& records, std::size_t most, std::vector<std::string_view>& fields,
+                          std::optional<std::int64_t>& line) const {
+    fields.clear();
+    std::size_t rows = 0;
+    for (; rows < most; ++rows) {
+      line.reset();
+      if (!records.next(fields)) break;
+      line = records.line();
+      const std::size_t count = fields.size() - rows * names_.size();
+      require<InputError>(count == names_.size(), "has {} field(s), the first record has {}", count, names_.size());
+    }
+    return rows;
+  }
+
+  /// Reads a chunk with an error, record by record, up to its first error.
+  void find_error(Chunk& chunk) const {
+    chunk = Chunk{.text = chunk.text};
+    add_parts(chunk);
     try {
-      for (; records.next(fields); ++chunk.rows) {
-        chunk.error_line = records.line();
-        require<InputError>(fields.size() == names_.size(), "has {} field(s), the first record has {}", fields.size(),
-                            names_.size());
-        for (std::size_t i = 0; i < fields.size(); ++i)
-          if (chunk.parts[i]) chunk.parts[i]->add(fields[i], missing_.contain(fields[i]), names_[i]);
-        chunk.error_line.reset();
-        if (chunk.rows == rows_to_estimate_from) reserve(chunk, records.position());
-      }
+      read(chunk, 1);
     } catch (const InputError&) {
       chunk.error = std::current_exception();
     }
   }
 
-  /// Makes room for all records of a chunk if they are about as long as the first ones, of `bytes` together.
-  static void reserve(Chunk& chunk, std::size_t bytes) {
-    const std::size_t rows = chunk.text.size() / bytes * rows_to_estimate_from;
+  /// Makes room for all records of a chunk if they are about as long as the first `rows`, of `bytes` together.
+  static void reserve(Chunk& chunk, std::size_t rows, std::size_t bytes) {
+    const std::size_t all = chunk.text.size() / bytes * rows;
     for (std::optional<CsvColumnPart>& part : chunk.parts)
-      if (part) part->reserve(static_cast<std::int64_t>(rows + rows / 16));
+      if (part) part->reserve(all + all / 16);
   }
 
   /// Reads columns of which the chunk has no values of the column's type.
@@ -202,11 +215,11 @@ class CsvText {
     bool any = false;
     for (std::size_t i = 0; i < columns.size(); ++i)
       if (!chunk.parts[i]->has_values(columns[i].type)) {
-        again.parts[i].emplace(columns[i].type);
+        again.parts[i].emplace(columns[i].type, text_, missing_);
         any = true;
       }
     if (!any) return;
-    read(again);
+    read(again, rows_at_once());
     for (std::size_t i = 0; i < columns.size(); ++i)
       if (again.parts[i]) chunk.parts[i] = std::move(again.parts[i]);
   }
@@ -217,7 +230,7 @@ class CsvText {
     if (bad == chunks_.end()) return;
     CsvRecords before(text_.substr(0, static_cast<std::size_t>(bad->text.data() - text_.data())), options_.separator);
     std::vector<std::string_view> fields;
-    while (before.next(fields)) continue;
+    while (before.next(fields)) fields.clear();
     try {
       std::rethrow_exception(bad->error);
     } catch (Error& error) {
@@ -255,8 +268,6 @@ class CsvText {
     }
   }
 
-  static constexpr std::int64_t rows_to_estimate_from = 256;
-
   std::string_view text_;
   std::string_view records_ = text_;  ///< without the header
   std::int64_t first_line_ = 1;       ///< of records_
@@ -279,8 +290,8 @@ void copy_column(const Tensor& values, float* to, std::int64_t stride) {
 }  // namespace
 
 std::vector<CsvColumn> read_csv(const std::filesystem::path& file, const CsvOptions& options) {
-  const std::vector<std::byte> bytes = ByteReader(file).read_all();
-  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const Tensor bytes = ByteReader(file).read_all();
+  std::string_view text(static_cast<const char*>(bytes.raw_data()), static_cast<std::size_t>(bytes.dim(0)));
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   try {

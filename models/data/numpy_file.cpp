@@ -203,7 +203,10 @@ Tensor parse_npy(std::span<const std::byte> bytes, const std::string& name) {
 
 }  // namespace
 
-Tensor read_npy(const std::filesystem::path& file) { return parse_npy(ByteReader(file).read_all(), file.string()); }
+Tensor read_npy(const std::filesystem::path& file) {
+  const Tensor bytes = ByteReader(file).read_all();
+  return parse_npy(std::as_bytes(bytes.span<const std::uint8_t>()), file.string());
+}
 
 std::map<std::string, Tensor> read_npz(const std::filesystem::path& file) {
   std::map<std::string, Tensor> arrays;

@@ -1,14 +1,12 @@
 #include "lockstep/models/data/text_file.h"
 
-#include <vector>
-
 #include <lockstep/models/data/byte_reader.h>
 
 namespace lockstep {
 
 std::string read_text(const std::filesystem::path& file) {
-  const std::vector<std::byte> bytes = ByteReader(file).read_all();
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  const Tensor bytes = ByteReader(file).read_all();
+  return {static_cast<const char*>(bytes.raw_data()), static_cast<std::size_t>(bytes.dim(0))};
 }
 
 std::string_view without_line_end(std::string_view line) {

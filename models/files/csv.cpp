@@ -1,43 +1,28 @@
 #include "lockstep/models/files/csv.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <utility>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
+#include <lockstep/models/files/character_block.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
 namespace {
 
-/// Characters that are compared at once. marks_of sets a bit, the last of `bits_of_byte`, for each that is one of four.
-struct Block {
-#ifdef __SSE2__
-  static constexpr std::size_t bits_of_byte = 1;
-  __m128i bytes;
+constexpr std::size_t characters_of_marks = 64;
 
-  std::uint64_t marks_of(char a, char b, char c, char d) const {
-    const auto equal = [this](char byte) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte)); };
-    const __m128i found = _mm_or_si128(_mm_or_si128(equal(a), equal(b)), _mm_or_si128(equal(c), equal(d)));
-    return static_cast<std::uint64_t>(_mm_movemask_epi8(found));
+/// Has a bit, the lowest for the first one, for each of 64 characters that is one of three.
+std::uint64_t marks_of(const char* characters, char a, char b, char c) {
+  std::uint64_t marks = 0;
+  for (std::size_t i = 0; i < characters_of_marks; i += sizeof(CharacterBlock)) {
+    const CharacterBlock block(characters + i);
+    marks |= std::uint64_t{block.equal_to(a) | block.equal_to(b) | block.equal_to(c)} << i;
   }
-#else
-  static constexpr std::size_t bits_of_byte = 8;
-  std::uint64_t bytes;
-
-  std::uint64_t marks_of(char a, char b, char c, char d) const {
-    constexpr std::uint64_t low_bits = 0x7f7f7f7f7f7f7f7f;
-    const auto equal = [this](char byte) {
-      const std::uint64_t different = bytes ^ (std::uint64_t{0x0101010101010101} * static_cast<unsigned char>(byte));
-      return ~(((different & low_bits) + low_bits) | different | low_bits);
-    };
-    return equal(a) | equal(b) | equal(c) | equal(d);
-  }
-#endif
-};
+  return marks;
+}
 
 }  // namespace
 
@@ -48,15 +33,32 @@ std::string csv_field(const std::string& text, char separator) {
   return field + '"';
 }
 
+/// Moves to the next separator or line end, or the end of the text.
+inline void CsvRecords::read_plain() {
+  std::size_t mark = 0;
+  do {
+    if (mark_ == marks_end_ && !find_marks()) {
+      at_ = text_.size();
+      return;
+    }
+    mark = searched_ + marks_[mark_++];
+  } while (mark < at_);  // within quotation marks, or the second character of a line end
+  at_ = mark;
+}
+
 bool CsvRecords::next(std::vector<std::string_view>& fields) {
+  if (fields.empty()) joined_.clear();
   while (at_ < text_.size() && at_line_end()) end_line();
   if (at_ == text_.size()) return false;
   line_ = next_line_;
-  start_block(at_);
-  fields.clear();
-  joined_.clear();
   do {
-    fields.push_back(read_field());
+    if (at_ < text_.size() && text_[at_] == '"') {
+      fields.push_back(read_quoted());
+      continue;
+    }
+    const std::size_t begin = at_;
+    read_plain();
+    fields.emplace_back(text_.data() + begin, at_ - begin);
   } while (at_ < text_.size() && text_[at_] == separator_ && ++at_ > 0);
   end_line();
   return true;
@@ -68,33 +70,27 @@ void CsvRecords::end_line() {
   ++next_line_;
 }
 
-std::string_view CsvRecords::read_field() {
-  return at_ < text_.size() && text_[at_] == '"' ? read_quoted() : read_plain();
-}
-
-std::string_view CsvRecords::read_plain() {
-  const std::size_t begin = at_;
-  do {
-    at_ = next_mark();
-  } while (at_ < text_.size() && text_[at_] == '"');  // which is a character like any other after the first one
-  return text_.substr(begin, at_ - begin);
-}
-
-/// The position of the next separator, line end or quotation mark, or the end of the text.
-std::size_t CsvRecords::next_mark() {
-  for (; marks_ == 0; block_ += sizeof(Block)) {
-    if (block_ >= text_.size()) return text_.size();
-    Block block{};
-    if (text_.size() - block_ >= sizeof(Block))
-      std::memcpy(&block, &text_[block_], sizeof(Block));
-    else
-      std::memcpy(&block, &text_[block_], text_.size() - block_);
-    marks_ = block.marks_of(separator_, '\n', '\r', '"');
+/// Searches the text until there are marks; returns false at its end.
+bool CsvRecords::find_marks() {
+  for (mark_ = marks_end_ = 0; marks_end_ == 0 && searched_end_ < text_.size();) {
+    searched_ = searched_end_;
+    const std::string_view part = text_.substr(searched_, searched_at_once);
+    searched_end_ += part.size();
+    for (std::size_t i = 0; i < part.size(); i += characters_of_marks) {
+      std::array<char, characters_of_marks> last{};
+      const bool whole = part.size() - i >= characters_of_marks;
+      if (!whole) part.copy(last.data(), last.size(), i);
+      std::uint64_t bits = marks_of(whole ? &part[i] : last.data(), separator_, '\n', '\r');
+      if (!whole) bits &= (std::uint64_t{1} << (part.size() - i)) - 1;
+      // Eight positions at a time, without a branch for each: those that are too many are overwritten.
+      const std::size_t end = marks_end_ + static_cast<std::size_t>(std::popcount(bits));
+      for (std::size_t begin = marks_end_; begin < end; begin += 8)
+        for (std::size_t k = 0; k < 8; ++k, bits &= bits - 1)
+          marks_[begin + k] = static_cast<std::uint32_t>(i) + static_cast<std::uint32_t>(std::countr_zero(bits));
+      marks_end_ = end;
+    }
   }
-  const std::size_t byte = static_cast<std::size_t>(std::countr_zero(marks_)) / Block::bits_of_byte;
-  const std::size_t mark = block_ - sizeof(Block) + byte;
-  marks_ &= marks_ - 1;
-  return mark;
+  return marks_end_ > 0;
 }
 
 std::string_view CsvRecords::read_quoted() {
@@ -107,16 +103,14 @@ std::string_view CsvRecords::read_quoted() {
     for (std::size_t i = 0; i < part.size(); ++i)
       if (part[i] == '\n' || (part[i] == '\r' && !part.substr(i).starts_with("\r\n"))) ++next_line_;
     const bool doubled = ++at_ < text_.size() && text_[at_] == '"';
-    if (!doubled && joined.empty() && (at_line_end() || text_[at_] == separator_)) {
-      start_block(at_ + 1);
-      return part;
-    }
+    if (!doubled && joined.empty() && (at_line_end() || text_[at_] == separator_)) return part;
     joined += part;
     if (!doubled) break;
     joined += '"';
   }
-  start_block(at_);
-  joined += read_plain();
+  const std::size_t begin = at_;
+  read_plain();
+  joined += text_.substr(begin, at_ - begin);
   return joined_.emplace_back(std::move(joined));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -21,8 +22,8 @@ class CsvRecords {
   explicit CsvRecords(std::string_view text, char separator = ',', std::int64_t first_line = 1)
       : text_(text), separator_(separator), next_line_(first_line) {}
 
-  /// Reads the next record that is not an empty line into `fields`, which are valid until the next call. Returns false
-  /// at the end. Throws InputError naming the line of a quotation mark that is not closed.
+  /// Appends the fields of the next record that is not an empty line to `fields`; they are valid until a call without
+  /// fields. Returns false at the end. Throws InputError naming the line of a quotation mark that is not closed.
   bool next(std::vector<std::string_view>& fields);
   /// The number of the line in which the last record begins.
   std::int64_t line() const { return line_; }
@@ -32,25 +33,26 @@ class CsvRecords {
   std::size_t position() const { return at_; }
 
  private:
+  static constexpr std::size_t searched_at_once = 4096;
+
   bool at_line_end() const { return at_ == text_.size() || text_[at_] == '\n' || text_[at_] == '\r'; }
   void end_line();
-  std::string_view read_field();
-  std::string_view read_plain();
   std::string_view read_quoted();
-  std::size_t next_mark();
-  void start_block(std::size_t at) {
-    block_ = at;
-    marks_ = 0;
-  }
+  void read_plain();
+  bool find_marks();
 
   std::string_view text_;
   char separator_;
   std::size_t at_ = 0;
-  std::size_t block_ = 0;    ///< where the characters after those of marks_ begin
-  std::uint64_t marks_ = 0;  ///< has a bit for each character that may end a field or quote one and is not yet used
+  /// Positions, from searched_ on, of characters that may end a field, and room for those of a block.
+  std::array<std::uint32_t, searched_at_once + 64> marks_;
+  std::size_t mark_ = 0;       ///< the first of the marks that is not yet used
+  std::size_t marks_end_ = 0;  ///< number of marks
+  std::size_t searched_ = 0;   ///< where the searched characters begin
+  std::size_t searched_end_ = 0;
   std::int64_t next_line_;
   std::int64_t line_ = 0;
-  std::deque<std::string> joined_;  ///< the fields of a record that are not a part of the text
+  std::deque<std::string> joined_;  ///< the fields that are not a part of the text
 };
 
 }  // namespace lockstep
