@@ -1,16 +1,18 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include <lockstep/models/data/csv_file.h>
+#include <lockstep/models/data/csv_values.h>
+#include <lockstep/models/data/text_codes.h>
 
 namespace lockstep {
 
@@ -18,7 +20,11 @@ namespace lockstep {
 class MissingTexts {
  public:
   explicit MissingTexts(const std::vector<std::string>& texts);
-  bool contain(std::string_view text) const;
+  bool contain(std::string_view text) const {
+    if (text.empty()) return empty_;
+    const std::vector<std::string>& candidates = by_first_[static_cast<unsigned char>(text[0])];
+    return !candidates.empty() && std::ranges::find(candidates, text) != candidates.end();
+  }
   /// Whether a text may be a number without an exponent.
   bool has_numbers() const { return has_numbers_; }
 
@@ -56,23 +62,19 @@ class CsvColumnPart {
   bool has_values(CsvType of_column) const;
   /// Writes the values as `column.values` has them, from element `row` on. Precondition: has_values(column.type).
   void copy_to(CsvColumn& column, std::int64_t row) const;
-  /// The different texts, in the order in which they are found, and their indices.
-  const auto& codes() const { return codes_; }
+  /// The different texts by their indices, in the order in which they are found.
+  const std::deque<std::string>& texts() const { return codes_.texts(); }
   /// Replaces each index of a text by new_codes[index].
   void replace_codes(const std::vector<std::int32_t>& new_codes);
 
  private:
-  struct TextHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-  };
-
+  void add_texts(const CsvFields& fields, std::size_t row);
   std::size_t add_usual(const CsvFields& fields, std::size_t row);
   template <class Value, class Convert>
-  std::size_t add_while(const CsvFields& fields, std::size_t row, std::vector<Value>& values, const Convert& convert);
+  std::size_t add_while(const CsvFields& fields, std::size_t row, CsvValues<Value>& values, Convert convert);
   void add_unusual(std::string_view text, const std::string& column);
   void become_numbers();
-  std::int32_t code_of(std::string_view text);
+  std::int32_t code_of(std::string_view text) { return missing_->contain(text) ? -1 : codes_.code_of(text); }
 
   CsvType type_;
   std::optional<CsvType> given_;
@@ -80,10 +82,10 @@ class CsvColumnPart {
   const MissingTexts* missing_;
   bool complete_ = true;            ///< no values are dropped
   bool has_negative_zero_ = false;  ///< as an integer it has no sign
-  std::vector<std::int64_t> integers_;
-  std::vector<float> numbers_;
-  std::vector<std::int32_t> texts_;
-  std::unordered_map<std::string, std::int32_t, TextHash, std::equal_to<>> codes_;
+  CsvValues<std::int64_t> integers_;
+  CsvValues<float> numbers_;
+  CsvValues<std::int32_t> categories_;  ///< indices of codes_.texts()
+  TextCodes codes_;
 };
 
 }  // namespace lockstep

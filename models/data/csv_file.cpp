@@ -244,9 +244,9 @@ class CsvText {
     std::vector<std::vector<std::int32_t>> new_codes;
     std::vector<std::pair<std::string_view, std::int32_t*>> texts;
     for (const Chunk& chunk : chunks_) {
-      const auto& codes = chunk.parts[index]->codes();
-      std::vector<std::int32_t>& of_chunk = new_codes.emplace_back(codes.size());
-      for (const auto& [text, code] : codes) texts.emplace_back(text, &of_chunk[static_cast<std::size_t>(code)]);
+      const std::deque<std::string>& of_chunk = chunk.parts[index]->texts();
+      std::vector<std::int32_t>& codes = new_codes.emplace_back(of_chunk.size());
+      for (std::size_t i = 0; i < of_chunk.size(); ++i) texts.emplace_back(of_chunk[i], &codes[i]);
     }
     std::ranges::sort(texts, {}, [](const auto& entry) { return entry.first; });
     for (const auto& [text, code] : texts) {

@@ -33,17 +33,14 @@ std::string csv_field(const std::string& text, char separator) {
   return field + '"';
 }
 
-/// Moves to the next separator or line end, or the end of the text.
-inline void CsvRecords::read_plain() {
+/// The position of the next separator or line end from `at` on, or the end of the text.
+inline std::size_t CsvRecords::next_mark(std::size_t at) {
   std::size_t mark = 0;
   do {
-    if (mark_ == marks_end_ && !find_marks()) {
-      at_ = text_.size();
-      return;
-    }
+    if (mark_ == marks_end_ && !find_marks()) return text_.size();
     mark = searched_ + marks_[mark_++];
-  } while (mark < at_);  // within quotation marks, or the second character of a line end
-  at_ = mark;
+  } while (mark < at);  // within quotation marks, or the second character of a line end
+  return mark;
 }
 
 bool CsvRecords::next(std::vector<std::string_view>& fields) {
@@ -51,15 +48,21 @@ bool CsvRecords::next(std::vector<std::string_view>& fields) {
   while (at_ < text_.size() && at_line_end()) end_line();
   if (at_ == text_.size()) return false;
   line_ = next_line_;
-  do {
-    if (at_ < text_.size() && text_[at_] == '"') {
+  const std::string_view text = text_;  // copies, since the compiler assumes that `fields` may overlap this
+  const char separator = separator_;
+  for (std::size_t at = at_;; at_ = ++at) {
+    if (at < text.size() && text[at] == '"') {
       fields.push_back(read_quoted());
-      continue;
+      at = at_;
+    } else {
+      const std::size_t begin = at;
+      at = next_mark(begin);
+      fields.emplace_back(text.data() + begin, at - begin);
     }
-    const std::size_t begin = at_;
-    read_plain();
-    fields.emplace_back(text_.data() + begin, at_ - begin);
-  } while (at_ < text_.size() && text_[at_] == separator_ && ++at_ > 0);
+    if (at < text.size() && text[at] == separator) continue;
+    at_ = at;
+    break;
+  }
   end_line();
   return true;
 }
@@ -77,6 +80,7 @@ bool CsvRecords::find_marks() {
     const std::string_view part = text_.substr(searched_, searched_at_once);
     searched_end_ += part.size();
     for (std::size_t i = 0; i < part.size(); i += characters_of_marks) {
+      __builtin_prefetch(part.data() + i + searched_at_once);  // while the fields of this part are converted
       std::array<char, characters_of_marks> last{};
       const bool whole = part.size() - i >= characters_of_marks;
       if (!whole) part.copy(last.data(), last.size(), i);
@@ -109,7 +113,7 @@ std::string_view CsvRecords::read_quoted() {
     joined += '"';
   }
   const std::size_t begin = at_;
-  read_plain();
+  at_ = next_mark(begin);
   joined += text_.substr(begin, at_ - begin);
   return joined_.emplace_back(std::move(joined));
 }

@@ -38,7 +38,7 @@ class CsvRecords {
   bool at_line_end() const { return at_ == text_.size() || text_[at_] == '\n' || text_[at_] == '\r'; }
   void end_line();
   std::string_view read_quoted();
-  void read_plain();
+  std::size_t next_mark(std::size_t at);
   bool find_marks();
 
   std::string_view text_;

@@ -135,6 +135,82 @@ TEST_F(CsvFile, RoundsNumbersAsDoublesThenFloats) {
   }
 }
 
+/// Values that are converted many at a time give the same as those that are converted alone: in the first 32 characters
+/// of a file, or in quotation marks with other characters behind them.
+TEST_F(CsvFile, ReadsNumbersOfAnyForm) {
+  std::mt19937 random(2);
+  const auto digits = [&] {
+    std::string text(random() % 24, '0');
+    for (char& digit : text) digit = static_cast<char>('0' + random() % (random() % 3 == 0 ? 1 : 10));
+    return text;
+  };
+  std::string table = "a,b\n";
+  std::vector<std::string> texts;
+  std::vector<std::int64_t> integers;
+  for (int i = 0; i < 20000; ++i) {
+    const std::string text = (i % 2 == 0 ? "" : "-") + digits() + (i % 3 == 0 ? "" : ".") + digits();
+    if (text.find_first_of("0123456789") == text.npos) continue;
+    texts.push_back(text);
+    integers.push_back(static_cast<std::int64_t>(random() % (1LL << random() % 32)) * (i % 2 == 0 ? 1000001 : -1));
+    table += fmt::format("{},{}\n", text, integers.back());
+  }
+  const std::vector<CsvColumn> columns = read(table, {.types = {{"a", CsvType::number}}});
+  const std::vector<float> numbers = columns[0].values.to_vector<float>();
+  ASSERT_EQ(columns[1].values.to_vector<std::int64_t>(), integers);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto expected = static_cast<float>(std::strtod(texts[i].c_str(), nullptr));
+    ASSERT_EQ(numbers[i], expected) << texts[i];
+    ASSERT_EQ(std::signbit(numbers[i]), std::signbit(expected)) << texts[i];
+  }
+  EXPECT_THAT(read("1.5\n-2\n", {.header = false})[0].values.to_vector<float>(), ElementsAre(1.5F, -2));
+  EXPECT_THAT(read("\"1\"2,\"0\"\".5\"\n\"1\"3,\"4\"", {.header = false})[0].values.to_vector<int>(),
+              ElementsAre(12, 13));
+  for (const char* text : {"1.2.3", "1-2", "-", ".", "-.", "1,5", "12345678x", "/1", ":1", "1:", "1/"})
+    EXPECT_EQ(read(fmt::format("name with more than 32 characters in it\n0.5\n\"{}\"\n", text))[0].type,
+              CsvType::category)
+        << text;
+}
+
+TEST_F(CsvFile, TakesNumbersAsMissingValues) {
+  const std::vector<CsvColumn> columns =
+      read("first column,second column,third column\n-999,1.5,7\n2,0.5,8\n", {.na_values = {"-999", "0.5"}});
+  EXPECT_TRUE(std::isnan(columns[0].values.to_vector<float>()[0]));
+  EXPECT_TRUE(std::isnan(columns[1].values.to_vector<float>()[1]));
+  EXPECT_EQ(columns[1].values.to_vector<float>()[0], 1.5F);
+  EXPECT_THAT(columns[2].values.to_vector<int>(), ElementsAre(7, 8));
+}
+
+/// Fields, lines and quotation marks of all lengths, which end anywhere in the blocks that are searched at once.
+TEST_F(CsvFile, ReadsTextsOfAnyLength) {
+  for (const std::string line_end : {"\n", "\r\n", "\r"}) {
+    std::string table = "a,b,c" + line_end;
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < 300; ++i) {
+      std::string text(i % 100 == 99 ? 10000 + i : i % 40, 'x');
+      if (!text.empty()) text.back() = static_cast<char>('a' + i % 26);
+      if (i % 3 == 0) text += "," + line_end + ",";
+      texts.push_back("t" + text);
+      table += (i % 3 == 0 ? '"' + texts.back() + '"' : texts.back()) + "," + std::string(i % 67, 'y') + ",1" +
+               (i == 299 ? "" : line_end);
+    }
+    const std::vector<CsvColumn> columns = read(table);
+    const std::vector<int> codes = columns[0].values.to_vector<int>();
+    ASSERT_EQ(codes.size(), texts.size());
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      ASSERT_EQ(columns[0].categories[static_cast<std::size_t>(codes[i])], texts[i]);
+    EXPECT_EQ(columns[1].categories.size(), 66U);
+    EXPECT_EQ(columns[2].type, CsvType::integer);
+  }
+}
+
+TEST_F(CsvFile, ReadsManyColumns) {
+  std::string table;
+  for (int i = 0; i < 15000; ++i) table += fmt::format("{}{}", i, i % 5000 == 4999 ? '\n' : ',');
+  const std::vector<CsvColumn> columns = read(table, {.header = false});
+  ASSERT_EQ(columns.size(), 5000U);
+  EXPECT_THAT(columns[4321].values.to_vector<int>(), ElementsAre(4321, 9321, 14321));
+}
+
 TEST_F(CsvFile, NamesLineAndColumnOfBadValues) {
   expect_refused("", "is empty");
   expect_refused("\n\n", "is empty");
@@ -149,6 +225,8 @@ TEST_F(CsvFile, NamesLineAndColumnOfBadValues) {
   expect_refused("a,b\n1,\n", "line 2: column \"b\" has no value, which must be a whole number",
                  {.types = {{"b", CsvType::integer}}});
   expect_refused("a\nmany\n", "line 2: column \"a\": \"many\" is not a number", {.types = {{"a", CsvType::number}}});
+  expect_refused("a,b\n1,x\ny,2\n", "line 2: column \"b\": \"x\" is not a number",
+                 {.types = {{"a", CsvType::number}, {"b", CsvType::number}}});
   expect_refused("a\n1\n", "has no column \"b\"", {.types = {{"b", CsvType::number}}});
   EXPECT_THAT([&] { read_csv(directory / "none.csv"); }, ThrowsMessage<InputError>(HasSubstr("there is no such file")));
 }

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+
+/// A vector whose memory is a tensor's: not cleared, and reused by later tensors.
+template <class T>
+class CsvValues {
+ public:
+  std::span<T> values() const { return {begin_, size_}; }
+  std::size_t capacity() const { return capacity_; }
+  void reserve(std::size_t capacity) {
+    if (capacity <= capacity_) return;
+    const Tensor larger = Tensor::empty({static_cast<std::int64_t>(capacity)}, dtype_of<T>);
+    std::ranges::copy(values(), larger.data<T>());
+    memory_ = larger;
+    begin_ = memory_.data<T>();
+    capacity_ = capacity;
+  }
+  /// Makes room for `count` values after the last one and returns where it begins.
+  T* room_for(std::size_t count) {
+    if (size_ + count > capacity_) reserve(std::max(size_ + count, 2 * capacity_));
+    return begin_ + size_;
+  }
+  /// Appends values that have been written to the room.
+  void append(std::size_t count) { size_ += count; }
+  void push_back(T value) {
+    *room_for(1) = value;
+    append(1);
+  }
+
+ private:
+  Tensor memory_;
+  T* begin_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace lockstep
