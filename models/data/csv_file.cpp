@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <exception>
 #include <optional>
@@ -76,11 +77,10 @@ std::vector<std::string_view> guess_chunks(std::string_view records, std::size_t
 std::vector<std::string_view> find_chunks(std::string_view records, std::size_t count, char separator,
                                           std::int64_t line) {
   std::vector<std::string_view> chunks;
-  std::vector<std::string_view> fields;
   CsvRecords walk(records, separator, line);
   for (std::size_t begin = 0, i = 1; i <= count && begin < records.size(); ++i) {
     const std::size_t end = i == count ? records.size() : records.size() / count * i;
-    while (walk.position() < end && walk.next(fields)) fields.clear();
+    while (walk.position() < end && walk.next({}) > 0) continue;
     chunks.push_back(records.substr(begin, walk.position() - begin));
     begin = walk.position();
   }
@@ -92,9 +92,8 @@ class CsvText {
  public:
   CsvText(std::string_view text, const CsvOptions& options) : text_(text), options_(options) {
     CsvRecords records(text_, options_.separator);
-    std::vector<std::string_view> first;
-    require<InputError>(records.next(first), "is empty");
-    names_.assign(first.begin(), first.end());
+    names_ = records.next_copied();
+    require<InputError>(!names_.empty(), "is empty");
     for (std::size_t i = 0; !options_.header && i < names_.size(); ++i) names_[i] = fmt::format("{}", i);
     std::set<std::string> different;
     for (const std::string& name : names_)
@@ -112,8 +111,9 @@ class CsvText {
     for (const std::string& name : names_)
       columns.push_back({name, given_type(name).value_or(CsvType::integer), {}, {}});
     constexpr std::size_t smallest_chunk = 1 << 16;
-    const std::size_t count =
-        std::clamp<std::size_t>(records_.size() / smallest_chunk, 1, static_cast<std::size_t>(compute_threads()));
+    constexpr int chunks_of_thread = 8;
+    const std::size_t count = std::clamp<std::size_t>(records_.size() / smallest_chunk, 1,
+                                                      static_cast<std::size_t>(chunks_of_thread * compute_threads()));
     read_chunks(guess_chunks(records_, count));
     if (std::ranges::any_of(chunks_, is_cut_short))
       read_chunks(find_chunks(records_, count, options_.separator, first_line_));
@@ -131,10 +131,12 @@ class CsvText {
   }
 
  private:
+  /// Threads take the next chunk when they have finished one.
   template <class Body>
   void for_each_chunk(const Body& body) {
-    parallel_for(static_cast<std::int64_t>(chunks_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) body(chunks_[static_cast<std::size_t>(i)]);
+    std::atomic<std::size_t> next = 0;
+    parallel_for(static_cast<std::int64_t>(chunks_.size()), 1, [&](std::int64_t, std::int64_t) {
+      for (std::size_t i = next++; i < chunks_.size(); i = next++) body(chunks_[i]);
     });
   }
 
@@ -161,31 +163,31 @@ class CsvText {
   }
 
   /// The number of records of which the fields stay in the processor's first cache.
-  std::size_t rows_at_once() const { return std::max<std::size_t>(1, 1024 / names_.size()); }
+  std::size_t rows_at_once() const { return std::max<std::size_t>(1, 512 / names_.size()); }
 
   /// Reads the values of the columns that have a part, column by column of `most` records at a time.
   void read(Chunk& chunk, std::size_t most) const {
     CsvRecords records(chunk.text, options_.separator, 0);
-    std::vector<std::string_view> fields;
-    while (const std::size_t rows = next_fields(records, most, fields, chunk.error_line)) {
+    std::vector<std::string_view> fields(most * names_.size());
+    while (const std::size_t rows = next_fields(records, fields, chunk.error_line)) {
       for (std::size_t i = 0; i < names_.size(); ++i)
         if (chunk.parts[i]) chunk.parts[i]->add({&fields[i], rows, names_.size()}, names_[i]);
       if (chunk.rows == 0) reserve(chunk, rows, records.position());
       chunk.rows += static_cast<std::int64_t>(rows);
+      records.release();
     }
   }
 
-  /// Reads the fields of the next records, at most `most`; returns their number. `line` is the last one's, empty while
-  /// the next one is read.
-  std::size_t next_fields(CsvRecords& records, std::size_t most, std::vector<std::string_view>& fields,
+  /// Reads the fields of as many records as there is room for; returns their number. `line` is the last one's, empty
+  /// while the next one is read.
+  std::size_t next_fields(CsvRecords& records, std::span<std::string_view> fields,
                           std::optional<std::int64_t>& line) const {
-    fields.clear();
     std::size_t rows = 0;
-    for (; rows < most; ++rows) {
+    for (; !fields.empty(); fields = fields.subspan(names_.size()), ++rows) {
       line.reset();
-      if (!records.next(fields)) break;
+      const std::size_t count = records.next(fields.first(names_.size()));
+      if (count == 0) break;
       line = records.line();
-      const std::size_t count = fields.size() - rows * names_.size();
       require<InputError>(count == names_.size(), "has {} field(s), the first record has {}", count, names_.size());
     }
     return rows;
@@ -229,8 +231,7 @@ class CsvText {
     const auto bad = std::ranges::find_if(chunks_, [](const Chunk& chunk) { return chunk.error != nullptr; });
     if (bad == chunks_.end()) return;
     CsvRecords before(text_.substr(0, static_cast<std::size_t>(bad->text.data() - text_.data())), options_.separator);
-    std::vector<std::string_view> fields;
-    while (before.next(fields)) fields.clear();
+    while (before.next({}) > 0) continue;
     try {
       std::rethrow_exception(bad->error);
     } catch (Error& error) {

@@ -43,28 +43,36 @@ inline std::size_t CsvRecords::next_mark(std::size_t at) {
   return mark;
 }
 
-bool CsvRecords::next(std::vector<std::string_view>& fields) {
-  if (fields.empty()) joined_.clear();
+std::size_t CsvRecords::next(std::span<std::string_view> fields) {
+  if (fields.empty()) release();
   while (at_ < text_.size() && at_line_end()) end_line();
-  if (at_ == text_.size()) return false;
+  if (at_ == text_.size()) return 0;
   line_ = next_line_;
   const std::string_view text = text_;  // copies, since the compiler assumes that `fields` may overlap this
   const char separator = separator_;
-  for (std::size_t at = at_;; at_ = ++at) {
+  std::size_t count = 0;
+  for (std::size_t at = at_;; ++at) {
+    std::string_view field;
     if (at < text.size() && text[at] == '"') {
-      fields.push_back(read_quoted());
-      at = at_;
+      field = read_quoted(at);
     } else {
-      const std::size_t begin = at;
-      at = next_mark(begin);
-      fields.emplace_back(text.data() + begin, at - begin);
+      const std::size_t end = next_mark(at);
+      field = {text.data() + at, end - at};
+      at_ = end;
     }
-    if (at < text.size() && text[at] == separator) continue;
-    at_ = at;
-    break;
+    at = at_;
+    if (count < fields.size()) fields[count] = field;
+    ++count;
+    if (at == text.size() || text[at] != separator) break;
   }
   end_line();
-  return true;
+  return count;
+}
+
+std::vector<std::string> CsvRecords::next_copied() {
+  std::vector<std::string_view> fields(CsvRecords(*this).next({}));
+  next(fields);
+  return {fields.begin(), fields.end()};
 }
 
 void CsvRecords::end_line() {
@@ -97,8 +105,9 @@ bool CsvRecords::find_marks() {
   return marks_end_ > 0;
 }
 
-std::string_view CsvRecords::read_quoted() {
+std::string_view CsvRecords::read_quoted(std::size_t at) {
   std::string joined;
+  at_ = at;
   while (true) {
     const std::size_t begin = ++at_;  // after a quotation mark
     at_ = std::min(text_.find('"', begin), text_.size());

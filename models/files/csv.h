@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,9 +23,14 @@ class CsvRecords {
   explicit CsvRecords(std::string_view text, char separator = ',', std::int64_t first_line = 1)
       : text_(text), separator_(separator), next_line_(first_line) {}
 
-  /// Appends the fields of the next record that is not an empty line to `fields`; they are valid until a call without
-  /// fields. Returns false at the end. Throws InputError naming the line of a quotation mark that is not closed.
-  bool next(std::vector<std::string_view>& fields);
+  /// Reads the next record that is not an empty line and returns the number of its fields, 0 at the end. Writes as many
+  /// fields to `fields` as it has room for; they are valid until `release`, or a call without room. Throws InputError
+  /// naming the line of a quotation mark that is not closed.
+  std::size_t next(std::span<std::string_view> fields);
+  /// Copies of the next record's fields; none at the end.
+  std::vector<std::string> next_copied();
+  /// Frees the memory of fields that are not a part of the text.
+  void release() { joined_.clear(); }
   /// The number of the line in which the last record begins.
   std::int64_t line() const { return line_; }
   /// The number of the line after the last record, or after the text at its end.
@@ -37,7 +43,7 @@ class CsvRecords {
 
   bool at_line_end() const { return at_ == text_.size() || text_[at_] == '\n' || text_[at_] == '\r'; }
   void end_line();
-  std::string_view read_quoted();
+  std::string_view read_quoted(std::size_t at);
   std::size_t next_mark(std::size_t at);
   bool find_marks();
 

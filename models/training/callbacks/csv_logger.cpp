@@ -39,9 +39,8 @@ void CSVLogger::read_header() {
   std::string header;
   std::ifstream file(filename_);
   std::getline(file, header);
-  std::vector<std::string_view> fields;
-  CsvRecords records(header, options_.separator);
-  if (records.next(fields)) columns_.assign(fields.begin() + 1, fields.end());  // without the column "epoch"
+  columns_ = CsvRecords(header, options_.separator).next_copied();
+  if (!columns_.empty()) columns_.erase(columns_.begin());  // "epoch"
 }
 
 void CSVLogger::write_header(const Logs& logs) {
