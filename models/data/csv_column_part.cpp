@@ -47,8 +47,8 @@ std::optional<std::int64_t> integer_in(std::string_view text) {
 }
 
 /// number_in for a number without an exponent, with at most 19 digits that are not leading zeros and 22 decimals. The
-/// product of the digits and a fraction in double is off by at most three roundings, which rarely changes the float; if
-/// it could, there is no result.
+/// product of the digits and a fraction in double is off by at most three roundings, which changes the float only if it
+/// is next to the middle between two floats; then there is no result.
 std::optional<float> usual_number_in(std::string_view text) {
   static constexpr std::array fractions{1e0,   1e-1,  1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,
                                         1e-8,  1e-9,  1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15,
@@ -67,11 +67,12 @@ std::optional<float> usual_number_in(std::string_view text) {
   const auto eights = characters.numbers(after, count - after, CharacterBlock(end - sizeof(CharacterBlock) - 1));
   if (decimals >= fractions.size() || eights[0] != 0 || eights[1] >= 1000) return std::nullopt;
   const std::uint64_t number = (eights[1] * 100'000'000 + eights[2]) * 100'000'000 + eights[3];
-  constexpr double error = 0x1p-50;
   const double value = static_cast<double>(number) * fractions[decimals];
-  const auto rounded = static_cast<float>(value * (1 - error));
-  if (rounded != static_cast<float>(value * (1 + error))) return std::nullopt;
-  return negative ? -rounded : rounded;
+  constexpr std::uint64_t error = 4;                        // in units of the last place of a double
+  constexpr std::uint64_t middle = std::uint64_t{1} << 28;  // the bits of a double after those of a float
+  const std::uint64_t rest = std::bit_cast<std::uint64_t>(value) % (2 * middle);
+  if (rest - (middle - error) <= 2 * error) return std::nullopt;
+  return static_cast<float>(negative ? -value : value);
 }
 
 std::optional<float> number_in(std::string_view text) {

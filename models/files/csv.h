@@ -39,19 +39,26 @@ class CsvRecords {
   std::size_t position() const { return at_; }
 
  private:
-  static constexpr std::size_t searched_at_once = 4096;
+  static constexpr std::size_t block = 64;
+  static constexpr std::size_t blocks_at_once = 128;
 
   bool at_line_end() const { return at_ == text_.size() || text_[at_] == '\n' || text_[at_] == '\r'; }
   void end_line();
-  std::string_view read_quoted(std::size_t at);
-  std::size_t next_mark(std::size_t at);
+  bool read_plain_record(std::span<std::string_view> fields);
+  std::size_t read_record(std::span<std::string_view> fields);
+  std::string_view read_quoted();
+  std::size_t next_mark();
+  std::size_t next_end_or_quote() const;
+  void add_marks(std::size_t begin, std::uint64_t bits);
   bool find_marks();
 
   std::string_view text_;
   char separator_;
   std::size_t at_ = 0;
   /// Positions, from searched_ on, of characters that may end a field, and room for those of a block.
-  std::array<std::uint32_t, searched_at_once + 64> marks_;
+  std::array<std::uint32_t, (blocks_at_once + 1) * block> marks_;
+  /// Has a bit for each character of a block that is a line end or a quotation mark.
+  std::array<std::uint64_t, blocks_at_once> ends_and_quotes_;
   std::size_t mark_ = 0;       ///< the first of the marks that is not yet used
   std::size_t marks_end_ = 0;  ///< number of marks
   std::size_t searched_ = 0;   ///< where the searched characters begin
