@@ -113,6 +113,15 @@ void CsvColumnPart::become_numbers() {
   integers_ = {};
 }
 
+void CsvColumnPart::become_categories() {
+  type_ = CsvType::category;
+  const std::size_t count = numbers_.values().size();
+  complete_ = missing_values_ == count;
+  if (!complete_) return;
+  std::fill_n(categories_.room_for(count), count, -1);
+  categories_.append(count);
+}
+
 void CsvColumnPart::add(const CsvFields& fields, const std::string& column) {
   for (std::size_t row = 0; row < fields.rows; ++row) {
     if (type_ == CsvType::category) return add_texts(fields, row);
@@ -168,11 +177,11 @@ void CsvColumnPart::add_unusual(std::string_view text, const std::string& column
     const std::optional<float> value = missing ? std::numeric_limits<float>::quiet_NaN() : number_in(number_text(text));
     if (value) {
       numbers_.push_back(*value);
+      if (missing) ++missing_values_;
       return;
     }
     require<InputError>(!given_, "column {:?}: {:?} is not a number", column, text);
-    type_ = CsvType::category;
-    complete_ = numbers_.values().empty();
+    become_categories();
   }
   if (complete_) categories_.push_back(code_of(text));
 }

@@ -57,8 +57,8 @@ class CsvColumnPart {
   void reserve(std::size_t rows);
   /// The given type, or the first one that suits all values so far.
   CsvType type() const { return type_; }
-  /// Whether the values are there: those before the first text of a column are dropped, since a number does not say how
-  /// it was written.
+  /// Whether the values are there: numbers before the first text of a column are dropped, since they do not say how they
+  /// were written.
   bool has_values(CsvType of_column) const;
   /// Writes the values as `column.values` has them, from element `row` on. Precondition: has_values(column.type).
   void copy_to(CsvColumn& column, std::int64_t row) const;
@@ -74,12 +74,14 @@ class CsvColumnPart {
   std::size_t add_while(const CsvFields& fields, std::size_t row, CsvValues<Value>& values, Convert convert);
   void add_unusual(std::string_view text, const std::string& column);
   void become_numbers();
+  void become_categories();
   std::int32_t code_of(std::string_view text) { return missing_->contain(text) ? -1 : codes_.code_of(text); }
 
   CsvType type_;
   std::optional<CsvType> given_;
   std::string_view file_;
   const MissingTexts* missing_;
+  std::size_t missing_values_ = 0;  ///< of numbers_
   bool complete_ = true;            ///< no values are dropped
   bool has_negative_zero_ = false;  ///< as an integer it has no sign
   CsvValues<std::int64_t> integers_;

@@ -87,6 +87,15 @@ std::vector<std::string_view> find_chunks(std::string_view records, std::size_t 
   return chunks;
 }
 
+/// Calls body(element) for all elements. A thread takes the next one when it has finished one.
+template <class Elements, class Body>
+void for_each_of(Elements& elements, const Body& body) {
+  std::atomic<std::size_t> next = 0;
+  parallel_for(static_cast<std::int64_t>(elements.size()), 1, [&](std::int64_t, std::int64_t) {
+    for (std::size_t i = next++; i < elements.size(); i = next++) body(elements[i]);
+  });
+}
+
 /// The content of a CSV file.
 class CsvText {
  public:
@@ -120,26 +129,16 @@ class CsvText {
     check_errors();
     for (std::size_t i = 0; i < columns.size(); ++i)
       for (const Chunk& chunk : chunks_) columns[i].type = std::max(columns[i].type, chunk.parts[i]->type());
-    for_each_chunk([&](Chunk& chunk) { read_again(chunk, columns); });
-    parallel_for(static_cast<std::int64_t>(columns.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-        if (columns[i].type == CsvType::category) sort_categories(columns[i], i);
-        join(columns[i], i);
-      }
+    for_each_of(chunks_, [&](Chunk& chunk) { read_again(chunk, columns); });
+    for_each_of(columns, [&](CsvColumn& column) {
+      const auto index = static_cast<std::size_t>(&column - columns.data());
+      if (column.type == CsvType::category) sort_categories(column, index);
+      join(column, index);
     });
     return columns;
   }
 
  private:
-  /// Threads take the next chunk when they have finished one.
-  template <class Body>
-  void for_each_chunk(const Body& body) {
-    std::atomic<std::size_t> next = 0;
-    parallel_for(static_cast<std::int64_t>(chunks_.size()), 1, [&](std::int64_t, std::int64_t) {
-      for (std::size_t i = next++; i < chunks_.size(); i = next++) body(chunks_[i]);
-    });
-  }
-
   std::optional<CsvType> given_type(const std::string& name) const {
     const auto given = options_.types.find(name);
     return given == options_.types.end() ? std::nullopt : std::optional(given->second);
@@ -148,7 +147,7 @@ class CsvText {
   void read_chunks(const std::vector<std::string_view>& texts) {
     chunks_.clear();
     for (const std::string_view text : texts) chunks_.push_back(Chunk{.text = text});
-    for_each_chunk([&](Chunk& chunk) {
+    for_each_of(chunks_, [&](Chunk& chunk) {
       add_parts(chunk);
       try {
         read(chunk, rows_at_once());
@@ -242,19 +241,20 @@ class CsvText {
 
   /// Makes the categories of a column of those of the chunks.
   void sort_categories(CsvColumn& column, std::size_t index) {
-    std::vector<std::vector<std::int32_t>> new_codes;
-    std::vector<std::pair<std::string_view, std::int32_t*>> texts;
-    for (const Chunk& chunk : chunks_) {
-      const std::deque<std::string>& of_chunk = chunk.parts[index]->texts();
-      std::vector<std::int32_t>& codes = new_codes.emplace_back(of_chunk.size());
-      for (std::size_t i = 0; i < of_chunk.size(); ++i) texts.emplace_back(of_chunk[i], &codes[i]);
+    TextCodes different;
+    for (const Chunk& chunk : chunks_)
+      for (const std::string& text : chunk.parts[index]->texts()) different.code_of(text);
+    column.categories.assign(different.texts().begin(), different.texts().end());
+    std::ranges::sort(column.categories);
+    std::vector<std::int32_t> sorted(column.categories.size());
+    for (std::size_t i = 0; i < sorted.size(); ++i)
+      sorted[static_cast<std::size_t>(different.code_of(column.categories[i]))] = static_cast<std::int32_t>(i);
+    for (Chunk& chunk : chunks_) {
+      std::vector<std::int32_t> new_codes;
+      for (const std::string& text : chunk.parts[index]->texts())
+        new_codes.push_back(sorted[static_cast<std::size_t>(different.code_of(text))]);
+      chunk.parts[index]->replace_codes(new_codes);
     }
-    std::ranges::sort(texts, {}, [](const auto& entry) { return entry.first; });
-    for (const auto& [text, code] : texts) {
-      if (column.categories.empty() || column.categories.back() != text) column.categories.emplace_back(text);
-      *code = static_cast<std::int32_t>(column.categories.size()) - 1;
-    }
-    for (std::size_t i = 0; i < chunks_.size(); ++i) chunks_[i].parts[index]->replace_codes(new_codes[i]);
   }
 
   void join(CsvColumn& column, std::size_t index) const {

@@ -57,6 +57,8 @@ TEST_F(CsvFile, RepresentsMissingValues) {
   EXPECT_TRUE(std::isnan(columns[0].values.to_vector<float>()[1]));
   EXPECT_TRUE(std::isnan(columns[1].values.to_vector<float>()[0]));
   EXPECT_THAT(columns[2].values.to_vector<int>(), ElementsAre(0, -1, 0));
+  EXPECT_THAT(read("a,b\n,\nNA,1\nx,y\n")[0].values.to_vector<int>(), ElementsAre(-1, -1, 0));
+  EXPECT_THAT(read("a,b\n,\nNA,1\nx,y\n")[1].values.to_vector<int>(), ElementsAre(-1, 0, 1));
   EXPECT_EQ(read("a\nNA\n1\n", {.na_values = {"-"}})[0].type, CsvType::category);
   EXPECT_EQ(read("a\n-\n1\n", {.na_values = {"-"}})[0].type, CsvType::number);
 }
