@@ -57,8 +57,8 @@ class CsvColumnPart {
   void reserve(std::size_t rows);
   /// The given type, or the first one that suits all values so far.
   CsvType type() const { return type_; }
-  /// Whether the values are there: numbers before the first text of a column are dropped, since they do not say how they
-  /// were written.
+  /// Whether the values are there: numbers before the first text of a column are dropped, since they do not say how
+  /// they were written.
   bool has_values(CsvType of_column) const;
   /// Writes the values as `column.values` has them, from element `row` on. Precondition: has_values(column.type).
   void copy_to(CsvColumn& column, std::int64_t row) const;

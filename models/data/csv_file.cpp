@@ -28,8 +28,6 @@ struct Chunk {
   std::optional<std::int64_t> error_line{};  ///< from 0 in the chunk; empty for a quotation mark that is not closed
 };
 
-bool is_cut_short(const Chunk& chunk) { return chunk.error && !chunk.error_line; }
-
 /// Where the line of `text[at]` ends, or a later one if it ends within quotation marks, of which `before` are before
 /// `at`. Only a guess: a quotation mark within a field that does not begin with one means nothing.
 std::size_t end_of_record(std::string_view text, std::size_t at, std::int64_t before) {
@@ -124,7 +122,8 @@ class CsvText {
     const std::size_t count = std::clamp<std::size_t>(records_.size() / smallest_chunk, 1,
                                                       static_cast<std::size_t>(chunks_of_thread * compute_threads()));
     read_chunks(guess_chunks(records_, count));
-    if (std::ranges::any_of(chunks_, is_cut_short))
+    // Chunks before the first error end where records do, so the error's chunk begins where one does.
+    if (const Chunk* const bad = first_error(); bad != nullptr && !bad->error_line)
       read_chunks(find_chunks(records_, count, options_.separator, first_line_));
     check_errors();
     for (std::size_t i = 0; i < columns.size(); ++i)
@@ -225,10 +224,16 @@ class CsvText {
       if (again.parts[i]) chunk.parts[i] = std::move(again.parts[i]);
   }
 
+  /// The first chunk with an error; null if there is none.
+  const Chunk* first_error() const {
+    const auto bad = std::ranges::find_if(chunks_, [](const Chunk& chunk) { return chunk.error != nullptr; });
+    return bad == chunks_.end() ? nullptr : &*bad;
+  }
+
   /// Throws the file's first error.
   void check_errors() const {
-    const auto bad = std::ranges::find_if(chunks_, [](const Chunk& chunk) { return chunk.error != nullptr; });
-    if (bad == chunks_.end()) return;
+    const Chunk* const bad = first_error();
+    if (bad == nullptr) return;
     CsvRecords before(text_.substr(0, static_cast<std::size_t>(bad->text.data() - text_.data())), options_.separator);
     while (before.next({}) > 0) continue;
     try {

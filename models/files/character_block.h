@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -25,9 +26,12 @@ class CharacterBlock {
     using Pairs [[gnu::vector_size(32)]] = std::uint16_t;
     using Fours [[gnu::vector_size(32)]] = std::uint32_t;
     using Eights [[gnu::vector_size(32)]] = std::uint64_t;
-    const Characters last = last_of(after);
+    Characters last;
+    Characters all;
+    std::memcpy(&last, last_ones.data() + after, sizeof(last));
+    std::memcpy(&all, last_ones.data() + after + before, sizeof(all));
     const Characters both = (characters_ & last) | (other.characters_ & ~last);
-    const auto ones = reinterpret_cast<Pairs>((both - static_cast<unsigned char>('0')) & last_of(after + before));
+    const auto ones = reinterpret_cast<Pairs>((both - static_cast<unsigned char>('0')) & all);
     const Pairs pairs = (ones & 0xff) * 10 + (ones >> 8);
     const auto products =
         reinterpret_cast<Fours>(pairs * Pairs{100, 1, 100, 1, 100, 1, 100, 1, 100, 1, 100, 1, 100, 1, 100, 1});
@@ -40,25 +44,22 @@ class CharacterBlock {
   using Characters [[gnu::vector_size(32)]] = unsigned char;
   using Truths [[gnu::vector_size(32)]] = signed char;  // -1 or 0
 
-  /// Has ones in the last `count` characters.
-  static Characters last_of(std::size_t count) {
-    static constexpr auto masks = [] {
-      std::array<unsigned char, 2 * sizeof(Characters)> bytes{};
-      for (std::size_t i = sizeof(Characters); i < bytes.size(); ++i) bytes[i] = 0xff;
-      return bytes;
-    }();
-    Characters mask;
-    std::memcpy(&mask, masks.data() + count, sizeof(mask));
-    return mask;
-  }
+  /// The block from `count` on has ones in its last `count` characters.
+  static constexpr auto last_ones = [] {
+    std::array<unsigned char, 2 * sizeof(Characters)> bytes{};
+    std::fill(bytes.begin() + sizeof(Characters), bytes.end(), static_cast<unsigned char>(0xff));
+    return bytes;
+  }();
 
-  static std::uint32_t bits_of(Truths truths) {
+  static std::uint32_t bits_of(const Truths& truths) {
 #if defined(__AVX2__)
     return static_cast<std::uint32_t>(_mm256_movemask_epi8(reinterpret_cast<__m256i>(truths)));
 #elif defined(__SSE2__)
-    std::array<__m128i, 2> halves;
-    std::memcpy(halves.data(), &truths, sizeof(truths));
-    return static_cast<std::uint32_t>(_mm_movemask_epi8(halves[0]) | _mm_movemask_epi8(halves[1]) << 16);
+    __m128i first;
+    __m128i last;
+    std::memcpy(&first, &truths, sizeof(first));
+    std::memcpy(&last, reinterpret_cast<const char*>(&truths) + sizeof(first), sizeof(last));
+    return static_cast<std::uint32_t>(_mm_movemask_epi8(first) | _mm_movemask_epi8(last) << 16);
 #else
     std::uint32_t bits = 0;
     for (std::size_t i = 0; i < sizeof(truths); ++i) bits |= static_cast<std::uint32_t>(truths[i] & 1) << i;

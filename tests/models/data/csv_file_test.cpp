@@ -299,6 +299,8 @@ TEST_F(CsvFile, NamesTheLineOfAnErrorInAnyThreadsRows) {
                    {.types = {{"a", CsvType::integer}}});
     const auto plain = many([&](int i) { return i == bad ? "1,2,3\r\n" : "1,2\r\n"; });
     expect_refused("a,b\r\n" + plain, fmt::format("line {}: has 3 field(s), the first record has 2", bad + 2));
+    expect_refused("a,b\r\n" + plain + "3,\"4",
+                   fmt::format("line {}: has 3 field(s), the first record has 2", bad + 2));
     expect_refused("a,b\n" + many([&](int i) { return i == bad ? "1,\"2\n" : "1,2\n"; }),
                    fmt::format("line {}: a quotation mark is not closed", bad + 2));
   }
