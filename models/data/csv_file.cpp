@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <exception>
 #include <optional>
@@ -12,6 +13,7 @@
 
 #include <lockstep/models/data/byte_reader.h>
 #include <lockstep/models/data/csv_column_part.h>
+#include <lockstep/models/files/character_block.h>
 #include <lockstep/models/files/csv.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/thread/parallel.h>
@@ -40,14 +42,10 @@ std::size_t end_of_record(std::string_view text, std::size_t at, std::int64_t be
 }
 
 std::int64_t quotation_marks_in(std::string_view text) {
-  constexpr std::size_t most_in_byte = 255;  // in bytes, many are counted at once
-  std::int64_t total = 0;
-  for (; !text.empty(); text.remove_prefix(std::min(text.size(), most_in_byte))) {
-    std::uint8_t count = 0;
-    for (const char character : text.substr(0, most_in_byte)) count += static_cast<std::uint8_t>(character == '"');
-    total += count;
-  }
-  return total;
+  std::int64_t count = 0;
+  for (; text.size() >= sizeof(CharacterBlock); text.remove_prefix(sizeof(CharacterBlock)))
+    count += std::popcount(CharacterBlock(text.data()).equal_to('"'));
+  return count + std::ranges::count(text, '"');
 }
 
 /// Splits records into at most `count` chunks of about the same length at what look like their ends.
