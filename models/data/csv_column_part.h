@@ -19,7 +19,9 @@ namespace lockstep {
 /// The texts of missing values, by their first characters: most values begin with another one.
 class MissingTexts {
  public:
+  /// Copies the texts.
   explicit MissingTexts(const std::vector<std::string>& texts);
+  /// Whether `text` is one of them.
   bool contain(std::string_view text) const {
     if (text.empty()) return empty_;
     const std::vector<std::string>& candidates = by_first_[static_cast<unsigned char>(text[0])];
@@ -36,10 +38,11 @@ class MissingTexts {
 
 /// The fields of a column in consecutive records.
 struct CsvFields {
-  const std::string_view* first;
-  std::size_t rows;
-  std::size_t stride;  ///< fields of a record
+  const std::string_view* first;  ///< the first record's field
+  std::size_t rows;               ///< number of records
+  std::size_t stride;             ///< fields of a record
 
+  /// The field of a record.
   std::string_view operator[](std::size_t row) const { return first[row * stride]; }
 };
 

@@ -12,8 +12,11 @@ namespace lockstep {
 template <class T>
 class CsvValues {
  public:
+  /// The values; valid until the next one is appended.
   std::span<T> values() const { return {begin_, size_}; }
+  /// The number of values that there is room for.
   std::size_t capacity() const { return capacity_; }
+  /// Makes room for `capacity` values.
   void reserve(std::size_t capacity) {
     if (capacity <= capacity_) return;
     const Tensor larger = Tensor::empty({static_cast<std::int64_t>(capacity)}, dtype_of<T>);
@@ -29,6 +32,7 @@ class CsvValues {
   }
   /// Appends values that have been written to the room.
   void append(std::size_t count) { size_ += count; }
+  /// Appends a value.
   void push_back(T value) {
     *room_for(1) = value;
     append(1);

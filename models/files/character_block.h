@@ -14,6 +14,7 @@ namespace lockstep {
 /// 32 characters that are handled at once.
 class CharacterBlock {
  public:
+  /// Reads 32 characters.
   explicit CharacterBlock(const char* characters) { std::memcpy(&characters_, characters, sizeof(characters_)); }
   ///@{
   /// Has a bit for each character, the lowest for the first one.
