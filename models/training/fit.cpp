@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -8,7 +7,7 @@
 
 #include <lockstep/models/training/batch_feed.h>
 #include <lockstep/models/training/model_state.h>
-#include <lockstep/models/training/step_graphs.h>
+#include <lockstep/models/training/train_step.h>
 #include <lockstep/models/training/training_progress.h>
 #include <lockstep/runtime/core/logging.h>
 #include <lockstep/strategy/comm/cluster/over_workers.h>
@@ -21,27 +20,19 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// A replica's result of a training step.
-struct ReplicaStep {
-  Totals totals{};
-  StepClock::Split split_ms{};
-  Clock::time_point given{};  ///< time when all of the step's work had been submitted to the device
-};
-
 /// One call of fit().
 class TrainingRun {
  public:
   TrainingRun(Model& model, Model::State& state, const Dataset& batches, const FitOptions& options)
       : model_(model),
         state_(state),
-        compiled_(state.require_compiled("fit()")),
         options_(options),
-        compute_(state.network, compiled_.outputs, compiled_.optimizer, state.trainable),
+        step_(state, options.class_weight, "fit()"),
         feed_(model.strategy(), batches, options.steps_per_epoch, options.distribute),
         progress_{.epoch = options.initial_epoch, .callbacks = options.callbacks},
         workers_(model.strategy().state()->cluster()),
         is_chief_(model.strategy().is_chief()) {
-    if (options.cuda_graphs) add_graphs();
+    if (options.cuda_graphs) step_.use_graphs();
   }
 
   History run();
@@ -52,32 +43,21 @@ class TrainingRun {
     for (const auto& callback : options_.callbacks)
       if (is_chief_ || !callback->chief_only()) ((*callback).*event)(model_, args...);
   }
-  /// Creates the graphs of all replicas, or logs a warning with the reason why they cannot be used.
-  void add_graphs();
-  /// Extends the results of this worker's replicas to those of the replicas of all workers.
-  void add_other_workers(Totals& totals, std::vector<std::int64_t>& rows) const;
   /// Whether a callback has requested a stop on any worker. All workers get the same answer, which is stored in
   /// `stop_`.
   bool stopped();
   /// Lets the callbacks restore a run that is to be resumed.
   void restore();
-  /// Builds the optimizer before the first forward pass, so that activations can reuse memory that moving the weights
-  /// has freed.
-  void prepare_optimizer() const;
   void run_epoch();
   void begin_epoch();
   /// Runs a step. Returns false if the epoch has no more steps.
   bool run_step();
-  ReplicaStep step_on_replica(const Batch& part, std::int64_t global_size);
   Logs epoch_logs(std::int64_t examples, double seconds, bool validate) const;
 
   Model& model_;
   Model::State& state_;
-  const Model::State::Compiled compiled_;
   const FitOptions& options_;
-  const StepCompute compute_;
-  std::atomic<bool> warned_of_graphs_ = false;
-  std::vector<std::unique_ptr<StepGraphs>> graphs_;  ///< by replica; empty if graphs are off or cannot be used
+  TrainStep step_;
   BatchFeed feed_;
   TrainingProgress progress_;
   Cluster* workers_;  ///< null if there is only one worker
@@ -86,17 +66,6 @@ class TrainingRun {
   bool warned_of_loss_ = false;
   bool resumed_ = false;  ///< whether the next epoch is the one in which an earlier run stopped
 };
-
-void TrainingRun::add_graphs() {
-  const std::vector<LogicalDevice> devices = model_.strategy().devices();
-  for (const LogicalDevice& device : devices)
-    require(device.kind == DeviceKind::gpu, "cuda_graphs needs replicas on GPUs, one is on {}", device.name());
-  require(!workers_, "cuda_graphs does not work with several workers");
-  if (const std::string why = why_not_captured(compute_, devices); !why.empty())
-    return log_warning("CUDA graphs are not used: {}", why);
-  for (const LogicalDevice& device : devices)
-    graphs_.push_back(std::make_unique<StepGraphs>(compute_, device, warned_of_graphs_));
-}
 
 bool TrainingRun::stopped() {
   stop_ = state_.stop;
@@ -108,30 +77,15 @@ bool TrainingRun::stopped() {
   return stop_ != StopRequest::none;
 }
 
-void TrainingRun::add_other_workers(Totals& totals, std::vector<std::int64_t>& rows) const {
-  if (!workers_) return;
-  std::vector<double> own(rows.begin(), rows.end());
-  const std::vector<double> numbers = totals.numbers();
-  own.insert(own.end(), numbers.begin(), numbers.end());
-  const std::size_t replicas = rows.size();
-  totals = {};
-  rows.clear();
-  for (const std::vector<double>& all : gather_numbers(*workers_, "the end of a training step", own)) {
-    for (std::size_t replica = 0; replica < replicas; ++replica)
-      rows.push_back(static_cast<std::int64_t>(all.at(replica)));
-    totals += Totals::from_numbers(std::span(all).subspan(replicas));
-  }
-}
-
 History TrainingRun::run() {
   for (const auto& callback : options_.callbacks)
     require(callback != nullptr, "fit() was given a callback that is null");
   state_.stop = StopRequest::none;
   notify(&Callback::on_train_begin);
   restore();
-  prepare_optimizer();
+  step_.prepare_optimizer();
   while (progress_.epoch < options_.epochs && !stopped()) run_epoch();
-  compiled_.optimizer.finalize_variable_values();
+  step_.compiled().optimizer.finalize_variable_values();
   notify(&Callback::on_train_end);
   return std::move(progress_.history);
 }
@@ -141,12 +95,6 @@ void TrainingRun::restore() {
     if (is_chief_ || !callback->chief_only()) callback->restore(model_, progress_);
   resumed_ = progress_.steps > 0;
   if (resumed_) notify(&Callback::on_resume);
-}
-
-void TrainingRun::prepare_optimizer() const {
-  const auto looks_up_rows = [](const Layer& layer) { return layer.impl().traits().looks_up_rows; };
-  if (std::ranges::any_of(state_.network.layers(), looks_up_rows)) return;  // the first step finds the sparse gradients
-  model_.strategy().run([&] { compiled_.optimizer.build(state_.trainable); });
 }
 
 void TrainingRun::begin_epoch() {
@@ -189,28 +137,21 @@ bool TrainingRun::run_step() {
   if (!batch) return false;
   const double input_ms = StepClock::take()[static_cast<std::size_t>(Phase::input)];
 
-  const PerReplica<ReplicaStep> replicas =
-      model_.strategy().run([&](const Batch& local) { return step_on_replica(local, batch->global_size()); }, *batch);
-  Totals totals;
-  std::vector<std::int64_t> rows;
-  for (const ReplicaStep& replica : replicas.local_results()) {
-    totals += replica.totals;
-    rows.push_back(replica.totals.examples);
-  }
-  add_other_workers(totals, rows);
+  StepResults results = step_.run(*batch, progress_.steps == 0);
+  const Totals& totals = results.totals;
   progress_.totals += totals;
   progress_.position = feed_.position();
 
   StepReport report{.step = progress_.steps++,
                     .step_in_epoch = progress_.steps_in_epoch++,
                     .loss = totals.mean_loss(),
-                    .learning_rate = compiled_.optimizer.learning_rate(),
+                    .learning_rate = step_.compiled().optimizer.learning_rate(),
                     .examples = totals.examples,
-                    .rows = std::move(rows),
+                    .rows = std::move(results.rows),
                     .step_ms = 1e3 * seconds_since(start),
-                    .host_ms = std::chrono::duration<double, std::milli>(replicas[0].given - start).count(),
-                    .split_ms = replicas[0].split_ms,
-                    .running = progress_.totals.results(compiled_.outputs)};
+                    .host_ms = std::chrono::duration<double, std::milli>(results.submitted - start).count(),
+                    .split_ms = results.split_ms,
+                    .running = progress_.totals.results(step_.compiled().outputs)};
   report.split_ms[static_cast<std::size_t>(Phase::input)] = input_ms;
   if (is_chief_ && !std::isfinite(report.loss) && !std::exchange(warned_of_loss_, true))
     log_warning(
@@ -225,31 +166,9 @@ bool TrainingRun::run_step() {
   return true;
 }
 
-ReplicaStep TrainingRun::step_on_replica(const Batch& part, std::int64_t global_size) {
-  StepClock::take();
-  const Batch local = with_class_weight(part, options_.class_weight);
-  ReplicaStep result;
-  Forward forward;
-  if (graphs_.empty())
-    forward = compute_.run(local, global_size);
-  else
-    forward = graphs_[static_cast<std::size_t>(std::max(0, current_context().replica))]->run(local, global_size);
-  result.given = Clock::now();
-  {
-    // Last, so that a GPU has all of the step's work before the host waits for it.
-    const PhaseTimer timer(Phase::compute);
-    result.totals = batch_totals(compiled_.outputs, local, forward.predictions, forward.losses);
-    if (progress_.steps == 0 && is_chief_ && current_context().replica <= 0)
-      warn_of_wrong_from_logits(compiled_.outputs, forward.predictions.y_preds);
-    if (forward.penalty.defined()) result.totals.add_to_every_loss(forward.penalty);
-  }
-  result.split_ms = StepClock::take();
-  return result;
-}
-
 Logs TrainingRun::epoch_logs(std::int64_t examples, double seconds, bool validate) const {
-  Logs logs = progress_.totals.results(compiled_.outputs);
-  logs["learning_rate"] = compiled_.optimizer.learning_rate();
+  Logs logs = progress_.totals.results(step_.compiled().outputs);
+  logs["learning_rate"] = step_.compiled().optimizer.learning_rate();
   logs["epoch_s"] = seconds;
   logs["examples_per_s"] = static_cast<double>(examples) / seconds;
   if (options_.validation && validate)
@@ -260,12 +179,8 @@ Logs TrainingRun::epoch_logs(std::int64_t examples, double seconds, bool validat
 }  // namespace
 
 History Model::fit(const Dataset& batches, const FitOptions& options) {
-  state_->require_own_scope("fit()");
   require(options.epochs >= 1 && options.initial_epoch >= 0,
           "fit() needs epochs >= 1 and initial_epoch >= 0, got {} and {}", options.epochs, options.initial_epoch);
-  require(options.class_weight.empty() || network().outputs().size() == 1,
-          "class weights are for models of one output, this one has {}: use sample weights",
-          network().outputs().size());
   require(options.verify_every >= 0, "verify_every must not be negative, got {}", options.verify_every);
   return TrainingRun(*this, *state_, batches, options).run();
 }

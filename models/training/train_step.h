@@ -1,0 +1,57 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <lockstep/models/training/model_state.h>
+#include <lockstep/models/training/step_graphs.h>
+#include <lockstep/models/training/totals.h>
+#include <lockstep/strategy/input/distributed_batch.h>
+
+namespace lockstep {
+
+/// The results of a training step.
+struct StepResults {
+  Totals totals{};                                    ///< sums over the replicas of all workers
+  std::vector<std::int64_t> rows{};                   ///< examples of each replica, for the replicas of all workers
+  StepClock::Split split_ms{};                        ///< of this worker's first replica
+  std::chrono::steady_clock::time_point submitted{};  ///< when that replica had submitted the step to its device
+};
+
+/// Training steps of a compiled model over all replicas: forward pass, backward pass, update, losses and metrics. The
+/// model's state must outlive it; a later compile() does not change it.
+class TrainStep {
+ public:
+  /// Throws LogicError, naming `caller`, before compile, inside a replica and in the scope of another strategy;
+  /// InvalidArgument for class weights for a model of several outputs.
+  TrainStep(const Model::State& state, const ClassWeight& class_weight, const char* caller);
+
+  /// Makes replicas on GPUs run the steps as CUDA graphs, or logs a warning with the reason why they cannot. Throws
+  /// InvalidArgument for replicas on CPUs and for several workers.
+  void use_graphs();
+  /// Builds the optimizer. Call it before the first step, so that activations can reuse memory that moving the weights
+  /// has freed.
+  void prepare_optimizer() const;
+  /// Runs a step. In a first one, warns of predictions that do not fit the losses.
+  StepResults run(const DistributedBatch& batch, bool is_first);
+  /// The model as it was compiled.
+  const Model::State::Compiled& compiled() const { return compiled_; }
+
+ private:
+  /// The results of the calling replica.
+  StepResults on_replica(const Batch& part, std::int64_t global_size, bool is_first);
+  /// Extends the results of this worker's replicas to those of the replicas of all workers.
+  void add_other_workers(StepResults& results) const;
+
+  const Model::State& state_;
+  const Model::State::Compiled compiled_;
+  const ClassWeight class_weight_;
+  const StepCompute compute_;
+  std::atomic<bool> warned_of_graphs_ = false;
+  std::vector<std::unique_ptr<StepGraphs>> graphs_;  ///< by replica; empty if graphs are off or cannot be used
+};
+
+}  // namespace lockstep
