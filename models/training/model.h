@@ -111,6 +111,24 @@ class Model {
   /// Like `predict`, for any number of outputs: returns one tensor for each output, in order.
   std::vector<Tensor> predict_all(const Dataset& batches);
 
+  ///@{
+  /// Trains on one global batch of tensors, which is split over the replicas as fit splits its batches; replicas may
+  /// get no rows. Returns the losses and metrics of this batch alone, as Keras 3.15 does. All workers must pass the
+  /// same batch. Throws LogicError in the same cases as fit, the errors of Dataset::from_tensors, and InvalidArgument
+  /// for a batch without rows or without a target for an output, and for class weights where fit does.
+  Logs train_on_batch(const Batch& batch, const ClassWeight& class_weight = {});
+  Logs train_on_batch(const Tensor& x, const Tensor& y, const ClassWeight& class_weight = {}) {
+    return train_on_batch({{x}, {y}}, class_weight);
+  }
+  ///@}
+  ///@{
+  /// Same as evaluate and predict for a data set of this one batch.
+  Logs test_on_batch(const Batch& batch);
+  Logs test_on_batch(const Tensor& x, const Tensor& y) { return test_on_batch({{x}, {y}}); }
+  Tensor predict_on_batch(const Tensor& x) { return predict_on_batch(std::vector{x}); }
+  Tensor predict_on_batch(const std::vector<Tensor>& xs);
+  ///@}
+
   /// The layers and their connections.
   const Network& network() const;
   /// The name given in the options.

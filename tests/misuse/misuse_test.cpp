@@ -33,9 +33,10 @@ void on_another_thread(const std::function<void()>& action) {
 namespace {
 
 const Rows& rows() {
-  static const Rows all = joined({tensor_rows(), op_rows(), array_rows(), data_rows(), preparation_rows(),
-                                  strategy_rows(), replica_rows(), variable_rows(), layer_rows(), model_rows(),
-                                  fit_rows(), optimizer_rows(), loss_rows(), callback_rows(), file_rows()});
+  static const Rows all =
+      joined({tensor_rows(), op_rows(), array_rows(), data_rows(), preparation_rows(), strategy_rows(), replica_rows(),
+              variable_rows(), layer_rows(), model_rows(), fit_rows(), on_batch_rows(), optimizer_rows(), loss_rows(),
+              callback_rows(), file_rows()});
   return all;
 }
 

@@ -26,6 +26,7 @@ Dataset examples(std::int64_t count = 6) {
   return Dataset::from_tensors(zeros({count, 4}), zeros({count}, DType::i64));
 }
 Dataset batches() { return examples().batch(2); }
+Batch tensors(std::int64_t count = 6) { return {{zeros({count, 4})}, {zeros({count}, DType::i64)}}; }
 Dataset wide() { return Dataset::from_tensors(zeros({6, 5}), zeros({6}, DType::i64)).batch(2); }
 
 Rows moved_from_model_rows() {
@@ -240,6 +241,53 @@ Rows fit_rows() {
                            const auto inside = other.scope();
                            model.fit(batches());
                          }),
+  };
+}
+
+Rows on_batch_rows() {
+  const Tensor x = zeros({6, 4});
+  const Tensor y = zeros({6}, DType::i64);
+  return {
+      misuse<LogicError>("Model::train_on_batch", "before compile()", {"train_on_batch()", "compile()"},
+                         [] { uncompiled().train_on_batch(tensors()); }),
+      misuse<LogicError>("Model::test_on_batch", "before compile()", {"test_on_batch()", "compile()"},
+                         [] { uncompiled().test_on_batch(tensors()); }),
+      misuse<LogicError>("Model::train_on_batch", "moved from", {"no value"},
+                         [] { moved_from(compiled()).train_on_batch(tensors()); }),
+      misuse<LogicError>("Model::train_on_batch", "in a replica", {"train_on_batch()", "outside run()"},
+                         [] {
+                           Model model = mirrored();
+                           model.strategy().run([&] { model.train_on_batch(tensors()); });
+                         }),
+      misuse<LogicError>("Model::predict_on_batch", "in a replica", {"predict_on_batch()", "outside run()"},
+                         [] {
+                           Model model = mirrored();
+                           model.strategy().run([&] { model.predict_on_batch(zeros({6, 4})); });
+                         }),
+      misuse<InvalidArgument>("Model::train_on_batch", "no target", {"targets", "only x"},
+                              [=] { compiled().train_on_batch({{x}}); }),
+      misuse<InvalidArgument>("Model::train_on_batch", "an undefined target", {"defined y"},
+                              [=] { compiled().train_on_batch(x, Tensor()); }),
+      misuse<InvalidArgument>("Model::train_on_batch", "another shape", {"(4)", "f32 (6, 5)"},
+                              [=] {
+                                compiled().train_on_batch(zeros({6, 5}), y);
+                              }),
+      misuse<InvalidArgument>("Model::train_on_batch", "other numbers of rows", {"f32 (6, 4)", "i64 (5)"},
+                              [=] { compiled().train_on_batch(x, zeros({5}, DType::i64)); }),
+      misuse<InvalidArgument>("Model::train_on_batch", "a scalar", {"axis", "f32 ()"},
+                              [=] { compiled().train_on_batch(Tensor::scalar(1.0F), y); }),
+      misuse<InvalidArgument>("Model::train_on_batch", "no rows", {"no rows"},
+                              [] { compiled().train_on_batch(tensors(0)); }),
+      misuse<InvalidArgument>("Model::train_on_batch", "class weights and sample weights", {"at the same time"},
+                              [=] {
+                                compiled().train_on_batch({{x}, {y}, {zeros({6})}}, {{0, 2.0}});
+                              }),
+      misuse<InvalidArgument>("Model::test_on_batch", "no target", {"targets", "only x"},
+                              [=] { compiled().test_on_batch({{x}}); }),
+      misuse<InvalidArgument>("Model::predict_on_batch", "another shape", {"(4)", "f32 (6, 5)"},
+                              [] {
+                                compiled().predict_on_batch(zeros({6, 5}));
+                              }),
   };
 }
 

@@ -55,6 +55,7 @@ Rows variable_rows();
 Rows layer_rows();
 Rows model_rows();
 Rows fit_rows();
+Rows on_batch_rows();
 Rows optimizer_rows();
 Rows loss_rows();
 Rows callback_rows();

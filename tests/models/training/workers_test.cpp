@@ -110,6 +110,21 @@ TEST_F(TrainingByWorkers, GivesWhatOneProcessGives) {
   }
 }
 
+// A batch of 2 rows leaves some workers without rows.
+TEST_F(TrainingByWorkers, ABatchOfTensorsGivesWhatItGivesInOneProcess) {
+  Model by_workers = small_model(strategy_);
+  Model alone = small_model(one_process_);
+  for (const std::int64_t rows : {36, 2}) {
+    const Batch batch = problem_.dataset().batch(rows).epoch().next().value();
+    for (const char* name : {"loss", "accuracy"}) {
+      EXPECT_NEAR(by_workers.train_on_batch(batch).at(name), alone.train_on_batch(batch).at(name), close) << name;
+      EXPECT_NEAR(by_workers.test_on_batch(batch).at(name), alone.test_on_batch(batch).at(name), close) << name;
+    }
+    EXPECT_EQ(by_workers.predict_on_batch(batch.x()).shape(), (Shape{rows, 3}));
+  }
+  expect_close(by_workers, alone);
+}
+
 TEST_F(TrainingByWorkers, GivesTheSameBitsWhenEachMakesItsOwnRowsAlone) {
   const auto noisy = [](const Example& example, const ElementId& id) {
     ElementDraws draws(3, DrawStream::augmentation, id);

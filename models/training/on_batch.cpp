@@ -1,0 +1,36 @@
+#include <lockstep/models/training/train_step.h>
+#include <lockstep/strategy/input/distributed_dataset.h>
+
+namespace lockstep {
+namespace {
+
+/// A data set of this batch.
+Dataset one_batch(const Batch& batch) {
+  const Dataset rows = Dataset::from_tensors(batch);
+  require(batch.size() > 0, "the batch has no rows");
+  return rows.batch(batch.size());
+}
+
+}  // namespace
+
+Logs Model::train_on_batch(const Batch& batch, const ClassWeight& class_weight) {
+  TrainStep step(*state_, class_weight, "train_on_batch()");
+  const DistributedDataset distributed = strategy().distribute(one_batch(batch), {.per_replica_buffer_size = 0});
+  const DistributedBatch parts = distributed.epoch().next().value();
+  const bool is_first = optimizer().iterations() == 0;
+  if (is_first) step.prepare_optimizer();
+  return step.run(parts, is_first).totals.results(step.compiled().outputs);
+}
+
+Logs Model::test_on_batch(const Batch& batch) {
+  state_->require_compiled("test_on_batch()");
+  state_->require_own_scope("test_on_batch()");
+  return evaluate(one_batch(batch));
+}
+
+Tensor Model::predict_on_batch(const std::vector<Tensor>& xs) {
+  state_->require_own_scope("predict_on_batch()");
+  return predict(one_batch({xs}));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,128 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/expect_error.h>
+#include <support/small_problem.h>
+
+#include <lockstep/models/layers/merge.h>
+#include <lockstep/models/losses/regression.h>
+#include <lockstep/strategy/strategies/verify.h>
+
+namespace lockstep {
+namespace {
+
+using test::small_model;
+using test::SmallProblem;
+
+/// Records the loss of each step.
+struct LossRecorder : Callback {
+  void on_step_end(Model&, const StepReport& report) override { losses.push_back(report.loss); }
+  std::vector<double> losses;
+};
+
+class OnBatchOn : public testing::TestWithParam<int> {
+ protected:
+  const MirroredStrategy strategy_ = test::mirrored(GetParam());
+  const SmallProblem problem_{50};
+};
+
+// The last batch has 2 rows, so most replicas get none.
+TEST_P(OnBatchOn, ATrainingStepHasTheBitsOfAStepOfFit) {
+  const Tensor weights = test::random_tensor({50}, 3, 0, 2);
+  const ClassWeight class_weight{{0, 2.0}, {2, 0.5}};
+  for (const bool weighted : {false, true}) {
+    const Dataset data = Dataset::from_tensors(problem_.x, problem_.y, weighted ? weights : Tensor()).batch(16);
+    const ClassWeight by_class = weighted ? ClassWeight() : class_weight;
+    Model by_fit = small_model(strategy_);
+    const auto recorder = std::make_shared<LossRecorder>();
+    by_fit.fit(data, {.callbacks = {recorder}, .class_weight = by_class});
+    Model by_batch = small_model(strategy_);
+    std::vector<double> losses;
+    for (const Batch& batch : data.epoch()) losses.push_back(by_batch.train_on_batch(batch, by_class).at("loss"));
+    EXPECT_EQ(losses, recorder->losses);
+    EXPECT_EQ(test::weights_of(by_batch), test::weights_of(by_fit));
+    EXPECT_NO_THROW(verify_mirrored(by_batch.variables()));
+  }
+}
+
+TEST_P(OnBatchOn, TheResultsAreThoseOfTheBatchBeforeTheStep) {
+  Model model = small_model(strategy_);
+  for (int step = 0; step < 3; ++step) {
+    const Logs before = model.test_on_batch(problem_.x, problem_.y);
+    const Logs logs = model.train_on_batch(problem_.x, problem_.y);
+    EXPECT_NEAR(logs.at("loss"), before.at("loss"), test::tolerance(DType::f32, 50, before.at("loss")));
+    EXPECT_EQ(logs.at("accuracy"), before.at("accuracy")) << "of this batch, not a mean over the calls";
+    EXPECT_EQ(logs.size(), 2U);
+    EXPECT_LT(model.test_on_batch(problem_.x, problem_.y).at("loss"), before.at("loss"));
+  }
+}
+
+TEST_P(OnBatchOn, TestsAndPredictsAsEvaluateAndPredictDo) {
+  Model model = small_model(strategy_);
+  const Dataset one = problem_.dataset().batch(50);
+  EXPECT_EQ(model.test_on_batch(problem_.x, problem_.y), model.evaluate(one));
+  const Tensor outputs = model.predict_on_batch(problem_.x);
+  EXPECT_EQ(outputs.shape(), (Shape{50, 3}));
+  test::expect_close(outputs, model(problem_.x).to_vector<double>(), 16);
+  EXPECT_EQ(test::weights_of(model), test::weights_of(small_model(strategy_)));
+}
+
+/// A model of two inputs and two outputs with a penalty.
+Model branches(const Strategy& strategy) {
+  const auto inside = strategy.scope();
+  const Symbol a = Input({8});
+  const Symbol b = Input({8});
+  const Symbol sum = Add()({Dense({.units = 4, .kernel_regularizer = L2(0.1)})(a), Dense({.units = 4})(b)});
+  const Dense labels({.units = 3});
+  const Dense value({.units = 1});
+  Model model({a, b}, {labels.with_name("labels")(sum), value.with_name("value")(sum)}, {.seed = 5});
+  model.compile(SGD({.learning_rate = 0.2}),
+                {{.loss = SparseCategoricalCrossentropy({.from_logits = true}), .metrics = {Accuracy()}},
+                 {.loss = MeanSquaredError(), .loss_weight = 0.25}});
+  return model;
+}
+
+TEST_P(OnBatchOn, TakesSeveralInputsAndOutputs) {
+  const Tensor value = test::random_tensor({50, 1}, 7);
+  const Batch batch{{problem_.x, test::random_tensor({50, 8}, 6)}, {problem_.y, value}};
+  Model by_fit = branches(strategy_);
+  Model by_batch = branches(strategy_);
+  const Logs tested = by_batch.test_on_batch(batch);
+  const Logs logs = by_batch.train_on_batch(batch);
+  const History history = by_fit.fit(Dataset::from_tensors(batch).batch(50));
+  EXPECT_EQ(logs.size(), 4U);
+  for (const auto& [name, result] : logs) {
+    EXPECT_EQ(result, history.values.at(name).front()) << name;
+    EXPECT_NEAR(result, tested.at(name), test::tolerance(DType::f32, 50, result)) << name;
+  }
+  EXPECT_EQ(test::weights_of(by_batch), test::weights_of(by_fit));
+}
+
+INSTANTIATE_TEST_SUITE_P(Replicas, OnBatchOn, testing::ValuesIn(test::replica_counts));
+
+TEST(OnBatch, AsksTheSystemForNoMemoryAfterWarmUp) {
+  Model model = small_model(test::mirrored(2));
+  const SmallProblem problem(16);
+  const auto allocations = [&] {
+    std::uint64_t sum = 0;
+    for (const LogicalDevice& device : model.strategy().devices()) sum += allocator(device).stats().system_allocations;
+    return sum;
+  };
+  for (int step = 0; step < 3; ++step) model.train_on_batch(problem.x, problem.y);
+  const std::uint64_t warm = allocations();
+  for (int step = 0; step < 6; ++step) model.train_on_batch(problem.x, problem.y);
+  EXPECT_GT(warm, 0U);
+  EXPECT_EQ(allocations(), warm);
+}
+
+TEST(OnBatch, AnErrorLeavesTheModelAsItWas) {
+  Model model = small_model(test::mirrored(2));
+  const SmallProblem problem(6);
+  const auto before = test::weights_of(model);
+  EXPECT_ERROR(InvalidArgument, "label 3", model.train_on_batch(problem.x, Tensor::full({6}, 3, DType::i64)));
+  EXPECT_ERROR(InvalidArgument, "no rows", model.train_on_batch(Tensor::zeros({0, 8}), Tensor::zeros({0}, DType::i64)));
+  EXPECT_EQ(test::weights_of(model), before);
+  EXPECT_GT(model.train_on_batch(problem.x, problem.y).at("loss"), 0);
+}
+
+}  // namespace
+}  // namespace lockstep
