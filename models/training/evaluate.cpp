@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/models/losses/by_example.h>
@@ -11,11 +12,19 @@
 namespace lockstep {
 namespace {
 
-/// One pass over the data. Throws InvalidArgument if the data set is empty or endless.
-DistributedIterator only_pass(const Strategy& strategy, const Dataset& batches) {
+/// Calls use(batch) for each batch. Throws InvalidArgument for a batch_size and if the data set is empty or endless.
+void each_batch(const Strategy& strategy, const Dataset& batches, const EvaluateOptions& options,
+                const std::function<void(const DistributedBatch&)>& use) {
+  require(!options.batch_size, "batch_size is for tensors: a data set is batched with batch()");
   require(batches.size() != 0, "the data set is empty");
   require(!batches.is_endless(), "a data set without end has no result: use take() to limit it");
-  return strategy.distribute(batches).epoch();
+  DistributeOptions distribution;
+  if (batches.size() == 1) distribution.per_replica_buffer_size = 0;  // there is nothing to make ahead
+  for (const DistributedBatch& batch : strategy.distribute(batches, distribution).epoch()) use(batch);
+}
+
+Dataset batches_of(const Batch& data, const EvaluateOptions& options) {
+  return Dataset::from_tensors(data).batch(options.batch_size.value_or(default_batch_size));
 }
 
 /// The totals of all workers.
@@ -73,12 +82,12 @@ class MeanStatistics {
 
 }  // namespace
 
-Logs Model::evaluate(const Dataset& batches) {
+Logs Model::evaluate(const Dataset& batches, const EvaluateOptions& options) {
   const State::Compiled compiled = state_->require_compiled("evaluate()");
   state_->require_own_scope("evaluate()");
   const MeanStatistics statistics(network());
   Totals totals;
-  for (const DistributedBatch& batch : only_pass(strategy(), batches)) {
+  each_batch(strategy(), batches, options, [&](const DistributedBatch& batch) {
     const auto replicas = strategy().run(
         [&](const Batch& local) {
           const NoGradientScope not_recorded;
@@ -88,24 +97,34 @@ Logs Model::evaluate(const Dataset& batches) {
         },
         batch);
     for (const Totals& replica : replicas.local_results()) totals += replica;
-  }
+  });
   totals = over_workers(strategy(), totals);
   require(totals.examples > 0, "the data set is empty");
   if (const Tensor penalty = network().regularization_loss(); penalty.defined()) totals.add_to_every_loss(penalty);
   return totals.results(compiled.outputs);
 }
 
-Tensor Model::predict(const Dataset& batches) {
+Logs Model::evaluate(const Batch& data, const EvaluateOptions& options) { return evaluate(batches_of(data, options)); }
+
+Tensor Model::predict(const Dataset& batches, const EvaluateOptions& options) {
   const std::size_t outputs = network().outputs().size();
   require<LogicError>(outputs == 1, "predict() gives one output, the model has {}: use predict_all()", outputs);
-  return predict_all(batches).front();
+  return predict_all(batches, options).front();
 }
 
-std::vector<Tensor> Model::predict_all(const Dataset& batches) {
+Tensor Model::predict(const std::vector<Tensor>& xs, const EvaluateOptions& options) {
+  return predict(batches_of({xs}, options));
+}
+
+std::vector<Tensor> Model::predict_all(const std::vector<Tensor>& xs, const EvaluateOptions& options) {
+  return predict_all(batches_of({xs}, options));
+}
+
+std::vector<Tensor> Model::predict_all(const Dataset& batches, const EvaluateOptions& options) {
   state_->require_own_scope("predict()");
   const MeanStatistics statistics(network());
   std::vector<std::vector<Tensor>> parts(network().outputs().size());
-  for (const DistributedBatch& batch : only_pass(strategy(), batches)) {
+  each_batch(strategy(), batches, options, [&](const DistributedBatch& batch) {
     const auto replicas = strategy().run(
         [&](const Batch& local) {
           const NoGradientScope not_recorded;
@@ -118,12 +137,12 @@ std::vector<Tensor> Model::predict_all(const Dataset& batches) {
       for (std::size_t i = 0; i < parts.size(); ++i)
         parts[i].push_back(
             strategy().gather(replicas.transform([&](const std::vector<Tensor>& outputs) { return outputs[i]; }), 0));
-      continue;
+      return;
     }
     for (const std::vector<Tensor>& replica : replicas.local_results())
       for (std::size_t i = 0; i < replica.size(); ++i)
         if (replica[i].dim(0) > 0) parts[i].push_back(replica[i]);
-  }
+  });
   require(!parts.front().empty(), "the data set is empty");
   std::vector<Tensor> outputs;
   for (const std::vector<Tensor>& output : parts) outputs.push_back(concat(output, 0));

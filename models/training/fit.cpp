@@ -182,7 +182,33 @@ History Model::fit(const Dataset& batches, const FitOptions& options) {
   require(options.epochs >= 1 && options.initial_epoch >= 0,
           "fit() needs epochs >= 1 and initial_epoch >= 0, got {} and {}", options.epochs, options.initial_epoch);
   require(options.verify_every >= 0, "verify_every must not be negative, got {}", options.verify_every);
+  require(!options.batch_size, "batch_size is for tensors: a data set is batched with batch()");
+  require(options.validation_split == 0,
+          "validation_split is for tensors: split a data set with take() and skip() before its shuffle, and give one "
+          "part as `validation`");
   return TrainingRun(*this, *state_, batches, options).run();
+}
+
+History Model::fit(const Batch& data, const FitOptions& options) {
+  FitOptions others = options;
+  const std::int64_t batch_size = std::exchange(others.batch_size, {}).value_or(default_batch_size);
+  const double split = std::exchange(others.validation_split, 0);
+  Dataset train = Dataset::from_tensors(data);
+  if (split != 0) {
+    require(!options.validation, "fit() takes validation or validation_split, got both");
+    require(split > 0 && split < 1, "validation_split must be between 0 and 1, got {}", split);
+    const auto kept = static_cast<std::int64_t>(static_cast<double>(data.size()) * (1 - split));
+    require(kept > 0, "a validation_split of {} leaves none of {} example(s) to train on", split, data.size());
+    require(kept < data.size(), "a validation_split of {} leaves none of {} example(s) to validate with", split,
+            data.size());
+    const auto rows = [&](std::int64_t begin, std::int64_t end) {
+      return Dataset::from_tensors(data.each([&](const Tensor& tensor) { return tensor.slice_view(0, begin, end); }));
+    };
+    train = rows(0, kept);
+    others.validation = rows(kept, data.size()).batch(batch_size);
+  }
+  if (options.shuffle) train = train.shuffle();
+  return fit(train.batch(batch_size), others);
 }
 
 }  // namespace lockstep

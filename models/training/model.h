@@ -1,21 +1,16 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/metrics/compiled_output.h>
 #include <lockstep/models/optimizers/optimizer.h>
-#include <lockstep/models/training/callback.h>
-#include <lockstep/models/training/class_weight.h>
+#include <lockstep/models/training/fit_options.h>
 #include <lockstep/models/training/history.h>
 #include <lockstep/runtime/core/handle.h>
-#include <lockstep/runtime/data/dataset.h>
-#include <lockstep/strategy/core/input_options.h>
 
 namespace lockstep {
 
@@ -24,29 +19,6 @@ struct ModelOptions {
   /// Name of the model, e.g. in its summary.
   std::string name = "functional";
   std::uint64_t seed = 0;  ///< seed of the initial weights and of random layers such as Dropout
-};
-
-/// Model::fit's options, with Keras' names.
-struct FitOptions {
-  int epochs = 1;         ///< the number of the last epoch, from 1
-  int initial_epoch = 0;  ///< the number of the first epoch, from 0
-  /// Ends an epoch after N steps; the next epoch continues the same pass over the data. If the pass ends earlier, so
-  /// does the epoch, with a warning, as in Keras.
-  std::optional<std::int64_t> steps_per_epoch{};
-  std::optional<Dataset> validation{};  ///< batched; evaluated after each epoch
-  /// The callbacks, called in this order.
-  std::vector<std::shared_ptr<Callback>> callbacks{};
-  ClassWeight class_weight{};  ///< weights of training examples, by label
-  /// Compares all copies of every mirrored variable every N steps; 0: never. Throws BrokenInvariant for a difference;
-  /// see verify_mirrored.
-  std::int64_t verify_every = 0;
-  /// How batches are split over the replicas, e.g. for replicas of unequal speed. Results of different splits are equal
-  /// up to rounding, unless a layer or loss depends on the split, such as BatchNormalization, Dropout or Dice.
-  DistributeOptions distribute{};
-  /// For replicas on GPUs: captures a step up to its gradients as CUDA graphs once its shapes have occurred a few
-  /// times, and launches the graphs from then on. Results are bit-identical to the results of eager steps. If capture
-  /// is not possible, one warning gives the reason, and steps run eagerly. Uses about the memory of one more step.
-  bool cuda_graphs = false;
 };
 
 /// A functional model with Keras' training loop over all replicas of the strategy in whose scope it was made. A handle:
@@ -98,18 +70,41 @@ class Model {
   /// sample weights or for a model with several outputs; for cuda_graphs with replicas on CPUs or on several workers;
   /// and for other invalid options.
   History fit(const Dataset& batches, const FitOptions& options = {});
+  ///@{
+  /// Trains on tensors, `Example{{x}, {y}}`, possibly with sample weights: the same as fit on
+  /// Dataset::from_tensors(data).shuffle().batch(batch_size). Throws the errors of from_tensors, and InvalidArgument
+  /// for a validation_split that leaves no examples to train on or to validate with, or together with `validation`.
+  History fit(const Batch& data, const FitOptions& options = {});
+  History fit(const Tensor& x, const Tensor& y, const FitOptions& options = {}) { return fit({{x}, {y}}, options); }
+  ///@}
   /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. Variables
   /// with Synchronization::on_read and Aggregation::mean, such as batch normalization's statistics, have the mean of
   /// the replicas' values on all replicas during the call, as in fit's validation and in predict. Throws LogicError in
-  /// the same cases as fit, and InvalidArgument for a data set that is empty or endless or lacks a target for an
-  /// output. A generator of unknown size must end.
-  Logs evaluate(const Dataset& batches);
+  /// the same cases as fit, and InvalidArgument for a data set that is empty, endless,
+  /// or lacks a target for an output. A generator of unknown size must end.
+  Logs evaluate(const Dataset& batches, const EvaluateOptions& options = {});
+  ///@{
+  /// Evaluates tensors, in batches of EvaluateOptions::batch_size. Also throws the errors of Dataset::from_tensors.
+  Logs evaluate(const Batch& data, const EvaluateOptions& options = {});
+  Logs evaluate(const Tensor& x, const Tensor& y, const EvaluateOptions& options = {}) {
+    return evaluate({{x}, {y}}, options);
+  }
+  ///@}
   /// Outputs for all examples in the order of the data set, f32 under every dtype policy. Throws InvalidArgument for a
-  /// data set that is empty or endless; LogicError for a model with several outputs, inside a replica and in the scope
-  /// of another strategy.
-  Tensor predict(const Dataset& batches);
+  /// data set that is empty, or endless; LogicError for a model with several outputs,
+  /// inside a replica and in the scope of another strategy.
+  Tensor predict(const Dataset& batches, const EvaluateOptions& options = {});
+  ///@{
+  /// Outputs for the rows of the inputs, in batches of EvaluateOptions::batch_size. Also throws the errors of
+  /// Dataset::from_tensors.
+  Tensor predict(const Tensor& x, const EvaluateOptions& options = {}) { return predict(std::vector{x}, options); }
+  Tensor predict(const std::vector<Tensor>& xs, const EvaluateOptions& options = {});
+  ///@}
+  ///@{
   /// Like `predict`, for any number of outputs: returns one tensor for each output, in order.
-  std::vector<Tensor> predict_all(const Dataset& batches);
+  std::vector<Tensor> predict_all(const Dataset& batches, const EvaluateOptions& options = {});
+  std::vector<Tensor> predict_all(const std::vector<Tensor>& xs, const EvaluateOptions& options = {});
+  ///@}
 
   ///@{
   /// Trains on one global batch of tensors, which is split over the replicas as fit splits its batches; replicas may

@@ -224,6 +224,26 @@ Rows fit_rows() {
                               fit(batches(), {.verify_every = -1})),
       misuse<InvalidArgument>("Model::fit", "shares for other replicas", {"[1, 2]", "1 replica"},
                               fit(batches(), {.distribute = {.shares = {1, 2}}})),
+      misuse<InvalidArgument>("Model::fit", "batch_size for a data set", {"batch_size", "batch()"},
+                              fit(batches(), {.batch_size = 2})),
+      misuse<InvalidArgument>("Model::fit", "validation_split for a data set", {"validation_split", "take()", "skip()"},
+                              fit(batches(), {.validation_split = 0.5})),
+      misuse<InvalidArgument>("Model::fit", "a validation_split of all examples", {"between 0 and 1", "got 1"},
+                              [] { compiled().fit(tensors(), {.validation_split = 1}); }),
+      misuse<InvalidArgument>("Model::fit", "validation and validation_split", {"got both"},
+                              [] { compiled().fit(tensors(), {.validation = batches(), .validation_split = 0.5}); }),
+      misuse<InvalidArgument>("Model::fit", "tensors with other numbers of rows", {"f32 (6, 4)", "i64 (5)"},
+                              [] {
+                                compiled().fit(zeros({6, 4}), zeros({5}, DType::i64));
+                              }),
+      misuse<InvalidArgument>("Model::fit", "an undefined target", {"defined y"},
+                              [] {
+                                compiled().fit(zeros({6, 4}), Tensor());
+                              }),
+      misuse<InvalidArgument>("Model::fit", "tensors in batches of 0", {"got 0"},
+                              [] { compiled().fit(tensors(), {.batch_size = 0}); }),
+      misuse<InvalidArgument>("Model::predict", "batch_size for a data set", {"batch_size", "batch()"},
+                              [] { compiled().predict(batches(), {.batch_size = 2}); }),
       misuse<InvalidArgument>("Model::evaluate", "no data", {"empty"}, [] { compiled().evaluate(batches().take(0)); }),
       misuse<InvalidArgument>("Model::evaluate", "data without end", {"take()"},
                               [] { compiled().evaluate(batches().repeat()); }),

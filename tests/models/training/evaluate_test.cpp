@@ -61,6 +61,16 @@ TEST_P(EvaluateOn, PredictKeepsTheOrderForAnyBatchSize) {
   }
 }
 
+TEST_P(EvaluateOn, TakesTensors) {
+  const Dataset data = problem_.dataset().batch(32);
+  EXPECT_EQ(model_.evaluate(problem_.x, problem_.y), model_.evaluate(data));
+  EXPECT_EQ(model_.evaluate({{problem_.x}, {problem_.y}}, {.batch_size = 5}),
+            model_.evaluate(problem_.dataset().batch(5)));
+  test::expect_same_bits(model_.predict(problem_.x), model_.predict(data));
+  test::expect_same_bits(model_.predict({problem_.x}, {.batch_size = 4}), model_.predict(problem_.dataset().batch(4)));
+  test::expect_same_bits(model_.predict_all({problem_.x}).front(), model_.predict(data));
+}
+
 TEST_P(EvaluateOn, PredictNeedsNoTargets) {
   const Tensor outputs = model_.predict(Dataset::from_tensors(problem_.x).batch(4));
   test::expect_same_bits(outputs, model_.predict(problem_.dataset().batch(4)));

@@ -7,6 +7,7 @@
 #include <support/small_problem.h>
 
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/training/callbacks/lambda_callback.h>
 #include <lockstep/strategy/strategies/verify.h>
@@ -105,6 +106,37 @@ TEST_P(FitOn, GivesTheSameBitsAgain) {
   const History history = first.fit(data, {.epochs = 3});
   EXPECT_EQ(second.fit(data, {.epochs = 3}).values.at("loss"), history.values.at("loss"));
   EXPECT_EQ(test::weights_of(second), test::weights_of(first));
+}
+
+TEST_P(FitOn, TensorsAreADataSetThatIsShuffledAndBatched) {
+  const SmallProblem problem(50);
+  const Tensor weight = test::random_tensor({50}, 3, 0, 2);
+  const Dataset data = Dataset::from_tensors(problem.x, problem.y, weight);
+  for (const bool shuffle : {true, false}) {
+    Model by_tensors = small_model(strategy_);
+    Model by_dataset = small_model(strategy_);
+    const Batch tensors{{problem.x}, {problem.y}, {weight}};
+    const History history = by_tensors.fit(tensors, {.batch_size = 16, .shuffle = shuffle, .epochs = 2});
+    const History expected = by_dataset.fit((shuffle ? data.shuffle() : data).batch(16), {.epochs = 2});
+    EXPECT_EQ(history.values.at("loss"), expected.values.at("loss"));
+    EXPECT_EQ(test::weights_of(by_tensors), test::weights_of(by_dataset));
+  }
+}
+
+// As in Keras, floor(50 * 0.75) examples are trained on.
+TEST_P(FitOn, ValidatesWithTheLastPartOfTheTensors) {
+  const SmallProblem problem(50);
+  const Tensor weight = test::random_tensor({50}, 3, 0, 2);
+  const Dataset data = Dataset::from_tensors(problem.x, problem.y, weight);
+  Model split = small_model(strategy_);
+  Model expected = small_model(strategy_);
+  const History history =
+      split.fit({{problem.x}, {problem.y}, {weight}}, {.batch_size = 10, .epochs = 2, .validation_split = 0.25});
+  const History by_hand =
+      expected.fit(data.take(37).shuffle().batch(10), {.epochs = 2, .validation = data.skip(37).batch(10)});
+  for (const char* name : {"loss", "accuracy", "val_loss", "val_accuracy"})
+    EXPECT_EQ(history.values.at(name), by_hand.values.at(name)) << name;
+  EXPECT_EQ(test::weights_of(split), test::weights_of(expected));
 }
 
 TEST_P(FitOn, ReportsEveryStep) {
@@ -218,6 +250,23 @@ TEST_F(Fit, WithStepsPerEpochPassesFollowOneAnother) {
     EXPECT_EQ(report.step_in_epoch, 0);
     EXPECT_DOUBLE_EQ(report.running.at("labels") * static_cast<double>(report.examples), expected[step]) << step;
   }
+}
+
+TEST_F(Fit, TensorsHaveBatchesOf32AndAllTheirExamplesOnce) {
+  std::vector<std::int64_t> numbers(40);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = std::int64_t{1} << i;
+  const Loss any("any", [](const Tensor&, const Tensor& p) { return sum(p, {1}); });
+  model_.compile(SGD({.learning_rate = 0}), any, {mean_label()});
+  const auto recorder = std::make_shared<StepRecorder>();
+  model_.fit(SmallProblem(40).x, Tensor::from(numbers, {40}), {.epochs = 2, .callbacks = {recorder}});
+  std::vector<std::int64_t> sizes;
+  for (const StepReport& report : recorder->steps) sizes.push_back(report.examples);
+  EXPECT_EQ(sizes, (std::vector<std::int64_t>{32, 8, 32, 8}));
+  const double all = static_cast<double>((std::int64_t{1} << 40) - 1);
+  const auto mean_of = [&](std::size_t step) { return recorder->steps[step].running.at("labels"); };
+  EXPECT_DOUBLE_EQ(mean_of(1) * 40, all);
+  EXPECT_DOUBLE_EQ(mean_of(3) * 40, all);
+  EXPECT_NE(mean_of(0), mean_of(2)) << "each epoch has its own order";
 }
 
 TEST_F(Fit, WithoutStepsPerEpochEachEpochIsItsPass) {
@@ -335,6 +384,9 @@ TEST_F(Fit, RefusesWhatItCannotTrainOn) {
   EXPECT_THROW(model_.fit(data_, {.initial_epoch = -1}), InvalidArgument);
   EXPECT_THROW(model_.fit(data_, {.steps_per_epoch = 0}), InvalidArgument);
   EXPECT_THROW(model_.fit(data_, {.verify_every = -1}), InvalidArgument);
+  const auto split = [&](double part) { model_.fit(problem_.x, problem_.y, {.validation_split = part}); };
+  EXPECT_THAT([&] { split(1e-20); }, ThrowsMessage<InvalidArgument>(HasSubstr("none of 10 example(s) to validate")));
+  EXPECT_THAT([&] { split(0.95); }, ThrowsMessage<InvalidArgument>(HasSubstr("none of 10 example(s) to train on")));
 }
 
 TEST_F(Fit, NeedsCompile) {

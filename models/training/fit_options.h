@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <lockstep/models/training/callback.h>
+#include <lockstep/models/training/class_weight.h>
+#include <lockstep/runtime/data/dataset.h>
+#include <lockstep/strategy/core/input_options.h>
+
+namespace lockstep {
+
+/// The default examples of a batch of tensors, as in Keras.
+inline constexpr std::int64_t default_batch_size = 32;
+
+/// Model::fit's options, with Keras' names.
+struct FitOptions {
+  ///@{
+  /// For tensors only: the examples of a global batch, by default 32, and whether each epoch shuffles the examples
+  /// (Dataset::shuffle). A data set has these as stages.
+  std::optional<std::int64_t> batch_size{};
+  bool shuffle = true;
+  ///@}
+  int epochs = 1;         ///< the number of the last epoch, from 1
+  int initial_epoch = 0;  ///< the number of the first epoch, from 0
+  /// Ends an epoch after N steps; the next epoch continues the same pass over the data. If the pass ends earlier, so
+  /// does the epoch, with a warning, as in Keras.
+  std::optional<std::int64_t> steps_per_epoch{};
+  std::optional<Dataset> validation{};  ///< batched; evaluated after each epoch
+  /// For tensors only: the part of the examples, between 0 and 1, to validate with instead of `validation`. As in
+  /// Keras, these are the last examples before shuffling, and neither they nor the others change between epochs.
+  double validation_split = 0;
+  /// The callbacks, called in this order.
+  std::vector<std::shared_ptr<Callback>> callbacks{};
+  ClassWeight class_weight{};  ///< weights of training examples, by label
+  /// Compares all copies of every mirrored variable every N steps; 0: never. Throws BrokenInvariant for a difference;
+  /// see verify_mirrored.
+  std::int64_t verify_every = 0;
+  /// How batches are split over the replicas, e.g. for replicas of unequal speed. Results of different splits are equal
+  /// up to rounding, unless a layer or loss depends on the split, such as BatchNormalization, Dropout or Dice.
+  DistributeOptions distribute{};
+  /// For replicas on GPUs: captures a step up to its gradients as CUDA graphs once its shapes have occurred a few
+  /// times, and launches the graphs from then on. Results are bit-identical to the results of eager steps. If capture
+  /// is not possible, one warning gives the reason, and steps run eagerly. Uses about the memory of one more step.
+  bool cuda_graphs = false;
+};
+
+/// The options of Model::evaluate and Model::predict, with Keras' names.
+struct EvaluateOptions {
+  std::optional<std::int64_t> batch_size{};  ///< for tensors only: the examples of a global batch, by default 32
+};
+
+}  // namespace lockstep
