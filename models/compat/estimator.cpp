@@ -49,8 +49,7 @@ Estimator& Estimator::train(const InputFunction& input_fn, const EstimatorTrainO
 }
 
 Logs Estimator::evaluate(const InputFunction& input_fn, std::optional<std::int64_t> steps) {
-  const Dataset batches = global_batches(input_fn);
-  Logs logs = model_.evaluate(steps ? batches.take(*steps) : batches);
+  Logs logs = model_.evaluate(global_batches(input_fn), {.steps = steps});
   logs["global_step"] = static_cast<double>(model_.optimizer().iterations());
   return logs;
 }

@@ -47,7 +47,8 @@ std::vector<CompiledOutput> compile_outputs(const Network& network, const std::v
       std::ranges::count_if(outputs, [](const OutputTraining& output) { return output.loss.has_value(); });
   require(losses > 0, "compile() needs a loss for one output at least");
   const std::vector<std::string> prefix = prefixes(network);
-  std::set<std::string> taken{"loss", "learning_rate", "epoch_s", "examples_per_s"};  // names in the logs of fit()
+  std::set<std::string> taken(training_values.begin(), training_values.end());
+  taken.insert("loss");
   const auto take = [&](const std::string& name) {
     require(taken.insert(name).second, "compile() got two values named '{}'", name);
     return name;

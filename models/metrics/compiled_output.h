@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <lockstep/models/graph/network.h>
@@ -38,6 +40,9 @@ struct CompiledOutput {
   /// Weighted metrics are last.
   std::vector<CompiledMetric> metrics{};
 };
+
+/// The values in fit's logs that are no losses and no metrics, and that validation does not have.
+inline constexpr std::array<std::string_view, 3> training_values{"learning_rate", "epoch_s", "examples_per_s"};
 
 /// The losses and metrics of `network`'s outputs, with Keras' names in logs: "loss" for a single loss, "accuracy" in a
 /// network with a single output, otherwise names such as "softmax_loss" and "softmax_accuracy", with the output's name

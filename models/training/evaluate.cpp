@@ -12,15 +12,24 @@
 namespace lockstep {
 namespace {
 
-/// Calls use(batch) for each batch. Throws InvalidArgument for a batch_size and if the data set is empty or endless.
+/// Calls use(batch) for the batches that evaluate and predict read. Throws InvalidArgument for invalid options and if
+/// the data set is empty, or endless without a number of steps.
 void each_batch(const Strategy& strategy, const Dataset& batches, const EvaluateOptions& options,
                 const std::function<void(const DistributedBatch&)>& use) {
   require(!options.batch_size, "batch_size is for tensors: a data set is batched with batch()");
+  require(options.steps.value_or(1) >= 1, "steps must be at least 1, got {}", options.steps.value_or(1));
   require(batches.size() != 0, "the data set is empty");
-  require(!batches.is_endless(), "a data set without end has no result: use take() to limit it");
+  require(!batches.is_endless() || options.steps,
+          "a data set without end has no result: give steps, or use take() to limit it");
+  const Dataset read = options.steps ? batches.take(*options.steps) : batches;
   DistributeOptions distribution;
-  if (batches.size() == 1) distribution.per_replica_buffer_size = 0;  // there is nothing to make ahead
-  for (const DistributedBatch& batch : strategy.distribute(batches, distribution).epoch()) use(batch);
+  if (read.size() == 1) distribution.per_replica_buffer_size = 0;  // there is nothing to make ahead
+  std::int64_t steps = 0;
+  for (const DistributedBatch& batch : strategy.distribute(read, distribution).epoch()) {
+    use(batch);
+    ++steps;
+  }
+  if (options.steps.value_or(steps) > steps) log_warning("the data ended after {} of {} steps", steps, *options.steps);
 }
 
 Dataset batches_of(const Batch& data, const EvaluateOptions& options) {
@@ -104,7 +113,9 @@ Logs Model::evaluate(const Dataset& batches, const EvaluateOptions& options) {
   return totals.results(compiled.outputs);
 }
 
-Logs Model::evaluate(const Batch& data, const EvaluateOptions& options) { return evaluate(batches_of(data, options)); }
+Logs Model::evaluate(const Batch& data, const EvaluateOptions& options) {
+  return evaluate(batches_of(data, options), {.steps = options.steps});
+}
 
 Tensor Model::predict(const Dataset& batches, const EvaluateOptions& options) {
   const std::size_t outputs = network().outputs().size();
@@ -113,11 +124,11 @@ Tensor Model::predict(const Dataset& batches, const EvaluateOptions& options) {
 }
 
 Tensor Model::predict(const std::vector<Tensor>& xs, const EvaluateOptions& options) {
-  return predict(batches_of({xs}, options));
+  return predict(batches_of({xs}, options), {.steps = options.steps});
 }
 
 std::vector<Tensor> Model::predict_all(const std::vector<Tensor>& xs, const EvaluateOptions& options) {
-  return predict_all(batches_of({xs}, options));
+  return predict_all(batches_of({xs}, options), {.steps = options.steps});
 }
 
 std::vector<Tensor> Model::predict_all(const Dataset& batches, const EvaluateOptions& options) {

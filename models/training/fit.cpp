@@ -52,6 +52,8 @@ class TrainingRun {
   void begin_epoch();
   /// Runs a step. Returns false if the epoch has no more steps.
   bool run_step();
+  /// Whether fit validates after the current epoch.
+  bool validates() const;
   Logs epoch_logs(std::int64_t examples, double seconds, bool validate) const;
 
   Model& model_;
@@ -103,6 +105,7 @@ void TrainingRun::begin_epoch() {
                                               .steps = feed_.steps_in_epoch(),
                                               .steps_done = progress_.steps_in_epoch,
                                               .first_step = progress_.steps,
+                                              .validation = options_.validation.has_value(),
                                               .resumed = resumed_});
   if (std::exchange(resumed_, false))
     feed_.resume_epoch(progress_.epoch, progress_.steps_in_epoch, progress_.totals.examples, progress_.position);
@@ -166,22 +169,39 @@ bool TrainingRun::run_step() {
   return true;
 }
 
+bool TrainingRun::validates() const {
+  if (!options_.validation) return false;
+  const int number = progress_.epoch + 1;
+  if (const int* const every = std::get_if<int>(&options_.validation_freq)) return number % *every == 0;
+  return std::ranges::count(std::get<std::vector<int>>(options_.validation_freq), number) > 0;
+}
+
 Logs TrainingRun::epoch_logs(std::int64_t examples, double seconds, bool validate) const {
   Logs logs = progress_.totals.results(step_.compiled().outputs);
   logs["learning_rate"] = step_.compiled().optimizer.learning_rate();
   logs["epoch_s"] = seconds;
   logs["examples_per_s"] = static_cast<double>(examples) / seconds;
-  if (options_.validation && validate)
-    for (const auto& [name, value] : model_.evaluate(*options_.validation)) logs["val_" + name] = value;
+  if (validate && validates())
+    for (const auto& [name, value] : model_.evaluate(*options_.validation, {.steps = options_.validation_steps}))
+      logs["val_" + name] = value;
   return logs;
+}
+
+/// Throws InvalidArgument for options out of their range.
+void check(const FitOptions& options) {
+  require(options.epochs >= 1 && options.initial_epoch >= 0,
+          "fit() needs epochs >= 1 and initial_epoch >= 0, got {} and {}", options.epochs, options.initial_epoch);
+  require(options.verify_every >= 0, "verify_every must not be negative, got {}", options.verify_every);
+  const int* const every = std::get_if<int>(&options.validation_freq);
+  require(!every || *every >= 1, "validation_freq must be at least 1, got {}", every ? *every : 1);
+  require(options.validation_steps.value_or(1) >= 1, "validation_steps must be at least 1, got {}",
+          options.validation_steps.value_or(1));
 }
 
 }  // namespace
 
 History Model::fit(const Dataset& batches, const FitOptions& options) {
-  require(options.epochs >= 1 && options.initial_epoch >= 0,
-          "fit() needs epochs >= 1 and initial_epoch >= 0, got {} and {}", options.epochs, options.initial_epoch);
-  require(options.verify_every >= 0, "verify_every must not be negative, got {}", options.verify_every);
+  check(options);
   require(!options.batch_size, "batch_size is for tensors: a data set is batched with batch()");
   require(options.validation_split == 0,
           "validation_split is for tensors: split a data set with take() and skip() before its shuffle, and give one "

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include <lockstep/models/training/callback.h>
@@ -32,6 +33,10 @@ struct FitOptions {
   /// For tensors only: the part of the examples, between 0 and 1, to validate with instead of `validation`. As in
   /// Keras, these are the last examples before shuffling, and neither they nor the others change between epochs.
   double validation_split = 0;
+  /// Validates after every N-th epoch, or after the epochs in the list, counted from 1.
+  std::variant<int, std::vector<int>> validation_freq = 1;
+  /// Validates with the first N batches of the validation data.
+  std::optional<std::int64_t> validation_steps{};
   /// The callbacks, called in this order.
   std::vector<std::shared_ptr<Callback>> callbacks{};
   ClassWeight class_weight{};  ///< weights of training examples, by label
@@ -50,6 +55,8 @@ struct FitOptions {
 /// The options of Model::evaluate and Model::predict, with Keras' names.
 struct EvaluateOptions {
   std::optional<std::int64_t> batch_size{};  ///< for tensors only: the examples of a global batch, by default 32
+  /// The number of batches to read, from the first one; by default all. Less data give a warning.
+  std::optional<std::int64_t> steps{};
 };
 
 }  // namespace lockstep

@@ -10,7 +10,8 @@ namespace lockstep {
 struct History {
   /// Numbers of the epochs, from 0.
   std::vector<int> epoch;
-  std::map<std::string, std::vector<double>> values;  ///< "loss", "val_loss", "learning_rate", "epoch_s", ... by epoch
+  /// "loss", "learning_rate", "epoch_s", ... by epoch; "val_loss", ... by epoch with validation.
+  std::map<std::string, std::vector<double>> values;
 };
 
 }  // namespace lockstep

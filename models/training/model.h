@@ -80,7 +80,7 @@ class Model {
   /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. Variables
   /// with Synchronization::on_read and Aggregation::mean, such as batch normalization's statistics, have the mean of
   /// the replicas' values on all replicas during the call, as in fit's validation and in predict. Throws LogicError in
-  /// the same cases as fit, and InvalidArgument for a data set that is empty, endless,
+  /// the same cases as fit, and InvalidArgument for a data set that is empty, endless without EvaluateOptions::steps,
   /// or lacks a target for an output. A generator of unknown size must end.
   Logs evaluate(const Dataset& batches, const EvaluateOptions& options = {});
   ///@{
@@ -91,7 +91,7 @@ class Model {
   }
   ///@}
   /// Outputs for all examples in the order of the data set, f32 under every dtype policy. Throws InvalidArgument for a
-  /// data set that is empty, or endless; LogicError for a model with several outputs,
+  /// data set that is empty, or endless without EvaluateOptions::steps; LogicError for a model with several outputs,
   /// inside a replica and in the scope of another strategy.
   Tensor predict(const Dataset& batches, const EvaluateOptions& options = {});
   ///@{

@@ -232,6 +232,10 @@ Rows fit_rows() {
                               [] { compiled().fit(tensors(), {.validation_split = 1}); }),
       misuse<InvalidArgument>("Model::fit", "validation and validation_split", {"got both"},
                               [] { compiled().fit(tensors(), {.validation = batches(), .validation_split = 0.5}); }),
+      misuse<InvalidArgument>("Model::fit", "validation every 0 epochs", {"validation_freq", "got 0"},
+                              fit(batches(), {.validation = batches(), .validation_freq = 0})),
+      misuse<InvalidArgument>("Model::fit", "validation of 0 steps", {"validation_steps", "got 0"},
+                              fit(batches(), {.validation = batches(), .validation_steps = 0})),
       misuse<InvalidArgument>("Model::fit", "tensors with other numbers of rows", {"f32 (6, 4)", "i64 (5)"},
                               [] {
                                 compiled().fit(zeros({6, 4}), zeros({5}, DType::i64));
@@ -242,6 +246,8 @@ Rows fit_rows() {
                               }),
       misuse<InvalidArgument>("Model::fit", "tensors in batches of 0", {"got 0"},
                               [] { compiled().fit(tensors(), {.batch_size = 0}); }),
+      misuse<InvalidArgument>("Model::evaluate", "0 steps", {"steps", "got 0"},
+                              [] { compiled().evaluate(batches(), {.steps = 0}); }),
       misuse<InvalidArgument>("Model::predict", "batch_size for a data set", {"batch_size", "batch()"},
                               [] { compiled().predict(batches(), {.batch_size = 2}); }),
       misuse<InvalidArgument>("Model::evaluate", "no data", {"empty"}, [] { compiled().evaluate(batches().take(0)); }),

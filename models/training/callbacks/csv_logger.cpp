@@ -1,10 +1,13 @@
 #include "lockstep/models/training/callbacks/csv_logger.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <set>
 #include <string_view>
 
 #include <lockstep/models/files/csv.h>
+#include <lockstep/models/metrics/compiled_output.h>
 #include <lockstep/models/training/callbacks/log_lines.h>
 #include <lockstep/runtime/core/error.h>
 
@@ -22,6 +25,7 @@ void CSVLogger::open(std::ios::openmode mode) {
 void CSVLogger::on_epoch_begin(Model&, const EpochPlan& plan) {
   if (begun_) return;
   begun_ = true;
+  validation_ = plan.validation;
   if (plan.resumed)
     drop_last_lines(filename_, [&](std::string_view line) {
       int epoch = -1;
@@ -44,12 +48,17 @@ void CSVLogger::read_header() {
 }
 
 void CSVLogger::write_header(const Logs& logs) {
-  file_ << "epoch";
+  std::set<std::string> names;
   for (const auto& [name, value] : logs) {
-    columns_.push_back(name);
-    file_ << options_.separator << csv_field(name, options_.separator);
+    names.insert(name);
+    const bool validated =
+        std::ranges::find(training_values, name) == training_values.end() && !name.starts_with("val_");
+    if (validation_ && validated) names.insert("val_" + name);  // this epoch may not have it, as validation_freq says
   }
+  file_ << "epoch";
+  for (const std::string& name : names) file_ << options_.separator << csv_field(name, options_.separator);
   file_ << '\n';
+  columns_.assign(names.begin(), names.end());
 }
 
 void CSVLogger::on_epoch_end(Model&, int epoch, const Logs& logs) {

@@ -27,7 +27,7 @@ std::vector<std::string> names_of(const Model& model) {
   for (const Metric& metric : model.metrics()) names.push_back(metric.name());
   const std::size_t measured = names.size();
   for (std::size_t i = 0; i < measured; ++i) names.push_back("val_" + names[i]);
-  names.insert(names.end(), {"learning_rate", "epoch_s", "examples_per_s"});
+  names.insert(names.end(), training_values.begin(), training_values.end());
   return names;
 }
 

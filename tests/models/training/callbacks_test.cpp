@@ -203,6 +203,17 @@ TEST_F(KerasCallbacks, CsvLoggerWritesALineForEachEpoch) {
   EXPECT_EQ(test::contents_of(path), "epoch,loss,val_loss\n0,0.1,0.25\n1,nan,NA\n");
 }
 
+TEST_F(KerasCallbacks, CsvLoggerHasColumnsForAValidationThatTheFirstEpochsLack) {
+  const std::string path = folder_ / "log.csv";
+  CSVLogger logger(path);
+  logger.on_train_begin(model_);
+  logger.on_epoch_begin(model_, {.epoch = 0, .validation = true});
+  logger.on_epoch_end(model_, 0, {{"learning_rate", 1}, {"loss", 2}});
+  logger.on_epoch_end(model_, 1, {{"learning_rate", 1}, {"loss", 3}, {"val_loss", 4}});
+  logger.on_train_end(model_);
+  EXPECT_EQ(test::contents_of(path), "epoch,learning_rate,loss,val_loss\n0,1,2,NA\n1,1,3,4\n");
+}
+
 TEST_F(KerasCallbacks, CsvLoggerQuotesNamesThatWouldBeSeveralFields) {
   const std::string path = folder_ / "log.csv";
   const Logs logs{{"a,b", 1}, {"c\"d", 2}, {"e", 3}};

@@ -64,11 +64,21 @@ TEST_P(EvaluateOn, PredictKeepsTheOrderForAnyBatchSize) {
 TEST_P(EvaluateOn, TakesTensors) {
   const Dataset data = problem_.dataset().batch(32);
   EXPECT_EQ(model_.evaluate(problem_.x, problem_.y), model_.evaluate(data));
-  EXPECT_EQ(model_.evaluate({{problem_.x}, {problem_.y}}, {.batch_size = 5}),
-            model_.evaluate(problem_.dataset().batch(5)));
+  EXPECT_EQ(model_.evaluate({{problem_.x}, {problem_.y}}, {.batch_size = 5, .steps = 2}),
+            model_.evaluate(problem_.dataset().take(10).batch(5)));
   test::expect_same_bits(model_.predict(problem_.x), model_.predict(data));
-  test::expect_same_bits(model_.predict({problem_.x}, {.batch_size = 4}), model_.predict(problem_.dataset().batch(4)));
+  test::expect_same_bits(model_.predict({problem_.x}, {.batch_size = 4, .steps = 3}),
+                         model_.predict(problem_.dataset().batch(4).take(3)));
   test::expect_same_bits(model_.predict_all({problem_.x}).front(), model_.predict(data));
+}
+
+TEST_P(EvaluateOn, ReadsAsManyBatchesAsStepsSay) {
+  const Dataset data = problem_.dataset().batch(5);
+  EXPECT_EQ(model_.evaluate(data.repeat(), {.steps = 3}), model_.evaluate(data.take(3)));
+  EXPECT_EQ(model_.predict(data.repeat(), {.steps = 7}).shape(), (Shape{33, 3})) << "5 batches, then 2 again";
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(model_.evaluate(data, {.steps = 9}), model_.evaluate(data));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("the data ended after 5 of 9 steps"));
 }
 
 TEST_P(EvaluateOn, PredictNeedsNoTargets) {

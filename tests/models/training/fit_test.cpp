@@ -269,6 +269,35 @@ TEST_F(Fit, TensorsHaveBatchesOf32AndAllTheirExamplesOnce) {
   EXPECT_NE(mean_of(0), mean_of(2)) << "each epoch has its own order";
 }
 
+TEST_F(Fit, ValidatesAfterTheEpochsOfValidationFreq) {
+  const auto validated = [&](const std::variant<int, std::vector<int>>& validation_freq, int initial_epoch = 0) {
+    std::vector<int> epochs;
+    const auto note = std::make_shared<LambdaCallback>(
+        LambdaCallbackOptions{.on_epoch_end = [&](Model&, int epoch, const Logs& logs) {
+          if (logs.contains("val_loss")) epochs.push_back(epoch + 1);
+        }});
+    const History history = model_.fit(data_, {.epochs = 7,
+                                               .initial_epoch = initial_epoch,
+                                               .validation = data_,
+                                               .validation_freq = validation_freq,
+                                               .callbacks = {note}});
+    EXPECT_EQ(history.values.contains("val_loss") ? history.values.at("val_loss").size() : 0, epochs.size());
+    EXPECT_EQ(history.values.at("loss").size(), static_cast<std::size_t>(7 - initial_epoch));
+    return epochs;
+  };
+  EXPECT_EQ(validated(3), (std::vector{3, 6}));
+  EXPECT_EQ(validated(3, 4), (std::vector{6}));
+  EXPECT_EQ(validated(std::vector{1, 2, 5}), (std::vector{1, 2, 5}));
+  EXPECT_EQ(validated(std::vector<int>{}), std::vector<int>{});
+}
+
+TEST_F(Fit, ValidatesWithTheFirstValidationSteps) {
+  for (const Dataset& validation : {data_, data_.repeat(), generated(10).batch(4)}) {
+    const History history = model_.fit(data_, {.epochs = 2, .validation = validation, .validation_steps = 2});
+    EXPECT_EQ(history.values.at("val_loss").back(), model_.evaluate(data_.take(2)).at("loss"));
+  }
+}
+
 TEST_F(Fit, WithoutStepsPerEpochEachEpochIsItsPass) {
   const auto recorder = std::make_shared<StepRecorder>();
   model_.fit(data_, {.epochs = 2, .callbacks = {recorder}});
