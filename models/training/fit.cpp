@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <lockstep/models/training/batch_feed.h>
+#include <lockstep/models/training/callbacks/progbar_logger.h>
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/models/training/train_step.h>
 #include <lockstep/models/training/training_progress.h>
@@ -20,6 +21,13 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+/// FitOptions::callbacks and, if `verbose`, a ProgbarLogger.
+std::vector<std::shared_ptr<Callback>> callbacks_of(const FitOptions& options) {
+  std::vector<std::shared_ptr<Callback>> callbacks = options.callbacks;
+  if (options.verbose != 0) callbacks.push_back(std::make_shared<ProgbarLogger>());
+  return callbacks;
+}
+
 /// One call of fit().
 class TrainingRun {
  public:
@@ -27,6 +35,7 @@ class TrainingRun {
       : model_(model),
         state_(state),
         options_(options),
+        callbacks_(callbacks_of(options)),
         step_(state, options.class_weight, "fit()"),
         feed_(model.strategy(), batches, options.steps_per_epoch, options.distribute),
         progress_{.epoch = options.initial_epoch, .callbacks = options.callbacks},
@@ -40,7 +49,7 @@ class TrainingRun {
  private:
   template <class... Parameters, class... Args>
   void notify(void (Callback::*event)(Model&, Parameters...), const Args&... args) const {
-    for (const auto& callback : options_.callbacks)
+    for (const auto& callback : callbacks_)
       if (is_chief_ || !callback->chief_only()) ((*callback).*event)(model_, args...);
   }
   /// Whether a callback has requested a stop on any worker. All workers get the same answer, which is stored in
@@ -59,6 +68,7 @@ class TrainingRun {
   Model& model_;
   Model::State& state_;
   const FitOptions& options_;
+  const std::vector<std::shared_ptr<Callback>> callbacks_;
   TrainStep step_;
   BatchFeed feed_;
   TrainingProgress progress_;
@@ -80,8 +90,7 @@ bool TrainingRun::stopped() {
 }
 
 History TrainingRun::run() {
-  for (const auto& callback : options_.callbacks)
-    require(callback != nullptr, "fit() was given a callback that is null");
+  for (const auto& callback : callbacks_) require(callback != nullptr, "fit() was given a callback that is null");
   state_.stop = StopRequest::none;
   notify(&Callback::on_train_begin);
   restore();
@@ -93,7 +102,7 @@ History TrainingRun::run() {
 }
 
 void TrainingRun::restore() {
-  for (const auto& callback : options_.callbacks)
+  for (const auto& callback : callbacks_)
     if (is_chief_ || !callback->chief_only()) callback->restore(model_, progress_);
   resumed_ = progress_.steps > 0;
   if (resumed_) notify(&Callback::on_resume);
@@ -192,6 +201,7 @@ void check(const FitOptions& options) {
   require(options.epochs >= 1 && options.initial_epoch >= 0,
           "fit() needs epochs >= 1 and initial_epoch >= 0, got {} and {}", options.epochs, options.initial_epoch);
   require(options.verify_every >= 0, "verify_every must not be negative, got {}", options.verify_every);
+  require(options.verbose == 0 || options.verbose == 1, "verbose must be 0 or 1, got {}", options.verbose);
   const int* const every = std::get_if<int>(&options.validation_freq);
   require(!every || *every >= 1, "validation_freq must be at least 1, got {}", every ? *every : 1);
   require(options.validation_steps.value_or(1) >= 1, "validation_steps must be at least 1, got {}",

@@ -39,6 +39,8 @@ struct FitOptions {
   std::optional<std::int64_t> validation_steps{};
   /// The callbacks, called in this order.
   std::vector<std::shared_ptr<Callback>> callbacks{};
+  /// Whether to show the progress: 0 (Keras' default is 1) or 1, which adds a ProgbarLogger to the callbacks.
+  int verbose = 0;
   ClassWeight class_weight{};  ///< weights of training examples, by label
   /// Compares all copies of every mirrored variable every N steps; 0: never. Throws BrokenInvariant for a difference;
   /// see verify_mirrored.

@@ -378,6 +378,11 @@ TEST_F(Fit, WarnsOnceOfWhatIsHardlyMeant) {
               HasSubstr("the data ended after 3 of 4 steps of an epoch"));
 }
 
+TEST_F(Fit, ShowsItsProgressIfVerbose) {
+  EXPECT_THAT(said_during([&] { model_.fit(data_, {.epochs = 2, .verbose = 1}); }),
+              testing::ContainsRegex("Epoch 1/2 - .*loss: .*\nEpoch 2/2 - .*accuracy: "));
+}
+
 TEST_F(Fit, WarnsOnceOfProbabilitiesForALossOfLogits) {
   const auto said = [&](Activation activation, const Loss& loss, const Dataset& data) {
     const auto inside = strategy_.scope();
