@@ -21,9 +21,9 @@ void list(LayerConfig& config, DotOptions& options) {
 
 /// The axis of an input (with the batch axis) that is summed over.
 int summed_axis(std::int64_t axis, const Shape& input) {
-  require(std::abs(axis) <= Shape::max_rank, "Dot takes axes of its inputs, got {}", axis);
-  const int result = input.normalize_axis(static_cast<int>(axis));
-  require(result > 0, "Dot can sum over any axis but the batch axis, got {} for (batch) + {}", axis,
+  const auto result = static_cast<int>(axis < 0 ? axis + input.rank() : axis);
+  const bool exists = -input.rank() <= axis && axis < input.rank();
+  require(exists && result > 0, "Dot can sum over any axis but the batch axis, got {} for (batch) + {}", axis,
           Shape(std::span(input.begin() + 1, input.end())));
   return result;
 }
