@@ -79,7 +79,13 @@ class ActivationImpl final : public LayerImpl {
         activation_(activation) {}
 
   std::string_view class_name() const override { return class_name_; }
-  Shape output_shape(std::span<const Shape> inputs) const override { return only_input(class_name_, inputs); }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& input = only_input(class_name_, inputs);
+    const bool sums = activation_ == Activation::softmax || activation_ == Activation::log_softmax;
+    require(!sums || input.rank() >= 1, "{} of softmax or log_softmax needs an axis behind the batch axis, got {}",
+            class_name_, input);
+    return input;
+  }
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     return activated(call, activation_, [&](Activation activation) {
       return activation == activation_ ? function_(inputs[0]) : inputs[0];

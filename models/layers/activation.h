@@ -11,7 +11,8 @@
 
 namespace lockstep {
 
-/// Keras' layer Activation: applies softmax and log_softmax along the last axis, other functions to each element.
+/// Keras' layer Activation: applies softmax and log_softmax along the last axis, which must not be the batch axis, and
+/// other functions to each element.
 /// (`Activation` is the enumeration of the functions.)
 struct ActivationLayer : Layer {
   /// Same as Keras' Activation(activation).
