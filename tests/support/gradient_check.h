@@ -32,6 +32,8 @@ struct GradientCheck {
   std::int64_t length = 1;        ///< terms of the longest sum, forward or backward; see tolerance()
   double magnitude = 0;           ///< sum of the terms' absolute values; 0 stands for unsigned_sum of the results
   int samples = 24;               ///< number of elements of each input that are checked
+  double step = 1e-5;             ///< of the central differences
+  double error = 0;               ///< of a difference, relative to the gradient's largest element or 1
   std::vector<int> threads = {};  ///< thread counts to compute with, one after the other; if empty, the current one
 };
 
@@ -43,13 +45,13 @@ inline double weighted_sum(const std::vector<double>& y, const std::vector<doubl
   return sum;
 }
 
-/// d(sum of weights * reference)/d(element), by a central difference. With this step, both the truncation error, about
-/// step^2, and the rounding error, about 1e-16 / step, lie far below the roundoff of f32.
+/// d(sum of weights * reference)/d(element), by a central difference. With a step of 1e-5, both the truncation error,
+/// about step^2, and the rounding error of a reference in double precision, about 1e-16 / step, lie far below the
+/// roundoff of f32.
 inline double numeric_gradient(const Reference& reference, std::vector<std::vector<double>>& values, std::size_t input,
-                               std::size_t element, const std::vector<double>& weights) {
+                               std::size_t element, const std::vector<double>& weights, double step = 1e-5) {
   double& x = values[input][element];
   const double at = x;
-  const double step = 1e-5;
   x = at + step;
   const double above = weighted_sum(reference(values), weights);
   x = at - step;
@@ -86,15 +88,15 @@ struct Sample {
 };
 
 inline std::vector<Sample> numeric_gradients(const Reference& reference, const std::vector<Tensor>& inputs,
-                                             const std::vector<double>& weights, int samples) {
+                                             const std::vector<double>& weights, const GradientCheck& check) {
   std::vector<std::vector<double>> values;
   for (const Tensor& input : inputs) values.push_back(input.to_vector<double>());
   std::vector<Sample> result;
   std::mt19937 generator(42);
   for (std::size_t input = 0; input < inputs.size(); ++input)
-    for (int sample = 0; sample < samples && !values[input].empty(); ++sample) {
+    for (int sample = 0; sample < std::min(check.samples, most_samples) && !values[input].empty(); ++sample) {
       const std::size_t element = generator() % values[input].size();
-      result.push_back({input, element, numeric_gradient(reference, values, input, element, weights)});
+      result.push_back({input, element, numeric_gradient(reference, values, input, element, weights, check.step)});
     }
   return result;
 }
@@ -116,7 +118,8 @@ inline void compare_gradients(const Op& op, const std::vector<double>& expected_
   for (const Sample& sample : samples) {
     const std::vector<double>& gradient = values[sample.input];
     const double magnitude = check.magnitude > 0 ? check.magnitude : unsigned_sum(gradient, check.length);
-    ASSERT_NEAR(gradient[sample.element], sample.gradient, tolerance(DType::f32, check.length, magnitude))
+    const double error = check.error * std::max(1.0, unsigned_sum(gradient, 1));
+    ASSERT_NEAR(gradient[sample.element], sample.gradient, tolerance(DType::f32, check.length, magnitude) + error)
         << "input " << sample.input << ", element " << sample.element;
   }
 }
@@ -198,7 +201,7 @@ inline void check_gradients(const Op& op, const Reference& reference, const std:
   // Computed once for all thread counts, since the references' plain loops in double precision take longer than the
   // rest.
   const std::vector<detail::Sample> samples =
-      detail::numeric_gradients(reference, inputs, weights.to_vector<double>(), std::min(check.samples, most_samples));
+      detail::numeric_gradients(reference, inputs, weights.to_vector<double>(), check);
   if (check.threads.empty()) detail::compare_gradients(op, y, samples, weights, inputs, check);
   for (const int threads : check.threads) {
     SCOPED_TRACE(threads);

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <lockstep/models/layers/layer.h>
+
+// The table of layers. Each row is a layer with some of its options. layer_cases_test.cpp has the tests that each row
+// must pass, so that a new layer needs rows here, and its own tests only for its values and for behavior that these do
+// not cover.
+
+namespace lockstep::test {
+
+/// What the tests must know about a row.
+struct LayerCaseTraits {
+  /// For each input, the number of ids (0, 1, ...) that it may contain; 0 for numbers. Missing elements are 0.
+  std::vector<std::int64_t> ids{};
+  bool masked = false;            ///< the first input, (time, features), has a mask
+  bool stateful = false;          ///< needs the number of examples
+  bool depends_on_batch = false;  ///< an example's result depends on the other examples
+  bool synchronized = false;      ///< if so, on the examples of all replicas
+  bool causal = false;            ///< is called with use_causal_mask
+  bool in_files = true;           ///< whether files can hold the layer
+  Mode mode = Mode::train;        ///< the mode of the calls
+};
+
+struct LayerCase {
+  std::string name;             ///< the class's name, optionally followed by more words
+  std::function<Layer()> make;  ///< makes a new layer
+  std::vector<Shape> inputs;    ///< the shapes of the inputs, without the batch axis
+  LayerCaseTraits traits{};
+
+  std::string class_name() const { return name.substr(0, name.find(' ')); }
+  std::int64_t ids(std::size_t input) const { return input < traits.ids.size() ? traits.ids[input] : 0; }
+  friend void PrintTo(const LayerCase& c, std::ostream* out) { *out << c.name; }
+};
+
+std::vector<LayerCase> array_layer_cases();
+std::vector<LayerCase> attention_layer_cases();
+std::vector<LayerCase> convolution_layer_cases();
+std::vector<LayerCase> dense_layer_cases();
+std::vector<LayerCase> normalization_layer_cases();
+std::vector<LayerCase> pooling_layer_cases();
+std::vector<LayerCase> random_layer_cases();
+std::vector<LayerCase> recurrent_layer_cases();
+
+}  // namespace lockstep::test

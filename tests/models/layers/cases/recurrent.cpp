@@ -1,0 +1,116 @@
+#include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/bidirectional.h>
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/gru.h>
+#include <lockstep/models/layers/lstm.h>
+#include <lockstep/models/layers/simple_rnn.h>
+#include <lockstep/models/layers/time_distributed.h>
+
+#include "layer_case.h"
+
+namespace lockstep::test {
+namespace {
+
+/// The rows that LSTM, GRU and SimpleRNN have in common.
+template <class Recurrent>
+std::vector<LayerCase> rows_of(const std::string& name, std::size_t states) {
+  const Shape steps{4, 3};
+  const auto inputs_and_states = [&](std::size_t count) {
+    std::vector<Shape> inputs(1 + count, Shape{2});
+    inputs[0] = steps;
+    return inputs;
+  };
+  return {
+      {name, [] { return Recurrent({.units = 2}); }, {steps}},
+      {name + " backwards",
+       [] { return Recurrent({.units = 2, .return_sequences = true, .go_backwards = true}); },
+       {steps}},
+      {name + " with states", [] { return Recurrent({.units = 2, .return_sequences = true, .return_state = true}); },
+       inputs_and_states(states)},
+      {name + " of another formula",
+       [] {
+         return Recurrent({.units = 2,
+                           .return_sequences = true,
+                           .return_state = true,
+                           .activation = Activation::softsign,
+                           .use_bias = false,
+                           .recurrent_regularizer = L1(1),
+                           .kernel_constraint = UnitNorm(),
+                           .recurrent_constraint = MaxNorm(),
+                           .bias_constraint = NonNeg()});
+       },
+       {steps}},
+      {name + " masked",
+       [] { return Recurrent({.units = 2, .return_sequences = true, .return_state = true}); },
+       {steps},
+       {.masked = true}},
+      {name + " masked backwards",
+       [] {
+         return Recurrent({.units = 2, .return_sequences = true, .go_backwards = true, .zero_output_for_mask = true});
+       },
+       {steps},
+       {.masked = true}},
+      {name + " stateful", [] { return Recurrent({.units = 2, .stateful = true}); }, {steps}, {.stateful = true}},
+      {name + " with dropout",
+       [] { return Recurrent({.units = 2, .dropout = 0.25, .recurrent_dropout = 0.5}); },
+       {steps}},
+  };
+}
+
+}  // namespace
+
+std::vector<LayerCase> recurrent_layer_cases() {
+  const Shape steps{4, 3};
+  std::vector<LayerCase> rows{
+      {"LSTM with closed forget gates", [] { return LSTM({.units = 2, .unit_forget_bias = false}); }, {steps}},
+      {"GRU of Keras 1",
+       [] {
+         return GRU({.units = 2,
+                     .recurrent_activation = Activation::hard_sigmoid,
+                     .reset_after = false,
+                     .bias_initializer = ones,
+                     .kernel_regularizer = L1(1)});
+       },
+       {steps}},
+      {"Bidirectional", [] { return Bidirectional(LSTM({.units = 2, .return_sequences = true})); }, {steps}},
+      {"Bidirectional sum",
+       [] {
+         return Bidirectional(GRU({.units = 3, .recurrent_dropout = 0.5}),
+                              {.merge_mode = MergeMode::sum,
+                               .backward_layer = LSTM({.units = 3, .go_backwards = true, .name = "backwards"})});
+       },
+       {steps}},
+      {"Bidirectional mul",
+       [] {
+         return Bidirectional(GRU({.units = 2, .return_sequences = true, .return_state = true}),
+                              {.merge_mode = MergeMode::mul});
+       },
+       {steps, {2}, {2}}},
+      {"Bidirectional ave",
+       [] { return Bidirectional(SimpleRNN({.units = 2}), {.merge_mode = MergeMode::ave}); },
+       {steps}},
+      {"Bidirectional masked",
+       [] { return Bidirectional(LSTM({.units = 2, .return_sequences = true})); },
+       {steps},
+       {.masked = true}},
+      {"Bidirectional stateful",
+       [] { return Bidirectional(GRU({.units = 2, .stateful = true})); },
+       {steps},
+       {.stateful = true}},
+      {"TimeDistributed", [] { return TimeDistributed(Dense({.units = 2, .activation = Activation::tanh})); }, {steps}},
+      {"TimeDistributed LSTM", [] { return TimeDistributed(Bidirectional(LSTM({.units = 3}))); }, {{3, 4, 2}}},
+      {"TimeDistributed BatchNormalization",
+       [] { return TimeDistributed(BatchNormalization()); },
+       {{4, 5}},
+       {.depends_on_batch = true}},
+      {"TimeDistributed Dropout", [] { return TimeDistributed(Dropout({.rate = 0.25})); }, {steps}},
+      {"TimeDistributed masked", [] { return TimeDistributed(Dense({.units = 2})); }, {steps}, {.masked = true}},
+  };
+  for (std::vector<LayerCase>& more :
+       std::vector{rows_of<LSTM>("LSTM", 2), rows_of<GRU>("GRU", 1), rows_of<SimpleRNN>("SimpleRNN", 1)})
+    rows.insert(rows.end(), more.begin(), more.end());
+  return rows;
+}
+
+}  // namespace lockstep::test
