@@ -1,5 +1,3 @@
-#include <support/replicas.h>
-
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/attention/attention.h>
@@ -7,9 +5,6 @@
 #include <lockstep/models/graph/attention_call.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/layers/random_draws.h>
-#include <lockstep/models/losses/keras_losses.h>
-#include <lockstep/models/optimizers/keras_optimizers.h>
-#include <lockstep/models/training/model.h>
 
 #include "layer_test.h"
 
@@ -90,38 +85,6 @@ TEST(AttentionLayers, DropWeightsInTrainingOnly) {
   EXPECT_NE(call(layer, {x, x}, training).to_vector<float>(), first);
   layer.impl().random_draws()->set_counts(std::vector<std::uint64_t>{0});
   EXPECT_EQ(call(layer, {x, x}, training).to_vector<float>(), first);
-}
-
-/// A model of a causal and a masked layer, in the open scope.
-Model attention_model() {
-  const Symbol x = Input({5, 4}, "x");
-  const Symbol mask = Input({5, 5}, "mask");
-  const Symbol y = MultiHeadAttention({.num_heads = 2, .key_dim = 3})(x, x, {.use_causal_mask = true});
-  const GroupQueryAttention groups({.head_dim = 3, .num_query_heads = 4, .num_key_value_heads = 2});
-  return {{x, mask}, groups(y, x, {.key = y, .attention_mask = mask}), {.seed = 5}};
-}
-
-TEST(AttentionLayers, TrainOnTwoReplicasAsOnOne) {
-  const Tensor x = random_tensor({12, 5, 4}, 1);
-  const Tensor mask = relu(random_tensor({12, 5, 5}, 2));
-  const Tensor y = random_tensor({12, 5, 4}, 3);
-  const auto trained = [&](int replicas) {
-    const MirroredStrategy strategy = mirrored(replicas);
-    Model model = strategy.scope(attention_model);
-    model.compile(SGD({.learning_rate = 0.5}), MeanSquaredError());
-    model.fit(Dataset::from_tensors({{x, mask}, {y}}).batch(5), {.epochs = 2});  // the last batch has 2
-    std::vector<std::vector<double>> weights;
-    for (const Variable& variable : model.variables()) weights.push_back(variable.value().to_vector<double>());
-    return weights;
-  };
-  const auto untrained = attention_model().variables();
-  const auto one = trained(1);
-  const auto two = trained(2);
-  for (std::size_t i = 0; i < one.size(); ++i) {
-    SCOPED_TRACE(untrained[i].name());
-    EXPECT_NE(one[i], untrained[i].value().to_vector<double>());
-    expect_close(Tensor::from(std::vector<float>(two[i].begin(), two[i].end()), untrained[i].shape()), one[i], 100, 1);
-  }
 }
 
 TEST(AttentionLayers, CausalCallsSeeNothingLater) {

@@ -21,7 +21,6 @@ TEST(Conv1D, HasKerasWeightsAndComputesTheOp) {
   const Tensor x = random_tensor({2, 9, 4}, 1);
   const Conv1dOptions options{.padding = Padding1d::causal, .dilation = 2, .groups = 2};
   expect_same_bits(call(layer, {x}), relu(conv1d(x, weight(layer, 0), weight(layer, 1), options)));
-  EXPECT_EQ(call(layer, {Tensor::zeros({0, 9, 4})}).shape(), (Shape{0, 9, 6})) << "a replica without rows";
 }
 
 TEST(Conv1D, GivesKerasNumberOfSteps) {
@@ -63,7 +62,6 @@ TEST(DepthwiseConv1D, ConvolvesImagesOfOneRow) {
   const Tensor y = depthwise_conv2d(x.view({2, 1, 9, 4}), weight(layer, 0).view({1, 3, 4, 2}), weight(layer, 1),
                                     {.strides = {1, 2}, .padding = Padding::same});
   expect_same_bits(call(layer, {x}), relu(y).view({2, 5, 8}));
-  EXPECT_EQ(call(layer, {Tensor::zeros({0, 9, 4})}).shape(), (Shape{0, 5, 8})) << "a replica without rows";
 }
 
 TEST(SeparableConv1D, ConvolvesChannelsAndThenSteps) {
@@ -77,7 +75,6 @@ TEST(SeparableConv1D, ConvolvesChannelsAndThenSteps) {
       depthwise_conv2d(x.view({2, 1, 9, 4}), weight(layer, 0).view({1, 2, 4, 2}), {}, {.dilation = {1, 3}});
   const Tensor y = conv2d(by_channel, weight(layer, 1).view({1, 1, 8, 5}), weight(layer, 2));
   expect_same_bits(call(layer, {x}), y.view({2, 6, 5}));
-  EXPECT_EQ(call(layer, {Tensor::zeros({0, 9, 4})}).shape(), (Shape{0, 6, 5})) << "a replica without rows";
 }
 
 TEST(SeparableConv1D, RefusesWhatItCannotTake) {

@@ -23,7 +23,6 @@ TEST(Conv2DTranspose, HasKerasWeightsAndComputesTheOp) {
   EXPECT_EQ(y.shape(), (Shape{2, 7, 13, 6}));
   expect_same_bits(call(layer, {x}), y);
   EXPECT_TRUE(call(layer, {x}, {.is_output = true}).origin("softmax").defined()) << "losses need the logits";
-  EXPECT_EQ(call(layer, {Tensor::zeros({0, 4, 5, 3})}).shape(), (Shape{0, 7, 13, 6})) << "a replica without rows";
 }
 
 // The examples of Keras' documentation, and the sizes of its compute_conv_transpose_output_shape.
@@ -77,7 +76,6 @@ TEST(Conv1DTranspose, IsThatOfImagesOfOneRow) {
   const Tensor y =
       conv2d_transpose(x.view({2, 1, 5, 3}), weight(layer, 0).view({1, 3, 4, 3}), weight(layer, 1), options);
   expect_same_bits(call(layer, {x}), relu(y).view({2, 10, 4}));
-  EXPECT_EQ(call(layer, {Tensor::zeros({0, 5, 3})}).shape(), (Shape{0, 10, 4})) << "a replica without rows";
   EXPECT_ERROR(InvalidArgument, "Conv1DTranspose needs strides of at least 1, got (0)",
                Conv1DTranspose({.filters = 1, .kernel_size = 1, .strides = 0}));
   EXPECT_ERROR(InvalidArgument, "below the strides, got (2) for (2)",

@@ -1,4 +1,3 @@
-#include <array>
 #include <cmath>
 
 #include <support/replicas.h>
@@ -9,7 +8,6 @@
 #include <lockstep/kernels/random/normal.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/dropout.h>
-#include <lockstep/runtime/autograd/tape.h>
 
 #include "layer_test.h"
 
@@ -73,22 +71,10 @@ TEST(Dropout, DropsWhatTheNoiseShapeJoinsTogether) {
   const Tensor mask = dropout(Tensor::full({6, 1, 8}, 1), 0.5F, {.seed = 7, .stream = 48, .replica = 0, .step = 0});
   expect_same_bits(call(layer, {x}, training), multiply(x, mask));
   EXPECT_EQ(call(layer, {x}).id(), x.id()) << "inference";
-  EXPECT_EQ(call(layer, {Tensor::zeros({0, 5, 8})}, training).shape(), (Shape{0, 5, 8})) << "a replica without rows";
   EXPECT_ERROR(InvalidArgument, "Dropout with the noise_shape (-1, 1, -1) takes 3 axes, the batch axis included, got 2",
                shape_after(layer, {{8}}));
   EXPECT_ERROR(InvalidArgument, "a noise_shape of 1 and -1 (None), got (6, 1)",
                Dropout({.rate = 0.5, .noise_shape = {6, 1}}));
-}
-
-TEST(Dropout, HasTheMasksGradient) {
-  const Dropout layer = built(Dropout({.rate = 0.25, .noise_shape = {-1, 1}}), {{4}}, seed);
-  const Tensor x = random_tensor({6, 4}, 1);
-  GradientTape tape;
-  tape.watch(x);
-  const Tensor y = call(layer, {x}, training);
-  const Tensor mask = dropout(Tensor::full({6, 1}, 1), 0.25F, {.seed = 7, .stream = 48, .replica = 0, .step = 0});
-  const Tensor gradient = tape.gradient(sum(y), std::array{x}).front();
-  expect_same_bits(gradient, multiply(Tensor::full({6, 4}, 1), mask));
 }
 
 TEST(SpatialDropout, DropsWholeFeatures) {

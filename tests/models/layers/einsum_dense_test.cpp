@@ -46,12 +46,6 @@ TEST(EinsumDense, IsDenseOfTheLastAxis) {
   }
 }
 
-TEST(EinsumDense, GivesABatchWithoutRows) {
-  const EinsumDense layer =
-      built(EinsumDense({.equation = "abc,cde->aebd", .output_shape = {5, 3, 2}, .bias_axes = "e"}), {{3, 4}});
-  EXPECT_EQ(call(layer, {Tensor::zeros({0, 3, 4})}).shape(), (Shape{0, 5, 3, 2}));
-}
-
 TEST(EinsumDense, RefusesWhatItCannotTake) {
   for (const char* equation : {"", "ab", "ab,bc", "ab->ac", "ab,bc->", "ab,bc->ad", "ab,bd->ac", "aa,ab->ab",
                                "a1,1b->ab", "ab,bc->ca", "ab,abc->ac", "...ab,bc->ac", "...ab,bc->ac..."})

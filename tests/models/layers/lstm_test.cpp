@@ -2,11 +2,7 @@
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/recurrence/lstm.h>
-#include <lockstep/kernels/reduction/reduction.h>
-#include <lockstep/models/graph/network.h>
-#include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/lstm.h>
-#include <lockstep/runtime/autograd/tape.h>
 
 #include "layer_test.h"
 
@@ -86,31 +82,6 @@ TEST(LstmLayer, ComputesAllStepsFromGivenStatesAsInKeras3) {
   const LSTM layer = built(LSTM({.units = 3}), {{4, 2}});
   const std::vector<Tensor> masks{mask, {}, {}};
   expect_same_bits(call(layer, in, {.masks = masks}), call(layer, in));
-}
-
-// An encoder whose states start a decoder: gradients reach the encoder through both states.
-TEST(LstmLayer, TrainsAnEncoderThroughTheDecoder) {
-  const Symbol source = Input({5, 2});
-  const Symbol target = Input({3, 4});
-  const std::vector<Symbol> encoded = LSTM({.units = 3, .return_state = true}).results({source});
-  const Symbol decoded = LSTM({.units = 3, .return_sequences = true})({target, encoded[1], encoded[2]});
-  const Network network({source, target}, Dense({.units = 2})(decoded), 1);
-  const std::vector<Tensor> batch{random_tensor({4, 5, 2}, 1), random_tensor({4, 3, 4}, 2)};
-  std::vector<Tensor> weights;
-  for (const Variable& variable : network.trainable_variables()) weights.push_back(variable.value());
-  GradientTape tape;
-  const Tensor loss = sum(square(network(batch, Mode::train)));
-  const std::vector<Tensor> gradients = tape.gradient(loss, weights);
-  const auto loss_at = [&] { return sum(square(network(batch, Mode::inference))).item<float>(); };
-  constexpr float step = 1e-2F;
-  float& element = weights[1].span<float>()[5];  // of the encoder's recurrent kernel
-  const float before = element;
-  element = before + step;
-  const float above = loss_at();
-  element = before - step;
-  const float below = loss_at();
-  EXPECT_NEAR(gradients[1].span<float>()[5], (above - below) / (2 * step), 2e-3);
-  EXPECT_NE(gradients[1].span<float>()[5], 0);
 }
 
 TEST(LstmLayer, RefusesWhatItCannotTake) {

@@ -55,7 +55,6 @@ TEST(GlobalPooling, IsOneWindow) {
   expect_same_bits(call(GlobalAveragePooling2D(), {x}), average_pool2d(x, window).view({2, 7}));
   expect_same_bits(call(GlobalMaxPooling2D(), {x}), max_pool2d(x, window).view({2, 7}));
   expect_same_bits(call(GlobalMaxPooling2D({.keepdims = true}), {x}), max_pool2d(x, window));
-  EXPECT_EQ(call(GlobalAveragePooling2D(), {Tensor::zeros({0, 5, 3, 7})}).shape(), (Shape{0, 7}));
   EXPECT_ERROR(InvalidArgument, "GlobalMaxPooling2D takes images", shape_after(GlobalMaxPooling2D(), {{7}}));
 }
 
@@ -68,7 +67,6 @@ TEST(Pooling1D, PoolsImagesOfOneRow) {
   const Tensor image = x.view({2, 1, 9, 3});
   expect_same_bits(call(MaxPooling1D(options), {x}), max_pool2d(image, same).view({2, 5, 3}));
   expect_same_bits(call(AveragePooling1D(options), {x}), average_pool2d(image, same).view({2, 5, 3}));
-  EXPECT_EQ(call(MaxPooling1D(), {Tensor::zeros({0, 9, 3})}).shape(), (Shape{0, 4, 3})) << "a replica without rows";
 }
 
 TEST(Pooling1D, RefusesWhatItCannotTake) {
@@ -90,7 +88,6 @@ TEST(GlobalPooling1D, IsOneWindow) {
   expect_same_bits(call(GlobalAveragePooling1D(), {x}), average_pool2d(image, window).view({2, 7}));
   expect_same_bits(call(GlobalMaxPooling1D(), {x}), max_pool2d(image, window).view({2, 7}));
   expect_same_bits(call(GlobalMaxPooling1D({.keepdims = true}), {x}), max_pool2d(image, window).view({2, 1, 7}));
-  EXPECT_EQ(call(GlobalAveragePooling1D(), {Tensor::zeros({0, 5, 7})}).shape(), (Shape{0, 7}));
   EXPECT_ERROR(InvalidArgument, "GlobalMaxPooling1D takes sequences", shape_after(GlobalMaxPooling1D(), {{7}}));
   EXPECT_ERROR(InvalidArgument, "GlobalAveragePooling1D needs sequences of at least one step, got (0, 7)",
                shape_after(GlobalAveragePooling1D(), {{0, 7}}));

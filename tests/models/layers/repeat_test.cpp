@@ -19,7 +19,6 @@ TEST(RepeatVector, RepeatsEachExample) {
   const Tensor x = random_tensor({2, 4}, 1);
   const Tensor y = call(layer, {x});
   for (std::int64_t i = 0; i < 3; ++i) expect_same_bits(y.slice_view(1, i, i + 1), x.view({2, 1, 4}));
-  EXPECT_EQ(call(layer, {Tensor::zeros({0, 4})}).shape(), (Shape{0, 3, 4})) << "a replica without rows";
   EXPECT_ERROR(InvalidArgument, "RepeatVector needs an n of at least 1, got 0", RepeatVector({.n = 0}));
   EXPECT_ERROR(InvalidArgument, "RepeatVector takes vectors (features), got (3, 4)", shape_after(layer, {{3, 4}}));
 }
@@ -39,7 +38,6 @@ TEST(UpSampling2D, RepeatsRowsAndColumns) {
   EXPECT_EQ(shape_after(layer, {{3, 4, 5}}), (Shape{6, 12, 5}));
   const Tensor x = random_tensor({2, 3, 4, 5}, 1);
   expect_same_bits(call(layer, {x}), repeat(repeat(x, 2, 1), 3, 2));
-  EXPECT_EQ(call(layer, {Tensor::zeros({0, 3, 4, 5})}).shape(), (Shape{0, 6, 12, 5})) << "a replica without rows";
   EXPECT_ERROR(InvalidArgument, "UpSampling2D needs sizes of at least 1, got (0, 1)", UpSampling2D({.size = {0, 1}}));
   EXPECT_ERROR(InvalidArgument, "UpSampling2D takes images (height, width, channels), got (3)",
                shape_after(UpSampling2D(), {{3}}));
