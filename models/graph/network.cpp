@@ -28,20 +28,44 @@ namespace {
 
 /// `outputs`, all symbols that they are computed from, and the symbols beside these (Symbol::Node::beside). They are in
 /// the order in which they were made, so that a symbol comes after the symbols that it is computed from.
-std::vector<const Symbol::Node*> ancestors(const std::vector<Symbol>& outputs) {
+std::vector<Symbol> ancestors(const std::vector<Symbol>& outputs) {
   std::set<std::uint64_t> seen;
-  std::vector<const Symbol::Node*> nodes;
+  std::vector<Symbol> found;
   const auto add = [&](const std::vector<Symbol>& symbols) {
     for (const Symbol& symbol : symbols)
-      if (seen.insert(symbol.node().number).second) nodes.push_back(&symbol.node());
+      if (seen.insert(symbol.node().number).second) found.push_back(symbol);
   };
   add(outputs);
-  for (std::size_t next = 0; next < nodes.size(); ++next) {
-    add(nodes[next]->inputs);
-    add(nodes[next]->beside);
+  for (std::size_t next = 0; next < found.size(); ++next) {
+    const Symbol symbol = found[next];
+    add(symbol.node().inputs);
+    add(symbol.node().beside);
   }
-  std::ranges::sort(nodes, {}, &Symbol::Node::number);
-  return nodes;
+  std::ranges::sort(found, {}, [](const Symbol& symbol) { return symbol.node().number; });
+  return found;
+}
+
+/// The calls of models that a network with these symbols does not contain as a whole: one of their results is missing,
+/// or another of their symbols is read outside of them.
+std::set<const ModelCall*> cut_calls(const std::vector<Symbol>& symbols, const std::vector<Symbol>& outputs) {
+  std::set<std::uint64_t> present;
+  for (const Symbol& symbol : symbols) present.insert(symbol.node().number);
+  std::set<const ModelCall*> cut;
+  const auto check_readers = [&](const std::vector<Symbol>& read, const ModelCall* reader) {
+    for (const Symbol& symbol : read) {
+      const ModelCall* const call = symbol.node().part_of.get();
+      if (call != nullptr && call != reader && !std::ranges::count(call->results, symbol.node().number))
+        cut.insert(call);
+    }
+  };
+  check_readers(outputs, nullptr);
+  for (const Symbol& symbol : symbols) {
+    const ModelCall* const call = symbol.node().part_of.get();
+    check_readers(symbol.node().inputs, call);
+    if (call != nullptr && std::ranges::any_of(call->results, [&](auto result) { return !present.contains(result); }))
+      cut.insert(call);
+  }
+  return cut;
 }
 
 /// A text for the comparison of workers, such as "mixed_bfloat16 in 57 of 58 layers".
@@ -118,7 +142,7 @@ struct Placed {
 };
 
 Network::Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, std::uint64_t seed)
-    : strategy_(get_strategy()) {
+    : strategy_(get_strategy()), input_symbols_(inputs), output_symbols_(outputs) {
   require<LogicError>(!current_context().in_replica(), "a model is made outside the replicas, in the strategy's scope");
   add_inputs(inputs);
   const std::vector<std::string> models = add_calls(inputs, outputs);
@@ -153,15 +177,18 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
   std::unordered_map<const ModelCall*, int> number_of;
   std::vector<const ModelCall*> called;  // by that number
   std::vector<std::string> models;
-  const std::vector<const Symbol::Node*> nodes = ancestors(outputs);
+  const std::vector<Symbol> symbols = ancestors(outputs);
+  const std::set<const ModelCall*> cut = cut_calls(symbols, outputs);
+  std::vector<std::vector<Symbol>> results;  // by layer
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Symbol::Node* input = &inputs[i].node();
-    require(std::ranges::find(nodes, input) != nodes.end(), "the model's output does not depend on its input '{}'",
-            inputs_[i].name);
+    require(std::ranges::any_of(symbols, [&](const Symbol& symbol) { return &symbol.node() == input; }),
+            "the model's output does not depend on its input '{}'", inputs_[i].name);
     require(call_of.emplace(input->number, -1 - static_cast<int>(i)).second, "the model's input '{}' is given twice",
             inputs_[i].name);
   }
-  for (const Symbol::Node* node : nodes) {
+  for (const Symbol& symbol : symbols) {
+    const Symbol::Node* const node = &symbol.node();
     if (call_of.contains(node->number)) continue;
     require(node->layer != nullptr,
             "the model's output depends on the input '{}', which is not among the model's inputs {}: add it to them",
@@ -170,7 +197,9 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
     if (added) {
       layers_.emplace_back(node->layer);
       models.push_back(node->part_of ? node->part_of->model->name : "");
+      results.emplace_back();
     }
+    if (node->result == 0) results[layer->second].push_back(symbol);
     GraphCall call{.layer = layer->second,
                    .inputs = {},
                    .shape = node->shape,
@@ -183,7 +212,7 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
       call.inputs.push_back(call_of.at(from.node().number));
       if (!(from.shape() == node->shape)) call.broadcasts = true;
     }
-    if (const ModelCall* const part_of = node->part_of.get()) {
+    if (const ModelCall* const part_of = node->part_of.get(); part_of != nullptr && !cut.contains(part_of)) {
       const auto [number, is_new] = number_of.try_emplace(part_of, static_cast<int>(model_calls_.size()));
       if (is_new) {
         model_calls_.push_back({.model = part_of->model, .mode = part_of->mode});
@@ -197,6 +226,7 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
   }
   for (std::size_t i = 0; i < called.size(); ++i)
     for (const std::uint64_t result : called[i]->results) model_calls_[i].results.push_back(call_of.at(result));
+  for (std::size_t i = 0; i < results.size(); ++i) layers_[i] = layers_[i].with_results(results[i]);
   for (const Symbol& output : outputs) {
     outputs_.push_back(call_of.at(output.node().number));
     require(outputs_.back() >= 0, "the model's input '{}' cannot be its output: apply a layer to it, such as Identity",
@@ -405,6 +435,24 @@ void Network::run_step(std::size_t index, Run& run) const {
     error.add_context(fmt::format("layer '{}'", name));
     throw;
   }
+}
+
+Layer Network::get_layer(const std::string& name) const {
+  const auto found = std::ranges::find(layers_, name, &Layer::name);
+  if (found != layers_.end()) return *found;
+  std::vector<std::string> names;
+  for (const Layer& layer : layers_) names.push_back(layer.name());
+  for (const GraphCall& call : calls_)
+    require(call.model_call < 0 || model_calls_[call.model_call].model->name != name,
+            "'{}' is a model inside this one; its layers are layers of this model, such as '{}'", name,
+            layers_[call.layer].name());
+  fail("no layer of the model is named '{}'; similar names: {}", name, fmt::join(similar_names(name, names), ", "));
+}
+
+Layer Network::get_layer(int index) const {
+  const int count = static_cast<int>(layers_.size());
+  require(-count <= index && index < count, "the model has no layer {}: it has {} layers, from 0", index, count);
+  return layers_[index < 0 ? count + index : index];
 }
 
 std::vector<Variable> Network::variables() const {

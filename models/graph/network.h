@@ -18,6 +18,9 @@ namespace lockstep {
 /// A network that is called on symbols becomes part of another network. As in Keras, this includes its layers whose
 /// results are not used.
 ///
+/// A network on inner results of another one (get_layer) shares layers and weights with it. If it cuts a model that is
+/// part of the other network, the layers of that model are direct layers of the new network.
+///
 /// Each layer computes in the dtype of its policy (DTypePolicy). Inputs are cast once for all layers that read them in
 /// the same dtype; integers, such as ids, are not cast.
 ///
@@ -55,6 +58,18 @@ class Network {
   /// MODEL_LAYER there, MODEL being `model`'s name; in this network it keeps its name. `model` describes this network;
   /// pass the same object in all calls. Throws InvalidArgument for a wrong number or shape of inputs.
   std::vector<Symbol> connect(const std::vector<Symbol>& inputs, const std::shared_ptr<const NestedModel>& model) const;
+
+  ///@{
+  /// The symbols given to the constructor.
+  const std::vector<Symbol>& input_symbols() const { return input_symbols_; }
+  const std::vector<Symbol>& output_symbols() const { return output_symbols_; }
+  ///@}
+  ///@{
+  /// The layer of this name or at this index of layers(); a negative index counts from the end. Throws InvalidArgument
+  /// naming layers of similar names or the number of layers.
+  Layer get_layer(const std::string& name) const;
+  Layer get_layer(int index) const;
+  ///@}
 
   /// The inputs in the order in which `run` takes them.
   const std::vector<NetworkInput>& inputs() const { return inputs_; }
@@ -118,6 +133,8 @@ class Network {
   bool placed_ = false;    ///< whether any call has a device of its own
   bool masked_ = false;    ///< whether any layer makes masks
   bool stateful_ = false;  ///< whether any layer is stateful
+  std::vector<Symbol> input_symbols_;
+  std::vector<Symbol> output_symbols_;
 };
 
 }  // namespace lockstep

@@ -94,6 +94,20 @@ std::vector<Symbol> results_of(const Symbol& first) {
 
 std::vector<Symbol> Layer::results(const std::vector<Symbol>& inputs) const { return results_of((*this)(inputs)); }
 
+Symbol Layer::output() const {
+  require<LogicError>(results_ != nullptr, "layer '{}' has an output in a model: get it by the model's get_layer()",
+                      name());
+  require<LogicError>(results_->size() == 1, "layer '{}' has no single output: the model calls it {} times", name(),
+                      results_->size());
+  return results_->front();
+}
+
+Layer Layer::with_results(const std::vector<Symbol>& results) const {
+  Layer layer = *this;
+  layer.results_ = std::make_shared<const std::vector<Symbol>>(results);
+  return layer;
+}
+
 Symbol Layer::operator()(const Symbol& input) const { return (*this)(std::vector{input}); }
 
 Symbol Layer::operator()(const std::vector<Symbol>& inputs) const {

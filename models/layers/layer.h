@@ -209,6 +209,9 @@ class Layer {
   /// Like operator(), but returns all results of the call instead of the first one. A layer with more_output_shapes,
   /// such as an LSTM with `return_state`, has several results.
   std::vector<Symbol> results(const std::vector<Symbol>& inputs) const;
+  /// Keras' `layer.output`, for a handle from a model (Model::get_layer): the first result of the layer's call in that
+  /// model. Throws LogicError for another handle, and if the model calls the layer several times.
+  Symbol output() const;
 
   /// The handle's own name if it has one (with_name), else LayerImpl::name. If the name of a nested model's layer is
   /// already taken in the outer model, the outer model's handle to that layer gets a different name.
@@ -220,6 +223,8 @@ class Layer {
   std::string get_config() const;
   /// A handle to the same layer under this name.
   Layer with_name(std::string name) const;
+  /// A handle to the same layer in a model; `results` are the first results of its calls there.
+  Layer with_results(const std::vector<Symbol>& results) const;
   ///@{
   /// The shared implementation.
   LayerImpl& impl() const { return *impl_; }
@@ -229,6 +234,7 @@ class Layer {
  private:
   Handle<LayerImpl, "layer"> impl_;
   std::string name_{};
+  std::shared_ptr<const std::vector<Symbol>> results_{};
 };
 
 inline Layer Layer::with_name(std::string name) const {

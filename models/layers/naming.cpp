@@ -1,6 +1,9 @@
 #include "lockstep/models/layers/naming.h"
 
+#include <algorithm>
 #include <cctype>
+#include <numeric>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -18,6 +21,25 @@ std::string snake_case(std::string_view class_name) {
     result += static_cast<char>(std::tolower(letter));
   }
   return result;
+}
+
+std::vector<std::string> similar_names(std::string_view name, std::vector<std::string> names) {
+  const auto distance = [&](const std::string& other) {  // Levenshtein's, row by row
+    std::vector<std::size_t> row(other.size() + 1);
+    std::iota(row.begin(), row.end(), 0);
+    for (std::size_t i = 0; i < name.size(); ++i) {
+      std::size_t replaced = std::exchange(row[0], i + 1);
+      for (std::size_t j = 0; j < other.size(); ++j) {
+        const std::size_t cost = replaced + (name[i] == other[j] ? 0 : 1);
+        replaced = row[j + 1];
+        row[j + 1] = std::min({cost, replaced + 1, row[j] + 1});
+      }
+    }
+    return row.back();
+  };
+  std::ranges::stable_sort(names, {}, distance);
+  names.resize(std::min(names.size(), std::size_t{3}));
+  return names;
 }
 
 std::string UniqueNames::make(const std::string& name) {

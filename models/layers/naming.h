@@ -3,12 +3,16 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lockstep {
 
 /// "MaxPooling2D" -> "max_pooling2d": Keras' default names of layers and of their groups in files. GroupQueryAttention
 /// becomes "grouped_query_attention", since Keras' class is named GroupedQueryAttention inside.
 std::string snake_case(std::string_view class_name);
+
+/// The up to three of `names` that differ from `name` by the fewest insertions, deletions and replacements of letters.
+std::vector<std::string> similar_names(std::string_view name, std::vector<std::string> names);
 
 /// Makes names unique.
 class UniqueNames {

@@ -135,6 +135,14 @@ class Model {
   std::vector<Variable> trainable_variables() const { return network().trainable_variables(); }
   std::int64_t count_params() const { return network().count_params(); }
   std::string summary() const { return network().summary(name()); }
+  Layer get_layer(const std::string& name) const { return network().get_layer(name); }
+  Layer get_layer(int index) const { return network().get_layer(index); }
+  ///@}
+  ///@{
+  /// The symbols from which and to which the model was made. With Layer::output of its layers, they make further models
+  /// that share layers and weights with it.
+  const std::vector<Symbol>& inputs() const { return network().input_symbols(); }
+  const std::vector<Symbol>& outputs() const { return network().output_symbols(); }
   ///@}
   /// The compiled optimizer. Throws LogicError before compile.
   const Optimizer& optimizer() const;

@@ -220,6 +220,34 @@ TEST(ModelInAModel, OpenedFromAFileHasItsGroupsToo) {
   EXPECT_TRUE(hdf5::Reader(folder / "model.weights.h5").has_group("layers/sequential/layers/dense/vars"));
 }
 
+TEST(ModelInAModel, ThatIsCutGivesItsLayersToTheNewModel) {
+  const TemporaryFolder folder;
+  const Symbol x = Input({8});
+  const Model inner = encoder("inner", 1);
+  const Model outer(x, Dense({.units = 2, .name = "top"})(inner(x)), {.name = "outer"});
+  const std::string first = "dense";
+  EXPECT_ERROR(InvalidArgument,
+               "'inner' is a model inside this one; its layers are layers of this model, such as 'dense'",
+               outer.get_layer("inner"));
+  const Symbol features = outer.get_layer(first).output();
+  // One model has the inner model's result, too: then its inner result is read from outside.
+  for (const std::vector<Symbol>& outputs :
+       {std::vector{features}, std::vector{features, outer.get_layer("dense_1").output()}}) {
+    const Model cut(outer.inputs(), outputs, {.name = "cut"});
+    EXPECT_TRUE(cut.network().model_calls().empty());
+    EXPECT_TRUE(cut.variables()[0] == inner.variables()[0]);
+    const Tensor batch = random_tensor({3, 8}, 1);
+    const std::vector<Tensor> expected = cut.run({batch});
+    EXPECT_EQ(expected.size(), outputs.size());
+    expect_same_bits(expected[0], Model(inner.inputs(), inner.get_layer(first).output())(batch));
+    if (outputs.size() == 2) expect_same_bits(expected[1], inner(batch));
+    cut.save(folder / "cut.keras");
+    expect_same_bits(load_model(folder / "cut.keras").run({batch})[0], expected[0]);
+  }
+  const Model whole(outer.inputs(), outer.get_layer("dense_1").output(), {.name = "whole"});
+  EXPECT_EQ(whole.network().model_calls().size(), 1U);
+}
+
 TEST(ModelInAModel, RefusesSymbolsThatDoNotFit) {
   const Model model = encoder("encoder", 1);
   EXPECT_ERROR(InvalidArgument, "input 'input_layer' of 'encoder' takes (8), got (5)", model(Input({5})));

@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/expect_error.h>
@@ -281,6 +282,42 @@ TEST(Network, GivesSeveralOutputs) {
   EXPECT_EQ(network.output_shape(), Shape{3});
   EXPECT_THAT([&] { network(batch, Mode::inference); },
               testing::ThrowsMessage<LogicError>(testing::HasSubstr("has 3 outputs")));
+}
+
+TEST(Network, GetsLayersByNameAndIndex) {
+  const Symbol x = Input({4});
+  const Dense twice({.units = 4, .name = "block_twice"});
+  const Symbol y = twice(twice(Dense({.units = 4, .name = "block_1"})(x)));
+  const Network network(x, Dense({.units = 2, .name = "head"})(y), 0);
+  EXPECT_EQ(network.get_layer("head").name(), "head");
+  EXPECT_EQ(network.get_layer(0).name(), "block_1");
+  EXPECT_EQ(network.get_layer(-1).name(), "head");
+  EXPECT_ERROR(InvalidArgument, "no layer of the model is named 'block_2'; similar names: block_1, block_twice, head",
+               network.get_layer("block_2"));
+  for (const int index : {3, -4})
+    EXPECT_ERROR(InvalidArgument, fmt::format("the model has no layer {}: it has 3 layers, from 0", index),
+                 network.get_layer(index));
+  EXPECT_ERROR(LogicError, "layer 'block_twice' has no single output: the model calls it 2 times",
+               network.get_layer("block_twice").output());
+}
+
+TEST(Network, OnInnerOutputsSharesTheirLayers) {
+  const Symbol x = Input({6}, "x");
+  const auto impl = std::make_shared<Halves>();
+  const std::vector<Symbol> halves = Layer(impl).results({Dense({.units = 4, .name = "first"})(x)});
+  const Network network(x, Dense({.units = 2})(Add()({halves[0], halves[1]})), 0);
+  ASSERT_EQ(network.input_symbols().size(), 1U);
+  const Network cut(network.input_symbols(), {network.get_layer("halves").output(), network.get_layer("add").output()},
+                    1);
+  EXPECT_THAT(names_of(cut), testing::ElementsAre("first", "halves", "add"));
+  EXPECT_TRUE(cut.variables()[0] == network.variables()[0]);
+  const Tensor batch = random_tensor({5, 6}, 1);
+  const std::vector<Tensor> outputs = cut.run({batch}, Mode::inference);
+  const Tensor first = dense(batch, network.variables()[0].value(), network.variables()[1].value());
+  expect_same_bits(outputs[0], split(first, 2, 1)[0]);
+  expect_same_bits(outputs[1], split(first, 2, 1)[0] + split(first, 2, 1)[1]);
+  EXPECT_ERROR(InvalidArgument, "the model's output does not depend on its input 'other'",
+               Network({x, Input({2}, "other")}, network.output_symbols(), 0));
 }
 
 TEST(Network, NamesEachOutputOnce) {

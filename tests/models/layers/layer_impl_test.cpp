@@ -1,3 +1,5 @@
+#include <lockstep/models/graph/symbol.h>
+#include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/layer.h>
 
@@ -9,6 +11,11 @@ namespace {
 TEST(Layer, IsBuiltOnce) {
   const Layer layer = built(Flatten(), {{3}});
   EXPECT_ERROR(LogicError, "layer 'layer' has been built already", layer.impl().build({}, {}));
+}
+
+TEST(Layer, HasAnOutputOnlyInAModel) {
+  EXPECT_ERROR(LogicError, "layer 'x' has an output in a model: get it by the model's get_layer()",
+               Dense({.units = 2, .name = "x"}).output());
 }
 
 TEST(LayerSeed, GivesEveryWeightASequenceOfItsOwn) {
