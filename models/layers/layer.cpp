@@ -8,6 +8,7 @@
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/layers/naming.h>
+#include <lockstep/runtime/device/context.h>
 
 namespace lockstep {
 
@@ -29,8 +30,13 @@ void LayerImpl::describe(LayerConfig&) const {
 }
 
 void LayerImpl::set_trainable(bool trainable) {
-  require<LogicError>(!built_, "layer '{}' has been built already: set trainable before that", name_);
+  require<LogicError>(!current_context().in_replica(),
+                      "layer '{}' was {} inside a replica; do it outside run(), for all of them", name_,
+                      trainable ? "thawed" : "frozen");
   trainable_ = trainable;
+  for (const InnerLayer& inner : inner_layers_) inner.layer->set_trainable(trainable);
+  for (const Variable& variable : variables_)
+    variable.state().set_trainable(trainable && *variable.state().spec().trainable);
 }
 
 void LayerImpl::set_dtype_policy(DTypePolicy policy) {
@@ -38,7 +44,9 @@ void LayerImpl::set_dtype_policy(DTypePolicy policy) {
   dtype_policy_ = policy;
 }
 
-bool LayerImpl::has_statistics() const { return trainable_ && !std::ranges::all_of(variables_, &Variable::trainable); }
+bool LayerImpl::has_statistics() const {
+  return std::ranges::any_of(variables_, [](const Variable& variable) { return !*variable.state().spec().trainable; });
+}
 
 std::int64_t LayerImpl::count_params() const {
   std::int64_t count = 0;
@@ -49,6 +57,7 @@ std::int64_t LayerImpl::count_params() const {
 Tensor LayerImpl::regularization_loss() const {
   Tensor total;
   for (const auto& [weight, regularizer] : regularized_) {
+    if (!weight.trainable()) continue;  // as in Keras 3
     const Tensor penalty = regularizer(weight.value());
     total = total.defined() ? add(total, penalty) : penalty;
   }
@@ -63,14 +72,13 @@ std::string Layer::weight_name(const Variable& variable) const {
 
 Variable LayerImpl::add_weight(VariableSpec spec, const Regularizer& regularizer, const Constraint& constraint) {
   spec.name = fmt::format("{}{}/{}", outer_name_, name_, spec.name);
-  if (!trainable_) spec.trainable = false;
-  const bool is_penalized = regularizer && spec.trainable.value_or(true);  // as in Keras 3
   if (constraint) {
     constraint.check(spec.name, spec.shape);
     spec.constraint = constraint;
   }
   Variable variable(std::move(spec));
-  if (is_penalized) regularized_.emplace_back(variable, regularizer);
+  if (!trainable_) variable.state().set_trainable(false);
+  if (regularizer) regularized_.emplace_back(variable, regularizer);
   return variables_.emplace_back(std::move(variable));
 }
 

@@ -136,7 +136,8 @@ class LayerImpl {
   /// Keras' `trainable`. Training does not change the weights and moving statistics of a frozen layer, and the loss has
   /// no penalties on its weights.
   bool trainable() const { return trainable_; }
-  /// Throws LogicError for a built layer.
+  /// Freezes or thaws the layer and the layers inside it, for all models that have it. A model that was compiled before
+  /// must be compiled again before fit(). Throws LogicError in a replica.
   void set_trainable(bool trainable);
   /// The dtype policy of the scope in which the layer was created, or the one set since.
   DTypePolicy dtype_policy() const { return dtype_policy_; }
@@ -157,7 +158,7 @@ class LayerImpl {
   const std::vector<InnerLayer>& inner_layers() const { return inner_layers_; }
   /// The variables of the layer and of the layers inside it, in Keras' order.
   const std::vector<Variable>& variables() const { return variables_; }
-  /// Whether the layer is trainable but has variables that are not, such as moving statistics.
+  /// Whether the layer has variables that are never trainable, such as moving statistics.
   bool has_statistics() const;
   /// Number of elements of all variables.
   std::int64_t count_params() const;

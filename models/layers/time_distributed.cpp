@@ -58,7 +58,7 @@ class TimeDistributedImpl final : public LayerImpl, public FindsUnknownShape {
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const Tensor& x = inputs[0];
-    if (call.mode == Mode::train && layer_->has_statistics()) {
+    if (call.mode == Mode::train && layer_->trainable() && layer_->has_statistics()) {
       require<Unsupported>(!call.mask(0).defined(), "{} in TimeDistributed does not train on masked sequences",
                            layer_->class_name());
       return by_step(x, call.mode);

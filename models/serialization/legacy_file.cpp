@@ -43,8 +43,7 @@ struct Holder {
     std::vector<std::pair<Layer, Variable>> others;
     for (std::size_t i = 0; i < layers.size(); ++i) {
       for (const Variable& variable : layers[i].impl().variables()) {
-        const bool is_statistic = variable.synchronization() == Synchronization::on_read;
-        const bool may_train = layers[i].impl().trainable() ? variable.trainable() : !is_statistic;
+        const bool may_train = layers[i].impl().trainable() ? variable.trainable() : *variable.state().spec().trainable;
         const bool is_trained = trained.size() == layers.size() ? trained[i] && may_train : variable.trainable();
         (is_trained ? first : others).emplace_back(layers[i], variable);
       }

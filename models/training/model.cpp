@@ -1,5 +1,7 @@
 #include "lockstep/models/training/model.h"
 
+#include <algorithm>
+
 #include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/layers/recurrent_layer.h>
 #include <lockstep/models/serialization/file_formats.h>
@@ -12,13 +14,23 @@ Model::State::State(const std::vector<Symbol>& inputs, const std::vector<Symbol>
                     const std::string& class_name, std::shared_ptr<const State> saved)
     : network(inputs, outputs, options.seed),
       name(options.name),
-      trainable(network.trainable_variables()),
       nested(std::make_shared<const NestedModel>(keras_model(network, name, class_name))),
       saved_as(std::move(saved)) {}
 
 const Model::State::Compiled& Model::State::require_compiled(const char* caller) const {
   require<LogicError>(compiled.has_value(), "{} needs an optimizer and a loss: call compile() first", caller);
   return *compiled;
+}
+
+void Model::State::require_trainable_as_in(const Compiled& then, const char* caller) const {
+  if (network.trainable_variables() == then.trainable) return;
+  for (const Variable& variable : network.variables()) {
+    const bool was_trainable = std::ranges::count(then.trainable, variable) > 0;
+    require<LogicError>(variable.trainable() == was_trainable,
+                        "{}: '{}' is {} now, but was not when the model was compiled: after set_trainable(), call "
+                        "compile() again, with a new optimizer",
+                        caller, variable.name(), was_trainable ? "frozen" : "trainable");
+  }
 }
 
 void Model::State::require_own_scope(const char* caller) const {
@@ -67,7 +79,8 @@ void Model::compile(const Optimizer& optimizer, const Loss& loss, const std::vec
 }
 
 void Model::compile(const Optimizer& optimizer, const std::vector<OutputTraining>& outputs) {
-  state_->compiled.emplace(State::Compiled{optimizer, outputs, compile_outputs(network(), outputs)});
+  state_->compiled.emplace(
+      State::Compiled{optimizer, outputs, compile_outputs(network(), outputs), trainable_variables()});
 }
 
 const Network& Model::network() const { return state_->network; }
@@ -93,6 +106,10 @@ void Model::stop_training() {
 }
 
 void Model::interrupt_training() { state_->stop = StopRequest::at_once; }
+
+void Model::set_trainable(bool trainable) {
+  for (const Layer& layer : network().layers()) layer.impl().set_trainable(trainable);
+}
 
 void Model::reset_states() {
   for (const Layer& layer : network().layers()) lockstep::reset_states(layer.impl());

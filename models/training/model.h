@@ -55,7 +55,7 @@ class Model {
   /// several outputs have a loss, the logs also have the loss of each, e.g. "softmax_loss", not multiplied by its
   /// loss_weight; metrics of several outputs have names like "softmax_accuracy". Throws InvalidArgument if two values
   /// have the same name, if there is not one entry for each output, if no output has a loss, and for a loss_weight that
-  /// is not finite.
+  /// is not finite. fit() trains the variables that are trainable at the time of this call.
   void compile(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics = {},
                const std::vector<Metric>& weighted_metrics = {});
   void compile(const Optimizer& optimizer, const std::vector<OutputTraining>& outputs);
@@ -64,11 +64,11 @@ class Model {
   /// Trains on `batches`, a data set of global batches (Dataset::batch), each of which is split over the replicas. The
   /// loss of a step is the sum of its examples' losses, each times its weight, divided by the global number of examples
   /// (as in Keras, not by the sum of the weights), however the batch is split, plus the regularizers' penalties. An
-  /// output with a mask is averaged over its unmasked time steps instead. Throws LogicError before compile, inside a
-  /// replica and in the scope of another strategy. Throws InvalidArgument for a data set that is empty, is a single
-  /// batch of fewer examples than there are replicas, or lacks a target for an output; for class weights together with
-  /// sample weights or for a model with several outputs; for cuda_graphs with replicas on CPUs or on several workers;
-  /// and for other invalid options.
+  /// output with a mask is averaged over its unmasked time steps instead. Throws LogicError before compile, if layers
+  /// have been frozen or thawed since, inside a replica and in the scope of another strategy. Throws InvalidArgument
+  /// for a data set that is empty, is a single batch of fewer examples than there are replicas, or lacks a target for
+  /// an output; for class weights together with sample weights or for a model with several outputs; for cuda_graphs
+  /// with replicas on CPUs or on several workers; and for other invalid options.
   History fit(const Dataset& batches, const FitOptions& options = {});
   ///@{
   /// Trains on tensors, `Example{{x}, {y}}`, possibly with sample weights: the same as fit on
@@ -144,6 +144,8 @@ class Model {
   const std::vector<Symbol>& inputs() const { return network().input_symbols(); }
   const std::vector<Symbol>& outputs() const { return network().output_symbols(); }
   ///@}
+  /// LayerImpl::set_trainable of all layers, also those of models inside this one. Compile again before fit().
+  void set_trainable(bool trainable);
   /// The compiled optimizer. Throws LogicError before compile.
   const Optimizer& optimizer() const;
   /// The arguments of compile() for each output. Throws LogicError before compile.

@@ -8,11 +8,13 @@
 
 #include <lockstep/models/files/deflate.h>
 #include <lockstep/models/graph/keras_order.h>
+#include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/serialization/optimizer_variables.h>
 #include <lockstep/models/serialization/symbolic_model.h>
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/runtime/core/atomic_file.h>
+#include <lockstep/runtime/core/logging.h>
 #include <lockstep/strategy/core/creator.h>
 
 namespace lockstep {
@@ -42,7 +44,12 @@ void add_trained(const Layer& layer, std::vector<Variable>& variables) {
 std::optional<Training> training_of(const Model::State& model, const NestedModel& saved) {
   if (!model.compiled) return {};
   Training training{.config = {.optimizer = model.compiled->optimizer, .outputs = model.compiled->given},
-                    .trained = {.variables = model.trainable}};
+                    .trained = {.variables = model.network.trainable_variables()}};
+  if (training.trained.variables != model.compiled->trainable) {
+    log_warning("'{}' is saved without the state of its optimizer: layers have been frozen or thawed since compile()",
+                model.name);
+    training.config.optimizer = optimizer_from_config(model.compiled->optimizer.config());
+  }
   for (const Layer& layer : layers_of(saved)) add_trained(layer, training.trained.in_keras_order);
   return training;
 }

@@ -19,6 +19,7 @@ class Model::State {
     Optimizer optimizer;
     std::vector<OutputTraining> given;    ///< the arguments of compile(), by output
     std::vector<CompiledOutput> outputs;  ///< the outputs with their names in logs
+    std::vector<Variable> trainable;      ///< the variables that were trainable
   };
 
   State(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,
@@ -26,6 +27,8 @@ class Model::State {
 
   /// Throws LogicError, naming `caller`, before compile.
   const Compiled& require_compiled(const char* caller) const;
+  /// Throws LogicError, naming `caller`, if other variables are trainable now.
+  void require_trainable_as_in(const Compiled& then, const char* caller) const;
   /// Throws LogicError, naming `caller`, in the scope of a strategy that is not the model's.
   void require_own_scope(const char* caller) const;
   /// The model that files store: this one, or the template of a ParallelModel.
@@ -34,7 +37,6 @@ class Model::State {
 
   const Network network;
   const std::string name;
-  const std::vector<Variable> trainable;
   const std::shared_ptr<const NestedModel> nested;  ///< description of this model for models that contain it
   const std::shared_ptr<const State> saved_as;      ///< the model that files store in place of this one, or null
   std::optional<Compiled> compiled;

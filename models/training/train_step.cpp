@@ -11,6 +11,7 @@ namespace {
 
 const Model::State& checked(const Model::State& state, const char* caller) {
   state.require_own_scope(caller);
+  state.require_trainable_as_in(state.require_compiled(caller), caller);
   return state;
 }
 
@@ -20,7 +21,8 @@ TrainStep::TrainStep(const Model::State& state, const ClassWeight& class_weight,
     : state_(checked(state, caller)),
       compiled_(state.require_compiled(caller)),
       class_weight_(class_weight),
-      compute_(state.network, compiled_.outputs, compiled_.optimizer, state.trainable) {
+      caller_(caller),
+      compute_(state.network, compiled_.outputs, compiled_.optimizer, compiled_.trainable) {
   const std::size_t outputs = state.network.outputs().size();
   require(class_weight.empty() || outputs == 1,
           "class weights are for models of one output, this one has {}: use sample weights", outputs);
@@ -40,10 +42,11 @@ void TrainStep::use_graphs() {
 void TrainStep::prepare_optimizer() const {
   const auto looks_up_rows = [](const Layer& layer) { return layer.impl().traits().looks_up_rows; };
   if (std::ranges::any_of(state_.network.layers(), looks_up_rows)) return;  // the first step finds the sparse gradients
-  state_.network.strategy().run([&] { compiled_.optimizer.build(state_.trainable); });
+  state_.network.strategy().run([&] { compiled_.optimizer.build(compiled_.trainable); });
 }
 
 StepResults TrainStep::run(const DistributedBatch& batch, bool is_first) {
+  state_.require_trainable_as_in(compiled_, caller_);  // callbacks can freeze and thaw layers
   const PerReplica<StepResults> replicas = state_.network.strategy().run(
       [&](const Batch& local) { return on_replica(local, batch.global_size(), is_first); }, batch);
   StepResults results{.split_ms = replicas[0].split_ms, .submitted = replicas[0].submitted};

@@ -25,8 +25,9 @@ struct StepResults {
 /// model's state must outlive it; a later compile() does not change it.
 class TrainStep {
  public:
-  /// Throws LogicError, naming `caller`, before compile, inside a replica and in the scope of another strategy;
-  /// InvalidArgument for class weights for a model of several outputs.
+  /// Throws LogicError, naming `caller`, a string that must live as long as this: before compile, if other variables
+  /// are trainable than then, inside a replica and in the scope of another strategy. Throws InvalidArgument for class
+  /// weights for a model of several outputs.
   TrainStep(const Model::State& state, const ClassWeight& class_weight, const char* caller);
 
   /// Makes replicas on GPUs run the steps as CUDA graphs, or logs a warning with the reason why they cannot. Throws
@@ -35,7 +36,8 @@ class TrainStep {
   /// Builds the optimizer. Call it before the first step, so that activations can reuse memory that moving the weights
   /// has freed.
   void prepare_optimizer() const;
-  /// Runs a step. In a first one, warns of predictions that do not fit the losses.
+  /// Runs a step. In a first one, warns of predictions that do not fit the losses. Throws LogicError if layers have been
+  /// frozen or thawed.
   StepResults run(const DistributedBatch& batch, bool is_first);
   /// The model as it was compiled.
   const Model::State::Compiled& compiled() const { return compiled_; }
@@ -49,6 +51,7 @@ class TrainStep {
   const Model::State& state_;
   const Model::State::Compiled compiled_;
   const ClassWeight class_weight_;
+  const char* const caller_;
   const StepCompute compute_;
   std::atomic<bool> warned_of_graphs_ = false;
   std::vector<std::unique_ptr<StepGraphs>> graphs_;  ///< by replica; empty if graphs are off or cannot be used

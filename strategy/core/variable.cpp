@@ -52,6 +52,7 @@ VariableState::VariableState(VariableSpec spec, const std::vector<LogicalDevice>
           "variable '{}' of {} cannot be aggregated by mean, which is for floating-point numbers", spec_.name,
           lockstep::name(spec_.dtype));
   const bool trainable = spec_.trainable.value_or(spec_.synchronization != Synchronization::on_read);
+  spec_.trainable = trainable;
   for (const LogicalDevice& device : devices) {
     Tensor memory = memory_for_copy(static_cast<int>(copies_.size()), device);
     if (copies_.empty())
@@ -116,6 +117,18 @@ void VariableState::write_copy(int index, AssignOp op, const Tensor& value) {
   if (op == AssignOp::set) return assign(value, own);
   const ContextScope there(context_on(own.device()));
   launch(kernels::Accumulate{reachable_from(own.device(), value), op == AssignOp::add ? 1 : -1, own});
+}
+
+void VariableState::set_trainable(bool trainable) {
+  if (trainable == this->trainable()) return;
+  const std::vector<Tensor> before = std::exchange(parameters_, trainable ? std::vector<Tensor>{} : copies_);
+  for (std::size_t i = 0; i < copies_.size(); ++i) {
+    Tensor& own = copies_[i];
+    if (!trainable)
+      own = own.view(own.shape());
+    else
+      own = before.empty() ? own.as_parameter() : own.in_place_of(before[i]);
+  }
 }
 
 const Tensor& VariableState::copy_for(int index) const {

@@ -88,10 +88,13 @@ class VariableState {
   void set_copy_weight(int index, double weight) { copy_weights_.at(static_cast<std::size_t>(index)) = weight; }
   ///@}
 
-  /// The properties given at construction.
+  /// The properties given at construction. `trainable` has a value.
   const VariableSpec& spec() const { return spec_; }
-  /// Whether tapes watch the variable automatically.
+  ///@{
+  /// Whether tapes watch the variable automatically. Set it while no replica is in a step.
   bool trainable() const { return copies_.front().is_parameter(); }
+  void set_trainable(bool trainable);
+  ///@}
   /// The copies, in the order of the devices at construction.
   const std::vector<Tensor>& copies() const { return copies_; }
   /// TensorFlow's names of the copies: "v", "v/replica_1", ...
@@ -117,6 +120,8 @@ class VariableState {
   std::vector<Tensor> copies_;
   std::vector<double> copy_weights_;
   std::vector<char> moved_;  ///< for each copy: whether move_copy has moved it
+  /// While a variable that was trainable is not: its copies as tapes and optimizers know them. Otherwise empty.
+  std::vector<Tensor> parameters_;
 };
 
 /// A handle to a variable. Copies of a handle refer to the same variable.
@@ -135,7 +140,7 @@ class Variable {
   /// of such a handle throw LogicError.
   bool defined() const { return static_cast<bool>(state_); }
   ///@{
-  /// The variable's properties. trainable() returns the resolved value even if VariableSpec::trainable is empty.
+  /// The variable's properties. trainable() is VariableSpec::trainable until its layer is frozen or thawed.
   const std::string& name() const { return state_->spec().name; }
   const Shape& shape() const { return state_->spec().shape; }
   DType dtype() const { return state_->spec().dtype; }

@@ -18,6 +18,7 @@
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/layers/lambda.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/thread/device_scope.h>
@@ -318,6 +319,35 @@ TEST(Network, OnInnerOutputsSharesTheirLayers) {
   expect_same_bits(outputs[1], split(first, 2, 1)[0] + split(first, 2, 1)[1]);
   EXPECT_ERROR(InvalidArgument, "the model's output does not depend on its input 'other'",
                Network({x, Input({2}, "other")}, network.output_symbols(), 0));
+}
+
+// No op below the first trainable layer is recorded, so that there is no backward pass through a frozen bottom.
+TEST(Network, RecordsNothingBelowTheTrainableLayers) {
+  const Symbol x = Input({4});
+  bool recorded = false;
+  const Lambda probe([&](const Tensor& value) {
+    recorded = recording({value});
+    return value;
+  });
+  const Symbol bottom = BatchNormalization({.name = "norm"})(Dense({.units = 3, .name = "bottom"})(x));
+  const Network network(x, Dense({.units = 2, .name = "top"})(probe(bottom)), 0);
+  const auto gradient_of_top = [&] {
+    GradientTape tape;
+    const Tensor output = network(random_tensor({6, 4}, 1), Mode::train);
+    const std::vector<Variable> top = network.get_layer("top").impl().variables();
+    const std::vector<Tensor> sources{top[0].value(), network.get_layer("bottom").impl().variables()[0].value()};
+    return tape.gradient(sum(output), sources);
+  };
+  EXPECT_TRUE(gradient_of_top()[1].defined());
+  EXPECT_TRUE(recorded);
+  for (const char* name : {"bottom", "norm"}) network.get_layer(name).impl().set_trainable(false);
+  const std::vector<Tensor> gradients = gradient_of_top();
+  EXPECT_TRUE(gradients[0].defined());
+  EXPECT_FALSE(gradients[1].defined());
+  EXPECT_FALSE(recorded);
+  network.get_layer("norm").impl().set_trainable(true);
+  EXPECT_FALSE(gradient_of_top()[1].defined());
+  EXPECT_TRUE(recorded);
 }
 
 TEST(Network, NamesEachOutputOnce) {

@@ -89,6 +89,12 @@ TEST(BidirectionalLayer, IsFrozenAndPenalizedAsAWhole) {
   built(frozen, {{3, 2}});
   for (const Variable& variable : frozen.impl().variables()) EXPECT_FALSE(variable.trainable()) << variable.name();
   EXPECT_FALSE(frozen.impl().regularization_loss().defined());
+  frozen.impl().set_trainable(true);
+  for (const Variable& variable : frozen.impl().variables()) EXPECT_TRUE(variable.trainable()) << variable.name();
+  EXPECT_TRUE(frozen.impl().regularization_loss().defined());
+  layer.impl().set_trainable(false);
+  for (const InnerLayer& inner : layer.impl().inner_layers()) EXPECT_FALSE(inner.layer->trainable());
+  EXPECT_FALSE(layer.impl().regularization_loss().defined());
 }
 
 TEST(BidirectionalLayer, RefusesWhatItCannotTake) {

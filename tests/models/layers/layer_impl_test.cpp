@@ -1,4 +1,5 @@
 #include <lockstep/models/graph/symbol.h>
+#include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/layer.h>
@@ -11,6 +12,15 @@ namespace {
 TEST(Layer, IsBuiltOnce) {
   const Layer layer = built(Flatten(), {{3}});
   EXPECT_ERROR(LogicError, "layer 'layer' has been built already", layer.impl().build({}, {}));
+}
+
+TEST(Layer, ThatIsThawedHasStatisticsThatDoNotTrain) {
+  const Layer layer = built(BatchNormalization(), {{3}});
+  for (const bool trainable : {false, true}) {
+    layer.impl().set_trainable(trainable);
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(layer.impl().variables()[i].trainable(), trainable && i < 2);
+    EXPECT_TRUE(layer.impl().has_statistics());
+  }
 }
 
 TEST(Layer, HasAnOutputOnlyInAModel) {

@@ -71,6 +71,8 @@ TEST(Regularization, OfLayersThatDoNotTrainIsNoPartOfTheLoss) {
   EXPECT_FLOAT_EQ(static_cast<float>(history.values.at("loss")[0]), 0.5F);
   EXPECT_FLOAT_EQ(static_cast<float>(history.values.at("val_loss")[0]), 0.5F);
 
+  model.set_trainable(true);
+  EXPECT_FLOAT_EQ(static_cast<float>(model.evaluate(zero).at("loss")), 1.5F);
   Model frozen = Sequential({1}, {penalized(false)});
   EXPECT_FALSE(frozen.network().regularization_loss().defined());
 }

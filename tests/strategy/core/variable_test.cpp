@@ -151,6 +151,28 @@ TEST(VariableState, MovesACopyAlongWithItsValue) {
   EXPECT_THAT(arena.to_vector<float>(), ElementsAre(0, 0, 0, 0, 7, 7, 0, 0));
 }
 
+TEST(VariableState, FrozenAndThawedIsTheSameParameterInTheSameMemory) {
+  const Variable variable = mirrored(spec("w"));
+  const std::vector<Tensor> before = variable.state().copies();
+  variable.state().set_trainable(false);
+  EXPECT_FALSE(variable.trainable());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const Tensor frozen = variable.state().copies()[i];
+    EXPECT_FALSE(frozen.is_parameter());
+    EXPECT_NE(frozen.id(), before[i].id());
+    EXPECT_EQ(frozen.raw_data(), before[i].raw_data());
+  }
+  variable.state().set_trainable(false);
+  const Tensor arena = Tensor::zeros({2});
+  variable.state().move_copy(1, arena);
+  variable.state().set_trainable(true);
+  EXPECT_TRUE(variable.trainable());
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(variable.state().copies()[i].id(), before[i].id());
+  EXPECT_TRUE(variable.state().copies()[1].is_parameter());
+  EXPECT_EQ(variable.state().copies()[1].raw_data(), arena.raw_data());
+  EXPECT_THAT(arena.to_vector<float>(), ElementsAre(3, 3));
+}
+
 TEST(VariableState, ACopyThatHasMovedKeepsNoMemoryButFollowsItsHandles) {
   const LogicalDevice device{DeviceKind::cpu, 31};
   const ContextScope there(context_on(device));
