@@ -137,19 +137,30 @@ Tensor SafetensorsFile::read(const Entry& entry) {
 }
 
 std::vector<Tensor> SafetensorsFile::read_exactly(const std::vector<Expected>& expected) {
+  return read_matching(expected, [](const std::string& message, bool) { fail<InputError>("{}", message); });
+}
+
+std::vector<Tensor> SafetensorsFile::read_matching(const std::vector<Expected>& expected, const MismatchFn& mismatch) {
   std::map<std::string, Entry> left = entries_;
   std::vector<Tensor> values;
   for (const auto& [name, dtype, shape] : expected) {
+    Tensor& value = values.emplace_back();
     const auto found = left.find(name);
-    require<InputError>(found != left.end(), "{}: has no weight '{}'", path_, name);
-    const Entry& entry = found->second;
-    require<InputError>(entry.shape == shape && entry.dtype == dtype, "{}: weight '{}' is {} {}, the file has {} {}",
-                        path_, name, lockstep::name(dtype), shape, lockstep::name(entry.dtype), entry.shape);
-    values.push_back(read(entry));
+    if (found == left.end()) {
+      mismatch(fmt::format("{}: has no weight '{}'", path_, name), true);
+      continue;
+    }
+    const Entry entry = found->second;
     left.erase(found);
+    if (entry.shape == shape && entry.dtype == dtype)
+      value = read(entry);
+    else
+      mismatch(fmt::format("{}: weight '{}' is {} {}, the file has {} {}", path_, name, lockstep::name(dtype), shape,
+                           lockstep::name(entry.dtype), entry.shape),
+               false);
   }
-  require<InputError>(left.empty(), "{}: has weights that the model lacks, such as {:?}", path_,
-                      left.empty() ? "" : left.begin()->first);
+  if (!left.empty())
+    mismatch(fmt::format("{}: has weights that the model lacks, such as {:?}", path_, left.begin()->first), true);
   return values;
 }
 

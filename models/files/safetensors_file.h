@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -37,6 +38,10 @@ class SafetensorsFile {
   /// The values of these tensors, in their order. Throws for a file that lacks one of them, has a further tensor, or
   /// has one of them with another dtype or shape.
   std::vector<Tensor> read_exactly(const std::vector<Expected>& expected);
+  /// Called with the message of read_exactly's error, and whether the file lacks a tensor or has a further one.
+  using MismatchFn = std::function<void(const std::string& message, bool is_missing)>;
+  /// Like read_exactly, but calls `mismatch` in place of throwing; the value of such a tensor is undefined.
+  std::vector<Tensor> read_matching(const std::vector<Expected>& expected, const MismatchFn& mismatch);
 
  private:
   /// The header's entry of a tensor.

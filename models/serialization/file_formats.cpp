@@ -6,6 +6,7 @@
 
 #include <lockstep/models/graph/network.h>
 #include <lockstep/runtime/core/atomic_file.h>
+#include <lockstep/runtime/core/logging.h>
 
 namespace lockstep {
 namespace {
@@ -56,9 +57,14 @@ void save_weights(const Network& network, const std::string& path) {
   if (network.strategy().is_chief()) write_file_atomically(path, contents);
 }
 
-void load_weights(const Network& network, const std::string& path) {
+void load_weights(const Network& network, const std::string& path, const LoadWeightsOptions& options) {
   check_outside_replica("load_weights");
-  weights_format_or_usual(path).load(network, path);
+  weights_format_or_usual(path).load(network, path, options);
+}
+
+void LoadWeightsOptions::skip(const std::string& message, bool is_missing) const {
+  require<InputError>(skip_mismatch || (by_name && is_missing), "{}", message);
+  log_warning("{}; skipped", message);
 }
 
 }  // namespace lockstep

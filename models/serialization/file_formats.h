@@ -9,6 +9,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <lockstep/models/serialization/load_weights_options.h>
+
 // Tables of the file formats for weights and for whole models. All code that reads, writes or lists formats uses these
 // tables. To add a format, add an entry here and a source file that defines it.
 
@@ -25,7 +27,7 @@ struct WeightsFormat {
   /// The contents of a file with all weights, in f32. A collective: every worker must call it.
   std::vector<std::byte> (*contents)(const Network& network);
   /// Implements load_weights.
-  void (*load)(const Network& network, const std::string& path);
+  void (*load)(const Network& network, const std::string& path, const LoadWeightsOptions& options);
 };
 
 /// A file format for whole models. `read_config` and `read_weights` throw InputError naming the file.
@@ -80,8 +82,10 @@ void check_outside_replica(std::string_view what);
 void save_weights(const Network& network, const std::string& path);
 
 /// Sets all copies of all weights from a file of this or another program, in the format of the extension; for an
-/// unknown extension, from one of Keras' HDF5 files. If the file cannot be read or belongs to another model, throws
-/// InputError naming path, layer and mismatch, and leaves the weights unchanged. Throws LogicError in a replica.
-void load_weights(const Network& network, const std::string& path);
+/// unknown extension, from one of Keras' HDF5 files or a `.keras` file. If the file cannot be read or belongs to
+/// another model, throws InputError naming path, layer and mismatch, and leaves the weights unchanged; `options` can
+/// skip what does not fit. Throws InvalidArgument for by_name and a file in which layers have no names, and LogicError
+/// in a replica.
+void load_weights(const Network& network, const std::string& path, const LoadWeightsOptions& options = {});
 
 }  // namespace lockstep

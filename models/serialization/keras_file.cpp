@@ -28,7 +28,6 @@ using Json = nlohmann::ordered_json;
 
 const std::string metadata_entry = "metadata.json";
 const std::string config_entry = "config.json";
-const std::string weights_entry = "model.weights.h5";
 const std::string optimizer_group = "optimizer/vars";
 
 std::string metadata() {
@@ -82,7 +81,7 @@ std::vector<std::byte> keras_contents(const Network& network, const NestedModel&
   if (training) write_keras_training(weights, *training);
   const std::vector<std::byte> image = weights.image();
   const std::array<ZipEntry, 3> entries{
-      {{metadata_entry, bytes_of(about)}, {config_entry, bytes_of(config)}, {weights_entry, image}}};
+      {{metadata_entry, bytes_of(about)}, {config_entry, bytes_of(config)}, {keras_weights_entry, image}}};
   return make_zip(entries);
 }
 
@@ -92,7 +91,7 @@ void set_keras_weights(const std::string& path, const Json&, const std::vector<S
                        std::optional<Training>& training) {
   std::vector<WeightsGroup> groups;
   for (const SavedLayer& saved : layers) groups.push_back({.path = saved.group, .layer = saved.layer});
-  const hdf5::Reader file(path, read_zip_entry(path, weights_entry));
+  const hdf5::Reader file(path, read_zip_entry(path, keras_weights_entry));
   read_weights(file, groups);
   if (!training) return;
   OptimizerDatasets datasets;

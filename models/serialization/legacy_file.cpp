@@ -115,12 +115,19 @@ std::map<std::string, std::vector<bool>> trained_layers(const Json& model) {
   return trained;
 }
 
-void read_holders(const hdf5::Reader& file, const Json& model, std::vector<Holder> holders) {
+void read_holders(const hdf5::Reader& file, const Json& model, std::vector<Holder> holders,
+                  const LoadWeightsOptions& options = {}) {
   const std::map<std::string, std::vector<bool>> trained = trained_layers(model);
   Values values;
   for (Holder& holder : holders) {
     if (const auto found = trained.find(holder.group); found != trained.end()) holder.trained = found->second;
-    read_holder(file, holder, values);
+    const std::size_t before = values.size();
+    try {
+      read_holder(file, holder, values);
+    } catch (const InputError& error) {
+      options.skip(error.what(), false);
+      values.resize(before);
+    }
   }
   for (const auto& [variable, value] : values) variable.assign(value);
 }
@@ -152,6 +159,23 @@ std::vector<Holder> holders_of(const NestedModel& model) {
 std::vector<Holder> holders_with_weights(const NestedModel& model) {
   std::vector<Holder> holders = holders_of(model);
   std::erase_if(holders, [](const Holder& holder) { return holder.variables().empty(); });
+  return holders;
+}
+
+/// The model's parts with weights that have the name of one of the groups, with their groups.
+std::vector<Holder> holders_by_name(const hdf5::Reader& file, const std::vector<std::string>& groups,
+                                    const NestedModel& model, const LoadWeightsOptions& options) {
+  const std::string root = root_of_weights(file);
+  std::vector<Holder> holders = holders_with_weights(model);
+  for (Holder& holder : holders) holder.group = root.empty() ? holder.name : fmt::format("{}/{}", root, holder.name);
+  for (const std::string& group : groups)
+    if (std::ranges::find(holders, group, &Holder::group) == holders.end())
+      options.skip(fmt::format("{}: the model has no layer for the weights in group {:?}", file.path(), group), true);
+  std::erase_if(holders, [&](const Holder& holder) {
+    const bool missing = std::ranges::find(groups, holder.group) == groups.end();
+    if (missing) options.skip(fmt::format("{}: has no weights for layer '{}'", file.path(), holder.name), true);
+    return missing;
+  });
   return holders;
 }
 
@@ -286,8 +310,11 @@ bool holds_legacy_weights(const hdf5::Reader& file) {
   return file.has_group(weights_group) || file.has_attribute("/", "layer_names");
 }
 
-void load_legacy_weights(const hdf5::Reader& file, const Network& network) {
+void load_legacy_weights(const hdf5::Reader& file, const Network& network, const LoadWeightsOptions& options) {
   const std::vector<std::string> groups = groups_with_weights(file);
+  const Json config = read_json(file, "model_config").value_or(Json::object());
+  if (options.by_name)
+    return read_holders(file, config, holders_by_name(file, groups, keras_model(network, ""), options), options);
   std::vector<Holder> holders = holders_with_weights(flat_keras_model(network, ""));
   if (std::vector<Holder> nested = holders_with_weights(keras_model(network, ""));
       !match(file, groups, holders) && groups.size() == nested.size())
@@ -297,7 +324,7 @@ void load_legacy_weights(const hdf5::Reader& file, const Network& network) {
   require<InputError>(groups.size() == holders.size(), "{}: the model has {} layers with weights, the file has {}",
                       file.path(), holders.size(), groups.size());
   for (std::size_t i = 0; i < groups.size(); ++i) holders[i].group = groups[i];
-  read_holders(file, read_json(file, "model_config").value_or(Json::object()), holders);
+  read_holders(file, config, holders, options);
 }
 
 }  // namespace lockstep

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <lockstep/models/files/hdf5_file.h>
+#include <lockstep/models/files/zip_file.h>
 #include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/models/serialization/file_formats.h>
@@ -265,15 +266,31 @@ void write_weights(hdf5::Writer& file, const NestedModel& model) {
   }
 }
 
-void read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& layers) {
-  const std::vector<WeightsGroup> groups = groups_in(file, with_inner_layers(layers));
-  for (const WeightsGroup& group : groups) check_variables(file, group);
-  UnknownWeights(file, groups).check_model();
+void read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& layers,
+                  const LoadWeightsOptions& options) {
+  std::vector<WeightsGroup> groups = groups_in(file, with_inner_layers(layers));
+  const auto fits = [&](const auto& read) {
+    try {
+      read();
+    } catch (const InputError& error) {
+      options.skip(error.what(), false);
+      return false;
+    }
+    return true;
+  };
+  const UnknownWeights unknown(file, groups);
+  std::erase_if(groups, [&](const WeightsGroup& group) { return !fits([&] { check_variables(file, group); }); });
+  fits([&] { unknown.check_model(); });
   std::vector<std::pair<Variable, Tensor>> values;
-  for (const WeightsGroup& group : groups)
-    for (const VariablesGroup& part : variables_of(group))
-      for (std::size_t i = 0; i < part.variables.size(); ++i)
-        values.emplace_back(part.variables[i], read_variable(file, part.dataset(i), part.variables[i]));
+  for (const WeightsGroup& group : groups) {
+    const std::size_t before = values.size();
+    const bool whole = fits([&] {
+      for (const VariablesGroup& part : variables_of(group))
+        for (std::size_t i = 0; i < part.variables.size(); ++i)
+          values.emplace_back(part.variables[i], read_variable(file, part.dataset(i), part.variables[i]));
+    });
+    if (!whole) values.resize(before);
+  }
   for (const auto& [variable, value] : values) variable.assign(value);
 }
 
@@ -285,14 +302,16 @@ std::vector<std::byte> h5_contents(const Network& network) {
   return file.image();
 }
 
-/// Implements load_weights. Ignores the state of Keras' optimizer and random generators. Also reads legacy files of
-/// weights or whole models, and files in which the layers of nested models are layers of the outer model.
-void load_h5(const Network& network, const std::string& path) {
-  const hdf5::Reader file(path);
-  if (holds_legacy_weights(file)) return load_legacy_weights(file, network);
+/// Implements load_weights. Ignores the state of Keras' optimizer and random generators. Also reads the weights of
+/// `.keras` files and of legacy files, and files in which the layers of nested models are layers of the outer model.
+void load_h5(const Network& network, const std::string& path, const LoadWeightsOptions& options) {
+  const bool is_zip = path.ends_with(keras_format.extension) && !hdf5::is_hdf5(path);
+  const hdf5::Reader file = is_zip ? hdf5::Reader(path, read_zip_entry(path, keras_weights_entry)) : hdf5::Reader(path);
+  if (holds_legacy_weights(file)) return load_legacy_weights(file, network, options);
+  require(!options.by_name, "{}: by_name is for Keras' legacy .h5 files and for .safetensors files", path);
   const std::vector<WeightsGroup> nested = Groups(keras_model(network, "")).layers();
   const std::vector<WeightsGroup> flat = Groups(flat_keras_model(network, "")).layers();
-  read_weights(file, !has_all(file, nested) && has_all(file, flat) ? flat : nested);
+  read_weights(file, !has_all(file, nested) && has_all(file, flat) ? flat : nested, options);
 }
 
 }  // namespace

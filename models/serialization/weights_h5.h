@@ -5,11 +5,15 @@
 
 #include <lockstep/models/files/hdf5_file.h>
 #include <lockstep/models/graph/network.h>
+#include <lockstep/models/serialization/load_weights_options.h>
 
 // The layout of Keras 3's `.weights.h5` files, which `.keras` files contain: f32 weights with Keras' axes and order,
 // and a group for each nested model.
 
 namespace lockstep {
+
+/// Name of the `.weights.h5` file in a `.keras` archive.
+inline constexpr const char* keras_weights_entry = "model.weights.h5";
 
 /// The group of a layer in a `.weights.h5` file.
 struct WeightsGroup {
@@ -22,6 +26,7 @@ void write_weights(hdf5::Writer& file, const NestedModel& model);
 
 /// Sets the weights of the layers, and of the layers inside them, from the file's groups. `layers` must cover all
 /// layers with weights in the file. Throws the same errors as load_weights.
-void read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& layers);
+void read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& layers,
+                  const LoadWeightsOptions& options = {});
 
 }  // namespace lockstep

@@ -136,6 +136,8 @@ void Model::set_weights(const std::vector<Tensor>& weights) const {
 
 void Model::save_weights(const std::string& path) const { lockstep::save_weights(state_->saved_network(), path); }
 
-void Model::load_weights(const std::string& path) { lockstep::load_weights(state_->saved_network(), path); }
+void Model::load_weights(const std::string& path, const LoadWeightsOptions& options) {
+  lockstep::load_weights(state_->saved_network(), path, options);
+}
 
 }  // namespace lockstep

@@ -8,6 +8,7 @@
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/metrics/compiled_output.h>
 #include <lockstep/models/optimizers/optimizer.h>
+#include <lockstep/models/serialization/load_weights_options.h>
 #include <lockstep/models/training/fit_options.h>
 #include <lockstep/models/training/history.h>
 #include <lockstep/runtime/core/handle.h>
@@ -174,8 +175,8 @@ class Model {
   /// file is written whole or not at all. Throws InputError naming the file.
   void save_weights(const std::string& path) const;
   /// Loads the weights of a file. Throws InputError naming the file, the layer and both shapes when the file does not
-  /// fit this model, which then keeps its weights.
-  void load_weights(const std::string& path);
+  /// fit this model, which then keeps its weights. `options` can skip what does not fit.
+  void load_weights(const std::string& path, const LoadWeightsOptions& options = {});
 
   class State;  ///< defined in models/training/model_state.h, for the sources of that folder
 

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+namespace lockstep {
+
+/// Keras' options of load_weights. What a file and a model do not share is skipped with a warning for each layer.
+struct LoadWeightsOptions {
+  /// Skips layers whose weights differ from the file's in number or shape, and layers that the file or the model lacks.
+  /// As in Keras, legacy `.h5` files must have as many layers with weights as the model, unless by_name is set, too.
+  bool skip_mismatch = false;
+  /// Matches layers by their names instead of their order, and skips layers that the file or the model lacks. For
+  /// Keras' legacy `.h5` files and `.safetensors` files.
+  bool by_name = false;
+
+  /// Warns of a layer that is skipped, or throws InputError with the message. `is_missing`: the file or the model does
+  /// not have the layer.
+  void skip(const std::string& message, bool is_missing) const;
+};
+
+}  // namespace lockstep
