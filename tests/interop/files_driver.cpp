@@ -5,6 +5,7 @@
 //   files_driver again FILE TIMES           opens a model and saves it in the same file, TIMES times; prints names
 //   files_driver start OPTIMIZER FILE FOLDER makes, compiles and trains a model, saves it
 //   files_driver train_on FILE FOLDER       opens a model, trains it further, saves it in the same file
+//   files_driver fine_tune FILE FOLDER      opens a model, trains it as it is frozen, then thawed; prints both losses
 //   files_driver evaluate FILE FOLDER       opens a model, prints the names and values of its loss and metrics
 // FOLDER has input_0, input_1, ... and, for training, target and, for evaluate, weights; output_0, ... are written to
 // it: rows of little-endian f32 without a header.
@@ -225,11 +226,22 @@ Optimizer make_optimizer(const std::string& name) {
   fail("there is no optimizer '{}'", name);
 }
 
-/// Trains one epoch on two replicas.
-void train(Model& model, const std::string& folder) {
+/// Trains one epoch on two replicas and returns its loss.
+double train(Model& model, const std::string& folder) {
   const Tensor x = read_rows(folder + "/input_0", {6});
   const Tensor y = read_rows(folder + "/target", {2});
-  model.fit(Dataset::from_tensors(x, y).batch(x.dim(0) / 3));
+  return model.fit(Dataset::from_tensors(x, y).batch(x.dim(0) / 3)).values.at("loss").front();
+}
+
+/// Trains an epoch with the layers that the file has frozen, and one with all layers but "norm"; saves the model.
+void fine_tune(const std::string& path, const std::string& folder) {
+  Model model = open(path, 2);
+  fmt::print("{}\n", train(model, folder));
+  model.set_trainable(true);
+  model.get_layer("norm").impl().set_trainable(false);
+  model.compile(SGD({.learning_rate = 0.0625, .momentum = 0.75}), MeanSquaredError());
+  fmt::print("{}\n", train(model, folder));
+  model.save(path);
 }
 
 /// Evaluates batches of 8 examples with weights on two replicas.
@@ -271,6 +283,8 @@ void run(std::span<const std::string> words) {
     Model model = strategy.scope([&] { return load_model(words[1]); });
     train(model, words[2]);
     save_model(model, words[1]);
+  } else if (words[0] == "fine_tune") {
+    fine_tune(words[1], words[2]);
   } else if (words[0] == "evaluate") {
     evaluate(words[1], words[2]);
   } else if (words[0] == "open") {

@@ -153,6 +153,36 @@ def check_theirs(lockstep, name, path, x, y):
     assert worst <= 2 * TOLERANCE, worst
 
 
+def check_fine_tuning(lockstep, path, x, y):
+    """An epoch with a frozen base, as the file says, and one with the base thawed but for its batch normalization."""
+    input = keras.Input((6,))
+    norm = layers.BatchNormalization(name="norm")
+    base = keras.Model(input, norm(layers.Dense(5, activation="tanh", name="hidden")(input)), name="base")
+    random = np.random.default_rng(2)
+    norm.set_weights([random.uniform(0.5, 1.5, value.shape) for value in norm.get_weights()])
+    outer = keras.Input((6,))
+    theirs = keras.Model(outer, layers.Dense(2, name="head")(base(outer)))
+    base.trainable = False
+    theirs.compile(optimizers.SGD(0.125, momentum=0.75), "mse")
+    theirs.save(path)
+    losses = [float(line) for line in lockstep("fine_tune", path, path.parent).splitlines()]
+    ours = keras.saving.load_model(path, compile=False)
+    for loss in losses:
+        began = [np.array(value) for value in theirs.get_weights()]
+        their_loss = theirs.fit(x, y, batch_size=ROWS, shuffle=False, verbose=0).history["loss"][0]
+        print(f"fine-tuning{path.suffix}: lockstep's loss {loss:.7f}, Keras' {their_loss:.7f}")
+        assert abs(loss - their_loss) <= 1e-5
+        changed = [not np.array_equal(old, new) for old, new in zip(began, theirs.get_weights(), strict=True)]
+        assert changed == [base.trainable] * 2 + [False] * 4 + [True] * 2, changed
+        base.trainable, norm.trainable = True, False
+        theirs.compile(optimizers.SGD(0.0625, momentum=0.75), "mse")
+    worst = max(np.abs(a - b).max() for a, b in zip(flat_weights(ours), flat_weights(theirs), strict=True))
+    print(f"fine-tuning{path.suffix}: largest difference {worst:.1e}")
+    assert worst <= TOLERANCE, worst
+    assert not ours.get_layer("base").get_layer("norm").trainable
+    assert ours.get_layer("base").get_layer("hidden").trainable
+
+
 def check_masked(lockstep, folder):
     """Loss and metrics, with and without weights, of an output with a mask; the last batch is smaller."""
     ids = keras.Input((7,))
@@ -199,6 +229,7 @@ def main():
                 check_ours(lockstep, name, pathlib.Path(folder) / f"ours{suffix}", x, y)
                 if name != "adafactor" or suffix == ".keras":  # Keras gives two variables of its .h5 file one name
                     check_theirs(lockstep, name, pathlib.Path(folder) / f"theirs{suffix}", x, y)
+            check_fine_tuning(lockstep, pathlib.Path(folder) / f"tuned{suffix}", x, y)
         check_masked(lockstep, pathlib.Path(folder))
 
 
