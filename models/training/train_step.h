@@ -36,8 +36,8 @@ class TrainStep {
   /// Builds the optimizer. Call it before the first step, so that activations can reuse memory that moving the weights
   /// has freed.
   void prepare_optimizer() const;
-  /// Runs a step. In a first one, warns of predictions that do not fit the losses. Throws LogicError if layers have been
-  /// frozen or thawed.
+  /// Runs a step. In a first one, warns of predictions that do not fit the losses. Throws LogicError if layers have
+  /// been frozen or thawed.
   StepResults run(const DistributedBatch& batch, bool is_first);
   /// The model as it was compiled.
   const Model::State::Compiled& compiled() const { return compiled_; }
