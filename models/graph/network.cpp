@@ -26,9 +26,9 @@
 namespace lockstep {
 namespace {
 
-/// `outputs`, all symbols that they are computed from, and the symbols beside these (Symbol::Node::beside). They are in
-/// the order in which they were made, so that a symbol comes after the symbols that it is computed from.
-std::vector<Symbol> ancestors(const std::vector<Symbol>& outputs) {
+/// `outputs`, all symbols that they are computed from, and the symbols beside these (Symbol::Node::beside), except in
+/// `cut` calls. They are in the order in which they were made: a symbol comes after those that it is computed from.
+std::vector<Symbol> ancestors(const std::vector<Symbol>& outputs, const std::set<const ModelCall*>& cut = {}) {
   std::set<std::uint64_t> seen;
   std::vector<Symbol> found;
   const auto add = [&](const std::vector<Symbol>& symbols) {
@@ -39,7 +39,7 @@ std::vector<Symbol> ancestors(const std::vector<Symbol>& outputs) {
   for (std::size_t next = 0; next < found.size(); ++next) {
     const Symbol symbol = found[next];
     add(symbol.node().inputs);
-    add(symbol.node().beside);
+    if (!cut.contains(symbol.node().part_of.get())) add(symbol.node().beside);
   }
   std::ranges::sort(found, {}, [](const Symbol& symbol) { return symbol.node().number; });
   return found;
@@ -177,8 +177,8 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
   std::unordered_map<const ModelCall*, int> number_of;
   std::vector<const ModelCall*> called;  // by that number
   std::vector<std::string> models;
-  const std::vector<Symbol> symbols = ancestors(outputs);
-  const std::set<const ModelCall*> cut = cut_calls(symbols, outputs);
+  const std::set<const ModelCall*> cut = cut_calls(ancestors(outputs), outputs);
+  const std::vector<Symbol> symbols = ancestors(outputs, cut);
   std::vector<std::vector<Symbol>> results;  // by layer
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Symbol::Node* input = &inputs[i].node();

@@ -248,6 +248,21 @@ TEST(ModelInAModel, ThatIsCutGivesItsLayersToTheNewModel) {
   EXPECT_EQ(whole.network().model_calls().size(), 1U);
 }
 
+TEST(ModelInAModel, ThatIsCutLeavesOutLayersWithoutUse) {
+  const TemporaryFolder folder;
+  const Symbol s = Input({8});
+  const Symbol a = Dense({.units = 4, .name = "a"})(Dense({.units = 4, .name = "feature"})(s));
+  const Model two(s, {a, Dense({.units = 3, .name = "b"})(s)}, {.name = "two"});
+  const Symbol z = Input({8});
+  const Model around(z, Dense({.units = 2, .name = "last"})(two.run({z})[0]));
+  const Model part({z}, {around.get_layer("feature").output(), around.get_layer("last").output()});
+  std::vector<std::string> names;
+  for (const Layer& layer : part.network().layers()) names.push_back(layer.name());
+  EXPECT_THAT(names, testing::ElementsAre("feature", "a", "last"));
+  part.save(folder / "part.keras");
+  EXPECT_EQ(load_model(folder / "part.keras").variables().size(), part.variables().size());
+}
+
 TEST(ModelInAModel, RefusesSymbolsThatDoNotFit) {
   const Model model = encoder("encoder", 1);
   EXPECT_ERROR(InvalidArgument, "input 'input_layer' of 'encoder' takes (8), got (5)", model(Input({5})));
