@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
+
+#include <fmt/ranges.h>
 
 #include <lockstep/runtime/core/logging.h>
+#include <lockstep/strategy/comm/cluster/cluster.h>
 #include <lockstep/strategy/comm/cluster/over_workers.h>
 
 namespace lockstep {
@@ -40,6 +44,12 @@ void TrainStep::use_graphs() {
 }
 
 void TrainStep::prepare_optimizer() const {
+  state_.require_trainable_as_in(compiled_, caller_);  // callbacks can freeze and thaw layers
+  if (Cluster* const workers = state_.network.strategy().state()->cluster()) {
+    std::vector<std::string> names;
+    for (const Variable& variable : compiled_.trainable) names.push_back(variable.name());
+    workers->agree("the start of training", "the model trains", fmt::format("{}", fmt::join(names, ", ")));
+  }
   const auto looks_up_rows = [](const Layer& layer) { return layer.impl().traits().looks_up_rows; };
   if (std::ranges::any_of(state_.network.layers(), looks_up_rows)) return;  // the first step finds the sparse gradients
   state_.network.strategy().run([&] { compiled_.optimizer.build(compiled_.trainable); });

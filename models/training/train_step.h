@@ -27,7 +27,7 @@ class TrainStep {
  public:
   /// Throws LogicError, naming `caller`, a string that must live as long as this: before compile, if other variables
   /// are trainable than then, inside a replica and in the scope of another strategy. Throws InvalidArgument for class
-  /// weights for a model of several outputs.
+  /// weights for a model of several outputs. All workers must train the same variables.
   TrainStep(const Model::State& state, const ClassWeight& class_weight, const char* caller);
 
   /// Makes replicas on GPUs run the steps as CUDA graphs, or logs a warning with the reason why they cannot. Throws
