@@ -46,8 +46,9 @@ std::optional<Training> training_of(const Model::State& model, const NestedModel
   Training training{.config = {.optimizer = model.compiled->optimizer, .outputs = model.compiled->given},
                     .trained = {.variables = model.network.trainable_variables()}};
   if (training.trained.variables != model.compiled->trainable) {
-    log_warning("'{}' is saved without the state of its optimizer: layers have been frozen or thawed since compile()",
-                model.name);
+    if (model.compiled->optimizer.iterations() > 0 && model.network.strategy().is_chief())
+      log_warning("'{}' is saved without the state of its optimizer: layers have been frozen or thawed since compile()",
+                  model.name);
     training.config.optimizer = optimizer_from_config(model.compiled->optimizer.config());
   }
   for (const Layer& layer : layers_of(saved)) add_trained(layer, training.trained.in_keras_order);
