@@ -102,13 +102,13 @@ std::size_t ByteReader::read(std::byte* to, std::size_t bytes) {
 }
 
 Tensor ByteReader::read_all_plain() const {
-  const Tensor bytes = Tensor::empty({static_cast<std::int64_t>(file_bytes_)}, DType::u8);
+  const Tensor bytes = Tensor::empty({static_cast<std::int64_t>(file_bytes_)}, DType::u8, LogicalDevice{});
   parallel_for(bytes.dim(0), 1 << 20, [&](std::int64_t begin, std::int64_t end) {
     std::ifstream stream(file_, std::ios::binary);
     stream.seekg(begin);
     stream.read(reinterpret_cast<char*>(bytes.data<std::uint8_t>()) + begin, end - begin);
     require<InputError>(stream.gcount() == end - begin, "{}: reading failed: {}", file_.string(),
-                        stream.bad() ? std::strerror(errno) : "the file has become shorter");
+                        stream.is_open() && !stream.bad() ? "the file has become shorter" : std::strerror(errno));
   });
   return bytes;
 }
@@ -119,7 +119,7 @@ Tensor ByteReader::read_all() {
   Tensor bytes;
   std::int64_t size = 0;
   for (std::int64_t room = 1 << 20; !bytes.defined() || size == bytes.dim(0); room *= 2) {
-    const Tensor larger = Tensor::empty({room}, DType::u8);
+    const Tensor larger = Tensor::empty({room}, DType::u8, LogicalDevice{});
     if (size > 0) std::memcpy(larger.data<std::uint8_t>(), bytes.data<std::uint8_t>(), static_cast<std::size_t>(size));
     bytes = larger;
     auto* const to = reinterpret_cast<std::byte*>(bytes.data<std::uint8_t>()) + size;

@@ -19,7 +19,7 @@ class CsvValues {
   /// Makes room for `capacity` values.
   void reserve(std::size_t capacity) {
     if (capacity <= capacity_) return;
-    const Tensor larger = Tensor::empty({static_cast<std::int64_t>(capacity)}, dtype_of<T>);
+    const Tensor larger = Tensor::empty({static_cast<std::int64_t>(capacity)}, dtype_of<T>, LogicalDevice{});
     std::ranges::copy(values(), larger.data<T>());
     memory_ = larger;
     begin_ = memory_.data<T>();

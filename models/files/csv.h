@@ -56,9 +56,9 @@ class CsvRecords {
   char separator_;
   std::size_t at_ = 0;
   /// Positions, from searched_ on, of characters that may end a field, and room for those of a block.
-  std::array<std::uint32_t, (blocks_at_once + 1) * block> marks_;
+  std::array<std::uint32_t, (blocks_at_once + 1) * block> marks_{};
   /// Has a bit for each character of a block that is a line end or a quotation mark.
-  std::array<std::uint64_t, blocks_at_once> ends_and_quotes_;
+  std::array<std::uint64_t, blocks_at_once> ends_and_quotes_{};
   std::size_t mark_ = 0;       ///< the first of the marks that is not yet used
   std::size_t marks_end_ = 0;  ///< number of marks
   std::size_t searched_ = 0;   ///< where the searched characters begin
