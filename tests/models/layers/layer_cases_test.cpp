@@ -226,14 +226,13 @@ std::vector<Shapes> other_inputs(const Shapes& shapes) {
   return all;
 }
 
-/// Expects an error's message to be empty, or one line that names a layer by its name or class.
-void expect_one_line(const std::string& message) {
+/// Expects an error's message to be empty, or to name a layer by its name or class.
+void expect_layer_named(const std::string& message) {
   if (message.empty()) return;
   std::vector<std::string_view> words{"layer '"};
   for (const LayerCase& row : layer_cases()) words.push_back(std::string_view(row.name).substr(0, row.name.find(' ')));
   EXPECT_TRUE(std::ranges::any_of(words, [&](std::string_view word) { return message.find(word) != message.npos; }))
       << message;
-  EXPECT_EQ(message.find('\n'), message.npos) << message;
 }
 
 class LayerCases : public testing::TestWithParam<std::size_t> {
@@ -241,7 +240,7 @@ class LayerCases : public testing::TestWithParam<std::size_t> {
   /// Expects that a call with these inputs is refused, or has results of the announced shapes, of which each example's
   /// depends on its own inputs only.
   void expect_results_or_refusal(const Layer& layer, const Shapes& shapes) const {
-    expect_one_line(refusal_of([&] {
+    expect_layer_named(refusal_of([&] {
       const Subject subject(row_, layer, shapes);
       const Tensors results = subject.results(subject.inputs());
       subject.expect_shapes(results);
@@ -370,7 +369,7 @@ TEST_P(LayerCases, RefusesOtherInputsOrComputesThem) {
     if (shapes.empty()) {
       const std::string refusal = refusal_of([&] { row_.make()(std::vector<Symbol>()); });
       EXPECT_NE(refusal, "");
-      expect_one_line(refusal);
+      expect_layer_named(refusal);
       continue;
     }
     expect_results_or_refusal(row_.make(), shapes);
@@ -388,7 +387,7 @@ TEST_P(LayerCases, RefusesOtherDtypesOrComputesThem) {
       SCOPED_TRACE(name(dtype));
       Tensors others = inputs;
       others[i] = cast(inputs[i], dtype);
-      expect_one_line(refusal_of([&] { subject.expect_shapes(subject.run(others)); }));
+      expect_layer_named(refusal_of([&] { subject.expect_shapes(subject.run(others)); }));
     }
   expect_same(subject.results(inputs), expected);
 }

@@ -72,9 +72,9 @@ Model branches(const Strategy& strategy) {
   const Symbol a = Input({8});
   const Symbol b = Input({8});
   const Symbol sum = Add()({Dense({.units = 4, .kernel_regularizer = L2(0.1)})(a), Dense({.units = 4})(b)});
-  const Dense labels({.units = 3});
-  const Dense value({.units = 1});
-  Model model({a, b}, {labels.with_name("labels")(sum), value.with_name("value")(sum)}, {.seed = 5});
+  const Symbol labels = Dense({.units = 3, .name = "labels"})(sum);
+  const Symbol value = Dense({.units = 1, .name = "value"})(sum);
+  Model model({a, b}, {labels, value}, {.seed = 5});
   model.compile(SGD({.learning_rate = 0.2}),
                 {{.loss = SparseCategoricalCrossentropy({.from_logits = true}), .metrics = {Accuracy()}},
                  {.loss = MeanSquaredError(), .loss_weight = 0.25}});
@@ -90,6 +90,7 @@ TEST_P(OnBatchOn, TakesSeveralInputsAndOutputs) {
   const Logs logs = by_batch.train_on_batch(batch);
   const History history = by_fit.fit(Dataset::from_tensors(batch).batch(50));
   EXPECT_EQ(logs.size(), 4U);
+  EXPECT_TRUE(logs.contains("labels_accuracy") && logs.contains("value_loss"));
   for (const auto& [name, result] : logs) {
     EXPECT_EQ(result, history.values.at(name).front()) << name;
     EXPECT_NEAR(result, tested.at(name), test::tolerance(DType::f32, 50, result)) << name;

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -35,7 +34,6 @@ struct LayerCase {
 
   std::string class_name() const { return name.substr(0, name.find(' ')); }
   std::int64_t ids(std::size_t input) const { return input < traits.ids.size() ? traits.ids[input] : 0; }
-  friend void PrintTo(const LayerCase& c, std::ostream* out) { *out << c.name; }
 };
 
 std::vector<LayerCase> array_layer_cases();
