@@ -4,7 +4,8 @@
 
 namespace lockstep {
 
-/// Keras' options of load_weights. What a file and a model do not share is skipped with a warning for each layer.
+/// Keras' options of load_weights. What a file and a model do not share is skipped with warnings. In `.safetensors`
+/// files each weight is matched and skipped alone, in other files the weights of a layer together.
 struct LoadWeightsOptions {
   /// Skips layers whose weights differ from the file's in number or shape, and layers that the file or the model lacks.
   /// As in Keras, legacy `.h5` files must have as many layers with weights as the model, unless by_name is set, too.

@@ -80,9 +80,10 @@ class Model {
   ///@}
   /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. Variables
   /// with Synchronization::on_read and Aggregation::mean, such as batch normalization's statistics, have the mean of
-  /// the replicas' values on all replicas during the call, as in fit's validation and in predict. Throws LogicError in
-  /// the same cases as fit, and InvalidArgument for a data set that is empty, endless without EvaluateOptions::steps,
-  /// or lacks a target for an output. A generator of unknown size must end.
+  /// the replicas' values on all replicas during the call, as in fit's validation and in predict. Throws LogicError
+  /// before compile, inside a replica and in the scope of another strategy. Throws InvalidArgument for a data set that
+  /// is empty, endless without EvaluateOptions::steps, or lacks a target for an output. A generator of unknown size
+  /// must end.
   Logs evaluate(const Dataset& batches, const EvaluateOptions& options = {});
   ///@{
   /// Evaluates tensors, in batches of EvaluateOptions::batch_size. Also throws the errors of Dataset::from_tensors.
@@ -175,7 +176,8 @@ class Model {
   /// file is written whole or not at all. Throws InputError naming the file.
   void save_weights(const std::string& path) const;
   /// Loads the weights of a file. Throws InputError naming the file, the layer and both shapes when the file does not
-  /// fit this model, which then keeps its weights. `options` can skip what does not fit.
+  /// fit this model, which then keeps its weights. `options` can skip what does not fit. Throws
+  /// InvalidArgument for by_name and a file in which layers have no names.
   void load_weights(const std::string& path, const LoadWeightsOptions& options = {});
 
   class State;  ///< defined in models/training/model_state.h, for the sources of that folder
