@@ -252,7 +252,7 @@ TEST(ModelInAModel, ThatIsCutLeavesOutLayersWithoutUse) {
   const TemporaryFolder folder;
   const Symbol s = Input({8});
   const Symbol a = Dense({.units = 4, .name = "a"})(Dense({.units = 4, .name = "feature"})(s));
-  const Model two(s, {a, Dense({.units = 3, .name = "b"})(s)}, {.name = "two"});
+  const Model two({s}, {a, Dense({.units = 3, .name = "b"})(s)}, {.name = "two"});
   const Symbol z = Input({8});
   const Model around(z, Dense({.units = 2, .name = "last"})(two.run({z})[0]));
   const Model part({z}, {around.get_layer("feature").output(), around.get_layer("last").output()});
