@@ -25,7 +25,7 @@ Dataset images_of(int first, const FashionMnistOptions& options) {
       .filter([=](const Example& image) { return 0 <= label(image) && label(image) < classes; })
       .map([=](const Example& image) { return image.with_y(Tensor::full({}, label(image), DType::i64)); })
       .batch(64)
-      .map(image_preparation({.padding = 0, .channels = 1}));
+      .map(image_preparation({.mean = Tensor::zeros({28, 28}), .padding = 0, .channels = 1}));
 }
 
 void train(Model& model, double learning_rate, const Dataset& images, int epochs) {
