@@ -224,6 +224,15 @@ TEST_F(TrainingByWorkers, WorkersThatComputeInDifferentDtypesAreRefused) {
                              testing::HasSubstr("mixed_bfloat16 in 2 of 2 layers on worker 1")));
 }
 
+TEST_F(TrainingByWorkers, WorkersThatTrainDifferentVariablesAreRefused) {
+  Model model = small_model(strategy_);
+  if (cluster_->rank() == 1) model.network().layers().front().impl().set_trainable(false);
+  model.compile(SGD(), SparseCategoricalCrossentropy({.from_logits = true}));
+  EXPECT_THAT(
+      test::error_of<InvalidArgument>([&] { model.fit(batches_); }),
+      testing::AllOf(testing::HasSubstr("the model trains"), testing::HasSubstr("dense/kernel, dense/bias, dense_1/")));
+}
+
 TEST_F(TrainingByWorkers, WorkersThatSeeDifferentBackupsAreRefused) {
   const std::filesystem::path folder = shared_folder();
   const std::filesystem::path own = folder / std::to_string(cluster_->rank());
