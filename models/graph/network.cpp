@@ -26,8 +26,7 @@
 namespace lockstep {
 namespace {
 
-/// `outputs`, all symbols that they are computed from, and the symbols beside these (Symbol::Node::beside), except in
-/// `cut` calls. They are in the order in which they were made: a symbol comes after those that it is computed from.
+/// `outputs`, the symbols that they are computed from and, except in `cut` calls, those beside these; oldest first.
 std::vector<Symbol> ancestors(const std::vector<Symbol>& outputs, const std::set<const ModelCall*>& cut = {}) {
   std::set<std::uint64_t> seen;
   std::vector<Symbol> found;
@@ -177,8 +176,9 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
   std::unordered_map<const ModelCall*, int> number_of;
   std::vector<const ModelCall*> called;  // by that number
   std::vector<std::string> models;
-  const std::set<const ModelCall*> cut = cut_calls(ancestors(outputs), outputs);
-  const std::vector<Symbol> symbols = ancestors(outputs, cut);
+  std::vector<Symbol> symbols = ancestors(outputs);
+  const std::set<const ModelCall*> cut = cut_calls(symbols, outputs);
+  if (!cut.empty()) symbols = ancestors(outputs, cut);
   std::vector<std::vector<Symbol>> results;  // by layer
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Symbol::Node* input = &inputs[i].node();
