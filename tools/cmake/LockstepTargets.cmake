@@ -113,11 +113,12 @@ function(lockstep_test_headers target)
   endif()
 endfunction()
 
-# libtorch's headers take longer to parse than any program that uses them: those of lockstep::libtorch, with its options.
+# libtorch's headers take longer to parse than any program that uses them: those of lockstep::libtorch, with its
+# -fPIC. They are not for -O0.
 function(lockstep_libtorch_headers target)
   if(LOCKSTEP_PCH)
     target_precompile_headers(${target} REUSE_FROM lockstep_libtorch)
-    target_compile_options(${target} PRIVATE -fPIC $<$<CONFIG:Release>:-O1>)
+    target_compile_options(${target} PRIVATE -fPIC)
   endif()
 endfunction()
 
