@@ -60,6 +60,7 @@ std::vector<std::string_view> guess_chunks(std::string_view records, std::size_t
   std::int64_t before = 0;
   for (std::size_t begin = 0, i = 1; i <= count && begin < records.size(); ++i) {
     before += quotes[i - 1];
+    if (i < count && step * i <= begin) continue;  // in a record that is longer than a chunk
     const std::size_t end = i == count ? records.size() : end_of_record(records, step * i, before);
     if (end <= begin) continue;
     chunks.push_back(records.substr(begin, end - begin));
@@ -68,17 +69,20 @@ std::vector<std::string_view> guess_chunks(std::string_view records, std::size_t
   return chunks;
 }
 
-/// The same at the ends of records. Throws InputError for a quotation mark that is not closed, whose line is counted
-/// from `line`.
-std::vector<std::string_view> find_chunks(std::string_view records, std::size_t count, char separator,
-                                          std::int64_t line) {
+/// The same at the ends of records. If a quotation mark is not closed, the last chunk has all records up to the end.
+std::vector<std::string_view> find_chunks(std::string_view records, std::size_t count, char separator) {
   std::vector<std::string_view> chunks;
-  CsvRecords walk(records, separator, line);
+  CsvRecords walk(records, separator);
   for (std::size_t begin = 0, i = 1; i <= count && begin < records.size(); ++i) {
-    const std::size_t end = i == count ? records.size() : records.size() / count * i;
-    while (walk.position() < end && walk.next({}) > 0) continue;
-    chunks.push_back(records.substr(begin, walk.position() - begin));
-    begin = walk.position();
+    const std::size_t wanted = i == count ? records.size() : records.size() / count * i;
+    std::size_t end = records.size();
+    try {
+      while (walk.position() < wanted && walk.next({}) > 0) continue;
+      end = walk.position();
+    } catch (const InputError&) {
+    }
+    chunks.push_back(records.substr(begin, end - begin));
+    begin = end;
   }
   return chunks;
 }
@@ -105,10 +109,7 @@ class CsvText {
       require<InputError>(different.insert(name).second, "two columns have the name {:?}", name);
     for (const auto& [name, type] : options_.types)
       require<InputError>(different.contains(name), "has no column {:?}", name);
-    if (options_.header) {
-      records_ = text_.substr(records.position());
-      first_line_ = records.next_line();
-    }
+    if (options_.header) records_ = text_.substr(records.position());
   }
 
   std::vector<CsvColumn> columns() {
@@ -122,7 +123,7 @@ class CsvText {
     read_chunks(guess_chunks(records_, count));
     // Chunks before the first error end where records do, so the error's chunk begins where one does.
     if (const Chunk* const bad = first_error(); bad != nullptr && !bad->error_line)
-      read_chunks(find_chunks(records_, count, options_.separator, first_line_));
+      read_chunks(find_chunks(records_, count, options_.separator));
     check_errors();
     for (std::size_t i = 0; i < columns.size(); ++i)
       for (const Chunk& chunk : chunks_) columns[i].type = std::max(columns[i].type, chunk.parts[i]->type());
@@ -232,7 +233,9 @@ class CsvText {
   void check_errors() const {
     const Chunk* const bad = first_error();
     if (bad == nullptr) return;
-    CsvRecords before(text_.substr(0, static_cast<std::size_t>(bad->text.data() - text_.data())), options_.separator);
+    // Up to the bad chunk; throws for a quotation mark that is not closed, which has no line yet.
+    const auto end = bad->error_line ? static_cast<std::size_t>(bad->text.data() - text_.data()) : text_.size();
+    CsvRecords before(text_.substr(0, end), options_.separator);
     while (before.next({}) > 0) continue;
     try {
       std::rethrow_exception(bad->error);
@@ -274,7 +277,6 @@ class CsvText {
 
   std::string_view text_;
   std::string_view records_ = text_;  ///< without the header
-  std::int64_t first_line_ = 1;       ///< of records_
   const CsvOptions& options_;
   MissingTexts missing_{options_.na_values};
   std::vector<std::string> names_;

@@ -306,6 +306,19 @@ TEST_F(CsvFile, NamesTheLineOfAnErrorInAnyThreadsRows) {
   }
 }
 
+TEST_F(CsvFile, NamesTheFirstErrorAlsoWhereChunksWereGuessedWrongly) {
+  const ComputeThreadsScope share(4);
+  // With the quotation mark of row 10, borders of chunks seem to be within quotation marks, and the reverse.
+  const auto table = [](int bad) {
+    return "a,b\n" + many([&](int i) {
+             return i == bad ? "1,2,3\n" : i == 10 ? "10,5\" pipe\n" : fmt::format("{},\"two\nlines\"\n", i);
+           });
+  };
+  for (const int bad : {20000, 29999})
+    expect_refused(table(bad) + "3,\"4", fmt::format("line {}: has 3 field(s), the first record has 2", 2 * bad + 1));
+  expect_refused(table(-1) + "3,\"4\n", "line 60001: a quotation mark is not closed");
+}
+
 TEST_F(CsvFile, BecomesExamples) {
   const std::vector<CsvColumn> columns = read("a,label,b\n1,yes,0.5\n2,no,\n");
   const Example examples = csv_examples(columns, "label");
