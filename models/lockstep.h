@@ -81,6 +81,7 @@
 #include <lockstep/models/training/callbacks/reduce_lr_on_plateau.h>
 #include <lockstep/models/training/callbacks/tensorboard.h>
 #include <lockstep/models/training/callbacks/terminate_on_nan.h>
+#include <lockstep/models/training/checkpoint.h>
 #include <lockstep/models/training/clone_model.h>
 #include <lockstep/models/training/model.h>
 #include <lockstep/models/training/model_files.h>

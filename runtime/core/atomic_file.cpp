@@ -91,9 +91,20 @@ void write_file_atomically(const std::string& path, std::span<const std::byte> b
   file.commit();
 }
 
-bool is_unfinished_file(const std::filesystem::path& path) {
-  const std::string name = path.filename().string();
-  return name.starts_with(unfinished_prefix) && name.ends_with(unfinished_suffix);
+void make_folder_of(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  require<InputError>(!error, "{}: its folder cannot be made: {}", path, error.message());
+}
+
+void remove_unfinished_files(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(unfinished_prefix) && name.ends_with(unfinished_suffix))
+      std::filesystem::remove(entry.path(), ignored);
+  }
 }
 
 }  // namespace lockstep

@@ -33,7 +33,11 @@ class AtomicFile {
 /// Replaces the contents of the file `path` by `bytes`; see AtomicFile.
 void write_file_atomically(const std::string& path, std::span<const std::byte> bytes);
 
-/// Whether `path` is named like the new file of an AtomicFile. If no writer is running, a killed writer left it behind.
-bool is_unfinished_file(const std::filesystem::path& path);
+/// Creates the folder of the file `path` if there is none. Throws InputError naming the path.
+void make_folder_of(const std::string& path);
+
+/// Removes the new files of AtomicFiles that killed writers left behind in `folder`. Precondition: no writer is
+/// running.
+void remove_unfinished_files(const std::filesystem::path& folder);
 
 }  // namespace lockstep

@@ -33,8 +33,6 @@ class BackupFolder {
   std::filesystem::path metadata() const { return path_ / "training_metadata.json"; }
   /// The text of the metadata file; empty if there is no file.
   std::string read_metadata() const;
-  /// Removes unfinished files of runs that were killed while writing.
-  void remove_leftovers() const;
   /// Removes all files of tensors except `kept`.
   void remove_states(const std::string& kept) const;
 

@@ -17,6 +17,7 @@
 #include <lockstep/models/training/callbacks/early_stopping.h>
 #include <lockstep/models/training/callbacks/lambda_callback.h>
 #include <lockstep/models/training/callbacks/model_checkpoint.h>
+#include <lockstep/models/training/checkpoint.h>
 #include <lockstep/models/training/sequential.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 
@@ -179,6 +180,31 @@ TEST_F(TrainingByWorkers, TheChiefAloneWritesFiles) {
   Model loaded = difficult_model(one_process_);
   loaded.load_weights(folder / "0" / "last.safetensors");
   expect_close(model, loaded);
+  cluster_->all_gather("the end of reading", "");
+  if (cluster_->is_chief()) std::filesystem::remove_all(folder);
+}
+
+TEST_F(TrainingByWorkers, ContinuesFromACheckpointAsIfItHadNotStopped) {
+  const std::filesystem::path folder = shared_folder();
+  std::int64_t epochs = 0;
+  const auto manager = [&](const Model& model) {
+    const Checkpoint checkpoint =
+        Checkpoint(strategy_).add("model", model).add("optimizer", model.optimizer()).add("epochs", epochs);
+    return CheckpointManager(checkpoint, folder / "run");
+  };
+  Model whole = difficult_model(strategy_);
+  whole.fit(batches_, {.epochs = 3});
+  Model first = difficult_model(strategy_);
+  first.fit(batches_, {.epochs = 2});
+  epochs = 2;
+  EXPECT_EQ(manager(first).save(), folder / "run/ckpt-1.h5");
+  epochs = 0;
+  Model second = difficult_model(strategy_);
+  EXPECT_EQ(manager(second).restore_or_initialize(), folder / "run/ckpt-1.h5");
+  EXPECT_EQ(epochs, 2);
+  second.fit(batches_, {.epochs = 3, .initial_epoch = 2});
+  EXPECT_EQ(test::weights_of(second), test::weights_of(whole));
+  EXPECT_THROW(Checkpoint(strategy_).add("epochs", epochs).write("/proc/none/c.h5"), InputError);  // on all workers
   cluster_->all_gather("the end of reading", "");
   if (cluster_->is_chief()) std::filesystem::remove_all(folder);
 }

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <lockstep/models/training/model.h>
+
+namespace lockstep {
+
+/// The state of a custom training loop in a file, so that a loop that continues from it gives the same bits. Contains
+/// what the program adds to it, each under a name of its own. On several workers, all of them must make the same calls.
+class Checkpoint {
+ public:
+  /// Without a strategy, that of the calling thread. Variables and models must belong to it.
+  explicit Checkpoint(const Strategy& strategy = get_strategy()) : strategy_(strategy) {}
+
+  ///@{
+  /// Adds the variables of a model (of each replica where they differ) with the state of its random layers, the state
+  /// of an optimizer, a single variable, or a number of the program, such as its count of epochs; the number must
+  /// outlive the checkpoint. Throws InvalidArgument for a name that is empty, contains '/' or is taken, and for a model
+  /// of another strategy.
+  Checkpoint& add(const std::string& name, const Model& model);
+  Checkpoint& add(const std::string& name, const Optimizer& optimizer);
+  Checkpoint& add(const std::string& name, const Variable& variable);
+  Checkpoint& add(const std::string& name, std::int64_t& number);
+  Checkpoint& add(const std::string& name, double& number);
+  ///@}
+
+  /// Writes the state of everything that was added; f32 tensors only. The file is written whole or not at all, by the
+  /// chief; its folder is created when needed. Throws InputError naming the file, and LogicError in a replica.
+  void write(const std::string& path) const;
+  /// Restores everything that was added. The file may be from another number of replicas: values that differ by replica
+  /// then start from their mean. Throws InputError naming the file and the mismatch if it is damaged or has other
+  /// names, variables or shapes, and then leaves everything unchanged; LogicError in a replica. An optimizer that has
+  /// made no step checks its slots in its first step.
+  void read(const std::string& path) const;
+
+  /// The strategy given to the constructor.
+  const Strategy& strategy() const { return strategy_; }
+
+ private:
+  using Object = std::variant<Model, Optimizer, Variable, std::int64_t*, double*>;
+  Checkpoint& add_object(const std::string& name, Object object);
+  std::string names() const;
+
+  Strategy strategy_;
+  std::vector<std::pair<std::string, Object>> objects_;
+};
+
+/// CheckpointManager's options, with TensorFlow's names.
+struct CheckpointManagerOptions {
+  std::optional<int> max_to_keep = 5;    ///< number of checkpoints to keep, the newest; empty: all
+  std::string checkpoint_name = "ckpt";  ///< files are named NAME-1.h5, NAME-2.h5, ...
+};
+
+/// Numbers the checkpoints in a folder, finds the latest and removes old ones. On several workers, all of them must
+/// make the same calls and see the same folder.
+class CheckpointManager {
+ public:
+  /// Finds the folder's checkpoints. The folder is made by the first `save`; no other run may use it. Throws
+  /// InvalidArgument for an empty directory, a max_to_keep below 1, a name that is empty or contains '/', and if
+  /// workers see different checkpoints.
+  CheckpointManager(const Checkpoint& checkpoint, std::string directory, const CheckpointManagerOptions& options = {});
+
+  /// Writes a checkpoint with the next number, then removes those beyond max_to_keep. Returns its path. Throws the
+  /// errors of Checkpoint::write.
+  std::string save();
+  /// The paths of the folder's checkpoints, oldest first.
+  const std::vector<std::string>& checkpoints() const { return paths_; }
+  /// The path of the newest checkpoint; empty if there is none.
+  std::optional<std::string> latest_checkpoint() const;
+  /// Restores the newest checkpoint and returns its path; empty if there is none. Throws the errors of
+  /// Checkpoint::read.
+  std::optional<std::string> restore_or_initialize() const;
+
+ private:
+  Checkpoint checkpoint_;
+  std::string directory_;
+  CheckpointManagerOptions options_;
+  std::int64_t last_number_ = 0;
+  std::vector<std::string> paths_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <lockstep/models/files/hdf5_file.h>
+#include <lockstep/models/training/model.h>
+
+// The parts of a run's state that backups and checkpoints have in common. Tensors are data sets of an HDF5 file, under
+// a prefix; everything else is in a JSON object. Functions that save are collectives: every worker must call them.
+
+namespace lockstep {
+
+/// What the messages of the workers' collectives call the saved state.
+inline constexpr const char* saved_state_place = "the saved state of a training run";
+
+///@{
+/// A number as JSON, which has no infinities and NaN: those become text.
+nlohmann::json to_json(double value);
+double to_number(const nlohmann::json& json);
+nlohmann::json to_json(const std::vector<double>& values);
+std::vector<double> to_numbers(const nlohmann::json& list);
+///@}
+
+/// Reads a tensor that one of the functions below has written.
+Tensor read_tensor(const hdf5::Reader& file, const std::string& name);
+/// Throws InputError, naming the file, unless a saved run had as many `what` as this one.
+void check_saved_count(const hdf5::Reader& file, std::size_t saved, std::size_t own, const std::string& what);
+
+/// The stored state of variables. Reading checks all of it; set() cannot fail.
+class SavedVariables {
+ public:
+  /// Writes all copies that differ to "PREFIXweights/", and their weights in the replicas' mean to `json`.
+  static void save(hdf5::Writer& file, const std::string& prefix, nlohmann::json& json, const Strategy& strategy,
+                   const std::vector<Variable>& variables);
+  /// If the state is from another number of replicas, copies that differ by replica start from the mean of the saved
+  /// ones. Throws InputError naming the file and the mismatch.
+  SavedVariables(const hdf5::Reader& file, const std::string& prefix, const nlohmann::json& json,
+                 const Strategy& strategy, std::vector<Variable> variables);
+  /// Sets all copies of the variables.
+  void set() const;
+
+ private:
+  std::vector<Variable> variables_;
+  std::vector<std::vector<Tensor>> values_;        ///< by variable, then by copy
+  std::vector<std::vector<double>> copy_weights_;  ///< for variables with Synchronization::on_read
+};
+
+/// The stored state of a model: its variables and the positions of its layers in their sequences of random numbers.
+/// Reading checks all of it; set() cannot fail.
+class SavedModel {
+ public:
+  /// Writes the variables to "PREFIXweights/", everything else to `json`.
+  static void save(hdf5::Writer& file, const std::string& prefix, nlohmann::json& json, const Model& model);
+  /// Throws the errors of SavedVariables, also for other layers and dtype policies.
+  SavedModel(const hdf5::Reader& file, const std::string& prefix, const nlohmann::json& json, const Model& model);
+  /// Sets the model's state.
+  void set() const;
+
+ private:
+  Model model_;
+  SavedVariables variables_;
+  std::vector<std::vector<std::uint64_t>> draws_;  ///< by layer, then by replica of this process
+};
+
+/// The stored state of an optimizer.
+class SavedOptimizer {
+ public:
+  /// Writes the slots to "PREFIXoptimizer/", everything else to `json`.
+  static void save(hdf5::Writer& file, const std::string& prefix, nlohmann::json& json, const OptimizerState& state);
+  SavedOptimizer(const hdf5::Reader& file, const std::string& prefix, const nlohmann::json& json);
+  /// Optimizer::load_state, with its errors.
+  void set(const Optimizer& optimizer) const { optimizer.load_state(state_); }
+
+ private:
+  OptimizerState state_;
+};
+
+}  // namespace lockstep
