@@ -275,8 +275,8 @@ Rows callback_rows() {
   return {
       misuse<InvalidArgument>("ReduceLROnPlateau", "a factor of 1", {"ReduceLROnPlateau", "got 1"},
                               [] { ReduceLROnPlateau({.factor = 1}); }),
-      misuse<InvalidArgument>("ModelCheckpoint", "another ending", {"ModelCheckpoint", "weights.h5", "m.h5"},
-                              [] { ModelCheckpoint("m.h5"); }),
+      misuse<InvalidArgument>("ModelCheckpoint", "another ending", {"ModelCheckpoint", "weights.h5", "m.pt"},
+                              [] { ModelCheckpoint("m.pt"); }),
       misuse<InvalidArgument>("ModelCheckpoint", "saving after 0 steps", {"ModelCheckpoint", "save_freq", "got 0"},
                               [] { ModelCheckpoint("a.weights.h5", {.save_freq = 0}); }),
       misuse<InvalidArgument>("BackupAndRestore", "no folder", {"BackupAndRestore"}, [] { BackupAndRestore(""); }),

@@ -1,21 +1,19 @@
 #include "lockstep/models/training/callbacks/model_checkpoint.h"
 
-#include <filesystem>
-
 #include <fmt/args.h>
 #include <fmt/format.h>
 
 #include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/training/model.h>
+#include <lockstep/runtime/core/atomic_file.h>
 
 namespace lockstep {
 namespace {
 
-void make_folder_of(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  require<InputError>(!error, "{}: its folder cannot be made: {}", path, error.message());
+/// Saves what the extension says. Every worker must call it; the chief writes.
+void save(const Model& model, const std::string& path) {
+  if (model.strategy().is_chief()) make_folder_of(path);
+  weights_format_of(path) != nullptr ? model.save_weights(path) : model.save(path);
 }
 
 }  // namespace
@@ -25,8 +23,8 @@ ModelCheckpoint::ModelCheckpoint(std::string filepath, const ModelCheckpointOpti
       options_(options),
       monitor_(options.monitor, options.mode),
       best_(options.initial_value_threshold) {
-  require(weights_format_of(filepath_) != nullptr, "ModelCheckpoint saves weights: the name must end in {}, got {}",
-          weights_extensions(), filepath_);
+  require(weights_format_of(filepath_) || model_format_of(filepath_),
+          "ModelCheckpoint: the name must end in {}, got {}", all_extensions(), filepath_);
   require(!options.save_freq || *options.save_freq >= 1, "ModelCheckpoint needs a save_freq of at least 1, got {}",
           options.save_freq.value_or(0));
 }
@@ -41,17 +39,13 @@ void ModelCheckpoint::on_step_end(Model& model, const StepReport& report) {
   if (!options_.save_freq || ++steps_since_save_ < *options_.save_freq) return;
   steps_since_save_ = 0;
   const std::string file = path(report.running, report.step_in_epoch);
-  if (!should_save(report.running)) return;
-  if (model.strategy().is_chief()) make_folder_of(file);
-  model.save_weights(file);
+  if (should_save(report.running)) save(model, file);
 }
 
 void ModelCheckpoint::on_epoch_end(Model& model, int, const Logs& logs) {
   if (options_.save_freq) return;
   const std::string file = path(logs, std::nullopt);
-  if (!should_save(logs)) return;
-  if (model.strategy().is_chief()) make_folder_of(file);
-  model.save_weights(file);
+  if (should_save(logs)) save(model, file);
 }
 
 std::string ModelCheckpoint::path(const Logs& logs, std::optional<std::int64_t> step_in_epoch) const {

@@ -21,19 +21,20 @@ struct ModelCheckpointOptions {
   std::optional<double> initial_value_threshold{};  ///< for save_best_only: the best value at the start
 };
 
-/// Saves the model's weights after epochs or after a number of steps.
+/// Saves the model, or its weights alone, after epochs or after a number of steps.
 class ModelCheckpoint final : public Callback {
  public:
-  /// `filepath` has an extension of weights_formats and may have replacement fields: {epoch} and, with save_freq,
-  /// {batch}, both from 1, and names of logged values, e.g. "{epoch:02d}-{val_loss:.2f}.weights.h5". Folders are
-  /// created when needed. Throws InvalidArgument for another extension and for a save_freq below 1.
+  /// `filepath` has an extension of weights_formats or, for whole models, of model_formats. It may have replacement
+  /// fields: {epoch} and, with save_freq, {batch}, both from 1, and names of logged values, e.g.
+  /// "{epoch:02d}-{val_loss:.2f}.weights.h5". Folders are created when needed. Throws InvalidArgument for another
+  /// extension and for a save_freq below 1.
   explicit ModelCheckpoint(std::string filepath, const ModelCheckpointOptions& options = {});
 
   /// Throws InvalidArgument with save_best_only if the mode is automatic and the model's metrics do not define it.
   void on_train_begin(Model& model) override;
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
-  /// on_step_end and on_epoch_end throw InvalidArgument if the path names a value that is missing, and InputError if
-  /// the file cannot be written.
+  /// on_step_end and on_epoch_end throw InvalidArgument if the path names a value that is missing, InputError if the
+  /// file cannot be written, and Unsupported for a whole model with layers that Keras does not have.
   void on_step_end(Model& model, const StepReport& report) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   CallbackState state() const override;

@@ -13,6 +13,7 @@
 #include <lockstep/models/training/callbacks/model_checkpoint.h>
 #include <lockstep/models/training/callbacks/reduce_lr_on_plateau.h>
 #include <lockstep/models/training/callbacks/terminate_on_nan.h>
+#include <lockstep/models/training/model_files.h>
 
 namespace lockstep {
 namespace {
@@ -181,8 +182,19 @@ TEST_F(KerasCallbacks, ModelCheckpointSavesEverySoManySteps) {
   EXPECT_NO_THROW(model_.load_weights(folder_ / "3-2.safetensors"));
 }
 
+TEST_F(KerasCallbacks, ModelCheckpointSavesWholeModels) {
+  for (const std::string name : {"{epoch}.keras", "{epoch}.h5"})
+    model_.fit(data_, {.epochs = 2, .callbacks = {std::make_shared<ModelCheckpoint>(folder_ / name)}});
+  EXPECT_THAT(folder_.names(), ElementsAre("1.h5", "1.keras", "2.h5", "2.keras"));
+  const MirroredStrategy strategy = test::mirrored(2);
+  const Model last = strategy.scope([&] { return load_model(folder_ / "2.h5"); });
+  EXPECT_EQ(test::weights_of(last), test::weights_of(model_));
+  EXPECT_EQ(last.optimizer().iterations(), model_.optimizer().iterations());
+}
+
 TEST_F(KerasCallbacks, ModelCheckpointRefusesPathsItCannotUse) {
-  EXPECT_ERROR(InvalidArgument, ".weights.h5", ModelCheckpoint("model.h5"));
+  EXPECT_ERROR(InvalidArgument, ".weights.h5, .safetensors, .keras or .h5, got model.txt",
+               ModelCheckpoint("model.txt"));
   EXPECT_ERROR(InvalidArgument, "save_freq", ModelCheckpoint("a.weights.h5", {.save_freq = 0}));
   ModelCheckpoint unknown(folder_ / "{precision}.weights.h5");
   EXPECT_ERROR(InvalidArgument, "{precision}", unknown.on_epoch_end(model_, 0, {{"loss", 1}}));
