@@ -169,7 +169,12 @@ Results rolled(const Call& call) { return {roll(call.x[0], call.integer("shift")
 Results repeated_along(const Call& call) { return {repeat(call.x[0], call.integer("repeats"), call.axis("axis", 0))}; }
 Results cast_to(const Call& call) {
   if (call.value("dtype") != "float32") call.refuse("casts to float32 only; set the dtype policy of layers instead");
-  return {call.x[0]};
+  return {cast(call.x[0], DType::f32)};
+}
+Results ones_of(const Call& call) {
+  if (const Json& dtype = call.value("dtype"); !dtype.is_null() && dtype != "float32")
+    call.refuse("makes float32 only; leave its dtype out");
+  return {Tensor::full(call.x[0].shape(), 1)};
 }
 Results clipped(const Call& call) { return {clip(call.x[0], call.number("x_min", 0), call.number("x_max", 0))}; }
 Results rounded(const Call& call) {
@@ -243,6 +248,7 @@ constexpr OperationRow rows[] = {
     {"Moveaxis", "numpy", moved},
     {"Multiply", "numpy", of_two<multiply>},
     {"Negative", "numpy", each<negative>},
+    {"OnesLike", "numpy", ones_of},
     {"Power", "numpy", of_two<power>},
     {"Prod", "numpy", over_axes_of<prod>},
     {"Reciprocal", "numpy", each<reciprocal>},

@@ -1,6 +1,10 @@
 #include "lockstep/models/serialization/operations.h"
 
+#include <string>
+
 #include <nlohmann/json.hpp>
+
+#include <lockstep/models/layers/operation.h>
 
 namespace lockstep {
 
@@ -10,9 +14,11 @@ bool is_tensor(const Json& value) { return value.is_object() && value.value("cla
 
 bool is_operation(const Json& layer) {
   const Json& options = layer.at("config");
-  // Operations that make masks have the dtype bool, and no layer has.
-  return options.is_object() && !options.contains("trainable") && options.value("dtype", Json("bool")) == "bool" &&
-         !options.contains("layers") && layer.contains("inbound_nodes") && !layer["inbound_nodes"].empty() &&
+  if (!options.is_object() || options.contains("trainable") || options.contains("layers")) return false;
+  // Layers without "trainable" have a dtype. Operations that make masks have the dtype bool, and a few others have one.
+  const bool has_dtype_of_layer = options.contains("dtype") && options["dtype"] != "bool" &&
+                                  !is_operation_name(layer.value("class_name", std::string()));
+  return !has_dtype_of_layer && layer.contains("inbound_nodes") && !layer["inbound_nodes"].empty() &&
          layer["inbound_nodes"][0].is_object();
 }
 

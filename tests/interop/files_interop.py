@@ -102,6 +102,7 @@ def operations_by_keras():
     sequence = keras.Input((6, 8))
     left, right = ops.split(layers.Dense(8)(sequence), 2, axis=-1)
     gate = ops.sigmoid(left) * ops.gelu(right, approximate=True) + ops.power(ops.abs(left), 2)
+    gate = gate + ops.cumsum(ops.ones_like(left), axis=1)
     x = ops.concatenate([gate[:, 1:5:2, :], right[..., None][:, -2:, :, 0]], axis=1)
     scores = ops.softmax(ops.matmul(x, ops.transpose(x, (0, 2, 1))) / 2.0, axis=-1)
     x = ops.stack([ops.mean(scores, axis=1), ops.max(scores, axis=2), ops.sqrt(ops.sum(ops.square(scores), 1) + 1.0)], axis=1)

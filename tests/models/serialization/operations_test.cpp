@@ -61,6 +61,8 @@ TEST(Operations, AreReadAsKerasComputesThem) {
   EXPECT_THAT(result_of("TrueDivide", "[2, " + tensor_x + "]"), ElementsAre(1, -0.5));
   EXPECT_THAT(result_of("Square", "[" + tensor_x + "]"), ElementsAre(4, 16));
   EXPECT_THAT(result_of("Maximum", "[" + tensor_x + ", 0]"), ElementsAre(2, 0));
+  EXPECT_THAT(result_of("Cast", "[" + tensor_x + "]", R"({"dtype": "float32"})"), ElementsAre(2, -4));
+  EXPECT_THAT(result_of("OnesLike", "[" + tensor_x + "]", R"({"dtype": null})"), ElementsAre(1, 1));
   EXPECT_THAT(result_of("Mean", "[" + tensor_x + "]", R"({"axis": [-1], "keepdims": true})"), ElementsAre(-1));
   const std::string all = R"({"class_name": "__slice__", "config": {"start": null, "stop": null, "step": null}})";
   const std::string last = R"({"class_name": "__slice__", "config": {"start": -1, "stop": null, "step": null}})";
@@ -76,6 +78,8 @@ TEST(Operations, OfOtherKindsAreRefused) {
                result_of("Softmax", "[" + tensor_x + "]", R"({"axis": 0})"));
   EXPECT_ERROR(InputError, "operation Max with initial = 3 is not supported; leave it out",
                result_of("Max", "[" + tensor_x + "]", R"({"axis": 1, "keepdims": true, "initial": 3})"));
+  EXPECT_ERROR(InputError, "operation OnesLike makes float32 only; leave its dtype out",
+               result_of("OnesLike", "[" + tensor_x + "]", R"({"dtype": "int32"})"));
   EXPECT_ERROR(InputError, "does not keep the batch axis first",
                result_of("Einsum", "[" + tensor_x + "]", R"({"subscripts": "ab->ba"})"));
   EXPECT_ERROR(InputError, "operation GetItem takes all examples of a batch: its first key must be : or ...",
