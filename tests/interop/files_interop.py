@@ -209,18 +209,19 @@ def mask_of_an_operation():
     return keras.Model(ids, layers.LSTM(2, name="last")(layers.Embedding(9, 3, mask_zero=True)(ids) * 2.0))
 
 
-# The models that lockstep makes, with the shapes of their inputs; the inputs of "shared" are ids below 9.
 # Models of layers_interop.py whose layers no other model here has.
 OF_LAYERS = ("steps", "products", "pools", "adaptive_pools", "transposes", "channels", "activation_layers",
              "normalizations", "dropouts", "resized", "augmented")
 
+OF_IDS = {"shared", "gpt"}  # models whose inputs are ids below 9
+# The models that lockstep makes, with the shapes of their inputs.
 OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15, 4)], "sequences": [(54,)],
         "wrapped": [(6, 4)], "seq2seq": [(5, 3), (4, 2)], "stateful": [(5, 3)],
         "mixed": [(10, 10, 3)], "parts": [(4,), (4,)], "attention": [(6, 8), (5, 8), (6, 5)],
         "pools": [(10, 4)], "activation_layers": [(6, 4)], "normalizations": [(5, 4, 6)],
         "transposes": [(3, 4, 3)], "channels": [(12, 4)], "dropouts": [(6, 5, 4)],
         "adaptive_pools": [(11, 7, 4)], "resized": [(9, 12, 3)],
-        "augmented": [(6, 7, 3)], "operations": [(6, 8)]}
+        "augmented": [(6, 7, 3)], "operations": [(6, 8)], "gpt": [(12,)]}
 THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "regularized": regularized,
           "borders": borders, "formulas": formulas, "operations_by_keras": operations_by_keras,
           "of_applications": of_applications,
@@ -233,7 +234,7 @@ REFUSED = {"another_mask": (another_mask, "'last' is called with a mask that is 
            "mask_of_an_operation": (mask_of_an_operation, "'last' would read the mask of an operation's result")}
 ALL = [*OURS, *THEIRS, *REFUSED]
 # Keras itself does not find these layers, lists of axes and operations again in .h5 files.
-ONLY_KERAS_3 = {"of_applications", "normalizations", "operations", "operations_by_keras",
+ONLY_KERAS_3 = {"of_applications", "normalizations", "operations", "gpt", "operations_by_keras",
                 *(f"{name}_by_keras" for name in OF_LAYERS)}
 
 
@@ -250,7 +251,7 @@ class Files:
         return subprocess.run([self.driver, *words], check=True, stdout=subprocess.PIPE, text=True).stdout.split()
 
     def write_inputs(self, shapes):
-        draw = (lambda shape: self.random.integers(0, 9, shape)) if self.case == "shared" else self.random.standard_normal
+        draw = (lambda shape: self.random.integers(0, 9, shape)) if self.case in OF_IDS else self.random.standard_normal
         self.inputs = [draw((self.rows, *shape)).astype("<f4") for shape in shapes]
         for number, values in enumerate(self.inputs):
             values.tofile(self.folder / f"input_{number}")

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+#include <lockstep/models/training/model.h>
+
+namespace lockstep::zoo {
+
+/// gpt's options.
+struct GptOptions {
+  std::int64_t vocabulary = 0;  ///< number of token ids; required
+  std::int64_t context = 256;   ///< largest number of tokens that the model reads
+  std::int64_t layers = 6;      ///< transformer blocks
+  std::int64_t width = 384;     ///< features of each token, a multiple of `heads`
+  std::int64_t heads = 6;       ///< attention heads of each block
+  double dropout = 0.1;         ///< rate of embeddings, attention weights and the results of a block's branches
+  std::uint64_t seed = 0;       ///< seed of the initial weights and of dropout
+};
+
+/// The decoder-only transformer of Radford et al. 2019 (GPT-2), with exact gelu and an output layer whose weights are
+/// not those of the token embedding: token ids (time), at most `context`, -> (time, vocabulary) logits of the token
+/// after each, for losses with `from_logits`. A token's logits depend only on it and the tokens before it. With V, C,
+/// L, W for vocabulary, context, layers and width: 2 V W + C W + L (12 W^2 + 13 W) + 2 W parameters. Calls with more
+/// than `context` tokens throw InvalidArgument. Throws InvalidArgument for sizes below 1, for a width that is not a
+/// multiple of `heads`, and for a dropout outside [0, 1).
+Model gpt(const GptOptions& options);
+
+}  // namespace lockstep::zoo
