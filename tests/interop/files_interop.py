@@ -221,7 +221,8 @@ OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15,
         "pools": [(10, 4)], "activation_layers": [(6, 4)], "normalizations": [(5, 4, 6)],
         "transposes": [(3, 4, 3)], "channels": [(12, 4)], "dropouts": [(6, 5, 4)],
         "adaptive_pools": [(11, 7, 4)], "resized": [(9, 12, 3)],
-        "augmented": [(6, 7, 3)], "operations": [(6, 8)], "gpt": [(12,)]}
+        "augmented": [(6, 7, 3)], "operations": [(6, 8)], "gpt": [(12,)],
+        "unet": [(8, 12, 3)]}
 THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "regularized": regularized,
           "borders": borders, "formulas": formulas, "operations_by_keras": operations_by_keras,
           "of_applications": of_applications,
