@@ -50,6 +50,7 @@
 #include <lockstep/models/training/sequential.h>
 #include <lockstep/models/zoo/gpt.h>
 #include <lockstep/models/zoo/unet.h>
+#include <lockstep/models/zoo/vit.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/strategies/mirrored_strategy.h>
 
@@ -151,6 +152,7 @@ Model make_model(const std::string& name) {
   if (name == "stateful") return stateful();
   if (name == "gpt") return zoo::gpt({.vocabulary = 9, .context = 16, .layers = 2, .width = 12, .heads = 3});
   if (name == "unet") return zoo::unet({8, 12, 3}, 4, {.filters = 4, .levels = 2});
+  if (name == "vit") return zoo::vit({8, 12, 3}, 5, {.patch_size = 4, .layers = 2, .width = 12, .heads = 3});
   if (std::optional<Model> model = layers_model(name)) return *std::move(model);
   fail("there is no model '{}'", name);
 }

@@ -222,7 +222,7 @@ OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15,
         "transposes": [(3, 4, 3)], "channels": [(12, 4)], "dropouts": [(6, 5, 4)],
         "adaptive_pools": [(11, 7, 4)], "resized": [(9, 12, 3)],
         "augmented": [(6, 7, 3)], "operations": [(6, 8)], "gpt": [(12,)],
-        "unet": [(8, 12, 3)]}
+        "unet": [(8, 12, 3)], "vit": [(8, 12, 3)]}
 THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "regularized": regularized,
           "borders": borders, "formulas": formulas, "operations_by_keras": operations_by_keras,
           "of_applications": of_applications,
@@ -235,7 +235,7 @@ REFUSED = {"another_mask": (another_mask, "'last' is called with a mask that is 
            "mask_of_an_operation": (mask_of_an_operation, "'last' would read the mask of an operation's result")}
 ALL = [*OURS, *THEIRS, *REFUSED]
 # Keras itself does not find these layers, lists of axes and operations again in .h5 files.
-ONLY_KERAS_3 = {"of_applications", "normalizations", "operations", "gpt", "operations_by_keras",
+ONLY_KERAS_3 = {"of_applications", "normalizations", "operations", "gpt", "vit", "operations_by_keras",
                 *(f"{name}_by_keras" for name in OF_LAYERS)}
 
 
