@@ -87,9 +87,10 @@
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/models/training/sequential.h>
 #include <lockstep/models/zoo/gpt.h>
+#include <lockstep/models/zoo/image_model_options.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
 #include <lockstep/models/zoo/mlp.h>
-#include <lockstep/models/zoo/resnet50.h>
+#include <lockstep/models/zoo/resnet.h>
 #include <lockstep/models/zoo/siamese_lstm.h>
 #include <lockstep/models/zoo/small_cnn.h>
 #include <lockstep/models/zoo/unet.h>

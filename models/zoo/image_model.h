@@ -4,22 +4,54 @@
 #include <string>
 #include <string_view>
 
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/models/graph/symbol.h>
-#include <lockstep/models/layers/activation.h>
-#include <lockstep/runtime/core/error.h>
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/training/model.h>
+#include <lockstep/models/zoo/image_model_options.h>
 
 // Shared by the models of keras.applications.
 
 namespace lockstep::zoo::detail {
 
-/// Calls a ReLU activation layer of this name on x.
-inline Symbol relu(const Symbol& x, const std::string& name) { return ActivationLayer(Activation::relu, name)(x); }
+/// In place of the height or width of an input: images of any size.
+inline constexpr std::int64_t any_side = -1;
 
-/// Throws InvalidArgument naming `model` unless `shape` is (height, width, channels) with sides of at least
-/// `smallest_side`.
-inline void check_images(std::string_view model, const Shape& shape, std::int64_t smallest_side) {
-  require(shape.rank() == 3 && shape[0] >= smallest_side && shape[1] >= smallest_side,
-          "{0} takes images (height, width, channels) of at least {1} x {1}, got {2}", model, smallest_side, shape);
-}
+/// Input of `model`, which by default takes images of side x side; models with a `side` of any_side take images of any
+/// size even with their top. Throws InvalidArgument naming `model` for options that it does not take, among them images
+/// smaller than smallest_side x smallest_side.
+Symbol image_input(std::string_view model, const ImageModelOptions& options, std::int64_t side,
+                   std::int64_t smallest_side = 32);
+
+/// The model from `images` to `output`, with the weights of the options' file. `name`: name if the options have none.
+Model image_model(const Symbol& images, const Symbol& output, const ImageModelOptions& options, std::string_view name);
+
+/// The images' number of rows as Keras writes it into a model's name: "224" or, for images of any size, "None".
+std::string rows_in_name(const Symbol& images);
+
+/// A ReLU activation layer.
+Symbol relu(const Symbol& x, const std::string& name = {});
+
+/// The classifier, a Dense layer of f32 from features (c) to the classes. `dense`: options other than units and
+/// activation; it is named "predictions" unless they have a name.
+Symbol predictions(const Symbol& features, const ImageModelOptions& options, DenseOptions dense = {});
+
+/// Whether the pooling layers of a model have names, "avg_pool" and "max_pool".
+enum class PoolingNames : std::uint8_t { none, named };
+/// The mean of each channel, which the classifier reads.
+Symbol average_pool(const Symbol& x, PoolingNames names = PoolingNames::named);
+/// The result of a model without its top.
+Symbol pooled_features(const Symbol& x, const ImageModelOptions& options, PoolingNames names);
+/// average_pool and predictions or, without the top, pooled_features. Only the latter's name depends on `names`.
+Symbol top_or_features(const Symbol& x, const ImageModelOptions& options, PoolingNames names);
+
+/// Keras' correct_pad: the borders with which a convolution of stride 2 without padding has the centers of TensorFlow's
+/// padding "same".
+Borders2d correct_pad(const Symbol& x, std::int64_t kernel_size);
+
+/// The multiple of 8 nearest to `filters`, at least 8.
+std::int64_t multiple_of_8(double filters);
+/// The same, or the next one if that is less than 90 % of `filters`.
+std::int64_t divisible_by_8(double filters);
 
 }  // namespace lockstep::zoo::detail

@@ -4,10 +4,8 @@
 
 #include <fmt/core.h>
 
-#include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
-#include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/zoo/image_model.h>
@@ -69,10 +67,8 @@ Symbol middle_block(const Symbol& x, int number) {
 
 }  // namespace
 
-Model xception(const XceptionOptions& options) {
-  const Shape& shape = options.input_shape;
-  detail::check_images("Xception", shape, 71);
-  const Symbol images = Input(shape);
+Model xception(const ImageModelOptions& options) {
+  const Symbol images = detail::image_input("xception", options, 299, 71);
   Symbol x = conv(images, "block1_conv1", 32, {2, 2});
   x = conv(x, "block1_conv2", 64, {1, 1});
   x = reducing_block(x, {.number = 2, .first_filters = 128, .filters = 128, .begins_with_relu = false});
@@ -82,11 +78,8 @@ Model xception(const XceptionOptions& options) {
   x = reducing_block(x, {.number = 13, .first_filters = 728, .filters = 1024});
   x = relu(separable_conv(x, "block14_sepconv1", 1536), "block14_sepconv1_act");
   x = relu(separable_conv(x, "block14_sepconv2", 2048), "block14_sepconv2_act");
-  x = GlobalAveragePooling2D({.name = "avg_pool"})(x);
-  const Dense predictions = with_dtype_policy(DTypePolicy::float32, [&] {
-    return Dense({.units = options.classes, .activation = options.classifier_activation, .name = "predictions"});
-  });
-  return {images, predictions(x), {.name = "xception", .seed = options.seed}};
+  x = detail::top_or_features(x, options, detail::PoolingNames::none);
+  return detail::image_model(images, x, options, "xception");
 }
 
 }  // namespace lockstep::zoo

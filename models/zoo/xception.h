@@ -1,22 +1,12 @@
 #pragma once
 
-#include <cstdint>
-
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/training/model.h>
+#include <lockstep/models/zoo/image_model_options.h>
 
 namespace lockstep::zoo {
 
-/// Options of xception(); the defaults are Keras'.
-struct XceptionOptions {
-  Shape input_shape{299, 299, 3};                          ///< (height, width, channels), at least 71 x 71
-  std::int64_t classes = 1000;                             ///< units of the last layer
-  Activation classifier_activation = Activation::softmax;  ///< linear: logits, for losses with `from_logits`
-  std::uint64_t seed = 0;                                  ///< seed of the initial weights
-};
-
-/// keras.applications.Xception (Chollet 2017): images -> (classes). Layers have the same names as in Keras. 22,910,480
-/// parameters by default. Throws InvalidArgument for images smaller than 71 x 71.
-Model xception(const XceptionOptions& options = {});
+/// keras.applications.Xception (Chollet 2017): images of 299 x 299 -> (classes). Layers have Keras' names. 22,910,480
+/// parameters by default. Throws InvalidArgument for images smaller than 71 x 71, and the errors of resnet50.
+Model xception(const ImageModelOptions& options = {});
 
 }  // namespace lockstep::zoo

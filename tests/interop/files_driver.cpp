@@ -154,6 +154,7 @@ Model make_model(const std::string& name) {
   if (name == "unet") return zoo::unet({8, 12, 3}, 4, {.filters = 4, .levels = 2});
   if (name == "vit") return zoo::vit({8, 12, 3}, 5, {.patch_size = 4, .layers = 2, .width = 12, .heads = 3});
   if (std::optional<Model> model = layers_model(name)) return *std::move(model);
+  if (std::optional<Model> model = application_model(name)) return *std::move(model);
   fail("there is no model '{}'", name);
 }
 

@@ -1,13 +1,19 @@
 #pragma once
 
+#include <map>
+#include <optional>
+#include <string>
+
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/random_images.h>
 #include <lockstep/models/layers/repeat.h>
 #include <lockstep/models/layers/resizing.h>
 #include <lockstep/models/training/model.h>
+#include <lockstep/models/zoo/resnet.h>
+#include <lockstep/models/zoo/xception.h>
 
-// The models of layers_interop.py that resize or change images.
+// The models of layers_interop.py that resize or change images, and the models of keras.applications.
 
 namespace lockstep {
 
@@ -48,6 +54,34 @@ inline Model augmented_model() {
   x = RandomBrightness({.factor = 0.25, .value_range = {-1, 1}})(x);
   x = RandomContrast({.factor = {0.25, 0.5}})(x);
   return {pictures, Dense({.units = 3})(Flatten()(x))};
+}
+
+/// The models of keras.applications by the names of Keras' functions.
+inline const std::map<std::string, Model (*)(const zoo::ImageModelOptions&)> applications{
+    {"ResNet101", zoo::resnet101},
+    {"ResNet152", zoo::resnet152},
+    {"ResNet50", zoo::resnet50},
+    {"Xception", zoo::xception},
+};
+
+/// The options that follow a model's name after a colon: "none", "avg" or "max" for a model without its top that pools
+/// its features so, or a size of small images, for a classifier with 10 logits.
+inline zoo::ImageModelOptions application_options(const std::string& variant) {
+  using zoo::FeaturePooling;
+  if (variant.empty()) return {};
+  if (variant == "none") return {.include_top = false};
+  if (variant == "avg") return {.include_top = false, .pooling = FeaturePooling::avg};
+  if (variant == "max") return {.include_top = false, .pooling = FeaturePooling::max};
+  const std::int64_t side = std::stoi(variant);
+  return {.input_shape = {side, side, 3}, .classes = 10, .classifier_activation = Activation::linear};
+}
+
+/// The model of keras.applications for a name such as "ResNet50" or "ResNet50:avg".
+inline std::optional<Model> application_model(const std::string& name) {
+  const std::size_t colon = name.find(':');
+  const auto found = applications.find(name.substr(0, colon));
+  if (found == applications.end()) return std::nullopt;
+  return found->second(application_options(colon == std::string::npos ? "" : name.substr(colon + 1)));
 }
 
 }  // namespace lockstep

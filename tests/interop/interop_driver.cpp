@@ -1,5 +1,6 @@
 // The lockstep side of the interop tests; keras_interop.py runs this program and compares the results.
 //   interop_driver parameters MODEL                    prints the number of parameters
+//   interop_driver config MODEL                        prints the number of parameters and Keras' JSON configuration
 //   interop_driver save MODEL WEIGHTS INPUTS OUTPUTS   randomizes the model, saves its weights, writes its predictions
 //   interop_driver copy MODEL WEIGHTS OTHER_WEIGHTS    loads the first file, saves the second
 //   interop_driver predict MODEL WEIGHTS INPUTS OUTPUTS  loads weights, writes predictions
@@ -13,7 +14,9 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
+#include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
@@ -23,11 +26,10 @@
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/serialization/file_formats.h>
+#include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
 #include <lockstep/models/zoo/mlp.h>
-#include <lockstep/models/zoo/resnet50.h>
 #include <lockstep/models/zoo/siamese_lstm.h>
-#include <lockstep/models/zoo/xception.h>
 #include <lockstep/strategy/strategies/mirrored_strategy.h>
 
 #include "layers_models.h"
@@ -69,11 +71,7 @@ Model make_model(const std::string& name) {
   if (name == "branches") return branches();
   if (name == "lstm") return lstm();
   if (name == "siamese_lstm") return zoo::siamese_lstm();
-  constexpr Activation logits = Activation::linear;
-  if (name == "resnet50") return zoo::resnet50({{64, 64, 3}, 10, logits});
-  if (name == "full_resnet50") return zoo::resnet50();
-  if (name == "xception") return zoo::xception({{71, 71, 3}, 10, logits});
-  if (name == "full_xception") return zoo::xception();
+  if (std::optional<Model> model = application_model(name)) return *std::move(model);
   fail("there is no model '{}'", name);
 }
 
@@ -111,6 +109,10 @@ void run(std::span<const std::string> words) {
   Model model = strategy.scope([&] { return make_model(words[1]); });
   if (words[0] == "parameters") {
     fmt::print("{}\n", model.count_params());
+    return;
+  }
+  if (words[0] == "config") {
+    fmt::print("{}\n{}\n", model.count_params(), network_config(keras_model(model.network(), model.name())).dump());
     return;
   }
   if (words[0] == "copy") {

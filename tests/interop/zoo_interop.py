@@ -27,12 +27,8 @@ def xception():
     return application(keras.applications.Xception, 71)
 
 
-MODELS = {"siamese_lstm": siamese_lstm, "resnet50": resnet50, "xception": xception}
-keras_interop.DEEP_MODELS.update({"resnet50", "xception"})
-keras_interop.FULL_MODELS.update(
-    resnet50=(lambda: keras.applications.ResNet50(weights=None), 25_636_712),
-    xception=(lambda: keras.applications.Xception(weights=None), 22_910_480),
-)
+MODELS = {"siamese_lstm": siamese_lstm, "ResNet50:64": resnet50, "Xception:71": xception}
+keras_interop.DEEP_MODELS.update({"ResNet50:64", "Xception:71"})
 
 if __name__ == "__main__":
     keras_interop.main(MODELS)

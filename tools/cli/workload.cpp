@@ -11,7 +11,7 @@
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
 #include <lockstep/models/zoo/mlp.h>
-#include <lockstep/models/zoo/resnet50.h>
+#include <lockstep/models/zoo/resnet.h>
 #include <lockstep/models/zoo/siamese_lstm.h>
 #include <lockstep/models/zoo/small_cnn.h>
 #include <lockstep/models/zoo/xception.h>
@@ -77,7 +77,8 @@ Model make_model(ModelKind kind, const ModelSettings& settings) {
   const ExampleForm form = settings.images.value_or(usual_form(kind));
   const Shape& shape = form.shape;
   const std::int64_t classes = form.classes;
-  constexpr Activation logits = Activation::linear;
+  const zoo::ImageModelOptions images{
+      .input_shape = shape, .classes = classes, .classifier_activation = Activation::linear, .seed = settings.seed};
   const DTypePolicyScope policy(settings.dtype_policy.value_or(DTypePolicy::float32));
   switch (kind) {
     case ModelKind::mini_googlenet: {
@@ -88,7 +89,7 @@ Model make_model(ModelKind kind, const ModelSettings& settings) {
     case ModelKind::mlp:
       return zoo::mlp({.seed = settings.seed});
     case ModelKind::resnet50:
-      return zoo::resnet50({shape, classes, logits, settings.seed});
+      return zoo::resnet50(images);
     case ModelKind::siamese_lstm:
       return zoo::siamese_lstm({.seed = settings.seed});
     case ModelKind::small_cnn: {
@@ -97,7 +98,7 @@ Model make_model(ModelKind kind, const ModelSettings& settings) {
       return zoo::small_cnn(shape, static_cast<int>(classes), options);
     }
     case ModelKind::xception:
-      return zoo::xception({shape, classes, logits, settings.seed});
+      return zoo::xception(images);
   }
   fail<BrokenInvariant>("no such kind of model");
 }

@@ -70,7 +70,7 @@ inline std::vector<ConvolutionCase> small_cnn_convolutions() {
   return {{{32, 32, 32, 3}, {3, 3, 3, 32}}, {{32, 15, 15, 32}, {3, 3, 32, 64}}};
 }
 
-/// models/zoo/resnet50.cpp, images of 224 x 224.
+/// models/zoo/resnet.cpp, images of 224 x 224.
 inline std::vector<ConvolutionCase> resnet50_convolutions() {
   std::vector<ConvolutionCase> cases{halving(230, 3, 64, 7, Padding::valid), unstrided(56, 64, 64, 1),
                                      unstrided(56, 64, 256, 1)};

@@ -24,7 +24,7 @@
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
-#include <lockstep/models/zoo/resnet50.h>
+#include <lockstep/models/zoo/resnet.h>
 #include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/strategy/strategies/verify.h>

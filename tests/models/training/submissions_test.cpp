@@ -24,7 +24,7 @@
 #include <lockstep/models/training/callbacks/lambda_callback.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
 #include <lockstep/models/zoo/mlp.h>
-#include <lockstep/models/zoo/resnet50.h>
+#include <lockstep/models/zoo/resnet.h>
 #include <lockstep/models/zoo/siamese_lstm.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/input/distributed_dataset.h>

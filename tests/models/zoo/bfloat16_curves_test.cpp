@@ -13,7 +13,7 @@
 #include <lockstep/models/training/callbacks/lambda_callback.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
 #if LOCKSTEP_LONG_TESTS
-#include <lockstep/models/zoo/resnet50.h>
+#include <lockstep/models/zoo/resnet.h>
 #endif
 #include <lockstep/strategy/strategies/mirrored_strategy.h>
 

@@ -37,7 +37,7 @@ TEST(Xception, LearnsOnTwoReplicas) {
 }
 
 TEST(Xception, RefusesImagesThatKerasRefuses) {
-  EXPECT_ERROR(InvalidArgument, "Xception takes images (height, width, channels) of at least 71 x 71",
+  EXPECT_ERROR(InvalidArgument, "xception takes images (height, width, channels) of at least 71 x 71",
                zoo::xception({.input_shape = {70, 71, 3}}));
 }
 

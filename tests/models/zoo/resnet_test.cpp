@@ -4,7 +4,7 @@
 #include <support/expect_error.h>
 #include <support/replicas.h>
 
-#include <lockstep/models/zoo/resnet50.h>
+#include <lockstep/models/zoo/resnet.h>
 
 namespace lockstep::test {
 namespace {
@@ -47,9 +47,9 @@ TEST(ResNet50, LearnsOnTwoReplicas) {
 }
 
 TEST(ResNet50, RefusesImagesThatKerasRefuses) {
-  EXPECT_ERROR(InvalidArgument, "ResNet-50 takes images (height, width, channels) of at least 32 x 32",
+  EXPECT_ERROR(InvalidArgument, "resnet50 takes images (height, width, channels) of at least 32 x 32",
                zoo::resnet50({.input_shape = {32, 31, 3}}));
-  EXPECT_ERROR(InvalidArgument, "ResNet-50 takes images", zoo::resnet50({.input_shape = {224, 224}}));
+  EXPECT_ERROR(InvalidArgument, "resnet50 takes images", zoo::resnet50({.input_shape = {224, 224}}));
 }
 
 }  // namespace

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/runtime/core/shape.h>
+
+namespace lockstep::zoo {
+
+/// What a model of keras.applications without its top does with the last convolution's result: returns it (h, w, c), or
+/// the mean or the largest element of each channel (c).
+enum class FeaturePooling : std::uint8_t { none, avg, max };
+
+/// Options of the models of keras.applications, with Keras' names and defaults.
+struct ImageModelOptions {
+  bool include_top = true;  ///< whether the model ends in its classifier
+  /// Path of a file that load_weights() reads, as Keras saves or publishes it for the same options; empty: random
+  /// initial weights. Nothing is downloaded.
+  std::string weights{};
+  /// (height, width, channels). Empty: the size for which the model was designed, with 3 channels; without the top,
+  /// images of any size. Without the top, height and width may be -1, for images of any size.
+  Shape input_shape{};
+  FeaturePooling pooling = FeaturePooling::none;           ///< must be none with include_top
+  std::int64_t classes = 1000;                             ///< number of classes; not read without the top
+  Activation classifier_activation = Activation::softmax;  ///< linear: logits, for losses with `from_logits`
+  std::string name{};                                      ///< name of the model; empty: Keras' name
+  std::uint64_t seed = 0;                                  ///< seed of the initial weights
+};
+
+}  // namespace lockstep::zoo
