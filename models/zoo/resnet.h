@@ -16,4 +16,12 @@ Model resnet101(const ImageModelOptions& options = {});
 Model resnet152(const ImageModelOptions& options = {});
 ///@}
 
+///@{
+/// keras.applications.ResNet50V2, ResNet101V2 and ResNet152V2 (He et al. 2016): like the functions above, with blocks
+/// that normalize before their convolutions. 25,613,800, 44,675,560 and 60,380,648 parameters by default.
+Model resnet50_v2(const ImageModelOptions& options = {});
+Model resnet101_v2(const ImageModelOptions& options = {});
+Model resnet152_v2(const ImageModelOptions& options = {});
+///@}
+
 }  // namespace lockstep::zoo

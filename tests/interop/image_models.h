@@ -59,8 +59,11 @@ inline Model augmented_model() {
 /// The models of keras.applications by the names of Keras' functions.
 inline const std::map<std::string, Model (*)(const zoo::ImageModelOptions&)> applications{
     {"ResNet101", zoo::resnet101},
+    {"ResNet101V2", zoo::resnet101_v2},
     {"ResNet152", zoo::resnet152},
+    {"ResNet152V2", zoo::resnet152_v2},
     {"ResNet50", zoo::resnet50},
+    {"ResNet50V2", zoo::resnet50_v2},
     {"Xception", zoo::xception},
 };
 
