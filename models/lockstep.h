@@ -94,6 +94,7 @@
 #include <lockstep/models/zoo/siamese_lstm.h>
 #include <lockstep/models/zoo/small_cnn.h>
 #include <lockstep/models/zoo/unet.h>
+#include <lockstep/models/zoo/vgg.h>
 #include <lockstep/models/zoo/vit.h>
 #include <lockstep/models/zoo/xception.h>
 #include <lockstep/runtime/autograd/tape.h>

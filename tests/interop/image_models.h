@@ -11,6 +11,7 @@
 #include <lockstep/models/layers/resizing.h>
 #include <lockstep/models/training/model.h>
 #include <lockstep/models/zoo/resnet.h>
+#include <lockstep/models/zoo/vgg.h>
 #include <lockstep/models/zoo/xception.h>
 
 // The models of layers_interop.py that resize or change images, and the models of keras.applications.
@@ -64,6 +65,8 @@ inline const std::map<std::string, Model (*)(const zoo::ImageModelOptions&)> app
     {"ResNet152V2", zoo::resnet152_v2},
     {"ResNet50", zoo::resnet50},
     {"ResNet50V2", zoo::resnet50_v2},
+    {"VGG16", zoo::vgg16},
+    {"VGG19", zoo::vgg19},
     {"Xception", zoo::xception},
 };
 
