@@ -86,6 +86,7 @@
 #include <lockstep/models/training/model.h>
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/models/training/sequential.h>
+#include <lockstep/models/zoo/densenet.h>
 #include <lockstep/models/zoo/gpt.h>
 #include <lockstep/models/zoo/image_model_options.h>
 #include <lockstep/models/zoo/mini_googlenet.h>

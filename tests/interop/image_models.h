@@ -10,6 +10,7 @@
 #include <lockstep/models/layers/repeat.h>
 #include <lockstep/models/layers/resizing.h>
 #include <lockstep/models/training/model.h>
+#include <lockstep/models/zoo/densenet.h>
 #include <lockstep/models/zoo/resnet.h>
 #include <lockstep/models/zoo/vgg.h>
 #include <lockstep/models/zoo/xception.h>
@@ -59,6 +60,9 @@ inline Model augmented_model() {
 
 /// The models of keras.applications by the names of Keras' functions.
 inline const std::map<std::string, Model (*)(const zoo::ImageModelOptions&)> applications{
+    {"DenseNet121", zoo::densenet121},
+    {"DenseNet169", zoo::densenet169},
+    {"DenseNet201", zoo::densenet201},
     {"ResNet101", zoo::resnet101},
     {"ResNet101V2", zoo::resnet101_v2},
     {"ResNet152", zoo::resnet152},
