@@ -12,6 +12,7 @@
 #include <lockstep/models/training/model.h>
 #include <lockstep/models/zoo/densenet.h>
 #include <lockstep/models/zoo/mobilenet.h>
+#include <lockstep/models/zoo/mobilenet_v2.h>
 #include <lockstep/models/zoo/resnet.h>
 #include <lockstep/models/zoo/vgg.h>
 #include <lockstep/models/zoo/xception.h>
@@ -65,6 +66,7 @@ inline const std::map<std::string, Model (*)(const zoo::ImageModelOptions&)> app
     {"DenseNet169", zoo::densenet169},
     {"DenseNet201", zoo::densenet201},
     {"MobileNet", zoo::mobilenet},
+    {"MobileNetV2", zoo::mobilenet_v2},
     {"ResNet101", zoo::resnet101},
     {"ResNet101V2", zoo::resnet101_v2},
     {"ResNet152", zoo::resnet152},
