@@ -13,6 +13,7 @@
 #include <lockstep/models/zoo/densenet.h>
 #include <lockstep/models/zoo/mobilenet.h>
 #include <lockstep/models/zoo/mobilenet_v2.h>
+#include <lockstep/models/zoo/mobilenet_v3.h>
 #include <lockstep/models/zoo/resnet.h>
 #include <lockstep/models/zoo/vgg.h>
 #include <lockstep/models/zoo/xception.h>
@@ -67,6 +68,8 @@ inline const std::map<std::string, Model (*)(const zoo::ImageModelOptions&)> app
     {"DenseNet201", zoo::densenet201},
     {"MobileNet", zoo::mobilenet},
     {"MobileNetV2", zoo::mobilenet_v2},
+    {"MobileNetV3Large", zoo::mobilenet_v3_large},
+    {"MobileNetV3Small", zoo::mobilenet_v3_small},
     {"ResNet101", zoo::resnet101},
     {"ResNet101V2", zoo::resnet101_v2},
     {"ResNet152", zoo::resnet152},

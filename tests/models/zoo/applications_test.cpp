@@ -11,6 +11,7 @@
 #include <lockstep/models/zoo/densenet.h>
 #include <lockstep/models/zoo/mobilenet.h>
 #include <lockstep/models/zoo/mobilenet_v2.h>
+#include <lockstep/models/zoo/mobilenet_v3.h>
 #include <lockstep/models/zoo/resnet.h>
 #include <lockstep/models/zoo/vgg.h>
 #include <lockstep/models/zoo/xception.h>
@@ -39,6 +40,7 @@ const std::vector<Family> families{
     {"densenet121", zoo::densenet121, 32, 7037504, 1024},
     {"mobilenet", zoo::mobilenet, 32, 3228864, 1024},
     {"mobilenet_v2", zoo::mobilenet_v2, 32, 2257984, 1280},
+    {"MobileNetV3Small", zoo::mobilenet_v3_small, 32, 939120, 576},
     {"xception", zoo::xception, 71, 20861480, 2048},
 };
 
