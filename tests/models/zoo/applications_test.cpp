@@ -9,6 +9,7 @@
 #include <support/temporary_folder.h>
 
 #include <lockstep/models/zoo/densenet.h>
+#include <lockstep/models/zoo/inception_v3.h>
 #include <lockstep/models/zoo/mobilenet.h>
 #include <lockstep/models/zoo/mobilenet_v2.h>
 #include <lockstep/models/zoo/mobilenet_v3.h>
@@ -42,6 +43,7 @@ const std::vector<Family> families{
     {"mobilenet_v2", zoo::mobilenet_v2, 32, 2257984, 1280},
     {"MobileNetV3Small", zoo::mobilenet_v3_small, 32, 939120, 576},
     {"xception", zoo::xception, 71, 20861480, 2048},
+    {"inception_v3", zoo::inception_v3, 75, 21802784, 2048},
 };
 
 TEST(Applications, HaveKerasParametersWithoutTheirTop) {
