@@ -89,6 +89,7 @@
 #include <lockstep/models/zoo/densenet.h>
 #include <lockstep/models/zoo/gpt.h>
 #include <lockstep/models/zoo/image_model_options.h>
+#include <lockstep/models/zoo/inception_resnet_v2.h>
 #include <lockstep/models/zoo/inception_v3.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
 #include <lockstep/models/zoo/mlp.h>

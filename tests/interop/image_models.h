@@ -11,6 +11,7 @@
 #include <lockstep/models/layers/resizing.h>
 #include <lockstep/models/training/model.h>
 #include <lockstep/models/zoo/densenet.h>
+#include <lockstep/models/zoo/inception_resnet_v2.h>
 #include <lockstep/models/zoo/inception_v3.h>
 #include <lockstep/models/zoo/mobilenet.h>
 #include <lockstep/models/zoo/mobilenet_v2.h>
@@ -67,6 +68,7 @@ inline const std::map<std::string, Model (*)(const zoo::ImageModelOptions&)> app
     {"DenseNet121", zoo::densenet121},
     {"DenseNet169", zoo::densenet169},
     {"DenseNet201", zoo::densenet201},
+    {"InceptionResNetV2", zoo::inception_resnet_v2},
     {"InceptionV3", zoo::inception_v3},
     {"MobileNet", zoo::mobilenet},
     {"MobileNetV2", zoo::mobilenet_v2},

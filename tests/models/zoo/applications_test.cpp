@@ -9,6 +9,7 @@
 #include <support/temporary_folder.h>
 
 #include <lockstep/models/zoo/densenet.h>
+#include <lockstep/models/zoo/inception_resnet_v2.h>
 #include <lockstep/models/zoo/inception_v3.h>
 #include <lockstep/models/zoo/mobilenet.h>
 #include <lockstep/models/zoo/mobilenet_v2.h>
@@ -44,6 +45,7 @@ const std::vector<Family> families{
     {"MobileNetV3Small", zoo::mobilenet_v3_small, 32, 939120, 576},
     {"xception", zoo::xception, 71, 20861480, 2048},
     {"inception_v3", zoo::inception_v3, 75, 21802784, 2048},
+    {"inception_resnet_v2", zoo::inception_resnet_v2, 75, 54336736, 1536},
 };
 
 TEST(Applications, HaveKerasParametersWithoutTheirTop) {
