@@ -87,6 +87,7 @@
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/models/training/sequential.h>
 #include <lockstep/models/zoo/densenet.h>
+#include <lockstep/models/zoo/efficientnet.h>
 #include <lockstep/models/zoo/gpt.h>
 #include <lockstep/models/zoo/image_model_options.h>
 #include <lockstep/models/zoo/inception_resnet_v2.h>

@@ -11,6 +11,7 @@
 #include <lockstep/models/layers/resizing.h>
 #include <lockstep/models/training/model.h>
 #include <lockstep/models/zoo/densenet.h>
+#include <lockstep/models/zoo/efficientnet.h>
 #include <lockstep/models/zoo/inception_resnet_v2.h>
 #include <lockstep/models/zoo/inception_v3.h>
 #include <lockstep/models/zoo/mobilenet.h>
@@ -68,6 +69,21 @@ inline const std::map<std::string, Model (*)(const zoo::ImageModelOptions&)> app
     {"DenseNet121", zoo::densenet121},
     {"DenseNet169", zoo::densenet169},
     {"DenseNet201", zoo::densenet201},
+    {"EfficientNetB0", zoo::efficientnet_b0},
+    {"EfficientNetB1", zoo::efficientnet_b1},
+    {"EfficientNetB2", zoo::efficientnet_b2},
+    {"EfficientNetB3", zoo::efficientnet_b3},
+    {"EfficientNetB4", zoo::efficientnet_b4},
+    {"EfficientNetB5", zoo::efficientnet_b5},
+    {"EfficientNetB6", zoo::efficientnet_b6},
+    {"EfficientNetB7", zoo::efficientnet_b7},
+    {"EfficientNetV2B0", zoo::efficientnet_v2b0},
+    {"EfficientNetV2B1", zoo::efficientnet_v2b1},
+    {"EfficientNetV2B2", zoo::efficientnet_v2b2},
+    {"EfficientNetV2B3", zoo::efficientnet_v2b3},
+    {"EfficientNetV2L", zoo::efficientnet_v2l},
+    {"EfficientNetV2M", zoo::efficientnet_v2m},
+    {"EfficientNetV2S", zoo::efficientnet_v2s},
     {"InceptionResNetV2", zoo::inception_resnet_v2},
     {"InceptionV3", zoo::inception_v3},
     {"MobileNet", zoo::mobilenet},

@@ -9,6 +9,7 @@
 #include <support/temporary_folder.h>
 
 #include <lockstep/models/zoo/densenet.h>
+#include <lockstep/models/zoo/efficientnet.h>
 #include <lockstep/models/zoo/inception_resnet_v2.h>
 #include <lockstep/models/zoo/inception_v3.h>
 #include <lockstep/models/zoo/mobilenet.h>
@@ -46,6 +47,8 @@ const std::vector<Family> families{
     {"xception", zoo::xception, 71, 20861480, 2048},
     {"inception_v3", zoo::inception_v3, 75, 21802784, 2048},
     {"inception_resnet_v2", zoo::inception_resnet_v2, 75, 54336736, 1536},
+    {"efficientnetb0", zoo::efficientnet_b0, 32, 4049571, 1280},
+    {"efficientnetv2-b0", zoo::efficientnet_v2b0, 32, 5919312, 1280},
 };
 
 TEST(Applications, HaveKerasParametersWithoutTheirTop) {
