@@ -86,6 +86,7 @@
 #include <lockstep/models/training/model.h>
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/models/training/sequential.h>
+#include <lockstep/models/zoo/convnext.h>
 #include <lockstep/models/zoo/densenet.h>
 #include <lockstep/models/zoo/efficientnet.h>
 #include <lockstep/models/zoo/gpt.h>

@@ -10,6 +10,7 @@
 #include <lockstep/models/layers/repeat.h>
 #include <lockstep/models/layers/resizing.h>
 #include <lockstep/models/training/model.h>
+#include <lockstep/models/zoo/convnext.h>
 #include <lockstep/models/zoo/densenet.h>
 #include <lockstep/models/zoo/efficientnet.h>
 #include <lockstep/models/zoo/inception_resnet_v2.h>
@@ -66,6 +67,11 @@ inline Model augmented_model() {
 
 /// The models of keras.applications by the names of Keras' functions.
 inline const std::map<std::string, Model (*)(const zoo::ImageModelOptions&)> applications{
+    {"ConvNeXtBase", zoo::convnext_base},
+    {"ConvNeXtLarge", zoo::convnext_large},
+    {"ConvNeXtSmall", zoo::convnext_small},
+    {"ConvNeXtTiny", zoo::convnext_tiny},
+    {"ConvNeXtXLarge", zoo::convnext_xlarge},
     {"DenseNet121", zoo::densenet121},
     {"DenseNet169", zoo::densenet169},
     {"DenseNet201", zoo::densenet201},

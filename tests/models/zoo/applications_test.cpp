@@ -8,6 +8,7 @@
 #include <support/expect_error.h>
 #include <support/temporary_folder.h>
 
+#include <lockstep/models/zoo/convnext.h>
 #include <lockstep/models/zoo/densenet.h>
 #include <lockstep/models/zoo/efficientnet.h>
 #include <lockstep/models/zoo/inception_resnet_v2.h>
@@ -49,6 +50,7 @@ const std::vector<Family> families{
     {"inception_resnet_v2", zoo::inception_resnet_v2, 75, 54336736, 1536},
     {"efficientnetb0", zoo::efficientnet_b0, 32, 4049571, 1280},
     {"efficientnetv2-b0", zoo::efficientnet_v2b0, 32, 5919312, 1280},
+    {"convnext_tiny", zoo::convnext_tiny, 32, 27820128, 768},
 };
 
 TEST(Applications, HaveKerasParametersWithoutTheirTop) {
