@@ -98,6 +98,7 @@
 #include <lockstep/models/zoo/mobilenet.h>
 #include <lockstep/models/zoo/mobilenet_v2.h>
 #include <lockstep/models/zoo/mobilenet_v3.h>
+#include <lockstep/models/zoo/nasnet.h>
 #include <lockstep/models/zoo/resnet.h>
 #include <lockstep/models/zoo/siamese_lstm.h>
 #include <lockstep/models/zoo/small_cnn.h>

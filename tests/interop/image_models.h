@@ -18,6 +18,7 @@
 #include <lockstep/models/zoo/mobilenet.h>
 #include <lockstep/models/zoo/mobilenet_v2.h>
 #include <lockstep/models/zoo/mobilenet_v3.h>
+#include <lockstep/models/zoo/nasnet.h>
 #include <lockstep/models/zoo/resnet.h>
 #include <lockstep/models/zoo/vgg.h>
 #include <lockstep/models/zoo/xception.h>
@@ -96,6 +97,8 @@ inline const std::map<std::string, Model (*)(const zoo::ImageModelOptions&)> app
     {"MobileNetV2", zoo::mobilenet_v2},
     {"MobileNetV3Large", zoo::mobilenet_v3_large},
     {"MobileNetV3Small", zoo::mobilenet_v3_small},
+    {"NASNetLarge", zoo::nasnet_large},
+    {"NASNetMobile", zoo::nasnet_mobile},
     {"ResNet101", zoo::resnet101},
     {"ResNet101V2", zoo::resnet101_v2},
     {"ResNet152", zoo::resnet152},

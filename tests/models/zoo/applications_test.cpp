@@ -16,6 +16,7 @@
 #include <lockstep/models/zoo/mobilenet.h>
 #include <lockstep/models/zoo/mobilenet_v2.h>
 #include <lockstep/models/zoo/mobilenet_v3.h>
+#include <lockstep/models/zoo/nasnet.h>
 #include <lockstep/models/zoo/resnet.h>
 #include <lockstep/models/zoo/vgg.h>
 #include <lockstep/models/zoo/xception.h>
@@ -51,6 +52,7 @@ const std::vector<Family> families{
     {"efficientnetb0", zoo::efficientnet_b0, 32, 4049571, 1280},
     {"efficientnetv2-b0", zoo::efficientnet_v2b0, 32, 5919312, 1280},
     {"convnext_tiny", zoo::convnext_tiny, 32, 27820128, 768},
+    {"nasnet_mobile", zoo::nasnet_mobile, 32, 4269716, 1056},
 };
 
 TEST(Applications, HaveKerasParametersWithoutTheirTop) {
@@ -58,7 +60,8 @@ TEST(Applications, HaveKerasParametersWithoutTheirTop) {
     const Model model = make({.include_top = false, .pooling = FeaturePooling::avg});
     EXPECT_EQ(model.count_params(), parameters) << name;
     EXPECT_EQ(model.network().output_shape(), Shape{channels}) << name;
-    EXPECT_EQ(model.network().input_shape(), (Shape{-1, -1, 3})) << name;
+    EXPECT_EQ(model.network().input_shape(), name == "nasnet_mobile" ? Shape({224, 224, 3}) : Shape({-1, -1, 3}))
+        << name;
   }
 }
 
@@ -102,6 +105,11 @@ TEST(Applications, TakeImagesOfAnySizeWithoutTheirTop) {
   EXPECT_EQ(any.count_params(), fixed.count_params());
   EXPECT_EQ(any.name(), "mobilenetv2_1.00_None");
   EXPECT_EQ(fixed.name(), "mobilenetv2_1.00_40");
+}
+
+TEST(Applications, OfNASNetNeedASize) {
+  EXPECT_ERROR(InvalidArgument, "nasnet_large takes images of one size, got (-1, 64, 3)",
+               zoo::nasnet_large({.include_top = false, .input_shape = {-1, 64, 3}}));
 }
 
 TEST(Applications, LoadWeightsOfAFile) {

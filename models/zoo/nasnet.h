@@ -1,0 +1,16 @@
+#pragma once
+
+#include <lockstep/models/training/model.h>
+#include <lockstep/models/zoo/image_model_options.h>
+
+namespace lockstep::zoo {
+
+///@{
+/// keras.applications.NASNetMobile and NASNetLarge (Zoph et al. 2017): images of 224 x 224 and 331 x 331, by default
+/// also without the top, -> (classes). Layers have Keras' names. 5,326,716 and 88,949,818 parameters by default. Throw
+/// InvalidArgument for images smaller than 32 x 32 or of any size (-1), and the errors of resnet50.
+Model nasnet_mobile(const ImageModelOptions& options = {});
+Model nasnet_large(const ImageModelOptions& options = {});
+///@}
+
+}  // namespace lockstep::zoo
