@@ -1,7 +1,7 @@
 """Compares lockstep with Keras on files of the models of keras.applications.
 
 Keras saves each model with random weights; lockstep opens the file, predicts alike and saves the file again, which Keras
-opens.
+opens. The zoo's model, into which lockstep loads Keras' weights, predicts alike, too.
 
 usage: applications_interop.py --driver FILES_DRIVER [--all | MODEL ...]
 """
@@ -73,6 +73,15 @@ def tolerance_of(model, images, theirs):
     return max(TOLERANCE, 3 * relative(rounded - theirs, theirs))
 
 
+def zoo_predictions(driver, name, model, path):
+    """Of the zoo's model with the weights of Keras' one, for the images beside `path`."""
+    weights, opened = path.with_name("model.weights.h5"), path.with_name("zoo.keras")
+    model.save_weights(weights)
+    subprocess.run([driver, "weights", f"{name}:{model.input_shape[1]}", weights, opened], check=True)
+    subprocess.run([driver, "open", opened, path.parent], check=True)
+    return np.fromfile(path.with_name("output_0"), "<f4").reshape(-1, CLASSES)
+
+
 def check(driver, name):
     started = time.monotonic()
     model, images = made(name)
@@ -86,6 +95,7 @@ def check(driver, name):
         ours = np.fromfile(path.with_name("output_0"), "<f4").reshape(theirs.shape)
         tolerance = tolerance_of(model, images, theirs)
         check_predictions(ours, theirs, tolerance, "saved by Keras, opened by lockstep")
+        check_predictions(zoo_predictions(driver, name, model, path), theirs, tolerance, "the zoo's, with Keras' weights")
         subprocess.run([driver, "again", path, "1"], check=True, stdout=subprocess.DEVNULL)
         again = np.asarray(keras.saving.load_model(path).predict(images, verbose=0))
         check_predictions(again, theirs, tolerance, "saved again by lockstep, opened by Keras")
