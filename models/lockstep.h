@@ -56,6 +56,7 @@
 #include <lockstep/models/graph/symbol.h>
 #include <lockstep/models/graph/symbol_operations.h>
 #include <lockstep/models/graph/symbol_operators.h>
+#include <lockstep/models/layers/added_losses.h>
 #include <lockstep/models/layers/constraints.h>
 #include <lockstep/models/layers/dtype_policy.h>
 #include <lockstep/models/layers/initializers.h>

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/models/layers/added_losses.h>
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/runtime/device/context.h>
 
@@ -62,6 +63,12 @@ Tensor LayerImpl::regularization_loss() const {
     total = total.defined() ? add(total, penalty) : penalty;
   }
   return total;
+}
+
+void LayerImpl::add_loss(const Tensor& loss) {
+  require(loss.defined() && loss.rank() == 0 && is_real(loss.dtype()),
+          "add_loss takes a scalar of floating-point numbers, got {}", loss);
+  AddedLosses::add(cast(loss, DType::f32));
 }
 
 std::string Layer::weight_name(const Variable& variable) const {

@@ -177,6 +177,9 @@ class LayerImpl {
   /// Creates a variable "layer/name" and appends it to `variables()`. Throws InvalidArgument, naming the variable, if
   /// its shape does not have the axes of the constraint.
   Variable add_weight(VariableSpec spec, const Regularizer& regularizer = {}, const Constraint& constraint = {});
+  /// Keras' add_loss, for `call`: adds a scalar, a mean over the examples, to the model's loss in training and
+  /// evaluation; see AddedLosses. Throws InvalidArgument unless `loss` is a scalar of floating-point numbers.
+  static void add_loss(const Tensor& loss);
   /// Creates a variable that is not in variables(), and is never trained, saved or counted.
   static Variable constant_weight(VariableSpec spec);
   /// The value of an optional weight, such as a bias; undefined if the layer has none.

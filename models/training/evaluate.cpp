@@ -2,6 +2,7 @@
 #include <functional>
 
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/models/layers/added_losses.h>
 #include <lockstep/models/losses/by_example.h>
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/models/training/totals.h>
@@ -89,6 +90,18 @@ class MeanStatistics {
   std::vector<Kept> kept_;
 };
 
+/// The losses and metrics of a replica's part of a global batch of `global_size` rows.
+Totals evaluate_part(const Network& network, const std::vector<CompiledOutput>& outputs, const Batch& local,
+                     std::int64_t global_size) {
+  const NoGradientScope not_recorded;
+  const AddedLosses added;
+  Predictions predictions{.global_size = global_size};
+  predictions.y_preds = network.run(local.inputs, Mode::inference, &predictions.masks);
+  Totals totals = batch_totals(outputs, local, predictions, batch_losses(outputs, local, predictions));
+  if (added.sum().defined()) totals.add_to_every_loss(added.sum());
+  return totals;
+}
+
 }  // namespace
 
 Logs Model::evaluate(const Dataset& batches, const EvaluateOptions& options) {
@@ -99,10 +112,7 @@ Logs Model::evaluate(const Dataset& batches, const EvaluateOptions& options) {
   each_batch(strategy(), batches, options, [&](const DistributedBatch& batch) {
     const auto replicas = strategy().run(
         [&](const Batch& local) {
-          const NoGradientScope not_recorded;
-          Predictions predictions{.global_size = batch.global_size()};
-          predictions.y_preds = network().run(local.inputs, Mode::inference, &predictions.masks);
-          return batch_totals(compiled.outputs, local, predictions, batch_losses(compiled.outputs, local, predictions));
+          return evaluate_part(network(), compiled.outputs, local, batch.global_size());
         },
         batch);
     for (const Totals& replica : replicas.local_results()) totals += replica;

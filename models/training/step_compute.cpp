@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/models/layers/added_losses.h>
 #include <lockstep/models/losses/average_loss.h>
 #include <lockstep/runtime/trace/step_clock.h>
 
@@ -10,13 +11,18 @@ namespace lockstep {
 
 Forward StepCompute::forward(const Batch& local, std::int64_t global_size) const {
   const PhaseTimer timer(Phase::compute);
+  const AddedLosses added;
   Predictions predictions{.global_size = global_size};
   predictions.y_preds = network_.run(local.inputs, Mode::train, &predictions.masks);
   Forward forward{.losses = batch_losses(outputs_, local, predictions)};
   forward.predictions = std::move(predictions);
-  forward.penalty = network_.regularization_loss();
   forward.loss = forward.losses.loss / static_cast<double>(global_size);
+  forward.penalty = network_.regularization_loss();
   if (forward.penalty.defined()) forward.loss = forward.loss + scale_regularization_loss(forward.penalty);
+  if (const Tensor share = added.share(local.size(), global_size); share.defined()) {
+    forward.loss = forward.loss + share;
+    forward.penalty = forward.penalty.defined() ? forward.penalty + added.sum() : added.sum();
+  }
   return forward;
 }
 

@@ -13,8 +13,8 @@ namespace lockstep {
 struct Forward {
   Predictions predictions{};  ///< predictions, by output
   BatchLosses losses{};       ///< the losses of the outputs
-  Tensor penalty{};           ///< the sum of the regularizers' penalties, a scalar; undefined if there are none
-  Tensor loss{};              ///< this replica's share of the global batch's loss, penalty included
+  Tensor penalty{};  ///< the regularizers' penalties and the added losses, a scalar; undefined if there are none
+  Tensor loss{};     ///< this replica's share of the global batch's loss, penalty included
 };
 
 /// The computation of a training step on each replica. The network, outputs, optimizer and variables must outlive it.

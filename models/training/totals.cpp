@@ -182,6 +182,7 @@ Totals Totals::from_numbers(std::span<const double> numbers) {
 }
 
 void Totals::add_to_every_loss(const Tensor& penalty) {
+  if (examples == 0) return;  // what a layer adds to the loss of no examples can be NaN
   loss += static_cast<double>(examples) * static_cast<double>(penalty.item<float>());
 }
 

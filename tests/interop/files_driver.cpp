@@ -6,6 +6,8 @@
 //   files_driver start OPTIMIZER FILE FOLDER makes, compiles and trains a model, saves it
 //   files_driver train_on FILE FOLDER       opens a model, trains it further, saves it in the same file
 //   files_driver fine_tune FILE FOLDER      opens a model, trains it as it is frozen, then thawed; prints both losses
+//   files_driver added_loss WEIGHTS FOLDER  trains a model with these weights and a layer that adds to the loss; prints
+//                                           the losses of fit and of evaluate, saves the weights in the same file
 //   files_driver evaluate FILE FOLDER       opens a model, prints the names and values of its loss and metrics
 // FOLDER has input_0, input_1, ... and, for training, target and, for evaluate, weights; output_0, ... are written to
 // it: rows of little-endian f32 without a header.
@@ -19,6 +21,8 @@
 #include <fmt/core.h>
 
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/graph/symbol_operations.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
@@ -264,6 +268,34 @@ void evaluate(const std::string& path, const std::string& folder) {
     fmt::print("{} {}\n", name, value);
 }
 
+/// The layer of this name in training_interop.py.
+class DivergenceImpl : public LayerImpl {
+ public:
+  DivergenceImpl() : LayerImpl("divergence") {}
+  std::string_view class_name() const override { return "Divergence"; }
+  Shape output_shape(std::span<const Shape> inputs) const override { return inputs[0]; }
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    const std::vector<Tensor> halves = split(inputs[0], 2, -1);
+    const Tensor& log_variance = halves[1];
+    add_loss(mean(sum(square(halves[0]) + exp(log_variance) - log_variance - 1.0, {1})) * 0.5);
+    return inputs[0];
+  }
+};
+
+void train_with_added_loss(const std::string& weights, const std::string& folder) {
+  const MirroredStrategy strategy(logical_cpus(3));
+  Model model = strategy.scope([] {
+    return Sequential({6}, {Dense({.units = 4}), Layer(std::make_shared<DivergenceImpl>()), Dense({.units = 2})});
+  });
+  model.load_weights(weights);
+  model.compile(SGD({.learning_rate = 0.125}), MeanSquaredError());
+  const Tensor x = read_rows(folder + "/input_0", {6});
+  const Dataset data = Dataset::from_tensors(x, read_rows(folder + "/target", {2})).batch(8);
+  fmt::print("{}\n", model.fit(data).values.at("loss").front());
+  fmt::print("{}\n", model.evaluate(data).at("loss"));
+  model.save_weights(weights);
+}
+
 void run(std::span<const std::string> words) {
   require(words.size() >= 3, "usage: see files_driver.cpp");
   if (words[0] == "save" && words.size() == 4) {
@@ -295,6 +327,8 @@ void run(std::span<const std::string> words) {
     save_model(model, words[1]);
   } else if (words[0] == "fine_tune") {
     fine_tune(words[1], words[2]);
+  } else if (words[0] == "added_loss") {
+    train_with_added_loss(words[1], words[2]);
   } else if (words[0] == "evaluate") {
     evaluate(words[1], words[2]);
   } else if (words[0] == "open") {

@@ -1,7 +1,7 @@
 """Compares lockstep with Keras on files of compiled models, in both directions.
 
 Each resumes a training that the other began and saved, and must continue it as the other one does. The losses and
-metrics of an output with a mask must be Keras'.
+metrics of an output with a mask, and a training with a layer that adds to the loss, must be Keras'.
 
 usage: training_interop.py --driver FILES_DRIVER
 """
@@ -207,6 +207,39 @@ def check_masked(lockstep, folder):
         assert abs(float(ours[name]) - value) <= 1e-5, name
 
 
+class Divergence(layers.Layer):
+    """Returns its input, and adds the KL term of a VAE to the loss."""
+
+    def call(self, x):
+        mu, log_variance = keras.ops.split(x, 2, axis=-1)
+        terms = mu**2 + keras.ops.exp(log_variance) - log_variance - 1
+        self.add_loss(0.5 * keras.ops.mean(keras.ops.sum(terms, axis=-1)))
+        return x
+
+
+def check_added_loss(lockstep, folder):
+    """An epoch whose last batch has fewer rows than the others and gives one of lockstep's replicas none."""
+    model = keras.Sequential([keras.Input((6,)), layers.Dense(4), Divergence(), layers.Dense(2)])
+    model.compile(optimizers.SGD(0.125), "mse")
+    path = folder / "added.weights.h5"
+    model.save_weights(path)
+    random = np.random.default_rng(3)
+    x, y = (random.standard_normal((2 * ROWS + 2, size)).astype("<f4") for size in (6, 2))
+    x.tofile(folder / "input_0")
+    y.tofile(folder / "target")
+    theirs = [model.fit(x, y, batch_size=ROWS, shuffle=False, verbose=0).history["loss"][0],
+              model.evaluate(x, y, batch_size=ROWS, verbose=0)]
+    ours = [float(line) for line in lockstep("added_loss", path, folder).splitlines()]
+    for our_loss, their_loss in zip(ours, theirs, strict=True):
+        print(f"add_loss: lockstep's loss {our_loss:.7f}, Keras' {their_loss:.7f}")
+        assert abs(our_loss - their_loss) <= 1e-5
+    trained = model.get_weights()
+    model.load_weights(path)
+    worst = max(np.abs(a - b).max() for a, b in zip(model.get_weights(), trained, strict=True))
+    print(f"add_loss: largest difference {worst:.1e}")
+    assert worst <= TOLERANCE, worst
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--driver", required=True)
@@ -231,6 +264,7 @@ def main():
                     check_theirs(lockstep, name, pathlib.Path(folder) / f"theirs{suffix}", x, y)
             check_fine_tuning(lockstep, pathlib.Path(folder) / f"tuned{suffix}", x, y)
         check_masked(lockstep, pathlib.Path(folder))
+        check_added_loss(lockstep, pathlib.Path(folder))
 
 
 if __name__ == "__main__":

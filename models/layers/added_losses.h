@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+
+/// Collects the losses that layers add on the calling thread (LayerImpl::add_loss), such as the KL term of a VAE, as
+/// long as it exists. Training and evaluation add them to the model's loss; a custom loop or train_step makes a
+/// collection before it calls the model. Elsewhere, as in predict(), added losses are dropped. Collections nest; the
+/// innermost one gets the losses.
+///
+/// Each loss is a mean over the examples that the layer gets. The mean of a replica with n of a global batch's N
+/// examples counts n / N times, and not at all if n is 0, so that the replicas' losses add up to the mean over the
+/// global batch for parts of any size. Sample weights do not apply.
+class AddedLosses {
+ public:
+  AddedLosses();
+  ~AddedLosses();
+  AddedLosses(const AddedLosses&) = delete;
+  AddedLosses& operator=(const AddedLosses&) = delete;
+
+  /// The sum of the losses, a scalar; undefined if there are none.
+  const Tensor& sum() const { return sum_; }
+  /// The calling replica's share of the global batch's added loss: the sum times `examples`, the rows of the replica's
+  /// part, divided by `global_batch_size`. Undefined if there are no losses and for a part without rows.
+  Tensor share(std::int64_t examples, std::int64_t global_batch_size) const;
+  /// Adds a loss to the calling thread's innermost collection; without one, does nothing.
+  static void add(const Tensor& loss);
+
+ private:
+  Tensor sum_{};
+  AddedLosses* outer_;
+};
+
+}  // namespace lockstep
