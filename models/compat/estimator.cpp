@@ -59,6 +59,7 @@ Tensor Estimator::predict(const InputFunction& input_fn) { return model_.predict
 Estimator model_to_estimator(const Model& keras_model, const RunConfig& config) {
   use_instead("model_to_estimator", "make the model in a strategy's scope and call fit");
   require<LogicError>(!has_strategy(), "model_to_estimator was called in a strategy's scope; call it outside");
+  const CustomSteps steps = keras_model.compiled_steps();
   const std::vector<OutputTraining> outputs = keras_model.compiled_outputs();
   const Optimizer& optimizer = keras_model.optimizer();
   require<LogicError>(optimizer.iterations() == 0,
@@ -67,7 +68,7 @@ Estimator model_to_estimator(const Model& keras_model, const RunConfig& config) 
   const auto make = [&] {
     Model model = clone_model(keras_model);
     model.set_weights(keras_model.get_weights());
-    model.compile(optimizer, outputs);
+    model.compile(optimizer, steps, outputs);
     return Estimator(model);
   };
   return config.train_distribute ? config.train_distribute->scope(make) : make();

@@ -45,7 +45,6 @@ std::vector<CompiledOutput> compile_outputs(const Network& network, const std::v
           outputs.size(), network.outputs().size());
   const auto losses =
       std::ranges::count_if(outputs, [](const OutputTraining& output) { return output.loss.has_value(); });
-  require(losses > 0, "compile() needs a loss for one output at least");
   const std::vector<std::string> prefix = prefixes(network);
   std::set<std::string> taken(training_values.begin(), training_values.end());
   taken.insert("loss");

@@ -43,7 +43,7 @@ Totals over_workers(const Strategy& strategy, const Totals& own) {
   if (!workers) return own;
   Totals all;
   for (const std::vector<double>& numbers : gather_numbers(*workers, "the end of evaluate()", own.numbers()))
-    all += Totals::from_numbers(numbers);
+    all += Totals::from_numbers(numbers, own.names);
   return all;
 }
 
@@ -105,21 +105,24 @@ Totals evaluate_part(const Network& network, const std::vector<CompiledOutput>& 
 }  // namespace
 
 Logs Model::evaluate(const Dataset& batches, const EvaluateOptions& options) {
-  const State::Compiled compiled = state_->require_compiled("evaluate()");
+  const State::Compiled compiled = state_->require_evaluation("evaluate()");
+  const StepFunction& test_step = compiled.steps.test_step;
   state_->require_own_scope("evaluate()");
   const MeanStatistics statistics(network());
   Totals totals;
   each_batch(strategy(), batches, options, [&](const DistributedBatch& batch) {
     const auto replicas = strategy().run(
         [&](const Batch& local) {
-          return evaluate_part(network(), compiled.outputs, local, batch.global_size());
+          return test_step ? custom_totals(test_step(*this, local, batch.global_size()), local.size())
+                           : evaluate_part(network(), compiled.outputs, local, batch.global_size());
         },
         batch);
     for (const Totals& replica : replicas.local_results()) totals += replica;
   });
   totals = over_workers(strategy(), totals);
   require(totals.examples > 0, "the data set is empty");
-  if (const Tensor penalty = network().regularization_loss(); penalty.defined()) totals.add_to_every_loss(penalty);
+  if (const Tensor penalty = network().regularization_loss(); penalty.defined() && !test_step)
+    totals.add_to_every_loss(penalty);
   return totals.results(compiled.outputs);
 }
 

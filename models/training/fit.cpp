@@ -36,12 +36,13 @@ class TrainingRun {
         state_(state),
         options_(options),
         callbacks_(callbacks_of(options)),
-        step_(state, options.class_weight, "fit()"),
+        step_(model, state, options.class_weight, "fit()"),
         feed_(model.strategy(), batches, options.steps_per_epoch, options.distribute),
         progress_{.epoch = options.initial_epoch, .callbacks = options.callbacks},
         workers_(model.strategy().state()->cluster()),
         is_chief_(model.strategy().is_chief()) {
     if (options.cuda_graphs) step_.use_graphs();
+    if (options.validation) state.require_evaluation("validation");
   }
 
   History run();

@@ -22,6 +22,13 @@ const Model::State::Compiled& Model::State::require_compiled(const char* caller)
   return *compiled;
 }
 
+const Model::State::Compiled& Model::State::require_evaluation(const char* caller) const {
+  const Compiled& now = require_compiled(caller);
+  require<LogicError>(now.steps.test_step || !now.outputs.empty(),
+                      "{} needs a test_step or the outputs' losses and metrics: give them to compile(), too", caller);
+  return now;
+}
+
 void Model::State::require_trainable_as_in(const Compiled& then, const char* caller) const {
   if (network.trainable_variables() == then.trainable) return;
   for (const Variable& variable : network.variables()) {
@@ -79,8 +86,15 @@ void Model::compile(const Optimizer& optimizer, const Loss& loss, const std::vec
 }
 
 void Model::compile(const Optimizer& optimizer, const std::vector<OutputTraining>& outputs) {
-  state_->compiled.emplace(
-      State::Compiled{optimizer, outputs, compile_outputs(network(), outputs), trainable_variables()});
+  compile(optimizer, CustomSteps(), outputs);
+}
+
+void Model::compile(const Optimizer& optimizer, const CustomSteps& steps, const std::vector<OutputTraining>& outputs) {
+  std::vector<CompiledOutput> compiled;
+  if (!steps.train_step || !outputs.empty()) compiled = compile_outputs(network(), outputs);
+  require(steps.train_step || std::ranges::any_of(outputs, [](const auto& output) { return output.loss.has_value(); }),
+          "compile() needs a loss for one output at least, or a train_step");
+  state_->compiled.emplace(State::Compiled{optimizer, steps, outputs, std::move(compiled), trainable_variables()});
 }
 
 const Network& Model::network() const { return state_->network; }
@@ -92,6 +106,8 @@ const Optimizer& Model::optimizer() const { return state_->require_compiled("opt
 const std::vector<OutputTraining>& Model::compiled_outputs() const {
   return state_->require_compiled("compiled_outputs()").given;
 }
+
+const CustomSteps& Model::compiled_steps() const { return state_->require_compiled("compiled_steps()").steps; }
 
 std::vector<Metric> Model::metrics() const {
   std::vector<Metric> metrics;

@@ -9,6 +9,7 @@
 #include <lockstep/models/metrics/compiled_output.h>
 #include <lockstep/models/optimizers/optimizer.h>
 #include <lockstep/models/serialization/load_weights_options.h>
+#include <lockstep/models/training/custom_steps.h>
 #include <lockstep/models/training/fit_options.h>
 #include <lockstep/models/training/history.h>
 #include <lockstep/runtime/core/handle.h>
@@ -61,6 +62,14 @@ class Model {
                const std::vector<Metric>& weighted_metrics = {});
   void compile(const Optimizer& optimizer, const std::vector<OutputTraining>& outputs);
   ///@}
+  /// Replaces Keras' train_step, test_step or both; `outputs` as above. With a train_step, fit() and train_on_batch()
+  /// log the values that it returns, and `outputs`, which may then be empty or without losses, are for evaluation only.
+  /// Without a test_step either, empty `outputs` make evaluation and validation impossible. A train_step may use other
+  /// models and optimizers, too. What fit() and its callbacks do with a model or an optimizer, such as checkpoints,
+  /// backups, learning rate schedules and averages of variables, they do with this model and `optimizer` alone: save
+  /// the others yourself. save() writes a model with a train_step as one that is not compiled, with a warning if the
+  /// optimizer has made steps; backups contain the optimizer's state. `cuda_graphs` has no effect, with a warning.
+  void compile(const Optimizer& optimizer, const CustomSteps& steps, const std::vector<OutputTraining>& outputs = {});
 
   /// Trains on `batches`, a data set of global batches (Dataset::batch), each of which is split over the replicas. The
   /// loss of a step is the sum of its examples' losses, each times its weight, divided by the global number of examples
@@ -150,8 +159,11 @@ class Model {
   void set_trainable(bool trainable);
   /// The compiled optimizer. Throws LogicError before compile.
   const Optimizer& optimizer() const;
-  /// The arguments of compile() for each output. Throws LogicError before compile.
+  ///@{
+  /// The arguments of compile(). Throw LogicError before compile.
   const std::vector<OutputTraining>& compiled_outputs() const;
+  const CustomSteps& compiled_steps() const;
+  ///@}
   /// The compiled metrics of all outputs, under their names in the logs; an output's weighted metrics are last. Throws
   /// LogicError before compile.
   std::vector<Metric> metrics() const;

@@ -40,9 +40,15 @@ void add_trained(const Layer& layer, std::vector<Variable>& variables) {
     if (variable.trainable()) variables.push_back(variable);
 }
 
-/// The training state of a compiled model that is saved as `saved`; nullopt if the model is not compiled.
+/// The training state of a compiled model that is saved as `saved`; nullopt if the model is not compiled or has a
+/// train_step.
 std::optional<Training> training_of(const Model::State& model, const NestedModel& saved) {
   if (!model.compiled) return {};
+  if (model.compiled->steps.train_step) {
+    if (model.compiled->optimizer.iterations() > 0 && model.network.strategy().is_chief())
+      log_warning("'{}' is saved without its optimizer: files do not hold a train_step", model.name);
+    return {};
+  }
   Training training{.config = {.optimizer = model.compiled->optimizer, .outputs = model.compiled->given},
                     .trained = {.variables = model.network.trainable_variables()}};
   if (training.trained.variables != model.compiled->trainable) {

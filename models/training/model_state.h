@@ -17,6 +17,7 @@ class Model::State {
   /// Set by compile().
   struct Compiled {
     Optimizer optimizer;
+    CustomSteps steps;                    ///< the argument of compile()
     std::vector<OutputTraining> given;    ///< the arguments of compile(), by output
     std::vector<CompiledOutput> outputs;  ///< the outputs with their names in logs
     std::vector<Variable> trainable;      ///< the variables that were trainable
@@ -27,6 +28,8 @@ class Model::State {
 
   /// Throws LogicError, naming `caller`, before compile.
   const Compiled& require_compiled(const char* caller) const;
+  /// Same as above; also throws LogicError if compile() was given neither outputs nor a test_step.
+  const Compiled& require_evaluation(const char* caller) const;
   /// Throws LogicError, naming `caller`, if other variables are trainable now.
   void require_trainable_as_in(const Compiled& then, const char* caller) const;
   /// Throws LogicError, naming `caller`, in the scope of a strategy that is not the model's.

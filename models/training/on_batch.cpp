@@ -14,7 +14,7 @@ Dataset one_batch(const Batch& batch) {
 }  // namespace
 
 Logs Model::train_on_batch(const Batch& batch, const ClassWeight& class_weight) {
-  TrainStep step(*state_, class_weight, "train_on_batch()");
+  TrainStep step(*this, *state_, class_weight, "train_on_batch()");
   const DistributedDataset distributed = strategy().distribute(one_batch(batch), {.per_replica_buffer_size = 0});
   const DistributedBatch parts = distributed.epoch().next().value();
   const bool is_first = optimizer().iterations() == 0;
@@ -23,7 +23,7 @@ Logs Model::train_on_batch(const Batch& batch, const ClassWeight& class_weight) 
 }
 
 Logs Model::test_on_batch(const Batch& batch) {
-  state_->require_compiled("test_on_batch()");
+  state_->require_evaluation("test_on_batch()");
   state_->require_own_scope("test_on_batch()");
   return evaluate(one_batch(batch));
 }

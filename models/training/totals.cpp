@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string>
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <lockstep/kernels/array/array.h>
@@ -129,9 +131,25 @@ void warn_of_logits(const Loss& loss, const Tensor& y_pred) {
         loss.name(), least, most);
 }
 
+std::string names_text(const std::optional<std::vector<std::string>>& names) {
+  return names ? fmt::format("[{}]", fmt::join(*names, ", ")) : "losses and metrics";
+}
+
+double sum_of(const std::string& name, const StepValue& value) {
+  if (const double* const number = std::get_if<double>(&value.sum)) return *number;
+  const Tensor& sum = std::get<Tensor>(value.sum);
+  require(sum.defined() && sum.rank() == 0 && is_real(sum.dtype()),
+          "the sum of a step's value must be a scalar of floating-point numbers, '{}' is {}", name, sum);
+  return static_cast<double>(as_f32(sum).item<float>());
+}
+
 }  // namespace
 
 Totals& Totals::operator+=(const Totals& other) {
+  if (losses.empty()) names = other.names;
+  if (!other.losses.empty())
+    require(names == other.names, "all steps must return values of the same names, got {}, and {} from another step",
+            names_text(names), names_text(other.names));
   examples += other.examples;
   loss += other.loss;
   losses.resize(std::max(losses.size(), other.losses.size()));
@@ -158,7 +176,7 @@ std::vector<double> Totals::numbers() const {
   return all;
 }
 
-Totals Totals::from_numbers(std::span<const double> numbers) {
+Totals Totals::from_numbers(std::span<const double> numbers, const std::optional<std::vector<std::string>>& names) {
   if (numbers.empty()) return {};
   const auto take = [&] {
     const double next = numbers.front();
@@ -170,7 +188,7 @@ Totals Totals::from_numbers(std::span<const double> numbers) {
     numbers = numbers.subspan(count);
     return values;
   };
-  Totals totals{.examples = static_cast<std::int64_t>(take())};
+  Totals totals{.examples = static_cast<std::int64_t>(take()), .names = names};
   totals.loss = take();
   totals.losses = take_many(static_cast<std::size_t>(take()));
   totals.metrics.resize(totals.losses.size());
@@ -186,11 +204,21 @@ void Totals::add_to_every_loss(const Tensor& penalty) {
   loss += static_cast<double>(examples) * static_cast<double>(penalty.item<float>());
 }
 
-double Totals::mean_loss() const { return without_sign_of_nan(loss / static_cast<double>(examples)); }
+double Totals::mean_loss() const {
+  if (!names) return without_sign_of_nan(loss / static_cast<double>(examples));
+  const Logs values = results({});
+  const auto found = values.find("loss");
+  return found == values.end() ? 0 : found->second;
+}
 
 Logs Totals::results(const std::vector<CompiledOutput>& outputs) const {
   Logs logs;
   if (examples == 0) return logs;
+  if (names) {
+    for (std::size_t i = 0; i < names->size(); ++i)
+      logs[(*names)[i]] = without_sign_of_nan(divide_no_nan(metrics[0][i][0], metrics[0][i][1]));
+    return logs;
+  }
   logs["loss"] = mean_loss();
   for (std::size_t output = 0; output < outputs.size(); ++output) {
     const CompiledOutput& compiled = outputs[output];
@@ -202,6 +230,17 @@ Logs Totals::results(const std::vector<CompiledOutput>& outputs) const {
     }
   }
   return logs;
+}
+
+Totals custom_totals(const StepValues& values, std::int64_t examples) {
+  Totals totals{.examples = examples, .losses = {0}, .metrics = {{}}, .names = std::vector<std::string>()};
+  for (const auto& [name, value] : values) {
+    require(!name.empty() && !name.starts_with("val_") && std::ranges::count(training_values, name) == 0,
+            "a step returned a value named '{}', which fit's logs use otherwise", name);
+    totals.names->push_back(name);
+    totals.metrics[0].push_back({sum_of(name, value), value.weight});
+  }
+  return totals;
 }
 
 BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch& batch,

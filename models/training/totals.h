@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <lockstep/models/metrics/compiled_output.h>
 #include <lockstep/models/training/callback.h>
+#include <lockstep/models/training/custom_steps.h>
 #include <lockstep/runtime/data/dataset.h>
 
 namespace lockstep {
@@ -20,21 +23,29 @@ struct Totals {
   std::vector<double> losses{};
   std::vector<std::vector<Metric::Sums>> metrics{};
   ///@}
+  /// For totals of CustomSteps, the values' names. `metrics` then has one entry, with the sum and the weight of each
+  /// value, and the losses are 0.
+  std::optional<std::vector<std::string>> names{};
 
-  /// Adds the sums and counts of `other`, which may be empty.
+  /// Adds the sums and counts of `other`; both may be empty. Throws InvalidArgument if the names differ.
   Totals& operator+=(const Totals& other);
-  /// The totals as numbers, for other workers; empty for empty totals.
+  /// The totals as numbers, for other workers, which know the names; empty for empty totals.
   std::vector<double> numbers() const;
-  /// Returns the totals from the result of numbers().
-  static Totals from_numbers(std::span<const double> numbers);
+  /// Returns the totals from the result of numbers(), with these names.
+  static Totals from_numbers(std::span<const double> numbers, const std::optional<std::vector<std::string>>& names);
   /// Adds a scalar part of the model's loss, such as a penalty, to the loss of every example, so that the mean loss
   /// contains it once.
   void add_to_every_loss(const Tensor& penalty);
-  /// The loss divided by the number of examples. A NaN is returned without a sign, here and by `results`.
+  /// The loss divided by the number of examples or, with names, the value "loss", 0 if there is none. A NaN is returned
+  /// without a sign, here and by `results`.
   double mean_loss() const;
-  /// The mean losses and the metrics' results by name; empty if there are no examples.
+  /// The mean losses and the metrics' results by name or, with names, the values; empty if there are no examples.
   Logs results(const std::vector<CompiledOutput>& outputs) const;
 };
+
+/// The totals of a custom step of a replica with `examples` rows; waits for the GPU that computes them. Throws
+/// InvalidArgument for a value that is not a scalar, and for a name that fit's logs use otherwise.
+Totals custom_totals(const StepValues& values, std::int64_t examples);
 
 /// The losses of a batch, on the device that computed them and recorded by open tapes.
 struct BatchLosses {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 #include <string>
+#include <utility>
 
 #include <fmt/ranges.h>
 
@@ -21,8 +22,9 @@ const Model::State& checked(const Model::State& state, const char* caller) {
 
 }  // namespace
 
-TrainStep::TrainStep(const Model::State& state, const ClassWeight& class_weight, const char* caller)
-    : state_(checked(state, caller)),
+TrainStep::TrainStep(const Model& model, const Model::State& state, const ClassWeight& class_weight, const char* caller)
+    : model_(model),
+      state_(checked(state, caller)),
       compiled_(state.require_compiled(caller)),
       class_weight_(class_weight),
       caller_(caller),
@@ -37,6 +39,8 @@ void TrainStep::use_graphs() {
   for (const LogicalDevice& device : strategy.devices())
     require(device.kind == DeviceKind::gpu, "cuda_graphs needs replicas on GPUs, one is on {}", device.name());
   require(!strategy.state()->cluster(), "cuda_graphs does not work with several workers");
+  if (compiled_.steps.train_step)
+    return log_warning("CUDA graphs are not used: the model has a train_step of the program's own");
   if (const std::string why = why_not_captured(compute_, strategy.devices()); !why.empty())
     return log_warning("CUDA graphs are not used: {}", why);
   for (const LogicalDevice& device : strategy.devices())
@@ -51,6 +55,7 @@ void TrainStep::prepare_optimizer() const {
     workers->agree("the start of training", "the model trains", fmt::format("{}", fmt::join(names, ", ")));
   }
   const auto looks_up_rows = [](const Layer& layer) { return layer.impl().traits().looks_up_rows; };
+  if (compiled_.steps.train_step) return;  // it decides which variables the optimizer trains
   if (std::ranges::any_of(state_.network.layers(), looks_up_rows)) return;  // the first step finds the sparse gradients
   state_.network.strategy().run([&] { compiled_.optimizer.build(compiled_.trainable); });
 }
@@ -71,19 +76,31 @@ StepResults TrainStep::run(const DistributedBatch& batch, bool is_first) {
 StepResults TrainStep::on_replica(const Batch& part, std::int64_t global_size, bool is_first) {
   StepClock::take();
   const Batch local = with_class_weight(part, class_weight_);
+  StepResults results =
+      compiled_.steps.train_step ? custom_step(local, global_size) : compiled_step(local, global_size, is_first);
+  results.split_ms = StepClock::take();
+  return results;
+}
+
+StepResults TrainStep::custom_step(const Batch& local, std::int64_t global_size) const {
+  const PhaseTimer timer(Phase::compute);
+  const StepValues values = compiled_.steps.train_step(model_, local, global_size);
+  StepResults results{.submitted = std::chrono::steady_clock::now()};
+  results.totals = custom_totals(values, local.size());
+  return results;
+}
+
+StepResults TrainStep::compiled_step(const Batch& local, std::int64_t global_size, bool is_first) {
   const int replica = std::max(0, current_context().replica);
   const Forward forward = graphs_.empty() ? compute_.run(local, global_size)
                                           : graphs_[static_cast<std::size_t>(replica)]->run(local, global_size);
   StepResults results{.submitted = std::chrono::steady_clock::now()};
-  {
-    // Last, so that a GPU has all of the step's work before the host waits for it.
-    const PhaseTimer timer(Phase::compute);
-    results.totals = batch_totals(compiled_.outputs, local, forward.predictions, forward.losses);
-    if (is_first && replica == 0 && state_.network.strategy().is_chief())
-      warn_of_wrong_from_logits(compiled_.outputs, forward.predictions.y_preds);
-    if (forward.penalty.defined()) results.totals.add_to_every_loss(forward.penalty);
-  }
-  results.split_ms = StepClock::take();
+  // Last, so that a GPU has all of the step's work before the host waits for it.
+  const PhaseTimer timer(Phase::compute);
+  results.totals = batch_totals(compiled_.outputs, local, forward.predictions, forward.losses);
+  if (is_first && replica == 0 && state_.network.strategy().is_chief())
+    warn_of_wrong_from_logits(compiled_.outputs, forward.predictions.y_preds);
+  if (forward.penalty.defined()) results.totals.add_to_every_loss(forward.penalty);
   return results;
 }
 
@@ -94,12 +111,12 @@ void TrainStep::add_other_workers(StepResults& results) const {
   const std::vector<double> numbers = results.totals.numbers();
   own.insert(own.end(), numbers.begin(), numbers.end());
   const std::size_t replicas = results.rows.size();
-  results.totals = {};
+  const auto names = std::exchange(results.totals, {}).names;
   results.rows.clear();
   for (const std::vector<double>& all : gather_numbers(*workers, "the end of a training step", own)) {
     for (std::size_t replica = 0; replica < replicas; ++replica)
       results.rows.push_back(static_cast<std::int64_t>(all.at(replica)));
-    results.totals += Totals::from_numbers(std::span(all).subspan(replicas));
+    results.totals += Totals::from_numbers(std::span(all).subspan(replicas), names);
   }
 }
 

@@ -21,20 +21,20 @@ struct StepResults {
   std::chrono::steady_clock::time_point submitted{};  ///< when that replica had submitted the step to its device
 };
 
-/// Training steps of a compiled model over all replicas: forward pass, backward pass, update, losses and metrics. The
-/// model's state must outlive it; a later compile() does not change it.
+/// Training steps of a compiled model over all replicas: forward pass, backward pass, update, losses and metrics, or
+/// the program's own train_step. The model's state must outlive it; a later compile() does not change it.
 class TrainStep {
  public:
   /// Throws LogicError, naming `caller`, a string that must live as long as this: before compile, if other variables
   /// are trainable than then, inside a replica and in the scope of another strategy. Throws InvalidArgument for class
   /// weights for a model of several outputs. All workers must train the same variables.
-  TrainStep(const Model::State& state, const ClassWeight& class_weight, const char* caller);
+  TrainStep(const Model& model, const Model::State& state, const ClassWeight& class_weight, const char* caller);
 
   /// Makes replicas on GPUs run the steps as CUDA graphs, or logs a warning with the reason why they cannot. Throws
   /// InvalidArgument for replicas on CPUs and for several workers.
   void use_graphs();
-  /// Builds the optimizer. Call it before the first step, so that activations can reuse memory that moving the weights
-  /// has freed.
+  /// Builds the optimizer, unless a train_step of the program's own decides which variables it trains. Call it before
+  /// the first step, so that activations can reuse memory that moving the weights has freed.
   void prepare_optimizer() const;
   /// Runs a step. In a first one, warns of predictions that do not fit the losses. Throws LogicError if layers have
   /// been frozen or thawed.
@@ -43,11 +43,16 @@ class TrainStep {
   const Model::State::Compiled& compiled() const { return compiled_; }
 
  private:
-  /// The results of the calling replica.
+  ///@{
+  /// The results of the calling replica: of any step, of CustomSteps::train_step, and of another step.
   StepResults on_replica(const Batch& part, std::int64_t global_size, bool is_first);
+  StepResults custom_step(const Batch& local, std::int64_t global_size) const;
+  StepResults compiled_step(const Batch& local, std::int64_t global_size, bool is_first);
+  ///@}
   /// Extends the results of this worker's replicas to those of the replicas of all workers.
   void add_other_workers(StepResults& results) const;
 
+  const Model& model_;
   const Model::State& state_;
   const Model::State::Compiled compiled_;
   const ClassWeight class_weight_;

@@ -48,6 +48,7 @@ Json metadata_of(const TrainingProgress& progress) {
           {"loss", to_json(progress.totals.loss)},
           {"losses", to_json(progress.totals.losses)},
           {"metrics", metrics},
+          {"names", progress.totals.names ? Json(*progress.totals.names) : Json()},
           {"history", {{"epoch", progress.history.epoch}, {"values", values}}},
           {"callbacks", callbacks}};
 }
@@ -97,7 +98,10 @@ class Contents {
       for (const Json& sums : output) metrics.push_back(to_numbers(sums));
       kept_metrics += metrics.size();
     }
-    if (progress_.totals.examples > 0) check_saved_count(file_, kept_metrics, model.metrics().size(), "metrics");
+    const Json names = json.value("names", Json());
+    if (!names.is_null()) progress_.totals.names = names.get<std::vector<std::string>>();
+    if (progress_.totals.examples > 0)
+      check_saved_count(file_, kept_metrics, names.is_null() ? model.metrics().size() : names.size(), "metrics");
     progress_.history.epoch = json.at("history").at("epoch").get<std::vector<int>>();
     for (const auto& [name, values] : json.at("history").at("values").items())
       progress_.history.values[name] = to_numbers(values);

@@ -22,8 +22,9 @@ Direction direction_of(const Model& model, std::string_view name) {
 /// The names of all values that an epoch's logs can have.
 std::vector<std::string> names_of(const Model& model) {
   std::vector<std::string> names{"loss"};
-  for (const CompiledOutput& output : compile_outputs(model.network(), model.compiled_outputs()))
-    if (!output.loss_name.empty()) names.push_back(output.loss_name);
+  if (const std::vector<OutputTraining>& outputs = model.compiled_outputs(); !outputs.empty())
+    for (const CompiledOutput& output : compile_outputs(model.network(), outputs))
+      if (!output.loss_name.empty()) names.push_back(output.loss_name);
   for (const Metric& metric : model.metrics()) names.push_back(metric.name());
   const std::size_t measured = names.size();
   for (std::size_t i = 0; i < measured; ++i) names.push_back("val_" + names[i]);

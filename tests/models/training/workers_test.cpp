@@ -9,6 +9,7 @@
 #include <support/workers.h>
 
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/data/element_draws.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/dropout.h>
@@ -19,6 +20,7 @@
 #include <lockstep/models/training/callbacks/model_checkpoint.h>
 #include <lockstep/models/training/checkpoint.h>
 #include <lockstep/models/training/sequential.h>
+#include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 
 // Training with several workers (see support/workers.h), compared with training as many replicas in one process.
@@ -109,6 +111,28 @@ TEST_F(TrainingByWorkers, GivesWhatOneProcessGives) {
     for (std::size_t i = 0; i < outputs.size(); ++i)
       ASSERT_NEAR(outputs[i], expected_outputs[i], 16 * close) << i;  // each is a sum over 16 weights
   }
+}
+
+TEST_F(TrainingByWorkers, StepsOfTheProgramThatDoWhatFitDoesHaveItsBits) {
+  const auto step = [](Mode mode) -> StepFunction {
+    return [mode](const Model& model, const Batch& batch, std::int64_t global_size) -> StepValues {
+      GradientTape tape;
+      const SparseCategoricalCrossentropy cross_entropy{{.from_logits = true}};
+      const Tensor loss = sum(cross_entropy(batch.y(), model(batch.x(), mode)));
+      if (mode == Mode::train)
+        model.optimizer().minimize(tape, loss / static_cast<double>(global_size), model.trainable_variables());
+      return {{"loss", {loss, batch.size()}}};
+    };
+  };
+  Model expected = small_model(strategy_);
+  Model custom = small_model(strategy_);
+  custom.compile(SGD({.learning_rate = 0.2, .momentum = 0.9}),
+                 {.train_step = step(Mode::train), .test_step = step(Mode::inference)});
+  const FitOptions options{.epochs = 2, .validation = problem_.dataset().batch(70)};
+  const History history = custom.fit(batches_, options);
+  const History of_fit = expected.fit(batches_, options);
+  for (const char* name : {"loss", "val_loss"}) EXPECT_EQ(history.values.at(name), of_fit.values.at(name)) << name;
+  EXPECT_EQ(test::weights_of(custom), test::weights_of(expected));
 }
 
 // A batch of 2 rows leaves some workers without rows.

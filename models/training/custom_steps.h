@@ -1,0 +1,51 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <lockstep/runtime/data/dataset.h>
+
+// Keras' train_step and test_step of one's own, for Model::compile.
+
+namespace lockstep {
+
+class Model;
+
+/// A replica's part of a mean in the logs: the sums of all replicas and steps, divided by their weights, so that the
+/// mean is right for parts of any size. E.g. `{sum(losses), batch.size()}`.
+struct StepValue {
+  /// `sum` is a scalar of floating-point numbers on any device, or a number.
+  template <std::convertible_to<double> Weight>
+  StepValue(std::variant<Tensor, double> sum, Weight weight)
+      : sum(std::move(sum)), weight(static_cast<double>(weight)) {}
+
+  std::variant<Tensor, double> sum;  ///< see the constructor
+  double weight;                     ///< e.g. the number of the replica's examples
+};
+
+/// The values of a step by their names in the logs.
+using StepValues = std::map<std::string, StepValue>;
+
+/// A step of one replica, like the function that a custom loop gives to Strategy::run. Called for every batch in every
+/// replica, on the replica's thread; `batch` is the replica's part of the global batch, on its device and possibly
+/// without rows, with class weights as sample weights, and `global_size` the number of examples of all replicas. All
+/// replicas must make the same collective calls, such as Optimizer::minimize, in the same order, and every call must
+/// return the same names. An exception ends the step on all replicas, and the caller of fit() gets it. `model` is the
+/// one that was compiled, which keeps the function: a copy of the model in the function would keep both for ever.
+using StepFunction = std::function<StepValues(const Model& model, const Batch& batch, std::int64_t global_size)>;
+
+/// Steps that replace those of Model::fit and Model::evaluate.
+struct CustomSteps {
+  /// Keras' train_step: computes the losses and their gradients, and updates variables. The value "loss", if there is
+  /// one, is StepReport::loss, which is 0 otherwise.
+  StepFunction train_step{};
+  /// Keras' test_step. Without it, evaluation computes the outputs' losses and metrics.
+  StepFunction test_step{};
+};
+
+}  // namespace lockstep
