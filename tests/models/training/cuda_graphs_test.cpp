@@ -13,6 +13,8 @@
 #include <support/pretend_gpu/pretend_cuda.h>
 #include <support/small_problem.h>
 
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
@@ -57,7 +59,19 @@ Dataset images(std::int64_t examples) {
   return Dataset::from_tensors(test::random_tensor({examples, 6, 6, 2}, 3), problem.y);
 }
 
-/// All kinds of layers that can be captured, including statistics and a penalty.
+/// Returns its input, and adds the mean of its squares to the loss.
+class SquaresImpl : public LayerImpl {
+ public:
+  SquaresImpl() : LayerImpl("squares", {.can_be_captured = true}) {}
+  std::string_view class_name() const override { return "Squares"; }
+  Shape output_shape(std::span<const Shape> inputs) const override { return inputs[0]; }
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    add_loss(mean(square(inputs[0])));
+    return inputs[0];
+  }
+};
+
+/// All kinds of layers that can be captured, including statistics, a penalty and an added loss.
 Model image_model(const Strategy& strategy) {
   return strategy.scope([] {
     const Symbol input = Input({6, 6, 2});
@@ -66,7 +80,7 @@ Model image_model(const Strategy& strategy) {
     const Symbol c = MaxPooling2D({.pool_size = {2, 2}})(Concatenate()({b, input}));
     const Symbol d = Dropout({.rate = 0.3})(LayerNormalization()(Flatten()(c)));
     const Dense last({.units = 3, .kernel_regularizer = L2(1e-3)});
-    return Model(input, last(d), {.seed = 5});
+    return Model(input, last(Layer(std::make_shared<SquaresImpl>())(d)), {.seed = 5});
   });
 }
 
