@@ -1,7 +1,8 @@
 // A GPT of characters: trains over two replicas on a text and then continues a prompt, drawing each character with the
 // probability that the model gives it, sharpened by a temperature below 1.
 //   gpt [TEXT [EPOCHS [LAYERS [WIDTH [CONTEXT]]]]]
-// TEXT is a UTF-8 file; by default the license GPL-3, which Debian ships. WIDTH is a multiple of 32.
+// TEXT is a UTF-8 file; by default the license GPL-3, which Debian ships. An epoch has 100 steps. WIDTH is a multiple
+// of 32.
 
 #include <algorithm>
 #include <string>
@@ -36,7 +37,7 @@ std::string write(const Model& model, std::int64_t context, const CharacterVocab
 
 int main(int argc, char** argv) try {
   const std::string path = argc > 1 ? argv[1] : "/usr/share/common-licenses/GPL-3";
-  const int epochs = argc > 2 ? std::stoi(argv[2]) : 60;
+  const int epochs = argc > 2 ? std::stoi(argv[2]) : 10;
   const std::int64_t layers = argc > 3 ? std::stoll(argv[3]) : 4;
   const std::int64_t width = argc > 4 ? std::stoll(argv[4]) : 128;
   const std::int64_t context = argc > 5 ? std::stoll(argv[5]) : 128;
@@ -45,8 +46,8 @@ int main(int argc, char** argv) try {
   const auto vocabulary = CharacterVocabulary::adapt({text});
   const Tensor ids = vocabulary.encode(text);
   fmt::print("{}: {} characters, {} of them different\n", path, ids.dim(0), vocabulary.size() - 2);
-  const Dataset windows = timeseries_dataset_from_array(ids, {}, context + 1, {.sequence_stride = context})
-                              .map(split_input_target)  // x: `context` ids, y: the id after each
+  const Dataset windows = timeseries_dataset_from_array(ids, {}, context + 1)  // at all places of the text
+                              .map(split_input_target)                         // x: `context` ids, y: the id after each
                               .shuffle()
                               .batch(16)
                               .prefetch();
@@ -56,7 +57,8 @@ int main(int argc, char** argv) try {
   Model model = zoo::gpt(
       {.vocabulary = vocabulary.size(), .context = context, .layers = layers, .width = width, .heads = width / 32});
   model.compile(Adam({.learning_rate = 1e-3}), SparseCategoricalCrossentropy({.from_logits = true}), {Accuracy()});
-  const History history = model.fit(windows, {.epochs = epochs, .callbacks = {std::make_shared<ProgbarLogger>()}});
+  const History history =
+      model.fit(windows, {.epochs = epochs, .steps_per_epoch = 100, .callbacks = {std::make_shared<ProgbarLogger>()}});
   fmt::print("loss {:.2f}, accuracy {:.2f}\n", history.values.at("loss").back(), history.values.at("accuracy").back());
   fmt::print("{}\n", write(model, context, vocabulary, "The license ", 400, 0.8));
 } catch (const std::exception& error) {
