@@ -18,7 +18,7 @@ from keras import layers
 from keras.src.backend.common.stateless_scope import StatelessScope
 
 APPLICATIONS = dict(inspect.getmembers(keras.applications, inspect.isfunction))
-# One model of each family, whose configuration is also compared without the top; --all compares all models.
+# One model of each family. --all compares all models, and these with each pooling.
 FAMILIES = [
     "ConvNeXtTiny",
     "DenseNet121",
@@ -35,8 +35,10 @@ FAMILIES = [
     "VGG16",
     "Xception",
 ]
-# Keras takes minutes to make this model for images of any size.
-ONLY_WITH_TOP = "ConvNeXtTiny"
+# Keras takes minutes to make these models for images of any size: it runs their own layers to find the shapes.
+ONLY_WITH_TOP = {"ConvNeXtTiny", "InceptionResNetV2"}
+# Quickly made models, which are compared without their top in every run.
+SHALLOW = {"MobileNet", "MobileNetV2", "ResNet50", "VGG16", "Xception"}
 
 
 def siamese_lstm():
@@ -116,10 +118,11 @@ def check_config(driver, case, name, **options):
     print(f"{case}: {parameters} parameters, {len(theirs['layers'])} layers, as in Keras", flush=True)
 
 
-def check_configs(driver, name, poolings):
-    check_config(driver, name, name)
-    for pooling in poolings if name in FAMILIES and name != ONLY_WITH_TOP else ():
-        check_config(driver, f"{name}:{str(pooling).lower()}", name, include_top=False, pooling=pooling)
+def poolings(name, every):
+    """The values of `pooling` with which the model is compared without its top."""
+    if name not in FAMILIES or name in ONLY_WITH_TOP:
+        return []
+    return [None, "avg", "max"] if every else ["avg"] if name in SHALLOW else []
 
 
 def main():
@@ -128,12 +131,14 @@ def main():
     parser.add_argument("--all", action="store_true", help="compare all models, with each pooling")
     parser.add_argument("cases", nargs="*", help=f"of {', '.join([*MODELS, *APPLICATIONS])}")
     arguments = parser.parse_args()
-    poolings = [None, "avg", "max"] if arguments.all else ["avg"]
     for case in arguments.cases or [*MODELS, *(APPLICATIONS if arguments.all else FAMILIES)]:
         if case in MODELS:
             keras_interop.check(arguments.driver, case, MODELS[case])
-        else:
-            check_configs(arguments.driver, case, poolings)
+            continue
+        check_config(arguments.driver, case, case)
+        for pooling in poolings(case, arguments.all):
+            variant = f"{case}:{str(pooling).lower()}"
+            check_config(arguments.driver, variant, case, include_top=False, pooling=pooling)
 
 
 if __name__ == "__main__":
