@@ -49,6 +49,15 @@ TEST(LayerConfig, HasKerasKeysAndValues) {
                         {{"op", "replace"}, {"path", "/bias_initializer"}, {"value", initializer("Zeros")}}}));
 }
 
+// Keras' Inception networks write 3 for images; only joins of the last axis are made in place.
+TEST(LayerConfig, CountsTheLastAxisFromTheEnd) {
+  for (const auto& [axis, is_last] : {std::pair(3, true), {-1, true}, {1, false}, {2, false}}) {
+    const Layer layer = layer_of("Concatenate", {{"name", "x"}, {"axis", axis}});
+    EXPECT_EQ(layer.impl().traits().joins_last_axis, is_last) << axis;
+    EXPECT_EQ(config_of(layer)["axis"], is_last ? -1 : axis);
+  }
+}
+
 TEST(LayerConfig, ReadsAttentionThatKerasHasNotBuilt) {
   const Json config{{"name", "x"}, {"num_heads", 2}, {"key_dim", 3}, {"attention_axes", nullptr}, {"output_shape", 5}};
   const Json read = config_of(layer_of("MultiHeadAttention", config));
