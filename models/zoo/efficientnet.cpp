@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -2,6 +2,7 @@
 
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/dtype_policy.h>
 #include <lockstep/models/layers/embedding.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/zoo/transformer.h>

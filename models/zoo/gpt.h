@@ -21,8 +21,8 @@ struct GptOptions {
 /// not those of the token embedding: token ids (time), at most `context`, -> (time, vocabulary) logits of the token
 /// after each, for losses with `from_logits`. A token's logits depend only on it and the tokens before it. With V, C,
 /// L, W for vocabulary, context, layers and width: 2 V W + C W + L (12 W^2 + 13 W) + 2 W parameters. Calls with more
-/// than `context` tokens throw InvalidArgument. Throws InvalidArgument for sizes below 1, for a width that is not a
-/// multiple of `heads`, and for a dropout outside [0, 1).
+/// than `context` tokens throw InvalidArgument, which names the layer position_embedding. Throws InvalidArgument for
+/// sizes below 1, for a width that is not a multiple of `heads`, and for a dropout outside [0, 1).
 Model gpt(const GptOptions& options);
 
 }  // namespace lockstep::zoo

@@ -32,9 +32,10 @@ Symbol image_input(std::string_view model, const ImageModelOptions& options, std
   if (options.input_shape.rank() == 0)
     return Input(options.include_top ? Shape{side, side, 3} : Shape{any_side, any_side, 3});
   const Shape& shape = options.input_shape;
-  const auto fits = [&](std::int64_t size) {
-    return size >= smallest_side || (size == any_side && (side == any_side || !options.include_top));
-  };
+  const bool any = shape.rank() == 3 && (shape[0] == any_side || shape[1] == any_side);
+  require(!any || side == any_side || !options.include_top,
+          "{} takes images of any size (-1) only without its top, got {}", model, shape);
+  const auto fits = [&](std::int64_t size) { return size >= smallest_side || size == any_side; };
   require(shape.rank() == 3 && fits(shape[0]) && fits(shape[1]),
           "{0} takes images (height, width, channels) of at least {1} x {1}, got {2}", model, smallest_side, shape);
   return Input(shape);
@@ -81,7 +82,10 @@ Symbol top_or_features(const Symbol& x, const ImageModelOptions& options, Poolin
 }
 
 Borders2d correct_pad(const Symbol& x, std::int64_t kernel_size) {
-  const auto before = [&](std::int64_t side) { return kernel_size / 2 - (side == any_side ? 1 : 1 - side % 2); };
+  const bool any_height = x.shape()[0] == any_side;  // Keras then counts the width as even, too
+  const auto before = [&](std::int64_t side) {
+    return kernel_size / 2 - (any_height || side == any_side ? 1 : 1 - side % 2);
+  };
   return {before(x.shape()[0]), kernel_size / 2, before(x.shape()[1]), kernel_size / 2};
 }
 

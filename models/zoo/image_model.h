@@ -17,13 +17,13 @@ namespace lockstep::zoo::detail {
 /// In place of the height or width of an input: images of any size.
 inline constexpr std::int64_t any_side = -1;
 
-/// Input of `model`, which by default takes images of side x side; models with a `side` of any_side take images of any
-/// size even with their top. Throws InvalidArgument naming `model` for options that it does not take, among them images
-/// smaller than smallest_side x smallest_side.
+/// The input of `model`: by default of side x side. With `side` = any_side, the model takes images of any size even
+/// with its top. Throws InvalidArgument naming `model` for options that it does not take, among them images smaller
+/// than smallest_side x smallest_side.
 Symbol image_input(std::string_view model, const ImageModelOptions& options, std::int64_t side,
                    std::int64_t smallest_side = 32);
 
-/// The model from `images` to `output`, with the weights of the options' file. `name`: name if the options have none.
+/// The model from `images` to `output`, with the weights of the options' file. `name` is used if the options give none.
 Model image_model(const Symbol& images, const Symbol& output, const ImageModelOptions& options, std::string_view name);
 
 /// The images' number of rows as Keras writes it into a model's name: "224" or, for images of any size, "None".
@@ -42,11 +42,11 @@ enum class PoolingNames : std::uint8_t { none, named };
 Symbol average_pool(const Symbol& x, PoolingNames names = PoolingNames::named);
 /// The result of a model without its top.
 Symbol pooled_features(const Symbol& x, const ImageModelOptions& options, PoolingNames names);
-/// average_pool and predictions or, without the top, pooled_features. Only the latter's name depends on `names`.
+/// average_pool and predictions or, without the top, pooled_features. `names` applies only without the top.
 Symbol top_or_features(const Symbol& x, const ImageModelOptions& options, PoolingNames names);
 
-/// Keras' correct_pad: the borders with which a convolution of stride 2 without padding has the centers of TensorFlow's
-/// padding "same".
+/// Keras' correct_pad: zero borders with which an unpadded convolution of stride 2 samples the same pixels as one with
+/// padding "same". Unknown sizes count as even.
 Borders2d correct_pad(const Symbol& x, std::int64_t kernel_size);
 
 /// The multiple of 8 nearest to `filters`, at least 8.

@@ -12,20 +12,21 @@ namespace lockstep::zoo {
 /// the mean or the largest element of each channel (c).
 enum class FeaturePooling : std::uint8_t { none, avg, max };
 
-/// Options of the models of keras.applications, with Keras' names and defaults.
+/// Options of the models of keras.applications, with Keras' names and, except for `weights`, Keras' defaults.
 struct ImageModelOptions {
   bool include_top = true;  ///< whether the model ends in its classifier
   /// Path of a file that load_weights() reads, as Keras saves or publishes it for the same options; empty: random
   /// initial weights. Nothing is downloaded.
   std::string weights{};
   /// (height, width, channels). Empty: the size for which the model was designed, with 3 channels; without the top,
-  /// images of any size. Without the top, height and width may be -1, for images of any size.
+  /// images of any size. Without the top, height and width may be -1, for images of any size. nasnet.h and
+  /// mobilenet_v3.h name exceptions.
   Shape input_shape{};
   FeaturePooling pooling = FeaturePooling::none;           ///< must be none with include_top
   std::int64_t classes = 1000;                             ///< number of classes; not read without the top
   Activation classifier_activation = Activation::softmax;  ///< linear: logits, for losses with `from_logits`
   std::string name{};                                      ///< name of the model; empty: Keras' name
-  std::uint64_t seed = 0;                                  ///< seed of the initial weights
+  std::uint64_t seed = 0;                                  ///< seed of the initial weights and of dropout
 };
 
 }  // namespace lockstep::zoo

@@ -22,8 +22,8 @@ struct Transformer {
 /// Throws InvalidArgument naming `model` unless the sizes are at least 1 and `width` is a multiple of `heads`.
 void check_transformer(std::string_view model, const Transformer& transformer);
 
-/// Embeddings (steps, width) of the numbers 0, 1, ... of the steps, of which there are at most `count`. `steps`:
-/// (steps), of any values.
+/// Embeddings (steps, width) of the positions 0, 1, ... of at most `count` steps. The values of `steps`, (steps), are
+/// ignored.
 Symbol position_embedding(const Symbol& steps, std::int64_t count, std::int64_t width);
 
 /// Pre-norm blocks, then a normalization: (steps, width) -> (steps, width). A block adds to its input an attention of

@@ -7,6 +7,7 @@
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/conv_transpose.h>
+#include <lockstep/models/layers/dtype_policy.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/runtime/core/error.h>

@@ -4,6 +4,7 @@
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/dtype_policy.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/reshape.h>
@@ -30,7 +31,7 @@ Model vit(const Shape& input, int classes, const VitOptions& options) {
   const Conv2D projection(
       {.filters = options.width, .kernel_size = {patch, patch}, .strides = {patch, patch}, .name = "patch_embedding"});
   const Symbol embedded = Reshape({.target_shape = {patches, options.width}})(projection(images));
-  // A number of each patch, by which position_embedding counts the patches.
+  // One number for each patch; position_embedding uses only how many there are.
   const Symbol first_pixels = with_dtype_policy(DTypePolicy::float32, [&] {
     const Symbol pixels = Reshape({.target_shape = {patches, patch * patch * input[2]}})(images);
     return Reshape({.target_shape = {patches}})(slice(pixels, 2, 0, 1));

@@ -18,7 +18,7 @@ from keras import layers
 from keras.src.backend.common.stateless_scope import StatelessScope
 
 APPLICATIONS = dict(inspect.getmembers(keras.applications, inspect.isfunction))
-# One model of each family. --all compares all models, and these with each pooling.
+# One model of each family. --all compares all models, and these, except those of ONLY_WITH_TOP, with each pooling.
 FAMILIES = [
     "ConvNeXtTiny",
     "DenseNet121",
@@ -67,9 +67,9 @@ def keras_model(name, **options):
 
 
 def comparable(layer):
-    """A layer's configuration in the form in which equal ones have equal values: with the defaults that lockstep leaves
-    out, with axes that count from the end, and without arguments that are not given, the shapes for which Keras builds
-    layers before it calls them, and the inputs of models inside the model, whose names Keras numbers."""
+    """A layer's configuration in a form in which equal layers have equal values. Adds the defaults that lockstep leaves
+    out, counts axes from the end, and drops arguments that are None or False, the shapes for which Keras builds layers,
+    and the input layers of models inside the model, whose names Keras numbers."""
     layer = without_build_config(layer)
     with StatelessScope(initialize_variables=False):
         made = keras.saving.deserialize_keras_object({**layer, "inbound_nodes": []})
@@ -81,7 +81,7 @@ def comparable(layer):
         axes = config["axis"] if isinstance(config["axis"], (list, tuple)) else [config["axis"]]
         config["axis"] = [axis if axis < 0 else axis - len(shape.split(",")) for axis in axes]
     calls = [
-        {**call, "kwargs": {key: value for key, value in call["kwargs"].items() if value not in (None, False)}}
+        {**call, "kwargs": {key: value for key, value in call["kwargs"].items() if value is not None and value is not False}}
         for call in layer["inbound_nodes"]
     ]
     return {**layer, "config": config, "inbound_nodes": calls}

@@ -98,13 +98,17 @@ TEST(Applications, PoolTheirFeatures) {
 
 TEST(Applications, TakeImagesOfAnySizeWithoutTheirTop) {
   const Model any = zoo::mobilenet_v2({.include_top = false, .pooling = FeaturePooling::avg});
+  // Sides that are even before each stride, as which unknown ones count.
   const Model fixed =
-      zoo::mobilenet_v2({.include_top = false, .input_shape = {40, 34, 3}, .pooling = FeaturePooling::avg});
-  const Tensor images = random_tensor({1, 40, 34, 3}, 1);
+      zoo::mobilenet_v2({.include_top = false, .input_shape = {64, 32, 3}, .pooling = FeaturePooling::avg});
+  const Tensor images = random_tensor({1, 64, 32, 3}, 1);
+  EXPECT_EQ(any(images).to_vector<float>(), fixed(images).to_vector<float>());
   EXPECT_EQ(any(random_tensor({1, 33, 65, 3}, 1)).shape(), (Shape{1, 1280}));
   EXPECT_EQ(any.count_params(), fixed.count_params());
   EXPECT_EQ(any.name(), "mobilenetv2_1.00_None");
-  EXPECT_EQ(fixed.name(), "mobilenetv2_1.00_40");
+  EXPECT_EQ(fixed.name(), "mobilenetv2_1.00_64");
+  EXPECT_ERROR(InvalidArgument, "mobilenet_v2 takes images of any size (-1) only without its top, got (-1, 64, 3)",
+               zoo::mobilenet_v2({.input_shape = {-1, 64, 3}}));
 }
 
 TEST(Applications, OfNASNetNeedASize) {
