@@ -11,9 +11,10 @@ namespace lockstep {
 /// collection before it calls the model. Elsewhere, as in predict(), added losses are dropped. Collections nest; the
 /// innermost one gets the losses.
 ///
-/// Each loss is a mean over the examples that the layer gets. The mean of a replica with n of a global batch's N
-/// examples counts n / N times, and not at all if n is 0, so that the replicas' losses add up to the mean over the
-/// global batch for parts of any size. Sample weights do not apply.
+/// Each loss is a mean over the examples that the layer gets. A replica with n of the global batch's N examples
+/// contributes its mean times n / N, and nothing if n is 0, so that the replicas' losses add up to the mean over the
+/// global batch for parts of any size. The gradient of a loss must need no collective, such as that of all_reduce,
+/// because replicas without examples do not compute it. Sample weights do not apply.
 class AddedLosses {
  public:
   AddedLosses();

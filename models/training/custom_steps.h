@@ -10,7 +10,7 @@
 
 #include <lockstep/runtime/data/dataset.h>
 
-// Keras' train_step and test_step of one's own, for Model::compile.
+// The program's own train_step and test_step, as in Keras, for Model::compile.
 
 namespace lockstep {
 
@@ -36,13 +36,13 @@ using StepValues = std::map<std::string, StepValue>;
 /// without rows, with class weights as sample weights, and `global_size` the number of examples of all replicas. All
 /// replicas must make the same collective calls, such as Optimizer::minimize, in the same order, and every call must
 /// return the same names. An exception ends the step on all replicas, and the caller of fit() gets it. `model` is the
-/// one that was compiled, which keeps the function: a copy of the model in the function would keep both for ever.
+/// one that was compiled. It keeps the function, so do not capture a copy of it: the two would keep each other alive.
 using StepFunction = std::function<StepValues(const Model& model, const Batch& batch, std::int64_t global_size)>;
 
 /// Steps that replace those of Model::fit and Model::evaluate.
 struct CustomSteps {
-  /// Keras' train_step: computes the losses and their gradients, and updates variables. The value "loss", if there is
-  /// one, is StepReport::loss, which is 0 otherwise.
+  /// Keras' train_step: computes the losses and their gradients, and updates variables. StepReport::loss is the value
+  /// "loss", or 0 if there is none. Penalties of regularizers and AddedLosses are not added for it.
   StepFunction train_step{};
   /// Keras' test_step. Without it, evaluation computes the outputs' losses and metrics.
   StepFunction test_step{};

@@ -64,7 +64,7 @@ class Model {
   ///@}
   /// Replaces Keras' train_step, test_step or both; `outputs` as above. With a train_step, fit() and train_on_batch()
   /// log the values that it returns, and `outputs`, which may then be empty or without losses, are for evaluation only.
-  /// Without a test_step either, empty `outputs` make evaluation and validation impossible. A train_step may use other
+  /// With neither `outputs` nor a test_step, evaluate() and validation throw LogicError. A train_step may use other
   /// models and optimizers, too. What fit() and its callbacks do with a model or an optimizer, such as checkpoints,
   /// backups, learning rate schedules and averages of variables, they do with this model and `optimizer` alone: save
   /// the others yourself. save() writes a model with a train_step as one that is not compiled, with a warning if the

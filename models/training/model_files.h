@@ -20,10 +20,11 @@ namespace lockstep {
 /// losses and metrics and with its optimizer's options, learning rate, steps and state for each variable, so that
 /// training can resume here and in Keras. A custom loss or metric is saved by name, and Keras needs it in
 /// custom_objects; a custom schedule is saved as the learning rate of the next step. Gradients accumulated for the next
-/// update are not saved, and a model with a train_step (CustomSteps) is saved as one that is not compiled. Neither is
-/// the optimizer's state, with a warning, if layers have been frozen or thawed since compile(). Throws InvalidArgument
-/// for another extension, and for an optimizer that has trained variables other than this model's; InputError naming
-/// the path and the reason; Unsupported naming a layer that Keras does not have; LogicError if called inside a replica.
+/// update are not saved, and test_step is not. If layers have been frozen or thawed since compile(), the optimizer's
+/// state is left out, with a warning. A model with a train_step (CustomSteps) is saved as not compiled. Throws
+/// InvalidArgument for another extension, and for an optimizer that has trained variables other than this model's;
+/// InputError naming the path and the reason; Unsupported naming a layer that Keras does not have; LogicError if called
+/// inside a replica.
 void save_model(const Model& model, const std::string& path);
 
 /// Options of load_model that add to the file's contents or replace them.

@@ -135,6 +135,11 @@ std::string names_text(const std::optional<std::vector<std::string>>& names) {
   return names ? fmt::format("[{}]", fmt::join(*names, ", ")) : "losses and metrics";
 }
 
+/// A number that is very likely another one for other names.
+double hash_of(const std::optional<std::vector<std::string>>& names) {
+  return static_cast<double>(std::hash<std::string>()(names_text(names)) >> 11);
+}
+
 double sum_of(const std::string& name, const StepValue& value) {
   if (const double* const number = std::get_if<double>(&value.sum)) return *number;
   const Tensor& sum = std::get<Tensor>(value.sum);
@@ -164,7 +169,7 @@ Totals& Totals::operator+=(const Totals& other) {
 
 std::vector<double> Totals::numbers() const {
   if (examples == 0 && losses.empty()) return {};
-  std::vector<double> all{static_cast<double>(examples), loss, static_cast<double>(losses.size())};
+  std::vector<double> all{hash_of(names), static_cast<double>(examples), loss, static_cast<double>(losses.size())};
   all.insert(all.end(), losses.begin(), losses.end());
   for (const std::vector<Metric::Sums>& of_output : metrics) {
     all.push_back(static_cast<double>(of_output.size()));
@@ -188,6 +193,8 @@ Totals Totals::from_numbers(std::span<const double> numbers, const std::optional
     numbers = numbers.subspan(count);
     return values;
   };
+  require(take() == hash_of(names), "the steps of all workers must return values of the same names; on this worker: {}",
+          names_text(names));
   Totals totals{.examples = static_cast<std::int64_t>(take()), .names = names};
   totals.loss = take();
   totals.losses = take_many(static_cast<std::size_t>(take()));
@@ -238,7 +245,8 @@ Totals custom_totals(const StepValues& values, std::int64_t examples) {
     require(!name.empty() && !name.starts_with("val_") && std::ranges::count(training_values, name) == 0,
             "a step returned a value named '{}', which fit's logs use otherwise", name);
     totals.names->push_back(name);
-    totals.metrics[0].push_back({sum_of(name, value), value.weight});
+    const double sum = sum_of(name, value);
+    totals.metrics[0].push_back({value.weight == 0 ? 0 : sum, value.weight});  // a mean of no rows is NaN
   }
   return totals;
 }

@@ -29,9 +29,10 @@ struct Totals {
 
   /// Adds the sums and counts of `other`; both may be empty. Throws InvalidArgument if the names differ.
   Totals& operator+=(const Totals& other);
-  /// The totals as numbers, for other workers, which know the names; empty for empty totals.
+  /// The totals as numbers to send to other workers, with a hash of the names; empty for empty totals.
   std::vector<double> numbers() const;
-  /// Returns the totals from the result of numbers(), with these names.
+  /// Returns the totals from the result of numbers(), with these names. Throws InvalidArgument if the hash is that of
+  /// other names.
   static Totals from_numbers(std::span<const double> numbers, const std::optional<std::vector<std::string>>& names);
   /// Adds a scalar part of the model's loss, such as a penalty, to the loss of every example, so that the mean loss
   /// contains it once.

@@ -22,7 +22,8 @@ struct StepResults {
 };
 
 /// Training steps of a compiled model over all replicas: forward pass, backward pass, update, losses and metrics, or
-/// the program's own train_step. The model's state must outlive it; a later compile() does not change it.
+/// the program's own train_step. The model must outlive it. A later compile() does not change it, but a train_step that
+/// asks the model for its optimizer gets that of the later one.
 class TrainStep {
  public:
   /// Throws LogicError, naming `caller`, a string that must live as long as this: before compile, if other variables

@@ -41,7 +41,9 @@ void Monitor::resolve(const Model& model) {
   if (mode_ != MonitorMode::automatic) return;
   const Direction direction = direction_of(model, name_);
   const std::vector<std::string> names = names_of(model);
-  require(direction != Direction::unknown || std::ranges::find(names, name_) != names.end(),
+  const CustomSteps& steps = model.compiled_steps();  // may return a value of any name
+  require(direction != Direction::unknown || steps.train_step || steps.test_step ||
+              std::ranges::find(names, name_) != names.end(),
           "a callback monitors '{}', which this model does not have: there are {}; another value needs a mode, min "
           "or max",
           name_, fmt::join(names, ", "));

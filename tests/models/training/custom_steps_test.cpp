@@ -225,8 +225,10 @@ TEST(CustomSteps, ResumeWithinAnEpoch) {
 
   train("other", 1);
   Model other = small_model(test::mirrored(2));
-  EXPECT_ERROR(InvalidArgument, "values of the same names, got [accuracy, loss], and losses and metrics",
+  const auto before = test::weights_of(other);
+  EXPECT_ERROR(InputError, "belongs to a run with a train_step, this one is without one",
                other.fit(data, {.callbacks = {backup("other")}}));
+  EXPECT_EQ(test::weights_of(other), before);
 }
 
 TEST(CustomSteps, AreNotInFilesOfModels) {
@@ -260,6 +262,16 @@ CustomSteps returning(std::function<StepValues(const Batch&)> values) {
   return {.train_step = [values = std::move(values)](const Model&, const Batch& batch, std::int64_t) {
     return values(batch);
   }};
+}
+
+// The mean of a replica without rows is NaN.
+TEST(CustomSteps, LeaveOutValuesWithoutWeight) {
+  Model model = custom_model(test::mirrored(3), returning([](const Batch& batch) -> StepValues {
+                               const auto rows = static_cast<double>(batch.size());
+                               return {{"one", {rows / rows * rows, rows}}};
+                             }));
+  const SmallProblem problem(2);
+  EXPECT_EQ(model.train_on_batch(problem.x, problem.y).at("one"), 1);
 }
 
 TEST(CustomSteps, RefuseWhatTheyCannotUse) {

@@ -135,6 +135,14 @@ TEST_F(TrainingByWorkers, StepsOfTheProgramThatDoWhatFitDoesHaveItsBits) {
   EXPECT_EQ(test::weights_of(custom), test::weights_of(expected));
 }
 
+TEST_F(TrainingByWorkers, WithStepsThatReturnOtherNamesFailOnAll) {
+  Model model = small_model(strategy_);
+  model.compile(SGD(), {.train_step = [&](const Model&, const Batch&, std::int64_t) -> StepValues {
+                  return {{fmt::format("of_{}", cluster_->rank()), {1.0, 1}}};
+                }});
+  EXPECT_THROW(model.fit(batches_), InvalidArgument);
+}
+
 // A batch of 2 rows leaves some workers without rows.
 TEST_F(TrainingByWorkers, ABatchOfTensorsGivesWhatItGivesInOneProcess) {
   Model by_workers = small_model(strategy_);
