@@ -421,10 +421,13 @@ void Optimizer::State::check(const OptimizerState& state, const std::vector<Vari
 }
 
 void Optimizer::State::take_over(const OptimizerState& state) {
-  for (std::size_t slot = 0; slot < state.slots.size(); ++slot)
+  const std::vector<Rule::Slot> own = slots();
+  for (std::size_t slot = 0; slot < own.size(); ++slot)
     for (std::size_t i = 0; i < variables_.size(); ++i) {
       const auto [reducer, member] = place_of(i);
-      reducer.set_state(member, slot, state.slots[slot].values[i]);
+      const bool is_saved = !state.slots.empty();  // not before the first step
+      reducer.set_state(member, slot,
+                        is_saved ? state.slots[slot].values[i] : Tensor::full(variables_[i].shape(), own[slot].start));
     }
   std::ranges::fill(steps_, state.steps);
   if (!learning_rate_.is_schedule()) learning_rate_ = state.learning_rate;

@@ -38,7 +38,8 @@ struct ObjectWriter {
   void operator()(const double* number) { json["number"] = to_json(*number); }
 };
 
-/// Reads one object; returns the function that sets it. Only those of optimizers can fail, and undo nothing.
+/// Reads one object; returns the function that sets it. Only the functions of optimizers can throw; they then leave
+/// that optimizer as it was.
 struct ObjectReader {
   using Set = std::function<void()>;
   const hdf5::Reader& file;
@@ -73,6 +74,29 @@ void set_optimizers(const std::string& path, const std::vector<std::pair<Optimiz
       for (std::size_t done = 0; done < i; ++done) optimizers[done].first.load_state(before[done]);
       fail<InputError>("{}: {}", path, error.what());
     }
+}
+
+/// Calls `job`, which reads or writes the file `path`, on every worker; if it throws InputError on one, all of them
+/// throw it.
+void together(const Strategy& strategy, const std::string& path, const std::function<void()>& job) {
+  std::string error;
+  try {
+    job();
+  } catch (const InputError& problem) {
+    error = problem.what();
+  } catch (const nlohmann::json::exception& problem) {
+    error = fmt::format("{}: is no checkpoint of these objects: {}", path, problem.what());
+  }
+  if (Cluster* const workers = strategy.state()->cluster())
+    workers->fail_together<InputError>(saved_state_place, error);
+  require<InputError>(error.empty(), "{}", error);
+}
+
+/// The names of the objects in a file, in alphabetical order.
+std::string names_in(const Json& saved) {
+  std::vector<std::string> names;
+  for (const auto& [name, object] : saved.items()) names.push_back(name);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 /// Numbers and paths of the checkpoints in a folder.
@@ -125,48 +149,39 @@ void Checkpoint::write(const std::string& path) const {
   for (const auto& [name, object] : objects_)
     if (const auto* const model = std::get_if<Model>(&object)) parameters += model->count_params();
   hdf5::Writer file(static_cast<std::size_t>(parameters) * sizeof(float) * 3);  // with two slots of an optimizer
-  Json json = {{"version", 1}, {"names", names()}};
+  Json objects = Json::object();
   for (const auto& [name, object] : objects_) {
     ObjectWriter writer{.file = file, .strategy = strategy_, .prefix = name + "/"};
     std::visit(writer, object);
-    json["objects"][name] = writer.json;
+    objects[name] = writer.json;
   }
-  file.add_attribute("/", state_attribute, json.dump());
-  std::string error;  // all workers are needed to read the variables; all of them throw if the chief cannot write
-  if (strategy_.is_chief()) try {
-      make_folder_of(path);
-      file.write_to(path);
-    } catch (const InputError& problem) {
-      error = problem.what();
-    }
-  if (Cluster* const workers = strategy_.state()->cluster())
-    workers->fail_together<InputError>(saved_state_place, error);
-  require<InputError>(error.empty(), "{}", error);
+  file.add_attribute("/", state_attribute, objects.dump());
+  together(strategy_, path, [&] {
+    if (!strategy_.is_chief()) return;  // all workers are needed to read the variables
+    make_folder_of(path);
+    file.write_to(path);
+  });
 }
 
 void Checkpoint::read(const std::string& path) const {
   check_outside_replica("Checkpoint::read");
   std::vector<ObjectReader::Set> sets;
   std::vector<std::pair<Optimizer, ObjectReader::Set>> optimizers;
-  try {
+  together(strategy_, path, [&] {
     const hdf5::Reader file(path);
     require<InputError>(file.has_attribute("/", state_attribute), "{}: is no checkpoint", path);
-    const Json json = Json::parse(file.attribute("/", state_attribute).at(0));
-    require<InputError>(json.at("names") == names(), "{}: contains {}, not {}", path,
-                        json.at("names").get<std::string>(), names());
+    const Json saved = Json::parse(file.attribute("/", state_attribute).at(0));
+    require<InputError>(names_in(saved) == names(), "{}: contains {}, not {}", path, names_in(saved), names());
     for (const auto& [name, object] : objects_) {
       const std::string prefix = name + "/";
-      auto set = std::visit(
-          ObjectReader{.file = file, .strategy = strategy_, .prefix = prefix, .json = json.at("objects").at(name)},
-          object);
+      auto set = std::visit(ObjectReader{.file = file, .strategy = strategy_, .prefix = prefix, .json = saved.at(name)},
+                            object);
       if (const auto* const optimizer = std::get_if<Optimizer>(&object))
         optimizers.emplace_back(*optimizer, std::move(set));
       else
         sets.push_back(std::move(set));
     }
-  } catch (const nlohmann::json::exception& error) {
-    fail<InputError>("{}: is no checkpoint of these objects: {}", path, error.what());
-  }
+  });
   set_optimizers(path, optimizers);
   for (const ObjectReader::Set& set : sets) set();
 }

@@ -19,10 +19,9 @@ class Checkpoint {
   explicit Checkpoint(const Strategy& strategy = get_strategy()) : strategy_(strategy) {}
 
   ///@{
-  /// Adds the variables of a model (of each replica where they differ) with the state of its random layers, the state
-  /// of an optimizer, a single variable, or a number of the program, such as its count of epochs; the number must
-  /// outlive the checkpoint. Throws InvalidArgument for a name that is empty, contains '/' or is taken, and for a model
-  /// of another strategy.
+  /// Adds a model (its variables, for each replica if they differ, and the positions of its random layers), an
+  /// optimizer, a variable, or a number such as the count of epochs. The number must outlive the checkpoint. Throws
+  /// InvalidArgument for a name that is empty, contains '/' or is taken, and for a model of another strategy.
   Checkpoint& add(const std::string& name, const Model& model);
   Checkpoint& add(const std::string& name, const Optimizer& optimizer);
   Checkpoint& add(const std::string& name, const Variable& variable);
@@ -30,13 +29,15 @@ class Checkpoint {
   Checkpoint& add(const std::string& name, double& number);
   ///@}
 
-  /// Writes the state of everything that was added; f32 tensors only. The file is written whole or not at all, by the
-  /// chief; its folder is created when needed. Throws InputError naming the file, and LogicError in a replica.
+  /// Writes the state of everything that was added. The file is written whole or not at all, by the chief; its folder
+  /// is created when needed. Throws InputError naming the file, InvalidArgument for a variable that is not f32, and
+  /// LogicError in a replica.
   void write(const std::string& path) const;
-  /// Restores everything that was added. The file may be from another number of replicas: values that differ by replica
-  /// then start from their mean. Throws InputError naming the file and the mismatch if it is damaged or has other
-  /// names, variables or shapes, and then leaves everything unchanged; LogicError in a replica. An optimizer that has
-  /// made no step checks its slots in its first step.
+  /// Restores everything that was added. The file may be from another number of replicas: all replicas then continue
+  /// from equal copies, and every variable keeps the value that it has outside replicas. Throws InputError naming the
+  /// file and the mismatch if it is damaged or has other names, variables or shapes, and then leaves everything
+  /// unchanged; LogicError in a replica. The slots of an optimizer that has made no step are checked only in its first
+  /// step, which throws if they do not fit.
   void read(const std::string& path) const;
 
   /// The strategy given to the constructor.

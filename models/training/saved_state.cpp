@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/layers/random_draws.h>
 #include <lockstep/strategy/comm/cluster/over_workers.h>
 #include <lockstep/strategy/comm/combine.h>
@@ -76,6 +78,17 @@ std::vector<T> for_local_replicas(const Strategy& strategy, const std::vector<T>
   return std::vector<T>(local, of_others(kept));
 }
 
+/// The value from which each of `replicas` replicas continues if their number has changed, so that the variable keeps
+/// the value that it has outside replicas.
+Tensor value_for_each(Aggregation aggregation, const std::vector<Tensor>& kept, const std::vector<double>& weights,
+                      int replicas) {
+  if (aggregation == Aggregation::only_first_replica) return kept.front();
+  if (aggregation != Aggregation::sum) return weighted_mean(nullptr, saved_state_place, kept, weights);
+  Tensor sum = kept.front();
+  for (const Tensor& copy : std::span(kept).subspan(1)) sum = sum + copy;
+  return sum / static_cast<double>(replicas);
+}
+
 /// With different policies, a resumed run would not compute the same bits.
 void check_policies(const hdf5::Reader& file, const Json& json, const Model& model) {
   const auto policies = json.at("dtype_policies").get<std::vector<std::string>>();
@@ -106,7 +119,12 @@ std::vector<Tensor> read_copies(const hdf5::Reader& file, const std::string& pre
 Json to_json(double value) { return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value)); }
 
 double to_number(const Json& json) {
-  return json.is_string() ? std::stod(json.get<std::string>()) : json.get<double>();
+  if (!json.is_string()) return json.get<double>();
+  const auto text = json.get<std::string>();
+  for (const double value : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
+    for (const double number : {value, -value})
+      if (fmt::format("{}", number) == text) return number;
+  fail<InputError>("a saved state has {:?} in place of a number", text);
 }
 
 Json to_json(const std::vector<double>& values) {
@@ -135,6 +153,8 @@ void SavedVariables::save(hdf5::Writer& file, const std::string& prefix, Json& j
                           const std::vector<Variable>& variables) {
   Json copy_weights = Json::array();
   for (std::size_t i = 0; i < variables.size(); ++i) {
+    require(variables[i].dtype() == DType::f32, "variable '{}' is {}, backups and checkpoints hold f32 only",
+            variables[i].name(), name(variables[i].dtype()));
     const std::vector<Tensor> copies = kept_copies(strategy, variables[i]);
     for (std::size_t copy = 0; copy < copies.size(); ++copy)
       file.add_dataset(prefix + weight_name(i, copy), copies[copy].to_vector<float>(), copies[copy].shape());
@@ -154,14 +174,13 @@ SavedVariables::SavedVariables(const hdf5::Reader& file, const std::string& pref
     const bool on_read = variables_[i].synchronization() == Synchronization::on_read;
     const std::vector<double> counts = to_numbers(copy_weights.at(i));
     if (on_read) check_saved_count(file, counts.size(), kept.size(), "copies of '" + variables_[i].name() + "'");
-    // If the number of replicas has changed, all replicas continue from the mean of the stored copies.
-    const auto mean = [&](const std::vector<Tensor>& of) {
-      return weighted_mean(nullptr, saved_state_place, of, counts);
+    const auto joined = [&](const std::vector<Tensor>& all) {
+      return value_for_each(variables_[i].state().spec().aggregation, all, counts, strategy.num_replicas_in_sync());
     };
     if (on_read && variables_[i].state().serves_all_replicas())
-      values_.push_back({mean(kept)});
+      values_.push_back({joined(kept)});
     else
-      values_.push_back(on_read ? for_local_replicas(strategy, kept, mean) : kept);
+      values_.push_back(on_read ? for_local_replicas(strategy, kept, joined) : kept);
     copy_weights_.push_back(for_local_replicas(strategy, counts, [](const auto&) { return 1.0; }));
   }
 }

@@ -33,11 +33,12 @@ void check_saved_count(const hdf5::Reader& file, std::size_t saved, std::size_t 
 /// The stored state of variables. Reading checks all of it; set() cannot fail.
 class SavedVariables {
  public:
-  /// Writes all copies that differ to "PREFIXweights/", and their weights in the replicas' mean to `json`.
+  /// Writes one copy of each variable, or all copies of one whose copies differ, to "PREFIXweights/"; the weights of
+  /// the copies in their mean go to `json`. Throws InvalidArgument for variables that are not f32.
   static void save(hdf5::Writer& file, const std::string& prefix, nlohmann::json& json, const Strategy& strategy,
                    const std::vector<Variable>& variables);
-  /// If the state is from another number of replicas, copies that differ by replica start from the mean of the saved
-  /// ones. Throws InputError naming the file and the mismatch.
+  /// If the state is from another number of replicas, all replicas continue from equal copies, and the variable keeps
+  /// the value that it has outside replicas. Throws InputError naming the file and the mismatch.
   SavedVariables(const hdf5::Reader& file, const std::string& prefix, const nlohmann::json& json,
                  const Strategy& strategy, std::vector<Variable> variables);
   /// Sets all copies of the variables.
@@ -71,6 +72,7 @@ class SavedOptimizer {
  public:
   /// Writes the slots to "PREFIXoptimizer/", everything else to `json`.
   static void save(hdf5::Writer& file, const std::string& prefix, nlohmann::json& json, const OptimizerState& state);
+  /// Throws InputError for a tensor that is missing.
   SavedOptimizer(const hdf5::Reader& file, const std::string& prefix, const nlohmann::json& json);
   /// Optimizer::load_state, with its errors.
   void set(const Optimizer& optimizer) const { optimizer.load_state(state_); }

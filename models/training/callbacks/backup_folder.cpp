@@ -52,6 +52,7 @@ Json metadata_of(const TrainingProgress& progress) {
           {"history", {{"epoch", progress.history.epoch}, {"values", values}}},
           {"callbacks", callbacks}};
 }
+
 /// The checked contents of a backup. Everything is read before anything is set.
 class Contents {
  public:
@@ -100,8 +101,12 @@ class Contents {
     }
     const Json names = json.value("names", Json());
     if (!names.is_null()) progress_.totals.names = names.get<std::vector<std::string>>();
-    if (progress_.totals.examples > 0)
-      check_saved_count(file_, kept_metrics, names.is_null() ? model.metrics().size() : names.size(), "metrics");
+    const bool has_train_step = model.compiled_steps().train_step != nullptr;
+    if (progress_.totals.examples > 0) {
+      require<InputError>(names.is_null() != has_train_step, "{}: belongs to a run {} a train_step, this one is {} one",
+                          file_.path(), has_train_step ? "without" : "with", has_train_step ? "with" : "without");
+      check_saved_count(file_, kept_metrics, has_train_step ? names.size() : model.metrics().size(), "metrics");
+    }
     progress_.history.epoch = json.at("history").at("epoch").get<std::vector<int>>();
     for (const auto& [name, values] : json.at("history").at("values").items())
       progress_.history.values[name] = to_numbers(values);
