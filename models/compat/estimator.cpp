@@ -68,7 +68,7 @@ Estimator model_to_estimator(const Model& keras_model, const RunConfig& config) 
   const auto make = [&] {
     Model model = clone_model(keras_model);
     model.set_weights(keras_model.get_weights());
-    model.compile(optimizer, steps, outputs);
+    model.compile(optimizer, outputs, steps);
     return Estimator(model);
   };
   return config.train_distribute ? config.train_distribute->scope(make) : make();

@@ -85,11 +85,7 @@ void Model::compile(const Optimizer& optimizer, const Loss& loss, const std::vec
   compile(optimizer, std::vector(network().outputs().size(), each));
 }
 
-void Model::compile(const Optimizer& optimizer, const std::vector<OutputTraining>& outputs) {
-  compile(optimizer, CustomSteps(), outputs);
-}
-
-void Model::compile(const Optimizer& optimizer, const CustomSteps& steps, const std::vector<OutputTraining>& outputs) {
+void Model::compile(const Optimizer& optimizer, const std::vector<OutputTraining>& outputs, const CustomSteps& steps) {
   std::vector<CompiledOutput> compiled;
   if (!steps.train_step || !outputs.empty()) compiled = compile_outputs(network(), outputs);
   require(steps.train_step || std::ranges::any_of(outputs, [](const auto& output) { return output.loss.has_value(); }),

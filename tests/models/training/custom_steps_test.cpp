@@ -60,7 +60,7 @@ StepValues as_evaluate(const Model& model, const Batch& batch, std::int64_t) {
 Model custom_model(const Strategy& strategy, const CustomSteps& steps,
                    const std::vector<OutputTraining>& outputs = {}) {
   Model model = small_model(strategy);
-  model.compile(SGD({.learning_rate = 0.2, .momentum = 0.9}), steps, outputs);
+  model.compile(SGD({.learning_rate = 0.2, .momentum = 0.9}), outputs, steps);
   return model;
 }
 
@@ -139,11 +139,12 @@ TEST_P(CustomStepsOn, TrainSeveralModelsAsACustomLoopDoes) {
 
   const auto trained = [&](const Strategy& strategy, std::vector<std::vector<double>>* weights) {
     Adversaries by_fit(strategy);
-    by_fit.generator.compile(by_fit.for_generator, {.train_step = [&](const Model&, const Batch& batch,
-                                                                      std::int64_t global_size) -> StepValues {
-                               const auto [judged, fooled] = by_fit.step(batch, global_size);
-                               return {{"d_loss", {judged, batch.size()}}, {"g_loss", {fooled, batch.size()}}};
-                             }});
+    by_fit.generator.compile(
+        by_fit.for_generator, {},
+        {.train_step = [&](const Model&, const Batch& batch, std::int64_t global_size) -> StepValues {
+          const auto [judged, fooled] = by_fit.step(batch, global_size);
+          return {{"d_loss", {judged, batch.size()}}, {"g_loss", {fooled, batch.size()}}};
+        }});
     std::vector<double> step_losses;
     const auto recorder = std::make_shared<LambdaCallback>(LambdaCallbackOptions{
         .on_step_end = [&](Model&, const StepReport& report) { step_losses.push_back(report.loss); }});
@@ -183,7 +184,7 @@ TEST_P(CustomStepsOn, AnErrorOnOneReplicaEndsTheStepOnAll) {
       }});
   EXPECT_ERROR(InvalidArgument, "the step gives up", model.fit(data_));
   EXPECT_EQ(model.optimizer().iterations(), 2);
-  model.compile(SGD({.learning_rate = 0.2}), {.train_step = as_fit});
+  model.compile(SGD({.learning_rate = 0.2}), {}, {.train_step = as_fit});
   EXPECT_GT(model.fit(data_).values.at("loss").front(), 0);
 }
 
@@ -247,7 +248,7 @@ TEST(CustomSteps, OfAnEstimatorTrainItsModel) {
   const SmallProblem problem(16);
   Model made = Sequential({8}, {Dense({.units = 3})}, {.seed = 1});
   Model expected = Sequential({8}, {Dense({.units = 3})}, {.seed = 1});
-  made.compile(SGD({.learning_rate = 0.1}), {.train_step = as_fit, .test_step = as_evaluate});
+  made.compile(SGD({.learning_rate = 0.1}), {}, {.train_step = as_fit, .test_step = as_evaluate});
   expected.compile(SGD({.learning_rate = 0.1}), logits_loss);
   const auto input_fn = [&] { return problem.dataset().batch(16); };
   const auto before = test::weights_of(made);

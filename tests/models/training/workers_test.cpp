@@ -126,7 +126,7 @@ TEST_F(TrainingByWorkers, StepsOfTheProgramThatDoWhatFitDoesHaveItsBits) {
   };
   Model expected = small_model(strategy_);
   Model custom = small_model(strategy_);
-  custom.compile(SGD({.learning_rate = 0.2, .momentum = 0.9}),
+  custom.compile(SGD({.learning_rate = 0.2, .momentum = 0.9}), {},
                  {.train_step = step(Mode::train), .test_step = step(Mode::inference)});
   const FitOptions options{.epochs = 2, .validation = problem_.dataset().batch(70)};
   const History history = custom.fit(batches_, options);
@@ -137,7 +137,7 @@ TEST_F(TrainingByWorkers, StepsOfTheProgramThatDoWhatFitDoesHaveItsBits) {
 
 TEST_F(TrainingByWorkers, WithStepsThatReturnOtherNamesFailOnAll) {
   Model model = small_model(strategy_);
-  model.compile(SGD(), {.train_step = [&](const Model&, const Batch&, std::int64_t) -> StepValues {
+  model.compile(SGD(), {}, {.train_step = [&](const Model&, const Batch&, std::int64_t) -> StepValues {
                   return {{fmt::format("of_{}", cluster_->rank()), {1.0, 1}}};
                 }});
   EXPECT_THROW(model.fit(batches_), InvalidArgument);
