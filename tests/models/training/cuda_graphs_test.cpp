@@ -445,7 +445,7 @@ TEST_P(CudaGraphsOn, AreLeftAloneWithALossOfOnesOwnAndGivenUpWithCheckedGradient
   const Dataset data = SmallProblem(96).dataset().batch(16);
   EXPECT_THAT(output_of([&] { model.fit(data, {.cuda_graphs = true}); }),
               HasSubstr("CUDA graphs are not used: the loss 'own' is a custom one"));
-  model.compile(SGD({.learning_rate = 0.1}),
+  model.compile(SGD({.learning_rate = 0.1}), {},
                 {.train_step = [](const Model&, const Batch&, std::int64_t) { return StepValues(); }});
   EXPECT_THAT(output_of([&] { model.fit(data, {.cuda_graphs = true}); }),
               HasSubstr("CUDA graphs are not used: the model has a train_step of the program's own"));
