@@ -77,8 +77,9 @@ Symbol pooled_features(const Symbol& x, const ImageModelOptions& options, Poolin
   fail<BrokenInvariant>("no such pooling");
 }
 
-Symbol top_or_features(const Symbol& x, const ImageModelOptions& options, PoolingNames names) {
-  return options.include_top ? predictions(average_pool(x), options) : pooled_features(x, options, names);
+Symbol top_or_features(const Symbol& x, const ImageModelOptions& options, PoolingNames names,
+                       PoolingNames names_in_top) {
+  return options.include_top ? predictions(average_pool(x, names_in_top), options) : pooled_features(x, options, names);
 }
 
 Borders2d correct_pad(const Symbol& x, std::int64_t kernel_size) {

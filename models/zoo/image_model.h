@@ -42,8 +42,9 @@ enum class PoolingNames : std::uint8_t { none, named };
 Symbol average_pool(const Symbol& x, PoolingNames names = PoolingNames::named);
 /// The result of a model without its top.
 Symbol pooled_features(const Symbol& x, const ImageModelOptions& options, PoolingNames names);
-/// average_pool and predictions or, without the top, pooled_features. `names` applies only without the top.
-Symbol top_or_features(const Symbol& x, const ImageModelOptions& options, PoolingNames names);
+/// average_pool with `names_in_top` and predictions or, without the top, pooled_features with `names`.
+Symbol top_or_features(const Symbol& x, const ImageModelOptions& options, PoolingNames names,
+                       PoolingNames names_in_top = PoolingNames::named);
 
 /// Keras' correct_pad: zero borders with which an unpadded convolution of stride 2 samples the same pixels as one with
 /// padding "same". Unknown sizes count as even.

@@ -2,53 +2,27 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include <lockstep/models/layers/application_layers.h>
-#include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/merge.h>
-#include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/zoo/image_model.h>
+#include <lockstep/models/zoo/inception.h>
 
-// Follows keras/src/applications/inception_resnet_v2.py layer by layer. As there, most layers have no explicit names
-// but are numbered in the order of their creation.
+// Follows keras/src/applications/inception_resnet_v2.py layer by layer.
 
 namespace lockstep::zoo {
 namespace {
 
-/// A convolution of a branch with its normalization and activation.
-struct MixedConv {
-  std::int64_t filters;
-  Size2d kernel_size;
-  std::int64_t strides = 1;
-  Padding padding = Padding::same;
-};
+using Branch = detail::InceptionBranch;
 
-Symbol activated_conv(const Symbol& x, const MixedConv& conv, const std::string& name = {}) {
-  const auto suffixed = [&](const char* suffix) { return name.empty() ? name : name + suffix; };
-  const Symbol y = Conv2D({.filters = conv.filters,
-                           .kernel_size = conv.kernel_size,
-                           .strides = conv.strides,
-                           .padding = conv.padding,
-                           .use_bias = false,
-                           .name = name})(x);
-  return detail::relu(BatchNormalization({.scale = false, .name = suffixed("_bn")})(y), suffixed("_ac"));
-}
-
-/// Convolutions one after the other.
-using Branch = std::vector<MixedConv>;
-
-/// The branches' results, of x each.
+/// The result of each branch applied to x.
 std::vector<Symbol> branches_of(const Symbol& x, const std::vector<Branch>& branches) {
   std::vector<Symbol> results;
-  for (const Branch& branch : branches) {
-    results.push_back(x);
-    for (const MixedConv& conv : branch) results.back() = activated_conv(results.back(), conv);
-  }
+  for (const Branch& branch : branches) results.push_back(detail::inception_branch(x, branch));
   return results;
 }
 
@@ -69,22 +43,16 @@ Symbol inception_residual(const Symbol& x, const InceptionBlock& block, int numb
   return activated ? detail::relu(sum, name + "_ac") : sum;
 }
 
-/// Joins the branches with a pooling that halves the image, as they do.
+/// Concatenates the branches, which halve the image, with a pooling that halves it, too.
 Symbol reduction(const Symbol& x, const std::string& name, const std::vector<Branch>& branches) {
   std::vector<Symbol> results = branches_of(x, branches);
-  results.push_back(MaxPooling2D({.pool_size = 3, .strides = 2})(x));
+  results.push_back(detail::halving_pool(x));
   return Concatenate({.name = name})(results);
 }
 
-Symbol inception_stem(const Symbol& images) {
-  const auto convs = [](const Symbol& x, const Branch& branch) { return branches_of(x, {branch}).front(); };
-  Symbol x = convs(images, {{32, 3, 2, Padding::valid}, {32, 3, 1, Padding::valid}, {64, 3}});
-  x = MaxPooling2D({.pool_size = 3, .strides = 2})(x);
-  x = convs(x, {{80, 1, 1, Padding::valid}, {192, 3, 1, Padding::valid}});
-  x = MaxPooling2D({.pool_size = 3, .strides = 2})(x);
+Symbol mixed_5b(const Symbol& x) {
   std::vector<Symbol> results = branches_of(x, {{{96, 1}}, {{48, 1}, {64, 5}}, {{64, 1}, {96, 3}, {96, 3}}});
-  const Symbol mean = AveragePooling2D({.pool_size = 3, .strides = 1, .padding = Padding::same})(x);
-  results.push_back(activated_conv(mean, {64, 1}));
+  results.push_back(detail::pooling_branch(x, 64));
   return Concatenate({.name = "mixed_5b"})(results);
 }
 
@@ -92,10 +60,10 @@ Symbol inception_stem(const Symbol& images) {
 
 Model inception_resnet_v2(const ImageModelOptions& options) {
   const Symbol images = detail::image_input("inception_resnet_v2", options, 299, 75);
-  Symbol x = inception_stem(images);
+  Symbol x = mixed_5b(detail::inception_stem(images));
   const InceptionBlock block35{"block35", {{{32, 1}}, {{32, 1}, {32, 3}}, {{32, 1}, {48, 3}, {64, 3}}}, 0.17};
   for (int number = 1; number <= 10; ++number) x = inception_residual(x, block35, number);
-  const MixedConv halving_384{384, 3, 2, Padding::valid};
+  const detail::InceptionConv halving_384{384, 3, 2, Padding::valid};
   x = reduction(x, "mixed_6a", {{halving_384}, {{256, 1}, {256, 3}, halving_384}});
   const InceptionBlock block17{"block17", {{{192, 1}}, {{128, 1}, {160, {1, 7}}, {192, {7, 1}}}}, 0.1};
   for (int number = 1; number <= 20; ++number) x = inception_residual(x, block17, number);
@@ -106,7 +74,7 @@ Model inception_resnet_v2(const ImageModelOptions& options) {
   InceptionBlock block8{"block8", {{{192, 1}}, {{192, 1}, {224, {1, 3}}, {256, {3, 1}}}}, 0.2};
   for (int number = 1; number <= 9; ++number) x = inception_residual(x, block8, number);
   block8.scale = 1;
-  x = activated_conv(inception_residual(x, block8, 10, false), {1536, 1}, "conv_7b");
+  x = detail::inception_conv(inception_residual(x, block8, 10, false), {1536, 1}, "conv_7b");
   x = detail::top_or_features(x, options, detail::PoolingNames::none);
   return detail::image_model(images, x, options, "inception_resnet_v2");
 }

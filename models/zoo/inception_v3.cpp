@@ -6,49 +6,18 @@
 
 #include <fmt/core.h>
 
-#include <lockstep/models/layers/batch_normalization.h>
-#include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/merge.h>
-#include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/zoo/image_model.h>
+#include <lockstep/models/zoo/inception.h>
 
-// Follows keras/src/applications/inception_v3.py layer by layer. As there, most layers have no explicit names but are
-// numbered in the order of their creation.
+// Follows keras/src/applications/inception_v3.py layer by layer.
 
 namespace lockstep::zoo {
 namespace {
 
-/// A convolution of a branch.
-struct BranchConv {
-  std::int64_t filters;
-  Size2d kernel_size;
-  std::int64_t strides = 1;
-  Padding padding = Padding::same;
-};
-
-Symbol inception_conv(const Symbol& x, const BranchConv& conv) {
-  const Symbol y = Conv2D({.filters = conv.filters,
-                           .kernel_size = conv.kernel_size,
-                           .strides = conv.strides,
-                           .padding = conv.padding,
-                           .use_bias = false})(x);
-  return detail::relu(BatchNormalization({.scale = false})(y));
-}
-
-/// Convolutions one after the other.
-Symbol inception_branch(const Symbol& x, const std::vector<BranchConv>& convs) {
-  Symbol y = x;
-  for (const BranchConv& conv : convs) y = inception_conv(y, conv);
-  return y;
-}
-
-Symbol halving_pool(const Symbol& x) { return MaxPooling2D({.pool_size = 3, .strides = 2})(x); }
-
-/// The mean of each pixel's neighborhood, and a convolution of 1 x 1.
-Symbol pooling_branch(const Symbol& x, std::int64_t filters) {
-  const Symbol mean = AveragePooling2D({.pool_size = 3, .strides = 1, .padding = Padding::same})(x);
-  return inception_conv(mean, {filters, 1});
-}
+using detail::inception_branch;
+using detail::inception_conv;
+using detail::pooling_branch;
 
 Symbol mixed(int number, const std::vector<Symbol>& branches) {
   return Concatenate({.name = fmt::format("mixed{}", number)})(branches);
@@ -75,14 +44,14 @@ Symbol mixed_7x7(const Symbol& x, int number, std::int64_t filters) {
 Symbol mixed_3(const Symbol& x) {
   const Symbol branch_3x3 = inception_conv(x, {384, 3, 2, Padding::valid});
   const Symbol branch_3x3_twice = inception_branch(x, {{64, 1}, {96, 3}, {96, 3, 2, Padding::valid}});
-  return mixed(3, {branch_3x3, branch_3x3_twice, halving_pool(x)});
+  return mixed(3, {branch_3x3, branch_3x3_twice, detail::halving_pool(x)});
 }
 
 /// Block 8, which halves the image.
 Symbol mixed_8(const Symbol& x) {
   const Symbol branch_3x3 = inception_branch(x, {{192, 1}, {320, 3, 2, Padding::valid}});
   const Symbol branch_7x7 = inception_branch(x, {{192, 1}, {192, {1, 7}}, {192, {7, 1}}, {192, 3, 2, Padding::valid}});
-  return mixed(8, {branch_3x3, branch_7x7, halving_pool(x)});
+  return mixed(8, {branch_3x3, branch_7x7, detail::halving_pool(x)});
 }
 
 /// A convolution of 1 x 3 beside one of 3 x 1.
@@ -103,9 +72,7 @@ Symbol mixed_3x3(const Symbol& x, int number) {
 
 Model inception_v3(const ImageModelOptions& options) {
   const Symbol images = detail::image_input("inception_v3", options, 299, 75);
-  Symbol x = inception_branch(images, {{32, 3, 2, Padding::valid}, {32, 3, 1, Padding::valid}, {64, 3}});
-  x = inception_branch(halving_pool(x), {{80, 1, 1, Padding::valid}, {192, 3, 1, Padding::valid}});
-  x = mixed_5x5(halving_pool(x), 0, 32);
+  Symbol x = mixed_5x5(detail::inception_stem(images), 0, 32);
   x = mixed_5x5(x, 1, 64);
   x = mixed_5x5(x, 2, 64);
   x = mixed_3(x);

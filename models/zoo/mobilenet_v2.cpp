@@ -71,10 +71,7 @@ Model mobilenet_v2(const ImageModelOptions& options) {
     for (int block = 0; block < blocks; ++block) x = bottleneck(x, number++, filters, block == 0 ? strides : 1);
   x = Conv2D({.filters = 1280, .kernel_size = 1, .use_bias = false, .name = "Conv_1"})(x);
   x = named_relu6(slow_normalization(x, "Conv_1_bn"), "out_relu");
-  if (options.include_top)
-    x = detail::predictions(detail::average_pool(x, detail::PoolingNames::none), options);
-  else
-    x = detail::pooled_features(x, options, detail::PoolingNames::none);
+  x = detail::top_or_features(x, options, detail::PoolingNames::none, detail::PoolingNames::none);
   return detail::image_model(images, x, options, "mobilenetv2_1.00_" + detail::rows_in_name(images));
 }
 

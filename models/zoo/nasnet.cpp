@@ -177,10 +177,7 @@ Model nasnet(const NASNet& model, ImageModelOptions options) {
                          std::to_string(stage * model.blocks + block + (stage > 0 ? 1 : 0)));
   }
   x = detail::relu(cell.result);
-  if (options.include_top)
-    x = detail::predictions(detail::average_pool(x, detail::PoolingNames::none), options);
-  else
-    x = detail::pooled_features(x, options, detail::PoolingNames::none);
+  x = detail::top_or_features(x, options, detail::PoolingNames::none, detail::PoolingNames::none);
   return detail::image_model(images, x, options, model.name);
 }
 
