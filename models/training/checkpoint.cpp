@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <ranges>
 
 #include <fmt/ranges.h>
 
@@ -92,13 +93,6 @@ void together(const Strategy& strategy, const std::string& path, const std::func
   require<InputError>(error.empty(), "{}", error);
 }
 
-/// The names of the objects in a file, in alphabetical order.
-std::string names_in(const Json& saved) {
-  std::vector<std::string> names;
-  for (const auto& [name, object] : saved.items()) names.push_back(name);
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
 /// Numbers and paths of the checkpoints in a folder.
 std::map<std::int64_t, std::string> checkpoints_in(const std::string& directory, const std::string& name) {
   std::map<std::int64_t, std::string> found;
@@ -120,9 +114,7 @@ std::map<std::int64_t, std::string> checkpoints_in(const std::string& directory,
 Checkpoint& Checkpoint::add_object(const std::string& name, Object object) {
   require(!name.empty() && name.find('/') == std::string::npos,
           "the name of an object in a checkpoint must not be empty or contain '/', got '{}'", name);
-  require(std::ranges::none_of(objects_, [&](const auto& other) { return other.first == name; }),
-          "the checkpoint has an object named '{}' already", name);
-  objects_.emplace_back(name, std::move(object));
+  require(objects_.emplace(name, std::move(object)).second, "the checkpoint has an object named '{}' already", name);
   return *this;
 }
 
@@ -135,13 +127,6 @@ Checkpoint& Checkpoint::add(const std::string& name, const Optimizer& optimizer)
 Checkpoint& Checkpoint::add(const std::string& name, const Variable& variable) { return add_object(name, variable); }
 Checkpoint& Checkpoint::add(const std::string& name, std::int64_t& number) { return add_object(name, &number); }
 Checkpoint& Checkpoint::add(const std::string& name, double& number) { return add_object(name, &number); }
-
-std::string Checkpoint::names() const {
-  std::vector<std::string> names;
-  for (const auto& [name, object] : objects_) names.push_back(name);
-  std::ranges::sort(names);
-  return fmt::format("{}", fmt::join(names, ", "));
-}
 
 void Checkpoint::write(const std::string& path) const {
   check_outside_replica("Checkpoint::write");
@@ -170,8 +155,10 @@ void Checkpoint::read(const std::string& path) const {
   together(strategy_, path, [&] {
     const hdf5::Reader file(path);
     require<InputError>(file.has_attribute("/", state_attribute), "{}: is no checkpoint", path);
-    const Json saved = Json::parse(file.attribute("/", state_attribute).at(0));
-    require<InputError>(names_in(saved) == names(), "{}: contains {}, not {}", path, names_in(saved), names());
+    const auto saved = Json::parse(file.attribute("/", state_attribute).at(0)).get<std::map<std::string, Json>>();
+    require<InputError>(std::ranges::equal(std::views::keys(saved), std::views::keys(objects_)),
+                        "{}: contains {}, not {}", path, fmt::join(std::views::keys(saved), ", "),
+                        fmt::join(std::views::keys(objects_), ", "));
     for (const auto& [name, object] : objects_) {
       const std::string prefix = name + "/";
       auto set = std::visit(ObjectReader{.file = file, .strategy = strategy_, .prefix = prefix, .json = saved.at(name)},

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -46,10 +46,9 @@ class Checkpoint {
  private:
   using Object = std::variant<Model, Optimizer, Variable, std::int64_t*, double*>;
   Checkpoint& add_object(const std::string& name, Object object);
-  std::string names() const;
 
   Strategy strategy_;
-  std::vector<std::pair<std::string, Object>> objects_;
+  std::map<std::string, Object> objects_;  ///< by name
 };
 
 /// CheckpointManager's options, with TensorFlow's names.
