@@ -67,7 +67,9 @@ struct LayerTraits {
   bool is_relu = false;           ///< applies max(0, .) and nothing else; the layer before it may fuse it
   bool is_add = false;            ///< adds its inputs and does nothing else; the layer before it may fuse it
   bool may_return_input = false;  ///< `call` may return its input itself, as dropout at inference does
-  bool joins_last_axis = false;   ///< concatenates along the last axis; layers before it may write into its result
+  /// Concatenates along this axis, which counts the batch axis; layers before it may write into its result if it is the
+  /// last. 0: does not concatenate.
+  int concatenated_axis = 0;
   /// `call` uses embedding_lookup on a weight, whose gradient is then sparse. The first training step of a model with
   /// such a layer determines which gradients are sparse; for other models, fit exchanges all gradients as dense
   /// tensors.

@@ -19,7 +19,11 @@ void check_at_least_two(std::string_view layer, std::span<const Shape> inputs) {
   require(inputs.size() >= 2, "{} takes at least two inputs, got {}", layer, inputs.size());
 }
 
-void list(LayerConfig& config, ConcatenateOptions& options) { config.axis("axis", options.axis); }
+void list(LayerConfig& config, ConcatenateOptions& options) {
+  std::int64_t axis = options.axis;
+  config.option("axis", axis);
+  options.axis = static_cast<int>(axis);
+}
 
 /// y = op(op(parts[0], parts[1]), parts[2]) ...
 template <Tensor (*op)(const Tensor&, const Tensor&)>
@@ -34,7 +38,7 @@ class ConcatenateImpl final : public LayerImpl {
   explicit ConcatenateImpl(const ConcatenateOptions& options)
       : LayerImpl(options.name, {.can_compute_in_bf16 = true,
                                  .can_be_captured = true,
-                                 .joins_last_axis = options.axis == -1,
+                                 .concatenated_axis = options.axis,
                                  .supports_masking = true}),
         axis_(options.axis) {
     require(axis_ != 0, "Concatenate joins any axis but the batch axis, 0");

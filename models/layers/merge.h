@@ -14,8 +14,8 @@ struct ConcatenateOptions {
   std::string name{};
 };
 
-/// Concatenates its inputs along an axis; their other sizes must agree. If the axis is given as -1, the layers that
-/// compute the inputs may write directly into the result (plan_steps).
+/// Concatenates its inputs along an axis; their other sizes must agree. If it is the last axis, the layers that compute
+/// the inputs may write directly into the result (plan_steps).
 struct Concatenate : Layer {
   /// Throws InvalidArgument for the batch axis.
   explicit Concatenate(const ConcatenateOptions& options = {});

@@ -127,6 +127,17 @@ TEST(Plan, ConcatenatedResultsAreCopiedWhenOneOfThemCannotBeWrittenInPlace) {
       << "a result that is read elsewhere too";
 }
 
+// Keras' Inception networks give the last axis of images as 3.
+TEST(Plan, OnlyConcatenationsAlongTheLastAxisAreWrittenInPlace) {
+  for (const auto& [axis, is_last] : {std::pair(-1, true), {3, true}, {1, false}, {2, false}, {-3, false}}) {
+    std::vector<Layer> with_axis = layers();
+    with_axis[join] = Concatenate({.axis = axis});
+    const std::vector<PlanStep> steps =
+        steps_of({call(pool, {-1}), call(pool, {-1}), call(join, {0, 1}, 6)}, with_axis);
+    EXPECT_EQ(steps[0].concat, is_last ? 2 : -1) << axis;
+  }
+}
+
 TEST(Plan, ResultsAreLetGoOfAfterTheirLastReader) {
   const std::vector<PlanStep> steps = steps_of(
       {call(conv, {-1}), call(conv, {0}), call(conv, {0}), call(join, {1, 2}, 6), call(join, {3, 2}, 9)}, layers());

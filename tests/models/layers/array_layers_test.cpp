@@ -230,8 +230,8 @@ TEST(Concatenate, JoinsAnyAxisButTheBatch) {
   const Concatenate rows({.axis = 1});
   EXPECT_EQ(shape_after(rows, {{3, 4}, {2, 4}}), (Shape{5, 4}));
   EXPECT_EQ(shape_after(Concatenate({.axis = -2}), {{3, 4}, {2, 4}}), (Shape{5, 4}));
-  EXPECT_FALSE(rows.impl().traits().joins_last_axis);
-  EXPECT_TRUE(Concatenate().impl().traits().joins_last_axis);
+  EXPECT_EQ(rows.impl().traits().concatenated_axis, 1);
+  EXPECT_EQ(Concatenate().impl().traits().concatenated_axis, -1);
   const Tensor a = random_tensor({2, 3, 4}, 1);
   const Tensor b = random_tensor({2, 2, 4}, 2);
   const Tensor y = call(rows, {a, b});

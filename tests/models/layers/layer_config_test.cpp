@@ -49,13 +49,10 @@ TEST(LayerConfig, HasKerasKeysAndValues) {
                         {{"op", "replace"}, {"path", "/bias_initializer"}, {"value", initializer("Zeros")}}}));
 }
 
-// Keras' Inception networks write 3 for images; only joins of the last axis are made in place.
-TEST(LayerConfig, CountsTheLastAxisFromTheEnd) {
-  for (const auto& [axis, is_last] : {std::pair(3, true), {-1, true}, {1, false}, {2, false}}) {
-    const Layer layer = layer_of("Concatenate", {{"name", "x"}, {"axis", axis}});
-    EXPECT_EQ(layer.impl().traits().joins_last_axis, is_last) << axis;
-    EXPECT_EQ(config_of(layer)["axis"], is_last ? -1 : axis);
-  }
+// A layer without weights may be called with inputs of several ranks, where 1 is the last axis of some only.
+TEST(LayerConfig, KeepsTheNumberOfAConcatenatedAxis) {
+  for (const int axis : {-2, -1, 1, 2, 3})
+    EXPECT_EQ(config_of(layer_of("Concatenate", {{"name", "x"}, {"axis", axis}}))["axis"], axis);
 }
 
 TEST(LayerConfig, ReadsAttentionThatKerasHasNotBuilt) {
