@@ -13,7 +13,7 @@ import unittest
 import zipfile
 import zlib
 
-from cli_test import TINY, Case
+from cli_test import CNN, TINY, Case
 
 
 class DataCase(Case):
@@ -57,7 +57,7 @@ class DataCase(Case):
 
     def history(self, *arguments):
         """The history of a training with one step for each epoch."""
-        self.succeed("train", "--batch-size", "64", "--no-shuffle", *arguments, "--history", self.path / "h.json")
+        self.succeed("train", *CNN, "--batch-size", "64", "--no-shuffle", *arguments, "--history", self.path / "h.json")
         history = json.loads((self.path / "h.json").read_text())
         return {name: history[name] for name in ["loss", "val_loss"] if name in history}
 
@@ -82,7 +82,7 @@ def longs(values, *shape):
 class Data(DataCase):
     def test_images(self):
         self.write_classes(self.path / "images")
-        done = self.succeed("train", "--data", f"images:{self.path / 'images'}", "--batch-size", "4", "--augment")
+        done = self.succeed("train", *CNN, "--data", f"images:{self.path / 'images'}", "--batch-size", "4", "--augment")
         self.assertIn("images, 2 replicas: 12 examples, 0 to test", done.stderr)
         self.refuse("train", "--data", f"images:{self.path / 'images'}", "--cache-on-devices",
                     says=["--cache-on-devices", "images is read from files"])
@@ -90,7 +90,7 @@ class Data(DataCase):
     def test_images_to_train_and_to_test_with(self):
         for part in ["train", "test"]:
             self.write_classes(self.path / "images" / part)
-        arguments = ["train", "--data", f"images:{self.path / 'images'}", "--batch-size", "4", "--limit", "8"]
+        arguments = ["train", *CNN, "--data", f"images:{self.path / 'images'}", "--batch-size", "4", "--limit", "8"]
         done = self.succeed(*arguments, "--history", self.path / "h.json")
         self.assertIn("8 examples, 12 to test", done.stderr)
         self.assertIn("val_loss", json.loads((self.path / "h.json").read_text()))
@@ -103,7 +103,7 @@ class Data(DataCase):
             for number in range(4):
                 self.write_png(root / name / f"{number}.png", 100 * index + number)
         data = ["--data", f"images:{root}", "--rescaling", "zero-to-one"]
-        self.succeed("train", *data, "--batch-size", "4", "--save", model)
+        self.succeed("train", *CNN, *data, "--batch-size", "4", "--save", model)
 
         def predict(*data):
             self.succeed("predict", "--model", model, *data, "--output", table)
@@ -130,7 +130,8 @@ class Data(DataCase):
     def test_predictions_of_known_data_sets_say_the_class(self):
         weights, table = self.path / "w.weights.h5", self.path / "p.csv"
         self.succeed("train", *TINY, "--save", weights)
-        self.succeed("predict", "--weights", weights, "--data", "fashion-mnist", "--limit-test", "4", "--output", table)
+        self.succeed("predict", *CNN, "--weights", weights, "--data", "fashion-mnist", "--limit-test",
+                     "4", "--output", table)
         with table.open() as lines:
             rows = list(csv.DictReader(lines))
         self.assertEqual(list(rows[0]), ["class", "probability", *(f"dense_{unit}" for unit in range(10))])
@@ -141,7 +142,7 @@ class Data(DataCase):
         for name in ["val", "valid", "validation"]:
             for part in ["train", name]:
                 self.write_classes(self.path / name / part)
-            done = self.succeed("train", "--data", f"images:{self.path / name}", "--batch-size", "4")
+            done = self.succeed("train", *CNN, "--data", f"images:{self.path / name}", "--batch-size", "4")
             self.assertIn("12 examples, 12 to test", done.stderr)
         self.write_classes(self.path / "val" / "more")
         self.refuse("train", "--data", f"images:{self.path / 'val'}",
@@ -149,7 +150,7 @@ class Data(DataCase):
         for index, name in enumerate(["plane", "ship", "train"]):
             for number in range(4):
                 self.write_png(self.path / "classes" / name / f"{number}.png", 100 * index)
-        done = self.succeed("train", "--data", f"images:{self.path / 'classes'}", "--batch-size", "4")
+        done = self.succeed("train", *CNN, "--data", f"images:{self.path / 'classes'}", "--batch-size", "4")
         self.assertIn("12 examples, 0 to test", done.stderr)
         (self.path / "classes" / "web").mkdir()
         (self.path / "classes" / "web" / "a.webp").write_bytes(b"RIFF")
@@ -158,7 +159,7 @@ class Data(DataCase):
     def test_hdf5(self):
         file = self.path / "data.h5"
         subprocess.run([os.environ["WRITE_HDF5"], file], check=True)
-        done = self.succeed("train", "--data", f"hdf5:{file}", "--batch-size", "4")
+        done = self.succeed("train", *CNN, "--data", f"hdf5:{file}", "--batch-size", "4")
         self.assertIn("data.h5, 2 replicas: 12 examples, 4 to test", done.stderr)
         self.refuse("train", "--data", f"hdf5:{file}", "--model", "mlp",
                     says=["examples of (32, 32, 3)", "takes (8000)"])
@@ -166,7 +167,7 @@ class Data(DataCase):
 
     def test_values_are_rescaled_as_asked_whatever_their_type(self):
         def loss(file, *more):
-            done = self.succeed("train", "--data", f"hdf5:{file}", "--batch-size", "4", "--no-shuffle", "--step-log",
+            done = self.succeed("train", *CNN, "--data", f"hdf5:{file}", "--batch-size", "4", "--no-shuffle", "--step-log",
                                 self.path / "s.jsonl", *more)
             self.assertIn("parameters; values ", done.stderr)
             return json.loads((self.path / "s.jsonl").read_text().splitlines()[0])["loss"]
@@ -189,7 +190,7 @@ class Data(DataCase):
         for parts, file in files.items():
             subprocess.run([os.environ["WRITE_HDF5"], file, "u8", parts], check=True)
         model = self.path / "m.keras"
-        self.succeed("train", "--data", f"hdf5:{files['all']}", "--batch-size", "4", "--save", model)
+        self.succeed("train", *CNN, "--data", f"hdf5:{files['all']}", "--batch-size", "4", "--save", model)
 
         def evaluate(parts):
             done = self.succeed("evaluate", "--model", model, "--data", f"hdf5:{files[parts]}", "--json")
@@ -206,7 +207,7 @@ class Data(DataCase):
         self.refuse("train", "--data", f"hdf5:{files['test']}", says=["test.h5", "no x_train and y_train"])
         self.refuse("train", "--data", f"hdf5:{files['no_y_test']}", says="has x_test without y_test")
         self.succeed("convert", model, self.path / "m.weights.h5")
-        trained = json.loads(self.succeed("evaluate", "--weights", self.path / "m.weights.h5", "--data",
+        trained = json.loads(self.succeed("evaluate", *CNN, "--weights", self.path / "m.weights.h5", "--data",
                                           f"hdf5:{files['no_y_train']}", "--json").stdout.splitlines()[-1])
         self.assertEqual(trained["loss"], evaluate("all")["loss"])
 
@@ -215,16 +216,15 @@ class Data(DataCase):
         self.succeed("train", *TINY, "--save", weights)
 
         def loss(*limit):
-            done = self.succeed("evaluate", "--weights", weights, "--data", "fashion-mnist", "--limit-test", "8",
-                                "--json",
-                                *limit)
+            done = self.succeed("evaluate", *CNN, "--weights", weights, "--data", "fashion-mnist",
+                                "--limit-test", "8", "--json", *limit)
             return json.loads(done.stdout.splitlines()[-1])["loss"]
 
         self.assertEqual(loss("--limit", "16"), loss())
 
     def test_augmentation_changes_the_images(self):
         def losses(*arguments):
-            self.succeed("train", "--data", "fashion-mnist", "--limit", "8", "--limit-test", "2", "--batch-size", "4",
+            self.succeed("train", *CNN, "--data", "fashion-mnist", "--limit", "8", "--limit-test", "2", "--batch-size", "4",
                          "--step-log", self.path / "s.jsonl", *arguments)
             return [json.loads(line)["loss"] for line in (self.path / "s.jsonl").read_text().splitlines()]
 
@@ -342,7 +342,7 @@ class Csv(DataCase):
         refuse(self.write(), "--target knd: --data csv", "fruit.csv has no column", "did you mean kind?",
                options=["--target", "knd"])
         refuse(self.write(), "has 2 column(s) beside the target 'kind', this --model takes (32, 32, 3)",
-               options=["--model", "small-cnn"])
+               options=CNN)
         refuse(self.write_csv("wide.csv", ["a", *self.HEADER], [[0, 1, 2, 1]]), "wide.csv",
                "has 3 column(s) beside the target 'kind'")
         refuse(self.write_csv("header.csv", self.HEADER, []), "header.csv: the table has no rows")
@@ -377,7 +377,7 @@ class Numpy(DataCase):
 
         file = self.write_hdf5("data.h5")
         data = self.write_npz("data.npz", x_train=images(12), y_train=labels(12), x_test=images(4), y_test=labels(4))
-        model, weights = ["--model", "small-cnn"], self.path / "w.weights.h5"
+        model, weights = CNN, self.path / "w.weights.h5"
         done = self.succeed("train", *model, *data, "--batch-size", "4", "--save", weights)
         self.assertIn("data.npz, 2 replicas: 12 examples, 4 to test", done.stderr)
         hdf5 = ["--data", f"hdf5:{file}"]
@@ -439,7 +439,7 @@ class Numpy(DataCase):
         refuse(self.write_npz("wide.npz", x=floats(self.X, 8, 3), y=longs(self.Y[:8])),
                "wide.npz: x has examples of (3), this --model takes (2)")
         images = self.write_npz("images.npz", x=("|u1", [2, 8, 8, 3], bytes(384)), y=floats([0, 1]))
-        self.refuse("train", "--model", "small-cnn", *images, says="images.npz: y must be whole-numbered classes")
+        self.refuse("train", *CNN, *images, says="images.npz: y must be whole-numbered classes")
 
 
 class ValidationSplit(DataCase):
@@ -460,13 +460,13 @@ class ValidationSplit(DataCase):
         done = self.succeed("train", *model, *whole, "--validation-split", "0.25", "--limit", "8", "--limit-test", "1")
         self.assertIn("6 examples, 1 to test", done.stderr)
         file = self.write_hdf5("data.h5", "u8", "train")
-        done = self.succeed("train", "--model", "small-cnn", "--data", f"hdf5:{file}", "--batch-size", "4",
+        done = self.succeed("train", *CNN, "--data", f"hdf5:{file}", "--batch-size", "4",
                             "--validation-split", "0.25")
         self.assertIn("9 examples, 3 to test", done.stderr)
 
     def test_images_drawn_by_the_seed(self):
         self.write_classes(self.path / "images")
-        train = ["train", "--model", "small-cnn", "--data", f"images:{self.path / 'images'}", "--batch-size", "4",
+        train = ["train", *CNN, "--data", f"images:{self.path / 'images'}", "--batch-size", "4",
                  "--validation-split", "0.25"]
 
         def val_loss(*options):
@@ -483,7 +483,7 @@ class ValidationSplit(DataCase):
                 for number in range(count):
                     self.write_png(self.path / "parts" / part / name / f"{number}.png",
                                    100 * index + number + (1 if part == "test" else 0))
-        parts = self.history("--model", "small-cnn", "--data", f"images:{self.path / 'parts'}")
+        parts = self.history("--data", f"images:{self.path / 'parts'}")
         self.assertEqual(self.history(*train[1:], "--batch-size", "64"), parts)
 
     def test_refuses_a_split_that_is_not_one(self):
@@ -504,7 +504,7 @@ class ValidationSplit(DataCase):
         self.refuse("train", *hdf5, *split, says="data.h5 has x_test to test with")
         for part in ["train", "val"]:
             self.write_classes(self.path / "images" / part)
-        images = ["--model", "small-cnn", "--data", f"images:{self.path / 'images'}"]
+        images = [*CNN, "--data", f"images:{self.path / 'images'}"]
         self.refuse("train", *images, *split, says=["--validation-split: --data images", "has 'val' to test with"])
         images[-1] += "/train"
         self.refuse("train", *images, "--validation-split", "0.01",
@@ -543,7 +543,7 @@ class ClassWeight(DataCase):
         self.write_classes(self.path / "images")
         self.write_png(self.path / "images" / "dark" / "more.png", 20)
         for data in f"images:{self.path / 'images'}", f"hdf5:{self.write_hdf5('data.h5')}":
-            data = ["--model", "small-cnn", "--data", data, "--limit", "11"]
+            data = [*CNN, "--data", data, "--limit", "11"]
             self.assertNotEqual(self.history(*data, "--class-weight", "balanced")["loss"], self.history(*data)["loss"])
 
     def test_refuses_targets_that_are_not_labels(self):
