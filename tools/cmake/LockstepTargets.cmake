@@ -99,6 +99,18 @@ function(lockstep_library name)
   target_link_libraries(lockstep_${name} PUBLIC ${ARG_LINKS} PRIVATE $<BUILD_INTERFACE:lockstep_build_flags> ${ARG_PRIVATE_LINKS})
 endfunction()
 
+# How the code of a program that computes in the libraries is compiled. More optimization of CLI11's and nlohmann's
+# functions takes the compiler longer than it saves, as does instrumenting them.
+function(lockstep_program_code target)
+  if(LOCKSTEP_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+  else()
+    # At -O1, g++ 12 gives false warnings about its own strings (its bugs 105329, 105651).
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:$<$<CONFIG:Release>:-O1>>
+      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-array-bounds;-Wno-restrict>)
+  endif()
+endfunction()
+
 # How test code is compiled. Most of it runs once, and optimizing it takes longer than running it. Folders whose tests
 # compute much set LOCKSTEP_TEST_OPTIMIZATION, and LOCKSTEP_TEST_HEADERS to a target with headers for this level.
 set(LOCKSTEP_TEST_OPTIMIZATION -O0)
