@@ -32,7 +32,7 @@ Json parse(std::string_view text, const std::string& place, int most_keys) {
 }  // namespace
 
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& place) {
-  return parse<nlohmann::ordered_json>(text, place, 10'000);
+  return parse<nlohmann::ordered_json>(text, place, 1'000);
 }
 
 nlohmann::json parse_sorted_json(std::string_view text, const std::string& place) {

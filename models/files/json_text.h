@@ -9,7 +9,7 @@ namespace lockstep {
 
 /// Parses JSON text from a file; `place` names the text in messages. Throws InputError for text that is not JSON, for a
 /// value or a key inside more than 200 nested lists and objects (recursive readers would overflow the stack), and for
-/// an object with more than 10,000 keys (ordered_json compares each key with all others). Configurations of models stay
+/// an object with more than 1,000 keys (ordered_json compares each key with all others). Configurations of models stay
 /// far below both limits.
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& place);
 /// Like parse_json, but objects are sorted by key and may have any number of keys.

@@ -28,9 +28,9 @@ TEST(JsonText, IsNotNestedWithoutEnd) {
 // ordered_json compares each key with all previous ones.
 TEST(JsonText, HasNoObjectThatTakesHoursToRead) {
   std::string keys = "\"0\":1";
-  for (int key = 1; key <= 10'000; ++key) keys += fmt::format(",\"{}\":{{\"a\":1}}", key);
-  EXPECT_ERROR(InputError, "x: an object has more than 10000 keys", parse_json("[{" + keys + "}]", "x"));
-  EXPECT_EQ(parse_sorted_json("{" + keys + "}", "x").size(), 10'001U);
+  for (int key = 1; key <= 1'000; ++key) keys += fmt::format(",\"{}\":{{\"a\":1}}", key);
+  EXPECT_ERROR(InputError, "x: an object has more than 1000 keys", parse_json("[{" + keys + "}]", "x"));
+  EXPECT_EQ(parse_sorted_json("{" + keys + "}", "x").size(), 1'001U);
 }
 
 }  // namespace
