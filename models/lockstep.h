@@ -62,6 +62,7 @@
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/keras_layers.h>
 #include <lockstep/models/layers/lambda.h>
+#include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/layers/regularizers.h>
 #include <lockstep/models/losses/average_loss.h>
 #include <lockstep/models/losses/keras_losses.h>
@@ -72,6 +73,7 @@
 #include <lockstep/models/optimizers/optimizer.h>
 #include <lockstep/models/optimizers/rule.h>
 #include <lockstep/models/optimizers/schedules.h>
+#include <lockstep/models/serialization/register_keras_serializable.h>
 #include <lockstep/models/training/callbacks/backup_and_restore.h>
 #include <lockstep/models/training/callbacks/csv_logger.h>
 #include <lockstep/models/training/callbacks/early_stopping.h>

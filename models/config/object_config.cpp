@@ -21,15 +21,40 @@ std::shared_ptr<const Json> ObjectConfig::none() {
 
 std::shared_ptr<const Json> ObjectConfig::copy_of(const Json& options) { return std::make_shared<const Json>(options); }
 
-Json keras_object(std::string_view module, std::string_view class_name) {
-  return {{"module", module}, {"class_name", class_name}, {"config", Json::object()}, {"registered_name", nullptr}};
+bool is_registered(std::string_view class_name) { return class_name.find('>') != std::string_view::npos; }
+
+std::string registered_name(std::string_view package, std::string_view name) {
+  for (const std::string_view part : {package, name})
+    require(!part.empty() && !is_registered(part),
+            "a class is registered under a package and a name without '>', got '{}' and '{}'", package, name);
+  return fmt::format("{}>{}", package, name);
 }
 
-Json object_json(std::string_view module, const ObjectConfig& object, ConfigForm form) {
-  Json json = keras_object(module, object.class_name);
-  json["config"] = nlohmann::json(*object.options);  // sorts the keys
-  if (form == ConfigForm::legacy_h5)
-    for (const char* key : {"module", "registered_name"}) json.erase(key);
+std::string class_name_in(const Json& object) {
+  const Json registered = object.value("registered_name", Json());
+  if (registered.is_string() && is_registered(registered.get<std::string>())) return registered.get<std::string>();
+  return object.at("class_name").get<std::string>();
+}
+
+Json keras_object(const FileClass& file_class) {
+  const auto text_or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+  return {{"module", text_or_null(file_class.module)},
+          {"class_name", file_class.class_name},
+          {"config", Json::object()},
+          {"registered_name", text_or_null(file_class.registered_name)}};
+}
+
+void make_legacy(Json& object) {
+  if (object["registered_name"].is_string()) object["class_name"] = object["registered_name"];
+  for (const char* key : {"module", "registered_name"}) object.erase(key);
+}
+
+Json sorted_options(const ObjectConfig& object) { return nlohmann::json(*object.options); }
+
+Json object_json(const FileClass& file_class, const Json& options, ConfigForm form) {
+  Json json = keras_object(file_class);
+  json["config"] = options;
+  if (form == ConfigForm::legacy_h5) make_legacy(json);
   return json;
 }
 
@@ -53,7 +78,7 @@ NamedObject object_from_json(const char* kind, const Json& value) {
     else if (key != "dtype")
       options[key] = option;
   }
-  return {.object = {value["class_name"].get<std::string>(), ObjectConfig::copy_of(options)}, .name = own_name};
+  return {.object = {class_name_in(value), ObjectConfig::copy_of(options)}, .name = own_name};
 }
 
 std::string plain_name(std::string_view name) {

@@ -36,11 +36,29 @@ ObjectConfig config_of(const char* class_name, void (*list)(OptionVisitor&, Opti
   return {class_name, ObjectConfig::copy_of(visitor.values())};
 }
 
-/// Keras 3's form of an object without options: {"module", "class_name", "config": {}, "registered_name": null}.
-nlohmann::ordered_json keras_object(std::string_view module, std::string_view class_name);
+/// How files name a class.
+struct FileClass {
+  std::string module{};           ///< Python's module; null in files if it is empty, as for classes of a main program
+  std::string class_name{};       ///< the class's own name
+  std::string registered_name{};  ///< "package>name" of a class that a program has registered; null in files if empty
+};
 
-/// Serializes the object with its options, sorted by key. In legacy files it has only "class_name" and "config".
-nlohmann::ordered_json object_json(std::string_view module, const ObjectConfig& object, ConfigForm form);
+/// "package>name". Throws InvalidArgument if one of the two is empty or contains '>'.
+std::string registered_name(std::string_view package, std::string_view name);
+/// Whether a class name in a file is that of a registered class, "package>name".
+bool is_registered(std::string_view class_name);
+/// The class name of an object in a file: "package>name" for a registered class, otherwise its "class_name".
+std::string class_name_in(const nlohmann::ordered_json& object);
+
+/// Keras 3's form of an object without options: {"module", "class_name", "config": {}, "registered_name"}.
+nlohmann::ordered_json keras_object(const FileClass& file_class);
+/// Turns Keras 3's form of an object into that of legacy files: a class_name, the registered one if there is one.
+void make_legacy(nlohmann::ordered_json& object);
+
+/// The options, sorted by key.
+nlohmann::ordered_json sorted_options(const ObjectConfig& object);
+/// An object with these options.
+nlohmann::ordered_json object_json(const FileClass& file_class, const nlohmann::ordered_json& options, ConfigForm form);
 
 /// Keras' form of a function, given by name: the name itself in legacy files, otherwise an object that holds it.
 nlohmann::ordered_json function_json(const std::string& name, ConfigForm form);

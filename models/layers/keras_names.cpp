@@ -130,7 +130,7 @@ Json config_of_initializer(const SeededInitializer& initializer, const char* cla
   OptionVisitor visitor(class_name);
   Options listed = object->*options;
   list(visitor, listed);
-  Json config = keras_object("keras.initializers", class_name);
+  Json config = keras_object({"keras.initializers", class_name});
   config["config"] = visitor.values();
   return config;
 }
@@ -177,7 +177,7 @@ std::string activation_names() {
 Json regularizer_config(const Regularizer& regularizer) {
   if (!regularizer) return nullptr;
   const bool one = regularizer.l1() == 0 || regularizer.l2() == 0;
-  Json object = keras_object("keras.regularizers", !one ? "L1L2" : regularizer.l1() != 0 ? "L1" : "L2");
+  Json object = keras_object({"keras.regularizers", !one ? "L1L2" : regularizer.l1() != 0 ? "L1" : "L2"});
   if (regularizer.l1() != 0) object["config"]["l1"] = regularizer.l1();
   if (regularizer.l2() != 0) object["config"]["l2"] = regularizer.l2();
   return object;
@@ -199,7 +199,7 @@ std::optional<Regularizer> find_regularizer(const Json& value) {
 Json constraint_config(const Constraint& constraint) {
   const auto known = std::ranges::find(constraints, constraint.kind(), &decltype(constraints)::value_type::second);
   if (known == constraints.end()) return nullptr;
-  Json object = keras_object("keras.constraints", known->first);
+  Json object = keras_object({"keras.constraints", std::string(known->first)});
   OptionVisitor visitor("");
   MinMaxNormOptions options = constraint.options();
   list(visitor, constraint.kind(), options);
@@ -229,7 +229,7 @@ std::optional<Constraint> find_constraint(const Json& value) {
 Json initializer_config(const SeededInitializer& initializer) {
   if (const KeyedInitializer* function = initializer.target<KeyedInitializer>())
     for (const auto& [name, known] : initializers)
-      if (*function == known) return keras_object("keras.initializers", name);
+      if (*function == known) return keras_object({"keras.initializers", std::string(name)});
   for (const Json& config : {config_of_initializer(initializer, "RandomNormal", &detail::RandomNormal::options),
                              config_of_initializer(initializer, "TruncatedNormal", &detail::TruncatedNormal::options),
                              config_of_initializer(initializer, "RandomUniform", &detail::RandomUniform::options),

@@ -29,6 +29,13 @@ class LambdaImpl final : public LayerImpl {
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return result_of(inputs); }
 
+  void describe(LayerConfig&) const override {
+    fail<Unsupported>(
+        "files of whole models cannot hold layer '{}', a Lambda; derive a class from LayerImpl, or save only the "
+        "weights",
+        name());
+  }
+
  private:
   Tensor result_of(std::span<const Tensor> inputs) const {
     const Tensor y = function_(inputs);

@@ -26,8 +26,10 @@ void LayerImpl::build(std::span<const Shape> inputs, const LayerSeed& seed) {
 Tensor LayerImpl::compute_mask(std::span<const Tensor>, std::span<const Tensor> masks) const { return masks.front(); }
 
 void LayerImpl::describe(LayerConfig&) const {
-  fail<Unsupported>("files of whole models cannot hold layer '{}' of the custom class {}; save only the weights", name_,
-                    class_name());
+  fail<Unsupported>(
+      "files of whole models cannot hold layer '{}' of the custom class {}; override its describe and register it with "
+      "register_keras_serializable, or save only the weights",
+      name_, class_name());
 }
 
 void LayerImpl::set_trainable(bool trainable) {
@@ -69,6 +71,12 @@ void LayerImpl::add_loss(const Tensor& loss) {
   require(loss.defined() && loss.rank() == 0 && is_real(loss.dtype()),
           "add_loss takes a scalar of floating-point numbers, got {}", loss);
   AddedLosses::add(cast(loss, DType::f32));
+}
+
+Layer Layer::with_name(std::string name) const {
+  Layer layer = *this;
+  layer.name_ = std::move(name);
+  return layer;
 }
 
 std::string Layer::weight_name(const Variable& variable) const {

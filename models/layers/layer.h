@@ -127,7 +127,8 @@ class LayerImpl {
   virtual RandomDraws* random_draws() { return nullptr; }
   /// The traits given at construction.
   const LayerTraits& traits() const { return traits_; }
-  /// Lists the layer's options for files of whole models. Throws Unsupported for a layer that such files cannot hold.
+  /// Lists the layer's options for files of whole models. A class that overrides it must be registered, see
+  /// register_keras_serializable. By default throws Unsupported: such files cannot hold the layer.
   virtual void describe(LayerConfig& config) const;
 
   ///@{
@@ -242,11 +243,5 @@ class Layer {
   std::string name_{};
   std::shared_ptr<const std::vector<Symbol>> results_{};
 };
-
-inline Layer Layer::with_name(std::string name) const {
-  Layer layer = *this;
-  layer.name_ = std::move(name);
-  return layer;
-}
 
 }  // namespace lockstep

@@ -54,7 +54,7 @@ LayerConfig::LayerConfig(std::string_view class_name, const std::string& name, b
       name_(name),
       trainable_(trainable),
       dtype_policy_(dtype_policy) {
-  Json policy = keras_object("keras", "DTypePolicy");
+  Json policy = keras_object({"keras", "DTypePolicy"});
   policy["config"]["name"] = lockstep::name(dtype_policy);
   exchange("name", name);
   exchange("trainable", trainable);
@@ -71,6 +71,7 @@ LayerConfig::LayerConfig(std::string_view class_name, const Json& values, int in
   read_dtype();
   passed_over("batch_input_shape");  // an option of a Sequential's first layer in Keras 2
   passed_over("batch_shape");
+  fixed("autocast", true);  // an option in the config that Keras makes for a class without a get_config of its own
 }
 
 /// Reads the dtype policy: its name, as in Keras 2, or the object that Keras 2 and 3 write for a policy.
@@ -207,16 +208,13 @@ void LayerConfig::option(const char* key, SeededInitializer& value) {
 
 void LayerConfig::option(const char* key, std::shared_ptr<LayerImpl>& layer, int input_rank) {
   Json own;
-  if (!is_reading() && layer) {
-    own = keras_object("keras.layers", layer->class_name());
-    own["config"] = written_config(*layer, layer->name());
-  }
+  if (!is_reading() && layer) own = layer_json(*layer, layer->name());
   const Json* found = exchange(key, own);
   if (found == nullptr || found->is_null()) return;
   const bool is_layer = found->is_object() && found->contains("class_name") && (*found)["class_name"].is_string() &&
                         found->contains("config");
   if (!is_layer) refuse(key, *found, "a layer");
-  LayerConfig inner((*found)["class_name"].get<std::string>(), (*found)["config"], input_rank);
+  LayerConfig inner(class_name_in(*found), (*found)["config"], input_rank);
   layer = layer_from_config(inner).shared();
 }
 

@@ -17,15 +17,16 @@ class Loss {
   /// (y_true, y_pred) -> (n), one value per example; differentiable in y_pred. A custom loss of an output with a mask
   /// returns (n, time), one value per time step; the training loop leaves masked steps out.
   using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
-  /// `name` is used in logs. `config` describes the equivalent Keras loss in files; empty for a custom loss.
+  /// `name` is used in logs. `config` is the class and the options in files, for a class of Keras or one that the
+  /// program registers (register_keras_serializable). Of a loss without a config, files have only the name.
   Loss(std::string name, Function function, std::optional<ObjectConfig> config = {})
       : name_(std::move(name)), function_(std::move(function)), config_(std::move(config)) {}
 
   /// The name in logs.
   const std::string& name() const { return name_; }
-  /// The equivalent Keras loss; empty for a custom loss.
+  /// The class and the options in files; may be empty for a custom loss.
   const std::optional<ObjectConfig>& config() const { return config_; }
-  /// Keras' get_config, as JSON. Throws Unsupported for a custom loss.
+  /// Keras' get_config, as JSON. Throws Unsupported for a loss without a config.
   std::string get_config() const;
   /// The loss of each example, (n) f32; (n, time) of a custom loss for an output with a mask. As in Keras, bf16
   /// predictions are cast to f32 first. Throws LogicError if there is no function. Keras' losses throw InvalidArgument

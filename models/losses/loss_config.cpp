@@ -9,27 +9,33 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json options_json(const Loss& loss, ConfigForm form) {
-  Json json = object_json("keras.losses", *loss.config(), form);
-  json["config"]["name"] = loss.name();
-  json["config"]["reduction"] = "sum_over_batch_size";
-  return json;
+Json options_of(const Loss& loss) {
+  Json options = sorted_options(*loss.config());
+  options["name"] = loss.name();
+  options["reduction"] = "sum_over_batch_size";
+  return options;
 }
 
 }  // namespace
 
 Json loss_json(const Loss& loss, ConfigForm form) {
-  return loss.config() ? options_json(loss, form) : function_json(loss.name(), form);
+  if (!loss.config()) return function_json(loss.name(), form);
+  const std::string object = "the loss '" + loss.name() + "'";
+  return object_json(loss_classes().file_class(object, loss.config()->class_name), options_of(loss), form);
 }
 
 std::string Loss::get_config() const {
   require<Unsupported>(config_.has_value(), "the loss '{}' is a custom one, which has no config", name_);
-  return options_json(*this, ConfigForm::keras_3)["config"].dump();
+  return options_of(*this).dump();
 }
 
-const Makers<Loss, OptionVisitor>& loss_makers() {
-  static const auto makers = makers_of<Loss, OptionVisitor>(keras_losses);
-  return makers;
+ClassRegistry<Loss, OptionVisitor>& loss_classes() {
+  static ClassRegistry<Loss, OptionVisitor> classes("keras.losses", makers_of<Loss, OptionVisitor>(keras_losses));
+  return classes;
+}
+
+std::optional<ObjectConfig> keras_config(const Loss& loss) {
+  return loss.config() && loss_classes().is_keras(loss.config()->class_name) ? loss.config() : std::nullopt;
 }
 
 void read_common_options(OptionVisitor& visitor) {
@@ -43,10 +49,10 @@ void read_common_options(OptionVisitor& visitor) {
 Loss loss_from_json(const Json& value, const std::vector<Loss>& own) {
   const NamedObject read = object_from_json("loss", value);
   if (const Loss* found = find_own(own, read)) return *found;
-  const auto maker = loss_makers().find(plain_name(read.object.class_name));
-  require<InputError>(maker != loss_makers().end(), "lockstep has no loss '{}'{}; known are {}", read.object.class_name,
-                      not_among(own), names_of(loss_makers()));
-  return make_from(maker->second, "loss", read.object);
+  const auto maker = loss_classes().find(read.object.class_name);
+  require<InputError>(maker != nullptr, "lockstep has no loss '{}'{}; known are {}", read.object.class_name,
+                      not_among(own), loss_classes().known_names());
+  return make_from(maker, "loss", read.object);
 }
 
 }  // namespace lockstep

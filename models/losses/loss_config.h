@@ -1,12 +1,13 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <lockstep/models/config/keras_class.h>
+#include <lockstep/models/config/class_registry.h>
 #include <lockstep/models/config/object_config.h>
 #include <lockstep/models/losses/loss.h>
 #include <lockstep/runtime/core/error.h>
@@ -15,15 +16,19 @@
 
 namespace lockstep {
 
-/// Keras' JSON object for a loss of Keras; the name of a custom loss.
+/// Keras' JSON object of a loss; the name of a loss without a config. Throws Unsupported, naming the loss, for a custom
+/// class that is not registered.
 nlohmann::ordered_json loss_json(const Loss& loss, ConfigForm form);
 /// Makes a loss from Keras' JSON object or from a name such as "mse". Searches the custom losses `own` first. Throws
-/// InputError for unknown or invalid options, and for a loss that is neither supported nor in `own`, listing the
-/// supported names.
+/// InputError for unknown or invalid options, and for a loss that is neither in `own` nor of a known class, listing the
+/// known names.
 Loss loss_from_json(const nlohmann::ordered_json& value, const std::vector<Loss>& own);
 
-/// Maps the plain_name of Keras' class or function to the factory of the loss.
-const Makers<Loss, OptionVisitor>& loss_makers();
+/// The classes of losses; those of Keras and its functions under their plain_names.
+ClassRegistry<Loss, OptionVisitor>& loss_classes();
+
+/// The config of a loss of Keras; empty for a custom loss.
+std::optional<ObjectConfig> keras_config(const Loss& loss);
 
 /// Reads the options that all losses and metrics have. Throws InputError for a reduction other than the mean over the
 /// batch ("sum_over_batch_size", or "auto" in Keras 2).

@@ -38,7 +38,8 @@ class Metric {
     std::function<double(const Sums&)> result;
     /// The direction in which the value improves.
     Direction direction = Direction::unknown;
-    /// The equivalent Keras metric in files; empty for a custom metric.
+    /// The class and the options in files, for a class of Keras or one that the program registers
+    /// (register_keras_serializable). Of a metric without a config, files have only the name.
     std::optional<ObjectConfig> config{};
     /// How `update` treats masked time steps.
     MaskedSteps masked_steps = MaskedSteps::counted;
@@ -50,9 +51,9 @@ class Metric {
   const std::string& name() const { return name_; }
   /// The direction in which the value improves.
   Direction direction() const { return rule_.direction; }
-  /// The equivalent Keras metric in files; empty for a custom metric.
+  /// The class and the options in files; may be empty for a custom metric.
   const std::optional<ObjectConfig>& config() const { return rule_.config; }
-  /// Keras' get_config, as JSON. Throws Unsupported for a custom metric.
+  /// Keras' get_config, as JSON. Throws Unsupported for a metric without a config.
   std::string get_config() const;
   /// A copy with another name.
   Metric with_name(std::string name) const { return {std::move(name), rule_}; }
@@ -83,8 +84,8 @@ inline double divide_no_nan(double a, double b) { return b == 0 ? 0 : a / b; }
 /// The weighted mean of one value per example: sum of weight * value / sum of weights. For an output with a mask (n,
 /// time), it is the mean over the steps that are not masked, weighted by their rows' weights / time, as in Keras.
 struct MeanMetricWrapper : Metric {
-  /// (y_true, y_pred) -> one value per row or, for an output with a mask and without a `config`, one per time step of
-  /// each row.
+  /// (y_true, y_pred) -> one value per row or, for an output with a mask and a metric that is not Keras', one per time
+  /// step of each row.
   using Function = std::function<std::vector<double>(const Tensor& y_true, const Tensor& y_pred)>;
   /// `name` is used in logs.
   MeanMetricWrapper(std::string name, Function values, Direction direction = Direction::unknown,

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/losses/keras_losses.h>
 #include <lockstep/models/losses/loss_config.h>
 #include <lockstep/models/metrics/keras_metrics.h>
 
@@ -10,29 +11,48 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const Makers<Metric, OptionVisitor>& makers() {
-  static const auto table = makers_of<Metric, OptionVisitor>(keras_metrics);
-  return table;
+/// The mean of a loss over all examples, and thus over all labels.
+template <class T>
+Metric mean_of(OptionVisitor& visitor) {
+  visitor.fixed_null("ignore_class");
+  return MeanMetricWrapper(make_keras_object<T, Loss, OptionVisitor>(visitor));
 }
 
-Json options_json(const Metric& metric, ConfigForm form) {
-  Json json = object_json("keras.metrics", *metric.config(), form);
-  json["config"]["name"] = metric.name();
-  return json;
+/// The metrics of Keras, and the losses for which it has no metric of the same name.
+Makers<Metric, OptionVisitor> keras_makers() {
+  auto makers = makers_of<Metric, OptionVisitor>(keras_metrics);
+  const auto add = [&]<class T, std::size_t n>(const KerasClass<T, n>& loss) {
+    for (const std::string_view name : loss.names) makers.emplace(name, mean_of<T>);
+  };
+  std::apply([&](const auto&... losses) { (add(losses), ...); }, keras_losses);
+  makers.emplace("logcosherror", mean_of<LogCosh>);
+  return makers;
+}
+
+Json options_of(const Metric& metric) {
+  Json options = sorted_options(*metric.config());
+  options["name"] = metric.name();
+  return options;
 }
 
 }  // namespace
+
+ClassRegistry<Metric, OptionVisitor>& metric_classes() {
+  static ClassRegistry<Metric, OptionVisitor> classes("keras.metrics", keras_makers());
+  return classes;
+}
 
 Json metric_json(const Metric& metric, ConfigForm form) {
   if (!metric.config()) return function_json(metric.name(), form);
   // Writes only the name, for which Keras chooses the kind of accuracy that fits the model.
   if (metric.config()->class_name == "accuracy") return metric.name() == "acc" ? "acc" : "accuracy";
-  return options_json(metric, form);
+  const std::string object = "the metric '" + metric.name() + "'";
+  return object_json(metric_classes().file_class(object, metric.config()->class_name), options_of(metric), form);
 }
 
 std::string Metric::get_config() const {
   require<Unsupported>(rule_.config.has_value(), "the metric '{}' is a custom one, which has no config", name_);
-  return options_json(*this, ConfigForm::keras_3)["config"].dump();
+  return options_of(*this).dump();
 }
 
 Metric metric_from_json(const Json& value, const std::vector<Metric>& own) {
@@ -42,16 +62,10 @@ Metric metric_from_json(const Json& value, const std::vector<Metric>& own) {
       read.object.class_name == "MeanMetricWrapper" && function.is_string())
     read.object.class_name = function.get<std::string>();
   if (const Metric* found = find_own(own, read)) return *found;
-  const std::string name = plain_name(read.object.class_name);
-  const auto loss = loss_makers().find(name == "logcosherror" ? "logcosh" : name);
-  const auto maker = makers().find(name);
-  require<InputError>(maker != makers().end() || loss != loss_makers().end(),
-                      "lockstep has no metric '{}'{}; known are {}, and the losses {}", read.object.class_name,
-                      not_among(own), names_of(makers()), names_of(loss_makers()));
-  require<InputError>(maker != makers().end() || read.object.options->value("ignore_class", Json()).is_null(),
-                      "the metric {} cannot have an ignore_class; it averages over all labels", read.object.class_name);
-  const Metric metric = maker != makers().end() ? make_from(maker->second, "metric", read.object)
-                                                : MeanMetricWrapper(make_from(loss->second, "metric", read.object));
+  const auto maker = metric_classes().find(read.object.class_name);
+  require<InputError>(maker != nullptr, "lockstep has no metric '{}'{}; known are {}", read.object.class_name,
+                      not_among(own), metric_classes().known_names());
+  const Metric metric = make_from(maker, "metric", read.object);
   return read.name.empty() ? metric : metric.with_name(read.name);
 }
 

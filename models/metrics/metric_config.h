@@ -4,18 +4,22 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <lockstep/models/config/object_config.h>
+#include <lockstep/models/config/class_registry.h>
 #include <lockstep/models/metrics/metric.h>
 
 // The JSON of metrics in Keras' files.
 
 namespace lockstep {
 
-/// Serializes a metric in Keras' JSON form. "accuracy" and custom metrics are written by name.
+/// The classes of metrics, with losses as metrics; those of Keras and its functions under their plain_names.
+ClassRegistry<Metric, OptionVisitor>& metric_classes();
+
+/// Serializes a metric in Keras' JSON form. "accuracy" and metrics without a config are written by name. Throws
+/// Unsupported, naming the metric, for a custom class that is not registered.
 nlohmann::ordered_json metric_json(const Metric& metric, ConfigForm form);
-/// Makes a metric from Keras' JSON object or from a name such as "mse". A supported metric gets the name in the object,
-/// if it has one. Searches the custom metrics `own` first. Throws InputError for unknown or invalid options, and for a
-/// metric that is neither supported nor in `own`, listing the supported names.
+/// Makes a metric from Keras' JSON object or from a name such as "mse". A metric of a known class gets the name in the
+/// object, if it has one. Searches the custom metrics `own` first. Throws InputError for unknown or invalid options,
+/// and for a metric that is neither in `own` nor of a known class, listing the known names.
 Metric metric_from_json(const nlohmann::ordered_json& value, const std::vector<Metric>& own);
 
 }  // namespace lockstep

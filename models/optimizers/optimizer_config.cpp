@@ -13,11 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const Makers<Optimizer, const OptimizerConfig>& makers() {
-  static const auto table = makers_of<Optimizer, const OptimizerConfig>(keras_optimizers);
-  return table;
-}
-
 /// Lists the options that all of Keras' optimizers have.
 void list(OptionVisitor& visitor, OptimizerOptions& options) {
   visitor.option_or("weight_decay", options.weight_decay, 0);
@@ -35,8 +30,9 @@ Json common_options(const OptimizerOptions& common) { return *config_of("", list
 Json learning_rate_json(const Optimizer& optimizer, const LearningRate& rate) {
   const std::optional<ObjectConfig> schedule = schedule_config(rate);
   // Keras writes a schedule with its module, in legacy files too.
-  return schedule ? object_json("keras.optimizers.schedules", *schedule, ConfigForm::keras_3)
-                  : Json(optimizer.learning_rate());
+  if (!schedule) return optimizer.learning_rate();
+  return object_json({"keras.optimizers.schedules", schedule->class_name}, sorted_options(*schedule),
+                     ConfigForm::keras_3);
 }
 
 LearningRate learning_rate_from_json(const Json& value) {
@@ -44,13 +40,16 @@ LearningRate learning_rate_from_json(const Json& value) {
   return schedule_from_config(object_from_json("schedule", value).object);
 }
 
-/// Removes the learning rate from the options and returns it; `rate` is the default. Keras 2 also used the name lr, and
-/// had a separate decay.
-LearningRate take_learning_rate(Json& options, LearningRate rate) {
-  for (const char* key : {"lr", "learning_rate"}) {
-    if (options.contains(key)) rate = learning_rate_from_json(options[key]);
-    options.erase(key);
-  }
+/// Removes the learning rate from the options and returns it; `rate` is the default.
+LearningRate take_learning_rate(Json& options, LearningRate rate, const char* key = "learning_rate") {
+  if (options.contains(key)) rate = learning_rate_from_json(options[key]);
+  options.erase(key);
+  return rate;
+}
+
+/// The same for an optimizer of Keras. Keras 2 also used the name lr, and had a separate decay.
+LearningRate take_keras_rate(Json& options, LearningRate rate) {
+  rate = take_learning_rate(options, take_learning_rate(options, std::move(rate), "lr"));
   if (options.contains("decay") && options["decay"].is_null()) options.erase("decay");
   const double decay = options.value("decay", 0.0);
   options.erase("decay");
@@ -59,18 +58,16 @@ LearningRate take_learning_rate(Json& options, LearningRate rate) {
   return InverseTimeDecay({.initial_learning_rate = rate.at(0), .decay_steps = 1, .decay_rate = decay});
 }
 
-/// The name in the list of optimizers, such as "SGD" for "sgd".
-std::string known_name(std::string name) {
+/// The name in the list of optimizers, such as "SGD" for "sgd"; other names unchanged.
+std::string known_name(const std::string& name) {
   constexpr std::string_view registered = "Custom>";  // prefix of Keras' own names in TensorFlow 2.11
-  if (name.starts_with(registered)) name.erase(0, registered.size());
-  for (const auto& [known, maker] : makers())
-    if (plain_name(known) == plain_name(name)) return std::string(known);
+  const std::string own = plain_name(name.starts_with(registered) ? name.substr(registered.size()) : name);
+  for (const auto& [known, maker] : makers_of<Optimizer, const OptimizerConfig>(keras_optimizers))
+    if (plain_name(known) == own) return std::string(known);
   return name;
 }
 
-}  // namespace
-
-Json optimizer_json(const Optimizer& optimizer, ConfigForm form) {
+Json options_of(const Optimizer& optimizer) {
   const OptimizerConfig config = optimizer.config();
   const std::string& class_name = config.rule.class_name;
   Json options = *config.rule.options;
@@ -79,10 +76,23 @@ Json optimizer_json(const Optimizer& optimizer, ConfigForm form) {
   for (const auto& [key, value] : common.items())
     if (value != 0 || (has_decay && key == "weight_decay")) options[key] = value;
   if (config.common.gradient_accumulation_steps == 1) options.erase("gradient_accumulation_steps");
-  Json json = object_json("keras.optimizers", {class_name, ObjectConfig::copy_of(options)}, form);
-  json["config"]["name"] = snake_case(class_name);
-  json["config"]["learning_rate"] = learning_rate_json(optimizer, config.learning_rate);
-  return json;
+  options = sorted_options({class_name, ObjectConfig::copy_of(options)});
+  options["name"] = snake_case(class_name);
+  options["learning_rate"] = learning_rate_json(optimizer, config.learning_rate);
+  return options;
+}
+
+}  // namespace
+
+ClassRegistry<Optimizer, const OptimizerConfig>& optimizer_classes() {
+  static ClassRegistry<Optimizer, const OptimizerConfig> classes(
+      "keras.optimizers", makers_of<Optimizer, const OptimizerConfig>(keras_optimizers));
+  return classes;
+}
+
+Json optimizer_json(const Optimizer& optimizer, ConfigForm form) {
+  const std::string class_name = optimizer.config().rule.class_name;
+  return object_json(optimizer_classes().file_class("the optimizer", class_name), options_of(optimizer), form);
 }
 
 Optimizer optimizer_from_json(const Json& json) {
@@ -90,7 +100,9 @@ Optimizer optimizer_from_json(const Json& json) {
   const ObjectConfig read = object_from_json("optimizer", json).object;
   const std::string name = known_name(read.class_name);
   Json own = *read.options;
-  config.learning_rate = take_learning_rate(own, name == "SGD" ? SgdOptions{}.learning_rate : config.learning_rate);
+  config.learning_rate = optimizer_classes().is_keras(name)
+                             ? take_keras_rate(own, name == "SGD" ? SgdOptions{}.learning_rate : config.learning_rate)
+                             : take_learning_rate(own, config.learning_rate);
   if (name == "AdamW") config.common.weight_decay = AdamWOptions{}.weight_decay;
   if (name == "Muon") config.common.weight_decay = MuonOptions{}.weight_decay;
   require<InputError>(name != "AdamW" || !own.contains("weight_decay") || !own["weight_decay"].is_null(),
@@ -117,12 +129,12 @@ OptimizerOptions with_own_decay(const char* class_name, OptimizerOptions common,
 }
 
 Optimizer optimizer_from_config(const OptimizerConfig& config) {
-  const auto maker = makers().find(config.rule.class_name);
-  require<InputError>(maker != makers().end(), "the optimizer is of class {}; known are {}", config.rule.class_name,
-                      names_of(makers()));
-  return maker->second(config);
+  const auto maker = optimizer_classes().find(config.rule.class_name);
+  require<InputError>(maker != nullptr, "the optimizer is of class {}; known are {}", config.rule.class_name,
+                      optimizer_classes().known_names());
+  return maker(config);
 }
 
-std::string Optimizer::get_config() const { return optimizer_json(*this, ConfigForm::keras_3)["config"].dump(); }
+std::string Optimizer::get_config() const { return options_of(*this).dump(); }
 
 }  // namespace lockstep

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <lockstep/models/config/object_config.h>
+#include <lockstep/models/config/class_registry.h>
 #include <lockstep/models/optimizers/optimizer.h>
 
 // Configurations of optimizers and schedules, for files. The functions that make objects from them throw InputError for
@@ -31,7 +31,11 @@ struct OptimizerConfig {
   std::vector<double> scalars{};
 };
 
-/// A new optimizer with these options. Throws InvalidArgument for values out of their range.
+/// The classes of optimizers.
+ClassRegistry<Optimizer, const OptimizerConfig>& optimizer_classes();
+
+/// A new optimizer with these options. Throws InvalidArgument for values out of their range, and InputError for an
+/// unknown class.
 Optimizer optimizer_from_config(const OptimizerConfig& config);
 
 /// `common` with `weight_decay`, for an optimizer whose own options have a weight decay, such as AdamW. Throws
@@ -49,7 +53,7 @@ Options rule_options(const OptimizerConfig& config, void (*list)(OptionVisitor&,
 
 ///@{
 /// Write and read Keras' JSON object of an optimizer. A custom schedule is written as the current rate. Objects and
-/// names of Keras 2 are also read.
+/// names of Keras 2 are also read. Writing throws Unsupported for a custom class that is not registered.
 nlohmann::ordered_json optimizer_json(const Optimizer& optimizer, ConfigForm form);
 Optimizer optimizer_from_json(const nlohmann::ordered_json& json);
 ///@}

@@ -42,8 +42,9 @@ struct CompileReading {
   std::function<void(const std::string&)> on_unknown_metric{};
 };
 
-/// Keras 3's "compile_config", or the "training_config" of a legacy file. Custom losses and metrics are written by
-/// name, as Keras writes functions; a custom learning rate schedule is replaced by its current rate.
+/// Keras 3's "compile_config", or the "training_config" of a legacy file. Losses and metrics without a config are
+/// written by name, as Keras writes functions; a custom learning rate schedule is replaced by its current rate. Throws
+/// Unsupported, naming the object, for a class that is neither Keras' nor registered.
 nlohmann::ordered_json compile_config(const CompileConfig& compiled, ConfigForm form);
 
 /// Reads both forms, also those of Keras 2, for a model whose outputs have these names. Returns nothing for a null or

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/layers/attention.h>
-#include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_registry.h>
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/models/layers/operation.h>
 #include <lockstep/models/layers/recurrent_layer.h>
@@ -84,7 +84,7 @@ Json input_config(const NetworkInput& input) {
   const std::string& name = input.name;
   Json shape = batch_shape(input.shape);
   if (input.batch_size > 0) shape[0] = input.batch_size;
-  Json layer = keras_object("keras.layers", "InputLayer");
+  Json layer = keras_object({"keras.layers", "InputLayer"});
   layer["config"] = {
       {"batch_shape", std::move(shape)}, {"dtype", "float32"}, {"sparse", false}, {"ragged", false}, {"name", name}};
   layer["name"] = name;
@@ -92,20 +92,9 @@ Json input_config(const NetworkInput& input) {
   return layer;
 }
 
-/// The object of a layer of this class, which is one of Keras' layers or one of the layers that keras.applications
-/// defines and registers.
-Json layer_object(std::string_view class_name) {
-  const bool is_of_convnext = class_name == "LayerScale" || class_name == "StochasticDepth";
-  if (!is_of_convnext && class_name != "CustomScaleLayer") return keras_object("keras.layers", class_name);
-  Json object = keras_object(
-      is_of_convnext ? "keras.src.applications.convnext" : "keras.src.applications.inception_resnet_v2", class_name);
-  object["registered_name"] = class_name;
-  return object;
-}
-
 Json operation_config(const LayerImpl& layer, const OperationForm& form, const std::string& name) {
-  Json result = keras_object(form.module, layer.class_name());
-  result["registered_name"] = layer.class_name();
+  const std::string class_name(layer.class_name());
+  Json result = keras_object({form.module, class_name, class_name});
   result["config"] = form.options->is_object() ? *form.options : Json::object();
   result["config"]["name"] = name;
   result["name"] = name;
@@ -125,8 +114,7 @@ void put_tensors(Json& value, const Json& tensors) {
 Json layer_config(const LayerImpl& layer, const std::string& name) {
   if (const OperationForm form = operation_form(layer); form.args != nullptr)
     return operation_config(layer, form, name);
-  Json result = layer_object(layer.class_name());
-  result["config"] = written_config(layer, name);
+  Json result = layer_json(layer, name);
   result["name"] = name;
   result["inbound_nodes"] = Json::array();
   return result;
@@ -195,18 +183,19 @@ Json all_layers(const NestedModel& model, const References& references) {
   return layers;
 }
 
-/// Removes modules, and renames the class that has another name in Keras' legacy files. Throws Unsupported for
-/// operations.
-void make_legacy(Json& model) {
+/// Turns the model and its layers into the form of legacy files, where one class has another name. Throws Unsupported
+/// for operations.
+void make_legacy_model(Json& model) {
   for (Json& layer : model["config"]["layers"]) {
-    if (layer["config"].contains("layers")) make_legacy(layer);
-    require<Unsupported>(layer.value("module", "").rfind("keras.src.ops", 0) != 0,
+    const Json& module = layer["module"];
+    require<Unsupported>(!module.is_string() || !module.get<std::string>().starts_with("keras.src.ops"),
                          "operation '{}' of class {}: .h5 files of whole models hold layers alone; save as .keras",
                          layer["name"].get<std::string>(), layer["class_name"].get<std::string>());
     if (layer["class_name"] == "GroupQueryAttention") layer["class_name"] = "GroupedQueryAttention";
-    for (const char* key : {"module", "registered_name"}) layer.erase(key);
+    const bool is_model = layer["class_name"] == "Functional" || layer["class_name"] == "Sequential";
+    is_model ? make_legacy_model(layer) : make_legacy(layer);
   }
-  for (const char* key : {"module", "registered_name"}) model.erase(key);
+  make_legacy(model);
 }
 
 std::string with_underscores(std::string name) {
@@ -250,9 +239,8 @@ NestedModel with_file_names(const NestedModel& model, ConfigForm form) {
 Json network_config(const NestedModel& model, ConfigForm form) {
   const References references(model);
   const bool sequential = model.class_name == "Sequential";
-  Json written =
-      sequential ? keras_object("keras", "Sequential") : keras_object("keras.src.models.functional", "Functional");
-  if (!sequential) written["registered_name"] = "Functional";
+  Json written = keras_object(sequential ? FileClass{"keras", "Sequential"}
+                                         : FileClass{"keras.src.models.functional", "Functional", "Functional"});
   written["config"] = {{"name", model.name}, {"trainable", true}, {"layers", all_layers(model, references)}};
   if (!sequential) {
     std::vector<PartResult> inputs;
@@ -260,7 +248,7 @@ Json network_config(const NestedModel& model, ConfigForm form) {
     written["config"]["input_layers"] = ends(inputs, references);
     written["config"]["output_layers"] = ends(model.outputs, references);
   }
-  if (form == ConfigForm::legacy_h5) make_legacy(written);
+  if (form == ConfigForm::legacy_h5) make_legacy_model(written);
   return written;
 }
 

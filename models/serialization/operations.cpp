@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/config/object_config.h>
 #include <lockstep/models/layers/operation.h>
 
 namespace lockstep {
@@ -13,6 +14,7 @@ using Json = nlohmann::ordered_json;
 bool is_tensor(const Json& value) { return value.is_object() && value.value("class_name", "") == "__keras_tensor__"; }
 
 bool is_operation(const Json& layer) {
+  if (is_registered(class_name_in(layer))) return false;
   const Json& options = layer.at("config");
   if (!options.is_object() || options.contains("trainable") || options.contains("layers")) return false;
   // Layers without "trainable" have a dtype. Operations that make masks have the dtype bool, and a few others have one.

@@ -11,7 +11,9 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/config/object_config.h>
 #include <lockstep/models/layers/attention.h>
+#include <lockstep/models/layers/naming.h>
 #include <lockstep/models/layers/operation.h>
 #include <lockstep/models/layers/recurrent_layer.h>
 #include <lockstep/models/serialization/mask_operations.h>
@@ -242,10 +244,11 @@ void add_ends(const Json& value, ParsedReferences& found) {
 ParsedLayer read_layer(const Json& layer) {
   const Json& values = layer.at("config");
   std::string name = layer.contains("name") ? layer["name"].get<std::string>()
-                     : values.is_object()   ? values.at("name").get<std::string>()
+                     : values.is_object()   ? values.value("name", "")
                                             : "sequential";
   ParsedLayer result{.name = std::move(name),
-                     .class_name = layer.at("class_name").get<std::string>(),
+                     .class_name = class_name_in(layer),
+                     .group = snake_case(layer.at("class_name").get<std::string>()),
                      .values = std::make_shared<const Json>(values)};
   if (result.class_name == "GroupedQueryAttention") result.class_name = "GroupQueryAttention";  // its name in .h5 files
   if (layer.contains("shared_object_id")) result.shared_id = layer["shared_object_id"].get<std::int64_t>();
@@ -268,7 +271,7 @@ class CallCounts {
  public:
   explicit CallCounts(const Json& layers) {
     for (const Json& layer : layers) {
-      const std::string class_name = layer.at("class_name").get<std::string>();
+      const std::string class_name = class_name_in(layer);
       if (!is_model(class_name)) continue;
       const Json nodes = layer.value("inbound_nodes", Json::array());
       const bool legacy = !nodes.empty() && nodes[0].is_array();
@@ -314,7 +317,10 @@ ParsedLayer input_before(const ParsedLayer& first, const Json& config) {
   if (first.model && !first.model->layers.empty())
     values["batch_shape"] = first.model->layers.front().values->value("batch_shape", Json());
   if (config.is_object() && config.contains("build_input_shape")) values["batch_shape"] = config["build_input_shape"];
-  return {.name = first.name + "_input", .class_name = "InputLayer", .values = std::make_shared<const Json>(values)};
+  return {.name = first.name + "_input",
+          .class_name = "InputLayer",
+          .group = snake_case("InputLayer"),
+          .values = std::make_shared<const Json>(values)};
 }
 
 /// Whether a recurrent layer, or the one inside Bidirectional, returns its states.
@@ -330,6 +336,10 @@ ParsedModel read_sequential(const Json& config) {
   ParsedModel model{.name = config.is_object() ? config.value("name", "sequential") : "sequential"};
   for (const Json& layer : config.is_object() ? config.at("layers") : config) model.layers.push_back(read_layer(layer));
   require<InputError>(!model.layers.empty(), "the Sequential model '{}' has no layers", model.name);
+  UniqueNames names;
+  for (const ParsedLayer& layer : model.layers) names.take(layer.name);
+  for (ParsedLayer& layer : model.layers)  // the get_config of a registered class may leave out the name
+    if (layer.name.empty()) layer.name = names.make(layer.group);
   for (const ParsedLayer& layer : model.layers)
     require<InputError>(
         !returns_state(*layer.values),

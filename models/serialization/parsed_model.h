@@ -35,7 +35,8 @@ struct ParsedCall {
 /// operation that combines results of layers, such as Add, becomes the layer of the same name.
 struct ParsedLayer {
   std::string name;                                      ///< unique in its model
-  std::string class_name;                                ///< Keras' name of the class
+  std::string class_name;                                ///< Keras' name of the class, or "package>name"
+  std::string group;                                     ///< the name of groups of this class in weight files
   std::shared_ptr<const nlohmann::ordered_json> values;  ///< its options
   std::vector<ParsedCall> calls{};                       ///< calls of the layer, in order
   std::shared_ptr<const ParsedModel> model{};            ///< null unless the layer is a model

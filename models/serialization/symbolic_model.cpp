@@ -119,7 +119,7 @@ std::string name_in_network(Opening& opening, const std::string& name, const std
 const ParsedModel& without_replicas(const ParsedModel& model, ModelPlace& place) {
   const ParsedLayer* const replicated = template_of_replicas(model);
   if (replicated == nullptr) return model;
-  place.group += fmt::format("layers/{}/", snake_case(replicated->class_name));
+  place.group += fmt::format("layers/{}/", replicated->group);
   if (place.top_level.empty()) place.top_level = replicated->name;
   return without_replicas(*replicated->model, place);
 }
@@ -134,10 +134,9 @@ ModelGraph::ModelGraph(Opening& opening, const ParsedModel& config, const ModelP
       members_.push_back(nullptr);
       continue;
     }
-    const std::string key = snake_case(layer.class_name);
-    const int count = used[key]++;
+    const int count = used[layer.group]++;
     const std::string group =
-        fmt::format("{}layers/{}", place.group, count == 0 ? key : fmt::format("{}_{}", key, count));
+        fmt::format("{}layers/{}", place.group, count == 0 ? layer.group : fmt::format("{}_{}", layer.group, count));
     members_.push_back(member_of(layer, group, place));
   }
 }
@@ -179,7 +178,7 @@ Layer layer_of(const Member& member, int input_rank) {
     values.erase("name");
     return operation_layer(member.config->class_name, values, *member.config->arguments, 0, member.name);
   }
-  require<InputError>(!member.config->is_operation || is_layer_class(member.config->class_name),
+  require<InputError>(!member.config->is_operation || layer_classes().is_keras(member.config->class_name),
                       "operation '{}' of class {} cannot be read; build the model of layers and of the operations {}",
                       member.name, member.config->class_name, fmt::join(operation_names(), ", "));
   if (values.is_object()) {

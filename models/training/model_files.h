@@ -13,25 +13,25 @@
 namespace lockstep {
 
 /// Writes the model in the format of the extension, as Keras does: `.keras` is Keras 3's format, `.h5` and `.hdf5` are
-/// the legacy one. The file is written whole or not at all. Keras' load_model can read it, so all layers must be Keras'
-/// own. A model trained by several replicas is saved as one model, and a ParallelModel as its template. A nested model
-/// is stored as a model. However, if a layer or a nested model belongs to several models, all layers are stored as
-/// layers of the outer model; layers on which no output depends are then left out. A compiled model is saved with its
-/// losses and metrics and with its optimizer's options, learning rate, steps and state for each variable, so that
-/// training can resume here and in Keras. A custom loss or metric is saved by name, and Keras needs it in
-/// custom_objects; a custom schedule is saved as the learning rate of the next step. Gradients accumulated for the next
-/// update are not saved, and test_step is not. If layers have been frozen or thawed since compile(), the optimizer's
-/// state is left out, with a warning. A model with a train_step (CustomSteps) is saved as not compiled. Throws
-/// InvalidArgument for another extension, and for an optimizer that has trained variables other than this model's;
-/// InputError naming the path and the reason; Unsupported naming a layer that Keras does not have; LogicError if called
-/// inside a replica.
+/// the legacy one. The file is written whole or not at all. Keras' load_model can read it, so all classes must be
+/// Keras' own or registered (register_keras_serializable) here and in Keras. A model trained by several replicas is
+/// saved as one model, and a ParallelModel as its template. A nested model is stored as a model. However, if a layer or
+/// a nested model belongs to several models, all layers are stored as layers of the outer model; layers on which no
+/// output depends are then left out. A compiled model is saved with its losses and metrics and with its optimizer's
+/// options, learning rate, steps and state for each variable, so that training can resume here and in Keras. A loss or
+/// metric without a config is saved by name, and Keras needs it in custom_objects; a custom schedule is saved as the
+/// learning rate of the next step. Gradients accumulated for the next update are not saved, and test_step is not. If
+/// layers have been frozen or thawed since compile(), the optimizer's state is left out, with a warning. A model with a
+/// train_step (CustomSteps) is saved as not compiled. Throws InvalidArgument for another extension, and for an
+/// optimizer that has trained variables other than this model's; InputError naming the path and the reason; Unsupported
+/// naming an object of a class that is not registered; LogicError if called inside a replica.
 void save_model(const Model& model, const std::string& path);
 
 /// Options of load_model that add to the file's contents or replace them.
 struct LoadOptions {
   std::uint64_t seed = 0;  ///< seed of random layers such as Dropout
   bool compile = true;     ///< whether to compile the model as the file says; if not, call compile() before training
-  /// The custom losses and metrics that the file names.
+  /// The custom losses and metrics of which the file has only the names.
   CustomObjects custom_objects{};
   ///@{
   /// If given, replace the file's optimizer, loss or metrics, which are then not read; loss and metrics apply to every

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/kernels/op/layout.h>
+#include <lockstep/models/losses/loss_config.h>
 #include <lockstep/runtime/core/logging.h>
 #include <lockstep/runtime/device/context.h>
 
@@ -33,7 +34,8 @@ std::string why_not_captured(const StepCompute& compute, const std::vector<Logic
       return fmt::format("layer '{}' makes masks, and the replicas must sum the numbers of unmasked steps",
                          layer.name());
   for (const CompiledOutput& output : compute.outputs())
-    if (output.loss && !output.loss->config()) return fmt::format("the loss '{}' is a custom one", output.loss->name());
+    if (output.loss && !keras_config(*output.loss))
+      return fmt::format("the loss '{}' is a custom one", output.loss->name());
   for (const CompiledOutput& output : compute.outputs())
     if (output.loss && output.loss->config()->options->contains("ignore_class"))
       return fmt::format("the loss '{}' has ignore_class, and the replicas must sum their numbers of labels",

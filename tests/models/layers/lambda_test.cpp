@@ -37,7 +37,7 @@ TEST(Lambda, OfSeveralInputsIsALayerOfNetworks) {
   expect_same_bits(result, a * b);
   expect_same_bits(tape.gradient(sum(result), std::array{a}).front(), b);
   EXPECT_ERROR(Unsupported,
-               "files of whole models cannot hold layer 'product' of the custom class Lambda; save only the weights",
+               "files of whole models cannot hold layer 'product', a Lambda; derive a class from LayerImpl",
                product.get_config());
 }
 

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <lockstep/models/config/keras_class.h>
+#include <lockstep/models/config/object_config.h>
+#include <lockstep/runtime/core/error.h>
+
+namespace lockstep {
+
+/// The classes of one kind, such as layers, that files can hold: Keras' own, and those that the program registers.
+/// Threads may use it concurrently.
+template <class Result, class Source>
+class ClassRegistry {
+ public:
+  /// Makes an object from the options in a file.
+  using Maker = Result (*)(Source&);
+
+  /// Starts with the classes of Keras, whose module in files is `module`.
+  ClassRegistry(std::string_view module, Makers<Result, Source> keras) : module_(module), keras_(std::move(keras)) {}
+
+  /// Registers a class of the program as "package>name". Does nothing if it is registered so already. Throws
+  /// InvalidArgument for an empty name or one with '>', for a class_name of Keras, and if another class has the name or
+  /// the class_name.
+  void add(std::string_view package, std::string_view class_name, std::string_view name, Maker make) {
+    const Registered added{registered_name(package, name), std::string(class_name), make};
+    require(!class_name.empty() && !is_keras(class_name),
+            "the class '{}' cannot be registered as {}: give it a class_name that no class of Keras has", class_name,
+            added.name);
+    const std::lock_guard lock(mutex_);
+    for (const Registered& other : registered_) {
+      if (other == added) return;
+      require(other.name != added.name && other.class_name != class_name,
+              "the class '{}' cannot be registered as {}: another class, '{}', is registered as {}", class_name,
+              added.name, other.class_name, other.name);
+    }
+    registered_.push_back(added);
+  }
+
+  /// The maker for a class name in a file, which is "package>name" for a registered class; also finds a registered
+  /// class by its class_name, and a class of Keras by its plain_name. Null if there is none.
+  Maker find(std::string_view name) const {
+    const auto own = find_own([&](const Registered& known) { return known.name == name || known.class_name == name; });
+    if (own) return own->make;
+    if (const auto found = keras_.find(name); found != keras_.end()) return found->second;
+    const auto found = keras_.find(plain_name(name));
+    return found == keras_.end() ? nullptr : found->second;
+  }
+
+  /// How files name the class. Throws Unsupported, naming the `object`, if it is neither Keras' nor registered.
+  FileClass file_class(std::string_view object, std::string_view class_name) const {
+    if (const auto own = find_own([&](const Registered& known) { return known.class_name == class_name; }))
+      return {.class_name = own->class_name, .registered_name = own->name};
+    require<Unsupported>(is_keras(class_name),
+                         "files of whole models cannot hold {} of the custom class {}; register the class with "
+                         "register_keras_serializable, or save only the weights",
+                         object, class_name);
+    return {.module = module_, .class_name = std::string(class_name)};
+  }
+
+  /// Whether Keras has a class of this name or plain_name.
+  bool is_keras(std::string_view name) const { return keras_.contains(name) || keras_.contains(plain_name(name)); }
+
+  /// For the message about a class that find() does not know: which ones it knows, and how to register others.
+  std::string known_names() const {
+    std::string names = names_of(keras_);
+    const std::lock_guard lock(mutex_);
+    for (const Registered& own : registered_) names.append(", ").append(own.name);
+    return names + "; register your own with register_keras_serializable";
+  }
+
+ private:
+  struct Registered {
+    std::string name;
+    std::string class_name;
+    Maker make;
+    bool operator==(const Registered&) const = default;
+  };
+
+  template <class Predicate>
+  std::optional<Registered> find_own(const Predicate& is_it) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find_if(registered_, is_it);
+    return found == registered_.end() ? std::nullopt : std::optional(*found);
+  }
+
+  std::string module_;
+  Makers<Result, Source> keras_;
+  mutable std::mutex mutex_;
+  std::vector<Registered> registered_;  ///< few, so that a search is quick
+};
+
+}  // namespace lockstep

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <string_view>
+
+#include <lockstep/models/layers/layer_registry.h>
+#include <lockstep/models/losses/loss_config.h>
+#include <lockstep/models/metrics/metric_config.h>
+#include <lockstep/models/optimizers/optimizer_config.h>
+
+namespace lockstep {
+
+namespace detail {
+
+/// Makes a layer whose class is derived from LayerImpl.
+template <class T>
+Layer make_custom_layer(LayerConfig& config) {
+  if constexpr (requires { T::from_config(config); }) {
+    return Layer(T::from_config(config));
+  } else {
+    auto layer = std::make_shared<T>();
+    layer->set_name(read_name(config));
+    return Layer(layer);
+  }
+}
+
+}  // namespace detail
+
+/// Keras' register_keras_serializable: makes save_model write and load_model read objects of the class T, which is
+/// derived from LayerImpl, Layer, Loss, Metric or Optimizer. Files name the class "package>name"; `name` is by default
+/// the class_name. Keras opens such a file if a Python class is registered under the same name and has the same
+/// options, slots of an optimizer and order of weights.
+///
+/// `class_name` is what T's objects return: LayerImpl::class_name, or ObjectConfig::class_name of the config of a loss,
+/// a metric or an optimizer's rule. It must be the name of the Python class, because `.keras` files also name groups of
+/// weights after it.
+///
+/// load_model makes an object by the static member function T::from_config, whose argument reads the options: a
+/// LayerConfig& (it may return a std::shared_ptr<T> for a T derived from LayerImpl), an OptionVisitor& for a loss or
+/// metric, or a const OptimizerConfig&, whose options rule_options reads. A layer, loss or metric without options does
+/// not need it: T() is used. A class derived from LayerImpl must override describe.
+///
+/// Threads may call it concurrently; a second call for the same class and name does nothing. Throws InvalidArgument,
+/// naming the class, for an empty name or one with '>', for the class_name of one of Keras' classes of this kind, and
+/// if another class of this kind has the same name or class_name.
+template <class T>
+void register_keras_serializable(std::string_view package, std::string_view class_name, std::string_view name) {
+  if constexpr (std::derived_from<T, LayerImpl>) {
+    layer_classes().add(package, class_name, name, detail::make_custom_layer<T>);
+  } else if constexpr (std::derived_from<T, Layer>) {
+    layer_classes().add(package, class_name, name, make_keras_object<T, Layer, LayerConfig>);
+  } else if constexpr (std::derived_from<T, Loss>) {
+    loss_classes().add(package, class_name, name, make_keras_object<T, Loss, OptionVisitor>);
+  } else if constexpr (std::derived_from<T, Metric>) {
+    metric_classes().add(package, class_name, name, make_keras_object<T, Metric, OptionVisitor>);
+  } else {
+    static_assert(std::derived_from<T, Optimizer>, "T is derived from LayerImpl, Layer, Loss, Metric or Optimizer");
+    static_assert(
+        requires(const OptimizerConfig& config) { T::from_config(config); }, "the optimizer has no from_config");
+    optimizer_classes().add(package, class_name, name, make_keras_object<T, Optimizer, const OptimizerConfig>);
+  }
+}
+
+/// The same, with `class_name` as the name.
+template <class T>
+void register_keras_serializable(std::string_view package, std::string_view class_name) {
+  register_keras_serializable<T>(package, class_name, class_name);
+}
+
+}  // namespace lockstep

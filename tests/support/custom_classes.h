@@ -1,0 +1,170 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/models/layers/inner_call.h>
+#include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/losses/loss.h>
+#include <lockstep/models/metrics/metric.h>
+#include <lockstep/models/optimizers/optimizer_config.h>
+#include <lockstep/models/optimizers/rule.h>
+#include <lockstep/models/serialization/register_keras_serializable.h>
+
+// A program's own layers, loss, metric and optimizer; tests/interop/custom_classes.py has the same classes.
+
+namespace lockstep::test {
+
+struct GainOptions {
+  double factor = 1;
+  std::string name{};
+};
+
+inline void list(LayerConfig& config, GainOptions& options) { config.option("factor", options.factor); }
+
+/// factor * scale * x, with a weight for each feature.
+class GainImpl : public LayerImpl {
+ public:
+  explicit GainImpl(const GainOptions& options) : LayerImpl(options.name), options_(options) {}
+  static std::shared_ptr<GainImpl> from_config(LayerConfig& config) {
+    return std::make_shared<GainImpl>(read_options<GainOptions>(config, list));
+  }
+  std::string_view class_name() const override { return "Gain"; }
+  Shape output_shape(std::span<const Shape> inputs) const override { return inputs[0]; }
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    return inputs[0] * scale_.value() * options_.factor;
+  }
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ private:
+  void make_weights(std::span<const Shape> inputs, const LayerSeed&) override {
+    scale_ = add_weight({.name = "scale", .shape = {inputs[0].dim(-1)}, .initializer = ones()});
+  }
+  GainOptions options_;
+  Variable scale_;
+};
+
+inline Layer gain(const GainOptions& options = {}) { return Layer(std::make_shared<GainImpl>(options)); }
+
+struct ResidualOptions {
+  std::string name{};
+  std::shared_ptr<LayerImpl> inner{};
+};
+
+inline void list(LayerConfig& config, ResidualOptions& options) {
+  config.option("inner", options.inner, config.input_rank());
+}
+
+/// x + inner(x); a handle, like lockstep's own layers.
+struct Residual : Layer {
+  explicit Residual(const ResidualOptions& options);
+  static Residual from_config(LayerConfig& config) { return Residual(read_options<ResidualOptions>(config, list)); }
+};
+
+class ResidualImpl : public LayerImpl {
+ public:
+  explicit ResidualImpl(const ResidualOptions& options) : LayerImpl(options.name), options_(options) {}
+  std::string_view class_name() const override { return "Residual"; }
+  Shape output_shape(std::span<const Shape> inputs) const override { return inputs[0]; }
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    return inputs[0] + call_inner(*options_.inner, *this, inputs, {.mode = call.mode});
+  }
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
+ private:
+  void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
+    build_inner({.group = "inner", .layer = options_.inner}, inputs, seed);
+  }
+  ResidualOptions options_;
+};
+
+inline Residual::Residual(const ResidualOptions& options) : Layer(std::make_shared<ResidualImpl>(options)) {}
+
+/// A layer without options and weights.
+class NegatedImpl : public LayerImpl {
+ public:
+  NegatedImpl() : LayerImpl("") {}
+  std::string_view class_name() const override { return "Negated"; }
+  Shape output_shape(std::span<const Shape> inputs) const override { return inputs[0]; }
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return -inputs[0]; }
+  void describe(LayerConfig&) const override {}
+};
+
+struct PowerOptions {
+  double power = 4;
+};
+
+inline void list(OptionVisitor& visitor, PowerOptions& options) { visitor.option("power", options.power); }
+
+inline Tensor mean_power(const Tensor& y_true, const Tensor& y_pred, double exponent) {
+  return mean(power(abs(y_true - y_pred), exponent), {1});
+}
+
+struct PowerLoss : Loss {
+  explicit PowerLoss(const PowerOptions& options = {})
+      : Loss(
+            "power_loss",
+            [options](const Tensor& y_true, const Tensor& y_pred) { return mean_power(y_true, y_pred, options.power); },
+            config_of("PowerLoss", list, options)) {}
+  static PowerLoss from_config(OptionVisitor& visitor) { return PowerLoss(read_options<PowerOptions>(visitor, list)); }
+};
+
+struct PowerError : MeanMetricWrapper {
+  explicit PowerError(const PowerOptions& options = {})
+      : MeanMetricWrapper(
+            "power_error",
+            [options](const Tensor& y_true, const Tensor& y_pred) {
+              return mean_power(y_true, y_pred, options.power).to_vector<double>();
+            },
+            Direction::down, config_of("PowerError", list, options)) {}
+  static PowerError from_config(OptionVisitor& visitor) {
+    return PowerError(read_options<PowerOptions>(visitor, list));
+  }
+};
+
+struct HeavyBallOptions {
+  LearningRate learning_rate = 0.01;
+  double decay = 0.9;
+};
+
+inline void list(OptionVisitor& visitor, HeavyBallOptions& options) { visitor.option("decay", options.decay); }
+
+class HeavyBallRule : public Optimizer::Rule {
+ public:
+  explicit HeavyBallRule(const HeavyBallOptions& options) : options_(options) {}
+  ObjectConfig config() const override { return config_of("HeavyBall", list, options_); }
+  std::vector<Slot> slots() const override { return {{.name = "momentum"}}; }
+  bool computes_variables() const override { return true; }
+  void compute(VariableStep& step) const override {
+    step.slots[0] = step.slots[0] * options_.decay + step.gradient;
+    step.value = step.value - step.slots[0] * step.learning_rate;
+  }
+
+ private:
+  HeavyBallOptions options_;
+};
+
+struct HeavyBall : Optimizer {
+  explicit HeavyBall(const HeavyBallOptions& options, const OptimizerOptions& common = {})
+      : Optimizer(options.learning_rate, std::make_unique<HeavyBallRule>(options), common) {}
+  static HeavyBall from_config(const OptimizerConfig& config) {
+    return HeavyBall(rule_options<HeavyBallOptions>(config, list), config.common);
+  }
+};
+
+inline void register_classes() {
+  register_keras_serializable<GainImpl>("tests", "Gain");
+  register_keras_serializable<Residual>("tests", "Residual", "OtherName");
+  register_keras_serializable<NegatedImpl>("tests", "Negated");
+  register_keras_serializable<PowerLoss>("tests", "PowerLoss");
+  register_keras_serializable<PowerError>("tests", "PowerError");
+  register_keras_serializable<HeavyBall>("tests", "HeavyBall");
+}
+
+}  // namespace lockstep::test
