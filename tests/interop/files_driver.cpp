@@ -19,6 +19,7 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <support/custom_classes.h>
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
@@ -36,6 +37,7 @@
 #include <lockstep/models/layers/layer_normalization.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
+#include <lockstep/models/layers/time_distributed.h>
 #include <lockstep/models/losses/regression.h>
 #include <lockstep/models/metrics/keras_metrics.h>
 #include <lockstep/models/optimizers/adadelta.h>
@@ -147,6 +149,18 @@ Model stateful() {
   return {x, Dense({.units = 2})(GRU({.units = 4, .stateful = true})(y)), {.name = "stateful"}};
 }
 
+/// Classes that are not Keras', alone, in a nested model, in each other and in a layer of Keras.
+Model custom() {
+  const Model inner =
+      Sequential({4, 3}, {test::gain({.factor = 0.5}), test::Residual({.inner = Dense({.units = 3}).shared()})},
+                 {.name = "inner"});
+  const Symbol x = Input({4, 3}, "x");
+  const Symbol y = inner(TimeDistributed(test::gain({.factor = 2}))(x));
+  const Symbol z = test::Residual({.name = "second", .inner = test::gain({.factor = 3}).shared()})(y);
+  const Symbol sum = Add()({z, Layer(std::make_shared<test::NegatedImpl>())(y)});
+  return {x, Dense({.units = 2})(Flatten()(sum)), {.name = "custom"}};
+}
+
 Model make_model(const std::string& name) {
   if (name == "convolutions") return convolutions();
   if (name == "shared") return shared();
@@ -154,6 +168,7 @@ Model make_model(const std::string& name) {
   if (name == "mixed") return mixed();
   if (name == "parts") return parts();
   if (name == "stateful") return stateful();
+  if (name == "custom") return custom();
   if (name == "gpt") return zoo::gpt({.vocabulary = 9, .context = 16, .layers = 2, .width = 12, .heads = 3});
   if (name == "unet") return zoo::unet({8, 12, 3}, 4, {.filters = 4, .levels = 2});
   if (name == "vit") return zoo::vit({8, 12, 3}, 5, {.patch_size = 4, .layers = 2, .width = 12, .heads = 3});
@@ -236,6 +251,7 @@ Optimizer make_optimizer(const std::string& name) {
   if (name == "adamax") return Adamax({.learning_rate = 0.03125, .beta_1 = 0.5, .beta_2 = 0.75});
   if (name == "adafactor") return Adafactor({.learning_rate = 0.125, .epsilon_2 = 0.25});
   if (name == "adadelta") return Adadelta({.learning_rate = 1, .rho = 0.75, .epsilon = 1e-3});
+  if (name == "heavy_ball") return test::HeavyBall({.learning_rate = 0.125, .decay = 0.75}, {.clipnorm = 0.5});
   if (name == "ftrl") return Ftrl({.learning_rate = 0.125, .l1_regularization_strength = 0.0625, .beta = 0.5});
   fail("there is no optimizer '{}'", name);
 }
@@ -312,12 +328,14 @@ void run(std::span<const std::string> words) {
   } else if (words[0] == "start" && words.size() == 4) {
     const MirroredStrategy strategy(logical_cpus(2));
     Model model = strategy.scope([] { return branches(); });
-    model.compile(make_optimizer(words[1]), Huber(0.5),
-                  {MeanMetricWrapper(MeanAbsoluteError()), Accuracy(), BinaryAccuracy(0.25), TopKCategoricalAccuracy(2),
-                   TruePositives(0.25), F1Score({.average = FScoreAverage::macro, .threshold = 0.25}),
-                   FBetaScore({.average = FScoreAverage::weighted, .beta = 2}), BinaryIoU({.target_class_ids = {1}}),
-                   OneHotIoU({.num_classes = 2, .target_class_ids = {0, 1}}), OneHotMeanIoU({.num_classes = 2}),
-                   RootMeanSquaredError(), R2Score({.class_aggregation = R2Aggregation::variance_weighted_average})});
+    const Loss loss = words[1] == "heavy_ball" ? Loss(test::PowerLoss({.power = 3})) : Huber(0.5);
+    model.compile(
+        make_optimizer(words[1]), loss,
+        {test::PowerError({.power = 1.5}), MeanMetricWrapper(MeanAbsoluteError()), Accuracy(), BinaryAccuracy(0.25),
+         TopKCategoricalAccuracy(2), TruePositives(0.25), F1Score({.average = FScoreAverage::macro, .threshold = 0.25}),
+         FBetaScore({.average = FScoreAverage::weighted, .beta = 2}), BinaryIoU({.target_class_ids = {1}}),
+         OneHotIoU({.num_classes = 2, .target_class_ids = {0, 1}}), OneHotMeanIoU({.num_classes = 2}),
+         RootMeanSquaredError(), R2Score({.class_aggregation = R2Aggregation::variance_weighted_average})});
     train(model, words[3]);
     save_model(model, words[2]);
   } else if (words[0] == "train_on") {
@@ -345,6 +363,7 @@ void run(std::span<const std::string> words) {
 
 int main(int argc, char** argv) {
   try {
+    lockstep::test::register_classes();
     lockstep::run(std::vector<std::string>(argv + 1, argv + argc));
     return 0;
   } catch (const std::exception& error) {

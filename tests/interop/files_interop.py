@@ -20,6 +20,7 @@ import keras
 import layers_interop
 import numpy as np
 import safetensors.numpy
+from custom_classes import Gain, Negated, Residual
 from keras import layers
 from keras.src.applications.convnext import LayerScale, StochasticDepth
 from keras.src.applications.inception_resnet_v2 import CustomScaleLayer
@@ -198,6 +199,14 @@ def unknown_in_nested():
     return keras.Model([first, second, text], layers.Dense(3)(layers.Concatenate()(results)))
 
 
+def custom_by_keras():
+    """Registered classes alone, in a nested model, in each other and in a layer of Keras."""
+    inner = keras.Sequential([keras.Input((4, 3)), Gain(0.5, trainable=False), Residual(layers.Dense(3, "tanh")), Negated()])
+    x = keras.Input((4, 3))
+    y = Residual(Gain(3.0), name="second")(inner(layers.TimeDistributed(Gain(2.0))(x)))
+    return keras.Model(x, layers.Dense(2)(layers.Flatten()(layers.Add()([y, Gain()(y)]))))
+
+
 def another_mask():
     ids, values = keras.Input((5,)), keras.Input((5, 3))
     mask = layers.Masking(0.5)(values)._keras_mask
@@ -222,13 +231,13 @@ OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15,
         "transposes": [(3, 4, 3)], "channels": [(12, 4)], "dropouts": [(6, 5, 4)],
         "adaptive_pools": [(11, 7, 4)], "resized": [(9, 12, 3)],
         "augmented": [(6, 7, 3)], "operations": [(6, 8)], "gpt": [(12,)],
-        "unet": [(8, 12, 3)], "vit": [(8, 12, 3)]}
+        "unet": [(8, 12, 3)], "vit": [(8, 12, 3)], "custom": [(4, 3)]}
 THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "regularized": regularized,
           "borders": borders, "formulas": formulas, "operations_by_keras": operations_by_keras,
           "of_applications": of_applications,
           "mixed_by_keras": mixed_by_keras, "attention_by_keras": attention_by_keras,
           "states_by_keras": states_by_keras, "stateful_by_keras": stateful_by_keras, "masks_by_keras": masks_by_keras,
-          "unknown_in_nested": unknown_in_nested,
+          "unknown_in_nested": unknown_in_nested, "custom_by_keras": custom_by_keras,
           **{f"{name}_by_keras": layers_interop.MODELS[name] for name in OF_LAYERS}}
 # Models that lockstep refuses, and what the error says.
 REFUSED = {"another_mask": (another_mask, "'last' is called with a mask that is not the mask of its input"),
@@ -279,19 +288,24 @@ def check_layers(model, opened):
     """lockstep's configuration of a layer must be Keras', except for the seeds of initializers."""
     assert opened.name == model["config"]["name"]
     written = [layer for layer in model["config"]["layers"] if layer["class_name"] != "InputLayer"
-               and not layer["module"].startswith("keras.src.ops")]
+               and not (layer["module"] or "").startswith("keras.src.ops")]
     theirs = [layer.name for layer in opened.layers if not isinstance(layer, layers.InputLayer)]
     assert [layer["name"] for layer in written] == theirs, "the layers stand in another order than Keras'"
     for layer in written:
         if "layers" in layer["config"]:
             check_layers(layer, opened.get_layer(layer["name"]))
             continue
-        check_options(layer["config"], json.loads(json.dumps(opened.get_layer(layer["name"]).get_config())))
+        their = json.loads(json.dumps(keras.saving.serialize_keras_object(opened.get_layer(layer["name"]))))
+        for name in ("class_name", "registered_name"):
+            assert layer[name] == their[name], f"lockstep has {layer}, Keras {their}"
+        check_options(layer["config"], their["config"])
 
 
 def check_options(options, theirs):
     for key, value in options.items():
-        if key in ("layer", "backward_layer"):
+        if key in ("layer", "backward_layer", "inner"):
+            for name in ("class_name", "registered_name"):
+                assert value[name] == theirs[key][name], f"{options['name']}: {key} is {value}, Keras has {theirs[key]}"
             check_options(value["config"], theirs[key]["config"])
         elif key.endswith("_initializer"):
             same = value["class_name"] == theirs[key]["class_name"] and value["config"].items() <= theirs[key]["config"].items()

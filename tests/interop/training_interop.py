@@ -20,6 +20,7 @@ keras_backend.choose("jax")
 import h5py
 import keras
 import numpy as np
+from custom_classes import HeavyBall, PowerError, PowerLoss
 from keras import layers, optimizers
 from keras.src.legacy.saving.legacy_h5_format import load_optimizer_weights_from_hdf5_group
 
@@ -45,6 +46,7 @@ OPTIMIZERS = {
     "adamax": lambda: optimizers.Adamax(0.03125, beta_1=0.5, beta_2=0.75),
     "adafactor": lambda: optimizers.Adafactor(0.125, epsilon_2=0.25),
     "adadelta": lambda: optimizers.Adadelta(1.0, rho=0.75, epsilon=1e-3),
+    "heavy_ball": lambda: HeavyBall(0.125, decay=0.75, clipnorm=0.5),
     "ftrl": lambda: optimizers.Ftrl(0.125, l1_regularization_strength=0.0625, beta=0.5),
 }
 
@@ -110,7 +112,7 @@ def check_configs(path, model):
     """lockstep's configuration of optimizer, loss and metrics (their get_config) must be that of Keras' get_config.
     Keras' Huber omits its delta."""
     written = json.loads(zipfile.ZipFile(path).read("config.json"))["compile_config"]
-    del written["loss"]["config"]["delta"]
+    written["loss"]["config"].pop("delta", None)
     metrics = [metric for metric in written["metrics"] if isinstance(metric, dict)]
     theirs = [model.optimizer, model.loss, *map(keras.metrics.deserialize, metrics)]
     for ours, their in zip([written["optimizer"], written["loss"], *metrics], theirs, strict=True):
@@ -125,7 +127,7 @@ def check_ours(lockstep, name, path, x, y):
         check_configs(path, theirs)
     assert theirs.optimizer.iterations == STEPS // (theirs.optimizer.gradient_accumulation_steps or 1)
     assert type(theirs.optimizer) is type(OPTIMIZERS[name]())
-    assert theirs.loss.get_config()["name"] == "huber_loss"
+    assert theirs.loss.get_config()["name"] == ("power_loss" if name == "heavy_ball" else "huber_loss")
     began = [np.asarray(v.value) for v in theirs.weights]
     train(theirs, x, y)
     moved = max(np.abs(np.asarray(v.value) - old).max() for v, old in zip(theirs.weights, began))
@@ -136,8 +138,9 @@ def check_ours(lockstep, name, path, x, y):
 
 def check_theirs(lockstep, name, path, x, y):
     theirs = branches()
-    measures = [keras.metrics.MeanSquaredError(), keras.metrics.R2Score(), keras.metrics.F1Score("macro")]
-    theirs.compile(OPTIMIZERS[name](), "mse", metrics=["mae", "cosine_similarity", "binary_io_u", *measures])
+    measures = [keras.metrics.MeanSquaredError(), keras.metrics.R2Score(), keras.metrics.F1Score("macro"), PowerError(1.5)]
+    loss = PowerLoss(3.0) if name == "heavy_ball" else "mse"
+    theirs.compile(OPTIMIZERS[name](), loss, metrics=["mae", "cosine_similarity", "binary_io_u", *measures])
     train(theirs, x, y)
     theirs.save(path)
     train(theirs, x, y)
