@@ -8,6 +8,9 @@
 //   files_driver fine_tune FILE FOLDER      opens a model, trains it as it is frozen, then thawed; prints both losses
 //   files_driver added_loss WEIGHTS FOLDER  trains a model with these weights and a layer that adds to the loss; prints
 //                                           the losses of fit and of evaluate, saves the weights in the same file
+//   files_driver train_step WEIGHTS TEACHER FOLDER trains a model with these weights, by a train_step that distills a
+//                                           teacher with those weights; prints loss and norm of the gradient of each
+//                                           step, saves the weights in the same file
 //   files_driver evaluate FILE FOLDER       opens a model, prints the names and values of its loss and metrics
 // FOLDER has input_0, input_1, ... and, for training, target and, for evaluate, weights; output_0, ... are written to
 // it: rows of little-endian f32 without a header.
@@ -58,6 +61,7 @@
 #include <lockstep/models/zoo/unet.h>
 #include <lockstep/models/zoo/vit.h>
 #include <lockstep/runtime/device/registry.h>
+#include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/strategies/mirrored_strategy.h>
 
 #include "layers_models.h"
@@ -312,6 +316,42 @@ void train_with_added_loss(const std::string& weights, const std::string& folder
   model.save_weights(weights);
 }
 
+/// The models of check_train_step in training_interop.py.
+Model small_network(std::int64_t hidden) {
+  return Sequential({6}, {Dense({.units = hidden, .activation = Activation::tanh}), Dense({.units = 2})});
+}
+
+/// Distills a teacher over three replicas in a train_step, which also logs the norm of the global batch's gradient.
+void train_with_own_step(const std::string& student, const std::string& teacher, const std::string& folder) {
+  const MirroredStrategy strategy(logical_cpus(3));
+  const auto scope = strategy.scope();
+  Model taught = small_network(4);
+  Model wanted = small_network(8);
+  taught.load_weights(student);
+  wanted.load_weights(teacher);
+  const StepFunction distill = [&](const Model& model, const Batch& part, std::int64_t global_size) -> StepValues {
+    const std::vector<Variable> variables = model.trainable_variables();
+    GradientTape tape;
+    const Tensor loss = sum(mean(square(wanted(part.x()) - model(part.x(), Mode::train)), {1}));
+    std::vector<Tensor> values;
+    for (const Variable& variable : variables) values.push_back(variable.value());
+    const std::vector<Tensor> gradients = tape.gradient(loss / static_cast<double>(global_size), values);
+    Tensor squares = Tensor::zeros({});
+    for (const Tensor& gradient : gradients)
+      squares = squares + sum(square(get_replica_context().all_reduce(ReduceOp::sum, gradient)));
+    model.optimizer().apply_gradients(gradients, variables);
+    return {{"loss", {loss, part.size()}}, {"gradient_norm", {sqrt(squares), 1}}};
+  };
+  taught.compile(Adam({.learning_rate = 0.03125, .beta_1 = 0.5, .beta_2 = 0.75}), {{.loss = MeanSquaredError()}},
+                 {.train_step = distill});
+  const Tensor x = read_rows(folder + "/input_0", {6});
+  const History history =
+      taught.fit(Dataset::from_tensors(x, Tensor::zeros({x.dim(0), 2})).batch(x.dim(0)), {.epochs = 8});
+  for (std::size_t epoch = 0; epoch < 8; ++epoch)
+    fmt::print("{} {}\n", history.values.at("loss")[epoch], history.values.at("gradient_norm")[epoch]);
+  taught.save_weights(student);
+}
+
 void run(std::span<const std::string> words) {
   require(words.size() >= 3, "usage: see files_driver.cpp");
   if (words[0] == "save" && words.size() == 4) {
@@ -347,6 +387,8 @@ void run(std::span<const std::string> words) {
     fine_tune(words[1], words[2]);
   } else if (words[0] == "added_loss") {
     train_with_added_loss(words[1], words[2]);
+  } else if (words[0] == "train_step" && words.size() == 4) {
+    train_with_own_step(words[1], words[2], words[3]);
   } else if (words[0] == "evaluate") {
     evaluate(words[1], words[2]);
   } else if (words[0] == "open") {

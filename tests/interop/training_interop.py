@@ -1,7 +1,8 @@
 """Compares lockstep with Keras on files of compiled models, in both directions.
 
 Each resumes a training that the other began and saved, and must continue it as the other one does. The losses and
-metrics of an output with a mask, and a training with a layer that adds to the loss, must be Keras'.
+metrics of an output with a mask, a training with a layer that adds to the loss, and one with a train_step of the
+program's own must be Keras'.
 
 usage: training_interop.py --driver FILES_DRIVER
 """
@@ -18,6 +19,7 @@ import keras_backend
 keras_backend.choose("jax")
 
 import h5py
+import jax
 import keras
 import numpy as np
 from custom_classes import HeavyBall, PowerError, PowerLoss
@@ -243,6 +245,51 @@ def check_added_loss(lockstep, folder):
     assert worst <= TOLERANCE, worst
 
 
+class Distilled(keras.Model):
+    """Its train_step distills another model, which `wanted` calls, and logs the norm of the gradient."""
+
+    def train_step(self, state, data):
+        trainable, others, of_optimizer, of_metrics = state
+        wanted = self.wanted(data[0])
+
+        def loss_of(trainable):
+            y, updated = self.stateless_call(trainable, others, data[0], training=True)
+            return keras.ops.mean((wanted - y) ** 2), updated
+
+        (loss, others), gradients = jax.value_and_grad(loss_of, has_aux=True)(trainable)
+        norm = keras.ops.sqrt(sum(keras.ops.sum(gradient**2) for gradient in gradients))
+        trainable, of_optimizer = self.optimizer.stateless_apply(of_optimizer, gradients, trainable)
+        return {"loss": loss, "gradient_norm": norm}, (trainable, others, of_optimizer, of_metrics)
+
+
+def check_train_step(lockstep, folder):
+    """Steps of a program's own, on batches that three replicas share unevenly."""
+
+    def network(kind, hidden):
+        x = keras.Input((6,))
+        return kind(x, layers.Dense(2)(layers.Dense(hidden, activation="tanh")(x)))
+
+    student, teacher = network(Distilled, 4), network(keras.Model, 8)
+    student.wanted = lambda x: teacher(x)  # a function, because files would hold a model
+    paths = [folder / "student.weights.h5", folder / "teacher.weights.h5"]
+    for model, path in zip((student, teacher), paths, strict=True):
+        model.save_weights(path)
+    x = np.random.default_rng(4).standard_normal((2 * ROWS, 6)).astype("<f4")
+    x.tofile(folder / "input_0")
+    student.compile(optimizers.Adam(0.03125, beta_1=0.5, beta_2=0.75))
+    theirs = student.fit(x, np.zeros((len(x), 2)), batch_size=len(x), epochs=8, shuffle=False, verbose=0).history
+    ours = np.array(lockstep("train_step", *paths, folder).split(), float).reshape(-1, 2)
+    for name, values in zip(("loss", "gradient_norm"), ours.T, strict=True):
+        worst = np.abs(values - theirs[name]).max()
+        print(f"train_step, {name}: from {values[0]:.5f} to {values[-1]:.5f}, largest difference {worst:.1e}")
+        assert values[-1] < 0.9 * values[0] and worst <= 1e-5 * max(1, max(theirs[name])), (values, theirs[name])
+    trained = student.get_weights()
+    student.load_weights(paths[0])
+    worst = max(np.abs(a - b).max() for a, b in zip(student.get_weights(), trained, strict=True))
+    print(f"train_step: largest difference of weights {worst:.1e}")
+    assert worst <= 10 * TOLERANCE, worst
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--driver", required=True)
@@ -268,6 +315,7 @@ def main():
             check_fine_tuning(lockstep, pathlib.Path(folder) / f"tuned{suffix}", x, y)
         check_masked(lockstep, pathlib.Path(folder))
         check_added_loss(lockstep, pathlib.Path(folder))
+        check_train_step(lockstep, pathlib.Path(folder))
 
 
 if __name__ == "__main__":
