@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include <lockstep/runtime/tensor/tensor.h>
 
@@ -26,6 +27,9 @@ Tensor decode_png(std::span<const std::byte> content, std::int64_t channels);
 /// Decodes the content of a PNG file to (height, width, 1) u8 with the numbers in the file, at most 8 bits each: gray
 /// values, which are not scaled, or indices of the palette. Throws InputError for other PNG files.
 Tensor decode_png_mask(std::span<const std::byte> content);
+
+/// Encodes an image (height, width, channels) u8 with 1 or 3 channels, of any strides and on any device, as a PNG file.
+std::vector<std::byte> encode_png(const Tensor& image);
 
 /// Decodes the content of a BMP file to (height, width, channels) u8 with 1 or 3 channels: uncompressed, with 1, 4, 8,
 /// 24 or 32 bits per pixel. Looks up palettes and drops alpha.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <lockstep/models/data/image_codec.h>
+#include <lockstep/runtime/core/atomic_file.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
@@ -28,6 +29,8 @@ std::vector<std::byte> content_of(const std::filesystem::path& file) {
                       stream.gcount(), bytes);
   return content;
 }
+
+constexpr std::int64_t most_pixels = std::int64_t{1} << 27;
 
 constexpr std::array jpeg_signature{0xff, 0xd8, 0xff};
 constexpr std::array png_signature{0x89, 'P' + 0, 'N' + 0, 'G' + 0};
@@ -53,7 +56,6 @@ bool starts_with(std::span<const std::byte> content, const std::array<int, Count
 }  // namespace
 
 Tensor empty_image(std::int64_t height, std::int64_t width, std::int64_t channels) {
-  constexpr std::int64_t most_pixels = std::int64_t{1} << 27;
   require<InputError>(width <= most_pixels / std::max<std::int64_t>(1, height),
                       "an image of {} x {} pixels, which is more than {}", height, width, most_pixels);
   return Tensor::empty({height, width, channels}, DType::u8);
@@ -92,6 +94,14 @@ Tensor read_mask(const std::filesystem::path& file) {
     require<InputError>(starts_with(content, png_signature), "no PNG image, which a mask must be");
     return decode_png_mask(content);
   });
+}
+
+void write_image(const std::filesystem::path& file, const Tensor& image) {
+  require(
+      image.defined() && image.dtype() == DType::u8 && image.rank() == 3 && (image.dim(2) == 1 || image.dim(2) == 3) &&
+          image.elements() > 0 && image.dim(1) <= most_pixels / image.dim(0),
+      "an image to write must be u8 of shape (height, width, 1 or 3) with 1 to {} pixels, got {}", most_pixels, image);
+  write_file_atomically(file.string(), encode_png(image));
 }
 
 }  // namespace lockstep

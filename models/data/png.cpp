@@ -152,4 +152,19 @@ Tensor decode_png_mask(std::span<const std::byte> content) {
   return mask;
 }
 
+std::vector<std::byte> encode_png(const Tensor& image) {
+  png_image png{};
+  png.version = PNG_IMAGE_VERSION;
+  png.height = static_cast<png_uint_32>(image.dim(0));
+  png.width = static_cast<png_uint_32>(image.dim(1));
+  png.format = image.dim(2) == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
+  png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(png);
+  std::vector<std::byte> content(bytes);
+  const std::vector<std::uint8_t> pixels = image.to_vector<std::uint8_t>();
+  const int written = png_image_write_to_memory(&png, content.data(), &bytes, 0, pixels.data(), 0, nullptr);
+  require<InputError>(written != 0, "an image of {} cannot be encoded: {}", image.shape(), png.message);
+  content.resize(bytes);
+  return content;
+}
+
 }  // namespace lockstep

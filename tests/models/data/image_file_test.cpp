@@ -131,6 +131,33 @@ TEST_F(ImageFile, RefusesMasksOfOtherFormats) {
   refused("a damaged PNG image");
 }
 
+TEST_F(ImageFile, WritesAPngThatIsReadBack) {
+  const Tensor rgb =
+      Tensor::from(std::vector<std::uint8_t>{255, 0, 0, 0, 255, 0, 0, 0, 255, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {2, 3, 3});
+  write_image(path, rgb);
+  EXPECT_EQ(read_image(path, 3).shape(), (Shape{2, 3, 3}));
+  EXPECT_EQ(read_image(path, 3).to_vector<int>(), rgb.to_vector<int>());
+  const Tensor gray = rgb.slice_view(2, 1, 2).transposed_view();  // (3, 2, 1), not dense
+  write_image(path, gray);
+  EXPECT_EQ(read_image(path, 1).shape(), gray.shape());
+  EXPECT_THAT(read_image(path, 1).to_vector<int>(), ElementsAre(0, 2, 255, 5, 0, 8));
+}
+
+TEST_F(ImageFile, RefusesToWriteWhatIsNoImage) {
+  const auto refused = [&](const Tensor& image) {
+    EXPECT_THAT([&] { write_image(path, image); }, ThrowsMessage<InvalidArgument>(HasSubstr("height, width, 1 or 3")));
+  };
+  for (const Shape& shape : {Shape{2, 3}, Shape{2, 3, 2}, Shape{0, 3, 1}}) refused(Tensor::zeros(shape, DType::u8));
+  refused(Tensor::zeros({2, 3, 1}));
+  refused(Tensor());
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_THAT(
+      [&] {
+        write_image(folder / "none/image", Tensor::zeros({2, 3, 1}, DType::u8));
+      },
+      ThrowsMessage<InputError>(HasSubstr("none/image")));
+}
+
 TEST_F(ImageFile, ReadsAnInterlacedPng) {
   PngImage image{.width = 9, .height = 9, .interlace = PNG_INTERLACE_ADAM7};
   for (int i = 0; i < 9 * 9 * 3; ++i) image.bytes.push_back(static_cast<std::uint8_t>(i));
