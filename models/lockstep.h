@@ -63,6 +63,7 @@
 #include <lockstep/models/layers/keras_layers.h>
 #include <lockstep/models/layers/lambda.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/random_draws.h>
 #include <lockstep/models/layers/regularizers.h>
 #include <lockstep/models/losses/average_loss.h>
 #include <lockstep/models/losses/keras_losses.h>
