@@ -144,7 +144,7 @@ int main(int argc, char** argv) try {
   const auto scope = strategy.scope();
   const Layer basis(std::make_shared<RadialBasisImpl>(RadialBasisOptions{.units = 16, .gamma = 2}));
   Model model = Sequential({1}, {basis, Dense({.units = 1})});
-  model.compile(Normalized({.learning_rate = 0.05}), QuantileLoss({.quantile = 0.9}), {Coverage()});
+  model.compile(Normalized({.learning_rate = 0.01}), QuantileLoss({.quantile = 0.9}), {Coverage()});
   const Dataset data = noisy_sine(1024);
   model.fit(data, {.epochs = epochs});
   fmt::print("coverage after {} epochs: {:.3f}\n", epochs, model.evaluate(data).at("coverage"));

@@ -336,8 +336,7 @@ TEST(CompileConfig, SaysWhatIsWrong) {
                read(keras_2(sgd, R"({"class_name": "Dice", "config": {"axis": [0.5]}})")));
   EXPECT_ERROR(InputError, "the loss BinaryCrossentropy: axis cannot be 1; it must be -1",
                read(keras_2(sgd, R"({"class_name": "BinaryCrossentropy", "config": {"axis": 1}})")));
-  EXPECT_ERROR(InputError,
-               "the metric SparseCategoricalCrossentropy cannot have an ignore_class; it averages over all labels",
+  EXPECT_ERROR(InputError, "the metric SparseCategoricalCrossentropy: ignore_class cannot be 2; it must be null",
                read(keras_2(sgd, R"("mse")",
                             R"([{"class_name": "SparseCategoricalCrossentropy", "config": {"ignore_class": 2}}])")));
   EXPECT_ERROR(InputError, "the loss MeanSquaredError: reduction cannot be \"sum\"; it must be \"sum_over_batch_size\"",
