@@ -132,10 +132,11 @@ void write_into_concatenations(Plan& plan, const std::vector<Layer>& layers) {
     const int axis = joint.traits().concatenated_axis;
     if (axis != -1 && (axis == 0 || axis != steps[concat].shape.rank())) continue;
     const bool in_place = is_known(steps[concat].shape) && std::ranges::all_of(parts, [&](int part) {
-      return part >= 0 && readers[part] == 1 && steps[part].result == 0 &&
-             steps[part].device == steps[concat].device && layers[steps[part].layer].impl().traits().can_write_to &&
-             agree(layers[steps[part].layer].impl(), joint);
-    });
+                            return part >= 0 && readers[part] == 1 && steps[part].result == 0 &&
+                                   steps[part].device == steps[concat].device &&
+                                   layers[steps[part].layer].impl().traits().can_write_to &&
+                                   agree(layers[steps[part].layer].impl(), joint);
+                          });
     if (!in_place) continue;
     std::int64_t begin = 0;
     for (const int part : parts) {

@@ -74,7 +74,8 @@ struct Plan {
 ///   if that layer supports it, is called once, has no other reader, and runs on the same device in the same dtype;
 /// - a ReLU that is the only reader of a layer's result is fused into that layer, if that layer supports it and runs on
 ///   the same device in the same dtype;
-/// - in a network without masks, the inputs of a concatenation along the last axis are written directly into its result,
+/// - in a network without masks, the inputs of a concatenation along the last axis are written directly into its
+/// result,
 ///   if its shape is known, and if all inputs have no other reader and come from layers that can write into a slice and
 ///   run on the same device in the same dtype;
 /// - a result is freed after its last reader.
