@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,7 +31,8 @@ class ClassRegistry {
   /// the class_name.
   void add(std::string_view package, std::string_view class_name, std::string_view name, Maker make) {
     const Registered added{registered_name(package, name), std::string(class_name), make};
-    require(!class_name.empty() && !is_keras(class_name),
+    const bool is_model = class_name == "Functional" || class_name == "Model" || class_name == "Sequential";
+    require(!class_name.empty() && !is_keras(class_name) && !is_model,
             "the class '{}' cannot be registered as {}: give it a class_name that no class of Keras has", class_name,
             added.name);
     const std::lock_guard lock(mutex_);
@@ -53,7 +55,19 @@ class ClassRegistry {
     return found == keras_.end() ? nullptr : found->second;
   }
 
-  /// How files name the class. Throws Unsupported, naming the `object`, if it is neither Keras' nor registered.
+  /// How files name the class. Throws Unsupported, naming the `object`, if the class is neither Keras' nor registered,
+  /// and if a registered one has an option of a `common` name, which means something else in files.
+  FileClass file_class(std::string_view object, const ObjectConfig& config, std::span<const std::string> common) const {
+    const FileClass found = file_class(object, config.class_name);
+    for (const std::string& name : common)
+      require<Unsupported>(found.registered_name.empty() || !has_option(config, name),
+                           "files of whole models cannot hold {}: its class {} has an option named {}, as all classes "
+                           "of this kind have; rename it",
+                           object, config.class_name, name);
+    return found;
+  }
+
+  /// The same, for a class whose options have been listed already.
   FileClass file_class(std::string_view object, std::string_view class_name) const {
     if (const auto own = find_own([&](const Registered& known) { return known.class_name == class_name; }))
       return {.class_name = own->class_name, .registered_name = own->name};
@@ -72,7 +86,7 @@ class ClassRegistry {
     std::string names = names_of(keras_);
     const std::lock_guard lock(mutex_);
     for (const Registered& own : registered_) names.append(", ").append(own.name);
-    return names + "; register your own with register_keras_serializable";
+    return names + "; programs register their own with register_keras_serializable";
   }
 
  private:

@@ -21,6 +21,8 @@ std::shared_ptr<const Json> ObjectConfig::none() {
 
 std::shared_ptr<const Json> ObjectConfig::copy_of(const Json& options) { return std::make_shared<const Json>(options); }
 
+bool has_option(const ObjectConfig& object, std::string_view name) { return object.options->contains(name); }
+
 bool is_registered(std::string_view class_name) { return class_name.find('>') != std::string_view::npos; }
 
 std::string registered_name(std::string_view package, std::string_view name) {

@@ -36,6 +36,9 @@ ObjectConfig config_of(const char* class_name, void (*list)(OptionVisitor&, Opti
   return {class_name, ObjectConfig::copy_of(visitor.values())};
 }
 
+/// Whether the object has an option of this name.
+bool has_option(const ObjectConfig& object, std::string_view name);
+
 /// How files name a class.
 struct FileClass {
   std::string module{};           ///< Python's module; null in files if it is empty, as for classes of a main program

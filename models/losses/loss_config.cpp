@@ -21,7 +21,8 @@ Json options_of(const Loss& loss) {
 Json loss_json(const Loss& loss, ConfigForm form) {
   if (!loss.config()) return function_json(loss.name(), form);
   const std::string object = "the loss '" + loss.name() + "'";
-  return object_json(loss_classes().file_class(object, loss.config()->class_name), options_of(loss), form);
+  return object_json(loss_classes().file_class(object, *loss.config(), names_of_common_options), options_of(loss),
+                     form);
 }
 
 std::string Loss::get_config() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,15 +31,21 @@ ClassRegistry<Loss, OptionVisitor>& loss_classes();
 /// The config of a loss of Keras; empty for a custom loss.
 std::optional<ObjectConfig> keras_config(const Loss& loss);
 
+/// The names of the options that all losses and metrics have.
+inline const std::array<std::string, 3> names_of_common_options{"dtype", "name", "reduction"};
 /// Reads the options that all losses and metrics have. Throws InputError for a reduction other than the mean over the
 /// batch ("sum_over_batch_size", or "auto" in Keras 2).
 void read_common_options(OptionVisitor& visitor);
 
-/// The custom object whose name is the class, function or object name that was read; null if there is none.
+/// The custom object whose name is the class, function or object name that was read, or the name of a registered class
+/// without its package; null if there is none.
 template <class T>
 const T* find_own(const std::vector<T>& own, const NamedObject& read) {
-  const auto found = std::ranges::find_if(
-      own, [&](const T& object) { return object.name() == read.object.class_name || object.name() == read.name; });
+  const std::string& class_name = read.object.class_name;
+  const std::string plain = class_name.substr(class_name.find('>') + 1);
+  const auto found = std::ranges::find_if(own, [&](const T& object) {
+    return object.name() == class_name || object.name() == plain || object.name() == read.name;
+  });
   return found == own.end() ? nullptr : &*found;
 }
 

@@ -47,7 +47,8 @@ Json metric_json(const Metric& metric, ConfigForm form) {
   // Writes only the name, for which Keras chooses the kind of accuracy that fits the model.
   if (metric.config()->class_name == "accuracy") return metric.name() == "acc" ? "acc" : "accuracy";
   const std::string object = "the metric '" + metric.name() + "'";
-  return object_json(metric_classes().file_class(object, metric.config()->class_name), options_of(metric), form);
+  return object_json(metric_classes().file_class(object, *metric.config(), names_of_common_options), options_of(metric),
+                     form);
 }
 
 std::string Metric::get_config() const {

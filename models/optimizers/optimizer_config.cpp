@@ -1,6 +1,8 @@
 #include "lockstep/models/optimizers/optimizer_config.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -60,6 +62,7 @@ LearningRate take_keras_rate(Json& options, LearningRate rate) {
 
 /// The name in the list of optimizers, such as "SGD" for "sgd"; other names unchanged.
 std::string known_name(const std::string& name) {
+  if (optimizer_classes().find(name) != nullptr) return name;
   constexpr std::string_view registered = "Custom>";  // prefix of Keras' own names in TensorFlow 2.11
   const std::string own = plain_name(name.starts_with(registered) ? name.substr(registered.size()) : name);
   for (const auto& [known, maker] : makers_of<Optimizer, const OptimizerConfig>(keras_optimizers))
@@ -91,8 +94,11 @@ ClassRegistry<Optimizer, const OptimizerConfig>& optimizer_classes() {
 }
 
 Json optimizer_json(const Optimizer& optimizer, ConfigForm form) {
-  const std::string class_name = optimizer.config().rule.class_name;
-  return object_json(optimizer_classes().file_class("the optimizer", class_name), options_of(optimizer), form);
+  std::vector<std::string> common{"learning_rate", "name"};
+  const Json defaults = common_options({});
+  for (const auto& [key, value] : defaults.items()) common.push_back(key);
+  const FileClass file_class = optimizer_classes().file_class("the optimizer", optimizer.config().rule, common);
+  return object_json(file_class, options_of(optimizer), form);
 }
 
 Optimizer optimizer_from_json(const Json& json) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/config/object_config.h>
+#include <lockstep/models/layers/layer_registry.h>
 #include <lockstep/models/layers/operation.h>
 
 namespace lockstep {
@@ -14,7 +15,9 @@ using Json = nlohmann::ordered_json;
 bool is_tensor(const Json& value) { return value.is_object() && value.value("class_name", "") == "__keras_tensor__"; }
 
 bool is_operation(const Json& layer) {
-  if (is_registered(class_name_in(layer))) return false;
+  const std::string class_name = class_name_in(layer);
+  const bool is_own = layer_classes().find(class_name) != nullptr && !layer_classes().is_keras(class_name);
+  if (is_own || is_registered(class_name)) return false;
   const Json& options = layer.at("config");
   if (!options.is_object() || options.contains("trainable") || options.contains("layers")) return false;
   // Layers without "trainable" have a dtype. Operations that make masks have the dtype bool, and a few others have one.

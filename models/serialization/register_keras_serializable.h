@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include <lockstep/models/layers/layer_registry.h>
@@ -13,14 +14,19 @@ namespace lockstep {
 
 namespace detail {
 
-/// Makes a layer whose class is derived from LayerImpl.
+/// Makes a layer whose class is derived from LayerImpl or Layer.
 template <class T>
 Layer make_custom_layer(LayerConfig& config) {
   if constexpr (requires { T::from_config(config); }) {
     return Layer(T::from_config(config));
   } else {
-    auto layer = std::make_shared<T>();
-    layer->set_name(read_name(config));
+    const std::string name = read_name(config);
+    std::shared_ptr<LayerImpl> layer;
+    if constexpr (std::derived_from<T, Layer>)
+      layer = T().shared();
+    else
+      layer = std::make_shared<T>();
+    layer->set_name(name);
     return Layer(layer);
   }
 }
@@ -46,10 +52,8 @@ Layer make_custom_layer(LayerConfig& config) {
 /// if another class of this kind has the same name or class_name.
 template <class T>
 void register_keras_serializable(std::string_view package, std::string_view class_name, std::string_view name) {
-  if constexpr (std::derived_from<T, LayerImpl>) {
+  if constexpr (std::derived_from<T, LayerImpl> || std::derived_from<T, Layer>) {
     layer_classes().add(package, class_name, name, detail::make_custom_layer<T>);
-  } else if constexpr (std::derived_from<T, Layer>) {
-    layer_classes().add(package, class_name, name, make_keras_object<T, Layer, LayerConfig>);
   } else if constexpr (std::derived_from<T, Loss>) {
     loss_classes().add(package, class_name, name, make_keras_object<T, Loss, OptionVisitor>);
   } else if constexpr (std::derived_from<T, Metric>) {

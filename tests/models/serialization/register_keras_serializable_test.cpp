@@ -21,6 +21,7 @@
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/serialization/network_config.h>
+#include <lockstep/models/serialization/operations.h>
 #include <lockstep/models/serialization/symbolic_model.h>
 #include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/training/callbacks/backup_and_restore.h>
@@ -271,7 +272,7 @@ TEST_F(OwnClass, IsFoundByTheRegisteredNameOrIfThereIsNoneByItsClassName) {
                model_from_config(sequential_of(gain_layer("Gain", "others>Gain", config))));
   EXPECT_ERROR(InputError, "ZeroPadding2D, tests>Gain, tests>OtherName, tests>Negated",
                model_from_config(sequential_of(gain_layer("Unregistered", nullptr, config))));
-  EXPECT_ERROR(InputError, "; register your own with register_keras_serializable",
+  EXPECT_ERROR(InputError, "; programs register their own with register_keras_serializable",
                model_from_config(sequential_of(gain_layer("Unregistered", nullptr, config))));
   EXPECT_ERROR(InputError, "layer 'g' (tests>Gain): factor cannot be \"two\"; it must be a number",
                model_from_config(sequential_of(gain_layer("Gain", "tests>Gain", {{"name", "g"}, {"factor", "two"}}))));
@@ -350,6 +351,62 @@ TEST_F(OwnClass, IsRegisteredOnce) {
                register_keras_serializable<PowerLoss>("a>b", "Mine"));
   EXPECT_ERROR(InvalidArgument, "under a package and a name without '>', got '' and 'Mine'",
                register_keras_serializable<PowerLoss>("", "Mine"));
+}
+
+TEST_F(OwnClass, OfAHandleWithoutOptionsHasTheNameInTheFile) {
+  struct OppositeImpl : NegatedImpl {
+    std::string_view class_name() const override { return "Opposite"; }
+  };
+  struct Opposite : Layer {
+    Opposite() : Layer(std::make_shared<OppositeImpl>()) {}
+  };
+  register_keras_serializable<Opposite>("tests", "Opposite");
+  Json layer = gain_layer("Opposite", "tests>Opposite", {{"name", "g"}});
+  EXPECT_EQ(model_from_config(sequential_of(layer)).layers.at(0).layer.name(), "g");
+  layer["config"]["other"] = 2;
+  EXPECT_ERROR(InputError, "layer 'g' (tests>Opposite): other cannot be 2; it must be left out",
+               model_from_config(sequential_of(layer)));
+}
+
+TEST_F(OwnClass, HasNoOptionThatMeansSomethingElseInFiles) {
+  const auto with = [](const char* class_name, const char* option) {
+    return ObjectConfig{class_name, ObjectConfig::copy_of({{option, 1}})};
+  };
+  EXPECT_ERROR(Unsupported, "the loss 'own': its class PowerLoss has an option named reduction, as all classes",
+               loss_json(Loss("own", nullptr, with("PowerLoss", "reduction")), ConfigForm::keras_3));
+  EXPECT_ERROR(Unsupported, "the metric 'own': its class PowerError has an option named dtype, as all classes",
+               metric_json(MeanMetricWrapper("own", nullptr, Direction::down, with("PowerError", "dtype")),
+                           ConfigForm::legacy_h5));
+  struct DecayRule : test::HeavyBallRule {
+    DecayRule() : HeavyBallRule({}) {}
+    ObjectConfig config() const override { return {"HeavyBall", ObjectConfig::copy_of({{"weight_decay", 0.1}})}; }
+  };
+  struct Decaying : Optimizer {
+    Decaying() : Optimizer(0.1, std::make_unique<DecayRule>(), {}) {}
+  };
+  EXPECT_ERROR(Unsupported, "the optimizer: its class HeavyBall has an option named weight_decay, as all classes",
+               optimizer_json(Decaying(), ConfigForm::keras_3));
+}
+
+TEST_F(OwnClass, IsFoundAmongCustomObjectsByItsNameWithoutThePackage) {
+  const Json dice{{"class_name", "DiceBCE"}, {"registered_name", "my>DiceBCE"}, {"config", {{"name", "dice_bce"}}}};
+  EXPECT_EQ(loss_from_json(dice, {Loss("DiceBCE", nullptr)}).name(), "DiceBCE");
+}
+
+// "Custom" is the default package of Keras' decorator, and TensorFlow 2.11 wrote Keras' own optimizers with it.
+TEST_F(OwnClass, IsFoundBeforeAnOptimizerOfKeras) {
+  register_keras_serializable<HeavyBall>("Custom", "OwnFtrl", "Ftrl");
+  const Json saved{{"class_name", "Custom>Ftrl"}, {"config", {{"decay", 0.5}}}};
+  EXPECT_EQ(optimizer_from_json(saved).config().rule.class_name, "HeavyBall");
+}
+
+// The config that such a Python class returns looks like that of an operation.
+TEST_F(OwnClass, IsNoOperation) {
+  Json layer = gain_layer("Gain", "Gain", {{"name", "g"}, {"factor", 2}});
+  layer["inbound_nodes"] = Json::array({{{"args", Json::array()}, {"kwargs", Json::object()}}});
+  EXPECT_FALSE(is_operation(layer));
+  layer["class_name"] = layer["registered_name"] = "Add1";
+  EXPECT_TRUE(is_operation(layer));
 }
 
 template <int i>
