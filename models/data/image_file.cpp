@@ -101,7 +101,14 @@ void write_image(const std::filesystem::path& file, const Tensor& image) {
       image.defined() && image.dtype() == DType::u8 && image.rank() == 3 && (image.dim(2) == 1 || image.dim(2) == 3) &&
           image.elements() > 0 && image.dim(1) <= most_pixels / image.dim(0),
       "an image to write must be u8 of shape (height, width, 1 or 3) with 1 to {} pixels, got {}", most_pixels, image);
-  write_file_atomically(file.string(), encode_png(image));
+  std::vector<std::byte> content;
+  try {
+    content = encode_png(image);
+  } catch (InputError& error) {
+    error.add_context(file.string());
+    throw;
+  }
+  write_file_atomically(file.string(), content);
 }
 
 }  // namespace lockstep
