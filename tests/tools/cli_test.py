@@ -494,7 +494,7 @@ class Interrupt(Case):
 class Checkpoint(Case):
     def test_an_interrupted_run_resumes_to_the_same_weights(self):
         log = self.path / "s.jsonl"
-        arguments = [PROGRAM, "train", *TINY, "--epochs", "8"]
+        arguments = [PROGRAM, "train", *TINY, "--epochs", "40"]
         outputs = ["--csv", self.path / "log.csv", "--history", self.path / "h.json", "--trace", self.path / "t.json"]
         subprocess.run([*arguments, "--save", self.path / "straight.weights.h5", "--step-log", log], check=True,
                        capture_output=True)
@@ -505,17 +505,18 @@ class Checkpoint(Case):
                                    stderr=subprocess.DEVNULL)
         while not (log.exists() and log.read_text().count("\n") >= 5):
             self.assertIsNone(process.poll())
+        self.assertIsNone(process.poll(), "the run has ended before it is interrupted")
         process.kill()
         process.wait(timeout=300)
         self.refuse("train", *TINY, "--checkpoint", folder, says=[f"--checkpoint {folder}: ", "add --resume"])
         subprocess.run([*arguments, *outputs, "--checkpoint", folder, "--resume", "--step-log", log, "--save",
                         self.path / "resumed.weights.h5"], check=True, capture_output=True)
         steps = [json.loads(line) for line in log.read_text().splitlines()]
-        self.assertEqual([step["step"] for step in steps], list(range(16)))
+        self.assertEqual([step["step"] for step in steps], list(range(80)))
         self.assertEqual([step["loss"] for step in steps], straight)
         with (self.path / "log.csv").open() as lines:
-            self.assertEqual([int(row["epoch"]) for row in csv.DictReader(lines)], list(range(8)))
-        self.assertEqual(json.loads((self.path / "h.json").read_text())["epoch"], list(range(8)))
+            self.assertEqual([int(row["epoch"]) for row in csv.DictReader(lines)], list(range(40)))
+        self.assertEqual(json.loads((self.path / "h.json").read_text())["epoch"], list(range(40)))
         self.assertEqual((self.path / "resumed.weights.h5").read_bytes(),
                          (self.path / "straight.weights.h5").read_bytes())
         self.assertEqual(sorted(file.name for file in folder.iterdir()), ["backup", "best.weights.h5", "last.weights.h5"])

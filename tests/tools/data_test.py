@@ -190,7 +190,7 @@ class Data(DataCase):
         for parts, file in files.items():
             subprocess.run([os.environ["WRITE_HDF5"], file, "u8", parts], check=True)
         model = self.path / "m.keras"
-        self.succeed("train", *CNN, "--data", f"hdf5:{files['all']}", "--batch-size", "4", "--save", model)
+        self.succeed("train", "--model", "minigooglenet", "--data", f"hdf5:{files['all']}", "--batch-size", "4", "--save", model)
 
         def evaluate(parts):
             done = self.succeed("evaluate", "--model", model, "--data", f"hdf5:{files[parts]}", "--json")
@@ -207,7 +207,7 @@ class Data(DataCase):
         self.refuse("train", "--data", f"hdf5:{files['test']}", says=["test.h5", "no x_train and y_train"])
         self.refuse("train", "--data", f"hdf5:{files['no_y_test']}", says="has x_test without y_test")
         self.succeed("convert", model, self.path / "m.weights.h5")
-        trained = json.loads(self.succeed("evaluate", *CNN, "--weights", self.path / "m.weights.h5", "--data",
+        trained = json.loads(self.succeed("evaluate", "--weights", self.path / "m.weights.h5", "--data",
                                           f"hdf5:{files['no_y_train']}", "--json").stdout.splitlines()[-1])
         self.assertEqual(trained["loss"], evaluate("all")["loss"])
 
