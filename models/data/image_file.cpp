@@ -36,11 +36,11 @@ constexpr std::array jpeg_signature{0xff, 0xd8, 0xff};
 constexpr std::array png_signature{0x89, 'P' + 0, 'N' + 0, 'G' + 0};
 constexpr std::array bmp_signature{'B' + 0, 'M' + 0};
 
-/// Returns decode(content of the file). Its errors name the file.
-template <class Decode>
-Tensor decoded(const std::filesystem::path& file, const Decode& decode) {
+/// Returns convert(), whose errors get the name of the file.
+template <class Convert>
+auto naming(const std::filesystem::path& file, const Convert& convert) {
   try {
-    return decode(content_of(file));
+    return convert();
   } catch (Error& error) {
     error.add_context(file.string());
     throw;
@@ -86,11 +86,12 @@ Tensor decode_image(std::span<const std::byte> content, std::int64_t channels) {
 
 Tensor read_image(const std::filesystem::path& file, std::int64_t channels) {
   require(channels == 1 || channels == 3, "an image is read with 1 or 3 channels, not {}", channels);
-  return decoded(file, [&](std::span<const std::byte> content) { return decode_image(content, channels); });
+  return naming(file, [&] { return decode_image(content_of(file), channels); });
 }
 
 Tensor read_mask(const std::filesystem::path& file) {
-  return decoded(file, [](std::span<const std::byte> content) {
+  return naming(file, [&] {
+    const std::vector<std::byte> content = content_of(file);
     require<InputError>(starts_with(content, png_signature), "no PNG image, which a mask must be");
     return decode_png_mask(content);
   });
@@ -101,14 +102,7 @@ void write_image(const std::filesystem::path& file, const Tensor& image) {
       image.defined() && image.dtype() == DType::u8 && image.rank() == 3 && (image.dim(2) == 1 || image.dim(2) == 3) &&
           image.elements() > 0 && image.dim(1) <= most_pixels / image.dim(0),
       "an image to write must be u8 of shape (height, width, 1 or 3) with 1 to {} pixels, got {}", most_pixels, image);
-  std::vector<std::byte> content;
-  try {
-    content = encode_png(image);
-  } catch (InputError& error) {
-    error.add_context(file.string());
-    throw;
-  }
-  write_file_atomically(file.string(), content);
+  write_file_atomically(file.string(), naming(file, [&] { return encode_png(image); }));
 }
 
 }  // namespace lockstep
