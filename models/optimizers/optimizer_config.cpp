@@ -65,7 +65,8 @@ std::string known_name(const std::string& name) {
   if (optimizer_classes().find(name) != nullptr) return name;
   constexpr std::string_view registered = "Custom>";  // prefix of Keras' own names in TensorFlow 2.11
   const std::string own = plain_name(name.starts_with(registered) ? name.substr(registered.size()) : name);
-  for (const auto& [known, maker] : makers_of<Optimizer, const OptimizerConfig>(keras_optimizers))
+  static const auto keras = makers_of<Optimizer, const OptimizerConfig>(keras_optimizers);
+  for (const auto& [known, maker] : keras)
     if (plain_name(known) == own) return std::string(known);
   return name;
 }
