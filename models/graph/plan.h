@@ -75,9 +75,8 @@ struct Plan {
 /// - a ReLU that is the only reader of a layer's result is fused into that layer, if that layer supports it and runs on
 ///   the same device in the same dtype;
 /// - in a network without masks, the inputs of a concatenation along the last axis are written directly into its
-/// result,
-///   if its shape is known, and if all inputs have no other reader and come from layers that can write into a slice and
-///   run on the same device in the same dtype;
+///   result, if its shape is known, and if all inputs have no other reader and come from layers that can write into a
+///   slice and run on the same device in the same dtype;
 /// - a result is freed after its last reader.
 Plan plan_steps(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,
                 const std::vector<int>& outputs);

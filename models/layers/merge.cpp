@@ -19,11 +19,7 @@ void check_at_least_two(std::string_view layer, std::span<const Shape> inputs) {
   require(inputs.size() >= 2, "{} takes at least two inputs, got {}", layer, inputs.size());
 }
 
-void list(LayerConfig& config, ConcatenateOptions& options) {
-  std::int64_t axis = options.axis;
-  config.option("axis", axis);
-  options.axis = static_cast<int>(axis);
-}
+void list(LayerConfig& config, ConcatenateOptions& options) { config.option("axis", options.axis); }
 
 /// y = op(op(parts[0], parts[1]), parts[2]) ...
 template <Tensor (*op)(const Tensor&, const Tensor&)>
