@@ -7,7 +7,6 @@ usage: applications_interop.py --driver FILES_DRIVER [--all | MODEL ...]
 """
 
 import argparse
-import inspect
 import pathlib
 import subprocess
 import tempfile
@@ -19,30 +18,21 @@ keras_backend.choose("numpy")
 
 import keras
 import numpy as np
+from applications import CLASSES, MODELS, made
 from keras import layers
 
 ROWS = 4
 CALIBRATION_ROWS = 32  # over fewer images some variances are so small that rounding errors grow from layer to layer
 TOLERANCE = 1e-4  # of predictions, relative to the largest one
-CLASSES = 10
-MODELS = {name: make for name, make in inspect.getmembers(keras.applications, inspect.isfunction)}
-# The smallest images, where those of 32 x 32 pixels are too small.
-SIZES = {"InceptionResNetV2": 75, "InceptionV3": 75, "Xception": 71}
 # Small models of most families; --all compares all models.
 SMALL = ["MobileNetV2", "MobileNetV3Small", "EfficientNetB0", "DenseNet121", "ConvNeXtTiny"]
 
 
-def made(name):
+def calibrated(name):
     """The model with weights that depend on the inputs, and these inputs."""
-    keras.utils.clear_session()
-    keras.utils.set_random_seed(1)
-    random = np.random.default_rng(1)
-    size = SIZES.get(name, 32)
-    # Without a softmax, which would hide differences between probabilities near 0 and 1.
-    model = MODELS[name](weights=None, input_shape=(size, size, 3), classes=CLASSES, classifier_activation=None)
-    for variable in model.variables:  # initial zeros and ones would hide mixed-up weights
-        if len(variable.shape) == 1:
-            variable.assign(np.asarray(variable.value) + random.uniform(-0.25, 0.25, variable.shape))
+    model = made(name)
+    size = model.input_shape[1]
+    random = np.random.default_rng(2)
     for layer in model.layers:
         if isinstance(layer, layers.BatchNormalization):
             layer.momentum = 0  # the moving statistics become those of the inputs
@@ -84,7 +74,7 @@ def zoo_predictions(driver, name, model, path):
 
 def check(driver, name):
     started = time.monotonic()
-    model, images = made(name)
+    model, images = calibrated(name)
     print(f"== {name}: {model.count_params()} parameters", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "model.keras"
@@ -108,7 +98,6 @@ def main():
     parser.add_argument("--all", action="store_true", help="compare all models")
     parser.add_argument("models", nargs="*", help=f"of {', '.join(MODELS)}; {', '.join(SMALL)} if none is named")
     arguments = parser.parse_args()
-    assert len(MODELS) == 40
     for name in MODELS if arguments.all else arguments.models or SMALL:
         check(arguments.driver, name)
 

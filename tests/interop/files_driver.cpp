@@ -11,9 +11,12 @@
 //   files_driver train_step WEIGHTS TEACHER FOLDER trains a model with these weights, by a train_step that distills a
 //                                           teacher with those weights; prints loss and norm of the gradient of each
 //                                           step, saves the weights in the same file
+//   files_driver gradients FILE FOLDER      opens a model, prints its mean squared error in training, and writes the
+//                                           gradients to FOLDER/gradients.weights.h5 as if they were the weights
+//   files_driver curve FILE FOLDER REPLICAS RATE opens a model, trains it with SGD, prints the losses of three steps
 //   files_driver evaluate FILE FOLDER       opens a model, prints the names and values of its loss and metrics
-// FOLDER has input_0, input_1, ... and, for training, target and, for evaluate, weights; output_0, ... are written to
-// it: rows of little-endian f32 without a header.
+// FOLDER has input_0, input_1, ... and, for training, target (for gradients and curve target_0, ...) and, for evaluate,
+// weights; output_0, ... are written to it: rows of little-endian f32 without a header.
 
 #include <fstream>
 #include <iterator>
@@ -191,13 +194,18 @@ Tensor read_rows(const std::string& path, const Shape& row) {
   return Tensor::from(std::span(reinterpret_cast<const float*>(bytes.data()), count), shape);
 }
 
-void predict(const Model& model, const std::string& folder) {
+std::vector<Tensor> read_inputs(const Model& model, const std::string& folder) {
   std::vector<Tensor> inputs;
   for (const NetworkInput& input : model.network().inputs()) {
     Shape row = input.shape;
     if (row[0] < 0) row[0] = 12;  // the size that files_interop.py has for an unknown one
     inputs.push_back(read_rows(fmt::format("{}/input_{}", folder, inputs.size()), row));
   }
+  return inputs;
+}
+
+void predict(const Model& model, const std::string& folder) {
+  const std::vector<Tensor> inputs = read_inputs(model, folder);
   const std::int64_t rows = inputs[0].dim(0);
   const std::int64_t batch_size =
       model.network().inputs()[0].batch_size > 0 ? model.network().inputs()[0].batch_size : rows;
@@ -286,6 +294,38 @@ void evaluate(const std::string& path, const std::string& folder) {
   const Tensor weights = read_rows(folder + "/weights", {});
   for (const auto& [name, value] : model.evaluate(Dataset::from_tensors({{x}, {y}, {weights}}).batch(8)))
     fmt::print("{} {}\n", name, value);
+}
+
+void write_gradients(const std::string& path, const std::string& folder) {
+  const Model model = load_model(path);
+  const std::vector<Variable> variables = model.trainable_variables();
+  std::vector<Tensor> values;
+  for (const Variable& variable : variables) values.push_back(variable.value());
+  GradientTape tape;
+  const std::vector<Tensor> results = model.run(read_inputs(model, folder), Mode::train);
+  Tensor loss = Tensor::zeros({});
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Tensor target = read_rows(fmt::format("{}/target_{}", folder, i), {});
+    loss = loss + mean(square(results[i] - reshape(target, results[i].shape())));
+  }
+  const std::vector<Tensor> gradients = tape.gradient(loss, values);
+  for (std::size_t i = 0; i < gradients.size(); ++i) variables[i].assign(gradients[i]);
+  model.save_weights(folder + "/gradients.weights.h5");
+  fmt::print("{}\n", loss.item<float>());
+}
+
+void print_curve(const std::string& path, const std::string& folder, int replicas, double learning_rate) {
+  Model model = open(path, replicas);
+  model.compile(SGD({.learning_rate = learning_rate}), MeanSquaredError());
+  const std::vector<Tensor> inputs = read_inputs(model, folder);
+  std::vector<Tensor> targets;
+  for (const Tensor& result : model.run(inputs)) {
+    const Tensor target = read_rows(fmt::format("{}/target_{}", folder, targets.size()), {});
+    targets.push_back(reshape(target, result.shape()));
+  }
+  const Dataset data = Dataset::from_tensors({inputs, targets}).batch(inputs[0].dim(0));
+  const History history = model.fit(data, {.epochs = 3});
+  for (const double loss : history.values.at("loss")) fmt::print("{}\n", loss);
 }
 
 /// The layer of this name in training_interop.py.
@@ -389,6 +429,10 @@ void run(std::span<const std::string> words) {
     train_with_added_loss(words[1], words[2]);
   } else if (words[0] == "train_step" && words.size() == 4) {
     train_with_own_step(words[1], words[2], words[3]);
+  } else if (words[0] == "gradients") {
+    write_gradients(words[1], words[2]);
+  } else if (words[0] == "curve" && words.size() == 5) {
+    print_curve(words[1], words[2], std::stoi(words[3]), std::stod(words[4]));
   } else if (words[0] == "evaluate") {
     evaluate(words[1], words[2]);
   } else if (words[0] == "open") {
