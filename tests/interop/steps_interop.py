@@ -26,7 +26,10 @@ import keras
 import numpy as np
 
 ROWS = 8
-TOLERANCE = 1e-4  # of the loss and of the median weight, relative
+# Of losses and of the median weight, relative. The deepest models let rounding errors grow from layer to layer: theirs is
+# three times what one rounding of the inputs changes in lockstep's own gradients, but at most MOST.
+TOLERANCE = 1e-4
+MOST = 0.05
 # Of every weight. Rounding errors decide on which side of a kink the input of a ReLU lies that is almost there, so that
 # some gradients of deep models in f32 differ by 6 % from those in float64, also in Keras.
 LARGEST = 0.1
@@ -104,6 +107,27 @@ def differences(values, others):
     return distances / np.maximum(norms, np.median(norms) / 1000)
 
 
+class Files:
+    """A model's file and the files beside it."""
+
+    def __init__(self, driver, path, model):
+        self.driver, self.path, self.model = driver, path, model
+
+    def lockstep(self, command, *words):
+        words = [self.driver, command, self.path, self.path.parent, *map(str, words)]
+        return [float(line) for line in subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout.split()]
+
+    def gradients(self, x):
+        """lockstep's loss, and the values that keras_step returns."""
+        x.tofile(self.path.with_name("input_0"))
+        loss = self.lockstep("gradients")[0]
+        before = self.model.get_weights()
+        self.model.load_weights(self.path.with_name("gradients.weights.h5"))
+        gradients = self.model.get_weights()
+        self.model.set_weights(before)
+        return loss, gradients
+
+
 def check(driver, name):
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
@@ -111,32 +135,29 @@ def check(driver, name):
         model = saved_model(driver, name, path)
         name = pathlib.Path(name).stem
         print(f"== {name}: {len(model.weights)} weights", flush=True)
-        x = inputs(name, model.input_shape[1:])
-        x.tofile(path.with_name("input_0"))
+        files = Files(driver, path, model)
         random = np.random.default_rng(2)
         targets = [random.standard_normal((ROWS, *sized(output.shape[1:]))).astype("<f4") for output in model.outputs]
         for number, target in enumerate(targets):
             target.tofile(path.with_name(f"target_{number}"))
-
-        def lockstep(*words):
-            output = subprocess.run([driver, *map(str, words)], check=True, stdout=subprocess.PIPE).stdout
-            return [float(line) for line in output.split()]
-
-        our_loss = lockstep("gradients", path, folder)[0]
+        x = inputs(name, model.input_shape[1:])
+        _, of_rounded = files.gradients(x if name in OF_IDS else np.nextafter(x, np.float32(np.inf)))
+        our_loss, ours = files.gradients(x)
         loss, theirs = keras_step(model, x, targets)
         trainable = [any(weight is each for each in model.trainable_weights) for weight in model.weights]
         squares = sum(np.sum(value**2) for value, yes in zip(theirs, trainable, strict=True) if yes)
         learning_rate = 0.1 * loss / squares  # a step lowers the loss by about a tenth
-        one, two = (lockstep("curve", path, folder, replicas, learning_rate) for replicas in (1, 2))
-        model.load_weights(path.with_name("gradients.weights.h5"))
-    apart = differences([np.asarray(weight.value) for weight in model.weights], theirs)
+        one, two = (files.lockstep("curve", replicas, learning_rate) for replicas in (1, 2))
+    tolerance = max(TOLERANCE, 3 * np.median(differences(of_rounded, ours)))
+    apart = differences(ours, theirs)
     print(f"  loss {our_loss:.7f}, in Keras {loss:.7f}; relative differences: median {np.median(apart):.1e}, largest"
-          f" {apart.max():.1e} ({model.weights[apart.argmax()].path})")
-    print(f"  losses over one replica {one}, over two {two}; {time.monotonic() - started:.0f} s")
-    assert abs(our_loss - loss) <= TOLERANCE * loss
-    assert np.median(apart) <= TOLERANCE and apart.max() <= LARGEST
+          f" {apart.max():.1e} ({model.weights[apart.argmax()].path}); tolerance {tolerance:.1e}")
+    print(f"  losses over one replica {one}, over two {two}; {time.monotonic() - started:.0f} s", flush=True)
+    assert tolerance <= MOST, "rounding errors are so large that this proves nothing"
+    assert abs(our_loss - loss) <= tolerance * loss
+    assert np.median(apart) <= tolerance and apart.max() <= LARGEST
     assert one[2] < 0.95 * one[0], "three steps hardly lower the loss: they prove nothing"
-    np.testing.assert_allclose(two, one, rtol=TOLERANCE)
+    np.testing.assert_allclose(two, one, rtol=tolerance)
 
 
 def main():
