@@ -210,7 +210,7 @@ Tensor reduce_truth(const char* op, ReduceOp kind, const Tensor& operand, const 
 }
 
 Tensor index_of_extreme(const char* op, const Tensor& operand, int axis, bool keepdims, bool smallest) try {
-  require_real(op, operand);
+  require_defined(op, operand);
   require(operand.rank() >= 1, "{} needs at least one axis, got {}", op, operand);
   axis = operand.shape().normalize_axis(axis);
   const Tensor x = to_current_device(operand);
@@ -219,7 +219,14 @@ Tensor index_of_extreme(const char* op, const Tensor& operand, int axis, bool ke
   const Tensor y = Tensor::empty(reduced_shape(x.shape(), axes, keepdims), DType::i64);
   const std::int64_t n = x.dim(axis);
   require(n > 0 || y.elements() == 0, "{} of {}: axis {} has no elements", op, x, axis);
-  Tensor last = x;  // with `axis` moved to the end
+  Tensor last = x;              // with `axis` moved to the end
+  if (is_integer(x.dtype())) {  // which f32 would round
+    const Tensor extreme = Tensor::empty(reduced_shape(x.shape(), axes, true), x.dtype());
+    reduce_axes(smallest ? ReduceOp::min : ReduceOp::max, x, axes, extreme);
+    last = equals(x, extreme);
+    smallest = false;
+  }
+  if (!is_real(last.dtype())) last = in_dtype(DType::f32, last);
   for (int at = axis; at < x.rank() - 1; ++at) last = last.transposed_view(at, at + 1);
   launch(kernels::Argmax{make_dense(last).view({y.elements(), n}), smallest, y});
   return y;

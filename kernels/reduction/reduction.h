@@ -41,7 +41,7 @@ Tensor all(const Tensor& x, const std::vector<int>& axes, bool keepdims = false)
 ///@}
 ///@{
 /// Index (i64) of the largest or smallest element along `axis`: the first of equal ones, or the first NaN if there is
-/// one. f32 or bf16. Not differentiable. Throw InvalidArgument for rank 0, and for an axis of size 0 if the result has
+/// one. Any dtype. Not differentiable. Throw InvalidArgument for rank 0, and for an axis of size 0 if the result has
 /// elements.
 Tensor argmax(const Tensor& x, int axis = -1, bool keepdims = false);
 Tensor argmin(const Tensor& x, int axis = -1, bool keepdims = false);

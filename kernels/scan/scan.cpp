@@ -31,7 +31,7 @@ Tensor cumprod_gradient(const Tensor& x, int axis, const Tensor& dy) {
 }  // namespace
 
 Tensor cumsum(const Tensor& operand, int axis, const CumsumOptions& options) try {
-  require_real("cumsum", operand);
+  require_number("cumsum", operand);
   const Tensor x = to_current_device(operand);
   const Shape around = around_axis(x.shape(), x.shape().normalize_axis(axis));
   const Tensor y = Tensor::empty(x.shape(), x.dtype());

@@ -12,7 +12,9 @@ namespace detail {
 
 /// Elements in the order of addition.
 template <class T>
-struct OrderedElements : SumOf<float> {
+struct OrderedElements : SumOf<typename CumulativeSumOf<T>::type> {
+  using Sum = typename CumulativeSumOf<T>::type;
+
   const T* x;
   Index n, inner;
   bool reverse;
@@ -20,24 +22,26 @@ struct OrderedElements : SumOf<float> {
   LOCKSTEP_HOST_DEVICE Index place(Index o, Index i, Index k) const {
     return (o * n + (reverse ? n - 1 - i : i)) * inner + k;
   }
-  LOCKSTEP_HOST_DEVICE float load(Index o, Index i, Index k) const { return static_cast<float>(x[place(o, i, k)]); }
+  LOCKSTEP_HOST_DEVICE Sum load(Index o, Index i, Index k) const { return static_cast<Sum>(x[place(o, i, k)]); }
 };
 
 /// Arguments of the running sums. `sums` (outer, parts, inner) is only read if there are several parts.
 template <class T>
 struct RunningSums {
+  using Sum = typename CumulativeSumOf<T>::type;
+
   OrderedElements<T> elements;
   T* y;
   bool exclusive;
   Index parts, chunk;
-  const float* sums;
+  const Sum* sums;
 
   /// One past the last element of a part.
   LOCKSTEP_HOST_DEVICE Index end(Index part) const {
     const Index all = (part + 1) * chunk;
     return all < elements.n ? all : elements.n;
   }
-  LOCKSTEP_HOST_DEVICE void store(Index o, Index i, Index k, float before, float through) const {
+  LOCKSTEP_HOST_DEVICE void store(Index o, Index i, Index k, Sum before, Sum through) const {
     y[elements.place(o, i, k)] = static_cast<T>(exclusive ? before : through);
   }
 };
@@ -47,18 +51,17 @@ template <class T>
 struct RowPartSums : RunningSums<T> {
   template <class Team>
   LOCKSTEP_HOST_DEVICE void operator()(Team& team, Index row_part) const {
-    const auto add = [](float a, float b) { return a + b; };
+    using Sum = typename CumulativeSumOf<T>::type;
+    const auto add = [](Sum a, Sum b) { return a + b; };
     const Index row = row_part / this->parts;
     const Index part = row_part - row * this->parts;
     const Index first = part * this->chunk;
-    const float* const sums = this->sums + row * this->parts;
-    const float earlier = team.reduce(
-        part, 0.0F, [=](Index i) { return sums[i]; }, add);
+    const Sum* const sums = this->sums + row * this->parts;
+    const Sum earlier = team.reduce(
+        part, Sum{}, [=](Index i) { return sums[i]; }, add);
     team.scan(
-        this->end(part) - first, 0.0F, [&](Index i) { return this->elements.load(row, first + i, 0); }, add,
-        [&](Index i, float before, float through) {
-          this->store(row, first + i, 0, earlier + before, earlier + through);
-        });
+        this->end(part) - first, Sum{}, [&](Index i) { return this->elements.load(row, first + i, 0); }, add,
+        [&](Index i, Sum before, Sum through) { this->store(row, first + i, 0, earlier + before, earlier + through); });
   }
 };
 
@@ -71,10 +74,10 @@ struct ColumnPartSums : RunningSums<T> {
     const Index k = at - outer_part * inner;
     const Index o = outer_part / this->parts;
     const Index part = outer_part - o * this->parts;
-    float sum = 0;
+    typename CumulativeSumOf<T>::type sum{};
     for (Index i = 0; i < part; ++i) sum += this->sums[(o * this->parts + i) * inner + k];
     for (Index i = part * this->chunk; i < this->end(part); ++i) {
-      const float before = sum;
+      const auto before = sum;
       sum += this->elements.load(o, i, k);
       this->store(o, i, k, before, sum);
     }
@@ -115,14 +118,16 @@ void CumulativeSum::run(Executor& on) const {
   const Index inner = x.dim(2);
   const Index parts = middle_parts(outer, n, inner);
   const Index chunk = (n + parts - 1) / parts;
-  const Tensor sums = Tensor::empty({parts == 1 ? 0 : outer * parts * inner});
-  visit_real(x.dtype(), [&]<class T>() {
+  visit_cumsum(x.dtype(), [&]<class T>() {
+    using Sum = typename CumulativeSumOf<T>::type;
+    const Index bytes = outer * parts * inner * static_cast<Index>(sizeof(Sum));
+    const Tensor scratch = Tensor::empty({parts == 1 ? 0 : bytes}, DType::u8);
+    auto* const sums = static_cast<Sum*>(scratch.raw_data());
     const detail::OrderedElements<T> elements{{}, x.data<T>(), n, inner, reverse};
-    const detail::RunningSums<T> running{elements, y.data<T>(), exclusive, parts, chunk, sums.data<float>()};
+    const detail::RunningSums<T> running{elements, y.data<T>(), exclusive, parts, chunk, sums};
     if (parts > 1) {
       using PartSums = detail::PartReduction<detail::OrderedElements<T>>;
-      detail::reduce_whole(on, outer * parts, chunk, inner,
-                           PartSums{elements, n, inner, parts, chunk, sums.data<float>()});
+      detail::reduce_whole(on, outer * parts, chunk, inner, PartSums{elements, n, inner, parts, chunk, sums});
     }
     if (inner == 1)
       on.teams(outer * parts, chunk, detail::RowPartSums<T>{running});

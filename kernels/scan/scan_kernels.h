@@ -1,11 +1,37 @@
 #pragma once
 
+#include <cstdint>
+
 #include <lockstep/kernels/kernel.h>
 
 namespace lockstep::kernels {
 
-/// lockstep::cumsum (scan.h) along the middle axis of x (outer, n, inner), f32 or bf16. The order of addition depends
-/// only on x's shape and the kind of device.
+///@{
+/// `type`: that in which cumsum adds elements of T. Sums of integers are unsigned, so that they wrap around.
+template <class T>
+struct CumulativeSumOf {
+  using type = float;
+};
+template <>
+struct CumulativeSumOf<std::int32_t> {
+  using type = std::uint32_t;
+};
+template <>
+struct CumulativeSumOf<std::int64_t> {
+  using type = std::uint64_t;
+};
+///@}
+
+/// Calls `f.operator()<T>()`, where T is the C++ type of `dtype`, a dtype that cumsum accepts.
+template <class F>
+void visit_cumsum(DType dtype, F&& f) {
+  if (dtype == DType::i32) return f.template operator()<std::int32_t>();
+  if (dtype == DType::i64) return f.template operator()<std::int64_t>();
+  visit_real(dtype, f);
+}
+
+/// lockstep::cumsum (scan.h) along the middle axis of x (outer, n, inner), f32, bf16, i32 or i64. The order of addition
+/// depends only on x's shape and the kind of device.
 struct CumulativeSum {
   Tensor x;
   bool exclusive;

@@ -112,6 +112,18 @@ TEST(Argmax, TakesAnyAxis) {
   EXPECT_THAT(argmin(Tensor::from<float>({2, -1, -1}, {3})).to_vector<int>(), ::testing::ElementsAre(1));
 }
 
+TEST(Argmax, OfIntegersIsExact) {
+  const std::int64_t large = std::int64_t{1} << 60;
+  const Tensor x = Tensor::from<std::int64_t>({large, large + 1, large + 1, -large, -large - 1, -large}, {2, 3});
+  EXPECT_THAT(argmax(x).to_vector<int>(), ::testing::ElementsAre(1, 0));
+  EXPECT_THAT(argmin(x, 1, true).to_vector<int>(), ::testing::ElementsAre(0, 1));
+  EXPECT_THAT(argmin(x, 0).to_vector<int>(), ::testing::ElementsAre(1, 1, 1));
+  EXPECT_THAT(argmax(Tensor::from<bool>({false, true, true, false}, {2, 2})).to_vector<int>(),
+              ::testing::ElementsAre(1, 0));
+  EXPECT_THAT(argmin(Tensor::from<std::uint8_t>({200, 3, 255, 3}, {4})).to_vector<int>(), ::testing::ElementsAre(1));
+  EXPECT_EQ(argmax(Tensor::zeros({0, 3}, DType::i32)).elements(), 0);
+}
+
 TEST(Max, SharesItsGradientAmongEquals) {
   const Tensor x = Tensor::from<float>({1, 3, 3, 2, 2, 2, 5, 4, 3}, {3, 3});
   for (const DType dtype : {DType::f32, DType::bf16}) {

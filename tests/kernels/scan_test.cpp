@@ -1,4 +1,5 @@
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -39,10 +40,20 @@ TEST(Cumsum, NanIsInTheSumsFromThereOn) {
   EXPECT_THAT(std::vector(before.begin() + 3, before.end()), Each(IsNan()));
 }
 
+TEST(Cumsum, OfIntegersIsExactAndWrapsAround) {
+  const std::int64_t large = (std::int64_t{1} << 60) + 1;
+  EXPECT_THAT(cumsum(Tensor::from<std::int64_t>({large, 1, -2}, {3}), 0).to_vector<std::int64_t>(),
+              ElementsAre(large, large + 1, large - 1));
+  const Tensor x = Tensor::from<std::int32_t>({2147483647, 1, 5, 7}, {2, 2});
+  EXPECT_THAT(cumsum(x, 1).to_vector<std::int32_t>(), ElementsAre(2147483647, -2147483647 - 1, 5, 12));
+  EXPECT_THAT(cumsum(x, 0, {.exclusive = true, .reverse = true}).to_vector<std::int32_t>(), ElementsAre(5, 7, 0, 0));
+}
+
 TEST(Cumsum, ErrorsNameAxisAndDtype) {
   EXPECT_ERROR(InvalidArgument, "axis 1 is out of range for rank 1", cumsum(Tensor::zeros({2}), 1));
   EXPECT_ERROR(InvalidArgument, "axis 0 is out of range for rank 0", cumsum(Tensor::zeros({}), 0));
-  EXPECT_ERROR(InvalidArgument, "cumsum takes f32 or bf16, got i64 (2)", cumsum(Tensor::zeros({2}, DType::i64), 0));
+  EXPECT_ERROR(InvalidArgument, "cumsum takes f32, bf16, i32 or i64, got bool (2)",
+               cumsum(Tensor::zeros({2}, DType::boolean), 0));
 }
 
 TEST(Cumprod, IsKeras) {
