@@ -53,6 +53,7 @@
 #include <lockstep/models/data/time_series.h>
 #include <lockstep/models/graph/attention_call.h>
 #include <lockstep/models/graph/network.h>
+#include <lockstep/models/graph/remat_scope.h>
 #include <lockstep/models/graph/symbol.h>
 #include <lockstep/models/graph/symbol_operations.h>
 #include <lockstep/models/graph/symbol_operators.h>
@@ -110,6 +111,8 @@
 #include <lockstep/models/zoo/vgg.h>
 #include <lockstep/models/zoo/vit.h>
 #include <lockstep/models/zoo/xception.h>
+#include <lockstep/runtime/autograd/recompute_grad.h>
+#include <lockstep/runtime/autograd/repeated_values.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/core/determinism.h>
 #include <lockstep/runtime/core/error.h>

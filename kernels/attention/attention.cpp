@@ -8,6 +8,7 @@
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/transfer.h>
+#include <lockstep/runtime/autograd/repeated_values.h>
 #include <lockstep/runtime/device/gpu_capture.h>
 
 namespace lockstep {
@@ -106,7 +107,9 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
                     .y = Tensor::empty({query.dim(0), query.dim(1), query.dim(2), value.dim(3)}, query.dtype()),
                     .maximum = Tensor::empty(rows),
                     .sum = Tensor::empty(rows)};
-  if (rate > 0) GpuCapture::each_time([random = saved.random, next_key = options.next_key] { *random = next_key(); });
+  if (rate > 0)
+    GpuCapture::each_time(
+        [random = saved.random, next_key = repeated_function(options.next_key)] { *random = next_key(); });
   saved.launch_with_rule([saved](const kernels::AttentionRule& current) {
     launch(kernels::Attention{saved.query, saved.key, saved.value, current, saved.y, saved.maximum, saved.sum});
   });

@@ -7,6 +7,7 @@
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/random/random_kernels.h>
 #include <lockstep/kernels/random/random_key.h>
+#include <lockstep/runtime/autograd/repeated_values.h>
 #include <lockstep/runtime/device/gpu_capture.h>
 
 namespace lockstep {
@@ -23,7 +24,7 @@ Tensor dropout(const Tensor& operand, float rate, const std::function<RandomKey(
   const Tensor x = make_dense(here);
   const Tensor y = Tensor::empty(x.shape(), x.dtype());
   const auto key = std::make_shared<RandomKey>();  // the key of the latest forward pass
-  GpuCapture::each_time([=] {
+  GpuCapture::each_time([=, next_key = repeated_function(next_key)] {
     *key = next_key();
     launch(kernels::Dropout{x, rate, *key, y});
   });

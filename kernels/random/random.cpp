@@ -8,6 +8,7 @@
 #include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/random/random_kernels.h>
+#include <lockstep/runtime/autograd/repeated_values.h>
 #include <lockstep/runtime/device/gpu_capture.h>
 
 namespace lockstep {
@@ -17,7 +18,7 @@ namespace {
 template <class KernelOf>
 Tensor drawn(const Shape& shape, DType dtype, const std::function<RandomKey()>& next_key, const KernelOf& kernel_of) {
   const Tensor y = Tensor::empty(shape, dtype);
-  GpuCapture::each_time([=] { launch(kernel_of(next_key(), y)); });
+  GpuCapture::each_time([=, key = repeated_function(next_key)] { launch(kernel_of(key(), y)); });
   return y;
 }
 

@@ -1,6 +1,8 @@
+#include <map>
 #include <memory>
 
 #include <lockstep/models/graph/network.h>
+#include <lockstep/models/graph/remat_scope.h>
 
 namespace lockstep {
 
@@ -13,6 +15,7 @@ std::vector<Symbol> Network::connect(const std::vector<Symbol>& inputs,
   const auto made = std::make_shared<ModelCall>(ModelCall{.model = model, .inputs = numbers_of(inputs)});
   std::vector<Symbol> results;
   std::vector<std::size_t> result_of(calls_.size());
+  std::map<std::uint64_t, std::uint64_t> remat_of;  // each call of the model has scopes of its own
   const auto result = [&](int call) { return results[result_of[static_cast<std::size_t>(call)]]; };
   for (const int number : order_) {
     const GraphCall& call = calls_[static_cast<std::size_t>(number)];
@@ -29,6 +32,10 @@ std::vector<Symbol> Network::connect(const std::vector<Symbol>& inputs,
       node.mode = call.mode;
       node.use_causal_mask = call.use_causal_mask;
       if (!node.device) node.device = call.device;  // in a DeviceScope a model runs there as a whole
+      if (node.remat != 0 || call.remat == 0) return;
+      std::uint64_t& remat = remat_of[call.remat];
+      if (remat == 0) remat = RematScope().number();
+      node.remat = remat;
     }));
   }
   std::vector<Symbol> outputs;

@@ -10,16 +10,14 @@
 #include <fmt/ranges.h>
 
 #include <lockstep/kernels/array/elementwise.h>
-#include <lockstep/kernels/op/transfer.h>
 #include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/graph/summary.h>
+#include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/models/layers/recurrent_layer.h>
-#include <lockstep/models/layers/statistic_updates.h>
 #include <lockstep/models/layers/unknown_shape.h>
 #include <lockstep/runtime/core/logging.h>
 #include <lockstep/runtime/thread/device_scope.h>
-#include <lockstep/runtime/trace/trace.h>
 #include <lockstep/strategy/comm/cluster/cluster.h>
 #include <lockstep/strategy/core/batch_rows.h>
 
@@ -74,12 +72,6 @@ std::string policies_of(const std::vector<Layer>& layers) {
   return fmt::format("{} in {} of {} layers", name(DTypePolicy::mixed_bfloat16), mixed, layers.size());
 }
 
-Shape batched(std::int64_t rows, const Shape& shape) {
-  Shape result{rows};
-  for (const std::int64_t size : shape) result.push_back(size);
-  return result;
-}
-
 std::string names_of(const std::vector<NetworkInput>& inputs) {
   std::vector<std::string> names;
   for (const NetworkInput& input : inputs) names.push_back(input.name);
@@ -112,50 +104,23 @@ struct CallInputs {
   }
 };
 
-/// The mask of a call's result, or an undefined tensor. `masks`: see LayerCall::masks.
-Tensor mask_of(const LayerImpl& layer, std::span<const Tensor> inputs, std::span<const Tensor> masks) {
-  const LayerTraits& traits = layer.traits();
-  if (!traits.supports_masking) return {};
-  if (std::ranges::any_of(masks, &Tensor::defined)) return layer.compute_mask(inputs, masks);
-  return traits.makes_masks ? layer.compute_mask(inputs, std::vector<Tensor>(inputs.size())) : Tensor();
-}
-
 }  // namespace
-
-/// A result of a run, with the copies made of it for other devices and dtypes.
-struct Placed {
-  Tensor value{};
-  std::vector<Tensor> more{};  ///< the further results of the layer's call
-  std::vector<Tensor> copies{};
-
-  /// The value in this dtype, or in its own dtype if it has integers; if `here`, on the calling thread's device.
-  Tensor read(DType wanted, bool here) {
-    const DType dtype = is_real(value.dtype()) ? wanted : value.dtype();
-    const LogicalDevice& device = current_context().device;
-    if (value.dtype() == dtype && (!here || value.device() == device)) return value;
-    const auto found = std::ranges::find_if(
-        copies, [&](const Tensor& copy) { return copy.dtype() == dtype && copy.device() == device; });
-    if (found != copies.end()) return *found;
-    return copies.emplace_back(value.dtype() == dtype ? to_device(value, device) : cast(value, dtype));
-  }
-};
 
 Network::Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, std::uint64_t seed)
     : strategy_(get_strategy()), input_symbols_(inputs), output_symbols_(outputs) {
   require<LogicError>(!current_context().in_replica(), "a model is made outside the replicas, in the strategy's scope");
   add_inputs(inputs);
   const std::vector<std::string> models = add_calls(inputs, outputs);
-  placed_ = std::ranges::any_of(calls_, [](const GraphCall& call) { return call.device.has_value(); });
-  require<LogicError>(!placed_ || !has_strategy(),
+  const bool placed = std::ranges::any_of(calls_, [](const GraphCall& call) { return call.device.has_value(); });
+  require<LogicError>(!placed || !has_strategy(),
                       "this model has layers placed by with_device: make it outside of the strategy's scope, because a "
                       "strategy places the weights itself");
   name_layers(models);
   build_layers(seed);
   check_stateful();
   order_ = running_order(*this);
-  plan_ = plan_steps(calls_, order_, layers_, outputs_);
-  masked_ = make_masks(layers_);
-  if (masked_) warn_of_dropped_masks();
+  execution_ = std::make_shared<PlanExecution>(plan_steps(calls_, order_, layers_, outputs_), layers_, placed);
+  if (execution_->masked()) warn_of_dropped_masks();
 }
 
 void Network::add_inputs(const std::vector<Symbol>& inputs) {
@@ -207,7 +172,8 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
                    .device = node->device,
                    .mode = node->mode,
                    .use_causal_mask = node->use_causal_mask,
-                   .result = node->result};
+                   .result = node->result,
+                   .remat = node->remat};
     for (const Symbol& from : node->inputs) {
       call.inputs.push_back(call_of.at(from.node().number));
       if (!(from.shape() == node->shape)) call.broadcasts = true;
@@ -311,7 +277,7 @@ void Network::warn_of_dropped_masks() const {
     std::vector<Tensor> own;
     for (const int from : call.inputs) {
       const ShapeExamples& examples = from < 0 ? examples_of(inputs_[-1 - from].shape) : calls_[from].examples;
-      inputs.push_back(Tensor::zeros(batched(0, examples[0])));
+      inputs.push_back(Tensor::zeros(with_batch_axis(examples[0], 0)));
       own.push_back(from < 0 ? Tensor() : masks[from]);
     }
     masks.push_back(mask_of(layer.impl(), inputs, own));
@@ -323,27 +289,6 @@ void Network::warn_of_dropped_masks() const {
   }
 }
 
-struct Network::Run {
-  Mode mode = Mode::inference;
-  bool placed = false;  ///< whether layers run on their own devices; layers without one run on `home`
-  LogicalDevice home{};
-  std::vector<Placed> given{};
-  std::vector<Placed> results{};  ///< by step
-  std::vector<Placed> masks{};    ///< by step; empty in a network without masks
-
-  Tensor read(int from, DType dtype) { return (from < 0 ? given[-1 - from] : results[from]).read(dtype, placed); }
-  /// The masks of a step's inputs; empty if no input has a mask.
-  std::vector<Tensor> read_masks(const PlanStep& step) {
-    std::vector<Tensor> read;
-    for (const int from : step.inputs) {
-      const bool has_mask = from >= 0 && !masks.empty() && masks[from].value.defined();
-      read.push_back(has_mask ? masks[from].read(DType::boolean, placed) : Tensor());
-    }
-    if (std::ranges::none_of(read, &Tensor::defined)) read.clear();
-    return read;
-  }
-};
-
 Tensor Network::operator()(const std::vector<Tensor>& xs, Mode mode) const {
   require<LogicError>(outputs_.size() == 1, "the model has {} outputs, not one", outputs_.size());
   return run(xs, mode).front();
@@ -351,29 +296,7 @@ Tensor Network::operator()(const std::vector<Tensor>& xs, Mode mode) const {
 
 std::vector<Tensor> Network::run(const std::vector<Tensor>& xs, Mode mode, std::vector<Tensor>* masks) const {
   check_call(xs, mode);
-  // As in Keras, a model that is called in a DeviceScope runs there, even if its layers were placed elsewhere.
-  const ExecutionContext& context = current_context();
-  Run run{.mode = mode, .placed = placed_ && !context.placed, .home = context.device};
-  for (const Tensor& x : xs) run.given.push_back({.value = x});
-  run.results.resize(plan_.steps.size());
-  if (masked_) run.masks.resize(plan_.steps.size());
-  StatisticUpdates statistics;
-  for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
-    const PlanStep& step = plan_.steps[i];
-    if (step.mode == Mode::inference) statistics.apply();  // it may read the statistics of a shared layer
-    run_step(i, run);
-    for (const int done : step.last_reads) {
-      run.results[done] = {};
-      if (masked_) run.masks[done] = {};
-    }
-  }
-  statistics.apply();
-  std::vector<Tensor> outputs;
-  for (const int output : plan_.outputs) {
-    outputs.push_back(run.results[output].value);
-    if (masks != nullptr) masks->push_back(masked_ ? run.masks[output].value : Tensor());
-  }
-  return outputs;
+  return execution_->run(xs, mode, masks);
 }
 
 void Network::check_call(const std::vector<Tensor>& xs, Mode mode) const {
@@ -381,7 +304,7 @@ void Network::check_call(const std::vector<Tensor>& xs, Mode mode) const {
           xs.size());
   for (std::size_t i = 0; i < xs.size(); ++i) {
     const Tensor& x = xs[i];
-    require(x.defined() && x.rank() >= 1 && fits(x.shape(), batched(xs[0].dim(0), inputs_[i].shape)),
+    require(x.defined() && x.rank() >= 1 && fits(x.shape(), with_batch_axis(inputs_[i].shape, xs[0].dim(0))),
             "the model takes batches of {}, got {}", inputs_[i].shape, x);
   }
   if (const std::optional<BatchRows>& batch = current_batch_rows();
@@ -390,51 +313,12 @@ void Network::check_call(const std::vector<Tensor>& xs, Mode mode) const {
     require(rows == inputs_[0].batch_size, "the model has stateful layers and takes batches of {} examples, got {}",
             inputs_[0].batch_size, rows);
   }
-  const bool trains = mode == Mode::train ||
-                      std::ranges::any_of(plan_.steps, [](const PlanStep& step) { return step.mode == Mode::train; });
+  const bool trains = mode == Mode::train || std::ranges::any_of(execution_->plan().steps, [](const PlanStep& step) {
+                        return step.mode == Mode::train;
+                      });
   require<LogicError>(!trains || current_context().in_replica() || strategy_.num_replicas_in_sync() == 1,
                       "a model on {} replicas trains inside strategy.run(), each replica on its own weights",
                       strategy_.num_replicas_in_sync());
-}
-
-void Network::run_step(std::size_t index, Run& run) const {
-  const PlanStep& step = plan_.steps[index];
-  if (step.result > 0) {
-    run.results[index].value = run.results[step.inputs[0]].more[step.result - 1];
-    return;
-  }
-  LayerImpl& layer = layers_[step.layer].impl();
-  std::optional<DeviceScope> there;
-  if (run.placed) there.emplace(step.device.value_or(run.home));
-  const std::string& name = layers_[step.layer].name();
-  const TraceSpan span(name);
-  try {
-    std::vector<Tensor> inputs;
-    for (const int from : step.inputs) inputs.push_back(run.read(from, layer.call_dtype()));
-    const std::vector<Tensor> masks = run.read_masks(step);
-    LayerCall call{.mode = step.mode.value_or(run.mode),
-                   .fused_relu = step.fused_relu,
-                   .is_output = step.is_output,
-                   .use_causal_mask = step.use_causal_mask,
-                   .masks = masks,
-                   .more_results = step.is_read_again ? &run.results[index].more : nullptr};
-    if (step.concat >= 0) {
-      Tensor& whole = run.results[step.concat].value;
-      if (!whole.defined())
-        whole = Tensor::empty(batched(inputs.front().dim(0), plan_.steps[step.concat].shape), layer.compute_dtype());
-      call.out = whole.slice_view(-1, step.concat_begin, step.concat_begin + step.shape.dim(-1));
-    }
-    const auto in_own_dtype = [&](const Tensor& result) {
-      const bool differs = layer.compute_dtype() != layer.call_dtype() && is_real(result.dtype());
-      return differs ? cast(result, layer.compute_dtype()) : result;
-    };
-    run.results[index].value = in_own_dtype(layer.call(inputs, call));
-    for (Tensor& result : run.results[index].more) result = in_own_dtype(result);
-    if (masked_) run.masks[index].value = mask_of(layer, inputs, masks);
-  } catch (Error& error) {
-    error.add_context(fmt::format("layer '{}'", name));
-    throw;
-  }
 }
 
 Layer Network::get_layer(const std::string& name) const {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <lockstep/models/graph/plan.h>
+#include <lockstep/models/graph/plan_execution.h>
 #include <lockstep/models/graph/symbol.h>
 #include <lockstep/strategy/core/strategy.h>
 
@@ -118,9 +120,6 @@ class Network {
   /// Warns about layers that do not support the masks of their inputs.
   void warn_of_dropped_masks() const;
   void check_call(const std::vector<Tensor>& xs, Mode mode) const;
-  struct Run;  ///< one call of the network
-  /// Computes the result of a step, and its mask.
-  void run_step(std::size_t step, Run& run) const;
 
   Strategy strategy_;
   std::vector<NetworkInput> inputs_;
@@ -129,9 +128,7 @@ class Network {
   std::vector<GraphModelCall> model_calls_;
   std::vector<int> outputs_;
   std::vector<int> order_;  ///< execution order: indices into calls_
-  Plan plan_;
-  bool placed_ = false;    ///< whether any call has a device of its own
-  bool masked_ = false;    ///< whether any layer makes masks
+  std::shared_ptr<const PlanExecution> execution_;
   bool stateful_ = false;  ///< whether any layer is stateful
   std::vector<Symbol> input_symbols_;
   std::vector<Symbol> output_symbols_;

@@ -39,6 +39,13 @@ class Fusion {
 
   std::vector<PlanStep> steps{};
   int step_of(int call) const { return step_of_[call]; }
+  /// Sets PlanStep::remat_block.
+  void number_remat_blocks() {
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (remat_[i] == 0) continue;
+      steps[i].remat_block = i > 0 && remat_[i] == remat_[i - 1] ? steps[i - 1].remat_block : static_cast<int>(i);
+    }
+  }
 
  private:
   const LayerImpl& layer_of(int call) const { return layers_[calls_[call].layer].impl(); }
@@ -95,6 +102,7 @@ class Fusion {
     if (term >= 0) step.inputs.push_back(step_or_input(call.inputs[call.inputs[0] == term ? 1 : 0]));
     step_of_[number] = static_cast<int>(steps.size());
     steps.push_back(std::move(step));
+    remat_.push_back(computed.remat);
   }
 
   int step_or_input(int input) const { return input < 0 ? input : step_of_[input]; }
@@ -103,14 +111,16 @@ class Fusion {
   const std::vector<Layer>& layers_;
   std::vector<int> readers_;
   std::vector<int> step_of_;
-  std::vector<int> fused_term_;  ///< by call: for an Add, the term that is fused with it; otherwise -1
-  std::set<int> is_fused_;       ///< calls that are fused with an Add, and so have no step of their own
+  std::vector<std::uint64_t> remat_{};  ///< by step: see GraphCall::remat
+  std::vector<int> fused_term_;         ///< by call: for an Add, the term that is fused with it; otherwise -1
+  std::set<int> is_fused_;              ///< calls that are fused with an Add, and so have no step of their own
 };
 
 /// The steps of the calls. A call that is fused with another one has no step of its own.
 Plan fuse(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,
           const std::vector<int>& outputs) {
   Fusion fusion(calls, order, layers, outputs);
+  fusion.number_remat_blocks();
   Plan plan{.steps = std::move(fusion.steps)};
   for (const int output : outputs) plan.outputs.push_back(fusion.step_of(output));
   const auto may_return_input = [&](int step) {
@@ -133,6 +143,7 @@ void write_into_concatenations(Plan& plan, const std::vector<Layer>& layers) {
     if (axis != -1 && (axis == 0 || axis != steps[concat].shape.rank())) continue;
     const bool in_place = is_known(steps[concat].shape) && std::ranges::all_of(parts, [&](int part) {
                             return part >= 0 && readers[part] == 1 && steps[part].result == 0 &&
+                                   steps[part].remat_block == steps[concat].remat_block &&
                                    steps[part].device == steps[concat].device &&
                                    layers[steps[part].layer].impl().traits().can_write_to &&
                                    agree(layers[steps[part].layer].impl(), joint);

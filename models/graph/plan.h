@@ -24,6 +24,7 @@ struct GraphCall {
   bool use_causal_mask = false;           ///< see LayerCall::use_causal_mask
   int result = 0;                         ///< if above 0: index of this result of the call inputs[0]
   int model_call = -1;                    ///< index in Network::model_calls of the call around this one; -1 if none
+  std::uint64_t remat = 0;                ///< see Symbol::Node::remat
   bool broadcasts = false;                ///< whether an input's shape differs from the result's
 };
 
@@ -55,6 +56,7 @@ struct PlanStep {
   bool is_read_again = false;     ///< whether other steps return further results of this step's call
   /// See LayerCall::is_output.
   bool is_output = false;
+  int remat_block = -1;           ///< consecutive steps of one RematScope have the same number; -1 for other steps
   std::vector<int> last_reads{};  ///< steps whose results are freed after this step; may include this step
 };
 
@@ -76,7 +78,7 @@ struct Plan {
 ///   the same device in the same dtype;
 /// - in a network without masks, the inputs of a concatenation along the last axis are written directly into its
 ///   result, if its shape is known, and if all inputs have no other reader and come from layers that can write into a
-///   slice and run on the same device in the same dtype;
+///   slice and run on the same device in the same dtype and in the same remat_block;
 /// - a result is freed after its last reader.
 Plan plan_steps(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,
                 const std::vector<int>& outputs);

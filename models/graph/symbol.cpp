@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include <lockstep/models/graph/remat_scope.h>
 #include <lockstep/models/layers/unknown_shape.h>
 
 namespace lockstep {
@@ -134,6 +135,7 @@ Symbol Layer::operator()(const std::vector<Symbol>& inputs) const {
                     .name = {},
                     .number = next_number()};
   if (current_context().placed) node.device = current_context().device;
+  node.remat = RematScope::current();
   return Symbol(std::make_shared<Symbol::Node>(std::move(node)));
 }
 

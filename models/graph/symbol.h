@@ -36,6 +36,7 @@ class Symbol {
     std::optional<Mode> mode{};    ///< the call's own mode (Keras 2's `training`), which replaces the network's
     bool use_causal_mask = false;  ///< see LayerCall::use_causal_mask
     int result = 0;                ///< index among the call's results
+    std::uint64_t remat = 0;       ///< number of the RematScope in which the call was made; 0 if there was none
     /// For a result of a model's call: the other symbols of that call that no layer of the model reads, such as the
     /// model's other results. A network that uses one result of the call includes all these symbols.
     std::vector<Symbol> beside{};

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/runtime/autograd/repeated_values.h>
 
 namespace lockstep {
 namespace {
@@ -11,19 +12,24 @@ thread_local AddedLosses* innermost_losses = nullptr;
 
 }  // namespace
 
-AddedLosses::AddedLosses() : outer_(std::exchange(innermost_losses, this)) {}
+AddedLosses::AddedLosses() : depth_(recomputing_depth()), outer_(std::exchange(innermost_losses, this)) {}
 
 AddedLosses::~AddedLosses() { innermost_losses = outer_; }
 
+Tensor AddedLosses::sum() const {
+  Tensor sum;
+  for (const Tensor& loss : losses_) sum = sum.defined() ? sum + loss : loss;
+  return sum;
+}
+
 Tensor AddedLosses::share(std::int64_t examples, std::int64_t global_batch_size) const {
-  if (!sum_.defined() || examples == 0) return {};
-  return sum_ * (static_cast<double>(examples) / static_cast<double>(global_batch_size));
+  if (losses_.empty() || examples == 0) return {};
+  return sum() * (static_cast<double>(examples) / static_cast<double>(global_batch_size));
 }
 
 void AddedLosses::add(const Tensor& loss) {
-  if (innermost_losses == nullptr) return;
-  Tensor& sum = innermost_losses->sum_;
-  sum = sum.defined() ? sum + loss : loss;
+  if (innermost_losses == nullptr || recomputing_depth() > innermost_losses->depth_) return;
+  innermost_losses->losses_.push_back(loss);
 }
 
 }  // namespace lockstep

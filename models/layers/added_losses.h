@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include <lockstep/runtime/tensor/tensor.h>
 
@@ -23,7 +24,7 @@ class AddedLosses {
   AddedLosses& operator=(const AddedLosses&) = delete;
 
   /// The sum of the losses, a scalar; undefined if there are none.
-  const Tensor& sum() const { return sum_; }
+  Tensor sum() const;
   /// The calling replica's share of the global batch's added loss: the sum times `examples`, the rows of the replica's
   /// part, divided by `global_batch_size`. Undefined if there are no losses and for a part without rows.
   Tensor share(std::int64_t examples, std::int64_t global_batch_size) const;
@@ -31,7 +32,8 @@ class AddedLosses {
   static void add(const Tensor& loss);
 
  private:
-  Tensor sum_{};
+  std::vector<Tensor> losses_{};
+  int depth_;  ///< recomputing_depth() at construction
   AddedLosses* outer_;
 };
 

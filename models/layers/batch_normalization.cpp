@@ -16,6 +16,7 @@
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/layers/statistic_updates.h>
+#include <lockstep/runtime/autograd/repeated_values.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/core/replica_context.h>
 
@@ -158,6 +159,7 @@ class BatchNormalizationImpl final : public LayerImpl {
     const BatchNormResult result = mask.defined()
                                        ? masked_batch_norm(x, mask, gamma_.value(), beta_.value(), options, gathers)
                                        : batch_norm(x, gamma_.value(), beta_.value(), options);
+    if (is_recomputing()) return result.y;  // on some replicas perhaps: no collectives
     if (const std::optional<double> weight = weight_of(result, options_.synchronized)) {
       update_statistic(moving_mean_, result.mean, *weight, options_.momentum);
       update_statistic(moving_variance_, result.variance, *weight, options_.momentum);

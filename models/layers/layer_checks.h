@@ -75,9 +75,9 @@ Tensor activated(const LayerCall& call, Activation activation, const Compute& co
   return compute(activation);
 }
 
-/// The shape of a batch of one example: (1, shape).
-inline Shape with_batch_axis(const Shape& shape) {
-  Shape result{1};
+/// The shape of a batch of examples: (rows, shape).
+inline Shape with_batch_axis(const Shape& shape, std::int64_t rows = 1) {
+  Shape result{rows};
   for (const std::int64_t size : shape) result.push_back(size);
   return result;
 }

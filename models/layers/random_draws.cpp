@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <lockstep/runtime/autograd/repeated_values.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/strategy/core/strategy.h>
 
@@ -13,11 +14,13 @@ void RandomDraws::start(const RandomKey& key) {
 }
 
 RandomKey RandomDraws::next() {
-  const int replica = std::max(0, current_context().replica);
-  RandomKey key = key_;
-  key.replica = static_cast<std::uint32_t>(current_context().first_replica + replica);
-  key.step = counters_.at(static_cast<std::size_t>(replica)).draws++;
-  return key;
+  return repeated([this] {
+    const int replica = std::max(0, current_context().replica);
+    RandomKey key = key_;
+    key.replica = static_cast<std::uint32_t>(current_context().first_replica + replica);
+    key.step = counters_.at(static_cast<std::size_t>(replica)).draws++;
+    return key;
+  });
 }
 
 std::vector<std::uint64_t> RandomDraws::counts() const {

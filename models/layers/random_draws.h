@@ -14,7 +14,8 @@ class RandomDraws {
  public:
   /// Starts a sequence from this key for each replica of the strategy in scope that this process runs.
   void start(const RandomKey& key);
-  /// The key of the calling replica's next draw. Outside replicas, the key of this process's first replica.
+  /// The key of the calling replica's next draw. Outside replicas, the key of this process's first replica. A function
+  /// of recompute_grad that is called again gets the keys of its first call.
   RandomKey next();
   /// The number of draws, by replica of this process; empty before `start`.
   std::vector<std::uint64_t> counts() const;

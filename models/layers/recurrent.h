@@ -21,6 +21,7 @@
 #include <lockstep/models/layers/random_draws.h>
 #include <lockstep/models/layers/recurrent_layer.h>
 #include <lockstep/models/layers/recurrent_options.h>
+#include <lockstep/runtime/autograd/repeated_values.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/core/strategy.h>
 
@@ -97,7 +98,7 @@ class RecurrentImpl final : public RecurrentLayerImpl {
     const MaskedRecurrenceResult result = mask.defined()
                                               ? over_unmasked(inputs[0], mask, initial, dropout, return_state)
                                               : over_all(inputs[0], initial, dropout, return_state);
-    if (options_.stateful)
+    if (options_.stateful && !is_recomputing())
       own_states() = {.h = stop_gradient(result.states.h), .c = ops_.has_c ? stop_gradient(result.states.c) : Tensor()};
     if (call.more_results != nullptr) *call.more_results = {result.states.h};
     if (call.more_results != nullptr && ops_.has_c) call.more_results->push_back(result.states.c);
@@ -142,7 +143,7 @@ class RecurrentImpl final : public RecurrentLayerImpl {
   /// The initial states of a batch of `rows` examples; undefined tensors stand for states of 0.
   RecurrentStates states_before(std::int64_t rows) {
     if (!options_.stateful) return {};
-    const RecurrentStates& kept = own_states();
+    const RecurrentStates kept = repeated([this] { return own_states(); });
     require(!kept.h.defined() || kept.h.dim(0) == rows,
             "{} '{}' is stateful and has the states of {} examples, got a batch of {}: call reset_states() first",
             class_name_, name(), kept.h.defined() ? kept.h.dim(0) : 0, rows);

@@ -98,7 +98,7 @@ Totals evaluate_part(const Network& network, const std::vector<CompiledOutput>& 
   Predictions predictions{.global_size = global_size};
   predictions.y_preds = network.run(local.inputs, Mode::inference, &predictions.masks);
   Totals totals = batch_totals(outputs, local, predictions, batch_losses(outputs, local, predictions));
-  if (added.sum().defined()) totals.add_to_every_loss(added.sum());
+  if (const Tensor sum = added.sum(); sum.defined()) totals.add_to_every_loss(sum);
   return totals;
 }
 

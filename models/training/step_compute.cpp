@@ -19,9 +19,9 @@ Forward StepCompute::forward(const Batch& local, std::int64_t global_size) const
   forward.loss = forward.losses.loss / static_cast<double>(global_size);
   forward.penalty = network_.regularization_loss();
   if (forward.penalty.defined()) forward.loss = forward.loss + scale_regularization_loss(forward.penalty);
-  if (const Tensor share = added.share(local.size(), global_size); share.defined()) {
-    forward.loss = forward.loss + share;
-    forward.penalty = forward.penalty.defined() ? forward.penalty + added.sum() : added.sum();
+  if (const Tensor sum = added.sum(); sum.defined() && local.size() > 0) {
+    forward.loss = forward.loss + sum * (static_cast<double>(local.size()) / static_cast<double>(global_size));
+    forward.penalty = forward.penalty.defined() ? forward.penalty + sum : sum;
   }
   return forward;
 }

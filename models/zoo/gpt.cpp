@@ -19,7 +19,8 @@ Model gpt(const GptOptions& options) {
                                         .heads = options.heads,
                                         .dropout = options.dropout,
                                         .epsilon = 1e-5,
-                                        .use_causal_mask = true};
+                                        .use_causal_mask = true,
+                                        .remat = options.remat};
   detail::check_transformer("GPT", transformer);
   const Symbol ids = Input({-1});
   const Symbol tokens =

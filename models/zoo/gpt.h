@@ -15,6 +15,7 @@ struct GptOptions {
   std::int64_t heads = 6;       ///< attention heads of each block
   double dropout = 0.1;         ///< rate of embeddings, attention weights and the results of a block's branches
   std::uint64_t seed = 0;       ///< seed of the initial weights and of dropout
+  bool remat = false;           ///< saves memory in training: see RematScope; each block is one
 };
 
 /// The decoder-only transformer of Radford et al. 2019 (GPT-2), with exact gelu and an output layer whose weights are

@@ -1,6 +1,9 @@
 #include "lockstep/models/zoo/transformer.h"
 
+#include <optional>
+
 #include <lockstep/models/graph/attention_call.h>
+#include <lockstep/models/graph/remat_scope.h>
 #include <lockstep/models/graph/symbol_operations.h>
 #include <lockstep/models/graph/symbol_operators.h>
 #include <lockstep/models/layers/attention.h>
@@ -16,6 +19,8 @@ namespace lockstep::zoo::detail {
 namespace {
 
 Symbol transformer_block(const Symbol& x, const Transformer& sizes) {
+  std::optional<RematScope> recomputed;
+  if (sizes.remat) recomputed.emplace();
   Symbol y = LayerNormalization({.epsilon = sizes.epsilon})(x);
   const MultiHeadAttention attention(
       {.num_heads = sizes.heads, .key_dim = sizes.width / sizes.heads, .dropout = sizes.dropout});

@@ -17,6 +17,7 @@ struct Transformer {
   double dropout;       ///< rate of attention weights, and of each branch's result
   double epsilon;       ///< of the normalizations
   bool use_causal_mask;
+  bool remat;  ///< each block is a RematScope
 };
 
 /// Throws InvalidArgument naming `model` unless the sizes are at least 1 and `width` is a multiple of `heads`.

@@ -24,7 +24,8 @@ Model vit(const Shape& input, int classes, const VitOptions& options) {
                                         .heads = options.heads,
                                         .dropout = options.dropout,
                                         .epsilon = 1e-6,
-                                        .use_causal_mask = false};
+                                        .use_causal_mask = false,
+                                        .remat = options.remat};
   detail::check_transformer("ViT", transformer);
   const std::int64_t patches = (input[0] / patch) * (input[1] / patch);
   const Symbol images = Input(input);

@@ -14,6 +14,7 @@ struct VitOptions {
   std::int64_t heads = 6;        ///< attention heads of each block
   double dropout = 0;            ///< rate of embeddings, attention weights and the results of a block's branches
   std::uint64_t seed = 0;        ///< seed of the initial weights and of dropout
+  bool remat = false;            ///< saves memory in training: see RematScope; each block is one
 };
 
 /// The vision transformer of Dosovitskiy et al. 2021 in the variant of their appendix D.3 without a class token: the

@@ -1,12 +1,16 @@
 #include "lockstep/runtime/autograd/tape.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <string_view>
 #include <tuple>
 
 #include <fmt/core.h>
 
+#include <lockstep/runtime/autograd/recompute_grad.h>
+#include <lockstep/runtime/autograd/repeated_values.h>
 #include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/runtime/trace/trace.h>
 
@@ -35,6 +39,37 @@ std::pair<Tensor, bool> seed_of(const Tensor& target) try {
 
 }  // namespace
 
+/// Makes a tape record again, while it computes gradients, and with it only the tapes that record this computation.
+class GradientTape::RecordingAgain {
+ public:
+  RecordingAgain(GradientTape& tape, Block& block) : tape_(tape), outer_(std::exchange(innermost, this)) {
+    if (!tape.is_recorded_) set_aside_.swap(*open_tapes);
+    open_tapes->push_back(&tape);
+    tape.second_run_ = &block;
+    paused_ = std::exchange(recording_paused, 0);
+  }
+  ~RecordingAgain() {
+    recording_paused = paused_;
+    tape_.second_run_ = nullptr;
+    std::erase(*open_tapes, &tape_);
+    open_tapes->insert(open_tapes->begin(), set_aside_.begin(), set_aside_.end());
+    innermost = outer_;
+  }
+  RecordingAgain(const RecordingAgain&) = delete;
+  RecordingAgain& operator=(const RecordingAgain&) = delete;
+
+ private:
+  friend class GradientTape;
+  static thread_local RecordingAgain* innermost;
+
+  GradientTape& tape_;
+  RecordingAgain* outer_;
+  Tapes set_aside_{};
+  int paused_;
+};
+
+thread_local GradientTape::RecordingAgain* GradientTape::RecordingAgain::innermost = nullptr;
+
 NoGradientScope::NoGradientScope() { ++recording_paused; }
 NoGradientScope::~NoGradientScope() { --recording_paused; }
 
@@ -46,11 +81,16 @@ GradientTape::GradientTape() {
 
 GradientTape::~GradientTape() { stop(); }
 
-void GradientTape::stop() { std::erase(*open_tapes_, this); }
+void GradientTape::stop() {
+  std::erase(*open_tapes_, this);
+  for (RecordingAgain* again = RecordingAgain::innermost; again; again = again->outer_)
+    std::erase(again->set_aside_, this);
+}
 
 void GradientTape::require_its_thread() const {
   require<LogicError>(open_tapes_ == open_tapes,
                       "a tape is used on another thread than the one that made it: make one in each thread");
+  require<LogicError>(!block_, "a function of recompute_grad uses a tape that records it: use the tape outside of it");
 }
 
 void GradientTape::watch(const Tensor& tensor) {
@@ -60,13 +100,26 @@ void GradientTape::watch(const Tensor& tensor) {
 }
 
 bool GradientTape::tracks(const Tensor& tensor) const {
-  return tensor.is_parameter() || (tensor.defined() && node_by_id_.contains(tensor.id()));
+  if (tensor.is_parameter()) return true;
+  const auto found = tensor.defined() ? node_by_id_.find(tensor.id()) : node_by_id_.end();
+  return found != node_by_id_.end() && (!second_run_ || found->second < second_run_->tracked);
 }
 
 int GradientTape::node_of(const Tensor& tensor) {
   const auto [found, added] = node_by_id_.try_emplace(tensor.id(), static_cast<int>(nodes_.size()));
   if (added) nodes_.emplace_back();
   return found->second;
+}
+
+int GradientTape::node_of_output(const char* op, const Tensor& output) {
+  if (!second_run_) return node_of(output);
+  const Block& block = *second_run_;
+  const std::size_t number = second_run_->run_again++;
+  require<LogicError>(number < block.ops.size() && std::string_view(block.ops[number]) == op,
+                      "a function of recompute_grad ran {} in its first call and {} when it was called again: it must "
+                      "run the same ops each time",
+                      number < block.ops.size() ? block.ops[number] : "no further op", op);
+  return node_by_id_[output.id()] = block.outputs[number];
 }
 
 void GradientTape::add_entry(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
@@ -78,15 +131,58 @@ void GradientTape::add_entry(const char* op, std::span<const Tensor> inputs, std
     const int node = tracks(input) ? node_of(input) : -1;
     entry.inputs.push_back(node);
     if (node < 0) continue;
-    if (nodes_[node].first_use < 0) nodes_[node].first_use = number;
+    if (nodes_[node].first_use < 0) {
+      nodes_[node].first_use = number;
+      if (block_) block_->first_reads.push_back(node);
+    }
     nodes_[node].read_as_whole |= reads == Reads::whole;
-    ++nodes_[node].uses;
+    if (!second_run_) ++nodes_[node].uses;
   }
   for (const Tensor& output : outputs) {
-    entry.outputs.push_back(node_of(output));
+    entry.outputs.push_back(node_of_output(op, output));
     nodes_[entry.outputs.back()].computed = true;
+    if (!block_) continue;
+    block_->ops.push_back(op);
+    block_->outputs.push_back(entry.outputs.back());
   }
-  entries_.push_back(std::move(entry));
+  if (!block_) entries_.push_back(std::move(entry));
+}
+
+void GradientTape::end_block(const std::function<void()>& again) {
+  const std::shared_ptr<Block> block = std::exchange(block_, nullptr);
+  if (block->outputs.empty()) return;
+  block->again = again;
+  block->tracked = second_run_ ? second_run_->tracked : static_cast<int>(nodes_.size());
+  const ExecutionContext& here = current_context();
+  entries_.push_back({.op = "recompute_grad",
+                      .inputs = {},
+                      .outputs = block->outputs,
+                      .backward = nullptr,
+                      .device = here.device,
+                      .placed = here.placed,
+                      .block = block});
+}
+
+void GradientTape::expand_block() {
+  const Entry entry = std::move(entries_.back());
+  entries_.pop_back();
+  const std::size_t number = entries_.size();
+  for (const int node : entry.block->first_reads) nodes_[node].first_use = -1;
+  {
+    const ContextScope there(context_on(entry.device));
+    std::optional<DeviceScope> placed;
+    if (entry.placed) placed.emplace(entry.device);
+    const TraceSpan span("recompute");
+    const RecordingAgain recording(*this, *entry.block);
+    entry.block->again();
+    require<LogicError>(entry.block->run_again == entry.outputs.size(),
+                        "a function of recompute_grad did not run {} when it was called again, as in its first call: "
+                        "it must run the same ops each time",
+                        entry.block->ops[std::min(entry.block->run_again, entry.outputs.size() - 1)]);
+  }
+  final_after_.resize(std::max(final_after_.size(), entries_.size()));
+  for (const int node : std::exchange(final_after_[number], {}))
+    final_after_[std::max(static_cast<int>(number), nodes_[node].first_use)].push_back(node);
 }
 
 std::vector<Tensor> GradientTape::gradient(const Tensor& target, std::span<const Tensor> sources,
@@ -139,21 +235,21 @@ void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const 
   std::optional<NoGradientScope> no_recording;  // by tapes that track other tensors, e.g. parameters
   if (!is_recorded_) no_recording.emplace();
 
-  // final_after[i]: slots whose gradients are final once entry i has run; the last list: slots that no entry reads.
-  std::vector<std::vector<int>> final_after(entries_.size() + 1);
+  final_after_.resize(entries_.size() + 1);  // the last list: sources that no entry reads
   for (int slot = 0; slot < static_cast<int>(slots.size()); ++slot) {
-    Node& node = nodes_[node_of(slots[slot].source)];
+    const int number = node_of(slots[slot].source);
+    Node& node = nodes_[number];
     require(node.slot < 0, "source {} is given twice", slot);
     node.slot = slot;
     node.keep = true;
     node.destination = slots[slot].destination;
     node.may_be_rows = slots[slot].may_be_rows && !node.computed;
-    final_after[node.first_use < 0 ? entries_.size() : static_cast<std::size_t>(node.first_use)].push_back(slot);
+    final_after_[node.first_use < 0 ? entries_.size() : static_cast<std::size_t>(node.first_use)].push_back(number);
   }
   const auto report = [&](std::size_t entry) {
-    for (const int slot : final_after[entry]) {
-      const Node& node = nodes_[node_of(slots[slot].source)];
-      final(slot, node.rows.values.defined() ? DenseOrSparse(node.rows) : DenseOrSparse(node.gradient));
+    for (const int number : std::exchange(final_after_[entry], {})) {
+      const Node& node = nodes_[number];
+      final(node.slot, node.rows.values.defined() ? DenseOrSparse(node.rows) : DenseOrSparse(node.gradient));
     }
   };
 
@@ -165,15 +261,20 @@ void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const 
   }
   report(entries_.size());
   while (!entries_.empty()) {
+    while (entries_.back().block && reaches(entries_.back())) expand_block();
     run_entry(entries_.back());
     entries_.pop_back();  // frees the tensors that the op kept for its gradient
     report(entries_.size());
   }
 }
 
+bool GradientTape::reaches(const Entry& entry) const {
+  return std::any_of(entry.outputs.begin(), entry.outputs.end(),
+                     [&](int node) { return nodes_[node].gradient.defined(); });
+}
+
 void GradientTape::run_entry(Entry& entry) {
-  const bool reached = std::any_of(entry.outputs.begin(), entry.outputs.end(),
-                                   [&](int node) { return nodes_[node].gradient.defined(); });
+  const bool reached = reaches(entry);
   for (const int node : entry.outputs) nodes_[node].recompute = nullptr;  // the op may now overwrite its tensors
   if (reached) {
     BackwardContext context(*this, entry);
@@ -270,7 +371,32 @@ void record(const char* op, std::span<const Tensor> inputs, std::span<const Tens
 void record_recompute(const Tensor& output, const RecomputeFn& recompute) {
   if (!open_tapes) return;
   for (GradientTape* tape : *open_tapes)
-    if (tape->tracks(output)) tape->nodes_[tape->node_of(output)].recompute = recompute;
+    if (!tape->block_ && tape->tracks(output)) tape->nodes_[tape->node_of(output)].recompute = recompute;
+}
+
+bool records_recomputed() {
+  return open_tapes && recording_paused == 0 &&
+         std::ranges::any_of(*open_tapes, [](const GradientTape* tape) { return !tape->block_; });
+}
+
+void record_recomputed(const std::function<void()>& first, const std::function<void()>& again) {
+  if (!records_recomputed()) return first();
+  Tapes tapes;
+  std::ranges::copy_if(*open_tapes, std::back_inserter(tapes), [](GradientTape* tape) { return !tape->block_; });
+  const auto values = std::make_shared<RepeatedValues>();
+  try {
+    for (GradientTape* tape : tapes) tape->block_ = std::make_shared<GradientTape::Block>();
+    const RepeatedValuesScope scope(*values, false);
+    first();
+  } catch (...) {
+    for (GradientTape* tape : tapes) tape->block_ = nullptr;
+    throw;
+  }
+  for (GradientTape* tape : tapes)
+    tape->end_block([values, again] {
+      const RepeatedValuesScope scope(*values, true);
+      again();
+    });
 }
 
 GradientTape::Node* GradientTape::recomputable(const Tensor& tensor) {
@@ -292,15 +418,6 @@ std::shared_ptr<Recomputed> recomputed(const Tensor& tensor) {
   std::shared_ptr<Recomputed> shared = node->recomputed.lock();
   if (!shared) node->recomputed = shared = std::make_shared<Recomputed>(tensor, node->recompute);
   return shared;
-}
-
-const Tensor& Recomputed::tensor() {
-  if (!tensor_.defined()) {
-    const Tensor made = Tensor::empty(shape_, dtype_);
-    recompute_(made);
-    tensor_ = made;
-  }
-  return tensor_;
 }
 
 }  // namespace lockstep

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <lockstep/runtime/autograd/recomputed.h>
 #include <lockstep/runtime/tensor/indexed_slices.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
@@ -19,28 +20,9 @@ class BackwardContext;
 /// Computes the gradients of an op's inputs from the gradients of its outputs. Called with the first output's device as
 /// the current device.
 using BackwardFn = std::function<void(BackwardContext&)>;
-/// Recomputes an op's output from the values that the op keeps for its gradient, and writes it to `out`, which has the
-/// output's shape and is dense or a slice of a dense tensor along the last axis.
-using RecomputeFn = std::function<void(const Tensor& out)>;
 /// Whether an op reads its inputs as a whole or only looks up rows of them. The gradient of an input can be
 /// IndexedSlices only if no op reads it as a whole.
 enum class Reads { whole, rows };
-
-/// An op's output that is recomputed at its first use, once for all ops that share this object.
-class Recomputed {
- public:
-  /// `recompute` writes a tensor of `like`'s shape and dtype.
-  Recomputed(const Tensor& like, RecomputeFn recompute)
-      : shape_(like.shape()), dtype_(like.dtype()), recompute_(std::move(recompute)) {}
-  /// The output. The first call computes it, on the calling thread's device.
-  const Tensor& tensor();
-
- private:
-  Shape shape_;
-  DType dtype_;
-  RecomputeFn recompute_;
-  Tensor tensor_{};
-};
 
 /// Pauses the recording of all tapes of the calling thread during its lifetime.
 class NoGradientScope {
@@ -66,7 +48,7 @@ class GradientTape {
   GradientTape& operator=(const GradientTape&) = delete;
 
   /// Starts recording the ops on `tensor`, so that gradients with respect to it can be computed. Throws LogicError on
-  /// another thread, InvalidArgument for an undefined tensor.
+  /// another thread and in a function of recompute_grad, InvalidArgument for an undefined tensor.
   void watch(const Tensor& tensor);
   /// d(sum(target))/d(source) for each source; an undefined tensor if the target does not depend on the source. With
   /// `output_gradient`, of the target's shape and dtype, d(sum(output_gradient * target))/d(source). Throws LogicError
@@ -102,6 +84,8 @@ class GradientTape {
   friend void record_recompute(const Tensor& output, const RecomputeFn& recompute);
   friend RecomputeFn recompute_of(const Tensor& tensor);
   friend std::shared_ptr<Recomputed> recomputed(const Tensor& tensor);
+  friend bool records_recomputed();
+  friend void record_recomputed(const std::function<void()>& first, const std::function<void()>& again);
 
   struct Node {                            // a tensor that the tape tracks
     Tensor gradient;                       // sum of the dense contributions so far
@@ -119,26 +103,40 @@ class GradientTape {
     RecomputeFn recompute;                 // registered by its op; cleared when the backward pass reaches that op
     std::weak_ptr<Recomputed> recomputed;  // owned by the ops that read the tensor
   };
+  struct Block {  // ops that are run again before they are differentiated (record_recomputed)
+    std::function<void()> again;
+    std::vector<const char*> ops;  // by output
+    std::vector<int> outputs;      // nodes of the ops' outputs, in the order of recording
+    std::vector<int> first_reads;  // nodes that no earlier op had read
+    int tracked = 0;               // nodes below this number are tracked in the second run; later ones were not before
+    std::size_t run_again = 0;     // number of outputs recorded in the second run
+  };
   struct Entry {
     const char* op;
     std::vector<int> inputs;  // indices of nodes; -1 for an input that is not tracked
     std::vector<int> outputs;
     BackwardFn backward;
-    LogicalDevice device;  // device of the first output
-    bool placed;           // the op ran in a DeviceScope
+    LogicalDevice device;            // device of the first output
+    bool placed;                     // the op ran in a DeviceScope
+    std::shared_ptr<Block> block{};  // null for an op
   };
+  class RecordingAgain;
 
   /// The node of `tensor` on the thread's first open tape that can recompute it; null if there is none.
   static Node* recomputable(const Tensor& tensor);
   bool tracks(const Tensor& tensor) const;
   int node_of(const Tensor& tensor);
+  int node_of_output(const char* op, const Tensor& output);
   void add_entry(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                  const BackwardFn& backward, Reads reads);
   void stop();
   void require_its_thread() const;
   void run(const Tensor& target, std::span<const Slot> slots, const FinalHook& final,
            const Tensor& output_gradient = {});
+  bool reaches(const Entry& entry) const;
   void run_entry(Entry& entry);
+  void end_block(const std::function<void()>& again);
+  void expand_block();  // replaces the last entry, a block, by the entries of its ops
   /// Records on every open tape that `gradient`, the gradient of an input of `op`, cannot be differentiated.
   static void record_undifferentiable(const char* op, const char* remedy, const Tensor& gradient);
 
@@ -147,7 +145,10 @@ class GradientTape {
   std::vector<Node> nodes_;
   std::vector<Entry> entries_;
   bool used_ = false;
-  bool is_recorded_ = false;  // another tape records the gradient that is being computed
+  bool is_recorded_ = false;                   // another tape records the gradient that is being computed
+  std::vector<std::vector<int>> final_after_;  // by entry: the sources whose gradients are final once it has run
+  std::shared_ptr<Block> block_;               // the block that is being recorded; null if there is none
+  Block* second_run_ = nullptr;                // the block that is being recorded again; null if there is none
 };
 
 /// An op's access to the running backward pass. Indices of inputs and outputs are those given to `record`.

@@ -15,6 +15,7 @@
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/training/model.h>
 #include <lockstep/models/training/sequential.h>
+#include <lockstep/runtime/autograd/recompute_grad.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 #include <lockstep/strategy/strategies/verify.h>
@@ -45,6 +46,33 @@ class DivergenceImpl : public LayerImpl {
     return inputs[0];
   }
 };
+
+// In a function of recompute_grad, the gradient that it takes calls a second function again.
+TEST(AddedLosses, CountOnceInFunctionsThatAreCalledAgainInsideEachOther) {
+  const Tensor x = random_tensor({2}, 1);
+  std::vector<std::vector<float>> sums;
+  const auto inner = recompute_grad([](const Tensor& input) {
+    AddedLosses::add(sum(input));
+    return square(input);
+  });
+  const auto outer = recompute_grad([&](const Tensor& input) {
+    const AddedLosses added;
+    GradientTape tape;
+    tape.watch(input);
+    const Tensor y = inner(input);
+    const Tensor gradient = tape.gradient(sum(y), std::array{input})[0];
+    sums.push_back(added.sum().to_vector<float>());
+    return gradient * y + added.sum();
+  });
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = sum(outer(x));
+  (void)tape.gradient(y, std::array{x});
+  ASSERT_EQ(sums.size(), 2);
+  const std::vector<float> numbers = x.to_vector<float>();
+  EXPECT_EQ(sums[0], std::vector{numbers[0] + numbers[1]});
+  EXPECT_EQ(sums[1], sums[0]);
+}
 
 Model coder(const Strategy& strategy, const Regularizer& regularizer = {}) {
   const auto scope = strategy.scope();

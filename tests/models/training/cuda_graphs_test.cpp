@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +16,7 @@
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/models/graph/remat_scope.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
@@ -71,9 +73,12 @@ class SquaresImpl : public LayerImpl {
   }
 };
 
-/// All kinds of layers that can be captured, including statistics, a penalty and an added loss.
-Model image_model(const Strategy& strategy) {
-  return strategy.scope([] {
+/// All kinds of layers that can be captured, including statistics, a penalty and an added loss; with `remat`, in a
+/// RematScope.
+Model image_model(const Strategy& strategy, bool remat = false) {
+  return strategy.scope([&] {
+    std::optional<RematScope> recomputed;
+    if (remat) recomputed.emplace();
     const Symbol input = Input({6, 6, 2});
     const Symbol a = Conv2D({.filters = 4, .kernel_size = {3, 3}, .padding = Padding::same})(input);
     const Symbol b = ActivationLayer(Activation::relu)(BatchNormalization({.momentum = 0.9})(a));
@@ -155,6 +160,20 @@ TEST_P(CudaGraphsOn, TrainToTheSameBits) {
   // For each shape, one step runs normally and two measure the memory needed; at least one graph is launched per later
   // step.
   EXPECT_GE(launches() - before, static_cast<std::size_t>(replicas_) * (6 * 3 - 3 + 6 - 3));
+}
+
+TEST_P(CudaGraphsOn, RecomputeBlocksToTheSameBits) {
+  const Dataset data = images(64).batch(16);
+  Model eager = image_model(strategy_);
+  Model captured = image_model(strategy_, true);
+  compile(eager);
+  compile(captured);
+  const Outcome expected = train(eager, data, {.epochs = 2});
+  const std::size_t before = launches();
+  EXPECT_EQ(train(captured, data, {.epochs = 2, .cuda_graphs = true}), expected);
+  if (counts_launches()) {
+    EXPECT_GT(launches(), before);
+  }
 }
 
 /// Whether pretended GPUs execute work as late as possible.

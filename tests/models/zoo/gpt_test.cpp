@@ -1,5 +1,8 @@
+#include <set>
+
 #include <models/zoo/zoo_checks.h>
 #include <support/expect_error.h>
+#include <support/small_problem.h>
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
@@ -70,6 +73,24 @@ TEST(Gpt, CountsPositionsExactlyInBfloat16) {
 TEST(Gpt, TrainsOnTwoReplicasAsOnOne) {
   const Tensor rows = token_rows(8, 6);
   expect_same_step_on_two_replicas([] { return zoo::gpt(small_gpt); }, slice(rows, 0, 0, 4), slice(rows, 0, 4, 8));
+}
+
+TEST(Gpt, TrainsToTheSameBitsWithRecomputedBlocks) {
+  const Tensor rows = token_rows(8, 6);
+  const auto run = [&](bool remat) {
+    zoo::GptOptions options = small_gpt;
+    options.dropout = 0.2;
+    options.remat = remat;
+    const MirroredStrategy strategy = mirrored(2);
+    Model model = strategy.scope([&] { return zoo::gpt(options); });
+    std::set<std::uint64_t> blocks;
+    for (const GraphCall& call : model.network().calls()) blocks.insert(call.remat);
+    EXPECT_EQ(blocks.size(), remat ? 1 + 2 : 1);
+    model.compile(SGD({.learning_rate = 0.5}), SparseCategoricalCrossentropy{{.from_logits = true}});
+    model.fit(slice(rows, 0, 0, 4), slice(rows, 0, 4, 8), {.batch_size = 4, .epochs = 2});
+    return weights_of(model);
+  };
+  EXPECT_EQ(run(true), run(false));
 }
 
 TEST(Gpt, RefusesSizesThatDoNotFit) {

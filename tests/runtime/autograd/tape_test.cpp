@@ -12,68 +12,15 @@
 #include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/runtime/thread/parallel.h>
 
-namespace lockstep {
+#include "tape_testing.h"
+
+namespace lockstep::test {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 using testing::ThrowsMessage;
-
-// The tape knows no op, so these tests define their own: element-wise, on f32 tensors of one shape.
-
-template <class F>
-Tensor elementwise(const Tensor& a, const Tensor& b, F&& f) {
-  Tensor result = Tensor::empty(a.shape());
-  for (std::size_t i = 0; i < result.span<float>().size(); ++i)
-    result.span<float>()[i] = f(a.span<float>()[i], b.span<float>()[i]);
-  return result;
-}
-
-Tensor plain_sum(const Tensor& a, const Tensor& b) {
-  return elementwise(a, b, [](float x, float y) { return x + y; });
-}
-Tensor plain_product(const Tensor& a, const Tensor& b) {
-  return elementwise(a, b, [](float x, float y) { return x * y; });
-}
-
-/// Adds to the gradient of input i, in its destination if the caller of backward has chosen one.
-void contribute(BackwardContext& context, int input, const Tensor& gradient) {
-  if (!context.needs(input)) return;
-  const Tensor& before = context.contributed(input);
-  if (before.defined()) {
-    copy(plain_sum(before, gradient), before);
-  } else if (context.destination(input).defined()) {
-    copy(gradient, context.destination(input));
-    context.set(input, context.destination(input), true);
-  } else {
-    context.set(input, plain_sum(gradient, Tensor::zeros(gradient.shape())), true);
-  }
-}
-
-Tensor square(const Tensor& x) {
-  Tensor y = plain_product(x, x);
-  if (recording({x}))
-    record("square", {x}, y, [x](BackwardContext& context) {
-      contribute(context, 0, plain_product(plain_sum(x, x), context.gradient(0)));
-    });
-  return y;
-}
-
-Tensor multiply(const Tensor& a, const Tensor& b) {
-  Tensor y = plain_product(a, b);
-  if (recording({a, b}))
-    record("multiply", {a, b}, y, [a, b](BackwardContext& context) {
-      contribute(context, 0, plain_product(b, context.gradient(0)));
-      contribute(context, 1, plain_product(a, context.gradient(0)));
-    });
-  return y;
-}
-
-Tensor values(const std::vector<float>& numbers) {
-  return Tensor::from(numbers, {static_cast<std::int64_t>(numbers.size())});
-}
-std::vector<float> read(const Tensor& tensor) { return tensor.to_vector<float>(); }
 
 TEST(Tape, DifferentiatesAnOp) {
   const Tensor x = values({1, -2, 3});
@@ -438,4 +385,4 @@ TEST(TapeBackward, AnExceptionOfTheHookReachesTheCaller) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::test

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <lockstep/models/graph/plan.h>
+#include <lockstep/models/layers/layer.h>
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+
+/// The mask of a layer's result, or an undefined tensor. `masks`: see LayerCall::masks.
+Tensor mask_of(const LayerImpl& layer, std::span<const Tensor> inputs, std::span<const Tensor> masks);
+
+/// Executes a network's plan. Tapes share it, because they run the steps of a RematScope again.
+class PlanExecution : public std::enable_shared_from_this<PlanExecution> {
+ public:
+  /// `placed`: whether any step has a device of its own.
+  PlanExecution(Plan plan, const std::vector<Layer>& layers, bool placed);
+
+  /// See Network::run. Precondition: the inputs fit the network.
+  std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode, std::vector<Tensor>* masks) const;
+  /// The steps.
+  const Plan& plan() const { return plan_; }
+  /// Whether any layer makes masks.
+  bool masked() const { return masked_; }
+
+ private:
+  struct Placed;  ///< a result of a call of the network
+  struct Run;     ///< one call of the network
+  Run start(Mode mode, bool placed, const LogicalDevice& home) const;
+  void run_steps(std::size_t begin, std::size_t end, Run& run) const;
+  /// Runs the steps of a RematScope.
+  void run_recomputed(std::size_t begin, std::size_t end, Run& run) const;
+  /// Computes the result of a step, and its mask.
+  void run_step(std::size_t step, Run& run) const;
+
+  Plan plan_;
+  std::vector<Layer> layers_;
+  bool placed_;
+  bool masked_;
+};
+
+}  // namespace lockstep
