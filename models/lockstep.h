@@ -118,6 +118,7 @@
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/data/dataset.h>
 #include <lockstep/runtime/device/registry.h>
+#include <lockstep/runtime/tensor/dlpack.h>
 #include <lockstep/runtime/tensor/tensor.h>
 #include <lockstep/runtime/tensor/to_string.h>
 #include <lockstep/runtime/thread/device_scope.h>

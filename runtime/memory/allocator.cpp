@@ -40,17 +40,28 @@ std::size_t rounded(std::size_t bytes, DeviceKind kind) {
 Buffer::Buffer(std::shared_ptr<CachingAllocator> owner, BlockList::Position block)
     : owner_(std::move(owner)), block_(block), data_(block->data), bytes_(block->bytes) {}
 
-Buffer::~Buffer() {
-  if (!other_) owner_->take_back(block_);
+Buffer::Buffer(std::shared_ptr<CachingAllocator> owner, std::shared_ptr<const void> memory, void* data,
+               std::size_t bytes)
+    : owner_(std::move(owner)), other_(std::move(memory)), data_(data), bytes_(bytes) {
+  if (device().kind == DeviceKind::gpu && contracts::checked()) contracts::begin_block(this, device(), data_, bytes_);
 }
 
-const LogicalDevice& Buffer::device() const { return other_ ? other_->device() : owner_->device(); }
+Buffer::~Buffer() {
+  if (!other_)
+    owner_->take_back(block_);
+  else if (device().kind == DeviceKind::gpu && contracts::checked())
+    contracts::end_block(this, data_);
+}
+
+const LogicalDevice& Buffer::device() const { return owner_->device(); }
 
 void Buffer::move_into(std::shared_ptr<Buffer> other, std::size_t offset) {
+  if (keeps_block_) return;
   data_ = static_cast<std::byte*>(other->data()) + offset;
   bytes_ = other->bytes() - offset;
-  other_ = std::move(other);
   owner_->take_back(block_);
+  owner_ = other->owner_;
+  other_ = std::move(other);
 }
 
 CachingAllocator::~CachingAllocator() {

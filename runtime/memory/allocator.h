@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,11 +14,13 @@ namespace lockstep {
 
 class CachingAllocator;
 
-/// A block of a device's memory. The destructor returns the block to the allocator.
+/// A block of a device's memory. The destructor returns the block to its allocator, if it has one.
 class Buffer {
  public:
   /// For CachingAllocator::allocate. The destructor returns `block` to `owner`.
   Buffer(std::shared_ptr<CachingAllocator> owner, BlockList::Position block);
+  /// Memory of the device of `owner` that no allocator has allocated and that exists as long as `memory`, not null.
+  Buffer(std::shared_ptr<CachingAllocator> owner, std::shared_ptr<const void> memory, void* data, std::size_t bytes);
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -25,19 +28,24 @@ class Buffer {
   void* data() const { return data_; }
   /// Size of the block, at least the requested bytes; after move_into, the size of the other buffer from `offset` on.
   std::size_t bytes() const { return bytes_; }
+  /// Whether the memory is a block of the buffer's own, not that of another buffer or library.
+  bool has_block() const { return other_ == nullptr; }
   /// Makes this buffer refer to the memory at `offset` in `other`, which must already hold the same bytes, and frees
-  /// its own block. Preconditions: this buffer moves only once, `other` never, and no other thread uses either
-  /// meanwhile.
+  /// its own block. Does nothing after keep_block. Preconditions: this buffer moves only once, `other` never, and no
+  /// other thread uses either meanwhile.
   void move_into(std::shared_ptr<Buffer> other, std::size_t offset);
+  /// Keeps the block until the buffer is destroyed, for users that know only its address.
+  void keep_block() { keeps_block_ = true; }
   /// The device of the memory.
   const LogicalDevice& device() const;
 
  private:
-  std::shared_ptr<CachingAllocator> owner_;
+  std::shared_ptr<CachingAllocator> owner_;  ///< of the memory's device
   BlockList::Position block_;
-  std::shared_ptr<Buffer> other_;  ///< the buffer that this one has moved into; null if it has not moved
+  std::shared_ptr<const void> other_;  ///< owns the memory if it is not `block_`, such as after move_into
   void* data_;
   std::size_t bytes_;
+  std::atomic<bool> keeps_block_ = false;
 };
 
 /// Statistics of a CachingAllocator.

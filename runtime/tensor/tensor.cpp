@@ -67,6 +67,31 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, const LogicalDevice& devic
   }
 }
 
+Tensor Tensor::from_blob(void* data, const Shape& shape, const Shape& strides, DType dtype, const LogicalDevice& device,
+                         const std::shared_ptr<const void>& memory) {
+  require(shape.rank() == strides.rank(), "memory of shape {} has strides {} of another rank", shape, strides);
+  const std::size_t alignment = size_of(dtype);
+  std::int64_t bytes = shape.elements() == 0 ? 0 : static_cast<std::int64_t>(alignment);
+  bool fits = true;
+  for (int axis = 0; axis < shape.rank() && bytes > 0; ++axis) {
+    require(strides[axis] >= 0, "tensors have no negative strides, got {} of shape {}: copy the elements", strides,
+            shape);
+    std::int64_t more = 0;
+    fits = fits && !__builtin_mul_overflow(shape[axis] - 1, strides[axis], &more) &&
+           !__builtin_mul_overflow(more, static_cast<std::int64_t>(alignment), &more) &&
+           !__builtin_add_overflow(bytes, more, &bytes);
+  }
+  require(fits, "shape {} with strides {} of {} takes more than 2^63 - 1 bytes", shape, strides, lockstep::name(dtype));
+  require(data != nullptr || bytes == 0, "a null pointer was given as the memory of {} {}", lockstep::name(dtype),
+          shape);
+  require(reinterpret_cast<std::uintptr_t>(data) % alignment == 0,
+          "memory at {} is not aligned to the {} bytes of {}: copy the elements", data, alignment,
+          lockstep::name(dtype));
+  auto buffer =
+      std::make_shared<Buffer>(allocator(device).shared_from_this(), memory, data, static_cast<std::size_t>(bytes));
+  return {std::move(buffer), 0, shape, strides, dtype};
+}
+
 Tensor Tensor::full(const Shape& shape, double value, DType dtype) {
   Tensor result = empty(shape, dtype);
   const std::size_t bytes = static_cast<std::size_t>(result.elements()) * size_of(dtype);
@@ -145,6 +170,8 @@ void Tensor::move_into(const Tensor& memory) const {
       "{} cannot move into {}", *this, memory);
   buffer_->move_into(memory.buffer_, static_cast<std::size_t>(memory.offset_) * size_of(dtype_));
 }
+
+void Tensor::keep_memory() const { buffer_->keep_block(); }
 
 Tensor Tensor::view(const Shape& shape) const {
   const Shape resolved = resolve(shape, elements_);

@@ -51,6 +51,12 @@ class Tensor {
       return from(std::span<const T>(values), shape);
     }
   }
+  /// libtorch's from_blob: a tensor of existing memory, which `memory`, not null, keeps alive until the last handle is
+  /// gone. `strides` are in elements. Throws InvalidArgument for negative sizes, strides of another rank, memory that
+  /// is not aligned to the dtype and, if there are elements, for negative strides, more than 2^63 - 1 bytes and a null
+  /// pointer.
+  static Tensor from_blob(void* data, const Shape& shape, const Shape& strides, DType dtype,
+                          const LogicalDevice& device, const std::shared_ptr<const void>& memory);
   /// A tensor of rank 0 on the calling thread's device.
   template <class T>
   static Tensor scalar(T value) {
@@ -90,10 +96,12 @@ class Tensor {
   Tensor origin(std::string_view op) const;
   ///@}
   /// Frees this tensor's memory and makes all handles to it and to its views refer to `memory`, which must already hold
-  /// the same elements. Preconditions: this tensor covers its whole memory, which has not been moved before, and no
-  /// other thread uses either tensor meanwhile. Throws BrokenInvariant unless both are dense and agree in shape and
-  /// dtype.
+  /// the same elements. Does nothing after keep_memory. Preconditions: this tensor covers its whole memory, which has
+  /// not been moved before, and no other thread uses either tensor meanwhile. Throws BrokenInvariant unless both are
+  /// dense and agree in shape and dtype.
   void move_into(const Tensor& memory) const;
+  /// Keeps the elements at their address as long as a handle to them exists, for users outside of lockstep.
+  void keep_memory() const;
 
   /// Pointer to the first element. Throws InvalidArgument when T is not the dtype, LogicError when undefined.
   template <class T>
@@ -132,9 +140,9 @@ class Tensor {
   /// returns a view of that tensor; otherwise an undefined tensor. Concatenating results that were written in place
   /// then needs no copy.
   static Tensor joined(std::span<const Tensor> parts, int axis);
-  /// True when this handle is the only user of its memory. The result of with_origin and the handle it was made from do
-  /// not count each other.
-  bool unique() const { return buffer_.use_count() == 1; }
+  /// True when this handle is the only user of its memory; never for memory of others (from_blob). The result of
+  /// with_origin and the handle it was made from do not count each other.
+  bool unique() const { return buffer_.use_count() == 1 && buffer_->has_block(); }
 
   /// The elements in host memory. If this tensor is in host memory, returns a handle to it, which shares its memory;
   /// otherwise waits for the GPU's work and returns a copy with the same strides. Throws the same errors as

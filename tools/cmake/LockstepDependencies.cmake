@@ -15,6 +15,7 @@ pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)  # Debian's CMake file
 pkg_check_modules(libisal REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(libutf8proc REQUIRED IMPORTED_TARGET libutf8proc)
 find_package(nlohmann_json REQUIRED)
+find_package(dlpack REQUIRED)  # headers only
 find_package(CLI11 REQUIRED)
 if(BUILD_TESTING)
   find_package(GTest REQUIRED)
