@@ -176,8 +176,12 @@ void ModuleReplicas::load_first(const std::function<void(torch::nn::Module&)>& l
     torch::Tensor first = tensors_[i].replicas.front();
     if (error) first.set_data(before[i]);
     // libtorch gives loaded tensors new memory.
-    if (variables_[i].defined())
-      for (const Tensor& copy : variables_[i].state().copies()) as_torch(copy).copy_(first);
+    if (!variables_[i].defined()) continue;
+    const VariableState& variable = variables_[i].state();
+    for (std::size_t replica = 0; replica < variable.copies().size(); ++replica) {
+      variable.set_changed(static_cast<int>(replica));
+      as_torch(variable.copies()[replica]).copy_(first);
+    }
   }
   use_variables();
   if (error) std::rethrow_exception(error);

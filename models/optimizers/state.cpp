@@ -236,8 +236,14 @@ void Optimizer::State::load(const ReplicaContext& context, std::span<const Dense
 
 void Optimizer::State::step(const ReplicaContext& context) try {
   std::int64_t& done = steps_[static_cast<std::size_t>(context.local_replica())];
+  const bool accumulates = (done + 1) % options_.gradient_accumulation_steps != 0;
+  const bool averages = options_.use_ema && average_step(done).overwrites;
+  // Before the barriers of the update: a replica that has left them may record the new value of a copy it shares.
+  const std::uint64_t now = Parameter::new_time();
+  for (const Variable& variable : accumulates && !averages ? constrained_ : variables_)
+    variable.state().set_changed(context.local_replica(), now);
   if (clips_own()) clip_own(context);
-  if ((done + 1) % options_.gradient_accumulation_steps != 0)
+  if (accumulates)
     accumulate(context, done);
   else if (needs_sums())
     update_from_sums(context, done);

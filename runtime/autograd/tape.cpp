@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <ranges>
 #include <string_view>
 #include <tuple>
 
@@ -107,7 +108,7 @@ bool GradientTape::tracks(const Tensor& tensor) const {
 
 int GradientTape::node_of(const Tensor& tensor) {
   const auto [found, added] = node_by_id_.try_emplace(tensor.id(), static_cast<int>(nodes_.size()));
-  if (added) nodes_.emplace_back();
+  if (added) nodes_.emplace_back().parameter = tensor.parameter();
   return found->second;
 }
 
@@ -126,7 +127,7 @@ void GradientTape::add_entry(const char* op, std::span<const Tensor> inputs, std
                              const BackwardFn& backward, Reads reads) {
   const int number = static_cast<int>(entries_.size());
   const ExecutionContext there = context_on(outputs.front().device());
-  Entry entry{op, {}, {}, backward, there.device, there.placed};
+  Entry entry{op, {}, {}, backward, there.device, there.placed, reads};
   for (const Tensor& input : inputs) {
     const int node = tracks(input) ? node_of(input) : -1;
     entry.inputs.push_back(node);
@@ -137,6 +138,7 @@ void GradientTape::add_entry(const char* op, std::span<const Tensor> inputs, std
     }
     nodes_[node].read_as_whole |= reads == Reads::whole;
     if (!second_run_) ++nodes_[node].uses;
+    if (block_) block_->inputs.push_back(node);
   }
   for (const Tensor& output : outputs) {
     entry.outputs.push_back(node_of_output(op, output));
@@ -155,12 +157,13 @@ void GradientTape::end_block(const std::function<void()>& again) {
   block->tracked = second_run_ ? second_run_->tracked : static_cast<int>(nodes_.size());
   const ExecutionContext& here = current_context();
   entries_.push_back({.op = "recompute_grad",
-                      .inputs = {},
+                      .inputs = block->inputs,
                       .outputs = block->outputs,
                       .backward = nullptr,
                       .device = here.device,
                       .placed = here.placed,
-                      .block = block});
+                      .block = block,
+                      .time = block->time});
 }
 
 void GradientTape::expand_block() {
@@ -229,6 +232,7 @@ void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const 
   require(!output_gradient.defined() ||
               (output_gradient.shape() == target.shape() && output_gradient.dtype() == target.dtype()),
           "the output_gradient of a target {} must have its shape and dtype, got {}", target, output_gradient);
+  require_no_change(target, slots);
   used_ = true;
   stop();
   is_recorded_ = recording({target}) || (output_gradient.defined() && recording({output_gradient}));
@@ -265,6 +269,42 @@ void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const 
     run_entry(entries_.back());
     entries_.pop_back();  // frees the tensors that the op kept for its gradient
     report(entries_.size());
+  }
+}
+
+const Parameter* GradientTape::changed(const Entry& entry) const {
+  if (entry.reads == Reads::rows) return nullptr;  // gradients of looked up rows do not depend on their values
+  for (const int node : entry.inputs)
+    if (node >= 0 && nodes_[node].parameter && nodes_[node].parameter->changed_since(entry.time))
+      return nodes_[node].parameter.get();
+  return nullptr;
+}
+
+void GradientTape::require_no_change(const Tensor& target, std::span<const Slot> slots) const {
+  if (std::ranges::none_of(entries_, [&](const Entry& entry) { return changed(entry); })) return;
+  using Marks = std::vector<bool>;  // by node
+  const auto mark = [&](const Tensor& tensor, Marks& marks) {
+    if (const auto found = node_by_id_.find(tensor.id()); found != node_by_id_.end()) marks[found->second] = true;
+  };
+  const auto any = [](const std::vector<int>& nodes, const Marks& marks) {
+    return std::ranges::any_of(nodes, [&](int node) { return node >= 0 && marks[node]; });
+  };
+  Marks depends_on_source(nodes_.size());
+  for (const Slot& slot : slots) mark(slot.source, depends_on_source);
+  for (const Entry& entry : entries_)
+    if (any(entry.inputs, depends_on_source))
+      for (const int node : entry.outputs) depends_on_source[node] = true;
+  Marks leads_to_target(nodes_.size());
+  mark(target, leads_to_target);
+  for (const Entry& entry : std::views::reverse(entries_)) {
+    if (!any(entry.outputs, leads_to_target)) continue;
+    for (const int node : entry.inputs)
+      if (node >= 0) leads_to_target[node] = true;
+    const Parameter* const parameter = any(entry.inputs, depends_on_source) ? changed(entry) : nullptr;
+    require<LogicError>(!parameter,
+                        "the tape recorded {} on variable '{}', whose value has changed since then: compute the "
+                        "gradients of all tapes (gradient) before the first update (apply_gradients)",
+                        entry.op, parameter ? parameter->name() : "");
   }
 }
 

@@ -52,9 +52,10 @@ class GradientTape {
   void watch(const Tensor& tensor);
   /// d(sum(target))/d(source) for each source; an undefined tensor if the target does not depend on the source. With
   /// `output_gradient`, of the target's shape and dtype, d(sum(output_gradient * target))/d(source). Throws LogicError
-  /// on another thread, if the tape has been used, or if it does not track the target; InvalidArgument if a source is
-  /// given twice or output_gradient has another shape or dtype; Unsupported if it needs the second-order gradient of an
-  /// op that has none.
+  /// on another thread, if the tape has been used, if it does not track the target, or if a trainable variable has been
+  /// updated or assigned after an op between a source and the target read it, other than to look up its rows;
+  /// InvalidArgument if a source is given twice or output_gradient has another shape or dtype; Unsupported if it needs
+  /// the second-order gradient of an op that has none.
   std::vector<Tensor> gradient(const Tensor& target, std::span<const Tensor> sources,
                                const Tensor& output_gradient = {});
   /// Like `gradient`, but the gradient of a source stays IndexedSlices if no recorded op computed the source and ops
@@ -87,38 +88,43 @@ class GradientTape {
   friend bool records_recomputed();
   friend void record_recomputed(const std::function<void()>& first, const std::function<void()>& again);
 
-  struct Node {                            // a tensor that the tape tracks
-    Tensor gradient;                       // sum of the dense contributions so far
-    bool owned = false;                    // the tape may add to `gradient` in place
-    IndexedSlices rows;                    // contributions so far as rows; then `gradient` is undefined
-    bool may_be_rows = false;              // a source whose gradient the caller accepts as rows
-    Tensor destination;                    // the caller's memory for a source's gradient, if any
-    int first_use = -1;                    // entry of the first op that read it, which backward visits last; -1: none
-    int uses = 0;                          // number of ops that read it
-    bool rows_sum_to_zero = false;         // an op has called set_rows_sum_to_zero for it
-    bool read_as_whole = false;            // an op has read it as a whole
-    bool computed = false;                 // a recorded op's output; that op needs a dense gradient
-    int slot = -1;                         // its index among the sources
-    bool keep = false;                     // a source: its gradient is kept for the caller
-    RecomputeFn recompute;                 // registered by its op; cleared when the backward pass reaches that op
-    std::weak_ptr<Recomputed> recomputed;  // owned by the ops that read the tensor
+  struct Node {                     // a tensor that the tape tracks
+    Tensor gradient;                // sum of the dense contributions so far
+    bool owned = false;             // the tape may add to `gradient` in place
+    IndexedSlices rows;             // contributions so far as rows; then `gradient` is undefined
+    bool may_be_rows = false;       // a source whose gradient the caller accepts as rows
+    Tensor destination;             // the caller's memory for a source's gradient, if any
+    int first_use = -1;             // entry of the first op that read it, which backward visits last; -1: none
+    int uses = 0;                   // number of ops that read it
+    bool rows_sum_to_zero = false;  // an op has called set_rows_sum_to_zero for it
+    bool read_as_whole = false;     // an op has read it as a whole
+    bool computed = false;          // a recorded op's output; that op needs a dense gradient
+    int slot = -1;                  // its index among the sources
+    bool keep = false;              // a source: its gradient is kept for the caller
+    std::shared_ptr<const Parameter> parameter;  // null for other tensors
+    RecomputeFn recompute;                       // registered by its op; cleared when the backward pass reaches that op
+    std::weak_ptr<Recomputed> recomputed;        // owned by the ops that read the tensor
   };
   struct Block {  // ops that are run again before they are differentiated (record_recomputed)
     std::function<void()> again;
     std::vector<const char*> ops;  // by output
+    std::vector<int> inputs;       // nodes that the ops have read
     std::vector<int> outputs;      // nodes of the ops' outputs, in the order of recording
     std::vector<int> first_reads;  // nodes that no earlier op had read
     int tracked = 0;               // nodes below this number are tracked in the second run; later ones were not before
     std::size_t run_again = 0;     // number of outputs recorded in the second run
+    std::uint64_t time = Parameter::now();  // of the first run's begin
   };
   struct Entry {
     const char* op;
     std::vector<int> inputs;  // indices of nodes; -1 for an input that is not tracked
     std::vector<int> outputs;
     BackwardFn backward;
-    LogicalDevice device;            // device of the first output
-    bool placed;                     // the op ran in a DeviceScope
-    std::shared_ptr<Block> block{};  // null for an op
+    LogicalDevice device;                   // device of the first output
+    bool placed;                            // the op ran in a DeviceScope
+    Reads reads = Reads::whole;             // how the op reads its inputs
+    std::shared_ptr<Block> block{};         // null for an op
+    std::uint64_t time = Parameter::now();  // of the reads
   };
   class RecordingAgain;
 
@@ -131,6 +137,10 @@ class GradientTape {
                  const BackwardFn& backward, Reads reads);
   void stop();
   void require_its_thread() const;
+  /// The parameter that has changed since `entry` read it as a whole; null if there is none.
+  const Parameter* changed(const Entry& entry) const;
+  /// Throws LogicError if a parameter has changed since an op between a source and the target read it as a whole.
+  void require_no_change(const Tensor& target, std::span<const Slot> slots) const;
   void run(const Tensor& target, std::span<const Slot> slots, const FinalHook& final,
            const Tensor& output_gradient = {});
   bool reaches(const Entry& entry) const;

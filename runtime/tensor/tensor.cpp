@@ -127,9 +127,9 @@ const LogicalDevice& Tensor::device() const {
   return buffer_->device();
 }
 
-Tensor Tensor::as_parameter() const {
+Tensor Tensor::as_parameter(std::string name) const {
   Tensor result(buffer_, offset_, shape_, strides_, dtype_);
-  result.parameter_ = true;
+  result.parameter_ = std::make_shared<Parameter>(std::move(name));
   return result;
 }
 

@@ -15,6 +15,7 @@
 #include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/device.h>
 #include <lockstep/runtime/memory/allocator.h>
+#include <lockstep/runtime/tensor/parameter.h>
 
 namespace lockstep {
 
@@ -83,9 +84,11 @@ class Tensor {
   /// Identity for tapes; 0 when undefined.
   std::uint64_t id() const { return id_; }
   /// Whether this is a trainable variable, which every tape watches automatically.
-  bool is_parameter() const { return parameter_; }
-  /// A handle to the same elements, with a new id, that tapes treat as a trainable parameter.
-  Tensor as_parameter() const;
+  bool is_parameter() const { return parameter_ != nullptr; }
+  /// The trainable variable of which this is a copy; null if is_parameter is false.
+  const std::shared_ptr<Parameter>& parameter() const { return parameter_; }
+  /// A handle to the same elements, with a new id, that tapes treat as a trainable parameter called `name`.
+  Tensor as_parameter(std::string name = {}) const;
   /// A handle to this tensor with the id of `other`, so that tapes treat the two as one. Precondition: equal values.
   Tensor in_place_of(const Tensor& other) const;
   ///@{
@@ -165,7 +168,7 @@ class Tensor {
   std::uint64_t id_ = 0;
   DType dtype_ = DType::f32;
   bool dense_ = true;
-  bool parameter_ = false;
+  std::shared_ptr<Parameter> parameter_;
 };
 
 /// Copies a dense tensor's elements into another dense tensor, between any devices; see copy_bytes. Throws

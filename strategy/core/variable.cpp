@@ -59,7 +59,7 @@ VariableState::VariableState(VariableSpec spec, const std::vector<LogicalDevice>
       initialize(memory);
     else
       copy(copies_.front(), memory);
-    copies_.push_back(trainable ? memory.as_parameter() : memory);
+    copies_.push_back(trainable ? memory.as_parameter(spec_.name) : memory);
   }
   copy_weights_.assign(copies_.size(), 1);
 }
@@ -97,7 +97,7 @@ void VariableState::write_in_replica(AssignOp op, const Tensor& value, bool /*li
 }
 
 void VariableState::scatter(ScatterOp op, const IndexedSlices& slices) {
-  for (const Tensor& own : copies_) lockstep::scatter(op, slices, own);
+  for (int index = 0; index < static_cast<int>(copies_.size()); ++index) scatter_copy(index, op, slices);
 }
 
 void VariableState::scatter_in_replica(ScatterOp op, const IndexedSlices& slices) {
@@ -114,9 +114,21 @@ void VariableState::check_alone() const {
 
 void VariableState::write_copy(int index, AssignOp op, const Tensor& value) {
   const Tensor& own = copies_.at(static_cast<std::size_t>(index));
+  set_changed(index);
   if (op == AssignOp::set) return assign(value, own);
   const ContextScope there(context_on(own.device()));
   launch(kernels::Accumulate{reachable_from(own.device(), value), op == AssignOp::add ? 1 : -1, own});
+}
+
+void VariableState::scatter_copy(int index, ScatterOp op, const IndexedSlices& slices) {
+  set_changed(index);
+  lockstep::scatter(op, slices, copies_.at(static_cast<std::size_t>(index)));
+}
+
+void VariableState::set_changed(int index, std::uint64_t time) const {
+  const std::vector<Tensor>& known = parameters_.empty() ? copies_ : parameters_;
+  const Tensor& copy = known.at(known.size() == 1 ? 0 : static_cast<std::size_t>(index));
+  if (copy.is_parameter()) copy.parameter()->set_changed(time);
 }
 
 void VariableState::set_trainable(bool trainable) {
@@ -127,7 +139,7 @@ void VariableState::set_trainable(bool trainable) {
     if (!trainable)
       own = own.view(own.shape());
     else
-      own = before.empty() ? own.as_parameter() : own.in_place_of(before[i]);
+      own = before.empty() ? own.as_parameter(spec_.name) : own.in_place_of(before[i]);
   }
 }
 
@@ -171,7 +183,7 @@ void Variable::scatter(ScatterOp op, const IndexedSlices& slices) const {
   state_->check_strategy();
   const ExecutionContext& context = current_context();
   if (context.in_update())
-    lockstep::scatter(op, slices, state_->copy_for(context.update));
+    state_->scatter_copy(state_->copies().size() == 1 ? 0 : context.update, op, slices);
   else if (context.in_replica())
     state_->scatter_in_replica(op, slices);
   else

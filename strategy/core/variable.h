@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -78,8 +79,11 @@ class VariableState {
   virtual bool serves_all_replicas() const { return false; }
   /// Throws LogicError if the calling thread is in the scope or in a replica of a strategy other than the variable's.
   virtual void check_strategy() const {}
-  /// Assigns to one copy only.
+  ///@{
+  /// Write one copy only.
   void write_copy(int index, AssignOp op, const Tensor& value);
+  void scatter_copy(int index, ScatterOp op, const IndexedSlices& slices);
+  ///@}
   ///@{
   /// The weight of each copy in the mean that an on_read variable returns outside replicas. Weights default to 1;
   /// assign() outside replicas resets them to 1. Call set_copy_weight on the thread of the copy's replica, or while no
@@ -107,6 +111,9 @@ class VariableState {
   /// tensors that refer to it refer to `memory`; it throws BrokenInvariant if `memory` differs in shape or dtype or is
   /// strided. Precondition: no replica is in a step.
   void move_copy(int index, const Tensor& memory);
+  /// Records that the value of the copy that copy_for returns changes, as the functions above do (Parameter). `time`: a
+  /// result of Parameter::new_time.
+  void set_changed(int index, std::uint64_t time = Parameter::new_time()) const;
 
  private:
   /// Throws the same errors as Tensor::empty, naming the copy.

@@ -151,6 +151,28 @@ TEST(VariableState, MovesACopyAlongWithItsValue) {
   EXPECT_THAT(arena.to_vector<float>(), ElementsAre(0, 0, 0, 0, 7, 7, 0, 0));
 }
 
+TEST(VariableState, RecordsChangesOfTheCopiesThatAreWritten) {
+  const Variable variable = mirrored(spec("w"));
+  const std::vector<Tensor> copies = variable.state().copies();
+  const auto changed_by = [&](const auto& write) {
+    const std::uint64_t before = Parameter::now();
+    write();
+    return std::vector{copies[0].parameter()->changed_since(before), copies[1].parameter()->changed_since(before)};
+  };
+  const Tensor two = Tensor::full({2}, 2);
+  const IndexedSlices row{Tensor::full({1}, 1), Tensor::from(std::vector<std::int64_t>{1}, {1}), {2}};
+  EXPECT_EQ(copies[1].parameter()->name(), "w");
+  EXPECT_THAT(changed_by([&] { variable.assign(two); }), ElementsAre(true, true));
+  EXPECT_THAT(changed_by([&] { variable.assign_sub(1); }), ElementsAre(true, true));
+  EXPECT_THAT(changed_by([&] { variable.scatter_add(row); }), ElementsAre(true, true));
+  EXPECT_THAT(changed_by([&] { variable.state().write_copy(1, AssignOp::add, two); }), ElementsAre(false, true));
+  EXPECT_THAT(changed_by([&] { variable.state().scatter_copy(0, ScatterOp::update, row); }), ElementsAre(true, false));
+  EXPECT_THAT(changed_by([&] { variable.state().move_copy(0, Tensor::zeros({2})); }), ElementsAre(false, false));
+  variable.state().set_trainable(false);
+  EXPECT_THAT(changed_by([&] { variable.assign(two); }), ElementsAre(true, true)) << "tapes may know it from before";
+  EXPECT_THAT(changed_by([&] { (void)variable.value(); }), ElementsAre(false, false));
+}
+
 TEST(VariableState, FrozenAndThawedIsTheSameParameterInTheSameMemory) {
   const Variable variable = mirrored(spec("w"));
   const std::vector<Tensor> before = variable.state().copies();
