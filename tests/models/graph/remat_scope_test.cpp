@@ -231,7 +231,7 @@ TEST(RematScope, NormalizesOnReplicasOfWhichOneNeedsNoGradient) {
     strategy.run([&] {  // without a distributed batch, replicas exchange their numbers of rows
       GradientTape tape;
       const Tensor result = model(random_tensor({this_replica() + 2, 8}, 1), Mode::train);
-      const Variable& beta = model.trainable_variables().back();
+      const Variable beta = model.trainable_variables().back();
       const Tensor loss = this_replica() == 0 ? mean(square(beta.value())) : mean(square(result));
       optimizer.minimize(tape, loss, model.trainable_variables());
     });

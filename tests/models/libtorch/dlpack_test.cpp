@@ -77,9 +77,8 @@ TEST(ToDlpackForLibtorch, MarksBroadcastViewsAsReadOnly) {
 }
 
 TEST(ToDlpackForLibtorch, KeepsTheOldValueOfAVariableThatAnOptimizerMoves) {
-  const Variable w({.name = "w", .shape = {2}, .initializer = [](const Tensor& to) {
-                      std::fill_n(to.data<float>(), 2, 3.0F);
-                    }});
+  const Variable w(
+      {.name = "w", .shape = {2}, .initializer = [](const Tensor& to) { std::fill_n(to.data<float>(), 2, 3.0F); }});
   const torch::Tensor before = at::fromDLPack(to_dlpack(w.value()));
   const SGD optimizer({.learning_rate = 0.5});
   const auto step = [&] {

@@ -60,7 +60,8 @@ TEST_P(TapeOrderOn, GradientsOfAllTapesBeforeTheFirstUpdateAreThoseOfTheOldValue
 }
 
 TEST_P(TapeOrderOn, ASecondMinimizeOfOldValuesIsAnError) {
-  EXPECT_ERROR(LogicError, changed, run([&](GradientTape& g, const Tensor& g_loss, GradientTape& d, const Tensor& d_loss) {
+  EXPECT_ERROR(LogicError, changed,
+               run([&](GradientTape& g, const Tensor& g_loss, GradientTape& d, const Tensor& d_loss) {
                  generator_.minimize(g, g_loss, {g_});
                  discriminator_.minimize(d, d_loss, {d_});
                }));
@@ -81,7 +82,7 @@ TEST_P(TapeOrderOn, AssignmentsInReplicasAreUpdates) {
 }
 
 TEST_P(TapeOrderOn, AStepThatOnlyAccumulatesChangesNothing) {
-  const SGD accumulating({.learning_rate = 0.5, .gradient_accumulation_steps = 2});
+  const SGD accumulating({.learning_rate = 0.5}, {.gradient_accumulation_steps = 2});
   const auto twice = [&](GradientTape& g, const Tensor& g_loss, GradientTape& d, const Tensor& d_loss) {
     accumulating.minimize(g, g_loss, {g_});
     discriminator_.minimize(d, d_loss, {d_});

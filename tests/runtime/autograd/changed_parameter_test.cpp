@@ -76,8 +76,8 @@ TEST(Parameter, MayChangeWhereNoGradientReadsIt) {
   const Tensor w = values({3}).as_parameter("w");
   const Tensor other = values({4}).as_parameter("other");
   GradientTape tape;
-  const Tensor input = square(w);               // above the source
-  const Tensor y = multiply(input, other);      // the source's op
+  const Tensor input = square(w);                // above the source
+  const Tensor y = multiply(input, other);       // the source's op
   const Tensor unused = square(multiply(w, y));  // below the target
   change(w, 5);
   EXPECT_THAT(read(tape.gradient(y, std::vector{other})[0]), ElementsAre(9));

@@ -128,8 +128,7 @@ TEST(RecomputeGrad, IgnoresTensorsThatTheFirstCallDidNotTrack) {
   const Tensor x = values({3});
   const Tensor c = values({2});
   const Tensor d = values({5});
-  const auto function =
-      recompute_grad([&](const Tensor& input) { return multiply(multiply(input, square(c)), d); });
+  const auto function = recompute_grad([&](const Tensor& input) { return multiply(multiply(input, square(c)), d); });
   const auto y_on = [&](GradientTape& tape) {
     tape.watch(x);
     const Tensor y = function(x);
