@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <lockstep/runtime/core/error.h>
+
 // Values that differ from call to call, such as keys of random numbers, in functions that tapes call again
 // (recompute_grad).
 
@@ -57,7 +59,13 @@ template <class T>
 std::function<T()> repeated_function(std::function<T()> make) {
   for (const RepeatedSlot& slot : next_repeated_slots()) {
     if (slot.again)
-      make = [value = slot.value] { return std::any_cast<T>(*value); };
+      make = [value = slot.value] {
+        const T* const drawn = std::any_cast<T>(value.get());
+        require<LogicError>(drawn != nullptr,
+                            "a function of recompute_grad drew a number or state of another kind when it was called "
+                            "again: it must do the same each time");
+        return *drawn;
+      };
     else
       make = [value = slot.value, make = std::move(make)] {
         *value = made_outside(make);

@@ -131,7 +131,10 @@ void GradientTape::add_entry(const char* op, std::span<const Tensor> inputs, std
   for (const Tensor& input : inputs) {
     const int node = tracks(input) ? node_of(input) : -1;
     entry.inputs.push_back(node);
-    if (node < 0) continue;
+    if (node < 0) {
+      if (input.parameter()) (block_ ? block_->untracked : entry.untracked).push_back(input.parameter());
+      continue;
+    }
     if (nodes_[node].first_use < 0) {
       nodes_[node].first_use = number;
       if (block_) block_->first_reads.push_back(node);
@@ -162,6 +165,7 @@ void GradientTape::end_block(const std::function<void()>& again) {
                       .backward = nullptr,
                       .device = here.device,
                       .placed = here.placed,
+                      .untracked = std::move(block->untracked),
                       .block = block,
                       .time = block->time});
 }
@@ -277,6 +281,8 @@ const Parameter* GradientTape::changed(const Entry& entry) const {
   for (const int node : entry.inputs)
     if (node >= 0 && nodes_[node].parameter && nodes_[node].parameter->changed_since(entry.time))
       return nodes_[node].parameter.get();
+  for (const auto& parameter : entry.untracked)
+    if (parameter->changed_since(entry.time)) return parameter.get();
   return nullptr;
 }
 
@@ -300,7 +306,11 @@ void GradientTape::require_no_change(const Tensor& target, std::span<const Slot>
     if (!any(entry.outputs, leads_to_target)) continue;
     for (const int node : entry.inputs)
       if (node >= 0) leads_to_target[node] = true;
-    const Parameter* const parameter = any(entry.inputs, depends_on_source) ? changed(entry) : nullptr;
+    // Ops that read the output may compute it again instead of keeping it.
+    const bool recomputes =
+        std::ranges::any_of(entry.outputs, [&](int node) { return nodes_[node].recompute != nullptr; });
+    const bool is_read = recomputes || any(entry.inputs, depends_on_source);
+    const Parameter* const parameter = is_read ? changed(entry) : nullptr;
     require<LogicError>(!parameter,
                         "the tape recorded {} on variable '{}', whose value has changed since then: compute the "
                         "gradients of all tapes (gradient) before the first update (apply_gradients)",
@@ -429,7 +439,8 @@ void record_recomputed(const std::function<void()>& first, const std::function<v
     const RepeatedValuesScope scope(*values, false);
     first();
   } catch (...) {
-    for (GradientTape* tape : tapes) tape->block_ = nullptr;
+    for (GradientTape* tape : tapes)
+      for (const int node : std::exchange(tape->block_, nullptr)->first_reads) tape->nodes_[node].first_use = -1;
     throw;
   }
   for (GradientTape* tape : tapes)

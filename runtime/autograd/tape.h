@@ -53,9 +53,10 @@ class GradientTape {
   /// d(sum(target))/d(source) for each source; an undefined tensor if the target does not depend on the source. With
   /// `output_gradient`, of the target's shape and dtype, d(sum(output_gradient * target))/d(source). Throws LogicError
   /// on another thread, if the tape has been used, if it does not track the target, or if a trainable variable has been
-  /// updated or assigned after an op between a source and the target read it, other than to look up its rows;
-  /// InvalidArgument if a source is given twice or output_gradient has another shape or dtype; Unsupported if it needs
-  /// the second-order gradient of an op that has none.
+  /// updated or assigned (or this was begun) after an op between a source and the target read it, other than to look up
+  /// its rows, also where the gradients do not depend on the old value; InvalidArgument if a source is given twice or
+  /// output_gradient has another shape or dtype; Unsupported if it needs the second-order gradient of an op that has
+  /// none.
   std::vector<Tensor> gradient(const Tensor& target, std::span<const Tensor> sources,
                                const Tensor& output_gradient = {});
   /// Like `gradient`, but the gradient of a source stays IndexedSlices if no recorded op computed the source and ops
@@ -88,6 +89,7 @@ class GradientTape {
   friend bool records_recomputed();
   friend void record_recomputed(const std::function<void()>& first, const std::function<void()>& again);
 
+  using Parameters = std::vector<std::shared_ptr<const Parameter>>;
   struct Node {                     // a tensor that the tape tracks
     Tensor gradient;                // sum of the dense contributions so far
     bool owned = false;             // the tape may add to `gradient` in place
@@ -101,7 +103,7 @@ class GradientTape {
     bool computed = false;          // a recorded op's output; that op needs a dense gradient
     int slot = -1;                  // its index among the sources
     bool keep = false;              // a source: its gradient is kept for the caller
-    std::shared_ptr<const Parameter> parameter;  // null for other tensors
+    std::shared_ptr<const Parameter> parameter;  // the tensor's
     RecomputeFn recompute;                       // registered by its op; cleared when the backward pass reaches that op
     std::weak_ptr<Recomputed> recomputed;        // owned by the ops that read the tensor
   };
@@ -109,6 +111,7 @@ class GradientTape {
     std::function<void()> again;
     std::vector<const char*> ops;  // by output
     std::vector<int> inputs;       // nodes that the ops have read
+    Parameters untracked;          // that the ops have read, too
     std::vector<int> outputs;      // nodes of the ops' outputs, in the order of recording
     std::vector<int> first_reads;  // nodes that no earlier op had read
     int tracked = 0;               // nodes below this number are tracked in the second run; later ones were not before
@@ -123,6 +126,7 @@ class GradientTape {
     LogicalDevice device;                   // device of the first output
     bool placed;                            // the op ran in a DeviceScope
     Reads reads = Reads::whole;             // how the op reads its inputs
+    Parameters untracked{};                 // of inputs that are not tracked
     std::shared_ptr<Block> block{};         // null for an op
     std::uint64_t time = Parameter::now();  // of the reads
   };
@@ -137,9 +141,9 @@ class GradientTape {
                  const BackwardFn& backward, Reads reads);
   void stop();
   void require_its_thread() const;
-  /// The parameter that has changed since `entry` read it as a whole; null if there is none.
+  /// A parameter that has changed since `entry` read it as a whole; null if there is none.
   const Parameter* changed(const Entry& entry) const;
-  /// Throws LogicError if a parameter has changed since an op between a source and the target read it as a whole.
+  /// Throws LogicError if a parameter has changed whose old value the gradients may need.
   void require_no_change(const Tensor& target, std::span<const Slot> slots) const;
   void run(const Tensor& target, std::span<const Slot> slots, const FinalHook& final,
            const Tensor& output_gradient = {});

@@ -7,17 +7,20 @@
 
 namespace lockstep {
 
-/// What the handles to a copy of a trainable variable share: its name, and when its value changed last. Time is the
-/// number of changes of all parameters of the program. Thread-safe.
+/// What the handles to a copy of a trainable variable and to its views share: its name, and when its value changed
+/// last. Time is the number of changes of all parameters of the program. Thread-safe.
 class Parameter {
  public:
   /// `name` is for errors.
   explicit Parameter(std::string name) : name_(std::move(name)) {}
-  /// The name given at construction.
   const std::string& name() const { return name_; }
   /// Records that the value changes now, so that tapes do not differentiate ops on the value before. `time`: a result
   /// of new_time, which parameters that change together may share.
-  void set_changed(std::uint64_t time = new_time()) { changed_.store(time, std::memory_order_relaxed); }
+  void set_changed(std::uint64_t time = new_time()) {
+    std::uint64_t known = changed_.load(std::memory_order_relaxed);
+    while (known < time && !changed_.compare_exchange_weak(known, time, std::memory_order_relaxed)) {
+    }
+  }
   /// Whether the value has changed since `time`, a result of `now`.
   bool changed_since(std::uint64_t time) const { return changed_.load(std::memory_order_relaxed) > time; }
   /// The current time.

@@ -129,6 +129,7 @@ const LogicalDevice& Tensor::device() const {
 
 Tensor Tensor::as_parameter(std::string name) const {
   Tensor result(buffer_, offset_, shape_, strides_, dtype_);
+  result.is_parameter_ = true;
   result.parameter_ = std::make_shared<Parameter>(std::move(name));
   return result;
 }
@@ -136,6 +137,7 @@ Tensor Tensor::as_parameter(std::string name) const {
 Tensor Tensor::in_place_of(const Tensor& other) const {
   Tensor result = *this;
   result.id_ = other.id_;
+  result.is_parameter_ = other.is_parameter_;
   result.parameter_ = other.parameter_;
   return result;
 }
@@ -173,11 +175,17 @@ void Tensor::move_into(const Tensor& memory) const {
 
 void Tensor::keep_memory() const { buffer_->keep_block(); }
 
+Tensor Tensor::viewed(std::int64_t offset, const Shape& shape, const Shape& strides) const {
+  Tensor result(buffer_, offset, shape, strides, dtype_);
+  result.parameter_ = parameter_;
+  return result;
+}
+
 Tensor Tensor::view(const Shape& shape) const {
   const Shape resolved = resolve(shape, elements_);
   require(dense_, "a strided tensor, {}, has no view of another shape", *this);
   require(resolved.elements() == elements_, "{} has no view of shape {}", *this, shape);
-  return {buffer_, offset_, resolved, resolved.dense_strides(), dtype_};
+  return viewed(offset_, resolved, resolved.dense_strides());
 }
 
 Tensor Tensor::slice_view(int axis, std::int64_t begin, std::int64_t end) const {
@@ -186,7 +194,7 @@ Tensor Tensor::slice_view(int axis, std::int64_t begin, std::int64_t end) const 
           axis, *this);
   Shape shape = shape_;
   shape[axis] = end - begin;
-  return {buffer_, offset_ + begin * strides_[axis], shape, strides_, dtype_};
+  return viewed(offset_ + begin * strides_[axis], shape, strides_);
 }
 
 Tensor Tensor::transposed_view(int first, int second) const {
@@ -196,7 +204,7 @@ Tensor Tensor::transposed_view(int first, int second) const {
   Shape strides = strides_;
   std::swap(shape[first], shape[second]);
   std::swap(strides[first], strides[second]);
-  return {buffer_, offset_, shape, strides, dtype_};
+  return viewed(offset_, shape, strides);
 }
 
 Tensor Tensor::broadcast_view(const Shape& shape) const {
@@ -208,7 +216,7 @@ Tensor Tensor::broadcast_view(const Shape& shape) const {
     require(size == shape[axis] || size == 1, "{} does not broadcast to {}", *this, shape);
     strides[axis] = axis < added || size != shape[axis] ? 0 : strides_[axis - added];
   }
-  return {buffer_, offset_, shape, strides, dtype_};
+  return viewed(offset_, shape, strides);
 }
 
 Tensor Tensor::joined(std::span<const Tensor> parts, int axis) {
@@ -227,7 +235,7 @@ Tensor Tensor::joined(std::span<const Tensor> parts, int axis) {
     offset += part.shape_[axis] * first.strides_[axis];
   }
   if (!(first.strides_ == shape.dense_strides())) return {};
-  return {first.buffer_, first.offset_, shape, first.strides_, first.dtype_};
+  return first.viewed(first.offset_, shape, first.strides_);
 }
 
 std::string Tensor::text() const {

@@ -84,8 +84,9 @@ class Tensor {
   /// Identity for tapes; 0 when undefined.
   std::uint64_t id() const { return id_; }
   /// Whether this is a trainable variable, which every tape watches automatically.
-  bool is_parameter() const { return parameter_ != nullptr; }
-  /// The trainable variable of which this is a copy; null if is_parameter is false.
+  bool is_parameter() const { return is_parameter_; }
+  /// The trainable variable whose memory this tensor shares, as the variable's copy or as a view of it; null if there
+  /// is none.
   const std::shared_ptr<Parameter>& parameter() const { return parameter_; }
   /// A handle to the same elements, with a new id, that tapes treat as a trainable parameter called `name`.
   Tensor as_parameter(std::string name = {}) const;
@@ -157,6 +158,7 @@ class Tensor {
 
  private:
   Tensor(std::shared_ptr<Buffer> buffer, std::int64_t offset, const Shape& shape, const Shape& strides, DType dtype);
+  Tensor viewed(std::int64_t offset, const Shape& shape, const Shape& strides) const;
   void check_type(DType wanted) const;
   void check_host_dense(const char* what) const;
 
@@ -168,6 +170,7 @@ class Tensor {
   std::uint64_t id_ = 0;
   DType dtype_ = DType::f32;
   bool dense_ = true;
+  bool is_parameter_ = false;
   std::shared_ptr<Parameter> parameter_;
 };
 

@@ -126,9 +126,7 @@ void VariableState::scatter_copy(int index, ScatterOp op, const IndexedSlices& s
 }
 
 void VariableState::set_changed(int index, std::uint64_t time) const {
-  const std::vector<Tensor>& known = parameters_.empty() ? copies_ : parameters_;
-  const Tensor& copy = known.at(known.size() == 1 ? 0 : static_cast<std::size_t>(index));
-  if (copy.is_parameter()) copy.parameter()->set_changed(time);
+  if (const auto& parameter = copy_for(index).parameter()) parameter->set_changed(time);
 }
 
 void VariableState::set_trainable(bool trainable) {

@@ -6,8 +6,13 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/shapes.h>
+#include <lockstep/kernels/convolution/conv2d.h>
 #include <lockstep/kernels/indexing/embedding.h>
+#include <lockstep/kernels/matmul/matmul.h>
+#include <lockstep/kernels/normalization/batch_norm.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/runtime/autograd/tape.h>
@@ -136,6 +141,44 @@ TEST(TapeOrder, RowsMayBeUpdatedWhileAnotherTapeHasLookedThemUp) {
   optimizer.minimize(first, loss, {table});
   EXPECT_EQ(second.gradient(loss, std::vector{table.value()})[0].to_vector<float>(),
             (std::vector<float>{0, 0, 0, 0, 2, 2}));
+}
+
+TEST(TapeOrder, ReshapedFrozenAndStoppedValuesCountToo) {
+  const Variable w = variable_of("w", Tensor::full({2, 2}, 1));
+  const Tensor x = Tensor::full({1, 2}, 3);
+  const auto gradient_after = [&](const std::function<Tensor()>& compute, const std::function<void()>& change) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = compute();
+    change();
+    return tape.gradient(y, std::vector{x})[0];
+  };
+  const auto assign = [&] { w.assign_add(Tensor::full({2, 2}, 1)); };
+  EXPECT_ERROR(LogicError, changed, (void)gradient_after([&] { return matmul(x, transpose(w.value())); }, assign));
+  EXPECT_ERROR(LogicError, changed,
+               (void)gradient_after(
+                   [&] {
+                     return matmul(x, reshape(w.value(), {2, 2}));
+                   },
+                   assign));
+  EXPECT_ERROR(LogicError, changed, (void)gradient_after([&] { return matmul(x, stop_gradient(w.value())); }, assign));
+  w.state().set_trainable(false);
+  EXPECT_ERROR(LogicError, changed, (void)gradient_after([&] { return matmul(x, w.value()); }, assign));
+  w.state().set_trainable(true);
+  EXPECT_EQ(gradient_after([&] { return matmul(x, w.value()); }, [] {}).to_vector<float>()[0], 2 * 5);
+}
+
+// On CPUs, the convolution computes its input again for its gradient.
+TEST(TapeOrder, WhatARecomputedInputReadsCountsToo) {
+  const Variable gamma = variable_of("gamma", Tensor::full({3}, 1));
+  const Variable beta = variable_of("beta", Tensor::full({3}, 0));
+  const Variable kernel = variable_of("kernel", Tensor::full({3, 3, 3, 2}, 1));
+  const Tensor x = random_tensor({2, 5, 5, 3}, 1);
+  GradientTape tape;
+  const Tensor y = conv2d(batch_norm(x, gamma.value(), beta.value(), {.epsilon = 1e-3F}).y, kernel.value(), {});
+  gamma.assign_add(Tensor::full({3}, 1));
+  EXPECT_ERROR(LogicError, "the tape recorded batch_norm on variable 'gamma'",
+               (void)tape.gradient(y, std::vector{kernel.value()}));
 }
 
 TEST(TapeOrder, SecondOrderGradientsNeedTheOldValues) {

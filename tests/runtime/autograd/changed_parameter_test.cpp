@@ -37,6 +37,8 @@ TEST(Parameter, IsSharedByTheHandlesToItsCopy) {
   const Tensor moved = values({3}).in_place_of(w);
   EXPECT_EQ(moved.parameter(), w.parameter());
   EXPECT_FALSE(w.view({1}).is_parameter());
+  EXPECT_EQ(w.view({1}).slice_view(0, 0, 1).broadcast_view({2, 1}).transposed_view().parameter(), w.parameter());
+  EXPECT_EQ(values({3}).parameter(), nullptr);
   const std::uint64_t before = Parameter::now();
   EXPECT_FALSE(w.parameter()->changed_since(before));
   values({1}).as_parameter("another").parameter()->set_changed();
@@ -59,6 +61,26 @@ TEST(Parameter, ThatHasChangedHasNoGradientsThroughItsOldValue) {
                (void)tape.gradient(y, std::vector{x}));
   // The tape has stayed usable, for ops on the new value.
   EXPECT_THAT(read(tape.gradient(multiply(square(w), x), std::vector{w})[0]), ElementsAre(2 * 5 * 2));
+}
+
+TEST(Parameter, HasNoGradientsThroughOldValuesThatOpsReadAsViews) {
+  const Tensor w = values({3}).as_parameter("w");
+  const Tensor x = values({2});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = multiply(w.view({1}), x);
+  change(w, 5);
+  EXPECT_ERROR(LogicError, "the tape recorded multiply on variable 'w', whose value has changed since then",
+               (void)tape.gradient(y, std::vector{x}));
+}
+
+TEST(Parameter, TimeOfItsChangeNeverGoesBack) {
+  const Tensor w = values({3}).as_parameter("w");
+  const std::uint64_t first = Parameter::new_time();
+  const std::uint64_t second = Parameter::new_time();
+  w.parameter()->set_changed(second);
+  w.parameter()->set_changed(first);
+  EXPECT_TRUE(w.parameter()->changed_since(first));
 }
 
 TEST(Parameter, MayChangeBeforeAndAfterItIsRecorded) {
