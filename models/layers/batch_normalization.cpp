@@ -148,8 +148,8 @@ class BatchNormalizationImpl final : public LayerImpl {
     BatchNormOptions options{.epsilon = epsilon_, .relu = call.fused_relu, .out = call.out};
     if (inputs.size() > 1) options.residual = inputs[1];
     if (call.mode == Mode::inference || !trainable())
-      return batch_norm_inference(x, gamma_.value(), beta_.value(), moving_mean_.value(), moving_variance_.value(),
-                                  options);
+      return batch_norm_inference(x, gamma_.value(), beta_.value(), statistic(moving_mean_, x),
+                                  statistic(moving_variance_, x), options);
     const Tensor mask = call.mask(0);
     const bool gathers = options_.synchronized && current_context().replicas_in_sync > 1;
     require<Unsupported>(!mask.defined() || options_.axis == -1,
@@ -159,12 +159,20 @@ class BatchNormalizationImpl final : public LayerImpl {
     const BatchNormResult result = mask.defined()
                                        ? masked_batch_norm(x, mask, gamma_.value(), beta_.value(), options, gathers)
                                        : batch_norm(x, gamma_.value(), beta_.value(), options);
-    if (is_recomputing()) return result.y;  // on some replicas perhaps: no collectives
+    if (is_recomputing()) return result.y;  // perhaps not on all replicas: no further collectives
     if (const std::optional<double> weight = weight_of(result, options_.synchronized)) {
       update_statistic(moving_mean_, result.mean, *weight, options_.momentum);
       update_statistic(moving_variance_, result.variance, *weight, options_.momentum);
     }
     return result.y;
+  }
+
+  /// A moving statistic. Later calls in Mode::train may change it before tapes compute gradients, so they get a copy.
+  Tensor statistic(const Variable& moving, const Tensor& x) const {
+    if (!trainable() || !recording({x, gamma_.value(), beta_.value()})) return moving.value();
+    const Tensor kept = Tensor::empty(moving.shape());
+    copy(moving.value(), kept);
+    return kept;
   }
 
   /// The fused sum with a term of another shape, which can occur where the plan has unknown sizes.

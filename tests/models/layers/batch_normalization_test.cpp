@@ -108,6 +108,19 @@ TEST(BatchNormalization, NormalizesByTheMovingStatisticsAtInference) {
   expect_same_bits(weight(layer, moving_mean), before);
 }
 
+TEST(BatchNormalization, GradientsAtInferenceAreThoseOfTheStatisticsItRead) {
+  const Tensor x = random_tensor({4, 3}, 1);
+  const auto gradient = [&](bool trains) {
+    const BatchNormalization layer = built(BatchNormalization(), {{3}});
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = call(layer, {x}, {.mode = Mode::inference});
+    if (trains) (void)call(layer, {random_tensor({4, 3}, 2, 5, 9)}, {.mode = Mode::train});
+    return tape.gradient(sum(square(y)), std::array{x})[0];
+  };
+  expect_same_bits(gradient(true), gradient(false));
+}
+
 TEST(BatchNormalization, AppliesAFusedReluAndWritesIntoASlice) {
   const BatchNormalization layer = built(BatchNormalization(), {{4}});
   const Tensor x = random_tensor({6, 4}, 1);
