@@ -80,8 +80,9 @@ Tensor from_dlpack(Managed* managed) {
 /// DeviceError.
 ///
 /// A variable moves to other memory in the first step of an optimizer; what was exported before then keeps the old
-/// value. Memory of a GPU may be reused as soon as the deleter has been called: wait for the other library's work
-/// first. A broadcast view is marked as read-only in DLManagedTensorVersioned; with DLManagedTensor, do not write it.
+/// value, and so do handles to the variable's value that were taken before then. Export after Optimizer::build. Memory
+/// of a GPU may be reused as soon as the deleter has been called: wait for the other library's work first. A broadcast
+/// view is marked as read-only in DLManagedTensorVersioned; with DLManagedTensor, do not write it.
 template <DLPackTensor Managed = DLManagedTensor>
 Managed* to_dlpack(const Tensor& tensor) {
   struct Exported {

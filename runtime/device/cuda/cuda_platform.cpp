@@ -39,13 +39,21 @@ class CudaGraph final : public GpuGraph {
   cudaGraphExec_t executable_ = nullptr;
 };
 
-/// `from` is pageable, so CUDA has read it when the call returns ("API synchronization behavior" in CUDA's manual).
+/// Whether `memory` is pinned: not the library's own, which copy_from_pinned takes, but of a caller or another library.
+bool is_pinned(const void* memory) {
+  cudaPointerAttributes attributes{};
+  check_cuda(cudaPointerGetAttributes(&attributes, memory), "cudaPointerGetAttributes");
+  return attributes.type == cudaMemoryTypeHost;
+}
+
+/// CUDA has read pageable memory when the call returns ("API synchronization behavior" in CUDA's manual).
 /// cudaMemcpyBatchAsync with cudaMemcpySrcAccessOrderDuringApiCall does not ensure this: if other work precedes it in
 /// the stream, it reads copies of more than 64 KiB after the call (driver 580.159).
 void copy_from_host(void* to, const Gpu& gpu, const void* from, std::size_t bytes) {
   refuse_capture("a copy from the host");
   gpu.make_current();
   check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, gpu.stream()), "cudaMemcpyAsync", gpu.device());
+  if (is_pinned(from)) check_cuda(cudaStreamSynchronize(gpu.stream()), "cudaStreamSynchronize", gpu.device());
 }
 
 void copy_to_host(void* to, const void* from, Gpu& gpu, std::size_t bytes) {

@@ -59,6 +59,17 @@ TEST_F(UploadsToAGpu, AreDoneBesideWhatItComputesUntilThatWaits) {
   EXPECT_EQ(on_gpu(to, 3), (std::vector<int>{1, 2, 3}));
 }
 
+TEST_F(UploadsToAGpu, CopiesOfPinnedMemoryHaveReadItWhenTheyReturn) {
+  int* const to = room(1);
+  MemoryResource& pinned = platform_.pinned_memory();
+  auto* const from = static_cast<int*>(pinned.allocate(sizeof(int)));
+  *from = 3;
+  platform_.copy(to, gpu, from, {}, sizeof(int));
+  *from = 7;
+  EXPECT_EQ(on_gpu(to, 1), std::vector<int>{3});
+  pinned.release(from, sizeof(int));
+}
+
 TEST_F(UploadsToAGpu, ComeAfterWhatItHasBeenGivenToCompute) {
   int* const to = room(1);
   const std::size_t before = progress().waits;

@@ -209,6 +209,14 @@ cudaError_t cudaFreeHost(void* memory) {
   });
 }
 
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* memory) {
+  return call("cudaPointerGetAttributes", [&] {
+    *attributes = {};
+    attributes->type = machine().in_piece(memory, 1, pinned) ? cudaMemoryTypeHost : cudaMemoryTypeUnregistered;
+    return cudaSuccess;
+  });
+}
+
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   return call("cudaMemcpyAsync", [&] {
     const bool to_gpu = kind != cudaMemcpyDeviceToHost;

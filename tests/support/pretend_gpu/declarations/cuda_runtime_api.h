@@ -40,6 +40,11 @@ struct cudaDeviceProp {
   int multiProcessorCount;
 };
 
+enum cudaMemoryType { cudaMemoryTypeUnregistered = 0, cudaMemoryTypeHost = 1, cudaMemoryTypeDevice = 2 };
+struct cudaPointerAttributes {
+  cudaMemoryType type;
+  int device;
+};
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 };
 enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold = 4 };
@@ -82,6 +87,7 @@ cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t strea
 cudaError_t cudaFreeAsync(void* memory, cudaStream_t stream);
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void* memory);
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* memory);
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t cudaMemcpyPeerAsync(void* to, int destination, const void* from, int source, std::size_t bytes,
                                 cudaStream_t stream);
