@@ -86,8 +86,10 @@ class Doctor(Case):
 
 class Summary(Case):
     def test_parameter_counts(self):
-        for model, params in [("minigooglenet", 1_656_250), ("mlp", 41_157_101), ("resnet50", 25_636_712),
-                              ("siamese-lstm", 82_305), ("small-cnn", 42_442), ("xception", 22_910_480)]:
+        for model, params in [("efficientnet-b0", 5_330_571), ("gpt", 10_795_776), ("minigooglenet", 1_656_250),
+                              ("mlp", 41_157_101), ("mobilenet-v2", 3_538_984), ("resnet50", 25_636_712),
+                              ("siamese-lstm", 82_305), ("small-cnn", 42_442), ("unet", 31_049_474), ("vit", 22_049_896),
+                              ("xception", 22_910_480)]:
             result = json.loads(self.succeed("summary", "--model", model, "--json").stdout.splitlines()[-1])
             self.assertEqual(result["params"], params)
             self.assertEqual(result["trainable_params"] + result["non_trainable_params"], params)
@@ -152,7 +154,7 @@ class BadCommandLine(Case):
         self.refuse("train", "--modle", "mlp", says="--modle")
         self.refuse("trian", says="trian")
         self.refuse(says="subcommand")
-        self.refuse("train", "--model", "vgg", says=["vgg", "minigooglenet, mlp, resnet50, siamese-lstm, small-cnn or xception"])
+        self.refuse("train", "--model", "vgg", says=["vgg", "efficientnet-b0, gpt,", "unet, vit or xception"])
         self.refuse("train", "--data", "imagenet", says=["imagenet", "fashion-mnist[:DIR]"])
         self.refuse("train", "--optimizer", "lion", says="lion")
         self.refuse("summary", "--model", "vgg", says="vgg")
@@ -957,6 +959,13 @@ class Bench(Case):
         self.assertNotEqual(plain["loss_first"], mixed["loss_first"])
         self.assertAlmostEqual(plain["loss_first"], mixed["loss_first"], delta=0.05 * plain["loss_first"])
         self.assertGreater(mixed["kernel_floor_ms"], 0)
+
+    def test_rows_of_labels(self):
+        done = self.succeed("bench", "--model", "gpt", "--devices", "CPU:0", "--batch-size", "1", "--steps", "2", "--warmup",
+                            "0", "--json")
+        result = json.loads(done.stdout.splitlines()[-1])
+        self.assertGreater(result["kernel_floor_ms"], 0)
+        self.assertLess(result["loss_last"], result["loss_first"])
 
     def test_two_inputs(self):
         done = self.succeed("bench", "--model", "siamese-lstm", "--replicas", "2", "--batch-size", "4", "--steps", "3",

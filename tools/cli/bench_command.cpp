@@ -77,7 +77,7 @@ int run(const BenchOptions& options) {
   Model model = options.replicas.make_model(strategy, [&] { return make_model(kind, settings); });
   nlohmann::ordered_json result = measure(options, model, kind, batch);
   if (!strategy.is_chief()) return 0;
-  result["kernel_floor_ms"] = kernel_floor_ms(model.network(), batch / replicas);
+  result["kernel_floor_ms"] = kernel_floor_ms(model.network(), {batch / replicas, usual_form(kind).shape[0]});
   print_for_people(result);
   if (options.json) fmt::print("{}\n", result.dump());
   return 0;

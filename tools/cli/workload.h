@@ -9,19 +9,33 @@
 namespace lockstep::cli {
 
 /// The zoo models that the program trains, each with a loss and suitable examples.
-enum class ModelKind { mini_googlenet, mlp, resnet50, siamese_lstm, small_cnn, xception };
+enum class ModelKind {
+  efficientnet_b0,
+  gpt,
+  mini_googlenet,
+  mlp,
+  mobilenet_v2,
+  resnet50,
+  siamese_lstm,
+  small_cnn,
+  unet,
+  vit,
+  xception
+};
 
 /// Throws InvalidArgument listing the known names.
 ModelKind parse_model(const std::string& name);
 /// The known names, for messages.
 std::string model_names();
 
-/// Form of a model's examples. All inputs have the same shape. The label is in [0, classes), or 0 or 1 if the model's
+/// Form of a model's examples. All inputs have the same shape. The labels are in [0, classes), or 0 or 1 if the model's
 /// output is one probability.
 struct ExampleForm {
   Shape shape;  ///< of each input
   std::int64_t classes;
   int inputs = 1;
+  Shape labels{1};   ///< shape of an example's labels
+  bool ids = false;  ///< the inputs are ids in [0, classes)
 };
 
 /// The form of the data for which the model was published. Synthetic examples have this form.
