@@ -16,22 +16,34 @@ using cpu::value_of;
 
 namespace {
 
+// Loops that call functions of elements inline them all: a loop that contains a call is not vectorized.
+
+template <class F, class T>
+[[gnu::flatten]] void unary_run(F f, const T* x, T* y, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) store(y[i], f(value_of(x[i])));
+}
+
+template <class F, class T>
+[[gnu::flatten]] void unary_gradient_run(F f, const T* kept, const T* dy, T* dx, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) store(dx[i], f.gradient(value_of(kept[i]), value_of(dy[i])));
+}
+
 /// y = f(x) for dense tensors, computed in f32.
 template <class F>
 void map(F f, const Tensor& x, const Tensor& y) {
   visit_real(y.dtype(), [&]<class T>() {
     const T* from = x.data<T>();
     T* to = y.data<T>();
-    parallel_for(y.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) store(to[i], f(value_of(from[i])));
-    });
+    parallel_for(y.elements(), grain,
+                 [=](std::int64_t begin, std::int64_t end) { unary_run(f, from + begin, to + begin, end - begin); });
   });
 }
 
 /// out[i] = f(a[i * a_stride], b[i * b_stride]). The most frequent strides have loops of their own, which are
 /// vectorized.
 template <class F, class T>
-void binary_run(F f, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* out, std::int64_t n) {
+[[gnu::flatten]] void binary_run(F f, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* out,
+                                 std::int64_t n) {
   if (a_stride == 1 && b_stride == 1) {
     for (std::int64_t i = 0; i < n; ++i) store(out[i], f(value_of(a[i]), value_of(b[i])));
   } else if (a_stride == 1 && b_stride == 0) {
@@ -58,7 +70,7 @@ void kernels::UnaryGradient::on_cpu() const {
     T* to = dx.data<T>();
     visit_unary(function, [&](auto f) {
       parallel_for(dx.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) store(to[i], f.gradient(value_of(at[i]), value_of(upper[i])));
+        unary_gradient_run(f, at + begin, upper + begin, to + begin, end - begin);
       });
     });
   });
