@@ -103,7 +103,7 @@ std::size_t ByteReader::read(std::byte* to, std::size_t bytes) {
 
 Tensor ByteReader::read_all_plain() const {
   const Tensor bytes = Tensor::empty({static_cast<std::int64_t>(file_bytes_)}, DType::u8, LogicalDevice{});
-  parallel_for(bytes.dim(0), 1 << 20, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for<LoopThreads::onetbb>(bytes.dim(0), 1 << 20, [&](std::int64_t begin, std::int64_t end) {
     std::ifstream stream(file_, std::ios::binary);
     stream.seekg(begin);
     stream.read(reinterpret_cast<char*>(bytes.data<std::uint8_t>()) + begin, end - begin);

@@ -52,7 +52,7 @@ std::int64_t quotation_marks_in(std::string_view text) {
 std::vector<std::string_view> guess_chunks(std::string_view records, std::size_t count) {
   const std::size_t step = records.size() / count;
   std::vector<std::int64_t> quotes(count);
-  parallel_for(static_cast<std::int64_t>(count), 1, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for<LoopThreads::onetbb>(static_cast<std::int64_t>(count), 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
       quotes[i] = quotation_marks_in(records.substr(step * i, step));
   });
@@ -91,7 +91,7 @@ std::vector<std::string_view> find_chunks(std::string_view records, std::size_t 
 template <class Elements, class Body>
 void for_each_of(Elements& elements, const Body& body) {
   std::atomic<std::size_t> next = 0;
-  parallel_for(static_cast<std::int64_t>(elements.size()), 1, [&](std::int64_t, std::int64_t) {
+  parallel_for<LoopThreads::onetbb>(static_cast<std::int64_t>(elements.size()), 1, [&](std::int64_t, std::int64_t) {
     for (std::size_t i = next++; i < elements.size(); i = next++) body(elements[i]);
   });
 }

@@ -76,7 +76,7 @@ Tensor prepare(const Tensor& images, const DeviceConstant& constant, const Image
   const std::int64_t from_image = layout.height * layout.width;
   const std::int64_t to_image = layout.padded_height() * layout.padded_width() * layout.channels;
   float* to = result.data<float>();
-  parallel_for(images.dim(0), 16, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for<LoopThreads::onetbb>(images.dim(0), 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) prepare_image(pixels + i * from_image, mean, layout, to + i * to_image);
   });
   return result;
@@ -93,7 +93,7 @@ Tensor mean_image(const Tensor& images) {
   const std::uint8_t* values = images.span<std::uint8_t>().data();
   Tensor mean = Tensor::empty(Shape(std::span(images.shape().begin() + 1, images.shape().end())));
   float* to = mean.data<float>();
-  parallel_for(pixels, 64, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for<LoopThreads::onetbb>(pixels, 64, [&](std::int64_t begin, std::int64_t end) {
     std::vector<std::int64_t> sums(static_cast<std::size_t>(end - begin), 0);
     for (std::int64_t i = 0; i < count; ++i) {
       const std::uint8_t* image = values + i * pixels + begin;

@@ -52,7 +52,7 @@ Tensor mix(const Tensor& rows, const std::vector<std::int64_t>& order, float lam
   const std::int64_t row = rows.elements() / rows.dim(0);
   const float* from = rows.span<float>().data();
   float* to = result.data<float>();
-  parallel_for(rows.dim(0), 1, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for<LoopThreads::onetbb>(rows.dim(0), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const float* other = from + order[static_cast<std::size_t>(i)] * row;
       for (std::int64_t j = i * row; j < (i + 1) * row; ++j)

@@ -52,12 +52,12 @@ Tensor for_rows(const Tensor& x, std::int64_t period, Formula&& formula) {
   float* to = result.data<float>();
   constexpr std::int64_t values_per_chunk = 1 << 14;
   const std::int64_t rows = x.elements() == 0 ? 0 : x.elements() / period;
-  parallel_for(rows, values_per_chunk / std::max<std::int64_t>(1, period) + 1,
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t row = begin; row < end; ++row)
-                   for (std::int64_t i = 0; i < period; ++i)
-                     to[row * period + i] = formula(static_cast<float>(from[row * period + i]), i);
-               });
+  parallel_for<LoopThreads::onetbb>(rows, values_per_chunk / std::max<std::int64_t>(1, period) + 1,
+                                    [&](std::int64_t begin, std::int64_t end) {
+                                      for (std::int64_t row = begin; row < end; ++row)
+                                        for (std::int64_t i = 0; i < period; ++i)
+                                          to[row * period + i] = formula(static_cast<float>(from[row * period + i]), i);
+                                    });
   return result;
 }
 

@@ -63,11 +63,12 @@ class MapCursor final : public Cursor {
     const auto added = static_cast<std::int64_t>(ready_.size() - before);
     const ExecutionContext context = current_context();
     std::atomic<std::int64_t> taken = 0;  // threads take elements one by one: some, such as large images, take longer
-    parallel_for(std::min<std::int64_t>(added, compute_threads()), 1, [&](std::int64_t, std::int64_t) {
-      const ContextScope scope(context);
-      for (std::int64_t i = taken++; i < added; i = taken++)
-        run(ready_[before + static_cast<std::size_t>(i)], position_ + i);
-    });
+    parallel_for<LoopThreads::onetbb>(std::min<std::int64_t>(added, compute_threads()), 1,
+                                      [&](std::int64_t, std::int64_t) {
+                                        const ContextScope scope(context);
+                                        for (std::int64_t i = taken++; i < added; i = taken++)
+                                          run(ready_[before + static_cast<std::size_t>(i)], position_ + i);
+                                      });
     position_ += added;
   }
 

@@ -25,7 +25,7 @@ void fill_rows(const Tensor& batch, CopyRow&& copy_row) {
   if (batch.elements() == 0) return;
   const std::int64_t row_bytes = bytes_of(batch) / rows;
   auto* memory = static_cast<std::byte*>(batch.raw_data());
-  parallel_for(rows, bytes_per_chunk / row_bytes + 1, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for<LoopThreads::onetbb>(rows, bytes_per_chunk / row_bytes + 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) copy_row(row, memory + row * row_bytes);
   });
 }

@@ -1,8 +1,8 @@
 #include "lockstep/runtime/thread/parallel.h"
 
 #include <exception>
+#include <memory>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include <oneapi/tbb/parallel_for.h>
@@ -12,24 +12,38 @@
 #include <lockstep/runtime/device/registry.h>
 
 namespace lockstep {
-
-/// The threads that run one thread's parallel loops.
-class ComputeArena {
- public:
-  explicit ComputeArena(int threads) : arena_(threads) {}
-  template <class Work>
-  void execute(const Work& work) {
-    arena_.execute(work);
-  }
-
- private:
-  tbb::task_arena arena_;
-};
-
 namespace {
 
 thread_local int threads_of_this_thread = 0;  // 0: not yet known
-thread_local std::shared_ptr<ComputeArena> arena_of_this_thread;
+
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+constexpr bool thread_sanitizer = true;
+#else
+constexpr bool thread_sanitizer = false;
+#endif
+
+template <class Run>
+void run_on_openmp(int chunks, const Run& run) {
+#pragma omp parallel for num_threads(chunks) schedule(static)
+  for (int chunk = 0; chunk < chunks; ++chunk) run(chunk);
+}
+
+template <class Run>
+void run_on_onetbb(int chunks, const Run& run) {
+  thread_local std::unique_ptr<tbb::task_arena> arena;
+  if (!arena || arena->max_concurrency() < chunks) arena = std::make_unique<tbb::task_arena>(chunks);
+  arena->execute([&] { tbb::parallel_for(0, chunks, run, tbb::static_partitioner()); });
+}
+
+template <class Run>
+void run_on_new_threads(int chunks, const Run& run) {
+  std::vector<std::jthread> others;
+  for (int chunk = 1; chunk < chunks; ++chunk) others.emplace_back(run, chunk);
+  run(0);
+}
 
 }  // namespace
 
@@ -38,28 +52,13 @@ int compute_threads() {
   return threads_of_this_thread;
 }
 
-ComputeThreadsScope::ComputeThreadsScope(int threads)
-    : previous_threads_(compute_threads()), previous_arena_(std::exchange(arena_of_this_thread, nullptr)) {
+ComputeThreadsScope::ComputeThreadsScope(int threads) : previous_threads_(compute_threads()) {
   threads_of_this_thread = std::max(1, threads);
 }
 
-ComputeThreadsScope::~ComputeThreadsScope() {
-  threads_of_this_thread = previous_threads_;
-  arena_of_this_thread = std::move(previous_arena_);
-}
+ComputeThreadsScope::~ComputeThreadsScope() { threads_of_this_thread = previous_threads_; }
 
-#if defined(__SANITIZE_THREAD__)
-#define LOCKSTEP_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define LOCKSTEP_THREAD_SANITIZER 1
-#endif
-#endif
-
-#ifdef LOCKSTEP_THREAD_SANITIZER
-// Plain threads replace oneTBB, which is not built with the thread sanitizer: the sanitizer would report every
-// hand-over between its threads as a race.
-void detail::run_chunks(int chunks, void (*call)(const void* body, int chunk), const void* body) {
+void detail::run_chunks(LoopThreads threads, int chunks, void (*call)(const void* body, int chunk), const void* body) {
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(chunks));
   const auto run = [&](int chunk) {
     const ComputeThreadsScope serial(1);
@@ -69,27 +68,16 @@ void detail::run_chunks(int chunks, void (*call)(const void* body, int chunk), c
       errors[static_cast<std::size_t>(chunk)] = std::current_exception();
     }
   };
-  {
-    std::vector<std::jthread> others;
-    for (int chunk = 1; chunk < chunks; ++chunk) others.emplace_back(run, chunk);
-    run(0);
-  }
+  // Neither library is built with the thread sanitizer, which would report every hand-over between its threads as a
+  // race.
+  if (thread_sanitizer)
+    run_on_new_threads(chunks, run);
+  else if (threads == LoopThreads::openmp)
+    run_on_openmp(chunks, run);
+  else
+    run_on_onetbb(chunks, run);
   for (const std::exception_ptr& error : errors)
     if (error) std::rethrow_exception(error);
 }
-#else
-void detail::run_chunks(int chunks, void (*call)(const void* body, int chunk), const void* body) {
-  if (!arena_of_this_thread) arena_of_this_thread = std::make_shared<ComputeArena>(compute_threads());
-  arena_of_this_thread->execute([=] {
-    tbb::parallel_for(
-        0, chunks,
-        [=](int chunk) {
-          const ComputeThreadsScope serial(1);
-          call(body, chunk);
-        },
-        tbb::static_partitioner());
-  });
-}
-#endif
 
 }  // namespace lockstep

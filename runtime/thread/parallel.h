@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 
 namespace lockstep {
-
-class ComputeArena;
 
 /// Number of threads that ops called from this thread may use: all cores by default, the device's `cores` on a
 /// replica's thread, and 1 inside a parallel_for of several ranges.
@@ -23,18 +20,23 @@ class ComputeThreadsScope {
 
  private:
   int previous_threads_;
-  std::shared_ptr<ComputeArena> previous_arena_;
+};
+
+/// The threads that run a parallel loop beside the calling thread.
+enum class LoopThreads {
+  openmp,  ///< those of oneDNN. After a loop they poll for the next one for a moment, as ops follow each other
+  onetbb   ///< sleep between loops: for the input pipeline, which runs beside the ops
 };
 
 namespace detail {
-/// Calls call(body, chunk) for each chunk in [0, chunks) on the calling thread's arena. Not a template, so that the
-/// scheduler's templates are compiled once and not for every loop.
-void run_chunks(int chunks, void (*call)(const void* body, int chunk), const void* body);
+/// Calls call(body, chunk) for each chunk in [0, chunks). Not a template, so that the libraries' templates are compiled
+/// once and not for every loop.
+void run_chunks(LoopThreads threads, int chunks, void (*call)(const void* body, int chunk), const void* body);
 }  // namespace detail
 
 /// Calls body(begin, end) concurrently for ranges that partition [0, n), on up to compute_threads() threads, and waits
 /// for all calls. Ranges have at least `grain` elements, unless n < grain. Throws whatever `body` throws.
-template <class Body>
+template <LoopThreads threads = LoopThreads::openmp, class Body>
 void parallel_for(std::int64_t n, std::int64_t grain, Body&& body) {
   const std::int64_t wanted = n / std::max<std::int64_t>(1, grain);
   const auto chunks = static_cast<int>(std::clamp<std::int64_t>(wanted, n > 0 ? 1 : 0, compute_threads()));
@@ -45,7 +47,8 @@ void parallel_for(std::int64_t n, std::int64_t grain, Body&& body) {
   }
   using Range = decltype(range);
   detail::run_chunks(
-      chunks, [](const void* body_of_all, int chunk) { (*static_cast<const Range*>(body_of_all))(chunk); }, &range);
+      threads, chunks, [](const void* body_of_all, int chunk) { (*static_cast<const Range*>(body_of_all))(chunk); },
+      &range);
 }
 
 }  // namespace lockstep

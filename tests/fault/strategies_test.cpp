@@ -35,7 +35,7 @@ TEST(Strategies, AThousandOfThemComeAndGoAndLeaveNothing) {
   const test::ProcessState after = test::process_state();
   fmt::print("{} strategies: {} KiB more, {} threads, {} open files\n", all - warm_up,
              (after.resident_bytes - before.resident_bytes) / 1024, after.threads, after.open_files);
-  EXPECT_LT(after.threads - before.threads, 16);  // oneTBB starts and ends threads
+  EXPECT_LT(after.threads - before.threads, 16);  // OpenMP starts and ends threads
   EXPECT_EQ(after.open_files, before.open_files);
   if (test::memory_is_meaningful) {
     EXPECT_LT(after.resident_bytes - before.resident_bytes, 1 << 20);
