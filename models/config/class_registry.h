@@ -31,8 +31,7 @@ class ClassRegistry {
   /// the class_name.
   void add(std::string_view package, std::string_view class_name, std::string_view name, Maker make) {
     const Registered added{registered_name(package, name), std::string(class_name), make};
-    const bool is_model = class_name == "Functional" || class_name == "Model" || class_name == "Sequential";
-    require(!class_name.empty() && !is_keras(class_name) && !is_model,
+    require(!class_name.empty() && !is_keras(class_name),
             "the class '{}' cannot be registered as {}: give it a class_name that no class of Keras has", class_name,
             added.name);
     const std::lock_guard lock(mutex_);
@@ -50,8 +49,7 @@ class ClassRegistry {
   Maker find(std::string_view name) const {
     const auto own = find_own([&](const Registered& known) { return known.name == name || known.class_name == name; });
     if (own) return own->make;
-    if (const auto found = keras_.find(name); found != keras_.end()) return found->second;
-    const auto found = keras_.find(plain_name(name));
+    const auto found = keras_.find(keras_name(name));
     return found == keras_.end() ? nullptr : found->second;
   }
 
@@ -78,8 +76,17 @@ class ClassRegistry {
     return {.module = module_, .class_name = std::string(class_name)};
   }
 
+  /// The name, in the list of Keras' classes, of the class of this name or plain_name; empty if Keras has none.
+  std::string_view keras_name(std::string_view name) const {
+    auto found = keras_.find(name);
+    if (found == keras_.end()) found = keras_.find(plain_name(name));
+    return found == keras_.end() ? std::string_view() : found->first;
+  }
+
   /// Whether Keras has a class of this name or plain_name.
-  bool is_keras(std::string_view name) const { return keras_.contains(name) || keras_.contains(plain_name(name)); }
+  bool is_keras(std::string_view name) const { return !keras_name(name).empty(); }
+  /// Whether an object of this config is of a class of Keras.
+  bool is_keras(const std::optional<ObjectConfig>& config) const { return config && is_keras(config->class_name); }
 
   /// For the message about a class that find() does not know: which ones it knows, and how to register others.
   std::string known_names() const {

@@ -53,11 +53,10 @@ bool compares_last_axis(const ObjectConfig& config) {
   return axis == -1 || axis == Json::array({-1});
 }
 
-void check_steps(const std::string& name, const std::optional<ObjectConfig>& config, const Tensor& y_true,
-                 const Tensor& mask) {
+void check_steps(const std::string& name, const ObjectConfig* config, const Tensor& y_true, const Tensor& mask) {
   const Shape& steps = mask.shape();
   require<Unsupported>(steps.rank() == 2, "{}: the mask of an output must be (examples, time), got {}", name, steps);
-  if (config && !compares_last_axis(*config))
+  if (config != nullptr && !compares_last_axis(*config))
     fail<Unsupported>("{}: for an output with a mask the axis must be -1, got {}", name,
                       config->options->at("axis").dump());
   require(y_true.defined() && y_true.rank() >= 2 && y_true.dim(0) == steps[0] && y_true.dim(1) == steps[1],

@@ -29,11 +29,10 @@ Tensor predicted_steps(const Tensor& y_pred);
 /// Whether the loss or metric works along the last axis only, its option `axis` being missing, -1 or [-1].
 bool compares_last_axis(const ObjectConfig& config);
 
-/// Throws, naming the loss or metric `name`, unless an output with this mask can be compared step by step: Unsupported
-/// for masks other than (n, time) and for an axis other than the last one, InvalidArgument for targets whose first axes
-/// are not (n, time).
-void check_steps(const std::string& name, const std::optional<ObjectConfig>& config, const Tensor& y_true,
-                 const Tensor& mask);
+/// Throws, naming the loss or metric `name` with the config of a class of Keras or null, unless an output with this
+/// mask can be compared step by step: Unsupported for masks other than (n, time) and for an axis other than the last
+/// one, InvalidArgument for targets whose first axes are not (n, time).
+void check_steps(const std::string& name, const ObjectConfig* config, const Tensor& y_true, const Tensor& mask);
 
 /// The sum of x over all replicas, which must all call this; outside replicas, x itself. Not recorded by tapes.
 Tensor sum_over_replicas(const Tensor& x);

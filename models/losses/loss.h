@@ -19,13 +19,14 @@ class Loss {
   using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
   /// `name` is used in logs. `config` is the class and the options in files, for a class of Keras or one that the
   /// program registers (register_keras_serializable). Of a loss without a config, files have only the name.
-  Loss(std::string name, Function function, std::optional<ObjectConfig> config = {})
-      : name_(std::move(name)), function_(std::move(function)), config_(std::move(config)) {}
+  Loss(std::string name, Function function, std::optional<ObjectConfig> config = {});
 
   /// The name in logs.
   const std::string& name() const { return name_; }
   /// The class and the options in files; may be empty for a custom loss.
   const std::optional<ObjectConfig>& config() const { return config_; }
+  /// The config of a loss of Keras; null for a custom loss, and after a move.
+  const ObjectConfig* keras_config() const { return is_keras_ && config_->options ? &*config_ : nullptr; }
   /// Keras' get_config, as JSON. Throws Unsupported for a loss without a config.
   std::string get_config() const;
   /// The loss of each example, (n) f32; (n, time) of a custom loss for an output with a mask. As in Keras, bf16
@@ -37,6 +38,7 @@ class Loss {
   std::string name_;
   Function function_;
   std::optional<ObjectConfig> config_;
+  bool is_keras_;
 };
 
 // As in Keras with TensorFlow, the cross-entropy of probabilities that come directly from a softmax or sigmoid, such as

@@ -25,6 +25,12 @@ Json loss_json(const Loss& loss, ConfigForm form) {
                      form);
 }
 
+Loss::Loss(std::string name, Function function, std::optional<ObjectConfig> config)
+    : name_(std::move(name)),
+      function_(std::move(function)),
+      config_(std::move(config)),
+      is_keras_(loss_classes().is_keras(config_)) {}
+
 std::string Loss::get_config() const {
   require<Unsupported>(config_.has_value(), "the loss '{}' is a custom one, which has no config", name_);
   return options_of(*this).dump();
@@ -33,10 +39,6 @@ std::string Loss::get_config() const {
 ClassRegistry<Loss, OptionVisitor>& loss_classes() {
   static ClassRegistry<Loss, OptionVisitor> classes("keras.losses", makers_of<Loss, OptionVisitor>(keras_losses));
   return classes;
-}
-
-std::optional<ObjectConfig> keras_config(const Loss& loss) {
-  return loss.config() && loss_classes().is_keras(loss.config()->class_name) ? loss.config() : std::nullopt;
 }
 
 void read_common_options(OptionVisitor& visitor) {

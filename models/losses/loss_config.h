@@ -28,9 +28,6 @@ Loss loss_from_json(const nlohmann::ordered_json& value, const std::vector<Loss>
 /// The classes of losses; those of Keras and its functions under their plain_names.
 ClassRegistry<Loss, OptionVisitor>& loss_classes();
 
-/// The config of a loss of Keras; empty for a custom loss.
-std::optional<ObjectConfig> keras_config(const Loss& loss);
-
 /// The names of the options that all losses and metrics have.
 inline const std::array<std::string, 3> names_of_common_options{"dtype", "name", "reduction"};
 /// Reads the options that all losses and metrics have. Throws InputError for a reduction other than the mean over the

@@ -20,20 +20,15 @@ std::vector<double> weights_of(const Tensor& sample_weight, std::int64_t rows) {
   return sample_weight.to_vector<double>();
 }
 
-/// The config of a metric of Keras; empty for a custom metric.
-std::optional<ObjectConfig> keras_config(const std::optional<ObjectConfig>& config) {
-  return config && metric_classes().is_keras(config->class_name) ? config : std::nullopt;
-}
-
 /// The config of the Keras metric that is the mean of a loss; empty if Keras has no such metric. Keras' metric
 /// CosineSimilarity has the opposite sign, and its metric with ignore_class takes another mean.
 std::optional<ObjectConfig> metric_config(const Loss& loss) {
   static const std::set<std::string> only_losses{
       "BinaryFocalCrossentropy", "CategoricalFocalCrossentropy", "CosineSimilarity", "Dice", "Huber", "Tversky"};
-  std::optional<ObjectConfig> config = keras_config(loss);
-  if (!config || only_losses.contains(config->class_name) || config->options->contains("ignore_class")) return {};
-  if (config->class_name == "LogCosh") config->class_name = "LogCoshError";
-  return config;
+  const ObjectConfig* const config = loss.keras_config();
+  if (config == nullptr || only_losses.contains(config->class_name) || config->options->contains("ignore_class"))
+    return {};
+  return ObjectConfig{config->class_name == "LogCosh" ? "LogCoshError" : config->class_name, config->options};
 }
 
 /// The weights of the steps of a mask (n, time), given the weights of its rows.
@@ -62,8 +57,8 @@ Metric::Rule rule_of_mean(MeanMetricWrapper::Function values, Direction directio
 }
 
 MaskedSteps masked_steps_of(const Loss& loss) {
-  const std::optional<ObjectConfig> config = keras_config(loss);
-  const bool by_step = config && compares_last_axis(*config) && !config->options->contains("ignore_class");
+  const ObjectConfig* const config = loss.keras_config();
+  const bool by_step = config != nullptr && compares_last_axis(*config) && !config->options->contains("ignore_class");
   return by_step ? MaskedSteps::left_out : MaskedSteps::custom;
 }
 
@@ -79,6 +74,9 @@ Metric::Rule rule_of_sum() {
 
 }  // namespace
 
+Metric::Metric(std::string name, Rule rule)
+    : name_(std::move(name)), rule_(std::move(rule)), is_keras_(metric_classes().is_keras(rule_.config)) {}
+
 void Metric::check_rule() const {
   require<LogicError>(rule_.update && rule_.result, "the metric '{}' has no rule: none was given, or it was moved from",
                       name_);
@@ -93,7 +91,7 @@ Metric::Sums Metric::update(const Tensor& y_true, const Tensor& y_pred, const Te
   const std::vector<double> weights = weights_of(sample_weight, y_pred.dim(0));
   if (!mask.defined() || rule_.masked_steps == MaskedSteps::counted)
     return rule_.update(y_true, as_f32(y_pred), weights);
-  check_steps(name_, keras_config(rule_.config), y_true, mask);
+  check_steps(name_, is_keras_ ? &*rule_.config : nullptr, y_true, mask);
   const std::vector<double> by_step = weights_of_steps(mask, weights);
   if (rule_.masked_steps == MaskedSteps::custom) return rule_.update(y_true, as_f32(y_pred), by_step);
   return rule_.update(steps_of(y_true), predicted_steps(as_f32(y_pred)), by_step);
@@ -111,8 +109,9 @@ void add_sums(Metric::Sums& sums, const Metric::Sums& more) {
 
 MeanMetricWrapper::MeanMetricWrapper(std::string name, Function values, Direction direction,
                                      std::optional<ObjectConfig> config)
-    : Metric(std::move(name), rule_of_mean(std::move(values), direction, config,
-                                           keras_config(config) ? MaskedSteps::left_out : MaskedSteps::custom)) {}
+    : Metric(std::move(name),
+             rule_of_mean(std::move(values), direction, config,
+                          metric_classes().is_keras(config) ? MaskedSteps::left_out : MaskedSteps::custom)) {}
 
 MeanMetricWrapper::MeanMetricWrapper(const Loss& loss)
     : Metric(loss.name(),

@@ -45,7 +45,7 @@ class Metric {
     MaskedSteps masked_steps = MaskedSteps::counted;
   };
   /// `name` is used in logs.
-  Metric(std::string name, Rule rule) : name_(std::move(name)), rule_(std::move(rule)) {}
+  Metric(std::string name, Rule rule);
 
   /// The name in logs.
   const std::string& name() const { return name_; }
@@ -73,6 +73,7 @@ class Metric {
 
   std::string name_;
   Rule rule_;
+  bool is_keras_;
 };
 
 /// Adds the sums of more examples; empty sums count as zeros.

@@ -18,21 +18,21 @@
 
 namespace lockstep {
 
-/// The supported optimizers of Keras.
+/// The supported optimizers of Keras, with the plain_name of their classes.
 inline constexpr std::tuple keras_optimizers{
-    keras_class<SGD>("SGD"),
-    keras_class<Adam>("Adam"),
-    keras_class<AdamW>("AdamW"),
-    keras_class<RMSprop>("RMSprop"),
-    keras_class<Adagrad>("Adagrad"),
-    keras_class<Lamb>("Lamb"),
-    keras_class<Lion>("Lion"),
-    keras_class<Nadam>("Nadam"),
-    keras_class<Muon>("Muon"),
-    keras_class<Adamax>("Adamax"),
-    keras_class<Adadelta>("Adadelta"),
-    keras_class<Ftrl>("Ftrl"),
-    keras_class<Adafactor>("Adafactor"),
+    keras_class<SGD>("sgd"),
+    keras_class<Adam>("adam"),
+    keras_class<AdamW>("adamw"),
+    keras_class<RMSprop>("rmsprop"),
+    keras_class<Adagrad>("adagrad"),
+    keras_class<Lamb>("lamb"),
+    keras_class<Lion>("lion"),
+    keras_class<Nadam>("nadam"),
+    keras_class<Muon>("muon"),
+    keras_class<Adamax>("adamax"),
+    keras_class<Adadelta>("adadelta"),
+    keras_class<Ftrl>("ftrl"),
+    keras_class<Adafactor>("adafactor"),
 };
 
 }  // namespace lockstep

@@ -60,15 +60,10 @@ LearningRate take_keras_rate(Json& options, LearningRate rate) {
   return InverseTimeDecay({.initial_learning_rate = rate.at(0), .decay_steps = 1, .decay_rate = decay});
 }
 
-/// The name in the list of optimizers, such as "SGD" for "sgd"; other names unchanged.
-std::string known_name(const std::string& name) {
-  if (optimizer_classes().find(name) != nullptr) return name;
-  constexpr std::string_view registered = "Custom>";  // prefix of Keras' own names in TensorFlow 2.11
-  const std::string own = plain_name(name.starts_with(registered) ? name.substr(registered.size()) : name);
-  static const auto keras = makers_of<Optimizer, const OptimizerConfig>(keras_optimizers);
-  for (const auto& [known, maker] : keras)
-    if (plain_name(known) == own) return std::string(known);
-  return name;
+/// Removes the prefix that TensorFlow 2.11 wrote before the names of Keras' own optimizers.
+std::string without_prefix(const std::string& name) {
+  constexpr std::string_view prefix = "Custom>";
+  return name.starts_with(prefix) && optimizer_classes().find(name) == nullptr ? name.substr(prefix.size()) : name;
 }
 
 Json options_of(const Optimizer& optimizer) {
@@ -105,14 +100,15 @@ Json optimizer_json(const Optimizer& optimizer, ConfigForm form) {
 Optimizer optimizer_from_json(const Json& json) {
   OptimizerConfig config;
   const ObjectConfig read = object_from_json("optimizer", json).object;
-  const std::string name = known_name(read.class_name);
+  const std::string name = without_prefix(read.class_name);
+  const std::string_view keras = optimizer_classes().keras_name(name);
   Json own = *read.options;
-  config.learning_rate = optimizer_classes().is_keras(name)
-                             ? take_keras_rate(own, name == "SGD" ? SgdOptions{}.learning_rate : config.learning_rate)
-                             : take_learning_rate(own, config.learning_rate);
-  if (name == "AdamW") config.common.weight_decay = AdamWOptions{}.weight_decay;
-  if (name == "Muon") config.common.weight_decay = MuonOptions{}.weight_decay;
-  require<InputError>(name != "AdamW" || !own.contains("weight_decay") || !own["weight_decay"].is_null(),
+  config.learning_rate = keras.empty()
+                             ? take_learning_rate(own, config.learning_rate)
+                             : take_keras_rate(own, keras == "sgd" ? SgdOptions{}.learning_rate : config.learning_rate);
+  if (keras == "adamw") config.common.weight_decay = AdamWOptions{}.weight_decay;
+  if (keras == "muon") config.common.weight_decay = MuonOptions{}.weight_decay;
+  require<InputError>(keras != "adamw" || !own.contains("weight_decay") || !own["weight_decay"].is_null(),
                       "the optimizer AdamW: weight_decay cannot be null; it must be a number");
   OptionVisitor visitor("the optimizer " + name, own);
   list(visitor, config.common);

@@ -192,7 +192,8 @@ void make_legacy_model(Json& model) {
                          "operation '{}' of class {}: .h5 files of whole models hold layers alone; save as .keras",
                          layer["name"].get<std::string>(), layer["class_name"].get<std::string>());
     if (layer["class_name"] == "GroupQueryAttention") layer["class_name"] = "GroupedQueryAttention";
-    const bool is_model = layer["class_name"] == "Functional" || layer["class_name"] == "Sequential";
+    const std::string class_name = class_name_in(layer);
+    const bool is_model = class_name == "Functional" || class_name == "Sequential";
     is_model ? make_legacy_model(layer) : make_legacy(layer);
   }
   make_legacy(model);

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/kernels/op/layout.h>
-#include <lockstep/models/losses/loss_config.h>
 #include <lockstep/runtime/core/logging.h>
 #include <lockstep/runtime/device/context.h>
 
@@ -34,7 +33,7 @@ std::string why_not_captured(const StepCompute& compute, const std::vector<Logic
       return fmt::format("layer '{}' makes masks, and the replicas must sum the numbers of unmasked steps",
                          layer.name());
   for (const CompiledOutput& output : compute.outputs())
-    if (output.loss && !keras_config(*output.loss))
+    if (output.loss && output.loss->keras_config() == nullptr)
       return fmt::format("the loss '{}' is a custom one", output.loss->name());
   for (const CompiledOutput& output : compute.outputs())
     if (output.loss && output.loss->config()->options->contains("ignore_class"))

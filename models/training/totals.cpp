@@ -15,7 +15,7 @@
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/losses/by_example.h>
-#include <lockstep/models/losses/loss_config.h>
+#include <lockstep/models/losses/loss.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/core/logging.h>
 
@@ -45,7 +45,7 @@ Tensor weighted_loss(const Loss& loss, const Tensor& y_true, const Tensor& y_pre
 /// The loss of each step, (n, time), as Keras computes it. Keras' losses get one row for each step, and a custom loss
 /// gets the whole output.
 Tensor step_losses(const Loss& loss, const Tensor& y_true, const Tensor& y_pred, const Shape& steps) {
-  const bool by_row = keras_config(loss).has_value();
+  const bool by_row = loss.keras_config() != nullptr;
   const Tensor losses = by_row ? loss(steps_of(y_true), predicted_steps(y_pred)) : loss(y_true, y_pred);
   const Shape expected = by_row ? Shape{steps.elements()} : steps;
   require(losses.shape() == expected,
@@ -65,9 +65,9 @@ struct WithoutClass {
 /// Empty for losses without ignore_class.
 std::optional<WithoutClass> without_ignored_class(const Loss& loss, const Tensor& y_true, const Tensor& mask) {
   using Json = nlohmann::ordered_json;
-  const std::optional<ObjectConfig> config = keras_config(loss);
-  const Json options = config ? *config->options : Json();
-  if (!options.is_object() || !options.value("ignore_class", Json()).is_number()) return {};
+  if (loss.keras_config() == nullptr) return {};
+  const Json& options = *loss.keras_config()->options;
+  if (!options.value("ignore_class", Json()).is_number()) return {};
   require(y_true.elements() == mask.elements(), "{} takes a label for each time step, got {} for a mask {}",
           loss.name(), y_true, mask.shape());
   const Tensor wide = y_true.dtype() == DType::u8 ? cast(y_true, DType::i64) : y_true;  // u8 does not hold -1
@@ -82,7 +82,7 @@ std::optional<WithoutClass> without_ignored_class(const Loss& loss, const Tensor
 /// replicas, divided by `global_size`, is the mean over these steps on all replicas.
 Tensor masked_loss(const Loss& loss, const Tensor& y_true, const Tensor& y_pred, const Tensor& weight,
                    const Tensor& mask, std::int64_t global_size) {
-  check_steps(loss.name(), keras_config(loss), y_true, mask);
+  check_steps(loss.name(), loss.keras_config(), y_true, mask);
   if (const auto other = without_ignored_class(loss, y_true, mask))
     return masked_loss(other->loss, other->labels, y_pred, weight, other->mask, global_size);
   const Tensor kept = cast(mask, DType::f32);
@@ -276,8 +276,8 @@ BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch
 void warn_of_wrong_from_logits(const std::vector<CompiledOutput>& outputs, const std::vector<Tensor>& y_preds) {
   const NoGradientScope not_recorded;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const std::optional<ObjectConfig> config = outputs[i].loss ? keras_config(*outputs[i].loss) : std::nullopt;
-    if (!config || !config->options->contains("from_logits") || y_preds[i].elements() == 0) continue;
+    const ObjectConfig* const config = outputs[i].loss ? outputs[i].loss->keras_config() : nullptr;
+    if (config == nullptr || !config->options->contains("from_logits") || y_preds[i].elements() == 0) continue;
     if (config->options->at("from_logits"))
       warn_of_probabilities(*outputs[i].loss, y_preds[i]);
     else

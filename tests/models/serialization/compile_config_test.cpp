@@ -316,8 +316,8 @@ TEST(CompileConfig, ReadsNullAsKerasNone) {
 TEST(CompileConfig, SaysWhatIsWrong) {
   EXPECT_ERROR(
       InputError,
-      "the optimizer is of class ScheduleFreeAdamW; known are Adadelta, Adafactor, Adagrad, Adam, AdamW, Adamax, "
-      "Ftrl, Lamb, Lion, Muon, Nadam, RMSprop, SGD",
+      "the optimizer is of class ScheduleFreeAdamW; known are adadelta, adafactor, adagrad, adam, adamax, adamw, "
+      "ftrl, lamb, lion, muon, nadam, rmsprop, sgd",
       read(keras_2(R"({"class_name": "ScheduleFreeAdamW", "config": {}})", R"("mse")")));
   EXPECT_ERROR(InputError, "the optimizer has a schedule and a decay of 0.5; it can have one",
                read(keras_2(R"({"class_name": "SGD", "config": {"decay": 0.5, "learning_rate": {"class_name":
