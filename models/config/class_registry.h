@@ -23,8 +23,10 @@ class ClassRegistry {
   /// Makes an object from the options in a file.
   using Maker = Result (*)(Source&);
 
-  /// Starts with the classes of Keras, whose module in files is `module`.
-  ClassRegistry(std::string_view module, Makers<Result, Source> keras) : module_(module), keras_(std::move(keras)) {}
+  /// Starts with the classes of Keras, whose module in files is `module`, and with `others` that files name although
+  /// they are not in this module. The program may register classes with the names of `others`.
+  ClassRegistry(std::string_view module, Makers<Result, Source> keras, Makers<Result, Source> others = {})
+      : module_(module), keras_(std::move(keras)), others_(std::move(others)) {}
 
   /// Registers a class of the program as "package>name". Does nothing if it is registered so already. Throws
   /// InvalidArgument for an empty name or one with '>', for a class_name of Keras, and if another class has the name or
@@ -45,12 +47,15 @@ class ClassRegistry {
   }
 
   /// The maker for a class name in a file, which is "package>name" for a registered class; also finds a registered
-  /// class by its class_name, and a class of Keras by its plain_name. Null if there is none.
+  /// class by its class_name, and another one by its plain_name. Null if there is none.
   Maker find(std::string_view name) const {
-    const auto own = find_own([&](const Registered& known) { return known.name == name || known.class_name == name; });
+    const auto own = find_own([&](const Registered& known) {
+      return known.name == name || (known.class_name == name && !others_.contains(name));
+    });
     if (own) return own->make;
-    const auto found = keras_.find(keras_name(name));
-    return found == keras_.end() ? nullptr : found->second;
+    for (const Classes* const classes : {&keras_, &others_})
+      if (const auto found = find_in(*classes, name); found != classes->end()) return found->second;
+    return nullptr;
   }
 
   /// How files name the class. Throws Unsupported, naming the `object`, if the class is neither Keras' nor registered,
@@ -78,8 +83,7 @@ class ClassRegistry {
 
   /// The name, in the list of Keras' classes, of the class of this name or plain_name; empty if Keras has none.
   std::string_view keras_name(std::string_view name) const {
-    auto found = keras_.find(name);
-    if (found == keras_.end()) found = keras_.find(plain_name(name));
+    const auto found = find_in(keras_, name);
     return found == keras_.end() ? std::string_view() : found->first;
   }
 
@@ -91,18 +95,25 @@ class ClassRegistry {
   /// For the message about a class that find() does not know: which ones it knows, and how to register others.
   std::string known_names() const {
     std::string names = names_of(keras_);
+    if (!others_.empty()) names.append(", ").append(names_of(others_));
     const std::lock_guard lock(mutex_);
     for (const Registered& own : registered_) names.append(", ").append(own.name);
     return names + "; programs register their own with register_keras_serializable";
   }
 
  private:
+  using Classes = Makers<Result, Source>;
   struct Registered {
     std::string name;
     std::string class_name;
     Maker make;
     bool operator==(const Registered&) const = default;
   };
+
+  static Classes::const_iterator find_in(const Classes& classes, std::string_view name) {
+    const auto found = classes.find(name);
+    return found == classes.end() ? classes.find(plain_name(name)) : found;
+  }
 
   template <class Predicate>
   std::optional<Registered> find_own(const Predicate& is_it) const {
@@ -112,7 +123,8 @@ class ClassRegistry {
   }
 
   std::string module_;
-  Makers<Result, Source> keras_;
+  Classes keras_;
+  Classes others_;
   mutable std::mutex mutex_;
   std::vector<Registered> registered_;  ///< few, so that a search is quick
 };

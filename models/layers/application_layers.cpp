@@ -36,7 +36,10 @@ class CustomScaleLayerImpl final : public LayerImpl {
     return add(inputs[0], multiply(inputs[1], options_.scale));
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+  void describe(LayerConfig& config) const override {
+    config.of_applications("keras.src.applications.inception_resnet_v2");
+    write_options(config, list, options_);
+  }
 
  private:
   CustomScaleLayerOptions options_;
@@ -61,7 +64,10 @@ class LayerScaleImpl final : public LayerImpl {
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return multiply(inputs[0], gamma_.value()); }
 
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+  void describe(LayerConfig& config) const override {
+    config.of_applications("keras.src.applications.convnext");
+    write_options(config, list, options_);
+  }
 
  private:
   void make_weights(std::span<const Shape>, const LayerSeed& seed) override {

@@ -223,7 +223,10 @@ class StochasticDepthImpl final : public MaskImpl {
   }
 
   std::string_view class_name() const override { return "StochasticDepth"; }
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+  void describe(LayerConfig& config) const override {
+    config.of_applications("keras.src.applications.convnext");
+    write_options(config, list, options_);
+  }
 
  private:
   NoiseShape noise_shape(int rank) const override {

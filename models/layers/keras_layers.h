@@ -34,7 +34,7 @@
 
 namespace lockstep {
 
-/// Every layer that a file of a whole model can hold, with Keras' name of its class.
+/// The supported layers of keras.layers, with Keras' names of their classes.
 inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activation"),
                                          keras_class<AdaptiveAveragePooling1D>("AdaptiveAveragePooling1D"),
                                          keras_class<AdaptiveAveragePooling2D>("AdaptiveAveragePooling2D"),
@@ -54,7 +54,6 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<Conv2DTranspose>("Conv2DTranspose"),
                                          keras_class<Cropping1D>("Cropping1D"),
                                          keras_class<Cropping2D>("Cropping2D"),
-                                         keras_class<CustomScaleLayer>("CustomScaleLayer"),
                                          keras_class<Dense>("Dense"),
                                          keras_class<DepthwiseConv1D>("DepthwiseConv1D"),
                                          keras_class<DepthwiseConv2D>("DepthwiseConv2D"),
@@ -76,7 +75,6 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<Identity>("Identity"),
                                          keras_class<LSTM>("LSTM"),
                                          keras_class<LayerNormalization>("LayerNormalization"),
-                                         keras_class<LayerScale>("LayerScale"),
                                          keras_class<LeakyReLU>("LeakyReLU"),
                                          keras_class<Masking>("Masking"),
                                          keras_class<MaxPooling1D>("MaxPooling1D"),
@@ -107,7 +105,6 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<Softmax>("Softmax"),
                                          keras_class<SpatialDropout1D>("SpatialDropout1D"),
                                          keras_class<SpatialDropout2D>("SpatialDropout2D"),
-                                         keras_class<StochasticDepth>("StochasticDepth"),
                                          keras_class<Subtract>("Subtract"),
                                          keras_class<TimeDistributed>("TimeDistributed"),
                                          keras_class<UnitNormalization>("UnitNormalization"),
@@ -115,5 +112,10 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<UpSampling2D>("UpSampling2D"),
                                          keras_class<ZeroPadding1D>("ZeroPadding1D"),
                                          keras_class<ZeroPadding2D>("ZeroPadding2D")};
+
+/// The layers that keras.applications defines for its models.
+inline constexpr std::tuple layers_of_applications{keras_class<CustomScaleLayer>("CustomScaleLayer"),
+                                                   keras_class<LayerScale>("LayerScale"),
+                                                   keras_class<StochasticDepth>("StochasticDepth")};
 
 }  // namespace lockstep

@@ -11,6 +11,7 @@
 #include <lockstep/models/layers/keras_names.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/models/layers/layer_registry.h>
+#include <lockstep/models/layers/naming.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
@@ -48,17 +49,18 @@ std::optional<Size2d> size_of(const Json& value) {
 
 }  // namespace
 
-LayerConfig::LayerConfig(std::string_view class_name, const std::string& name, bool trainable, DTypePolicy dtype_policy)
-    : OptionVisitor(called(class_name, name)),
-      class_name_(class_name),
+LayerConfig::LayerConfig(const LayerImpl& layer, const std::string& name)
+    : OptionVisitor(called(layer.class_name(), name)),
+      class_name_(layer.class_name()),
       name_(name),
-      trainable_(trainable),
-      dtype_policy_(dtype_policy) {
+      trainable_(layer.trainable()),
+      dtype_policy_(layer.dtype_policy()) {
   Json policy = keras_object({"keras", "DTypePolicy"});
-  policy["config"]["name"] = lockstep::name(dtype_policy);
+  policy["config"]["name"] = lockstep::name(*dtype_policy_);
   exchange("name", name);
-  exchange("trainable", trainable);
+  exchange("trainable", trainable_);
   exchange("dtype", policy);
+  layer.describe(*this);
 }
 
 LayerConfig::LayerConfig(std::string_view class_name, const Json& values, int input_rank)
@@ -71,7 +73,9 @@ LayerConfig::LayerConfig(std::string_view class_name, const Json& values, int in
   read_dtype();
   passed_over("batch_input_shape");  // an option of a Sequential's first layer in Keras 2
   passed_over("batch_shape");
-  fixed("autocast", true);  // an option in the config that Keras makes for a class without a get_config of its own
+  bool autocast = true;  // an option in the config that Keras makes for a class without a get_config of its own
+  option("autocast", autocast);
+  if (!autocast) dtype_policy_ = DTypePolicy::float32;  // nothing is cast to the policy's compute dtype
 }
 
 /// Reads the dtype policy: its name, as in Keras 2, or the object that Keras 2 and 3 write for a policy.
@@ -214,7 +218,10 @@ void LayerConfig::option(const char* key, std::shared_ptr<LayerImpl>& layer, int
   const bool is_layer = found->is_object() && found->contains("class_name") && (*found)["class_name"].is_string() &&
                         found->contains("config");
   if (!is_layer) refuse(key, *found, "a layer");
-  LayerConfig inner(class_name_in(*found), (*found)["config"], input_rank);
+  Json config = (*found)["config"];
+  if (config.is_object() && !config.contains("name"))  // the get_config of a registered class may leave it out
+    config["name"] = snake_case((*found)["class_name"].get<std::string>());
+  LayerConfig inner(class_name_in(*found), config, input_rank);
   layer = layer_from_config(inner).shared();
 }
 
@@ -282,14 +289,12 @@ void LayerConfig::time_axis(const char* key) {
   if (*found != Json::array({1}) && *found != 1) refuse(key, *found, "null or [1], the axis of time");
 }
 
-std::string Layer::get_config() const { return written_config(*impl_, name()).dump(); }
-
-Json written_config(const LayerImpl& layer, const std::string& name) {
-  LayerConfig config(layer.class_name(), name, layer.trainable(), layer.dtype_policy());
-  layer.describe(config);
-  Json values = config.values();
-  if (!config.has_trainable()) values.erase("trainable");
-  return values;
+Json LayerConfig::written() const {
+  Json written = values();
+  if (!has_trainable_) written.erase("trainable");
+  return written;
 }
+
+std::string Layer::get_config() const { return LayerConfig(*impl_, name()).written().dump(); }
 
 }  // namespace lockstep

@@ -26,8 +26,9 @@ class LayerImpl;
 /// so that computations with two of them do not overflow.
 class LayerConfig : public OptionVisitor {
  public:
-  /// A visitor that writes. The constructor writes the options that every layer has.
-  LayerConfig(std::string_view class_name, const std::string& name, bool trainable, DTypePolicy dtype_policy);
+  /// A visitor that writes; it has written all options of `layer`, with `name` as its name. Throws Unsupported for a
+  /// layer that files cannot hold.
+  LayerConfig(const LayerImpl& layer, const std::string& name);
   /// A visitor that reads `values`, a layer's "config". `input_rank` is the rank of the layer's first input, with the
   /// batch axis. Throws InputError for a config without a name or with a dtype that is not a DTypePolicy.
   LayerConfig(std::string_view class_name, const nlohmann::ordered_json& values, int input_rank);
@@ -37,10 +38,16 @@ class LayerConfig : public OptionVisitor {
   const std::string& class_name() const { return class_name_; }
   const std::string& name() const { return name_; }
   bool trainable() const { return trainable_; }
-  bool has_trainable() const { return has_trainable_; }
   ///@}
   /// Does not write "trainable", which some of Keras' classes do not take.
   void without_trainable() { has_trainable_ = false; }
+  ///@{
+  /// The Python module of a class that keras.applications defines for its models; empty for other classes.
+  const std::string& module() const { return module_; }
+  void of_applications(const char* module) { module_ = module; }
+  ///@}
+  /// What has been written: the "config" of the layer.
+  nlohmann::ordered_json written() const;
   /// Empty if the file has none; the layer then gets the policy of the open DTypePolicyScope, as in Keras.
   const std::optional<DTypePolicy>& dtype_policy() const { return dtype_policy_; }
 
@@ -109,13 +116,10 @@ class LayerConfig : public OptionVisitor {
   std::string name_;
   bool trainable_ = true;
   bool has_trainable_ = true;
+  std::string module_{};
   std::optional<DTypePolicy> dtype_policy_{};
   int input_rank_ = 0;
 };
-
-/// The "config" of a layer: all its options, with `name` as its name. Throws Unsupported for a layer that files cannot
-/// hold.
-nlohmann::ordered_json written_config(const LayerImpl& layer, const std::string& name);
 
 /// Reads the options of a layer by `list`. Throws the same errors as `list` and check_all_read().
 template <class Options>

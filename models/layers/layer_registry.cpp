@@ -7,23 +7,11 @@
 
 namespace lockstep {
 
-namespace {
-
 using Json = nlohmann::ordered_json;
 
-FileClass file_class_of(const LayerImpl& layer, const std::string& name) {
-  const std::string class_name(layer.class_name());
-  const auto of_applications = [&](const char* module) { return FileClass{module, class_name, class_name}; };
-  if (class_name == "LayerScale" || class_name == "StochasticDepth")
-    return of_applications("keras.src.applications.convnext");
-  if (class_name == "CustomScaleLayer") return of_applications("keras.src.applications.inception_resnet_v2");
-  return layer_classes().file_class("layer '" + name + "'", class_name);
-}
-
-}  // namespace
-
 ClassRegistry<Layer, LayerConfig>& layer_classes() {
-  static ClassRegistry<Layer, LayerConfig> classes("keras.layers", makers_of<Layer, LayerConfig>(keras_layers));
+  static ClassRegistry<Layer, LayerConfig> classes("keras.layers", makers_of<Layer, LayerConfig>(keras_layers),
+                                                   makers_of<Layer, LayerConfig>(layers_of_applications));
   return classes;
 }
 
@@ -42,8 +30,11 @@ Layer layer_from_config(LayerConfig& config) {
 }
 
 Json layer_json(const LayerImpl& layer, const std::string& name) {
-  const Json options = written_config(layer, name);
-  return object_json(file_class_of(layer, name), options, ConfigForm::keras_3);
+  const LayerConfig config(layer, name);
+  const std::string& class_name = config.class_name();
+  const FileClass file_class = config.module().empty() ? layer_classes().file_class("layer '" + name + "'", class_name)
+                                                       : FileClass{config.module(), class_name, class_name};
+  return object_json(file_class, config.written(), ConfigForm::keras_3);
 }
 
 }  // namespace lockstep

@@ -11,25 +11,28 @@
 
 namespace lockstep {
 
-/// The supported losses of Keras, with the plain_name of their classes and functions.
-inline constexpr std::tuple keras_losses{
+/// The supported losses of Keras of which it also has a metric, with the plain_name of their classes and functions.
+inline constexpr std::tuple keras_losses_and_metrics{
     keras_class<MeanSquaredError>("meansquarederror", "mse"),
     keras_class<MeanAbsoluteError>("meanabsoluteerror", "mae"),
     keras_class<MeanAbsolutePercentageError>("meanabsolutepercentageerror", "mape"),
     keras_class<MeanSquaredLogarithmicError>("meansquaredlogarithmicerror", "msle"),
-    keras_class<Huber>("huber", "huberloss"),
-    keras_class<LogCosh>("logcosh"),
     keras_class<Poisson>("poisson"),
     keras_class<KLDivergence>("kldivergence", "kld", "kullbackleiblerdivergence"),
     keras_class<CosineSimilarity>("cosinesimilarity"),
     keras_class<Hinge>("hinge"),
     keras_class<SquaredHinge>("squaredhinge"),
     keras_class<CategoricalHinge>("categoricalhinge"),
-    keras_class<Dice>("dice"),
-    keras_class<Tversky>("tversky"),
     keras_class<SparseCategoricalCrossentropy>("sparsecategoricalcrossentropy"),
     keras_class<CategoricalCrossentropy>("categoricalcrossentropy"),
-    keras_class<BinaryCrossentropy>("binarycrossentropy", "bce"),
+    keras_class<BinaryCrossentropy>("binarycrossentropy", "bce")};
+
+/// The other losses; Keras has no metric of the same name.
+inline constexpr std::tuple keras_losses_alone{
+    keras_class<Huber>("huber", "huberloss"),
+    keras_class<LogCosh>("logcosh"),
+    keras_class<Dice>("dice"),
+    keras_class<Tversky>("tversky"),
     keras_class<CategoricalFocalCrossentropy>("categoricalfocalcrossentropy"),
     keras_class<BinaryFocalCrossentropy>("binaryfocalcrossentropy")};
 

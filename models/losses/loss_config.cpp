@@ -37,7 +37,8 @@ std::string Loss::get_config() const {
 }
 
 ClassRegistry<Loss, OptionVisitor>& loss_classes() {
-  static ClassRegistry<Loss, OptionVisitor> classes("keras.losses", makers_of<Loss, OptionVisitor>(keras_losses));
+  static ClassRegistry<Loss, OptionVisitor> classes(
+      "keras.losses", makers_of<Loss, OptionVisitor>(std::tuple_cat(keras_losses_and_metrics, keras_losses_alone)));
   return classes;
 }
 

@@ -1,7 +1,6 @@
 #include "lockstep/models/metrics/metric.h"
 
 #include <numeric>
-#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -23,12 +22,12 @@ std::vector<double> weights_of(const Tensor& sample_weight, std::int64_t rows) {
 /// The config of the Keras metric that is the mean of a loss; empty if Keras has no such metric. Keras' metric
 /// CosineSimilarity has the opposite sign, and its metric with ignore_class takes another mean.
 std::optional<ObjectConfig> metric_config(const Loss& loss) {
-  static const std::set<std::string> only_losses{
-      "BinaryFocalCrossentropy", "CategoricalFocalCrossentropy", "CosineSimilarity", "Dice", "Huber", "Tversky"};
   const ObjectConfig* const config = loss.keras_config();
-  if (config == nullptr || only_losses.contains(config->class_name) || config->options->contains("ignore_class"))
+  if (config == nullptr || config->class_name == "CosineSimilarity" || config->options->contains("ignore_class"))
     return {};
-  return ObjectConfig{config->class_name == "LogCosh" ? "LogCoshError" : config->class_name, config->options};
+  const std::string class_name = config->class_name == "LogCosh" ? "LogCoshError" : config->class_name;
+  return metric_classes().is_keras(class_name) ? std::optional(ObjectConfig{class_name, config->options})
+                                               : std::nullopt;
 }
 
 /// The weights of the steps of a mask (n, time), given the weights of its rows.

@@ -18,13 +18,19 @@ Metric mean_of(OptionVisitor& visitor) {
   return MeanMetricWrapper(make_keras_object<T, Loss, OptionVisitor>(visitor));
 }
 
-/// The metrics of Keras, and the losses for which it has no metric of the same name.
-Makers<Metric, OptionVisitor> keras_makers() {
-  auto makers = makers_of<Metric, OptionVisitor>(keras_metrics);
-  const auto add = [&]<class T, std::size_t n>(const KerasClass<T, n>& loss) {
-    for (const std::string_view name : loss.names) makers.emplace(name, mean_of<T>);
+/// Adds the means of losses, under the losses' names, to metrics of other names.
+template <class... T, std::size_t... n>
+Makers<Metric, OptionVisitor> with_means_of(const std::tuple<KerasClass<T, n>...>& losses,
+                                            Makers<Metric, OptionVisitor> makers = {}) {
+  const auto add = [&]<class Kind, std::size_t names>(const KerasClass<Kind, names>& loss) {
+    for (const std::string_view name : loss.names) makers.emplace(name, mean_of<Kind>);
   };
-  std::apply([&](const auto&... losses) { (add(losses), ...); }, keras_losses);
+  std::apply([&](const auto&... each) { (add(each), ...); }, losses);
+  return makers;
+}
+
+Makers<Metric, OptionVisitor> keras_makers() {
+  auto makers = with_means_of(keras_losses_and_metrics, makers_of<Metric, OptionVisitor>(keras_metrics));
   makers.emplace("logcosherror", mean_of<LogCosh>);
   return makers;
 }
@@ -38,7 +44,8 @@ Json options_of(const Metric& metric) {
 }  // namespace
 
 ClassRegistry<Metric, OptionVisitor>& metric_classes() {
-  static ClassRegistry<Metric, OptionVisitor> classes("keras.metrics", keras_makers());
+  static ClassRegistry<Metric, OptionVisitor> classes("keras.metrics", keras_makers(),
+                                                      with_means_of(keras_losses_alone));
   return classes;
 }
 

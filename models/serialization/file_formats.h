@@ -9,6 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <lockstep/models/config/object_config.h>
 #include <lockstep/models/serialization/load_weights_options.h>
 
 // Tables of the file formats for weights and for whole models. All code that reads, writes or lists formats uses these
@@ -34,6 +35,7 @@ struct WeightsFormat {
 struct ModelFormat {
   std::string_view extension;                    ///< extension of file names
   std::string_view other_extension = extension;  ///< a second extension of the format
+  ConfigForm form = ConfigForm::keras_3;         ///< of the objects in the file
   /// Whether a file's contents have this format, regardless of its name; null if only the name identifies the format.
   bool (*recognizes)(const std::string& path) = nullptr;
   /// The contents of a file with the network, described by `model`, and its training state if it was compiled. A

@@ -17,6 +17,7 @@
 #include <lockstep/models/serialization/keras_2.h>
 #include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/serialization/optimizer_variables.h>
+#include <lockstep/models/serialization/parsed_model.h>
 #include <lockstep/models/serialization/symbolic_model.h>
 
 namespace lockstep {
@@ -97,7 +98,8 @@ void add_trained(const Json& layer, bool outer_trains, std::vector<bool>& traine
   static const Json none = Json::object();
   const Json& options = layer.is_object() && layer.contains("config") ? layer["config"] : none;
   if (!options.is_object() || (layer.is_object() && layer.value("class_name", Json()) == "InputLayer")) return;
-  if (!options.contains("layers"))
+  const bool names_class = layer.is_object() && layer.value("class_name", Json()).is_string();
+  if (!names_class || !is_model(class_name_in(layer)) || !options.contains("layers"))
     return trained.push_back(outer_trains && options.value("trainable", Json()) != false);
   for (const Json& inner : options["layers"]) add_trained(inner, outer_trains, trained);
 }
@@ -301,6 +303,7 @@ void set_legacy_weights(const std::string& path, const Json& config, const std::
 /// Keras 2 up to 2.12 also wrote this format to `.keras` files.
 constexpr ModelFormat legacy_h5_format{.extension = ".h5",
                                        .other_extension = ".hdf5",
+                                       .form = ConfigForm::legacy_h5,
                                        .recognizes = hdf5::is_hdf5,
                                        .contents = legacy_contents,
                                        .read_config = read_legacy_config,

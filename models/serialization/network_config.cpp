@@ -14,6 +14,7 @@
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/models/layers/operation.h>
 #include <lockstep/models/layers/recurrent_layer.h>
+#include <lockstep/models/serialization/parsed_model.h>
 
 namespace lockstep {
 namespace {
@@ -192,9 +193,7 @@ void make_legacy_model(Json& model) {
                          "operation '{}' of class {}: .h5 files of whole models hold layers alone; save as .keras",
                          layer["name"].get<std::string>(), layer["class_name"].get<std::string>());
     if (layer["class_name"] == "GroupQueryAttention") layer["class_name"] = "GroupedQueryAttention";
-    const std::string class_name = class_name_in(layer);
-    const bool is_model = class_name == "Functional" || class_name == "Sequential";
-    is_model ? make_legacy_model(layer) : make_legacy(layer);
+    is_model(class_name_in(layer)) ? make_legacy_model(layer) : make_legacy(layer);
   }
   make_legacy(model);
 }

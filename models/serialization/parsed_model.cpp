@@ -26,10 +26,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using ParsedReferences = std::vector<ParsedReference>;
 
-bool is_model(const std::string& class_name) {
-  return class_name == "Functional" || class_name == "Model" || class_name == "Sequential";
-}
-
 /// Whether `value` has the form ["dense", 0, 0]. In Keras 2, the call's arguments may follow as a fourth element.
 bool is_reference(const Json& value) {
   return value.is_array() && value.size() >= 3 && value[0].is_string() && value[1].is_number_integer() &&
@@ -371,6 +367,10 @@ bool is_join(const ParsedLayer& layer, std::size_t parts) {
 }
 
 }  // namespace
+
+bool is_model(std::string_view class_name) {
+  return class_name == "Functional" || class_name == "Model" || class_name == "Sequential";
+}
 
 ParsedModel parse_model_config(const Json& model) {
   const std::string class_name = model.at("class_name").get<std::string>();

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -56,6 +57,9 @@ struct ParsedModel {
   /// See SeparatedMasks::operations; null in a Sequential model.
   std::shared_ptr<const nlohmann::ordered_json> mask_operations{};
 };
+
+/// Whether a class name in a file (class_name_in) is that of a model.
+bool is_model(std::string_view class_name);
 
 /// Parses the configuration of a Functional, Model or Sequential model. Throws InputError for other classes and for
 /// calls with arguments other than tensors, `training`, `initial_state` and the arguments of attention layers, and

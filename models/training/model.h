@@ -191,6 +191,8 @@ class Model {
   /// fit this model, which then keeps its weights. `options` can skip what does not fit. Throws
   /// InvalidArgument for by_name and a file in which layers have no names.
   void load_weights(const std::string& path, const LoadWeightsOptions& options = {});
+  /// Throws what save() would throw for this extension and for an object of a class that files cannot hold.
+  void check_can_be_saved(const std::string& path) const;
 
   class State;  ///< defined in models/training/model_state.h, for the sources of that folder
 

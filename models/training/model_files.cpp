@@ -103,6 +103,14 @@ void Model::save(const std::string& path) const {
   if (saved.network.strategy().is_chief()) write_file_atomically(path, contents);
 }
 
+void Model::check_can_be_saved(const std::string& path) const {
+  const ConfigForm form = format_of(path).form;
+  const State& saved = state_->saved();
+  network_config(with_file_names(saved_keras_model(saved.network, saved.name), form), form);
+  const std::optional<State::Compiled>& compiled = (state_->compiled ? *state_ : saved).compiled;
+  if (compiled && !compiled->steps.train_step) compile_config({compiled->optimizer, compiled->given}, form);
+}
+
 void save_model(const Model& model, const std::string& path) { model.save(path); }
 
 Model load_model(const std::string& path, const LoadOptions& options) {

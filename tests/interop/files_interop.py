@@ -200,11 +200,12 @@ def unknown_in_nested():
 
 
 def custom_by_keras():
-    """Registered classes alone, in a nested model, in each other and in a layer of Keras."""
+    """Registered classes alone, in a nested model, in each other and in a layer of Keras; one computes in f32."""
     inner = keras.Sequential([keras.Input((4, 3)), Gain(0.5, trainable=False), Residual(layers.Dense(3, "tanh")), Negated()])
     x = keras.Input((4, 3))
     y = Residual(Gain(3.0), name="second")(inner(layers.TimeDistributed(Gain(2.0))(x)))
-    return keras.Model(x, layers.Dense(2)(layers.Flatten()(layers.Add()([y, Gain()(y)]))))
+    z = layers.Flatten()(layers.Add()([y, Gain()(y)]))
+    return keras.Model(x, layers.Dense(2)(Negated(autocast=False, dtype="mixed_bfloat16")(z)))
 
 
 def another_mask():

@@ -31,6 +31,7 @@ ModelCheckpoint::ModelCheckpoint(std::string filepath, const ModelCheckpointOpti
 
 void ModelCheckpoint::on_train_begin(Model& model) {
   if (options_.save_best_only) monitor_.resolve(model);
+  if (weights_format_of(filepath_) == nullptr) model.check_can_be_saved(filepath_);
 }
 
 void ModelCheckpoint::on_epoch_begin(Model&, const EpochPlan& plan) { epoch_ = plan.epoch; }

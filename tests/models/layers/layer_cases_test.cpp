@@ -404,7 +404,7 @@ TEST_P(LayerCases, RefusesUndefinedInputs) {
 
 TEST_P(LayerCases, IsTheLayerOfItsConfig) {
   const Subject subject(row_);
-  const auto config_of = [](const LayerImpl& layer) { return written_config(layer, layer.name()); };
+  const auto config_of = [](const LayerImpl& layer) { return LayerConfig(layer, layer.name()).written(); };
   if (!row_.traits.in_files) {
     EXPECT_THAT(error_of<Unsupported>([&] { config_of(subject.layer()); }), testing::HasSubstr("'layer'"));
     return;
@@ -450,7 +450,7 @@ TEST(LayerCasesTable, HasARowForEachClass) {
               std::ranges::any_of(layer_cases(), [&](const LayerCase& row) { return row.class_name() == name; }))
               << "no row for " << name;
       },
-      keras_layers);
+      std::tuple_cat(keras_layers, layers_of_applications));
 }
 
 std::string test_name(const testing::TestParamInfo<std::size_t>& info) {

@@ -270,8 +270,10 @@ TEST_F(OwnClass, IsFoundByTheRegisteredNameOrIfThereIsNoneByItsClassName) {
   EXPECT_EQ(model_from_config(sequential_of(found[0])).layers.at(0).group, "layers/renamed");
   EXPECT_ERROR(InputError, "layer 'g' is of class others>Gain; known are Activation, ",
                model_from_config(sequential_of(gain_layer("Gain", "others>Gain", config))));
-  EXPECT_ERROR(InputError, "ZeroPadding2D, tests>Gain, tests>OtherName, tests>Negated",
-               model_from_config(sequential_of(gain_layer("Unregistered", nullptr, config))));
+  EXPECT_ERROR(
+      InputError,
+      "ZeroPadding2D, CustomScaleLayer, LayerScale, StochasticDepth, tests>Gain, tests>OtherName, tests>Negated",
+      model_from_config(sequential_of(gain_layer("Unregistered", nullptr, config))));
   EXPECT_ERROR(InputError, "; programs register their own with register_keras_serializable",
                model_from_config(sequential_of(gain_layer("Unregistered", nullptr, config))));
   EXPECT_ERROR(InputError, "layer 'g' (tests>Gain): factor cannot be \"two\"; it must be a number",
@@ -289,9 +291,27 @@ TEST_F(OwnClass, IsReadFromAConfigWithoutKerasOptions) {
   std::vector<std::string> names;
   for (const SavedLayer& saved : model_from_config(model).layers) names.push_back(saved.layer.name());
   EXPECT_THAT(names, testing::ElementsAre("gain", "gain_1", "negated"));
-  layers[3]["config"]["autocast"] = false;
-  EXPECT_ERROR(InputError, "layer 'negated' (tests>Negated): autocast cannot be false; it must be true",
-               model_from_config(model));
+  const Json inner = gain_layer("Gain", "tests>Gain", {{"factor", 2}});
+  const SymbolicModel outer =
+      model_from_config(sequential_of(gain_layer("Residual", "tests>OtherName", {{"inner", inner}})));
+  EXPECT_EQ(Json::parse(outer.layers.at(0).layer.get_config())["inner"]["config"]["name"], "gain");
+}
+
+// Without autocast, Keras casts neither the inputs nor the weights of a layer to bf16.
+TEST_F(OwnClass, WithoutAutocastComputesInF32) {
+  const auto dtype_of = [](const Json& autocast) {
+    Json config{{"dtype", "mixed_bfloat16"}, {"factor", 2}};
+    if (!autocast.is_null()) config["autocast"] = autocast;
+    return model_from_config(sequential_of(gain_layer("Gain", "tests>Gain", config)))
+        .layers.at(0)
+        .layer.impl()
+        .compute_dtype();
+  };
+  EXPECT_EQ(dtype_of(nullptr), DType::bf16);
+  EXPECT_EQ(dtype_of(true), DType::bf16);
+  EXPECT_EQ(dtype_of(false), DType::f32);
+  EXPECT_ERROR(InputError, "layer 'gain' (tests>Gain): autocast cannot be \"no\"; it must be true or false",
+               dtype_of("no"));
 }
 
 // An option of a custom layer may have a name that has a meaning in the config of a model.
@@ -320,6 +340,60 @@ TEST_F(OwnClass, MayHaveAnOptionCalledLayers) {
   }
 }
 
+/// A Gain with an option that has a meaning in the config of a model.
+class ListedImpl : public test::GainImpl {
+ public:
+  explicit ListedImpl(const std::string& name) : GainImpl({.name = name}) {}
+  static std::shared_ptr<ListedImpl> from_config(LayerConfig& config) {
+    config.passed_over("layers");
+    return std::make_shared<ListedImpl>(config.name());
+  }
+  std::string_view class_name() const override { return "Listed"; }
+  void describe(LayerConfig& config) const override {
+    std::vector<std::int64_t> layers{4, 5, 6};
+    config.option("layers", layers);
+  }
+};
+
+// The weights of layers that were trained come first in .h5 files.
+TEST_F(OwnClass, WithAnOptionCalledLayersMayBeFrozenInALegacyFile) {
+  register_keras_serializable<ListedImpl>("tests", "Listed");
+  const auto make = [] {
+    const Model inner = Sequential({3}, {Layer(std::make_shared<ListedImpl>("frozen")), Dense({.units = 2})});
+    const Symbol input = Input({3});
+    return Model(input, inner(input));
+  };
+  const test::TemporaryFolder folder;
+  const Model saved = make();
+  randomize_all(saved);
+  saved.get_layer("frozen").impl().set_trainable(false);
+  save_model(saved, folder / "frozen.h5");
+  Model loaded = make();
+  loaded.load_weights(folder / "frozen.h5");
+  expect_same_weights(loaded, saved);
+}
+
+TEST_F(OwnClass, MustBeRegisteredBeforeATrainingThatSavesTheModel) {
+  struct OtherRule : test::HeavyBallRule {
+    OtherRule() : test::HeavyBallRule({}) {}
+    ObjectConfig config() const override { return {"OtherRule"}; }
+  };
+  struct Other : Optimizer {
+    Other() : Optimizer(0.1, std::make_unique<OtherRule>(), {}) {}
+  };
+  const test::TemporaryFolder folder;
+  Model model = Sequential({4, 3}, {Flatten(), Dense({.units = 2})});
+  model.compile(Other(), MeanSquaredError());
+  const auto fit = [&](const std::string& file) {
+    model.fit(training_data(), {.callbacks = {std::make_shared<ModelCheckpoint>(folder / file)}});
+  };
+  for (const char* const file : {"{epoch}.keras", "{epoch}.h5"})
+    EXPECT_ERROR(Unsupported, "cannot hold the optimizer of the custom class OtherRule; register the class", fit(file));
+  EXPECT_EQ(model.optimizer().iterations(), 0);
+  fit("{epoch}.weights.h5");
+  EXPECT_TRUE(std::filesystem::exists(folder / "1.weights.h5"));
+}
+
 TEST_F(OwnClass, IsCopiedByCloneModelAndCallbacks) {
   const test::TemporaryFolder folder;
   Model model = model_of_own_classes();
@@ -329,28 +403,6 @@ TEST_F(OwnClass, IsCopiedByCloneModelAndCallbacks) {
                               .callbacks = {std::make_shared<ModelCheckpoint>(folder / "best.keras"),
                                             std::make_shared<BackupAndRestore>(folder / "backup")}});
   expect_same_weights(load_model(folder / "best.keras"), model);
-}
-
-TEST_F(OwnClass, IsRegisteredOnce) {
-  test::register_classes();  // once more
-  EXPECT_ERROR(InvalidArgument,
-               "the class 'Negated2' cannot be registered as tests>Gain: another class, 'Gain', is registered as "
-               "tests>Gain",
-               register_keras_serializable<NegatedImpl>("tests", "Negated2", "Gain"));
-  EXPECT_ERROR(InvalidArgument, "the class 'Gain' cannot be registered as others>Gain: another class, 'Gain', is",
-               register_keras_serializable<test::GainImpl>("others", "Gain"));
-  EXPECT_ERROR(InvalidArgument, "the class 'Gain' cannot be registered as tests>Gain: another class, 'Gain', is",
-               register_keras_serializable<NegatedImpl>("tests", "Gain"));
-  EXPECT_ERROR(InvalidArgument, "the class 'Dense' cannot be registered as tests>Dense: give it a class_name that no",
-               register_keras_serializable<NegatedImpl>("tests", "Dense"));
-  EXPECT_ERROR(InvalidArgument, "the class 'Huber' cannot be registered as tests>Mine: give it a class_name that no",
-               register_keras_serializable<PowerError>("tests", "Huber", "Mine"));
-  EXPECT_ERROR(InvalidArgument, "the class '' cannot be registered as tests>Mine: give it a class_name",
-               register_keras_serializable<HeavyBall>("tests", "", "Mine"));
-  EXPECT_ERROR(InvalidArgument, "under a package and a name without '>', got 'a>b' and 'Mine'",
-               register_keras_serializable<PowerLoss>("a>b", "Mine"));
-  EXPECT_ERROR(InvalidArgument, "under a package and a name without '>', got '' and 'Mine'",
-               register_keras_serializable<PowerLoss>("", "Mine"));
 }
 
 TEST_F(OwnClass, OfAHandleWithoutOptionsHasTheNameInTheFile) {
