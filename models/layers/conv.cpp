@@ -101,7 +101,7 @@ class Conv2DImpl final : public ConvImpl {
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
-    return activated(call, options_.activation, [&](Activation activation) {
+    return activated_and_penalized(call, options_, [&](Activation activation) {
       return conv2d(inputs[0], kernel_.value(), value_if_any(bias_), conv(activation));
     });
   }
@@ -145,7 +145,7 @@ class DepthwiseConv2DImpl final : public ConvImpl {
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
-    return activated(call, options_.activation, [&](Activation activation) {
+    return activated_and_penalized(call, options_, [&](Activation activation) {
       return depthwise_conv2d(inputs[0], kernel_.value(), value_if_any(bias_), conv(activation));
     });
   }
@@ -188,7 +188,7 @@ class SeparableConv2DImpl final : public ConvImpl {
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const Tensor by_channel = depthwise_conv2d(inputs[0], depthwise_kernel_.value(), {}, conv(Activation::linear));
-    return activated(call, options_.activation, [&](Activation activation) {
+    return activated_and_penalized(call, options_, [&](Activation activation) {
       return conv2d(by_channel, pointwise_kernel_.value(), value_if_any(bias_), {.activation = activation});
     });
   }

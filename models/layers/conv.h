@@ -25,6 +25,7 @@ struct Conv2DOptions {
   SeededInitializer bias_initializer = zeros;
   Regularizer kernel_regularizer{};
   Regularizer bias_regularizer{};
+  Regularizer activity_regularizer{};
   Constraint kernel_constraint{};
   Constraint bias_constraint{};
   std::string name{};
@@ -55,6 +56,7 @@ struct DepthwiseConv2DOptions {
   SeededInitializer bias_initializer = zeros;
   Regularizer depthwise_regularizer{};
   Regularizer bias_regularizer{};
+  Regularizer activity_regularizer{};
   Constraint depthwise_constraint{};
   Constraint bias_constraint{};
   std::string name{};
@@ -88,6 +90,7 @@ struct SeparableConv2DOptions {
   Regularizer depthwise_regularizer{};
   Regularizer pointwise_regularizer{};
   Regularizer bias_regularizer{};
+  Regularizer activity_regularizer{};
   Constraint depthwise_constraint{};
   Constraint pointwise_constraint{};
   Constraint bias_constraint{};

@@ -58,7 +58,7 @@ class Conv1DImpl final : public LayerImpl {
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
-    return activated(call, options_.activation, [&](Activation activation) {
+    return activated_and_penalized(call, options_, [&](Activation activation) {
       return conv1d(inputs[0], kernel_.value(), value_if_any(bias_), conv(activation));
     });
   }
@@ -170,7 +170,7 @@ class DepthwiseConv1DImpl final : public DepthwiseImpl<DepthwiseConv1DOptions> {
   explicit DepthwiseConv1DImpl(const DepthwiseConv1DOptions& options) : DepthwiseImpl("DepthwiseConv1D", options) {}
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
-    return activated(call, options().activation, [&](Activation activation) {
+    return activated_and_penalized(call, options(), [&](Activation activation) {
       return squeeze(depthwise(inputs[0], value_if_any(bias()), activation), {1});
     });
   }
@@ -192,7 +192,7 @@ class SeparableConv1DImpl final : public DepthwiseImpl<SeparableConv1DOptions> {
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const Tensor by_channel = depthwise(inputs[0], {}, Activation::linear);
-    return activated(call, options().activation, [&](Activation activation) {
+    return activated_and_penalized(call, options(), [&](Activation activation) {
       const Tensor pointwise = expand_dims(pointwise_kernel_.value(), 0);
       return squeeze(conv2d(by_channel, pointwise, value_if_any(bias()), {.activation = activation}), {1});
     });

@@ -26,6 +26,7 @@ struct Conv1DOptions {
   SeededInitializer bias_initializer = zeros;
   Regularizer kernel_regularizer{};
   Regularizer bias_regularizer{};
+  Regularizer activity_regularizer{};
   Constraint kernel_constraint{};
   Constraint bias_constraint{};
   std::string name{};
@@ -57,6 +58,7 @@ struct DepthwiseConv1DOptions {
   SeededInitializer bias_initializer = zeros;
   Regularizer depthwise_regularizer{};
   Regularizer bias_regularizer{};
+  Regularizer activity_regularizer{};
   Constraint depthwise_constraint{};
   Constraint bias_constraint{};
   std::string name{};
@@ -90,6 +92,7 @@ struct SeparableConv1DOptions {
   Regularizer depthwise_regularizer{};
   Regularizer pointwise_regularizer{};
   Regularizer bias_regularizer{};
+  Regularizer activity_regularizer{};
   Constraint depthwise_constraint{};
   Constraint pointwise_constraint{};
   Constraint bias_constraint{};

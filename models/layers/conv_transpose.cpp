@@ -81,7 +81,7 @@ class ConvTransposeImpl final : public LayerImpl {
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const Tensor x = is_1d ? as_images(inputs[0]) : inputs[0];
     const Tensor kernel = is_1d ? expand_dims(kernel_.value(), 0) : kernel_.value();
-    return activated(call, options_.activation, [&](Activation activation) {
+    return activated_and_penalized(call, options_, [&](Activation activation) {
       const Tensor y = conv2d_transpose(x, kernel, value_if_any(bias_), conv(activation));
       return is_1d ? squeeze(y, {1}) : y;
     });

@@ -29,6 +29,7 @@ struct Conv2DTransposeOptions {
   SeededInitializer bias_initializer = zeros;
   Regularizer kernel_regularizer{};
   Regularizer bias_regularizer{};
+  Regularizer activity_regularizer{};
   Constraint kernel_constraint{};
   Constraint bias_constraint{};
   std::string name{};
@@ -60,6 +61,7 @@ struct Conv1DTransposeOptions {
   SeededInitializer bias_initializer = zeros;
   Regularizer kernel_regularizer{};
   Regularizer bias_regularizer{};
+  Regularizer activity_regularizer{};
   Constraint kernel_constraint{};
   Constraint bias_constraint{};
   std::string name{};

@@ -1,5 +1,6 @@
 #include "lockstep/models/layers/dense.h"
 
+#include <lockstep/models/layers/kernel_options.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 
@@ -10,12 +11,7 @@ void list(LayerConfig& config, DenseOptions& options) {
   config.option("units", options.units);
   config.option("activation", options.activation);
   config.option("use_bias", options.use_bias);
-  config.option("kernel_initializer", options.kernel_initializer);
-  config.option("bias_initializer", options.bias_initializer);
-  config.option("kernel_regularizer", options.kernel_regularizer);
-  config.option("bias_regularizer", options.bias_regularizer);
-  config.option("kernel_constraint", options.kernel_constraint);
-  config.option("bias_constraint", options.bias_constraint);
+  list_kernel_and_bias(config, options);
 }
 
 class DenseImpl final : public LayerImpl {
@@ -41,7 +37,7 @@ class DenseImpl final : public LayerImpl {
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
-    return activated(call, options_.activation, [&](Activation activation) {
+    return activated_and_penalized(call, options_, [&](Activation activation) {
       return dense(inputs[0], kernel_.value(), value_if_any(bias_), activation);
     });
   }

@@ -20,6 +20,7 @@ struct DenseOptions {
   SeededInitializer bias_initializer = zeros;
   Regularizer kernel_regularizer{};
   Regularizer bias_regularizer{};
+  Regularizer activity_regularizer{};
   Constraint kernel_constraint{};
   Constraint bias_constraint{};
   std::string name{};

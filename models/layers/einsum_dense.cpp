@@ -5,6 +5,7 @@
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/matmul/einsum.h>
+#include <lockstep/models/layers/kernel_options.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 
@@ -16,12 +17,7 @@ void list(LayerConfig& config, EinsumDenseOptions& options) {
   config.sizes("output_shape", options.output_shape);
   config.option("activation", options.activation);
   config.string_or_null("bias_axes", options.bias_axes);
-  config.option("kernel_initializer", options.kernel_initializer);
-  config.option("bias_initializer", options.bias_initializer);
-  config.option("kernel_regularizer", options.kernel_regularizer);
-  config.option("bias_regularizer", options.bias_regularizer);
-  config.option("kernel_constraint", options.kernel_constraint);
-  config.option("bias_constraint", options.bias_constraint);
+  list_kernel_and_bias(config, options);
 }
 
 /// Which axes `...` stands for.
@@ -101,7 +97,7 @@ class EinsumDenseImpl final : public LayerImpl {
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
-    return activated(call, options_.activation, [&](Activation activation) {
+    return activated_and_penalized(call, options_, [&](Activation activation) {
       const Tensor& x = inputs[0];
       Tensor y = einsum(options_.equation, x, cast(kernel_.value(), x.dtype()));
       if (bias_.defined()) y = y + cast(bias_.value(), x.dtype());

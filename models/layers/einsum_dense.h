@@ -24,6 +24,7 @@ struct EinsumDenseOptions {
   SeededInitializer bias_initializer = zeros;
   Regularizer kernel_regularizer{};
   Regularizer bias_regularizer{};
+  Regularizer activity_regularizer{};
   Constraint kernel_constraint{};
   Constraint bias_constraint{};
   std::string name{};

@@ -15,7 +15,7 @@ void list(LayerConfig& config, EmbeddingOptions& options) {
   config.option("output_dim", options.output_dim);
   config.option("embeddings_initializer", options.embeddings_initializer);
   config.option("embeddings_regularizer", options.embeddings_regularizer);
-  config.fixed_null("activity_regularizer");
+  config.option("activity_regularizer", options.activity_regularizer);
   config.option("embeddings_constraint", options.embeddings_constraint);
   config.option("mask_zero", options.mask_zero);
   config.passed_over("input_length");  // an option of Keras 2; the input has its length
@@ -40,9 +40,10 @@ class EmbeddingImpl final : public LayerImpl {
     return shape;
   }
 
-  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const Tensor& ids = inputs[0];
-    return embedding_lookup(embeddings_.value(), ids.dtype() == DType::f32 ? cast(ids, DType::i64) : ids);
+    return penalized(call, options_.activity_regularizer,
+                     embedding_lookup(embeddings_.value(), ids.dtype() == DType::f32 ? cast(ids, DType::i64) : ids));
   }
 
   Tensor compute_mask(std::span<const Tensor> inputs, std::span<const Tensor>) const override {

@@ -4,6 +4,7 @@
 
 #include <lockstep/models/config/keras_class.h>
 #include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/activity_regularization.h>
 #include <lockstep/models/layers/adaptive_pooling.h>
 #include <lockstep/models/layers/application_layers.h>
 #include <lockstep/models/layers/attention.h>
@@ -36,6 +37,7 @@ namespace lockstep {
 
 /// The supported layers of keras.layers, with Keras' names of their classes.
 inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activation"),
+                                         keras_class<ActivityRegularization>("ActivityRegularization"),
                                          keras_class<AdaptiveAveragePooling1D>("AdaptiveAveragePooling1D"),
                                          keras_class<AdaptiveAveragePooling2D>("AdaptiveAveragePooling2D"),
                                          keras_class<AdaptiveMaxPooling1D>("AdaptiveMaxPooling1D"),

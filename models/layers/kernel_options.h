@@ -22,7 +22,10 @@ void list_kernel_and_bias(LayerConfig& config, Options& options) {
   config.option("bias_initializer", options.bias_initializer);
   config.option("kernel_regularizer", options.kernel_regularizer);
   config.option("bias_regularizer", options.bias_regularizer);
-  config.fixed_null("activity_regularizer");
+  if constexpr (requires { options.activity_regularizer; })
+    config.option("activity_regularizer", options.activity_regularizer);
+  else
+    config.fixed_null("activity_regularizer");
   config.option("kernel_constraint", options.kernel_constraint);
   config.option("bias_constraint", options.bias_constraint);
 }
@@ -46,7 +49,7 @@ void list_depthwise(LayerConfig& config, Options& options) {
   config.option("depthwise_regularizer", options.depthwise_regularizer);
   if constexpr (is_separable) config.option("pointwise_regularizer", options.pointwise_regularizer);
   config.option("bias_regularizer", options.bias_regularizer);
-  config.fixed_null("activity_regularizer");
+  config.option("activity_regularizer", options.activity_regularizer);
   config.option("depthwise_constraint", options.depthwise_constraint);
   if constexpr (is_separable) config.option("pointwise_constraint", options.pointwise_constraint);
   config.option("bias_constraint", options.bias_constraint);

@@ -10,11 +10,14 @@
 #include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/models/layers/added_losses.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/shape.h>
 
-// Checks of layers' input shapes, which are without the batch axis, and helpers for their inputs and activations.
+// Checks of layers' input shapes, which are without the batch axis, and helpers for their inputs, activations and
+// activity regularizers.
 
 namespace lockstep {
 
@@ -73,6 +76,20 @@ Tensor activated(const LayerCall& call, Activation activation, const Compute& co
   if (call.is_output && activation == Activation::softmax) return softmax(compute(Activation::linear));
   if (call.is_output && activation == Activation::sigmoid) return sigmoid(compute(Activation::linear));
   return compute(activation);
+}
+
+/// `result`. Adds the regularizer's penalty of it, divided by the number of examples, to the model's loss
+/// (AddedLosses).
+inline Tensor penalized(const LayerCall& call, const Regularizer& activity_regularizer, const Tensor& result) {
+  if (activity_regularizer && call.penalizes_result && result.dim(0) > 0)
+    AddedLosses::add(activity_regularizer(cast(result, DType::f32)) / static_cast<double>(result.dim(0)));
+  return result;
+}
+
+/// Like activated() for options.activation, with the penalty of options.activity_regularizer.
+template <class Options, class Compute>
+Tensor activated_and_penalized(const LayerCall& call, const Options& options, const Compute& compute) {
+  return penalized(call, options.activity_regularizer, activated(call, options.activation, compute));
 }
 
 /// The shape of a batch of examples: (rows, shape).

@@ -92,7 +92,8 @@ class RecurrentImpl final : public RecurrentLayerImpl {
     const RecurrentDropout dropout = call.mode == Mode::train ? draw_dropout(inputs[0]) : RecurrentDropout();
     RecurrentStates initial = inputs.size() > 1 ? RecurrentStates{.h = inputs[1]} : states_before(inputs[0].dim(0));
     if (inputs.size() > 2) initial.c = inputs[2];
-    const bool return_state = call.more_results != nullptr || options_.stateful;
+    const bool penalizes_states = options_.return_state && options_.activity_regularizer && call.penalizes_result;
+    const bool return_state = call.more_results != nullptr || options_.stateful || penalizes_states;
     // Keras 3 passes the mask to `call` only if there is a single input.
     const Tensor mask = inputs.size() == 1 ? call.mask(0) : Tensor();
     const MaskedRecurrenceResult result = mask.defined()
@@ -102,7 +103,9 @@ class RecurrentImpl final : public RecurrentLayerImpl {
       own_states() = {.h = stop_gradient(result.states.h), .c = ops_.has_c ? stop_gradient(result.states.c) : Tensor()};
     if (call.more_results != nullptr) *call.more_results = {result.states.h};
     if (call.more_results != nullptr && ops_.has_c) call.more_results->push_back(result.states.c);
-    return result.y;
+    if (penalizes_states) penalized(call, options_.activity_regularizer, result.states.h);
+    if (penalizes_states && ops_.has_c) penalized(call, options_.activity_regularizer, result.states.c);
+    return penalized(call, options_.activity_regularizer, result.y);
   }
 
   void reset_states() override { std::ranges::fill(states_, RecurrentStates()); }

@@ -4,8 +4,7 @@
 
 namespace lockstep {
 
-/// Lists the options of a recurrent layer. Ignores Keras' options `unroll`, `seed` and `implementation`, and throws
-/// InputError for an activity_regularizer other than null.
+/// Lists the options of a recurrent layer. Ignores Keras' options `unroll`, `seed` and `implementation`.
 template <class Options>
 void list_recurrent(LayerConfig& config, Options& options) {
   config.option("return_sequences", options.return_sequences);
@@ -25,7 +24,7 @@ void list_recurrent(LayerConfig& config, Options& options) {
   config.option("kernel_regularizer", options.kernel_regularizer);
   config.option("recurrent_regularizer", options.recurrent_regularizer);
   config.option("bias_regularizer", options.bias_regularizer);
-  config.fixed_null("activity_regularizer");
+  config.option("activity_regularizer", options.activity_regularizer);
   config.option("kernel_constraint", options.kernel_constraint);
   config.option("recurrent_constraint", options.recurrent_constraint);
   config.option("bias_constraint", options.bias_constraint);

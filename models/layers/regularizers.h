@@ -2,11 +2,12 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Keras' penalties on weights, for options of layers such as `kernel_regularizer`.
+// Keras' penalties on weights and on results, for options of layers such as `kernel_regularizer` and
+// `activity_regularizer`.
 
 namespace lockstep {
 
-/// A penalty on a weight that is added to the loss: l1 * sum(|w|) + l2 * sum(w^2). No penalty if both factors are 0.
+/// A penalty on a weight w that is added to the loss: l1 * sum(|w|) + l2 * sum(w^2). No penalty if both factors are 0.
 class Regularizer {
  public:
   Regularizer() = default;

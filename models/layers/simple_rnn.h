@@ -27,6 +27,7 @@ struct SimpleRnnOptions {
   Regularizer kernel_regularizer{};
   Regularizer recurrent_regularizer{};
   Regularizer bias_regularizer{};
+  Regularizer activity_regularizer{};
   Constraint kernel_constraint{};
   Constraint recurrent_constraint{};
   Constraint bias_constraint{};

@@ -78,7 +78,10 @@ class TimeDistributedImpl final : public LayerImpl, public FindsUnknownShape {
     return with_rest({}, input, 1);
   }
 
-  Tensor call_one(const Tensor& x, Mode mode) { return call_inner(*layer_, *this, std::span(&x, 1), {.mode = mode}); }
+  /// As in Keras, an activity_regularizer of the inner layer has no effect.
+  Tensor call_one(const Tensor& x, Mode mode) {
+    return call_inner(*layer_, *this, std::span(&x, 1), {.mode = mode, .penalizes_result = false});
+  }
 
   Tensor by_step(const Tensor& x, Mode mode) {
     std::vector<Tensor> results;

@@ -4,9 +4,10 @@
 //   files_driver weights MODEL WEIGHTS FILE makes a model with these weights, saves it, and its weights again
 //   files_driver again FILE TIMES           opens a model and saves it in the same file, TIMES times; prints names
 //   files_driver start OPTIMIZER FILE FOLDER makes, compiles and trains a model, saves it
-//   files_driver train_on FILE FOLDER       opens a model, trains it further, saves it in the same file
-//   files_driver fine_tune FILE FOLDER      opens a model, trains it as it is frozen, then thawed; prints both losses
-//   files_driver added_loss WEIGHTS FOLDER  trains a model with these weights and a layer that adds to the loss; prints
+//   files_driver train_on FILE FOLDER       opens a model, trains it further, saves it in the same file; prints the
+//   loss files_driver fine_tune FILE FOLDER      opens a model, trains it as it is frozen, then thawed; prints both
+//   losses files_driver added_loss WEIGHTS FOLDER  trains a model with these weights and a layer that adds to the loss;
+//   prints
 //                                           the losses of fit and of evaluate, saves the weights in the same file
 //   files_driver train_step WEIGHTS TEACHER FOLDER trains a model with these weights, by a train_step that distills a
 //                                           teacher with those weights; prints loss and norm of the gradient of each
@@ -421,7 +422,7 @@ void run(std::span<const std::string> words) {
   } else if (words[0] == "train_on") {
     const MirroredStrategy strategy(logical_cpus(2));
     Model model = strategy.scope([&] { return load_model(words[1]); });
-    train(model, words[2]);
+    fmt::print("{}\n", train(model, words[2]));
     save_model(model, words[1]);
   } else if (words[0] == "fine_tune") {
     fine_tune(words[1], words[2]);

@@ -6,8 +6,14 @@
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/models/layers/activity_regularization.h>
+#include <lockstep/models/layers/added_losses.h>
+#include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/gru.h>
+#include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/regularizers.h>
+#include <lockstep/models/layers/time_distributed.h>
 #include <lockstep/models/losses/regression.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/training/model.h>
@@ -75,6 +81,73 @@ TEST(Regularization, OfLayersThatDoNotTrainIsNoPartOfTheLoss) {
   EXPECT_FLOAT_EQ(static_cast<float>(model.evaluate(zero).at("loss")), 1.5F);
   Model frozen = Sequential({1}, {penalized(false)});
   EXPECT_FALSE(frozen.network().regularization_loss().defined());
+}
+
+// As in Keras, the penalty of a layer's result is divided by the number of examples. Replicas with 3, 2 and 2 rows, and
+// then with 1, 0 and 0 rows, add up to the global batch's penalty.
+TEST(Regularization, OfActivitiesIsAMeanOverTheExamples) {
+  const Tensor x = random_tensor({rows, 3}, 1);
+  const Tensor y = random_tensor({rows, 2}, 2);
+  for (const std::int64_t examples : {rows, std::int64_t{1}}) {
+    const Batch batch{{x.slice_view(0, 0, examples)}, {y.slice_view(0, 0, examples)}};
+    for (const int replicas : {1, 3}) {
+      SCOPED_TRACE(replicas);
+      const MirroredStrategy strategy = mirrored(replicas);
+      Model model = strategy.scope([] {
+        return Sequential({3}, {Dense({.units = 4, .use_bias = false, .activity_regularizer = L1L2(0.1, 0.2)}),
+                                Dense({.units = 2, .use_bias = false}), ActivityRegularization({.l1 = 0.3})});
+      });
+      model.compile(SGD({.learning_rate = 0.5}), MeanSquaredError());
+      const std::vector<Tensor> before = model.get_weights();
+      GradientTape tape;
+      for (const Tensor& kernel : before) tape.watch(kernel);
+      const Tensor hidden = dense(batch.x(), before[0], {});
+      const Tensor output = dense(hidden, before[1], {});
+      const auto examples_as_double = static_cast<double>(examples);
+      const Tensor penalty =
+          (sum(abs(hidden)) * 0.1 + sum(square(hidden)) * 0.2 + sum(abs(output)) * 0.3) / examples_as_double;
+      const Tensor loss = mean(square(output - batch.y())) + penalty;
+      const std::vector<Tensor> gradients = tape.gradient(loss, before);
+
+      EXPECT_NEAR(model.test_on_batch(batch).at("loss"), loss.item<float>(), tolerance(DType::f32, rows, 1));
+      EXPECT_NEAR(model.train_on_batch(batch).at("loss"), loss.item<float>(), tolerance(DType::f32, rows, 1));
+      for (std::size_t i = 0; i < before.size(); ++i)
+        expect_close(model.variables()[i].value(), (before[i] - gradients[i] * 0.5).to_vector<double>(), 4 * rows);
+    }
+  }
+}
+
+/// The penalties that a call of the model adds to the loss.
+double added_by(const Model& model, const Tensor& x) {
+  const AddedLosses added;
+  (void)model.run({x});
+  return added.sum().defined() ? static_cast<double>(added.sum().item<float>()) : 0;
+}
+
+TEST(Regularization, OfActivitiesCountsStatesAsResults) {
+  const Tensor x = random_tensor({rows, 4, 3}, 1);
+  const auto penalty_of = [](const Tensor& result) {
+    return static_cast<double>((sum(square(result)) / rows).item<float>());
+  };
+  const LSTM lstm({.units = 2, .return_sequences = true, .return_state = true, .activity_regularizer = L2(1)});
+  const Symbol input = Input({4, 3});
+  const std::vector<Symbol> results = lstm.results({input});
+  const Model model({input}, results);
+  double expected = 0;
+  for (const Tensor& result : model.run({x})) expected += penalty_of(result);
+  EXPECT_NEAR(added_by(model, x), expected, tolerance(DType::f32, 32, expected));
+  const Model without_states({input}, results[0]);  // the states count although nothing reads them
+  EXPECT_NEAR(added_by(without_states, x), expected, tolerance(DType::f32, 32, expected));
+}
+
+// Keras' TimeDistributed does not apply the option of its layer; Bidirectional applies it to both directions.
+TEST(Regularization, OfActivitiesInsideOtherLayersIsAsInKeras) {
+  const Tensor x = random_tensor({rows, 4, 3}, 1);
+  const Dense inner({.units = 2, .activity_regularizer = L2(1)});
+  EXPECT_EQ(added_by(Sequential({4, 3}, {TimeDistributed(inner)}), x), 0);
+  const Model model = Sequential({4, 3}, {Bidirectional(GRU({.units = 2, .activity_regularizer = L2(1)}))});
+  const double expected = static_cast<double>((sum(square(model(x))) / rows).item<float>());
+  EXPECT_NEAR(added_by(model, x), expected, tolerance(DType::f32, 32, expected));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/activity_regularization.h>
 #include <lockstep/models/layers/application_layers.h>
 #include <lockstep/models/layers/dot.h>
 #include <lockstep/models/layers/flatten.h>
@@ -89,6 +90,7 @@ std::vector<LayerCase> array_layer_cases() {
        },
        {image}},
       {"Identity", [] { return Identity(); }, {image}},
+      {"ActivityRegularization", [] { return ActivityRegularization({.l1 = 0.5, .l2 = 0.25}); }, {image}},
       {"RepeatVector", [] { return RepeatVector({.n = 3}); }, {{9}}},
       {"UpSampling1D", [] { return UpSampling1D({.size = 3}); }, {steps}},
       {"UpSampling2D",

@@ -21,7 +21,8 @@ std::vector<LayerCase> convolution_layer_cases() {
                         .activation = Activation::gelu,
                         .use_bias = false,
                         .kernel_initializer = he_normal,
-                        .kernel_regularizer = L1(0.5)});
+                        .kernel_regularizer = L1(0.5),
+                        .activity_regularizer = L2(0.25)});
        },
        {steps}},
       {"Conv1D same", [] { return Conv1D({.filters = 3, .kernel_size = 2, .padding = Padding1d::same}); }, {steps}},
@@ -43,6 +44,7 @@ std::vector<LayerCase> convolution_layer_cases() {
                         .bias_initializer = ones,
                         .kernel_regularizer = L1(0.5),
                         .bias_regularizer = L2(0.25),
+                        .activity_regularizer = L1L2(0.5, 0.25),
                         .kernel_constraint = MaxNorm(3, {0, 1, 2}),
                         .bias_constraint = NonNeg()});
        },
@@ -58,7 +60,8 @@ std::vector<LayerCase> convolution_layer_cases() {
                                  .depth_multiplier = 2,
                                  .activation = Activation::tanh,
                                  .depthwise_initializer = lecun_normal,
-                                 .bias_regularizer = L2(0.5)});
+                                 .bias_regularizer = L2(0.5),
+                                 .activity_regularizer = L1(0.25)});
        },
        {steps}},
       {"DepthwiseConv2D", [] { return DepthwiseConv2D({.kernel_size = 3, .strides = 2}); }, {image}},
@@ -103,6 +106,7 @@ std::vector<LayerCase> convolution_layer_cases() {
                                  .use_bias = false,
                                  .depthwise_regularizer = L1(0.5),
                                  .pointwise_regularizer = L2(0.25),
+                                 .activity_regularizer = L1(0.75),
                                  .depthwise_constraint = NonNeg(),
                                  .pointwise_constraint = UnitNorm(2),
                                  .bias_constraint = MaxNorm()});
@@ -133,6 +137,7 @@ std::vector<LayerCase> convolution_layer_cases() {
                                  .use_bias = false,
                                  .kernel_initializer = he_normal,
                                  .kernel_regularizer = L1(0.5),
+                                 .activity_regularizer = L2(0.5),
                                  .bias_constraint = NonNeg()});
        },
        {image}},

@@ -20,6 +20,7 @@ std::vector<LayerCase> dense_layer_cases() {
                        .activation = Activation::tanh,
                        .use_bias = false,
                        .kernel_regularizer = L2(0.5),
+                       .activity_regularizer = L1(0.25),
                        .kernel_constraint = MaxNorm(),
                        .bias_constraint = UnitNorm()});
        },
@@ -29,7 +30,8 @@ std::vector<LayerCase> dense_layer_cases() {
          return EinsumDense({.equation = "abcd,de->aebc",
                              .output_shape = {7, -1, -1},
                              .activation = Activation::tanh,
-                             .bias_axes = "e"});
+                             .bias_axes = "e",
+                             .activity_regularizer = L2(0.25)});
        },
        {image}},
       {"EinsumDense without bias",
@@ -41,6 +43,7 @@ std::vector<LayerCase> dense_layer_cases() {
          return Embedding({.input_dim = 5,
                            .output_dim = 2,
                            .embeddings_initializer = zeros,
+                           .activity_regularizer = L2(0.5),
                            .embeddings_constraint = UnitNorm(1),
                            .mask_zero = true});
        },

@@ -36,6 +36,7 @@ std::vector<LayerCase> rows_of(const std::string& name, std::size_t states) {
                            .activation = Activation::softsign,
                            .use_bias = false,
                            .recurrent_regularizer = L1(1),
+                           .activity_regularizer = L2(0.5),
                            .kernel_constraint = UnitNorm(),
                            .recurrent_constraint = MaxNorm(),
                            .bias_constraint = NonNeg()});

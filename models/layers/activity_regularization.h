@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include <lockstep/models/layers/layer.h>
+
+namespace lockstep {
+
+/// ActivityRegularization's options.
+struct ActivityRegularizationOptions {
+  ///@{
+  /// Keras' arguments, with the same names and defaults.
+  double l1 = 0;
+  double l2 = 0;
+  std::string name{};
+  ///@}
+};
+
+/// Returns its input x, and adds (l1 * sum(|x|) + l2 * sum(x^2)) / (number of examples) to the model's loss, as an
+/// `activity_regularizer` of the layer before it does.
+struct ActivityRegularization : Layer {
+  /// Throws InvalidArgument for a negative factor.
+  explicit ActivityRegularization(const ActivityRegularizationOptions& options);
+  /// Makes the layer from the options in a file.
+  static ActivityRegularization from_config(LayerConfig& config);
+};
+
+}  // namespace lockstep
