@@ -29,7 +29,10 @@ Json metrics_json(const std::vector<OutputTraining>& outputs, MetricsOf which, C
   return lists.size() == 1 ? lists.front() : lists;
 }
 
+/// A list of losses for several outputs; null without losses.
 Json losses_json(const std::vector<OutputTraining>& outputs, ConfigForm form) {
+  if (std::ranges::none_of(outputs, [](const OutputTraining& output) { return output.loss.has_value(); }))
+    return nullptr;
   Json losses = Json::array();
   for (const OutputTraining& output : outputs) losses.push_back(output.loss ? loss_json(*output.loss, form) : Json());
   return losses.size() == 1 ? losses.front() : losses;
@@ -108,7 +111,6 @@ std::optional<CompileConfig> read_parts(const Json& config, const std::vector<st
   std::vector<OutputTraining> outputs;
   for (std::size_t i = 0; i < names.size(); ++i)
     outputs.push_back(read_output(losses[i], weights[i], metrics[i], weighted[i], reading));
-  if (std::ranges::none_of(outputs, [](const OutputTraining& output) { return output.loss.has_value(); })) return {};
   const char* const optimizer = config.contains("optimizer_config") ? "optimizer_config" : "optimizer";
   return CompileConfig{
       .optimizer = reading.optimizer ? *reading.optimizer : optimizer_from_json(config.value(optimizer, Json())),

@@ -48,7 +48,7 @@ struct CompileReading {
 nlohmann::ordered_json compile_config(const CompileConfig& compiled, ConfigForm form);
 
 /// Reads both forms, also those of Keras 2, for a model whose outputs have these names. Returns nothing for a null or
-/// empty config and for a model without a loss. Throws InputError for unsupported options, naming them and the
+/// empty config. Throws InputError for unsupported options, naming them and the
 /// supported ones.
 std::optional<CompileConfig> read_compile_config(const nlohmann::ordered_json& config,
                                                  const std::vector<std::string>& outputs,

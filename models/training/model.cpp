@@ -86,11 +86,11 @@ void Model::compile(const Optimizer& optimizer, const Loss& loss, const std::vec
 }
 
 void Model::compile(const Optimizer& optimizer, const std::vector<OutputTraining>& outputs, const CustomSteps& steps) {
+  std::vector<OutputTraining> given = outputs;
+  if (given.empty() && !steps.train_step) given.resize(network().outputs().size());
   std::vector<CompiledOutput> compiled;
-  if (!steps.train_step || !outputs.empty()) compiled = compile_outputs(network(), outputs);
-  require(steps.train_step || std::ranges::any_of(outputs, [](const auto& output) { return output.loss.has_value(); }),
-          "compile() needs a loss for one output at least, or a train_step");
-  state_->compiled.emplace(State::Compiled{optimizer, steps, outputs, std::move(compiled), trainable_variables()});
+  if (!given.empty()) compiled = compile_outputs(network(), given);
+  state_->compiled.emplace(State::Compiled{optimizer, steps, given, std::move(compiled), trainable_variables()});
 }
 
 const Network& Model::network() const { return state_->network; }

@@ -56,19 +56,24 @@ class Model {
   /// losses and weighted metrics. The model's loss is the sum of its outputs' losses, each times its loss_weight. If
   /// several outputs have a loss, the logs also have the loss of each, e.g. "softmax_loss", not multiplied by its
   /// loss_weight; metrics of several outputs have names like "softmax_accuracy". Throws InvalidArgument if two values
-  /// have the same name, if there is not one entry for each output, if no output has a loss, and for a loss_weight that
-  /// is not finite. fit() trains the variables that are trainable at the time of this call.
+  /// have the same name, if there is not one entry for each output, and for a loss_weight that is not finite. fit()
+  /// trains the variables that are trainable at the time of this call.
+  ///
+  /// Without `outputs` or without their losses, the model's loss is what layers add (LayerImpl::add_loss) and the
+  /// regularizers' penalties; if there are none, training throws InvalidArgument. Data need targets only for losses and
+  /// metrics.
   ///
   /// `steps` replace Keras' train_step, test_step or both. With a train_step, fit() and train_on_batch() log the values
-  /// that it returns, and `outputs`, which may then be empty or without losses, are for evaluation only. With neither
-  /// `outputs` nor a test_step, evaluate() and validation throw LogicError. A train_step may use other models and
+  /// that it returns, and `outputs` are for evaluation only. With neither `outputs` nor a test_step, evaluate() and
+  /// validation throw LogicError. A train_step may use other models and
   /// optimizers, too. What fit() and its callbacks do with a model or an optimizer, such as checkpoints, backups,
   /// learning rate schedules and averages of variables, they do with this model and `optimizer` alone: save the others
   /// yourself. save() writes a model with a train_step as one that is not compiled, with a warning if the optimizer has
   /// made steps; backups contain the optimizer's state. `cuda_graphs` has no effect, with a warning.
   void compile(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics = {},
                const std::vector<Metric>& weighted_metrics = {});
-  void compile(const Optimizer& optimizer, const std::vector<OutputTraining>& outputs, const CustomSteps& steps = {});
+  void compile(const Optimizer& optimizer, const std::vector<OutputTraining>& outputs = {},
+               const CustomSteps& steps = {});
   ///@}
 
   /// Trains on `batches`, a data set of global batches (Dataset::batch), each of which is split over the replicas. The

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/added_losses.h>
 #include <lockstep/models/losses/average_loss.h>
 #include <lockstep/runtime/trace/step_clock.h>
@@ -16,13 +17,19 @@ Forward StepCompute::forward(const Batch& local, std::int64_t global_size) const
   predictions.y_preds = network_.run(local.inputs, Mode::train, &predictions.masks);
   Forward forward{.losses = batch_losses(outputs_, local, predictions)};
   forward.predictions = std::move(predictions);
-  forward.loss = forward.losses.loss / static_cast<double>(global_size);
+  const auto add = [](Tensor& sum, const Tensor& more) { sum = sum.defined() ? sum + more : more; };
+  if (forward.losses.loss.defined()) forward.loss = forward.losses.loss / static_cast<double>(global_size);
   forward.penalty = network_.regularization_loss();
-  if (forward.penalty.defined()) forward.loss = forward.loss + scale_regularization_loss(forward.penalty);
-  if (const Tensor sum = added.sum(); sum.defined() && local.size() > 0) {
-    forward.loss = forward.loss + sum * (static_cast<double>(local.size()) / static_cast<double>(global_size));
-    forward.penalty = forward.penalty.defined() ? forward.penalty + sum : sum;
+  if (forward.penalty.defined()) add(forward.loss, scale_regularization_loss(forward.penalty));
+  if (const Tensor all = added.sum(); all.defined() && local.size() > 0) {
+    add(forward.loss, all * (static_cast<double>(local.size()) / static_cast<double>(global_size)));
+    add(forward.penalty, all);
   }
+  if (!forward.loss.defined() && local.size() == 0)
+    for (const Tensor& y_pred : forward.predictions.y_preds) add(forward.loss, sum(cast(y_pred, DType::f32)));
+  require(forward.loss.defined(),
+          "the model has no loss: give compile() one for an output, or the model a regularizer or a layer that calls "
+          "add_loss");
   return forward;
 }
 

@@ -92,10 +92,14 @@ Tensor masked_loss(const Loss& loss, const Tensor& y_true, const Tensor& y_pred,
   return total * static_cast<double>(global_size) / count;
 }
 
-void check_targets(const Batch& batch, std::size_t outputs) {
+void check_targets(const Batch& batch, const std::vector<CompiledOutput>& compiled) {
+  const bool reads_targets = std::ranges::any_of(
+      compiled, [](const CompiledOutput& output) { return output.loss || !output.metrics.empty(); });
+  if (!reads_targets) return;
+  const std::size_t outputs = compiled.size();
   const std::size_t targets = batch.targets.size();
   const std::size_t weights = batch.sample_weights.size();
-  require(targets > 0, "a loss needs a data set with targets, this one has only x");
+  require(targets > 0, "losses and metrics need a data set with targets, this one has only x");
   require(targets == outputs, "a model of {} output(s) needs as many targets, the data set has {}", outputs, targets);
   require(weights <= 1 || weights == outputs,
           "a model of {} output(s) takes one sample weight of an example, or one for each output, the data set has {}",
@@ -255,7 +259,7 @@ Totals custom_totals(const StepValues& values, std::int64_t examples) {
 
 BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch& batch,
                          const Predictions& predictions) {
-  check_targets(batch, outputs.size());
+  check_targets(batch, outputs);
   BatchLosses losses;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     losses.by_output.emplace_back();
@@ -294,8 +298,10 @@ Totals batch_totals(const std::vector<CompiledOutput>& outputs, const Batch& bat
     const Tensor& loss = losses.by_output[i];
     totals.losses.push_back(loss.defined() ? static_cast<double>(loss.item<float>()) : 0);
     totals.loss += outputs[i].loss_weight * totals.losses[i];
-    totals.metrics.push_back(
-        metric_sums(outputs[i], batch.targets[i], y_preds[i], batch.sample_weight(i), predictions.masks[i]));
+    totals.metrics.emplace_back();
+    if (outputs[i].metrics.empty()) continue;
+    totals.metrics.back() =
+        metric_sums(outputs[i], batch.targets[i], y_preds[i], batch.sample_weight(i), predictions.masks[i]);
   }
   return totals;
 }

@@ -50,7 +50,7 @@ Totals custom_totals(const StepValues& values, std::int64_t examples);
 
 /// The losses of a batch, on the device that computed them and recorded by open tapes.
 struct BatchLosses {
-  Tensor loss{};                    ///< sum over the batch of the model's loss, a scalar
+  Tensor loss{};  ///< sum over the batch of the model's loss, a scalar; undefined if no output has a loss
   std::vector<Tensor> by_output{};  ///< by output, the sum of its loss, a scalar; undefined for one without a loss
 };
 
@@ -64,8 +64,9 @@ struct Predictions {
 /// The losses of the model's outputs for a batch; each example's loss is multiplied by its sample weight. For an output
 /// with a mask, the replicas' losses add up to global_size times the mean over the global batch's unmasked time steps,
 /// as in Keras; all replicas must therefore call this function. A custom loss gets such an output whole and returns one
-/// value for each of its time steps. Throws InvalidArgument if there are not as many targets as outputs, if a loss does
-/// not give one value per example, or per time step of an output with a mask, and for sample weights that do not fit.
+/// value for each of its time steps. Throws InvalidArgument if there are not as many targets as outputs, unless there
+/// are neither losses nor metrics; if a loss does not give one value per example, or per time step of an output with a
+/// mask; and for sample weights that do not fit.
 BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch& batch,
                          const Predictions& predictions);
 /// Logs a warning if a loss with the option from_logits = false gets predictions outside [0, 1] (by more than 1e-3),

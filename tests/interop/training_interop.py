@@ -245,8 +245,8 @@ def check_added_loss(lockstep, folder):
     assert worst <= TOLERANCE, worst
 
 
-def check_activity_regularizers(lockstep, path, x, y):
-    """Penalties of results, also of layers inside layers; TimeDistributed ignores its layer's."""
+def check_activity_regularizers(lockstep, path, x, y, loss):
+    """Penalties of results, also of layers inside layers; TimeDistributed ignores its layer's. `loss`: besides them."""
     input = keras.Input((6,))
     z = layers.Dense(12, activation="tanh", activity_regularizer=keras.regularizers.L1L2(0.01, 0.02))(input)
     z = layers.Conv1D(4, 2, activity_regularizer="l2")(layers.Reshape((4, 3))(z))
@@ -254,14 +254,14 @@ def check_activity_regularizers(lockstep, path, x, y):
     z = layers.TimeDistributed(layers.Dense(3, activity_regularizer=keras.regularizers.L2(0.5)))(z)
     z, *_ = layers.LSTM(3, return_state=True, activity_regularizer=keras.regularizers.L2(0.05))(z)
     theirs = keras.Model(input, layers.Dense(2)(layers.ActivityRegularization(l1=0.01, l2=0.02)(z)))
-    theirs.compile(optimizers.SGD(0.125), "mse")
+    theirs.compile(optimizers.SGD(0.125), loss)
     theirs.save(path)
     their_loss = theirs.fit(x, y, batch_size=ROWS, shuffle=False, verbose=0).history["loss"][0]
     our_loss = float(lockstep("train_on", path, path.parent))
-    print(f"activity_regularizer{path.suffix}: lockstep's loss {our_loss:.7f}, Keras' {their_loss:.7f}")
+    print(f"activity_regularizer, loss {loss}, {path.suffix}: lockstep's loss {our_loss:.7f}, Keras' {their_loss:.7f}")
     assert abs(our_loss - their_loss) <= 1e-5
     ours = open_compiled(path)
-    compare(ours, theirs, f"activity_regularizer{path.suffix}")
+    compare(ours, theirs, f"activity_regularizer, loss {loss}, {path.suffix}")
     for our_layer, their_layer in zip(ours.layers, theirs.layers, strict=True):
         assert has(their_layer.get_config().get("activity_regularizer"), our_layer.get_config().get("activity_regularizer"))
 
@@ -334,7 +334,8 @@ def main():
                 if name != "adafactor" or suffix == ".keras":  # Keras gives two variables of its .h5 file one name
                     check_theirs(lockstep, name, pathlib.Path(folder) / f"theirs{suffix}", x, y)
             check_fine_tuning(lockstep, pathlib.Path(folder) / f"tuned{suffix}", x, y)
-            check_activity_regularizers(lockstep, pathlib.Path(folder) / f"penalized{suffix}", x, y)
+            for loss in ("mse", None):
+                check_activity_regularizers(lockstep, pathlib.Path(folder) / f"penalized{suffix}", x, y, loss)
         check_masked(lockstep, pathlib.Path(folder))
         check_added_loss(lockstep, pathlib.Path(folder))
         check_train_step(lockstep, pathlib.Path(folder))

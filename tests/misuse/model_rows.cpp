@@ -292,6 +292,12 @@ Rows on_batch_rows() {
                            Model model = mirrored();
                            model.strategy().run([&] { model.predict_on_batch(zeros({6, 4})); });
                          }),
+      misuse<InvalidArgument>("Model::train_on_batch", "no loss", {"no loss", "compile()", "add_loss"},
+                              [=] {
+                                Model model = uncompiled();
+                                model.compile(SGD());
+                                model.train_on_batch(x, y);
+                              }),
       misuse<InvalidArgument>("Model::train_on_batch", "no target", {"targets", "only x"},
                               [=] { compiled().train_on_batch({{x}}); }),
       misuse<InvalidArgument>("Model::train_on_batch", "an undefined target", {"defined y"},

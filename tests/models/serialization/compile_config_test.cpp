@@ -230,7 +230,13 @@ TEST(CompileConfig, MayBeMissing) {
   EXPECT_FALSE(read_compile_config(nullptr, {"end"}, {}).has_value());
   // A Keras 3 configuration of a model that was not compiled; the loss is given.
   EXPECT_FALSE(read_compile_config(Json::object(), {"end"}, {.loss = MeanSquaredError()}).has_value());
-  EXPECT_FALSE(read_compile_config(keras_2(sgd, "null"), {"end"}, {}).has_value());
+}
+
+TEST(CompileConfig, MayHaveNoLoss) {
+  const CompileConfig compiled = read_compile_config(keras_2(sgd, "null"), {"a", "b"}, {}).value();
+  for (const OutputTraining& output : compiled.outputs) EXPECT_FALSE(output.loss.has_value());
+  for (const ConfigForm form : {ConfigForm::keras_3, ConfigForm::legacy_h5})
+    EXPECT_EQ(compile_config(compiled, form)["loss"], nullptr);
 }
 
 // Configurations as tf_keras 2.12 to 2.15 write the arguments of compile().

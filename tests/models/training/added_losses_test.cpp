@@ -152,6 +152,28 @@ TEST_P(AddedLossesOn, AddUpWithRegularizers) {
   EXPECT_NEAR(penalized.train_on_batch(one).at("loss"), loss, tolerance(DType::f32, 16, loss));
 }
 
+TEST_P(AddedLossesOn, CanBeTheOnlyLossOfAModel) {
+  Model model = coder(strategy_);
+  model.compile(SGD({.learning_rate = 0.25}));
+  const Dataset data = Dataset::from_tensors(random_tensor({coder_rows, 3}, 1)).batch(5);  // no targets
+  const std::vector<Tensor> before = model.get_weights();
+  Tensor kernel = before[0];
+  double total = 0;
+  for (const Batch& batch : data.epoch()) {
+    GradientTape tape;
+    tape.watch(kernel);
+    const Tensor loss = divergence(dense(batch.x(), kernel, {}));
+    total += static_cast<double>(loss.item<float>()) * static_cast<double>(batch.size());
+    kernel = kernel - tape.gradient(loss, std::array{kernel})[0] * 0.25;
+  }
+  EXPECT_NEAR(model.fit(data).values.at("loss")[0], total / coder_rows,
+              tolerance(DType::f32, coder_rows, total / coder_rows));
+  expect_close(model.variables()[0].value(), kernel.to_vector<double>(), 3 * coder_rows);
+  expect_same_bits(model.variables()[1].value(), before[1]);  // no loss depends on it
+  EXPECT_NO_THROW(verify_mirrored(model.variables()));
+  EXPECT_LT(model.evaluate(data).at("loss"), total / coder_rows);
+}
+
 INSTANTIATE_TEST_SUITE_P(Replicas, AddedLossesOn, testing::Values(1, 2, 3, 5));
 
 TEST(AddedLosses, AreOfEveryCallInTheInnermostCollection) {

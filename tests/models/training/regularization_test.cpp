@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <support/replicas.h>
+#include <support/temporary_folder.h>
 #include <support/tensors.h>
 
 #include <lockstep/kernels/array/elementwise.h>
@@ -17,6 +18,7 @@
 #include <lockstep/models/losses/regression.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/training/model.h>
+#include <lockstep/models/training/model_files.h>
 #include <lockstep/models/training/sequential.h>
 #include <lockstep/runtime/autograd/tape.h>
 
@@ -114,6 +116,22 @@ TEST(Regularization, OfActivitiesIsAMeanOverTheExamples) {
       for (std::size_t i = 0; i < before.size(); ++i)
         expect_close(model.variables()[i].value(), (before[i] - gradients[i] * 0.5).to_vector<double>(), 4 * rows);
     }
+  }
+}
+
+TEST(Regularization, CanBeTheOnlyLossOfAModelInAFile) {
+  const Tensor x = random_tensor({rows, 3}, 1);
+  Model saved = Sequential({3}, {Dense({.units = 4, .kernel_regularizer = L2(0.5), .activity_regularizer = L1(0.25)})});
+  saved.compile(SGD({.learning_rate = 0.5}));
+  const TemporaryFolder folder;
+  for (const char* const file : {"model.keras", "model.h5"}) {
+    saved.save(folder / file);
+    Model loaded = load_model(folder / file);
+    const History history = loaded.fit(Dataset::from_tensors(x).batch(rows), {.epochs = 2});
+    const Tensor kernel = saved.variables()[0].value();
+    const double loss = (L2(0.5)(kernel) + L1(0.25)(saved(x)) / rows).item<float>();
+    EXPECT_NEAR(history.values.at("loss")[0], loss, tolerance(DType::f32, 32, loss));
+    EXPECT_LT(history.values.at("loss")[1], loss);
   }
 }
 
