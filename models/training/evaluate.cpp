@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <chrono>
 #include <functional>
+#include <optional>
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/models/layers/added_losses.h>
 #include <lockstep/models/losses/by_example.h>
+#include <lockstep/models/training/callbacks/progbar_logger.h>
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/models/training/totals.h>
 #include <lockstep/runtime/core/logging.h>
@@ -13,9 +16,42 @@
 namespace lockstep {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+/// The progress of evaluate or predict, which the chief shows if the options say so.
+class Progress {
+ public:
+  Progress(const Model& model, const char* title, const EvaluateOptions& options) : model_(model) {
+    if (options.verbose != 0 && model.strategy().is_chief()) logger_.emplace(title);
+  }
+
+  void begin(const Dataset& batches) {
+    if (logger_) logger_->on_epoch_begin(model_, {.epochs = 1, .steps = batches.size().value_or(0)});
+  }
+  /// `logs` returns the losses and metrics so far.
+  template <class MakeLogs>
+  void step(std::int64_t examples, const MakeLogs& logs) {
+    if (logger_) logger_->on_step_end(model_, {.step_in_epoch = steps_++, .examples = examples, .running = logs()});
+    examples_ += examples;
+  }
+  void end(Logs logs) {
+    if (!logger_) return;
+    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    logs["examples_per_s"] = static_cast<double>(examples_) / std::max(1e-9, seconds);
+    logger_->on_epoch_end(model_, 0, logs);
+  }
+
+ private:
+  Model model_;
+  std::optional<ProgbarLogger> logger_{};
+  Clock::time_point start_ = Clock::now();
+  std::int64_t steps_ = 0;
+  std::int64_t examples_ = 0;
+};
+
 /// Calls use(batch) for the batches that evaluate and predict read. Throws InvalidArgument for invalid options and if
 /// the data set is empty, or endless without a number of steps.
-void each_batch(const Strategy& strategy, const Dataset& batches, const EvaluateOptions& options,
+void each_batch(const Strategy& strategy, const Dataset& batches, const EvaluateOptions& options, Progress& progress,
                 const std::function<void(const DistributedBatch&)>& use) {
   require(!options.batch_size, "batch_size is for tensors: a data set is batched with batch()");
   require(options.steps.value_or(1) >= 1, "steps must be at least 1, got {}", options.steps.value_or(1));
@@ -25,6 +61,7 @@ void each_batch(const Strategy& strategy, const Dataset& batches, const Evaluate
   const Dataset read = options.steps ? batches.take(*options.steps) : batches;
   DistributeOptions distribution;
   if (read.size() == 1) distribution.per_replica_buffer_size = 0;  // there is nothing to make ahead
+  progress.begin(read);
   std::int64_t steps = 0;
   for (const DistributedBatch& batch : strategy.distribute(read, distribution).epoch()) {
     use(batch);
@@ -104,13 +141,14 @@ Totals evaluate_part(const Network& network, const std::vector<CompiledOutput>& 
 
 }  // namespace
 
-Logs Model::evaluate(const Dataset& batches, const EvaluateOptions& options) {
+Logs Model::evaluate(const Dataset& batches, const EvaluateOptions& options) const {
   const State::Compiled compiled = state_->require_evaluation("evaluate()");
   const StepFunction& test_step = compiled.steps.test_step;
   state_->require_own_scope("evaluate()");
   const MeanStatistics statistics(network());
   Totals totals;
-  each_batch(strategy(), batches, options, [&](const DistributedBatch& batch) {
+  Progress progress(*this, "evaluate", options);
+  each_batch(strategy(), batches, options, progress, [&](const DistributedBatch& batch) {
     const auto replicas = strategy().run(
         [&](const Batch& local) {
           return test_step ? custom_totals(test_step(*this, local, batch.global_size()), local.size())
@@ -118,37 +156,41 @@ Logs Model::evaluate(const Dataset& batches, const EvaluateOptions& options) {
         },
         batch);
     for (const Totals& replica : replicas.local_results()) totals += replica;
+    progress.step(batch.global_size(), [&] { return totals.results(compiled.outputs); });
   });
   totals = over_workers(strategy(), totals);
   require(totals.examples > 0, "the data set is empty");
   if (const Tensor penalty = network().regularization_loss(); penalty.defined() && !test_step)
     totals.add_to_every_loss(penalty);
-  return totals.results(compiled.outputs);
+  Logs results = totals.results(compiled.outputs);
+  progress.end(results);
+  return results;
 }
 
-Logs Model::evaluate(const Batch& data, const EvaluateOptions& options) {
-  return evaluate(batches_of(data, options), {.steps = options.steps});
+Logs Model::evaluate(const Batch& data, const EvaluateOptions& options) const {
+  return evaluate(batches_of(data, options), {.steps = options.steps, .verbose = options.verbose});
 }
 
-Tensor Model::predict(const Dataset& batches, const EvaluateOptions& options) {
+Tensor Model::predict(const Dataset& batches, const EvaluateOptions& options) const {
   const std::size_t outputs = network().outputs().size();
   require<LogicError>(outputs == 1, "predict() gives one output, the model has {}: use predict_all()", outputs);
   return predict_all(batches, options).front();
 }
 
-Tensor Model::predict(const std::vector<Tensor>& xs, const EvaluateOptions& options) {
-  return predict(batches_of({xs}, options), {.steps = options.steps});
+Tensor Model::predict(const std::vector<Tensor>& xs, const EvaluateOptions& options) const {
+  return predict(batches_of({xs}, options), {.steps = options.steps, .verbose = options.verbose});
 }
 
-std::vector<Tensor> Model::predict_all(const std::vector<Tensor>& xs, const EvaluateOptions& options) {
-  return predict_all(batches_of({xs}, options), {.steps = options.steps});
+std::vector<Tensor> Model::predict_all(const std::vector<Tensor>& xs, const EvaluateOptions& options) const {
+  return predict_all(batches_of({xs}, options), {.steps = options.steps, .verbose = options.verbose});
 }
 
-std::vector<Tensor> Model::predict_all(const Dataset& batches, const EvaluateOptions& options) {
+std::vector<Tensor> Model::predict_all(const Dataset& batches, const EvaluateOptions& options) const {
   state_->require_own_scope("predict()");
   const MeanStatistics statistics(network());
   std::vector<std::vector<Tensor>> parts(network().outputs().size());
-  each_batch(strategy(), batches, options, [&](const DistributedBatch& batch) {
+  Progress progress(*this, "predict", options);
+  each_batch(strategy(), batches, options, progress, [&](const DistributedBatch& batch) {
     const auto replicas = strategy().run(
         [&](const Batch& local) {
           const NoGradientScope not_recorded;
@@ -157,6 +199,7 @@ std::vector<Tensor> Model::predict_all(const Dataset& batches, const EvaluateOpt
           return outputs;
         },
         batch);
+    progress.step(batch.global_size(), [] { return Logs(); });
     if (strategy().state()->cluster()) {
       for (std::size_t i = 0; i < parts.size(); ++i)
         parts[i].push_back(
@@ -170,6 +213,7 @@ std::vector<Tensor> Model::predict_all(const Dataset& batches, const EvaluateOpt
   require(!parts.front().empty(), "the data set is empty");
   std::vector<Tensor> outputs;
   for (const std::vector<Tensor>& output : parts) outputs.push_back(concat(output, 0));
+  progress.end({});
   return outputs;
 }
 

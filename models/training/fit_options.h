@@ -59,6 +59,7 @@ struct EvaluateOptions {
   std::optional<std::int64_t> batch_size{};  ///< for tensors only: the examples of a global batch, by default 32
   /// The number of batches to read, from the first one; by default all. Less data give a warning.
   std::optional<std::int64_t> steps{};
+  int verbose = 0;  ///< whether to show the progress, as in FitOptions
 };
 
 }  // namespace lockstep

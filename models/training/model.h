@@ -98,28 +98,30 @@ class Model {
   /// before compile, inside a replica and in the scope of another strategy. Throws InvalidArgument for a data set that
   /// is empty, endless without EvaluateOptions::steps, or lacks a target for an output. A generator of unknown size
   /// must end.
-  Logs evaluate(const Dataset& batches, const EvaluateOptions& options = {});
+  Logs evaluate(const Dataset& batches, const EvaluateOptions& options = {}) const;
   ///@{
   /// Evaluates tensors, in batches of EvaluateOptions::batch_size. Also throws the errors of Dataset::from_tensors.
-  Logs evaluate(const Batch& data, const EvaluateOptions& options = {});
-  Logs evaluate(const Tensor& x, const Tensor& y, const EvaluateOptions& options = {}) {
+  Logs evaluate(const Batch& data, const EvaluateOptions& options = {}) const;
+  Logs evaluate(const Tensor& x, const Tensor& y, const EvaluateOptions& options = {}) const {
     return evaluate({{x}, {y}}, options);
   }
   ///@}
   /// Outputs for all examples in the order of the data set, f32 under every dtype policy. Throws InvalidArgument for a
   /// data set that is empty, or endless without EvaluateOptions::steps; LogicError for a model with several outputs,
   /// inside a replica and in the scope of another strategy.
-  Tensor predict(const Dataset& batches, const EvaluateOptions& options = {});
+  Tensor predict(const Dataset& batches, const EvaluateOptions& options = {}) const;
   ///@{
   /// Outputs for the rows of the inputs, in batches of EvaluateOptions::batch_size. Also throws the errors of
   /// Dataset::from_tensors.
-  Tensor predict(const Tensor& x, const EvaluateOptions& options = {}) { return predict(std::vector{x}, options); }
-  Tensor predict(const std::vector<Tensor>& xs, const EvaluateOptions& options = {});
+  Tensor predict(const Tensor& x, const EvaluateOptions& options = {}) const {
+    return predict(std::vector{x}, options);
+  }
+  Tensor predict(const std::vector<Tensor>& xs, const EvaluateOptions& options = {}) const;
   ///@}
   ///@{
   /// Like `predict`, for any number of outputs: returns one tensor for each output, in order.
-  std::vector<Tensor> predict_all(const Dataset& batches, const EvaluateOptions& options = {});
-  std::vector<Tensor> predict_all(const std::vector<Tensor>& xs, const EvaluateOptions& options = {});
+  std::vector<Tensor> predict_all(const Dataset& batches, const EvaluateOptions& options = {}) const;
+  std::vector<Tensor> predict_all(const std::vector<Tensor>& xs, const EvaluateOptions& options = {}) const;
   ///@}
 
   ///@{
@@ -134,10 +136,10 @@ class Model {
   ///@}
   ///@{
   /// Same as evaluate and predict for a data set of this one batch.
-  Logs test_on_batch(const Batch& batch);
-  Logs test_on_batch(const Tensor& x, const Tensor& y) { return test_on_batch({{x}, {y}}); }
-  Tensor predict_on_batch(const Tensor& x) { return predict_on_batch(std::vector{x}); }
-  Tensor predict_on_batch(const std::vector<Tensor>& xs);
+  Logs test_on_batch(const Batch& batch) const;
+  Logs test_on_batch(const Tensor& x, const Tensor& y) const { return test_on_batch({{x}, {y}}); }
+  Tensor predict_on_batch(const Tensor& x) const { return predict_on_batch(std::vector{x}); }
+  Tensor predict_on_batch(const std::vector<Tensor>& xs) const;
   ///@}
 
   /// The layers and their connections.
@@ -189,6 +191,8 @@ class Model {
   void set_weights(const std::vector<Tensor>& weights) const;
   /// Saves the whole model; same as save_model().
   void save(const std::string& path) const;
+  /// Throws what save() would throw for this extension and for an object of a class that files cannot hold.
+  void check_can_be_saved(const std::string& path) const;
   /// Saves the weights in the format of the file's extension; other extensions mean the format of `.weights.h5`. The
   /// file is written whole or not at all. Throws InputError naming the file.
   void save_weights(const std::string& path) const;
@@ -196,8 +200,6 @@ class Model {
   /// fit this model, which then keeps its weights. `options` can skip what does not fit. Throws
   /// InvalidArgument for by_name and a file in which layers have no names.
   void load_weights(const std::string& path, const LoadWeightsOptions& options = {});
-  /// Throws what save() would throw for this extension and for an object of a class that files cannot hold.
-  void check_can_be_saved(const std::string& path) const;
 
   class State;  ///< defined in models/training/model_state.h, for the sources of that folder
 

@@ -22,13 +22,13 @@ Logs Model::train_on_batch(const Batch& batch, const ClassWeight& class_weight) 
   return step.run(parts, is_first).totals.results(step.compiled().outputs);
 }
 
-Logs Model::test_on_batch(const Batch& batch) {
+Logs Model::test_on_batch(const Batch& batch) const {
   state_->require_evaluation("test_on_batch()");
   state_->require_own_scope("test_on_batch()");
   return evaluate(one_batch(batch));
 }
 
-Tensor Model::predict_on_batch(const std::vector<Tensor>& xs) {
+Tensor Model::predict_on_batch(const std::vector<Tensor>& xs) const {
   state_->require_own_scope("predict_on_batch()");
   return predict(one_batch({xs}));
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/ranges.h>
@@ -63,13 +64,14 @@ std::vector<std::string> lines_of(const Parts& parts, std::size_t width) {
 
 struct ProgbarLogger::Epoch {
   EpochPlan plan{};
+  std::string title{};
   Clock::time_point start = Clock::now();
   Clock::time_point last_shown = start;
   std::int64_t examples = 0;
 
   double elapsed() const { return seconds_since(start); }
   double examples_per_second() const { return static_cast<double>(examples) / std::max(1e-9, elapsed()); }
-  std::string text() const { return fmt::format("Epoch {}/{}", plan.epoch + 1, plan.epochs); }
+  std::string text() const { return title.empty() ? fmt::format("Epoch {}/{}", plan.epoch + 1, plan.epochs) : title; }
 };
 
 std::string ProgbarLogger::stop_text(const Epoch& epoch, std::int64_t steps) {
@@ -165,7 +167,7 @@ class ProgbarLogger::Lines final : public Display {
   }
 };
 
-ProgbarLogger::ProgbarLogger() : epoch_(std::make_unique<Epoch>()) {
+ProgbarLogger::ProgbarLogger(std::string title) : title_(std::move(title)), epoch_(std::make_unique<Epoch>()) {
   if (isatty(STDERR_FILENO))
     display_ = std::make_unique<Bar>();
   else
@@ -175,7 +177,7 @@ ProgbarLogger::ProgbarLogger() : epoch_(std::make_unique<Epoch>()) {
 ProgbarLogger::~ProgbarLogger() = default;
 
 void ProgbarLogger::on_epoch_begin(Model&, const EpochPlan& plan) {
-  *epoch_ = {.plan = plan};
+  *epoch_ = {.plan = plan, .title = title_};
   display_->begin(*epoch_);
 }
 

@@ -9,12 +9,13 @@
 
 namespace lockstep {
 
-/// Shows fit's progress on standard error. On a terminal, redraws a bar during an epoch and replaces it at the end by
-/// the epoch's values, in lines that fit the terminal. Elsewhere, prints a line at the end of each epoch and, at most
-/// every 15 seconds, after a step.
+/// Shows the progress of fit, or of evaluate or predict, on standard error. On a terminal, redraws a bar during an
+/// epoch and replaces it at the end by the epoch's values, in lines that fit the terminal. Elsewhere, prints a line at
+/// the end of each epoch and, at most every 15 seconds, after a step.
 class ProgbarLogger final : public Callback {
  public:
-  ProgbarLogger();
+  /// Shows `title`, if it is not empty, in place of the number of the epoch.
+  explicit ProgbarLogger(std::string title = {});
   ~ProgbarLogger() override;
 
   bool chief_only() const override { return true; }
@@ -36,6 +37,7 @@ class ProgbarLogger final : public Callback {
   static std::string stop_text(const Epoch& epoch, std::int64_t steps);
 
   std::unique_ptr<Display> display_;
+  std::string title_;
   std::unique_ptr<Epoch> epoch_;
 };
 
