@@ -128,6 +128,7 @@
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/core/strategy.h>
 #include <lockstep/strategy/core/variable.h>
+#include <lockstep/strategy/core/variable_gradient.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 #include <lockstep/strategy/strategies/central_storage_strategy.h>
 #include <lockstep/strategy/strategies/mirrored_strategy.h>

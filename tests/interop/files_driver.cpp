@@ -66,6 +66,7 @@
 #include <lockstep/models/zoo/vit.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/core/replica_context.h>
+#include <lockstep/strategy/core/variable_gradient.h>
 #include <lockstep/strategy/strategies/mirrored_strategy.h>
 
 #include "layers_models.h"
@@ -374,9 +375,7 @@ void train_with_own_step(const std::string& student, const std::string& teacher,
     const std::vector<Variable> variables = model.trainable_variables();
     GradientTape tape;
     const Tensor loss = sum(mean(square(wanted(part.x()) - model(part.x(), Mode::train)), {1}));
-    std::vector<Tensor> values;
-    for (const Variable& variable : variables) values.push_back(variable.value());
-    const std::vector<Tensor> gradients = tape.gradient(loss / static_cast<double>(global_size), values);
+    const std::vector<Tensor> gradients = gradient(tape, loss / static_cast<double>(global_size), variables);
     Tensor squares = Tensor::zeros({});
     for (const Tensor& gradient : gradients)
       squares = squares + sum(square(get_replica_context().all_reduce(ReduceOp::sum, gradient)));

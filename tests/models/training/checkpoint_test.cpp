@@ -15,6 +15,7 @@
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/training/checkpoint.h>
 #include <lockstep/strategy/core/replica_context.h>
+#include <lockstep/strategy/core/variable_gradient.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 
 namespace lockstep {
@@ -97,9 +98,7 @@ class Loop {
     const Tensor share = compute_average_loss(losses, {.global_batch_size = 7});
     std::vector<Variable> variables = model_.trainable_variables();
     variables.push_back(scale_);
-    std::vector<Tensor> sources;
-    for (const Variable& variable : variables) sources.push_back(variable.value());
-    std::vector<Tensor> gradients = tape.gradient(share, sources);
+    std::vector<Tensor> gradients = gradient(tape, share, variables);
     const Tensor of_scale = gradients.back();
     gradients.pop_back();
     optimizer_.apply_gradients(gradients, model_.trainable_variables());
