@@ -149,7 +149,7 @@ int main(int argc, char** argv) try {
   model.fit(data, {.epochs = epochs});
   fmt::print("coverage after {} epochs: {:.3f}\n", epochs, model.evaluate(data).at("coverage"));
 
-  const std::string file = (std::filesystem::temp_directory_path() / "custom_classes.keras").string();
+  const std::string file = "custom_classes.keras";
   model.save(file);
   Model loaded = load_model(file);
   std::filesystem::remove(file);

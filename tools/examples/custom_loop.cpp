@@ -70,7 +70,7 @@ int main(int argc, char** argv) try {
     test_accuracy.update_state(local.y(), logits);
   };
 
-  const std::string best = (std::filesystem::temp_directory_path() / "custom_loop.weights.h5").string();
+  const std::string best = "custom_loop.weights.h5";
   double best_accuracy = -1;
   for (int epoch = 0; epoch < epochs; ++epoch) {
     for (MetricTracker* metric : {&test_loss, &train_accuracy, &test_accuracy}) metric->reset_state();

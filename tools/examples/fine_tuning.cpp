@@ -42,7 +42,7 @@ int main(int argc, char** argv) try {
   const MirroredStrategy strategy({"CPU:0", "CPU:1"});
   const auto scope = strategy.scope();
 
-  const std::string saved = (std::filesystem::temp_directory_path() / "fine_tuning.keras").string();
+  const std::string saved = "fine_tuning.keras";
   if (argc <= 3) {
     Model classifier = zoo::small_cnn({28, 28, 1}, classes);
     train(classifier, 1e-3, images_of(0, {.limit = limit}), epochs);
