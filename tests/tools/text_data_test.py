@@ -60,6 +60,22 @@ class Text(DataCase):
         self.assertEqual(logs["examples"], 1)
         self.assertAlmostEqual(logs["loss"], loss / 5, places=4)
 
+    def test_a_gpt_that_takes_any_number_of_ids(self):
+        model, save = self.write_model(8, 16, "gpt"), self.path / "trained.keras"
+        data = self.write("abcdabcd" * 40)
+        done = self.succeed("train", *model, *data, "--optimizer", "adam", "--learning-rate", "0.03", "--epochs", "30",
+                            "--batch-size", "8", "--save", save, "--history", self.path / "h.json")
+        self.assertIn("windows of 8 of 6 ids of characters", " ".join(done.stderr.split()))  # as many as it has positions
+        losses = json.loads((self.path / "h.json").read_text())["loss"]
+        self.assertLess(losses[-1], 0.5 * losses[0])
+        self.assertEqual(self.evaluate("--model", save, *data)["examples"], 39)
+        self.assertEqual(self.evaluate("--model", save, *data, "--sequence-length", "5")["examples"], 63)
+        rows = self.predict("--model", save, *data, "--sequence-length", "4")
+        self.assertEqual("".join(row["class"] for row in rows[-3:]), "cda")
+        self.refuse("evaluate", "--model", save, *data, "--sequence-length", "9", says="position_embedding")
+        self.refuse("train", *self.text_model(), *data, "--sequence-length", "4",
+                    says=["--sequence-length: --model", "takes inputs of (5)"])
+
     def test_byte_pairs(self):
         model, save = self.text_model(260), self.path / "trained.weights.h5"
         data = self.write()

@@ -1,6 +1,7 @@
-// write_model FILE.keras INPUTS UNITS [text|ignore]: writes an untrained model of one dense layer, compiled for
+// write_model FILE.keras INPUTS UNITS [text|gpt|ignore]: writes an untrained model of one dense layer, compiled for
 // regression if it has one unit, otherwise for classification by its logits. With "text", its inputs are ids below
-// UNITS, for each of which it gives the logits of the next one; with "ignore", the loss leaves out the label -1.
+// UNITS, for each of which it gives the logits of the next one; "gpt" is a GPT that takes up to INPUTS ids; with
+// "ignore", the loss leaves out the label -1.
 
 #include <string>
 #include <vector>
@@ -15,7 +16,9 @@ int main(int argc, char** argv) {
   const std::string kind = argc > 4 ? argv[4] : "";
   std::vector<Layer> layers{Dense({.units = units})};
   if (kind == "text") layers.insert(layers.begin(), Embedding({.input_dim = units, .output_dim = 4}));
-  Model model = Sequential({std::stoll(argv[2])}, layers, {.seed = 1});
+  const std::int64_t inputs = std::stoll(argv[2]);
+  Model model = kind == "gpt" ? zoo::gpt({.vocabulary = units, .context = inputs, .layers = 1, .width = 8, .heads = 2})
+                              : Sequential({inputs}, layers, {.seed = 1});
   SparseCrossentropyOptions labels{.from_logits = true};
   if (kind == "ignore") labels.ignore_class = -1;
   const Loss loss = units == 1 ? Loss(MeanSquaredError()) : SparseCategoricalCrossentropy(labels);

@@ -21,6 +21,8 @@ struct DataOptions {
   std::string target{};                  ///< the column or feature with the targets; empty: the usual one
   std::vector<std::string> inputs{};     ///< the columns or features with the inputs; empty: all but the target
   std::string vocabulary{};              ///< of a text: a kind to learn or a file; empty: as load_text says
+  /// For a model that takes any number of ids: the ids of an example.
+  std::optional<std::int64_t> sequence_length{};
   /// The files that the model is read from, of which one may have a vocabulary beside it; the first one that has is
   /// used.
   std::vector<std::string> trained_files{};

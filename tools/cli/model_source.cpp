@@ -1,5 +1,6 @@
 #include "model_source.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <future>
 
@@ -20,22 +21,39 @@
 namespace lockstep::cli {
 namespace {
 
-/// The examples that suit a model read from a file.
-ModelInput input_of(const std::string& file, const Network& network) {
+/// The number of position embeddings, which do not read an input of the model; empty if it has none.
+std::optional<std::int64_t> positions_of(const Network& network) {
+  std::optional<std::int64_t> positions;
+  for (const GraphCall& call : network.calls()) {
+    const LayerImpl& layer = network.layers()[static_cast<std::size_t>(call.layer)].impl();
+    if (layer.class_name() != "Embedding" || call.inputs.front() < 0) continue;
+    const std::int64_t count = layer.variables().front().shape()[0];
+    positions = std::min(positions.value_or(count), count);
+  }
+  return positions;
+}
+
+/// The examples that suit a model read from a file. `sequence_length`: see DataOptions.
+ModelInput input_of(const std::string& file, const Network& network, std::optional<std::int64_t> sequence_length) {
   for (const NetworkInput& input : network.inputs())
     require<InputError>(input.shape == network.input_shape(),
                         "--model {}: has inputs of {} and {}; this program's data have inputs of one shape", file,
                         network.input_shape(), input.shape);
-  require<InputError>(is_known(network.input_shape()),
-                      "--model {}: takes inputs of any size, {}; this program needs known sizes, use the library", file,
-                      network.input_shape());
+  Shape shape = network.input_shape();
   const std::int64_t units = network.output_shape().dim(-1);
+  const bool each_step = shape.rank() == 1 && network.output_shape() == Shape{shape[0], units};
+  const bool any_length = each_step && !is_known(shape);
+  require(any_length || !sequence_length, "--sequence-length: --model {} takes inputs of {}", file, shape);
+  constexpr std::int64_t usual_length = 128;
+  if (any_length) shape = {sequence_length ? *sequence_length : positions_of(network).value_or(usual_length)};
+  require<InputError>(is_known(shape),
+                      "--model {}: takes inputs of any size, {}; this program needs known sizes, use the library", file,
+                      shape);
   const auto inputs = static_cast<int>(network.inputs().size());
-  return {.form = {network.input_shape(), units == 1 ? 2 : units, inputs},
-          .images = inputs == 1 && network.input_shape().rank() == 3,
+  return {.form = {shape, units == 1 ? 2 : units, inputs},
+          .images = inputs == 1 && shape.rank() == 3,
           .outputs = units,
-          .each_step =
-              network.input_shape().rank() == 1 && network.output_shape() == Shape{network.input_shape()[0], units}};
+          .each_step = each_step};
 }
 
 struct LoadedModel {
@@ -154,7 +172,7 @@ ModelAndData make_model_and_data(const std::string& model, ModelSettings setting
       optimizer_problem = std::move(found.optimizer_problem);
       return std::move(found.model);
     });
-    ModelInput input = input_of(model, loaded.network());
+    ModelInput input = input_of(model, loaded.network(), data.sequence_length);
     if (needed != Compiled::not_needed) input.ignored_class = ignored_class(loaded);
     TrainingData suiting = load_data(data, input);
     return {std::move(loaded), std::move(suiting), std::move(optimizer_problem)};

@@ -110,6 +110,12 @@ void add_options(CLI::App& command, DataOptions& options) {
                   "the model or its weights, otherwise characters)")
       ->type_name("KIND|FILE");
   command
+      .add_option("--sequence-length", options.sequence_length,
+                  "the ids of an example, for a saved model that takes any number of them (default: the number of its "
+                  "position embeddings, otherwise 128)")
+      ->type_name("IDS")
+      ->check(whole_number_from(1));
+  command
       .add_option("--limit", options.limit,
                   "use only the first N examples; of a folder of images, N images from all classes; of shuffled "
                   "tfrecord, N drawn by --seed (default all)")
