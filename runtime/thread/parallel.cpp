@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -25,9 +26,10 @@ constexpr bool thread_sanitizer = true;
 constexpr bool thread_sanitizer = false;
 #endif
 
+/// With as many threads as oneDNN, also for few chunks: for a smaller team, libgomp would end the other threads.
 template <class Run>
 void run_on_openmp(int chunks, const Run& run) {
-#pragma omp parallel for num_threads(chunks) schedule(static)
+#pragma omp parallel for num_threads(compute_threads()) schedule(static, 1)
   for (int chunk = 0; chunk < chunks; ++chunk) run(chunk);
 }
 
@@ -59,13 +61,14 @@ ComputeThreadsScope::ComputeThreadsScope(int threads) : previous_threads_(comput
 ComputeThreadsScope::~ComputeThreadsScope() { threads_of_this_thread = previous_threads_; }
 
 void detail::run_chunks(LoopThreads threads, int chunks, void (*call)(const void* body, int chunk), const void* body) {
-  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(chunks));
+  std::exception_ptr error;
+  std::once_flag failed;
   const auto run = [&](int chunk) {
     const ComputeThreadsScope serial(1);
     try {
       call(body, chunk);
     } catch (...) {
-      errors[static_cast<std::size_t>(chunk)] = std::current_exception();
+      std::call_once(failed, [&] { error = std::current_exception(); });
     }
   };
   // Neither library is built with the thread sanitizer, which would report every hand-over between its threads as a
@@ -76,8 +79,7 @@ void detail::run_chunks(LoopThreads threads, int chunks, void (*call)(const void
     run_on_openmp(chunks, run);
   else
     run_on_onetbb(chunks, run);
-  for (const std::exception_ptr& error : errors)
-    if (error) std::rethrow_exception(error);
+  if (error) std::rethrow_exception(error);
 }
 
 }  // namespace lockstep

@@ -24,8 +24,10 @@ class ComputeThreadsScope {
 
 /// The threads that run a parallel loop beside the calling thread.
 enum class LoopThreads {
-  openmp,  ///< those of oneDNN. After a loop they poll for the next one for a moment, as ops follow each other
-  onetbb   ///< sleep between loops: for the input pipeline, which runs beside the ops
+  /// The calling thread's team of OpenMP, which oneDNN uses, too (g++). After a loop its threads poll for the next one
+  /// for a moment, as ops follow each other. A process that has been forked after a loop must not run further ones.
+  openmp,
+  onetbb  ///< sleep between loops: for the input pipeline, which runs beside the ops
 };
 
 namespace detail {
@@ -35,7 +37,7 @@ void run_chunks(LoopThreads threads, int chunks, void (*call)(const void* body, 
 }  // namespace detail
 
 /// Calls body(begin, end) concurrently for ranges that partition [0, n), on up to compute_threads() threads, and waits
-/// for all calls. Ranges have at least `grain` elements, unless n < grain. Throws whatever `body` throws.
+/// for all calls. Ranges have at least `grain` elements, unless n < grain. Throws what a call of `body` throws.
 template <LoopThreads threads = LoopThreads::openmp, class Body>
 void parallel_for(std::int64_t n, std::int64_t grain, Body&& body) {
   const std::int64_t wanted = n / std::max<std::int64_t>(1, grain);

@@ -89,6 +89,21 @@ TEST_P(ParallelShares, ExceptionsReachTheCaller) {
   EXPECT_EQ(chunks_of(100, 1).size(), static_cast<std::size_t>(GetParam()));
 }
 
+TEST_P(ParallelShares, OfTheInputPipelineAreThoseOfOps) {
+  std::mutex mutex;
+  std::set<Chunk> chunks;
+  parallel_for<LoopThreads::onetbb>(1001, 3, [&](std::int64_t begin, std::int64_t end) {
+    const std::lock_guard lock(mutex);
+    chunks.emplace(begin, end);
+  });
+  EXPECT_EQ(chunks, chunks_of(1001, 3));
+  const auto throwing = [](std::int64_t begin, std::int64_t) {
+    if (begin == 0) throw std::runtime_error("in a chunk");
+  };
+  EXPECT_THROW(parallel_for<LoopThreads::onetbb>(100, 1, throwing), std::runtime_error);
+  EXPECT_EQ(compute_threads(), GetParam());
+}
+
 INSTANTIATE_TEST_SUITE_P(Threads, ParallelShares, testing::Values(1, 2, 3, 5));
 
 TEST(Parallel, ShareIsAllCoresAtFirst) {
