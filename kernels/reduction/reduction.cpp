@@ -219,6 +219,7 @@ Tensor index_of_extreme(const char* op, const Tensor& operand, int axis, bool ke
   const Tensor y = Tensor::empty(reduced_shape(x.shape(), axes, keepdims), DType::i64);
   const std::int64_t n = x.dim(axis);
   require(n > 0 || y.elements() == 0, "{} of {}: axis {} has no elements", op, x, axis);
+  if (y.elements() == 0) return y;
   Tensor last = x;              // with `axis` moved to the end
   if (is_integer(x.dtype())) {  // which f32 would round
     const Tensor extreme = Tensor::empty(reduced_shape(x.shape(), axes, true), x.dtype());

@@ -238,10 +238,9 @@ void Optimizer::State::step(const ReplicaContext& context) try {
   std::int64_t& done = steps_[static_cast<std::size_t>(context.local_replica())];
   const bool accumulates = (done + 1) % options_.gradient_accumulation_steps != 0;
   const bool averages = options_.use_ema && average_step(done).overwrites;
-  // Before the barriers of the update: a replica that has left them may record the new value of a copy it shares.
-  const std::uint64_t now = Parameter::new_time();
-  for (const Variable& variable : accumulates && !averages ? constrained_ : variables_)
-    variable.state().set_changed(context.local_replica(), now);
+  // Replicas may share a copy. Those that have not reached the update's barriers still differentiate with its old
+  // value, and those that have left them may record its new one: hence a time before them that is set after them.
+  const std::uint64_t time = Parameter::new_time();
   if (clips_own()) clip_own(context);
   if (accumulates)
     accumulate(context, done);
@@ -252,6 +251,8 @@ void Optimizer::State::step(const ReplicaContext& context) try {
   else
     update(context, done);
   if (!constrained_.empty()) constrain(context);  // as in Keras, even in a step that only accumulates
+  for (const Variable& variable : accumulates && !averages ? constrained_ : variables_)
+    variable.state().set_changed(context.local_replica(), time);
   ++done;
 } catch (Error& error) {
   rethrow_from("the optimizer's step", error);

@@ -170,6 +170,16 @@ void GradientTape::end_block(const std::function<void()>& again) {
                       .time = block->time});
 }
 
+void GradientTape::drop_block() {
+  const std::shared_ptr<Block> block = std::exchange(block_, nullptr);
+  if (!block) return;
+  for (const int node : block->inputs) --nodes_[node].uses;
+  for (const int node : block->first_reads) {
+    nodes_[node].first_use = -1;
+    nodes_[node].read_as_whole = false;
+  }
+}
+
 void GradientTape::expand_block() {
   const Entry entry = std::move(entries_.back());
   entries_.pop_back();
@@ -439,8 +449,7 @@ void record_recomputed(const std::function<void()>& first, const std::function<v
     const RepeatedValuesScope scope(*values, false);
     first();
   } catch (...) {
-    for (GradientTape* tape : tapes)
-      for (const int node : std::exchange(tape->block_, nullptr)->first_reads) tape->nodes_[node].first_use = -1;
+    for (GradientTape* tape : tapes) tape->drop_block();
     throw;
   }
   for (GradientTape* tape : tapes)

@@ -53,10 +53,9 @@ class GradientTape {
   /// d(sum(target))/d(source) for each source; an undefined tensor if the target does not depend on the source. With
   /// `output_gradient`, of the target's shape and dtype, d(sum(output_gradient * target))/d(source). Throws LogicError
   /// on another thread, if the tape has been used, if it does not track the target, or if a trainable variable has been
-  /// updated or assigned (or this was begun) after an op between a source and the target read it, other than to look up
-  /// its rows, also where the gradients do not depend on the old value; InvalidArgument if a source is given twice or
-  /// output_gradient has another shape or dtype; Unsupported if it needs the second-order gradient of an op that has
-  /// none.
+  /// updated or assigned after an op between a source and the target read it, other than to look up its rows, also
+  /// where the gradients do not depend on the old value; InvalidArgument if a source is given twice or output_gradient
+  /// has another shape or dtype; Unsupported if it needs the second-order gradient of an op that has none.
   std::vector<Tensor> gradient(const Tensor& target, std::span<const Tensor> sources,
                                const Tensor& output_gradient = {});
   /// Like `gradient`, but the gradient of a source stays IndexedSlices if no recorded op computed the source and ops
@@ -150,6 +149,7 @@ class GradientTape {
   bool reaches(const Entry& entry) const;
   void run_entry(Entry& entry);
   void end_block(const std::function<void()>& again);
+  void drop_block();    // after its first run has failed
   void expand_block();  // replaces the last entry, a block, by the entries of its ops
   /// Records on every open tape that `gradient`, the gradient of an input of `op`, cannot be differentiated.
   static void record_undifferentiable(const char* op, const char* remedy, const Tensor& gradient);

@@ -15,7 +15,7 @@ class Parameter {
   explicit Parameter(std::string name) : name_(std::move(name)) {}
   const std::string& name() const { return name_; }
   /// Records that the value changes now, so that tapes do not differentiate ops on the value before. `time`: a result
-  /// of new_time, which parameters that change together may share.
+  /// of new_time, which parameters that change together may share; the latest one counts.
   void set_changed(std::uint64_t time = new_time()) {
     std::uint64_t known = changed_.load(std::memory_order_relaxed);
     while (known < time && !changed_.compare_exchange_weak(known, time, std::memory_order_relaxed)) {

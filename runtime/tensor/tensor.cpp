@@ -228,6 +228,7 @@ Tensor Tensor::joined(std::span<const Tensor> parts, int axis) {
   std::int64_t offset = first.offset_;
   for (const Tensor& part : parts) {
     if (part.buffer_ != first.buffer_ || part.dtype_ != first.dtype_ || part.offset_ != offset) return {};
+    if (part.parameter_ != first.parameter_) return {};  // tapes would not see changes of the others
     if (!(part.strides_ == first.strides_)) return {};
     for (int other = 0; other < shape.rank(); ++other)
       if (other != axis && part.shape_[other] != shape[other]) return {};

@@ -140,9 +140,9 @@ class Tensor {
   /// The elements broadcast to `shape` by NumPy's rules, with stride 0 along repeated axes; read-only. Throws
   /// InvalidArgument when the shapes do not broadcast.
   Tensor broadcast_view(const Shape& shape) const;
-  /// If the parts are consecutive slices along `axis`, in order, that together make up one dense tensor in memory,
-  /// returns a view of that tensor; otherwise an undefined tensor. Concatenating results that were written in place
-  /// then needs no copy.
+  /// If the parts are consecutive slices along `axis`, in order, that together make up one dense tensor in memory, and
+  /// not several trainable variables, returns a view of that tensor; otherwise an undefined tensor. Concatenating
+  /// results that were written in place then needs no copy.
   static Tensor joined(std::span<const Tensor> parts, int axis);
   /// True when this handle is the only user of its memory; never for memory of others (from_blob). The result of
   /// with_origin and the handle it was made from do not count each other.

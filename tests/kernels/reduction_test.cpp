@@ -122,6 +122,7 @@ TEST(Argmax, OfIntegersIsExact) {
               ::testing::ElementsAre(1, 0));
   EXPECT_THAT(argmin(Tensor::from<std::uint8_t>({200, 3, 255, 3}, {4})).to_vector<int>(), ::testing::ElementsAre(1));
   EXPECT_EQ(argmax(Tensor::zeros({0, 3}, DType::i32)).elements(), 0);
+  EXPECT_EQ(argmax(Tensor::zeros({0, 0}, DType::i32)).elements(), 0);
 }
 
 TEST(Max, SharesItsGradientAmongEquals) {

@@ -39,11 +39,12 @@ class CudaGraph final : public GpuGraph {
   cudaGraphExec_t executable_ = nullptr;
 };
 
-/// Whether `memory` is pinned: not the library's own, which copy_from_pinned takes, but of a caller or another library.
-bool is_pinned(const void* memory) {
+/// Whether CUDA knows `memory`: pinned or managed memory of a caller or another library. copy_from_pinned takes the
+/// library's own.
+bool is_known(const void* memory) {
   cudaPointerAttributes attributes{};
   check_cuda(cudaPointerGetAttributes(&attributes, memory), "cudaPointerGetAttributes");
-  return attributes.type == cudaMemoryTypeHost;
+  return attributes.type != cudaMemoryTypeUnregistered;
 }
 
 /// CUDA has read pageable memory when the call returns ("API synchronization behavior" in CUDA's manual).
@@ -53,7 +54,7 @@ void copy_from_host(void* to, const Gpu& gpu, const void* from, std::size_t byte
   refuse_capture("a copy from the host");
   gpu.make_current();
   check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, gpu.stream()), "cudaMemcpyAsync", gpu.device());
-  if (is_pinned(from)) check_cuda(cudaStreamSynchronize(gpu.stream()), "cudaStreamSynchronize", gpu.device());
+  if (is_known(from)) check_cuda(cudaStreamSynchronize(gpu.stream()), "cudaStreamSynchronize", gpu.device());
 }
 
 void copy_to_host(void* to, const void* from, Gpu& gpu, std::size_t bytes) {
