@@ -27,6 +27,8 @@ Tensor AddedLosses::share(std::int64_t examples, std::int64_t global_batch_size)
   return sum() * (static_cast<double>(examples) / static_cast<double>(global_batch_size));
 }
 
+bool AddedLosses::are_collected() { return innermost_losses != nullptr; }
+
 void AddedLosses::add(const Tensor& loss) {
   if (innermost_losses == nullptr || recomputing_depth() > innermost_losses->depth_) return;
   innermost_losses->losses_.push_back(loss);

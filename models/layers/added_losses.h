@@ -28,6 +28,8 @@ class AddedLosses {
   /// The calling replica's share of the global batch's added loss: the sum times `examples`, the rows of the replica's
   /// part, divided by `global_batch_size`. Undefined if there are no losses and for a part without rows.
   Tensor share(std::int64_t examples, std::int64_t global_batch_size) const;
+  /// Whether the calling thread has a collection.
+  static bool are_collected();
   /// Adds a loss to the calling thread's innermost collection; without one, does nothing.
   static void add(const Tensor& loss);
 

@@ -13,6 +13,7 @@
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/layers/added_losses.h>
 #include <lockstep/models/layers/layer.h>
+#include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/shape.h>
 
@@ -81,7 +82,9 @@ Tensor activated(const LayerCall& call, Activation activation, const Compute& co
 /// `result`. Adds the regularizer's penalty of it, divided by the number of examples, to the model's loss
 /// (AddedLosses).
 inline Tensor penalized(const LayerCall& call, const Regularizer& activity_regularizer, const Tensor& result) {
-  if (activity_regularizer && call.penalizes_result && result.dim(0) > 0)
+  // A block that is run again must run the same ops, also where nothing collects the losses any more.
+  const bool is_needed = AddedLosses::are_collected() || recording({result});
+  if (activity_regularizer && is_needed && call.penalizes_result && result.dim(0) > 0)
     AddedLosses::add(activity_regularizer(cast(result, DType::f32)) / static_cast<double>(result.dim(0)));
   return result;
 }
