@@ -61,6 +61,15 @@ struct LoadedModel {
   std::string optimizer_problem{};
 };
 
+/// Whether the model was compiled with a loss, or without one but with regularizers.
+bool has_loss(const Model& model) try {
+  return std::ranges::any_of(model.compiled_outputs(),
+                             [](const OutputTraining& output) { return output.loss.has_value(); }) ||
+         model.network().regularization_loss().defined();
+} catch (const LogicError&) {  // not compiled
+  return false;
+}
+
 LoadedModel load(const std::string& file, std::uint64_t seed, Compiled needed, const CompileOptions& given) {
   if (needed == Compiled::not_needed) return {load_model(file, {.seed = seed, .compile = false})};
   LoadOptions options{.seed = seed,
@@ -81,11 +90,8 @@ LoadedModel load(const std::string& file, std::uint64_t seed, Compiled needed, c
     }
   };
   LoadedModel loaded{load_as_far_as_known(), optimizer_problem};
-  try {
-    (void)loaded.model.compiled_outputs();
-  } catch (const LogicError&) {
-    require<InputError>(options.loss.has_value(),
-                        "--model {}: has no loss, since it was saved before compile; give it one with --loss", file);
+  if (!has_loss(loaded.model)) {
+    require<InputError>(options.loss.has_value(), "--model {}: has no loss; give it one with --loss", file);
     loaded.model.compile(SGD(), *options.loss, options.metrics.value_or(std::vector<Metric>()));
   }
   return loaded;
