@@ -4,17 +4,17 @@
 //   files_driver weights MODEL WEIGHTS FILE makes a model with these weights, saves it, and its weights again
 //   files_driver again FILE TIMES           opens a model and saves it in the same file, TIMES times; prints names
 //   files_driver start OPTIMIZER FILE FOLDER makes, compiles and trains a model, saves it
-//   files_driver train_on FILE FOLDER       opens a model, trains it further, saves it in the same file; prints the
-//   loss files_driver fine_tune FILE FOLDER      opens a model, trains it as it is frozen, then thawed; prints both
-//   losses files_driver added_loss WEIGHTS FOLDER  trains a model with these weights and a layer that adds to the loss;
-//   prints
+//   files_driver train_on FILE FOLDER       opens a model, trains it, saves it in the same file, prints the loss
+//   files_driver fine_tune FILE FOLDER      opens a model, trains it as it is frozen, then thawed; prints both losses
+//   files_driver added_loss WEIGHTS FOLDER  trains a model with these weights and a layer that adds to the loss; prints
 //                                           the losses of fit and of evaluate, saves the weights in the same file
 //   files_driver train_step WEIGHTS TEACHER FOLDER trains a model with these weights, by a train_step that distills a
 //                                           teacher with those weights; prints loss and norm of the gradient of each
 //                                           step, saves the weights in the same file
 //   files_driver gradients FILE FOLDER      opens a model, prints its mean squared error in training, and writes the
 //                                           gradients to FOLDER/gradients.weights.h5 as if they were the weights
-//   files_driver curve FILE FOLDER REPLICAS RATE opens a model, trains it with SGD, prints the losses of three steps
+//   files_driver curve FILE FOLDER REPLICAS RATE
+//                                           opens a model, trains it with SGD, prints the losses of three steps
 //   files_driver evaluate FILE FOLDER       opens a model, prints the names and values of its loss and metrics
 // FOLDER has input_0, input_1, ... and, for training, target (for gradients and curve target_0, ...) and, for evaluate,
 // weights; output_0, ... are written to it: rows of little-endian f32 without a header.
