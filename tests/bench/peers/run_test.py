@@ -233,7 +233,7 @@ class Run(Case):
     def test_bad_options_are_reported_before_anything_runs(self):
         for options, says in (
             (["--models", "mlp:7"], "multiple of --replicas 2"),
-            (["--models", "alexnet:8"], "alexnet:8: a model (minigooglenet, mlp"),
+            (["--models", "alexnet:8"], "alexnet:8: a model (efficientnet-b0, gpt"),
             (["--peers", "jax"], "jax"),
             (["--precision", "float16"], "float16"),
             (["--models", "siamese-lstm:8", "--precision", "mixed_bfloat16"], "nothing to compare in mixed_bfloat16"),
