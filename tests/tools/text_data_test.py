@@ -73,8 +73,16 @@ class Text(DataCase):
         rows = self.predict("--model", save, *data, "--sequence-length", "4")
         self.assertEqual("".join(row["class"] for row in rows[-3:]), "cda")
         self.refuse("evaluate", "--model", save, *data, "--sequence-length", "9", says="position_embedding")
+        self.refuse("evaluate", "--model", save, *self.write("abcd", "short.txt"),
+                    says="short.txt: has 4 id(s), this --model needs at least 9; choose a smaller --sequence-length")
+        self.refuse("train", "--model", "gpt", "--data", "synthetic", "--sequence-length", "4",
+                    says="--sequence-length is for saved models, not for gpt")
         self.refuse("train", *self.text_model(), *data, "--sequence-length", "4",
                     says=["--sequence-length: --model", "takes inputs of (5)"])
+
+    def test_segment_embeddings_do_not_limit_the_length(self):
+        done = self.succeed("train", *self.write_model(8, 16, "segments"), *self.write("abcdabcd" * 40))
+        self.assertIn("windows of 128 of 6 ids of characters", " ".join(done.stderr.split()))
 
     def test_byte_pairs(self):
         model, save = self.text_model(260), self.path / "trained.weights.h5"

@@ -21,12 +21,24 @@
 namespace lockstep::cli {
 namespace {
 
-/// The number of position embeddings, which do not read an input of the model; empty if it has none.
+/// The number of position embeddings; empty if there are none. They are the rows of an Embedding that reads running
+/// sums of ones, whatever the values of the model's inputs, while segment embeddings, for example, read no such sums.
 std::optional<std::int64_t> positions_of(const Network& network) {
+  enum class Source { values, shapes, positions };  // what a result is computed from
+  std::vector<Source> sources;
   std::optional<std::int64_t> positions;
   for (const GraphCall& call : network.calls()) {
     const LayerImpl& layer = network.layers()[static_cast<std::size_t>(call.layer)].impl();
-    if (layer.class_name() != "Embedding" || call.inputs.front() < 0) continue;
+    std::vector<Source> read;
+    for (const int input : call.inputs)
+      read.push_back(input < 0 ? Source::values : sources[static_cast<std::size_t>(input)]);
+    const auto [least, most] = std::ranges::minmax(read);
+    const bool sums = layer.class_name() == "Cumsum" && least != Source::values;
+    sources.push_back(layer.class_name() == "OnesLike" ? Source::shapes
+                      : sums                           ? Source::positions
+                      : least == Source::values        ? Source::values
+                                                       : most);
+    if (layer.class_name() != "Embedding" || least != Source::positions) continue;
     const std::int64_t count = layer.variables().front().shape()[0];
     positions = std::min(positions.value_or(count), count);
   }
@@ -53,7 +65,8 @@ ModelInput input_of(const std::string& file, const Network& network, std::option
   return {.form = {shape, units == 1 ? 2 : units, inputs},
           .images = inputs == 1 && shape.rank() == 3,
           .outputs = units,
-          .each_step = each_step};
+          .each_step = each_step,
+          .any_length = any_length};
 }
 
 struct LoadedModel {
@@ -184,6 +197,7 @@ ModelAndData make_model_and_data(const std::string& model, ModelSettings setting
     return {std::move(loaded), std::move(suiting), std::move(optimizer_problem)};
   }
   const ModelKind kind = parse_model(model);
+  require(!data.sequence_length, "--sequence-length is for saved models, not for {}, which is given by name", model);
   TrainingData suiting = load_data(data, cli::input_of(kind));
   if (takes_images(kind)) settings.images = suiting.form;
   return {replicas.make_model(strategy, [&] { return make_model(kind, settings); }), std::move(suiting)};

@@ -53,8 +53,8 @@ TrainingData load_text(const std::string& file, const DataOptions& options, cons
   const std::int64_t steps = model.form.shape[0];
   const bool predicts = options.use == DataUse::prediction;
   const std::int64_t window = predicts ? steps : steps + 1;
-  require<InputError>(ids.elements() >= window, "--data {}: has {} id(s), this --model needs at least {}", source,
-                      ids.elements(), window);
+  require<InputError>(ids.elements() >= window, "--data {}: has {} id(s), this --model needs at least {}{}", source,
+                      ids.elements(), window, model.any_length ? "; choose a smaller --sequence-length" : "");
   const Dataset windows = timeseries_dataset_from_array(ids, {}, window, {.sequence_stride = steps});
   ArrayPart rows{.x = "the text", .examples = predicts ? windows : windows.map(split_input_target)};
   rows.targets = rows.examples->map([](const Example& pair) { return Example{pair.targets}; });
