@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <optional>
 
@@ -9,6 +10,7 @@
 #include <lockstep/models/training/callbacks/progbar_logger.h>
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/models/training/totals.h>
+#include <lockstep/models/training/training_progress.h>
 #include <lockstep/runtime/core/logging.h>
 #include <lockstep/strategy/comm/cluster/over_workers.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
@@ -18,24 +20,37 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The progress of evaluate or predict, which the chief shows if the options say so.
+/// The progress of evaluate or predict, which the chief shows if the options say so. Without a call of end(), the
+/// destructor says that it stopped.
 class Progress {
  public:
   Progress(const Model& model, const char* title, const EvaluateOptions& options) : model_(model) {
     if (options.verbose != 0 && model.strategy().is_chief()) logger_.emplace(title);
   }
+  ~Progress() {
+    if (!shown_) return;
+    try {
+      logger_->on_stop(model_, {.steps_in_epoch = steps_});
+    } catch (const std::exception& error) {  // standard error cannot be written to
+      log_warning("the progress could not be shown: {}", error.what());
+    }
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
 
   void begin(const Dataset& batches) {
-    if (logger_) logger_->on_epoch_begin(model_, {.epochs = 1, .steps = batches.size().value_or(0)});
+    if (!logger_) return;
+    logger_->on_epoch_begin(model_, {.epochs = 1, .steps = batches.size().value_or(0)});
+    shown_ = true;
   }
-  /// `logs` returns the losses and metrics so far.
-  template <class MakeLogs>
-  void step(std::int64_t examples, const MakeLogs& logs) {
-    if (logger_) logger_->on_step_end(model_, {.step_in_epoch = steps_++, .examples = examples, .running = logs()});
+  /// `running` returns the losses and metrics so far.
+  void step(std::int64_t examples, const std::function<Logs()>& running) {
+    if (logger_) logger_->show_step(steps_++, examples, running);
     examples_ += examples;
   }
   void end(Logs logs) {
     if (!logger_) return;
+    shown_ = false;
     const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     logs["examples_per_s"] = static_cast<double>(examples_) / std::max(1e-9, seconds);
     logger_->on_epoch_end(model_, 0, logs);
@@ -47,6 +62,7 @@ class Progress {
   Clock::time_point start_ = Clock::now();
   std::int64_t steps_ = 0;
   std::int64_t examples_ = 0;
+  bool shown_ = false;  ///< whether it has begun and not ended
 };
 
 /// Calls use(batch) for the batches that evaluate and predict read. Throws InvalidArgument for invalid options and if
@@ -146,6 +162,11 @@ Logs Model::evaluate(const Dataset& batches, const EvaluateOptions& options) con
   const StepFunction& test_step = compiled.steps.test_step;
   state_->require_own_scope("evaluate()");
   const MeanStatistics statistics(network());
+  const Tensor penalty = test_step ? Tensor() : network().regularization_loss();
+  const auto results_of = [&](Totals totals) {
+    if (penalty.defined()) totals.add_to_every_loss(penalty);
+    return totals.results(compiled.outputs);
+  };
   Totals totals;
   Progress progress(*this, "evaluate", options);
   each_batch(strategy(), batches, options, progress, [&](const DistributedBatch& batch) {
@@ -156,13 +177,11 @@ Logs Model::evaluate(const Dataset& batches, const EvaluateOptions& options) con
         },
         batch);
     for (const Totals& replica : replicas.local_results()) totals += replica;
-    progress.step(batch.global_size(), [&] { return totals.results(compiled.outputs); });
+    progress.step(batch.global_size(), [&] { return results_of(totals); });
   });
   totals = over_workers(strategy(), totals);
   require(totals.examples > 0, "the data set is empty");
-  if (const Tensor penalty = network().regularization_loss(); penalty.defined() && !test_step)
-    totals.add_to_every_loss(penalty);
-  Logs results = totals.results(compiled.outputs);
+  Logs results = results_of(totals);
   progress.end(results);
   return results;
 }

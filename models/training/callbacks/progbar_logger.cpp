@@ -85,7 +85,7 @@ class ProgbarLogger::Display {
   /// The minimum number of seconds between two displayed steps.
   virtual double interval() const = 0;
   virtual void begin(const Epoch& epoch) const = 0;
-  virtual void show_step(const Epoch& epoch, const StepReport& report) const = 0;
+  virtual void show_step(const Epoch& epoch, std::int64_t step, const Logs& running) const = 0;
   virtual void end(const Epoch& epoch, const Logs& logs) const = 0;
   virtual void stop(const Epoch& epoch, std::int64_t steps) const = 0;
 };
@@ -95,8 +95,8 @@ class ProgbarLogger::Bar final : public Display {
   double interval() const override { return 0.1; }
   void begin(const Epoch& epoch) const override { fmt::print(stderr, "{}\n", epoch.text()); }
 
-  void show_step(const Epoch& epoch, const StepReport& report) const override {
-    const std::int64_t done = report.step_in_epoch + 1;
+  void show_step(const Epoch& epoch, std::int64_t step, const Logs& running) const override {
+    const std::int64_t done = step + 1;
     Parts parts;
     std::string line = fmt::format("{} ", done);
     if (epoch.plan.steps > 0) {
@@ -106,7 +106,7 @@ class ProgbarLogger::Bar final : public Display {
       line = fmt::format("{:>{}}/{} ", done, all.size(), all);
     }
     parts.push_back(fmt::format("{:.0f} examples/s", epoch.examples_per_second()));
-    append_metrics(parts, report.running);
+    append_metrics(parts, running);
     const std::size_t room = width() - std::min(width(), line.size());
     const std::string text = lines_of(parts, room).front().substr(0, room);  // parts that do not fit are not shown
     if (epoch.plan.steps > 0 && room > text.size() + 5)
@@ -150,11 +150,11 @@ class ProgbarLogger::Lines final : public Display {
  public:
   double interval() const override { return 15; }
   void begin(const Epoch&) const override {}
-  void show_step(const Epoch& epoch, const StepReport& report) const override {
-    if (report.step_in_epoch + 1 == epoch.plan.steps) return;  // the epoch's last line follows
-    Parts parts{fmt::format("{} step {}", epoch.text(), report.step_in_epoch + 1),
+  void show_step(const Epoch& epoch, std::int64_t step, const Logs& running) const override {
+    if (step + 1 == epoch.plan.steps) return;  // the epoch's last line follows
+    Parts parts{fmt::format("{} step {}", epoch.text(), step + 1),
                 fmt::format("{:.0f} examples/s", epoch.examples_per_second())};
-    append_metrics(parts, report.running);
+    append_metrics(parts, running);
     fmt::print(stderr, "{}\n", joined(parts));
   }
   void end(const Epoch& epoch, const Logs& logs) const override {
@@ -182,17 +182,21 @@ void ProgbarLogger::on_epoch_begin(Model&, const EpochPlan& plan) {
 }
 
 void ProgbarLogger::on_step_end(Model&, const StepReport& report) {
-  epoch_->examples += report.examples;
-  const bool last = report.step_in_epoch + 1 == epoch_->plan.steps;
-  if (!last && seconds_since(epoch_->last_shown) < display_->interval()) return;
-  epoch_->last_shown = Clock::now();
-  display_->show_step(*epoch_, report);
+  show_step(report.step_in_epoch, report.examples, [&] { return report.running; });
 }
 
 void ProgbarLogger::on_epoch_end(Model&, int, const Logs& logs) { display_->end(*epoch_, logs); }
 
 void ProgbarLogger::on_stop(Model&, const TrainingProgress& progress) {
   display_->stop(*epoch_, progress.steps_in_epoch);
+}
+
+void ProgbarLogger::show_step(std::int64_t step, std::int64_t examples, const std::function<Logs()>& running) {
+  epoch_->examples += examples;
+  const bool last = step + 1 == epoch_->plan.steps;
+  if (!last && seconds_since(epoch_->last_shown) < display_->interval()) return;
+  epoch_->last_shown = Clock::now();
+  display_->show_step(*epoch_, step, running());
 }
 
 }  // namespace lockstep

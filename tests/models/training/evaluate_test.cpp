@@ -186,6 +186,10 @@ TEST(Evaluate, ShowsItsProgressIfAsked) {
                                   shown([&] { model.predict_all(problem.dataset().batch(4), {.verbose = 1}); })})
     EXPECT_THAT(text, testing::MatchesRegex("predict - 0:0[0-9] - [0-9]+ examples/s\n"));
   EXPECT_EQ(shown([&] {
+              EXPECT_THROW(model.evaluate(Dataset::from_tensors(problem.x).batch(4), {.verbose = 1}), InvalidArgument);
+            }),
+            "evaluate - stopped after step 0\n");
+  EXPECT_EQ(shown([&] {
               model.evaluate(problem.x, problem.y);
               model.predict(problem.x);
             }),
