@@ -92,12 +92,12 @@ class Model {
   History fit(const Batch& data, const FitOptions& options = {});
   History fit(const Tensor& x, const Tensor& y, const FitOptions& options = {}) { return fit({{x}, {y}}, options); }
   ///@}
-  /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. Variables
-  /// with Synchronization::on_read and Aggregation::mean, such as batch normalization's statistics, have the mean of
-  /// the replicas' values on all replicas during the call, as in fit's validation and in predict. Throws LogicError
-  /// before compile, inside a replica and in the scope of another strategy. Throws InvalidArgument for a data set that
-  /// is empty, endless without EvaluateOptions::steps, or lacks a target for an output. A generator of unknown size
-  /// must end.
+  /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. A model
+  /// without any loss has the loss 0. Variables with Synchronization::on_read and Aggregation::mean, such as batch
+  /// normalization's statistics, have the mean of the replicas' values on all replicas during the call, as in fit's
+  /// validation and in predict. Throws LogicError before compile, inside a replica and in the scope of another
+  /// strategy. Throws InvalidArgument for a data set that is empty or endless without EvaluateOptions::steps, and, if
+  /// any output has a loss or metric, for one that lacks a target for an output. A generator of unknown size must end.
   Logs evaluate(const Dataset& batches, const EvaluateOptions& options = {}) const;
   ///@{
   /// Evaluates tensors, in batches of EvaluateOptions::batch_size. Also throws the errors of Dataset::from_tensors.
@@ -128,7 +128,7 @@ class Model {
   /// Trains on one global batch of tensors, which is split over the replicas as fit splits its batches; replicas may
   /// get no rows. Returns the losses and metrics of this batch alone, as Keras 3.15 does. All workers must pass the
   /// same batch. Throws LogicError in the same cases as fit, the errors of Dataset::from_tensors, and InvalidArgument
-  /// for a batch without rows or without a target for an output, and for class weights where fit does.
+  /// for a batch without rows, for missing targets where evaluate does, and for class weights where fit does.
   Logs train_on_batch(const Batch& batch, const ClassWeight& class_weight = {});
   Logs train_on_batch(const Tensor& x, const Tensor& y, const ClassWeight& class_weight = {}) {
     return train_on_batch({{x}, {y}}, class_weight);
