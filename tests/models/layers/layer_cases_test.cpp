@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <iterator>
 #include <tuple>
 
@@ -19,6 +20,7 @@
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/models/graph/network.h>
+#include <lockstep/models/layers/added_losses.h>
 #include <lockstep/models/layers/embedding.h>
 #include <lockstep/models/layers/keras_layers.h>
 #include <lockstep/models/layers/layer_config.h>
@@ -402,9 +404,32 @@ TEST_P(LayerCases, RefusesUndefinedInputs) {
   }
 }
 
+Json config_of(const LayerImpl& layer) { return LayerConfig(layer, layer.name()).written(); }
+
+// As in Keras, the penalty of each result is divided by the number of examples. ActivityRegularization has the factors
+// among its own options.
+TEST_P(LayerCases, AddsThePenaltyOfItsActivityRegularizer) {
+  if (!row_.traits.in_files) return;
+  const Subject subject(row_);
+  const Json config = config_of(subject.layer());
+  const Json regularizer = config.value("activity_regularizer", Json());
+  const Json factors = row_.class_name() == "ActivityRegularization" ? config
+                       : regularizer.is_null()                       ? Json::object()
+                                                                     : regularizer.at("config");
+  const double l1 = factors.value("l1", 0.0);
+  const double l2 = factors.value("l2", 0.0);
+  const AddedLosses added;
+  double expected = 0;
+  for (const Tensor& result : subject.run(subject.inputs()))
+    for (const double y : result.to_vector<double>()) expected += (l1 * std::abs(y) + l2 * y * y) / examples;
+  const Tensor sum = added.sum();
+  ASSERT_EQ(sum.defined(), l1 + l2 > 0);
+  if (!sum.defined()) return;
+  EXPECT_NEAR(sum.item<float>(), expected, 1e-5 * expected);
+}
+
 TEST_P(LayerCases, IsTheLayerOfItsConfig) {
   const Subject subject(row_);
-  const auto config_of = [](const LayerImpl& layer) { return LayerConfig(layer, layer.name()).written(); };
   if (!row_.traits.in_files) {
     EXPECT_THAT(error_of<Unsupported>([&] { config_of(subject.layer()); }), testing::HasSubstr("'layer'"));
     return;

@@ -1,4 +1,5 @@
 #include <array>
+#include <cmath>
 
 #include <gtest/gtest.h>
 #include <support/replicas.h>
@@ -11,6 +12,7 @@
 #include <lockstep/models/layers/added_losses.h>
 #include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/dtype_policy.h>
 #include <lockstep/models/layers/gru.h>
 #include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/regularizers.h>
@@ -156,6 +158,33 @@ TEST(Regularization, OfActivitiesCountsStatesAsResults) {
   EXPECT_NEAR(added_by(model, x), expected, tolerance(DType::f32, 32, expected));
   const Model without_states({input}, results[0]);  // the states count although nothing reads them
   EXPECT_NEAR(added_by(without_states, x), expected, tolerance(DType::f32, 32, expected));
+}
+
+TEST(Regularization, OfActivitiesCountsEachCallOfASharedLayer) {
+  const Dense shared({.units = 2, .activity_regularizer = L2(1)});
+  const std::vector<Symbol> inputs{Input({3}), Input({3})};
+  const Model model(inputs, std::vector<Symbol>{shared(inputs[0]), shared(inputs[1])});
+  const std::vector<Tensor> xs{random_tensor({rows, 3}, 1), random_tensor({rows, 3}, 2)};
+  double expected = 0;
+  for (const Tensor& x : xs) {
+    const Tensor result = dense(x, model.variables()[0].value(), {});  // the initial bias is 0
+    expected += static_cast<double>((sum(square(result)) / rows).item<float>());
+  }
+  const AddedLosses added;
+  (void)model.run(xs);
+  EXPECT_NEAR(added.sum().item<float>(), expected, tolerance(DType::f32, 32, expected));
+}
+
+// The results are bf16, and their penalty is a sum in f32: in bf16, it would have an error of about 1 / 256.
+TEST(Regularization, OfBfloat16ActivitiesIsComputedInF32) {
+  const Tensor x = random_tensor({rows, 3}, 1);
+  const Model model = with_dtype_policy(
+      "mixed_bfloat16", [] { return Sequential({3}, {Dense({.units = 32, .activity_regularizer = L1L2(1, 1)})}); });
+  const Tensor result = model.run({x}).front();
+  ASSERT_EQ(result.dtype(), DType::bf16);
+  double expected = 0;
+  for (const double y : result.to_vector<double>()) expected += (std::abs(y) + y * y) / rows;
+  EXPECT_NEAR(added_by(model, x), expected, tolerance(DType::f32, 32 * rows, expected));
 }
 
 // Keras' TimeDistributed does not apply the option of its layer; Bidirectional applies it to both directions.

@@ -76,6 +76,7 @@ std::vector<LayerCase> convolution_layer_cases() {
                                  .depthwise_initializer = lecun_normal,
                                  .depthwise_regularizer = L1L2(0.5, 0.25),
                                  .bias_regularizer = L2(0.5),
+                                 .activity_regularizer = L2(0.75),
                                  .depthwise_constraint = UnitNorm({0, 1}),
                                  .bias_constraint = MinMaxNorm({.min_value = 0.5, .rate = 0.25})});
        },
@@ -89,6 +90,7 @@ std::vector<LayerCase> convolution_layer_cases() {
                                  .use_bias = false,
                                  .pointwise_initializer = he_normal,
                                  .depthwise_regularizer = L1(0.5),
+                                 .activity_regularizer = L1L2(0.25, 0.5),
                                  .pointwise_constraint = UnitNorm(2)});
        },
        {steps}},
@@ -120,6 +122,7 @@ std::vector<LayerCase> convolution_layer_cases() {
                                  .padding = Padding::same,
                                  .output_padding = 1,
                                  .bias_initializer = ones,
+                                 .activity_regularizer = L1(0.5),
                                  .kernel_constraint = MaxNorm()});
        },
        {steps}},
