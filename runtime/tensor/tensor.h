@@ -85,8 +85,8 @@ class Tensor {
   std::uint64_t id() const { return id_; }
   /// Whether this is a trainable variable, which every tape watches automatically.
   bool is_parameter() const { return is_parameter_; }
-  /// The trainable variable whose memory this tensor shares, as the variable's copy or as a view of it; null if there
-  /// is none.
+  /// The trainable variable whose memory this tensor shares, as the variable's copy or as a view of it; null in other
+  /// tensors.
   const std::shared_ptr<Parameter>& parameter() const { return parameter_; }
   /// A handle to the same elements, with a new id, that tapes treat as a trainable parameter called `name`.
   Tensor as_parameter(std::string name = {}) const;
