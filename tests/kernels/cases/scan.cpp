@@ -52,6 +52,7 @@ OpCase cumsum_case(const Shape& shape, int axis, const CumsumOptions& options) {
           .run = [=](In in) { return cumsum(in[0], axis, options); },
           .reference = [=](const Values& in) { return running_sums(shape, axis, options, in[0]); },
           .check = {.length = shape.dim(axis)},
+          .takes_integers = true,
           .nan_spreads = !options.exclusive};
 }
 
