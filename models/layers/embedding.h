@@ -15,9 +15,9 @@ struct EmbeddingOptions {
   /// Initializer of the table of vectors.
   SeededInitializer embeddings_initializer = random_uniform();
   Regularizer embeddings_regularizer{};  ///< makes the gradient dense, since it reads every row
-  Regularizer activity_regularizer{};
-  Constraint embeddings_constraint{};  ///< applied to every row, including rows that were not looked up
-  bool mask_zero = false;              ///< the result has a mask that is false where the id is 0
+  Regularizer activity_regularizer{};    ///< of the result
+  Constraint embeddings_constraint{};    ///< applied to every row, including rows that were not looked up
+  bool mask_zero = false;                ///< the result has a mask that is false where the id is 0
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };

@@ -13,6 +13,7 @@ class Parameter {
  public:
   /// `name` is for errors.
   explicit Parameter(std::string name) : name_(std::move(name)) {}
+  /// The name given at construction.
   const std::string& name() const { return name_; }
   /// Records that the value changes now, so that tapes do not differentiate ops on the value before. `time`: a result
   /// of new_time, which parameters that change together may share; the latest one counts.

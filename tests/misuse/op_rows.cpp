@@ -38,7 +38,7 @@ Rows elementwise_rows() {
                               [] { subtract(zeros({2}), zeros({3})); }),
       misuse<InvalidArgument>("soft_shrink", "a negative threshold", {"soft_shrink", "got -1"},
                               [] { soft_shrink(zeros({2}), -1); }),
-      misuse<InvalidArgument>("argmax", "a tensor that was moved from", {"argmax", "got an undefined tensor"},
+      misuse<InvalidArgument>("argmax", "a tensor that was moved from", {"argmax", "got an undefined one"},
                               [] { argmax(moved_from_tensor()); }),
       misuse<InvalidArgument>("maximum", "shapes that do not broadcast", {"maximum", "(2)", "(3)"},
                               [] { maximum(zeros({2}), zeros({3})); }),

@@ -158,7 +158,7 @@ TEST(LayerConfig, HasTheDTypePolicy) {
 }
 
 TEST(LayerConfig, SaysWhatALayerCannotBe) {
-  EXPECT_ERROR(InputError, "layer 'x' is of class Attention; known are Activation, Adaptive",
+  EXPECT_ERROR(InputError, "layer 'x' is of class Attention; known are Activation, ActivityRegularization, ",
                layer_of("Attention", {{"name", "x"}}));
   EXPECT_ERROR(InputError, "no name", layer_of("Dense", {{"units", 2}}));
   EXPECT_ERROR(InputError, "layer 'x' (Conv2D): data_format cannot be \"channels_first\"; it must be \"channels_last\"",
