@@ -352,8 +352,9 @@ def check_theirs(files, path):
     files.check_stays(path)
     opened = keras.saving.load_model(path)
     files.check_predictions(opened, "saved by Keras, saved again by lockstep, opened by Keras")
-    # Without autocast, layers compute in float32 under any policy.
-    policies = {layer.name: layer.dtype_policy.name if layer.autocast else "float32" for layer in model.layers}
+    # Layers that were made without autocast compute in float32 under any policy.
+    policies = {layer.name: layer.dtype_policy.name if layer.get_config().get("autocast", True) else "float32"
+                for layer in model.layers}
     for layer in opened.layers:  # layers of nested models are float32
         same = layer.dtype_policy.name == policies.get(layer.name, "float32")
         assert same or isinstance(layer, layers.InputLayer), layer.name

@@ -26,11 +26,11 @@ using test::NegatedImpl;
 using test::PowerError;
 using test::PowerLoss;
 
-class SequentialImpl : public NegatedImpl {
+class OwnSequentialImpl : public NegatedImpl {
  public:
   std::string_view class_name() const override { return "Sequential"; }
 };
-class LayerScaleImpl : public NegatedImpl {
+class OwnLayerScaleImpl : public NegatedImpl {
  public:
   std::string_view class_name() const override { return "LayerScale"; }
 };
@@ -46,14 +46,14 @@ struct HuberMetric : MeanMetricWrapper {
 
 // Keras has models, layers in keras.applications, and losses of these names, but no such layers and metrics.
 TEST(RegisteredNames, MayHaveANameThatKerasHasForAnotherKind) {
-  register_keras_serializable<SequentialImpl>("tests", "Sequential");
-  register_keras_serializable<LayerScaleImpl>("tests", "LayerScale");
+  register_keras_serializable<OwnSequentialImpl>("tests", "Sequential");
+  register_keras_serializable<OwnLayerScaleImpl>("tests", "LayerScale");
   register_keras_serializable<HuberMetric>("tests", "Huber");
   const test::TemporaryFolder folder;
   const Tensor x = test::random_tensor({4, 3}, 1);
-  const Model inner = Sequential({3}, {Layer(std::make_shared<SequentialImpl>()), Dense({.units = 3})});
+  const Model inner = Sequential({3}, {Layer(std::make_shared<OwnSequentialImpl>()), Dense({.units = 3})});
   const Symbol input = Input({3});
-  Model saved(input, LayerScale({.projection_dim = 3})(Layer(std::make_shared<LayerScaleImpl>())(inner(input))));
+  Model saved(input, LayerScale({.projection_dim = 3})(Layer(std::make_shared<OwnLayerScaleImpl>())(inner(input))));
   saved.compile(SGD(), Huber(), {HuberMetric(), MeanMetricWrapper(Huber())});
   for (const ModelFormat* const format : model_formats) {
     const std::string file = folder / ("model" + std::string(format->extension));
@@ -68,7 +68,7 @@ TEST(RegisteredNames, MayHaveANameThatKerasHasForAnotherKind) {
     const Json input{{"class_name", "InputLayer"}, {"config", {{"name", "x"}, {"batch_shape", {nullptr, 3}}}}};
     const Json layer{{"class_name", "LayerScale"}, {"registered_name", registered}, {"config", config}};
     const Json model{{"class_name", "Sequential"}, {"config", {{"name", "line"}, {"layers", {input, layer}}}}};
-    return dynamic_cast<LayerScaleImpl*>(model_from_config(model).layers.at(0).layer.shared().get()) != nullptr;
+    return dynamic_cast<OwnLayerScaleImpl*>(model_from_config(model).layers.at(0).layer.shared().get()) != nullptr;
   };
   EXPECT_TRUE(is_own("tests>LayerScale", {{"name", "own"}}));
   EXPECT_FALSE(is_own("LayerScale", {{"name", "of_convnext"}, {"projection_dim", 3}}));
