@@ -215,8 +215,10 @@ int run(TrainOptions options) {
   const std::shared_ptr<EarlyStopping> early_stopping = make_early_stopping(options, data);
   FitOptions fit = fit_options(options, data, optimizer, record, early_stopping);
   fit.class_weight = weights;
-  if (!options.checkpoint.empty() && strategy.is_chief())
+  if (!options.checkpoint.empty() && strategy.is_chief()) {
+    remove_unfinished_files(options.checkpoint);
     for (const std::string& file : {options.best_weights(), options.last_weights()}) write_vocabulary(data, file);
+  }
   const History history = model.fit(data.train, fit);
   if (strategy.is_chief()) print_end(options, data, *early_stopping, record->trained(), history.epoch.size());
   if (trace && strategy.is_chief() && record->trained()) trace->write(options.trace, record->resumed());
