@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <vector>
 
 #include <lockstep/kernels/attention/attention_kernels.h>
 #include <lockstep/kernels/attention/attention_math.h>
 #include <lockstep/kernels/attention/tiles.h>
-#include <lockstep/kernels/elementwise/math.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::attention {
@@ -20,6 +21,16 @@ constexpr std::int64_t grain = 1 << 17;
 
 /// Numbers of the queries of a block.
 using PerQuery = std::array<float, block_queries>;
+
+///@{
+/// Reads or writes 16 neighboring numbers.
+[[gnu::always_inline]] inline Lanes lanes_at(const float* from) {
+  Lanes x;
+  std::memcpy(&x, from, sizeof x);
+  return x;
+}
+[[gnu::always_inline]] inline void set_lanes(float* to, const Lanes& x) { std::memcpy(to, &x, sizeof x); }
+///@}
 
 /// Neighboring queries of a head.
 struct Queries {
@@ -68,34 +79,68 @@ void hide_masked_keys(const Tensor& mask, const Queries& queries, const Keys& ke
   }
 }
 
+/// Copies of the keys, or of the values, of one head: neighboring blocks of queries share them. In a tensor, the rows
+/// of a head are far apart, so that they displace each other in the first-level cache.
+template <class T>
+class CopiedRows {
+ public:
+  explicit CopiedRows(const Tensor& x)
+      : x_(x), blocks_(static_cast<std::size_t>((x.dim(1) + block_keys - 1) / block_keys)) {}
+
+  const Tile& of(std::int64_t example, std::int64_t head, const Keys& keys) {
+    if (example != example_ || head != head_) {
+      for (Block& block : blocks_) block.is_copied = false;
+      example_ = example;
+      head_ = head;
+    }
+    Block& block = blocks_[static_cast<std::size_t>(keys.first / block_keys)];
+    if (!block.tile) block.tile.emplace(block_keys, x_.dim(3));
+    if (!block.is_copied) load(Head<const T>(x_, example, head), keys.first, keys.count, 1, *block.tile);
+    block.is_copied = true;
+    return *block.tile;
+  }
+
+ private:
+  struct Block {
+    std::optional<Tile> tile;
+    bool is_copied = false;
+  };
+
+  Tensor x_;
+  std::vector<Block> blocks_;
+  std::int64_t example_ = -1, head_ = -1;
+};
+
 /// Scores and random factors of blocks of keys (rows) and queries (columns).
 template <class T>
 class Scores {
  public:
   Scores(const Tensor& query, const Tensor& key, const kernels::AttentionRule& rule)
-      : key_(key),
+      : keys_(key),
+        key_size_(key.dim(3)),
+        query_heads_per_key_(query.dim(2) / key.dim(2)),
         rule_(rule),
         dropout_(rule.dropout_rate, rule.key, key.dim(1)),
         heads_(query.dim(2)),
         queries_(query.dim(1)),
-        keys_(block_keys, key.dim(3)),
         scores_(block_keys, block_queries),
         factors_(rule.dropout_rate > 0 ? block_keys : 0, block_queries) {}
 
   /// The head of keys and values that the queries share with others.
-  std::int64_t shared_head(const Queries& queries) const { return queries.head / (heads_ / key_.dim(2)); }
+  std::int64_t shared_head(const Queries& queries) const { return queries.head / query_heads_per_key_; }
 
   /// The scores, for queries that are transposed and scaled.
   Tile& compute(const Tile& transposed_queries, const Queries& queries, const Keys& keys) {
-    load(Head<const T>(key_, queries.example, shared_head(queries)), keys.first, keys.count, 1, keys_);
-    multiply(factor(keys_), transposed_queries, keys.count, key_.dim(3), queries.columns(), false, scores_);
+    multiply(factor(this->keys(queries, keys)), transposed_queries, keys.count, key_size_, queries.columns(), false,
+             scores_);
     if (rule_.is_causal && keys.first + keys.count - 1 > queries.first) hide_later_keys(queries, keys, scores_);
     if (rule_.mask.defined()) hide_masked_keys(rule_.mask, queries, keys, scores_);
     return scores_;
   }
 
-  /// The keys of the latest scores.
-  const Tile& keys() const { return keys_; }
+  const Tile& keys(const Queries& queries, const Keys& keys) {
+    return keys_.of(queries.example, shared_head(queries), keys);
+  }
 
   /// The factors of dropout.
   const Tile& draw(const Queries& queries, const Keys& keys) {
@@ -111,17 +156,38 @@ class Scores {
   }
 
  private:
-  Tensor key_;
+  CopiedRows<T> keys_;
+  std::int64_t key_size_, query_heads_per_key_;
   kernels::AttentionRule rule_;
   WeightDropout dropout_;
   std::int64_t heads_, queries_;
-  Tile keys_, scores_, factors_;
+  Tile scores_, factors_;
 };
 
 /// x *= factors, for the first rows and columns.
 void scale_rows(const Tile& factors, std::int64_t rows, std::int64_t columns, Tile& x) {
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t l = 0; l < columns; ++l) x.row(i)[l] *= factors.row(i)[l];
+}
+
+/// x = e^x for x <= 0, as exp_f32 computes it, but 0 where the result is not a normal number; NaN stays NaN.
+[[gnu::always_inline]] inline void exponentiate(Lanes& x) {
+  using Words [[gnu::vector_size(sizeof(Lanes))]] = std::int32_t;
+  constexpr float smallest = -87.0F;
+  const Lanes power = x * 1.44269504F + 12582912.0F;  // adding 1.5 * 2^23 rounds: the low bits are an integer
+  const Lanes n = power - 12582912.0F;
+  const Lanes r = n * 2.12194440e-4F + (n * -0.693359375F + x);
+  Lanes p = r * 1.9875691500e-4F + 1.3981999507e-3F;
+  p = p * r + 8.3334519073e-3F;
+  p = p * r + 4.1665795894e-2F;
+  p = p * r + 1.6666665459e-1F;
+  p = p * r + 5.0000001201e-1F;
+  Words bits;
+  std::memcpy(&bits, &power, sizeof bits);
+  bits = (bits + 127) << 23;
+  Lanes scale;
+  std::memcpy(&scale, &bits, sizeof scale);
+  x = x < smallest ? Lanes{} : (p * r * r + r + 1.0F) * scale;
 }
 
 /// The softmax of blocks of queries over blocks of keys, one after another.
@@ -136,37 +202,32 @@ struct RunningSoftmax {
   /// Replaces the scores by their exponentials relative to the new maximum. Returns the factors of earlier ones.
   PerQuery add(Tile& scores, std::int64_t keys, std::int64_t columns) {
     PerQuery factors;
-    for (std::int64_t l = 0; l < columns; l += lanes) {
-      float top[lanes];
-      std::copy_n(&maximum[static_cast<std::size_t>(l)], lanes, top);
-      for (std::int64_t i = 0; i < keys; ++i) {
-        const float* const row = scores.row(i) + l;
-        for (std::int64_t m = 0; m < lanes; ++m) top[m] = row[m] > top[m] ? row[m] : top[m];
-      }
-      add(&scores.row(0)[l], scores.columns(), keys, top, l, &factors[static_cast<std::size_t>(l)]);
-    }
+    for (std::int64_t l = 0; l < columns; l += lanes) add(scores, keys, l, &factors[static_cast<std::size_t>(l)]);
     return factors;
   }
 
  private:
-  /// The same for 16 queries, whose new maxima are `top`.
-  void add(float* scores, std::int64_t stride, std::int64_t keys, const float* top, std::int64_t first,
-           float* factors) {
+  /// The same for the 16 queries from `first` on.
+  void add(Tile& scores, std::int64_t keys, std::int64_t first, float* factors) {
     float* const tops = &maximum[static_cast<std::size_t>(first)];
     float* const sums = &sum[static_cast<std::size_t>(first)];
-    float terms[lanes] = {};
+    Lanes top = lanes_at(tops);
     for (std::int64_t i = 0; i < keys; ++i) {
-      float* const row = scores + i * stride;
-      for (std::int64_t m = 0; m < lanes; ++m) {
-        row[m] = exp_f32(row[m] - top[m]);
-        terms[m] += row[m];
-      }
+      const Lanes score = lanes_at(scores.row(i) + first);
+      top = score > top ? score : top;
     }
-    for (std::int64_t m = 0; m < lanes; ++m) {
-      factors[m] = exp_f32(tops[m] - top[m]);
-      sums[m] = sums[m] * factors[m] + terms[m];
-      tops[m] = top[m];
+    Lanes terms{};
+    for (std::int64_t i = 0; i < keys; ++i) {
+      Lanes weight = lanes_at(scores.row(i) + first) - top;
+      exponentiate(weight);
+      terms += weight;
+      set_lanes(scores.row(i) + first, weight);
     }
+    Lanes factor = lanes_at(tops) - top;
+    exponentiate(factor);
+    set_lanes(factors, factor);
+    set_lanes(sums, lanes_at(sums) * factor + terms);
+    set_lanes(tops, top);
   }
 };
 
@@ -179,7 +240,7 @@ class Results {
         scores_(kernel.query, kernel.key, kernel.rule),
         queries_(block_queries, kernel.query.dim(3)),
         transposed_queries_(kernel.query.dim(3), block_queries),
-        values_(block_keys, kernel.value.dim(3)),
+        values_(kernel.value),
         sums_(kernel.value.dim(3), block_queries),
         results_(block_queries, kernel.value.dim(3)) {}
 
@@ -201,10 +262,8 @@ class Results {
     const bool is_first = keys.first == 0;
     if (!is_first) scale_sums(factors, queries.columns());
     if (kernel_.rule.dropout_rate > 0) scale_rows(scores_.draw(queries, keys), keys.count, queries.columns(), weights);
-    load(Head<const T>(kernel_.value, queries.example, scores_.shared_head(queries)), keys.first, keys.count, 1,
-         values_);
-    multiply(transposed_factor(values_), weights, kernel_.value.dim(3), keys.count, queries.columns(), !is_first,
-             sums_);
+    const Tile& values = values_.of(queries.example, scores_.shared_head(queries), keys);
+    multiply(transposed_factor(values), weights, kernel_.value.dim(3), keys.count, queries.columns(), !is_first, sums_);
   }
 
   void scale_sums(const PerQuery& factors, std::int64_t columns) {
@@ -227,7 +286,8 @@ class Results {
   const kernels::Attention& kernel_;
   Scores<T> scores_;
   RunningSoftmax softmax_;
-  Tile queries_, transposed_queries_, values_;
+  Tile queries_, transposed_queries_;
+  CopiedRows<T> values_;
   Tile sums_;  ///< weighted sums of values, (dv, queries)
   Tile results_;
 };
@@ -241,7 +301,7 @@ class Gradients {
         scores_(kernel.query, kernel.key, kernel.rule),
         queries_(block_queries, kernel.query.dim(3)),
         transposed_queries_(kernel.query.dim(3), block_queries),
-        values_(block_keys, kernel.value.dim(3)),
+        values_(kernel.value),
         dresults_(block_queries, kernel.value.dim(3)),
         transposed_dresults_(kernel.value.dim(3), block_queries),
         results_(block_queries, kernel.value.dim(3)),
@@ -307,9 +367,8 @@ class Gradients {
   void add(const Queries& queries, const Keys& keys) {
     const std::int64_t columns = queries.columns();
     Tile& weights = scores_.compute(transposed_queries_, queries, keys);
-    load(Head<const T>(kernel_.value, queries.example, scores_.shared_head(queries)), keys.first, keys.count, 1,
-         values_);
-    multiply(factor(values_), transposed_dresults_, keys.count, kernel_.value.dim(3), columns, false, dscores_);
+    const Tile& values = values_.of(queries.example, scores_.shared_head(queries), keys);
+    multiply(factor(values), transposed_dresults_, keys.count, kernel_.value.dim(3), columns, false, dscores_);
     const bool drops = kernel_.rule.dropout_rate > 0;
     const Tile* const factors = drops ? &scores_.draw(queries, keys) : nullptr;
     if (drops) scale_rows(*factors, keys.count, columns, dscores_);
@@ -317,19 +376,20 @@ class Gradients {
     if (drops) scale_rows(*factors, keys.count, columns, weights);
     multiply(factor(weights), dresults_, keys.count, queries.count, dresults_.columns(), true, dvalues_, keys.first);
     multiply(factor(dscores_), queries_, keys.count, queries.count, queries_.columns(), true, dkeys_, keys.first);
-    multiply(transposed_factor(scores_.keys()), dscores_, kernel_.key.dim(3), keys.count, columns, keys.first > 0,
-             transposed_dqueries_);
+    multiply(transposed_factor(scores_.keys(queries, keys)), dscores_, kernel_.key.dim(3), keys.count, columns,
+             keys.first > 0, transposed_dqueries_);
   }
 
   /// From a key's scores to its weights, and from the gradient of the weights to that of the scores.
   void differentiate_softmax(float* weights, float* dscores, std::int64_t columns) const {
-    for (std::int64_t first = 0; first < columns; first += lanes)
-      for (std::int64_t m = first; m < first + lanes; ++m) {
-        const auto at = static_cast<std::size_t>(m);
-        const float weight = exp_f32(weights[m] - maximum_[at]) * inverse_[at];
-        weights[m] = weight;
-        dscores[m] = weight * (dscores[m] - dots_[at]) * seeing_[at];
-      }
+    for (std::int64_t first = 0; first < columns; first += lanes) {
+      const auto at = static_cast<std::size_t>(first);
+      Lanes weight = lanes_at(weights + first) - lanes_at(&maximum_[at]);
+      exponentiate(weight);
+      weight *= lanes_at(&inverse_[at]);
+      set_lanes(weights + first, weight);
+      set_lanes(dscores + first, weight * (lanes_at(dscores + first) - lanes_at(&dots_[at])) * lanes_at(&seeing_[at]));
+    }
   }
 
   const kernels::AttentionGradient& kernel_;
@@ -337,7 +397,8 @@ class Gradients {
   PerQuery maximum_, inverse_;
   PerQuery dots_;    ///< products of the results and their gradients
   PerQuery seeing_;  ///< 0 for queries that see no key, else 1
-  Tile queries_, transposed_queries_, values_;
+  Tile queries_, transposed_queries_;
+  CopiedRows<T> values_;
   Tile dresults_, transposed_dresults_, results_, transposed_results_;
   Tile dscores_, transposed_dqueries_, dqueries_;
   Tile dkeys_, dvalues_;  ///< of all keys
