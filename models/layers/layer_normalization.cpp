@@ -6,6 +6,7 @@
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/over_axes.h>
 #include <lockstep/kernels/array/shapes.h>
+#include <lockstep/kernels/normalization/group_norm.h>
 #include <lockstep/kernels/normalization/layer_norm.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/layer_checks.h>
@@ -54,10 +55,33 @@ Shape sizes_of(std::string_view layer, const std::vector<int>& axes, const Shape
   return sizes;
 }
 
-class LayerNormalizationImpl final : public LayerImpl {
+/// Base of the layers that multiply by gamma and add beta; without `scale` or `center` these are constants, 1 and 0.
+template <class Options>
+class ScaledNormalizationImpl : public LayerImpl {
+ protected:
+  ScaledNormalizationImpl(const Options& options, LayerTraits traits)
+      : LayerImpl(options.name, traits), options_(options) {}
+
+  void make_gamma_and_beta(const Shape& shape, const LayerSeed& seed) {
+    VariableSpec gamma{.name = "gamma", .shape = shape, .initializer = options_.gamma_initializer(seed.key(0))};
+    VariableSpec beta{.name = "beta", .shape = shape, .initializer = options_.beta_initializer(seed.key(1))};
+    if (!options_.scale) gamma.initializer = ones();
+    if (!options_.center) beta.initializer = zeros();
+    gamma_ = options_.scale ? add_weight(gamma, options_.gamma_regularizer, options_.gamma_constraint)
+                            : constant_weight(gamma);
+    beta_ =
+        options_.center ? add_weight(beta, options_.beta_regularizer, options_.beta_constraint) : constant_weight(beta);
+  }
+
+  Options options_;
+  Variable gamma_;
+  Variable beta_;
+};
+
+class LayerNormalizationImpl final : public ScaledNormalizationImpl<LayerNormalizationOptions> {
  public:
   explicit LayerNormalizationImpl(const LayerNormalizationOptions& options)
-      : LayerImpl(options.name, {.can_be_captured = true, .supports_masking = true}), options_(options) {
+      : ScaledNormalizationImpl(options, {.can_be_captured = true, .supports_masking = true}) {
     require(options.epsilon > 0, "LayerNormalization needs an epsilon above 0, got {}", options.epsilon);
   }
 
@@ -84,26 +108,14 @@ class LayerNormalizationImpl final : public LayerImpl {
 
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
-    const Shape features = sizes_of(class_name(), options_.axis, inputs[0]);
-    VariableSpec gamma{.name = "gamma", .shape = features, .initializer = options_.gamma_initializer(seed.key(0))};
-    VariableSpec beta{.name = "beta", .shape = features, .initializer = options_.beta_initializer(seed.key(1))};
-    if (!options_.scale) gamma.initializer = ones();
-    if (!options_.center) beta.initializer = zeros();
-    gamma_ = options_.scale ? add_weight(gamma, options_.gamma_regularizer, options_.gamma_constraint)
-                            : constant_weight(gamma);
-    beta_ =
-        options_.center ? add_weight(beta, options_.beta_regularizer, options_.beta_constraint) : constant_weight(beta);
+    make_gamma_and_beta(sizes_of(class_name(), options_.axis, inputs[0]), seed);
   }
-
-  LayerNormalizationOptions options_;
-  Variable gamma_;
-  Variable beta_;
 };
 
-class GroupNormalizationImpl final : public LayerImpl {
+class GroupNormalizationImpl final : public ScaledNormalizationImpl<GroupNormalizationOptions> {
  public:
   explicit GroupNormalizationImpl(const GroupNormalizationOptions& options)
-      : LayerImpl(options.name, {.can_be_captured = true, .supports_masking = true}), options_(options) {
+      : ScaledNormalizationImpl(options, {.can_be_captured = true, .supports_masking = true}) {
     require(options.epsilon > 0, "GroupNormalization needs an epsilon above 0, got {}", options.epsilon);
     require(options.groups >= 1 || options.groups == -1, "GroupNormalization needs at least 1 group, or -1, got {}",
             options.groups);
@@ -122,22 +134,11 @@ class GroupNormalizationImpl final : public LayerImpl {
     return input;
   }
 
-  /// Normalizes x as (n, places, groups, channels of a group).
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
     const Tensor x = moveaxis(inputs[0], options_.axis, -1);
-    const std::int64_t groups = groups_of(channels_);
-    std::int64_t places = 1;
-    for (int axis = 1; axis < x.rank() - 1; ++axis) places *= x.dim(axis);
-    const Shape of_groups{groups, channels_ / groups};
-    Tensor y = over_axes(
-        "layer_norm", reshape(x, {x.dim(0), places, of_groups[0], of_groups[1]}), {1, 3}, [&](const Tensor& rows) {
-          const Shape elements{rows.dim(-1)};
-          return layer_norm(rows, broadcast_to(one_.value(), elements), broadcast_to(zero_.value(), elements),
-                            static_cast<float>(options_.epsilon));
-        });
-    if (options_.scale) y *= reshape(gamma_.value(), of_groups);
-    if (options_.center) y += reshape(beta_.value(), of_groups);
-    return moveaxis(reshape(y, x.shape()), -1, options_.axis);
+    const Tensor y =
+        group_norm(x, groups_of(channels_), gamma_.value(), beta_.value(), static_cast<float>(options_.epsilon));
+    return moveaxis(y, -1, options_.axis);
   }
 
   void describe(LayerConfig& config) const override { write_options(config, list, options_); }
@@ -148,23 +149,10 @@ class GroupNormalizationImpl final : public LayerImpl {
 
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
     channels_ = channels_of(inputs[0]);
-    one_ = constant_weight({.name = "one", .shape = {1}, .initializer = ones()});
-    zero_ = constant_weight({.name = "zero", .shape = {1}, .initializer = zeros()});
-    if (options_.scale)
-      gamma_ =
-          add_weight({.name = "gamma", .shape = {channels_}, .initializer = options_.gamma_initializer(seed.key(0))},
-                     options_.gamma_regularizer, options_.gamma_constraint);
-    if (options_.center)
-      beta_ = add_weight({.name = "beta", .shape = {channels_}, .initializer = options_.beta_initializer(seed.key(1))},
-                         options_.beta_regularizer, options_.beta_constraint);
+    make_gamma_and_beta({channels_}, seed);
   }
 
-  GroupNormalizationOptions options_;
   std::int64_t channels_ = 0;  ///< channels that the weights were built for
-  Variable one_;               ///< gamma of layer_norm, which cannot take the different gammas of a group's channels
-  Variable zero_;              ///< beta of layer_norm
-  Variable gamma_;
-  Variable beta_;
 };
 
 class RMSNormalizationImpl final : public LayerImpl {

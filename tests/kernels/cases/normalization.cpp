@@ -6,6 +6,7 @@
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/normalization/batch_norm.h>
+#include <lockstep/kernels/normalization/group_norm.h>
 #include <lockstep/kernels/normalization/layer_norm.h>
 
 namespace lockstep::test {
@@ -127,6 +128,43 @@ OpCase layer_norm_case(const Shape& shape) {
           .is_large = shape.elements() > 10'000};
 }
 
+std::vector<double> group_normalized(const Values& in, const Shape& shape, std::size_t groups) {
+  const std::size_t channels = in[1].size();
+  const std::size_t width = channels / groups;
+  const auto examples = static_cast<std::size_t>(shape[0]);
+  const std::size_t places = in[0].size() / std::max<std::size_t>(1, examples * channels);
+  std::vector<double> y(in[0].size());
+  for (std::size_t example = 0; example < examples; ++example)
+    for (std::size_t group = 0; group < groups; ++group) {
+      std::vector<std::size_t> elements;
+      for (std::size_t place = 0; place < places; ++place)
+        for (std::size_t k = group * width; k < (group + 1) * width; ++k)
+          elements.push_back((example * places + place) * channels + k);
+      const auto count = static_cast<double>(elements.size());
+      double mean = 0;
+      double variance = 0;
+      for (const std::size_t i : elements) mean += in[0][i] / count;
+      for (const std::size_t i : elements) variance += std::pow(in[0][i] - mean, 2) / count;
+      for (const std::size_t i : elements) {
+        const std::size_t k = i % channels;
+        y[i] = (in[0][i] - mean) / std::sqrt(variance + static_cast<double>(epsilon)) * in[1][k] + in[2][k];
+      }
+    }
+  return y;
+}
+
+OpCase group_norm_case(const Shape& shape, std::int64_t groups) {
+  const std::int64_t elements = shape.elements() / shape[0] / groups;
+  return {.name = fmt::format("group_norm of {} in {} groups", shape, groups),
+          .inputs = operands(shape),
+          .run = [=](In in) { return group_norm(in[0], groups, in[1], in[2], epsilon); },
+          .reference = [=](const Values& in) { return group_normalized(in, shape, static_cast<std::size_t>(groups)); },
+          .check = {.length = std::max(elements, shape.elements() / shape.dim(-1)), .samples = 8},
+          .takes_no_rows = true,
+          .bf16 = Bf16::none,
+          .is_large = shape.elements() > 10'000};
+}
+
 }  // namespace
 
 std::vector<OpCase> normalization_cases() {
@@ -141,6 +179,12 @@ std::vector<OpCase> normalization_cases() {
       cases.push_back(batch_norm_and_add_case(shape, relu));
   for (const Shape& shape : {Shape{7}, Shape{3, 1}, Shape{5, 17}, Shape{2, 3, 4, 9}, Shape{700, 40}})
     cases.push_back(layer_norm_case(shape));
+  for (const auto& [shape, groups] : {std::pair(Shape{3, 6}, 2),
+                                      {Shape{2, 5, 4}, 4},
+                                      {Shape{2, 3, 4, 9}, 3},
+                                      {Shape{1, 2, 2, 34}, 1},
+                                      {Shape{2, 70, 600}, 4}})
+    cases.push_back(group_norm_case(shape, groups));
   return cases;
 }
 

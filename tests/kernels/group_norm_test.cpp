@@ -1,0 +1,31 @@
+#include <gtest/gtest.h>
+#include <support/expect_error.h>
+#include <support/tensors.h>
+
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/normalization/group_norm.h>
+
+namespace lockstep::test {
+namespace {
+
+// With a mean of a thousand deviations, f32 would lose the whole variance in E[x^2] - E[x]^2.
+TEST(GroupNorm, SurvivesALargeMean) {
+  const Tensor x = random_tensor({2, 75, 4}, 1, 999, 1001);
+  const Tensor y = group_norm(x, 2, Tensor::full({4}, 1), Tensor::zeros({4}));
+  const Tensor of_deviations = group_norm(x - 1000.0, 2, Tensor::full({4}, 1), Tensor::zeros({4}));
+  expect_close(y, of_deviations.to_vector<double>(), 1, 1000);
+}
+
+TEST(GroupNorm, NamesShapesThatDoNotFit) {
+  const std::vector<Tensor> in{Tensor::zeros({4, 3, 6}), Tensor::zeros({6}), Tensor::zeros({6})};
+  EXPECT_ERROR(InvalidArgument, "x must be f32 (n, ..., channels), got f32 (6)", group_norm(in[1], 2, in[1], in[2]));
+  EXPECT_ERROR(InvalidArgument, "the number of channels of x (4, 3, 6) must be divisible by 4 groups",
+               group_norm(in[0], 4, in[1], in[2]));
+  EXPECT_ERROR(InvalidArgument, "divisible by 0 groups", group_norm(in[0], 0, in[1], in[2]));
+  EXPECT_ERROR(InvalidArgument, "gamma for x (4, 3, 6) must be f32 (6), got f32 (3)",
+               group_norm(in[0], 2, Tensor::zeros({3}), in[2]));
+  EXPECT_ERROR(InvalidArgument, "beta for x (4, 3, 6) must be f32 (6)", group_norm(in[0], 2, in[1], {}));
+}
+
+}  // namespace
+}  // namespace lockstep::test
