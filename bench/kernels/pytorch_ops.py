@@ -1,15 +1,26 @@
-"""Times PyTorch's ops for the rows "op/" of kernels_bench (ops.cpp): processor time in ms, on one thread.
+"""Compares rows of kernels_bench with PyTorch's ops: processor time on one thread, in alternating rounds.
 
-usage: $(bench/peers/make_environment pytorch) bench/kernels/pytorch_ops.py [NAME ...]
+usage: $(bench/peers/make_environment pytorch) bench/kernels/pytorch_ops.py [--rounds N] [--json FILE] [NAME ...]
 """
 
+import argparse
+import json
+import os
+import pathlib
+import re
 import sys
 import time
+from statistics import median
 
 import torch
 from torch.nn import functional as F
 
-SECONDS = 1  # of each measurement, of which the fastest of three counts
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "peers"))
+import reports  # noqa: E402
+
+SECONDS = 0.3  # of each measurement, of which the fastest of three counts
+LIMIT_S = 600  # of each run of kernels_bench
+BENCH = reports.ROOT / "build" / "release" / "bench" / "kernels" / "kernels_bench"
 
 
 def images(*shape):
@@ -21,8 +32,8 @@ def indices_below(most, count):
     return torch.arange(count) * 7919 % most
 
 
-def rows():
-    """For each name, the data and the op."""
+def ops():
+    """For each name of a row op/NAME (ops.cpp), the data and the op."""
     kernel_1d, kernel_2d = torch.rand(128, 64, 5), torch.rand(128, 64, 4, 4).contiguous(memory_format=torch.channels_last)
     gamma, beta, matrices = torch.ones(128), torch.zeros(128), torch.rand(64, 64, 128)
     gathered, scattered = indices_below(50_000, 4096), indices_below(3000, 4096)
@@ -40,6 +51,40 @@ def rows():
     }
 
 
+def op_rows(name, x, op):
+    x.requires_grad_(True)
+
+    def forward():
+        with torch.no_grad():
+            op(x)
+
+    return {f"op/{name}/forward": forward,
+            f"op/{name}/forward_and_gradient": lambda: torch.autograd.grad(op(x).sum(), x)}
+
+
+def attention_rows(examples, queries, heads, size, is_causal=False):
+    """The rows of attention.cpp. Operands lie in memory as (examples, queries, heads, size), as in lockstep."""
+    query, key, value, dy = (torch.rand(examples, queries, heads, size).transpose(1, 2) for _ in range(4))
+    operands = [x.requires_grad_(True) for x in (query, key, value)]
+    y = F.scaled_dot_product_attention(*operands, is_causal=is_causal)
+
+    def forward():
+        with torch.no_grad():
+            F.scaled_dot_product_attention(*operands, is_causal=is_causal)
+
+    sizes = f"{examples}x{queries}x{heads}x{size}" + ("_causal" if is_causal else "")
+    return {f"attention/forward/{sizes}": forward,
+            f"attention/gradient/{sizes}": lambda: torch.autograd.grad(y, operands, dy, retain_graph=True)}
+
+
+def rows():
+    """For each name of a row of kernels_bench, what PyTorch runs."""
+    found = attention_rows(8, 128, 8, 64) | attention_rows(4, 512, 8, 64) | attention_rows(1, 2048, 8, 64, True)
+    for name, (x, op) in ops().items():
+        found |= op_rows(name, x, op)
+    return found
+
+
 def milliseconds(run):
     run()
     best = float("inf")
@@ -52,17 +97,55 @@ def milliseconds(run):
     return best * 1000
 
 
-def main(names):
+def lockstep_milliseconds(bench, names):
+    """The fastest of three measurements of each row, as for PyTorch."""
+    command = [bench, f"--benchmark_filter=^({'|'.join(map(re.escape, names))})$", f"--benchmark_min_time={SECONDS}",
+               "--benchmark_repetitions=3", "--benchmark_format=json"]
+    found = {name: float("inf") for name in names}
+    for row in json.loads(reports.output_of(command, LIMIT_S))["benchmarks"]:
+        if row["run_type"] == "iteration":
+            assert row["time_unit"] == "ns"
+            found[row["run_name"]] = min(found[row["run_name"]], row["cpu_time"] * 1e-6)
+    return found
+
+
+def parse_args(known):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="rows of kernels_bench (default: all that PyTorch has)")
+    parser.add_argument("--rounds", type=int, default=3, help="alternating runs of each side (default 3)")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write all measurements")
+    parser.add_argument("--bench", type=pathlib.Path, default=BENCH, metavar="PROGRAM",
+                        help="default build/release/bench/kernels/kernels_bench")
+    args = parser.parse_args()
+    unknown = sorted(set(args.names) - set(known))
+    if unknown:
+        parser.error(f"no such row: {', '.join(unknown)}; there are {', '.join(known)}")
+    if args.rounds < 1:
+        parser.error("--rounds must be at least 1")
+    reports.require_program(parser, args.bench)
+    reports.require_writable(parser, {"--json": args.json})
+    return args
+
+
+def main():
     torch.set_num_threads(1)
-    for name, (x, op) in rows().items():
-        if names and name not in names:
-            continue
-        x.requires_grad_(True)
-        with torch.no_grad():
-            forward = milliseconds(lambda: op(x))
-        both = milliseconds(lambda: torch.autograd.grad(op(x).sum(), x))
-        print(f"op/{name}/forward {forward:.3f} ms, op/{name}/forward_and_gradient {both:.3f} ms", flush=True)
+    known = rows()
+    args = parse_args(known)
+    names = args.names or list(known)
+    rounds = []
+    for _ in range(args.rounds):
+        load = os.getloadavg()[0]
+        rounds.append({"load_1min_before": load, "milliseconds": {
+            "lockstep": lockstep_milliseconds(args.bench, names),
+            "pytorch": {name: milliseconds(known[name]) for name in names}}})
+    for name in names:
+        sides = [[entry["milliseconds"][side][name] for entry in rounds] for side in ("lockstep", "pytorch")]
+        ratios = [pytorch / lockstep for lockstep, pytorch in zip(*sides)]
+        print(f"{name}: lockstep {median(sides[0]):.3f} ms, PyTorch {median(sides[1]):.3f} ms, "
+              f"PyTorch / lockstep {median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+    if args.json:
+        reports.write(args.json, {"torch": torch.__version__}, [{"rows": names, "rounds": rounds}])
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
