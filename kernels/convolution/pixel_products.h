@@ -20,7 +20,7 @@ inline Tensor pixels(const Tensor& image) { return image.view({image.elements() 
 /// A kernel (1, 1, c_in, c_out) as the matrix (c_in, c_out).
 inline Tensor as_matrix(const Tensor& kernel) { return kernel.view({kernel.dim(2), kernel.dim(3)}); }
 
-/// Whether 1x1 windows cover all pixels of x, i.e. both strides are 1.
+/// Whether 1x1 windows cover all pixels of the image, i.e. both strides are 1.
 inline bool sees_all(const Window2d& w) { return w.stride_h == 1 && w.stride_w == 1; }
 
 }  // namespace lockstep

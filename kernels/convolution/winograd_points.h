@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
-// Winograd's minimal filtering F(4x4, 3x3) along one axis: computes four results of a window of three taps from six
-// elements. Elements and taps are transformed into values of polynomials at six points; the convolution then becomes
-// one product of two values per point. The structs below multiply by the matrices B, G and A of Lavin and Gray, "Fast
-// Algorithms for Convolutional Neural Networks" (2016), for the points 0, 1/2, -1/2, 3/2, -3/2 and infinity. With the
-// paper's points 0, 1, -1, 2, -2 and infinity the errors are twice as large.
+// One axis of Winograd's minimal filtering F(4x4, 3x3), i.e. F(4, 3): computes four results of a window of three taps
+// from six elements. Elements and taps are each transformed into six numbers, one per interpolation point; the
+// convolution then becomes one product of two numbers per point. The structs below multiply by the matrices B, G and A
+// of Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016), for the points 0, 1/2, -1/2, 3/2, -3/2
+// and infinity. With the paper's points 0, 1, -1, 2, -2 and infinity the errors are twice as large.
 
 namespace lockstep::winograd {
 
@@ -22,7 +22,7 @@ inline constexpr int tile = 4;
 /// Taps of the window per axis.
 inline constexpr int taps = 3;
 
-/// Computes the values at the points from elements: multiplies by the transpose of B.
+/// Transforms six elements into one number per point: multiplies by the transpose of B.
 struct ElementsLine {
   static constexpr int in = points, out = points;
   static void apply(const Lanes* d, Lanes* v) {

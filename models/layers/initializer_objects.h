@@ -2,8 +2,9 @@
 
 #include <lockstep/models/layers/initializers.h>
 
-// What the functions of initializers.h with options return, as the target of the std::function: files store the class
-// and the options.
+// The callables that random_normal, truncated_normal, random_uniform, variance_scaling and constant (initializers.h)
+// wrap in the std::function that they return. Saving a model finds the class by std::function::target and writes its
+// options.
 
 namespace lockstep::detail {
 

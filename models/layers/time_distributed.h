@@ -7,9 +7,9 @@
 namespace lockstep {
 
 /// Keras' TimeDistributed: applies the layer to every time step with the same weights, (time, ...) -> (time, axes of
-/// the layer's result). All steps are computed in one call of the layer, as one batch. In training, however, a layer
-/// with LayerImpl::has_statistics, such as BatchNormalization, is called separately for each step, which is normalized
-/// by its own statistics. Training such a layer on masked sequences throws Unsupported.
+/// the layer's result). All steps are computed in one call of the layer, as one batch. In training, however, a
+/// trainable layer with LayerImpl::has_statistics, such as BatchNormalization, is called once per time step, so that
+/// each step is normalized by its own statistics. Training such a layer on masked sequences throws Unsupported.
 struct TimeDistributed : Layer {
   /// `name` is the name of the new layer. Do not call `layer` elsewhere, because its weights belong to the new layer.
   /// Write TimeDistributed(Layer(inner)) to wrap another TimeDistributed: TimeDistributed(inner) is a copy.

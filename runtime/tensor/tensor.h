@@ -52,10 +52,10 @@ class Tensor {
       return from(std::span<const T>(values), shape);
     }
   }
-  /// libtorch's from_blob: a tensor of existing memory, which `memory`, not null, keeps alive until the last handle is
-  /// gone. `strides` are in elements. Throws InvalidArgument for negative sizes, strides of another rank, memory that
-  /// is not aligned to the dtype and, if there are elements, for negative strides, more than 2^63 - 1 bytes and a null
-  /// pointer.
+  /// libtorch's from_blob: a tensor whose elements are at `data`. Its handles and views hold `memory`, which must not
+  /// be null and must keep `data` valid. `strides` are in elements. Throws InvalidArgument for negative sizes, strides
+  /// of another rank, an address that is not aligned to the dtype and, if there are elements, for negative strides,
+  /// more than 2^63 - 1 bytes and a null pointer; throws Unsupported if this machine cannot use the device.
   static Tensor from_blob(void* data, const Shape& shape, const Shape& strides, DType dtype,
                           const LogicalDevice& device, const std::shared_ptr<const void>& memory);
   /// A tensor of rank 0 on the calling thread's device.
@@ -85,8 +85,7 @@ class Tensor {
   std::uint64_t id() const { return id_; }
   /// Whether this is a trainable variable, which every tape watches automatically.
   bool is_parameter() const { return is_parameter_; }
-  /// The trainable variable whose memory this tensor shares, as the variable's copy or as a view of it; null in other
-  /// tensors.
+  /// The record of the trainable variable's copy that this tensor is or is a view of; null for other tensors.
   const std::shared_ptr<Parameter>& parameter() const { return parameter_; }
   /// A handle to the same elements, with a new id, that tapes treat as a trainable parameter called `name`.
   Tensor as_parameter(std::string name = {}) const;
@@ -100,9 +99,9 @@ class Tensor {
   Tensor origin(std::string_view op) const;
   ///@}
   /// Frees this tensor's memory and makes all handles to it and to its views refer to `memory`, which must already hold
-  /// the same elements. Does nothing after keep_memory. Preconditions: this tensor covers its whole memory, which has
-  /// not been moved before, and no other thread uses either tensor meanwhile. Throws BrokenInvariant unless both are
-  /// dense and agree in shape and dtype.
+  /// the same elements. Does nothing after keep_memory. Preconditions: this tensor covers its whole memory, which
+  /// lockstep allocated and which has not been moved before; `memory` is never moved itself; no other thread uses
+  /// either tensor meanwhile. Throws BrokenInvariant unless both are dense and agree in shape and dtype.
   void move_into(const Tensor& memory) const;
   /// Keeps the elements at their address as long as a handle to them exists, for users outside of lockstep.
   void keep_memory() const;
@@ -140,12 +139,13 @@ class Tensor {
   /// The elements broadcast to `shape` by NumPy's rules, with stride 0 along repeated axes; read-only. Throws
   /// InvalidArgument when the shapes do not broadcast.
   Tensor broadcast_view(const Shape& shape) const;
-  /// If the parts are consecutive slices along `axis`, in order, that together make up one dense tensor in memory, and
-  /// not several trainable variables, returns a view of that tensor; otherwise an undefined tensor. Concatenating
-  /// results that were written in place then needs no copy.
+  /// If the parts follow one another along `axis` in the same memory, together form a dense tensor, and all belong to
+  /// the same trainable variable or to none, returns a view of them as one tensor; otherwise an undefined tensor. With
+  /// it, concatenating results that were written in place needs no copy. Throws InvalidArgument when `axis` is out of
+  /// range.
   static Tensor joined(std::span<const Tensor> parts, int axis);
-  /// True when this handle is the only user of its memory; never for memory of others (from_blob). The result of
-  /// with_origin and the handle it was made from do not count each other.
+  /// Whether no other handle or view shares this handle's memory. Always false for from_blob's tensors and after
+  /// move_into. A result of with_origin does not count the handle it was made from, but that handle counts the result.
   bool unique() const { return buffer_.use_count() == 1 && buffer_->has_block(); }
 
   /// The elements in host memory. If this tensor is in host memory, returns a handle to it, which shares its memory;

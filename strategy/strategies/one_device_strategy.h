@@ -7,7 +7,7 @@
 namespace lockstep {
 
 /// Runs everything on one device, on the calling thread. Has the interface of the other strategies, for programs that
-/// may later run on several devices. All its variables are plain, whatever their synchronization.
+/// may later run on several devices. Every variable has a single copy, on the device.
 class OneDeviceStrategy : public Strategy {
  public:
   /// Throws Unsupported for a device that this build cannot use.
