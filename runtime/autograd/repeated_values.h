@@ -15,9 +15,9 @@
 
 namespace lockstep {
 
-/// How many functions of recompute_grad, each called in the one before it, the calling thread calls again.
+/// Number of nested functions of recompute_grad that the calling thread is calling again, to compute gradients.
 int recomputing_depth();
-/// Whether the calling thread calls a function of recompute_grad again.
+/// Whether the calling thread is calling a function of recompute_grad again, to compute gradients.
 inline bool is_recomputing() { return recomputing_depth() > 0; }
 
 /// The values of a function of recompute_grad, in the order in which its first call asked for them.
@@ -26,7 +26,7 @@ using RepeatedValues = std::vector<std::shared_ptr<std::any>>;
 /// The place of a value in a RepeatedValuesScope.
 struct RepeatedSlot {
   std::shared_ptr<std::any> value;  ///< empty until the first call has made it
-  bool again;                       ///< whether the function is called again
+  bool again;                       ///< whether this is a repeated call of the function
 };
 /// The place of the next value in each open scope of the calling thread, the outermost scope first. Throws LogicError
 /// if a function that is called again asks for more values than in its first call.
@@ -34,10 +34,11 @@ std::vector<RepeatedSlot> next_repeated_slots();
 /// Calls `make` as if no scope were open.
 std::any made_outside(const std::function<std::any()>& make);
 
-/// A call of a function of recompute_grad on the calling thread. Calls nest.
+/// A running call of a function of recompute_grad on the calling thread. Scopes nest.
 class RepeatedValuesScope {
  public:
-  /// `again`: the call gets `values`; otherwise it is the first call, which adds its values to them.
+  /// Without `again`, this is the first call, which appends its values to `values`; with it, a repeated call, which
+  /// reads them.
   RepeatedValuesScope(RepeatedValues& values, bool again);
   ~RepeatedValuesScope();
   RepeatedValuesScope(const RepeatedValuesScope&) = delete;
@@ -52,9 +53,10 @@ class RepeatedValuesScope {
   std::size_t given_ = 0;
 };
 
-/// A function for use in place of `make`, whose results differ. If a function of recompute_grad is called again, it
-/// returns the latest result of the function that the first call got. It may also be called later, by
-/// GpuCapture::each_time.
+/// Returns the function to use in place of `make`, whose results differ from call to call. In the first call of a
+/// function of recompute_grad, the returned function calls `make` and stores the result. In a repeated call, it returns
+/// the result that was stored last and throws LogicError if that has another type than T. It may outlive these calls,
+/// as in GpuCapture::each_time.
 template <class T>
 std::function<T()> repeated_function(std::function<T()> make) {
   for (const RepeatedSlot& slot : next_repeated_slots()) {
@@ -75,7 +77,8 @@ std::function<T()> repeated_function(std::function<T()> make) {
   return make;
 }
 
-/// make() or, if a function of recompute_grad is called again, what it returned in the first call.
+/// Returns make() or, in a repeated call of a function of recompute_grad, the value that was returned at the same place
+/// in the first call.
 template <class Make>
 auto repeated(Make make) {
   return repeated_function(std::function<std::invoke_result_t<Make>()>(std::move(make)))();

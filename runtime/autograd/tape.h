@@ -36,10 +36,10 @@ class NoGradientScope {
 /// Records the ops that its thread runs on watched tensors, for one call of `gradient`, `gradient_or_slices` or
 /// `backward`. Ops register their gradients with `record`. Trainable parameters are watched automatically. Use it only
 /// on the thread that created it; another thread may destroy it while that thread uses no tape. Tapes of a thread nest
-/// and record independently: a tape that records while another one computes a gradient also records that computation
-/// and can differentiate it. This takes more time and memory; NoGradientScope prevents it. All ops support second-order
-/// gradients except recurrent ops (lstm.h, gru.h), scaled_dot_product_attention and batch normalization over several
-/// replicas; Unsupported is thrown if their second-order gradient is needed.
+/// and record independently. If another tape that tracks the target records while `gradient` runs, it also records that
+/// computation and can differentiate it. This takes more time and memory; NoGradientScope prevents it. All ops support
+/// second-order gradients except recurrent ops (lstm.h, gru.h), scaled_dot_product_attention and batch normalization
+/// over several replicas; Unsupported is thrown if their second-order gradient is needed.
 class GradientTape {
  public:
   GradientTape();
@@ -48,18 +48,20 @@ class GradientTape {
   GradientTape& operator=(const GradientTape&) = delete;
 
   /// Starts recording the ops on `tensor`, so that gradients with respect to it can be computed. Throws LogicError on
-  /// another thread and in a function of recompute_grad, InvalidArgument for an undefined tensor.
+  /// another thread and in a function of recompute_grad that this tape records, InvalidArgument for an undefined
+  /// tensor.
   void watch(const Tensor& tensor);
   /// d(sum(target))/d(source) for each source; an undefined tensor if the target does not depend on the source. With
   /// `output_gradient`, of the target's shape and dtype, d(sum(output_gradient * target))/d(source). Throws LogicError
-  /// on another thread, if the tape has been used, if it does not track the target, or if a trainable variable has been
-  /// updated or assigned after an op between a source and the target read it, other than to look up its rows, also
-  /// where the gradients do not depend on the old value; InvalidArgument if a source is given twice or output_gradient
-  /// has another shape or dtype; Unsupported if it needs the second-order gradient of an op that has none.
+  /// on another thread, in a function of recompute_grad that this tape records, if the tape has been used, and if it
+  /// does not track the target. Also throws LogicError if a trainable variable has been updated or assigned after an op
+  /// between a source and the target read it, even if the gradients do not depend on the old value; ops that only
+  /// looked up rows of the variable do not count. Throws InvalidArgument if a source is given twice or output_gradient
+  /// has another shape or dtype, Unsupported if it needs the second-order gradient of an op that has none.
   std::vector<Tensor> gradient(const Tensor& target, std::span<const Tensor> sources,
                                const Tensor& output_gradient = {});
-  /// Like `gradient`, but the gradient of a source stays IndexedSlices if no recorded op computed the source and ops
-  /// only looked up rows of it.
+  /// Like `gradient`, but the gradient of a source is IndexedSlices if ops only looked up rows of it, no recorded op
+  /// computed it, and no other tape records this computation.
   std::vector<DenseOrSparse> gradient_or_slices(const Tensor& target, std::span<const Tensor> sources);
   /// Whether at least one op has read `source` so far and all ops that have read it only looked up rows.
   bool only_rows_read(const Tensor& source) const;
@@ -102,20 +104,20 @@ class GradientTape {
     bool computed = false;          // a recorded op's output; that op needs a dense gradient
     int slot = -1;                  // its index among the sources
     bool keep = false;              // a source: its gradient is kept for the caller
-    std::shared_ptr<const Parameter> parameter;  // the tensor's
+    std::shared_ptr<const Parameter> parameter;  // of the tensor
     RecomputeFn recompute;                       // registered by its op; cleared when the backward pass reaches that op
     std::weak_ptr<Recomputed> recomputed;        // owned by the ops that read the tensor
   };
-  struct Block {  // ops that are run again before they are differentiated (record_recomputed)
+  struct Block {  // ops of one call of record_recomputed, which are run again before they are differentiated
     std::function<void()> again;
-    std::vector<const char*> ops;  // by output
-    std::vector<int> inputs;       // nodes that the ops have read
-    Parameters untracked;          // that the ops have read, too
-    std::vector<int> outputs;      // nodes of the ops' outputs, in the order of recording
-    std::vector<int> first_reads;  // nodes that no earlier op had read
-    int tracked = 0;               // nodes below this number are tracked in the second run; later ones were not before
-    std::size_t run_again = 0;     // number of outputs recorded in the second run
-    std::uint64_t time = Parameter::now();  // of the first run's begin
+    std::vector<const char*> ops;           // for each output, the name of its op
+    std::vector<int> inputs;                // nodes that the ops have read
+    Parameters untracked;                   // of inputs that are not tracked
+    std::vector<int> outputs;               // nodes of the ops' outputs, in the order of recording
+    std::vector<int> first_reads;           // nodes that no earlier op had read
+    int tracked = 0;                        // number of nodes after the first run; the second run tracks no others
+    std::size_t run_again = 0;              // number of outputs recorded in the second run
+    std::uint64_t time = Parameter::now();  // when the first run began
   };
   struct Entry {
     const char* op;
@@ -127,7 +129,7 @@ class GradientTape {
     Reads reads = Reads::whole;             // how the op reads its inputs
     Parameters untracked{};                 // of inputs that are not tracked
     std::shared_ptr<Block> block{};         // null for an op
-    std::uint64_t time = Parameter::now();  // of the reads
+    std::uint64_t time = Parameter::now();  // when the op read its inputs
   };
   class RecordingAgain;
 
@@ -140,9 +142,9 @@ class GradientTape {
                  const BackwardFn& backward, Reads reads);
   void stop();
   void require_its_thread() const;
-  /// A parameter that has changed since `entry` read it as a whole; null if there is none.
+  /// A parameter that `entry` read as a whole and that has changed since then; null if there is none.
   const Parameter* changed(const Entry& entry) const;
-  /// Throws LogicError if a parameter has changed whose old value the gradients may need.
+  /// Throws LogicError if the gradients may need the old value of a parameter that has changed.
   void require_no_change(const Tensor& target, std::span<const Slot> slots) const;
   void run(const Tensor& target, std::span<const Slot> slots, const FinalHook& final,
            const Tensor& output_gradient = {});
@@ -160,7 +162,7 @@ class GradientTape {
   std::vector<Entry> entries_;
   bool used_ = false;
   bool is_recorded_ = false;                   // another tape records the gradient that is being computed
-  std::vector<std::vector<int>> final_after_;  // by entry: the sources whose gradients are final once it has run
+  std::vector<std::vector<int>> final_after_;  // for each entry: the sources whose gradients are final after it
   std::shared_ptr<Block> block_;               // the block that is being recorded; null if there is none
   Block* second_run_ = nullptr;                // the block that is being recorded again; null if there is none
 };
@@ -168,7 +170,7 @@ class GradientTape {
 /// An op's access to the running backward pass. Indices of inputs and outputs are those given to `record`.
 class BackwardContext {
  public:
-  /// d(target)/d(output i); undefined if the target does not depend on that output. May be strided.
+  /// d(sum(target))/d(output i); undefined if the target does not depend on that output. May be strided.
   const Tensor& gradient(int output) const;
   /// Whether input i needs a gradient. All members below that take an input require this.
   bool needs(int input) const;
@@ -189,8 +191,8 @@ class BackwardContext {
   /// output sums to 0 over all axes but the last.
   bool rows_sum_to_zero(int output) const;
 
-  /// Whether another tape records this backward pass. If so, the contributed gradients must be computed by ops that
-  /// tapes record.
+  /// Whether another tape records this backward pass; false after stop_recording. If true, the contributed gradients
+  /// must be computed by ops that tapes record.
   bool is_recorded() const { return tape_.is_recorded_ && !remedy_; }
   /// Declares that later contributions cannot be differentiated: no tape records their computation, and a tape that
   /// needs their gradient throws Unsupported. `remedy` is a string literal that says what to use instead; only that of

@@ -9,8 +9,9 @@ namespace lockstep {
 
 /// Replaces the contents of a file atomically: writes a new file in the same folder, which `commit` syncs to disk and
 /// renames. On failure and without a commit, an existing file is unchanged and the new one is deleted. If the path is a
-/// symbolic link to a file, replaces that file; a dangling link is replaced itself. The functions throw InputError that
-/// names path and reason, for example if the path exists and is not a regular file or is write-protected.
+/// symbolic link to a file, replaces that file; a dangling link is replaced itself. The constructor, `write` and
+/// `commit` throw InputError with the path and the reason, for example if the path exists and is not a regular file or
+/// is write-protected.
 class AtomicFile {
  public:
   /// Creates the new file.
@@ -21,7 +22,7 @@ class AtomicFile {
 
   /// Appends to the new file.
   void write(std::span<const std::byte> bytes);
-  /// Replaces the old file. Nothing can be written afterwards.
+  /// Replaces the old file, if any, and keeps its permissions. Nothing can be written afterwards.
   void commit();
 
  private:
@@ -33,11 +34,12 @@ class AtomicFile {
 /// Replaces the contents of the file `path` by `bytes`; see AtomicFile.
 void write_file_atomically(const std::string& path, std::span<const std::byte> bytes);
 
-/// Creates the folder of the file `path` if there is none. Throws InputError naming the path.
+/// Creates the folder of the file `path` and its parents unless they exist. Throws InputError naming the path if this
+/// fails.
 void make_folder_of(const std::string& path);
 
-/// Removes the new files of AtomicFiles that killed writers left behind in `folder`. Precondition: no writer is
-/// running.
+/// Removes new files of AtomicFile that killed processes left behind in `folder`. Ignores errors. Precondition: no
+/// process is writing an AtomicFile in `folder`.
 void remove_unfinished_files(const std::filesystem::path& folder);
 
 }  // namespace lockstep

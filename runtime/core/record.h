@@ -30,7 +30,7 @@ struct RecordPosition {
   std::uint64_t end() const;
 };
 
-/// Reads records in any order. For one thread at a time. `find` and `read` throw InputError without the file's name.
+/// Reads records in any order. For one thread at a time. The messages of `find` and `read` do not name the file.
 class RecordFile {
  public:
   /// Throws InputError that names the file if it is missing, not a regular file or cannot be opened.
@@ -39,7 +39,7 @@ class RecordFile {
   /// Bytes in the file when it was opened.
   std::uint64_t size() const { return size_; }
   /// The record that begins at `offset` < size(). Throws InputError if the file ends within it, its length has a wrong
-  /// checksum, or the file is compressed.
+  /// checksum, or the file is compressed by gzip.
   RecordPosition find(std::uint64_t offset);
   /// The record's data. Throws InputError if they have a wrong checksum or the file has become shorter.
   std::string read(const RecordPosition& at);

@@ -11,8 +11,9 @@
 #include <lockstep/runtime/core/record.h>
 #include <lockstep/runtime/data/example.h>
 
-// The file of Dataset::cache, which has the framing of a TFRecord file. Its records: a text with the version of the
-// format, the elements, the offset of each element's record, and the offset of the record with these offsets.
+// The file of Dataset::cache, which has the framing of a TFRecord file. Its records, in this order: the version of the
+// format as text, one record for each element, one record with the offsets of all elements' records, and one with the
+// offset of that record.
 
 namespace lockstep::detail {
 
@@ -21,7 +22,7 @@ std::string encode_example(const Example& example);
 /// The inverse of encode_example. Throws InputError, without a file's name, for bytes that it has not made.
 Example decode_example(std::span<const char> bytes);
 
-/// Writes a cache file, which exists only once it is complete. The functions throw InputError naming the file.
+/// Writes a cache file, which does not exist before `commit`. The functions throw InputError naming the file.
 class CacheFileWriter {
  public:
   explicit CacheFileWriter(const std::filesystem::path& path);

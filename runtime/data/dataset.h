@@ -32,9 +32,9 @@ struct ShuffleOptions {
 
   std::uint64_t seed = 0;       ///< equal seeds give equal orders
   std::int64_t buffer = whole;  ///< number of elements to draw from; fewer shuffle less and take less memory
-  /// Only for a set of tensors shuffled as a whole. If true, `take` and `skip` after the shuffle select from one fixed
-  /// order, which depends on the seed alone, and each epoch shuffles the selected part. If false, they select from each
-  /// epoch's order.
+  /// Only for a data set of from_tensors() shuffled as a whole. If true, `take` and `skip` after the shuffle select
+  /// from one fixed order, which depends on the seed alone, and each epoch shuffles the selected part. If false, they
+  /// select from each epoch's order.
   bool fixed_parts = false;
 };
 
@@ -78,17 +78,18 @@ struct Interleaving;
 class Dataset {
  public:
   ///@{
-  /// Example i has views of row i of the tensors. `y` and `sample_weight`, of shape (n), may be undefined. Throws
-  /// InvalidArgument unless there is an x and all tensors are dense, in host memory and have the same number of rows.
+  /// Example i has views of row i of the tensors. `y` and `sample_weight` may be undefined. Throws InvalidArgument
+  /// unless there is an x, all tensors are dense, in host memory and have the same number n of rows, and sample weights
+  /// have the shape (n).
   static Dataset from_tensors(const Tensor& x, const Tensor& y = {}, const Tensor& sample_weight = {});
   static Dataset from_tensors(const Batch& rows);
   ///@}
 
   /// Example i is row i of data too large for memory: `read` returns rows [begin, end) as a batch. The first call of a
-  /// pass reads only the rows that are needed next; later calls read ahead, up to 4 MiB of the first input. Rows that
-  /// have been skipped by then are not read. Several passes may call `read` concurrently. The pass throws whatever
-  /// `read` throws, as map does, with the number of the first row to read. Throws InvalidArgument for an empty function
-  /// and rows < 0; a pass throws it if `read` returns another number of rows.
+  /// pass reads only the rows that are needed next; later calls read ahead, up to 4 MiB of the first input. Skipped
+  /// rows are not read unless they have been read ahead. Several passes may call `read` concurrently. The pass throws
+  /// whatever `read` throws, as map does, with the number of the first row to read. Throws InvalidArgument for an empty
+  /// function and rows < 0; a pass throws it if `read` returns no x or another number of rows.
   static Dataset from_rows(std::function<Batch(std::int64_t begin, std::int64_t end)> read, std::int64_t rows);
 
   /// The elements of generators, for programs that used fit_generator. `make` creates a generator for each pass, given
@@ -96,7 +97,8 @@ class Dataset {
   /// pass over another data set. With `size`, each pass has that many elements, even if the generator never ends;
   /// without it, size() is empty. A generator must not change an element that it has returned. A pass throws whatever
   /// its generator throws, as map does, InputError if the generator ends before `size`, and InvalidArgument for an
-  /// element without x. Throws InvalidArgument for an empty function and size < 0.
+  /// element without x. Starting a pass throws whatever `make` throws, and InvalidArgument if `make` returns a pass
+  /// that has ended. Throws InvalidArgument for an empty function and size < 0.
   static Dataset from_generator(std::function<DatasetIterator(std::uint64_t epoch)> make,
                                 std::optional<std::int64_t> size = std::nullopt);
 
@@ -105,8 +107,7 @@ class Dataset {
   static Dataset zip(const std::vector<Dataset>& sets);
   /// Each element comes from a data set that is drawn by `weights`; a data set without elements left is not drawn. The
   /// draws depend on the seed and the epoch's number alone. Throws InvalidArgument for no data sets, for weights that
-  /// are negative, not finite or all 0, and, unless `weights` is empty, for a number of weights other than that of the
-  /// data sets.
+  /// are negative, not finite or all 0, and if `weights` is neither empty nor has one weight for each data set.
   static Dataset sample_from_datasets(const std::vector<Dataset>& sets, const SampleOptions& options = {});
 
   /// Applies `transform` to each element; the results keep the order. It is called on several elements concurrently, so
@@ -141,7 +142,7 @@ class Dataset {
   Dataset take(std::int64_t count) const;
   Dataset skip(std::int64_t count) const;
   ///@}
-  /// The elements for which `keep` returns true. Its size is unknown. The pass throws whatever `keep` throws, as map
+  /// The elements for which `keep` returns true. The size is unknown. The pass throws whatever `keep` throws, as map
   /// does. A pass over an endless set of which no element is kept never ends. Throws InvalidArgument for an empty
   /// function.
   Dataset filter(std::function<bool(const Example&)> keep) const;
@@ -153,15 +154,15 @@ class Dataset {
   Dataset cache() const;
   /// Like cache(), but keeps the elements in a file. The first pass that is read to its end writes the file; later
   /// passes and later runs of the program read it and do not use the input. Until the file exists, each pass makes all
-  /// of its elements, also those that a later stage skips; one that is not read to its end leaves no file. With a known
-  /// size, the end is the last element. Several passes may write at once, also of several programs: each writes a
-  /// temporary file in the same folder, which replaces `file` when it is complete. Delete the file when the elements
-  /// are to be made in another way: only its number of elements is compared with the data set. A pass throws InputError
-  /// that names the file if it cannot be written, is damaged or cut short, is no cache file, or has another number of
-  /// elements. Throws InvalidArgument for an endless set and an empty name.
+  /// of its elements, also those that a later stage skips; a pass that is not read to its end leaves no file, and the
+  /// first such pass logs a warning. With a known size, the end is the last element. Several passes may write at once,
+  /// also of several programs: each writes a temporary file in the same folder, which replaces `file` when it is
+  /// complete. Only the number of elements is compared with the data set, so delete the file when the elements change.
+  /// A pass throws InputError that names the file if it cannot be written, is damaged or cut short, is no cache file,
+  /// or has another number of elements. Throws InvalidArgument for an endless set and an empty name.
   Dataset cache(const std::filesystem::path& file) const;
-  /// The rows of batches, one by one: the inverse of batch(). The size is known if the size of each batch is known. A
-  /// pass throws InvalidArgument if the tensors of an element differ in their number of rows.
+  /// The rows of batches, one by one: the inverse of batch(). The size is known if the number of rows of each batch is
+  /// known in advance. A pass throws InvalidArgument if the tensors of an element differ in their number of rows.
   Dataset unbatch() const;
   /// The elements of the data set that `make` returns for the first element, then those for the second, and so on.
   /// Throws the same errors as interleave.
@@ -179,13 +180,15 @@ class Dataset {
   Dataset padded_batch(std::int64_t rows, const PaddedBatchOptions& options = {}) const;
   /// Windows of `size` elements, each combined as by batch() (tf.data makes a data set of each). Window i has elements
   /// i * shift + j * stride for j in [0, size). A window at the end of the data may have fewer elements. Throws
-  /// InvalidArgument for a size, shift or stride below 1; a pass throws it in the same cases as a pass of batch().
+  /// InvalidArgument for a size, shift or stride below 1 and if size * stride overflows; a pass throws it in the same
+  /// cases as a pass of batch().
   Dataset window(std::int64_t size, const WindowOptions& options = {}) const;
   /// Produces up to `count` elements ahead on a background thread, which ends with the pass. Throws InvalidArgument for
   /// count < 1.
   Dataset prefetch(std::int64_t count = 2) const;
 
-  /// Number of elements (of batches, after batch()); empty if the set never ends or its generator has no size.
+  /// Number of elements (of batches, after batch()); empty if the set never ends or the number is not known in advance,
+  /// as after filter() or for a generator without a size.
   std::optional<std::int64_t> size() const;
   /// Whether repeat() makes the set endless. False for a generator without a size, which may end.
   bool is_endless() const;
@@ -193,20 +196,21 @@ class Dataset {
   /// repeated without end. 0 if the number of examples is not known.
   std::int64_t dropped_rows() const;
   /// A data set of the same batches, each with only its rows in `window`. Its passes read and transform the other rows
-  /// only where this cannot be avoided. Returns nothing if every worker has to make all rows, for example because there
-  /// is no batch(), because a shuffle or a map without a RowTransform follows it, or because the number of rows of the
-  /// last batch is not known in advance. Throws InvalidArgument for an empty function.
+  /// only where this cannot be avoided. Returns nothing if all rows have to be made, for example because there is no
+  /// batch(), because a shuffle or a map without a RowTransform follows it, or because the number of rows of the last
+  /// batch is not known in advance. Throws InvalidArgument for an empty function.
   std::optional<Dataset> rows_of_batches(const RowWindow& window) const;
   /// Number of rows of batch `number` of a pass that has this batch. Empty if rows_of_batches returns nothing.
   std::optional<std::int64_t> batch_rows(std::int64_t number) const;
-  /// For a data set whose elements are rows of tensors: the same elements with the numbers of their rows as x, i64,
-  /// and then for each RandomTransform of `tensors` its ElementId as another input, (2) i64. Sets `tensors`. Such a set
-  /// begins with from_tensors, from_rows or a cache of known size, of which it keeps no elements; they are followed by
-  /// map with a RowTransform or RandomTransform, and by shuffle, batch, repeat, take, skip and prefetch. Returns
-  /// nothing for other data sets.
+  /// For a data set whose elements are rows of tensors, stores these tensors in `tensors` and returns a data set of row
+  /// numbers. Each of its elements has the number of a row as x (i64) and, for each RandomTransform in `tensors`, the
+  /// ElementId as another input (epoch and number, i64 of shape (2)). The data set must begin with from_tensors,
+  /// from_rows or a cache of known size (the tensors are then made without filling a cache in memory), followed only by
+  /// map with a RowTransform or RandomTransform, shuffle, batch, repeat, take, skip and prefetch. Returns nothing for
+  /// other data sets.
   std::optional<Dataset> row_numbers(RowTensors& tensors) const;
   /// Starts pass `number`, from 0. Passes of the same number return the same elements in the same order if `read`,
-  /// generators and transforms do. The pass throws whatever a stage throws.
+  /// generators and transforms do. This method and the pass throw whatever a stage throws.
   DatasetIterator epoch(std::uint64_t number = 0) const;
 
  private:

@@ -28,11 +28,12 @@ struct Example {
   Example with_x(const Tensor& other) const;
   Example with_y(const Tensor& other) const;
   ///@}
-  /// An example in which part(t) replaces each tensor t. Calls `part` for inputs, targets and sample weights in turn.
+  /// An example in which part(t) replaces each tensor t. Calls `part` for inputs, targets and sample weights, in this
+  /// order.
   template <class Part>
   Example each(const Part& part) const;
 
-  /// Size of the leading axis: the number of rows of a batch. Throws InvalidArgument for a scalar x.
+  /// Size of the leading axis: the number of rows of a batch. Throws InvalidArgument if x is a scalar or undefined.
   std::int64_t size() const { return x().dim(0); }
 };
 /// Several examples combined into one: all tensors have a leading batch axis of the same size.

@@ -8,13 +8,14 @@
 
 #include <lockstep/runtime/data/example.h>
 
-// Functions for Dataset::map that are also defined for only some rows of a batch, or for whole batches. Those that use
-// ops can run on the replicas' devices (DistributeOptions::cache_on_devices).
+// Functions for Dataset::map that can also be applied to some rows of a batch (RowTransform), or to all rows of a batch
+// at once (RandomTransform). Functions that use ops can run on the replicas' devices
+// (DistributeOptions::cache_on_devices).
 
 namespace lockstep {
 
-/// The position of an element in a data set. Maps derive random numbers from it and a seed alone, so that these do not
-/// depend on the number of threads.
+/// The position of an element in a data set. Maps derive random numbers from it and a seed alone, so that the numbers
+/// do not depend on the number of threads.
 struct ElementId {
   std::uint64_t epoch = 0;  ///< number of the pass; each repetition of repeat() has its own
   std::int64_t number = 0;  ///< index of the element in the pass, from 0
@@ -41,7 +42,8 @@ class RowTransform {
 class RandomTransform {
  public:
   using OfElement = std::function<Example(const Example&, const ElementId&)>;  ///< for one element
-  /// For a batch; has the position of each row. The tensors may be on a GPU, the thread's device.
+  /// For a batch, with the position of each row. The tensors may be on a GPU, which is then the calling thread's
+  /// device.
   using OfRows = std::function<Batch(const Batch& rows, std::span<const ElementId>)>;
 
   /// Throws InvalidArgument for an empty function.
@@ -60,7 +62,7 @@ class RandomTransform {
 struct RowTensors {
   std::function<Batch()> tensors{};                                       ///< makes or returns them, in host memory
   std::int64_t rows = 0;                                                  ///< their number of rows
-  std::vector<std::variant<RowTransform, RandomTransform>> transforms{};  ///< to be applied to batches of the rows
+  std::vector<std::variant<RowTransform, RandomTransform>> transforms{};  ///< to apply to batches of rows, in order
 };
 
 }  // namespace lockstep

@@ -9,7 +9,8 @@
 namespace lockstep::detail {
 
 /// Copies the examples into one batch, whose tensors have a leading batch axis. Throws InvalidArgument if the examples
-/// differ in shape or dtype, or in the number of inputs, targets or sample weights. Precondition: at least one example.
+/// differ in the shapes or dtypes of their tensors, or in the number of inputs, targets or sample weights.
+/// Precondition: at least one example.
 Batch stack(std::span<const Example> examples);
 
 /// Concatenates the rows of the batches into a new batch; a single batch is returned as it is. Precondition: at least
@@ -25,7 +26,7 @@ std::int64_t bytes_of(const Tensor& tensor);
 /// Copies the elements to `to`, in row-major order. Precondition: the tensor is in host memory.
 void copy_elements(const Tensor& from, std::byte* to);
 
-/// Copies rows `indices` of a dense tensor into a new tensor.
+/// Copies rows `indices` of a dense tensor in host memory into a new tensor.
 Tensor gather_rows(const Tensor& from, std::span<const std::int64_t> indices);
 
 }  // namespace lockstep::detail

@@ -62,7 +62,7 @@ class Stage {
   virtual std::shared_ptr<const Stage> rows_of_batches(const RowWindow&) const { return nullptr; }
   /// Number of rows, before any window, of batch `number` of a pass that has this batch; empty if not known in advance.
   virtual std::optional<std::int64_t> batch_rows(std::int64_t) const { return std::nullopt; }
-  /// The numbers of the rows that this stage's elements are; see Dataset::row_numbers. Null if they are not rows.
+  /// See Dataset::row_numbers. Null if this stage's elements are not rows of tensors.
   virtual std::shared_ptr<const Stage> row_numbers(RowTensors&) const { return nullptr; }
   /// Whether a row of Cursor::next_batch's result depends on the other rows.
   virtual bool depends_on_batch() const { return false; }
@@ -86,7 +86,8 @@ struct Interleaving {
 StagePtr make_tensor_source(const Example& set);
 /// The numbers of rows 0 to `rows` - 1, i64.
 Example row_number_set(std::int64_t rows);
-/// Stage::row_numbers of a stage that has the elements of `elements`' epoch 0 in every epoch.
+/// Stage::row_numbers of a stage that has the elements of `elements`' epoch 0 in every epoch. Null if their number is
+/// not known.
 StagePtr rows_of_elements(const StagePtr& elements, RowTensors& tensors);
 StagePtr make_row_source(std::function<Batch(std::int64_t, std::int64_t)> read, std::int64_t rows);
 StagePtr make_generator(std::function<DatasetIterator(std::uint64_t)> make, std::optional<std::int64_t> size);

@@ -9,7 +9,7 @@
 #include <lockstep/runtime/device/stream.h>
 
 // Checks the memory that work in a stream of a GPU will use. The checks run on the host, before the call that enqueues
-// the work. Off by default: call the other functions only if `contracts::checked()` returns true.
+// the work. Off by default; call the other functions only if `contracts::checked()` returns true.
 
 namespace lockstep::contracts {
 

@@ -10,7 +10,8 @@
 
 namespace lockstep {
 
-/// The CPU and then the GPUs of the machine. Works without a driver.
+/// The CPU and then the GPUs of the machine; without a GPU driver, only the CPU. Throws Unsupported if the driver
+/// cannot describe a GPU.
 std::vector<Device> physical_devices();
 
 /// Free memory of the device in bytes. For a GPU the call, like any use of the GPU, creates a CUDA context, which takes

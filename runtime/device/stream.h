@@ -13,7 +13,7 @@ class Event;
 
 /// The kinds of streams. Each logical GPU has one stream of each kind, which exists until the program ends.
 enum class StreamKind {
-  compute,        ///< kernels, and all work that the other streams do not take
+  compute,        ///< kernels and all work without a stream of its own
   communication,  ///< collectives that run concurrently with computation
   input,          ///< copies of batches from the host
 };

@@ -19,7 +19,8 @@ class Buffer {
  public:
   /// For CachingAllocator::allocate. The destructor returns `block` to `owner`.
   Buffer(std::shared_ptr<CachingAllocator> owner, BlockList::Position block);
-  /// Memory of the device of `owner` that no allocator has allocated and that exists as long as `memory`, not null.
+  /// `bytes` bytes at `data` on the device of `owner`, which no allocator has allocated and which `memory`, not null,
+  /// keeps alive.
   Buffer(std::shared_ptr<CachingAllocator> owner, std::shared_ptr<const void> memory, void* data, std::size_t bytes);
   ~Buffer();
   Buffer(const Buffer&) = delete;
@@ -34,7 +35,8 @@ class Buffer {
   /// its own block. Does nothing after keep_block. Preconditions: this buffer moves only once, `other` never, and no
   /// other thread uses either meanwhile.
   void move_into(std::shared_ptr<Buffer> other, std::size_t offset);
-  /// Keeps the block until the buffer is destroyed, for users that know only its address.
+  /// Makes later calls of move_into do nothing, so that the block exists until the buffer is destroyed. For users that
+  /// know only its address.
   void keep_block() { keeps_block_ = true; }
   /// The device of the memory.
   const LogicalDevice& device() const;
@@ -63,13 +65,14 @@ struct AllocatorStats {
 /// ordered by its replica's thread (CPU) or by its compute stream (GPU). Thread-safe.
 class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
  public:
-  /// Precondition: `resource` allocates memory of `device`. It must outlive the allocator.
+  /// Preconditions: a std::shared_ptr owns the allocator; `resource` allocates memory of `device` and outlives the
+  /// allocator.
   CachingAllocator(LogicalDevice device, MemoryResource& resource) : device_(device), resource_(resource) {}
   ~CachingAllocator();
 
   /// Allocates a block of at least `bytes` bytes. Releases free memory first if the reserved bytes would exceed the
-  /// limit, and releases it and retries once if the resource is out of memory. Throws an OutOfMemory that contains the
-  /// device, the requested bytes, the bytes in use and, if the block would exceed it, the limit; also throws the
+  /// limit, and releases it and retries once if the resource is out of memory. Throws OutOfMemory, whose message states
+  /// the device, the requested bytes, the bytes in use and, if the block would exceed it, the limit; also throws the
   /// resource's other errors.
   std::shared_ptr<Buffer> allocate(std::size_t bytes);
   /// Returns the segments without blocks in use to the resource. Does nothing after keep_all.
@@ -109,7 +112,7 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
 };
 
 /// The allocator of the calling thread's MemoryPoolScope if that is for `device`; otherwise the device's own, created
-/// at first use, whose limit becomes `device.memory_limit` if that is not 0.
+/// at first use, whose limit becomes `device.memory_limit` if that is not 0. Throws the same errors as memory_resource.
 CachingAllocator& allocator(const LogicalDevice& device);
 
 }  // namespace lockstep

@@ -10,12 +10,13 @@ namespace lockstep {
 
 /// Host memory. Each allocation reserves a range of addresses, which costs no memory, and makes its beginning usable;
 /// `extend` makes more of it usable. `settle` backs the usable part with huge pages, if the kernel provides them, for
-/// fewer TLB misses in large activations. Huge pages are not requested earlier: in a virtual machine, the host often
-/// has to find a huge page first, which takes about ten times as long as clearing it.
+/// fewer TLB misses in large activations. Huge pages are not requested earlier, because in a virtual machine, the host
+/// often has to find a huge page first, which takes about ten times as long as clearing it.
 class HostMemory final : public MemoryResource {
  public:
-  /// `addresses`: size in bytes of the address range that each allocation reserves, so that `extend` can enlarge it;
-  /// smaller if less address space is available. The default is 64 GiB, or a sixteenth of RLIMIT_AS if that is less.
+  /// `addresses`: size in bytes of the address range that is reserved for each allocation and its extensions. Larger
+  /// for an allocation that exceeds it, smaller if less address space is available. The default is 64 GiB, or a
+  /// sixteenth of RLIMIT_AS if that is less.
   explicit HostMemory(std::size_t addresses = default_addresses()) : addresses_(addresses) {}
   ~HostMemory() override;
   void* allocate(std::size_t bytes) override;

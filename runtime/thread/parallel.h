@@ -24,10 +24,11 @@ class ComputeThreadsScope {
 
 /// The threads that run a parallel loop beside the calling thread.
 enum class LoopThreads {
-  /// The calling thread's team of OpenMP, which oneDNN uses, too (g++). After a loop its threads poll for the next one
-  /// for a moment, as ops follow each other. A process that has been forked after a loop must not run further ones.
+  /// The calling thread's OpenMP team, which oneDNN also uses in builds with g++. After a loop, its threads briefly
+  /// poll for the next one, because ops follow each other. A process that is forked after such a loop must not run
+  /// another one.
   openmp,
-  onetbb  ///< sleep between loops: for the input pipeline, which runs beside the ops
+  onetbb  ///< oneTBB's threads, which sleep between loops; for the input pipeline, which runs beside the ops
 };
 
 namespace detail {
@@ -37,7 +38,8 @@ void run_chunks(LoopThreads threads, int chunks, void (*call)(const void* body, 
 }  // namespace detail
 
 /// Calls body(begin, end) concurrently for ranges that partition [0, n), on up to compute_threads() threads, and waits
-/// for all calls. Ranges have at least `grain` elements, unless n < grain. Throws what a call of `body` throws.
+/// for all calls. Ranges have at least `grain` elements, unless n < grain. Then rethrows an exception of one of the
+/// calls, if any.
 template <LoopThreads threads = LoopThreads::openmp, class Body>
 void parallel_for(std::int64_t n, std::int64_t grain, Body&& body) {
   const std::int64_t wanted = n / std::max<std::int64_t>(1, grain);

@@ -15,7 +15,7 @@ namespace lockstep {
 /// the same thread, because library handles and caches are per thread.
 class ThreadTeam {
  public:
-  /// Starts one thread for each context. Ops called on it use up to the context's `device.cores` threads.
+  /// Starts one thread for each context. Ops called on a thread use up to `device.cores` threads of its context.
   explicit ThreadTeam(const std::vector<ExecutionContext>& contexts);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;

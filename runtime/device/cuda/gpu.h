@@ -56,12 +56,12 @@ class Gpu {
   /// Waits for the work of all streams. Throws the same errors as GpuPlatform::synchronize and also NotCapturable.
   void synchronize_streams();
   /// Memory, accessible to the host and the GPU, in which kernels report indices that are out of range. `what` names
-  /// the indices in the error that synchronize() then throws. The first call for each `what` allocates the memory; it
-  /// throws OutOfMemory, DeviceError and, while the thread captures, NotCapturable.
+  /// the indices in the error that synchronize() or synchronize_streams() then throws. The first call for each `what`
+  /// allocates the memory; it throws OutOfMemory, DeviceError and, while the thread captures, NotCapturable.
   IndexFault* index_fault(const std::string& what);
 
-  /// Marks the GPU's results as invalid: the next synchronize() throws DeviceError with this message. An empty message
-  /// removes the mark.
+  /// Marks the GPU's results as invalid: the next synchronize() or synchronize_streams() throws DeviceError with this
+  /// message and removes the mark. An empty message removes it at once.
   void set_error(std::string message);
 
   /// Same as GpuPlatform::begin_capture.
