@@ -13,7 +13,7 @@ namespace lockstep {
 
 /// Combines the replicas' values elementwise, in replica order, into a new tensor. Call it on one thread while no
 /// replica runs; replicas use `ReplicaContext::all_reduce`. Throws InvalidArgument unless all values are dense and have
-/// the same shape and dtype, which the op supports (check_reducible).
+/// the same shape and dtype and the op supports the dtype (check_reducible). Precondition: at least one value.
 Tensor combine(ReduceOp op, std::span<const Tensor> values);
 
 /// Joins the rows of all replicas, in replica order, without adding them up; a mean divides the rows' values by the
@@ -38,8 +38,9 @@ Tensor concatenate(Cluster* workers, std::string_view place, std::span<const Ten
 std::vector<double> concatenate(Cluster* workers, std::string_view place, std::span<const double> numbers);
 ///@}
 
-/// sum(values[r] * weights[r]) / sum(weights) over the replicas of all workers. With equal positive weights, the result
-/// is bit-identical to the mean. Ignores values of weight 0, even NaN; if all weights are 0, the result is NaN.
+/// sum(values[r] * weights[r]) / sum(weights) over the replicas of all workers. Precondition: no weight is negative.
+/// With equal positive weights, the result is bit-identical to the mean. Ignores values of weight 0, even NaN; if all
+/// weights are 0, the result is NaN.
 Tensor weighted_mean(Cluster* workers, std::string_view place, std::span<const Tensor> values,
                      std::span<const double> weights);
 

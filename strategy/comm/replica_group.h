@@ -26,14 +26,15 @@ class ReplicaGroup {
         timeout_(timeout),
         sequential_(sequential),
         members_(static_cast<std::size_t>(replicas)) {}
-  /// For one replica on each device. If there are several, all on GPUs, barriers also order the work of the GPUs.
+  /// For one replica on each device. If there are several replicas, all on GPUs, barriers also order the work of the
+  /// GPUs. Throws the same errors as Event's constructor.
   ReplicaGroup(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout, bool sequential = false);
 
   /// Longest wait at a barrier.
   std::chrono::milliseconds timeout() const { return timeout_; }
   /// Number of replicas.
   int size() const { return rendezvous_.members(); }
-  /// Blocks until every replica has called it. If all replicas are on GPUs, given to the constructor, work that a
+  /// Blocks until every replica has called it. If barriers order the work of GPUs (see the constructor), work that a
   /// replica submits to its compute stream after the barrier runs after all work that the replicas submitted to their
   /// compute streams before the barrier; the host does not wait for that work. Throws the same errors as
   /// Rendezvous::arrive_and_wait and also NotCapturable while the calling thread captures.

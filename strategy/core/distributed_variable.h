@@ -37,17 +37,17 @@ class MirroredVariable final : public DistributedVariable {
 };
 
 /// An independent copy for each replica, which only that replica writes in a step. Reading outside a replica combines
-/// the copies of all workers by the aggregation: the mean, weighted by copy_weights(), for batch-norm statistics; the
-/// sum for metrics.
+/// the copies of all workers by the aggregation, such as sum for metrics or mean, weighted by copy_weights(), for
+/// batch-norm statistics.
 class SyncOnReadVariable final : public DistributedVariable {
  public:
   using DistributedVariable::DistributedVariable;
   /// The combined value, in new memory. Throws InvalidArgument for Aggregation::none.
   Tensor read() const override;
-  /// If the aggregation is not sum, assigns `value` to each copy, or adds it to or subtracts it from each. If it is
-  /// sum, sets each copy to an equal share of `value`; the first copy of all workers also gets the remainder of
-  /// integers. Throws InvalidArgument for AssignOp::add and sub with aggregation sum, because it is undefined whether
-  /// `value` counts once or once per replica, and for a bool variable with aggregation sum.
+  /// With an aggregation other than sum, applies `op` to each copy. With sum, sets each copy to an equal share of
+  /// `value`; of integers, the first copy of the first worker also gets the remainder. Throws InvalidArgument for
+  /// AssignOp::add and sub with aggregation sum, because it is undefined whether `value` counts once or once per
+  /// replica, and for a bool variable with aggregation sum.
   void write(AssignOp op, const Tensor& value) override;
   void write_in_replica(AssignOp op, const Tensor& value, bool literal, int replica) override;
   /// Always throw Unsupported.

@@ -60,7 +60,8 @@ class StrategyExtended {
   std::vector<PerReplica<DenseOrSparse>> batch_reduce_to(
       ReduceOpOrName op, const std::vector<std::pair<PerReplica<DenseOrSparse>, Destinations>>& values) const;
   ///@}
-  /// Returns a copy of the value on each destination, in their order.
+  /// Returns a copy of the value on each destination, in their order. Throws InvalidArgument for an undefined or
+  /// strided tensor.
   PerReplica<Tensor> broadcast_to(const Tensor& value, const Destinations& to) const;
 
   /// The variable's value in new memory; independent copies are combined by the aggregation.

@@ -16,20 +16,21 @@ int input_threads(std::span<const LogicalDevice> devices, int cores);
 /// How Strategy::distribute splits the global batches of a data set.
 struct DistributeOptions {
   /// Number of batches per replica that a background thread makes, splits and copies to the replicas' devices in
-  /// advance. If 0, DistributedIterator::next() does this on the calling thread. Must not be negative.
+  /// advance. If 0, DistributedIterator::next() does this on the calling thread. Must not be negative. Has no effect
+  /// with cache_on_devices.
   std::int64_t per_replica_buffer_size = 2;
   /// Each replica's share of a batch, in any unit, for replicas of unequal speed: one positive, finite number for each
   /// replica of all workers. Empty: equal shares. Not allowed with measure_steps.
   std::vector<double> shares{};
   /// Number of steps over which the replicas' speeds are measured; 0: no measurement. The batches of a warm-up step and
   /// of the measured steps are split evenly, later ones in proportion to the speeds. Every run() with a batch of the
-  /// data set is a step, but one in which a replica has no rows does not count. Ignored with one replica; Unsupported
-  /// with several workers.
+  /// data set is a step, but one in which a replica has no rows does not count. Ignored with one replica; distribute()
+  /// throws Unsupported with several workers.
   std::int64_t measure_steps = 0;
-  /// Copies the tensors of the data set to the memory of every replica's device before the first step. Each step then
-  /// takes its rows there, in the order of the data set's stages, and transforms them there. The batches have the bits
-  /// that they have without this option. For data sets for which Dataset::row_numbers returns something, and that fit
-  /// in that memory.
+  /// Keeps the data set's tensors in the memory of every replica's device, to which the first call of
+  /// DistributedIterator::next() copies them. Each step takes the rows of its batch from there and transforms them on
+  /// the device. The batches are bit-identical to those without this option. distribute() throws InvalidArgument for a
+  /// data set for which Dataset::row_numbers returns nothing; next() throws OutOfMemory if the tensors do not fit.
   bool cache_on_devices = false;
 };
 

@@ -119,13 +119,13 @@ class Strategy {
     return std::forward<Build>(build)();
   }
 
-  /// Calls `step` once for each replica, on the replica's thread, and returns the results in replica order. Each
-  /// replica gets its own part of every DistributedBatch argument and of every PerReplica, which may be inside vectors,
-  /// maps, pairs and tuples; other values are passed unchanged. `regroup` converts results that are vectors, maps,
-  /// pairs or tuples to one structure of PerReplica. If a replica throws, the others are released at their next
-  /// barrier, and run() rethrows the first error, with the replica's name added if it is a lockstep::Error. May be
-  /// called inside merge_call. Throws LogicError inside a replica, inside update() and in the scope of another
-  /// strategy, InvalidArgument if an argument has values for another number of replicas.
+  /// Calls `step` once for each replica, on the replica's thread, and returns the results as a PerReplica. Each replica
+  /// gets its own part of every DistributedBatch argument and of every PerReplica, which may be inside vectors, maps,
+  /// pairs and tuples; other values are passed unchanged. If the results are vectors, maps, pairs or tuples, regroup()
+  /// turns them into one structure of PerReplica. If a replica throws, the others are released at their next barrier,
+  /// and run() rethrows the first error, with the replica's name added if it is a lockstep::Error. May be called inside
+  /// merge_call. Throws LogicError inside a replica, inside update() and in the scope of another strategy,
+  /// InvalidArgument if an argument has values for another number of replicas.
   template <class Step, class... Args>
   requires StepFor<Step, Args...>
   auto run(Step&& step, const Args&... args) const;

@@ -107,12 +107,12 @@ class VariableState {
   /// one.
   const Tensor& copy_for(int index) const;
   /// Moves copy `index` and its value to `memory`, of the same shape and dtype. Tapes that recorded reads of the copy
-  /// still treat it as the same tensor after the move. The first move of a copy frees its original memory and makes
-  /// tensors that refer to it refer to `memory`; it throws BrokenInvariant if `memory` differs in shape or dtype or is
-  /// strided. Precondition: no replica is in a step.
+  /// still treat it as the same tensor after the move. The first move of a copy frees its original memory and makes all
+  /// tensors that refer to that memory refer to `memory`; later moves leave such tensors unchanged. Throws
+  /// InvalidArgument if `memory` differs in shape or dtype or is strided. Precondition: no replica is in a step.
   void move_copy(int index, const Tensor& memory);
-  /// Records that the value of the copy that copy_for returns changes, as the functions above do (Parameter). `time`: a
-  /// result of Parameter::new_time.
+  /// Records a change of the value of copy_for(index), as the functions above do; see Parameter. `time`: a result of
+  /// Parameter::new_time.
   void set_changed(int index, std::uint64_t time = Parameter::new_time()) const;
 
  private:
@@ -127,7 +127,8 @@ class VariableState {
   std::vector<Tensor> copies_;
   std::vector<double> copy_weights_;
   std::vector<char> moved_;  ///< for each copy: whether move_copy has moved it
-  /// While a variable that was trainable is not: its copies as tapes and optimizers know them. Otherwise empty.
+  /// While set_trainable has made a trainable variable untrainable: its copies as tapes and optimizers know them.
+  /// Otherwise empty.
   std::vector<Tensor> parameters_;
 };
 
@@ -139,15 +140,16 @@ class Variable {
   explicit Variable(std::shared_ptr<VariableState> state) : state_(std::move(state)) {}
   /// Makes a variable by the creator of the innermost VariableCreatorScope; without such a scope, by the strategy whose
   /// scope is open on this thread; outside every scope, as one copy on the current device. In a replica, all replicas
-  /// must make it together. After the strategy's first step, throws LogicError (except in a OneDeviceStrategy), because
-  /// every step would make a new variable. Throws the errors of VariableState's constructor.
+  /// must make it together. In replicas, throws LogicError once a step of the strategy has completed (except in a
+  /// OneDeviceStrategy), because every step would make a new variable. Also throws the errors of VariableState's
+  /// constructor.
   explicit Variable(VariableSpec spec);
 
   /// Whether the handle refers to a variable. False for a default-constructed or moved-from handle; the other functions
   /// of such a handle throw LogicError.
   bool defined() const { return static_cast<bool>(state_); }
   ///@{
-  /// The variable's properties. trainable() is VariableSpec::trainable until its layer is frozen or thawed.
+  /// The variable's properties. trainable() changes when the variable's layer is frozen or thawed.
   const std::string& name() const { return state_->spec().name; }
   const Shape& shape() const { return state_->spec().shape; }
   DType dtype() const { return state_->spec().dtype; }

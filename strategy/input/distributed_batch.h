@@ -24,7 +24,7 @@ struct LocalReplicas {
 };
 
 /// The rows of a global batch of `rows` >= 1 rows that this process needs: the rows that split_rows gives to its
-/// replicas. If they get none, one row, which shows the shapes and dtypes.
+/// replicas. If they get none, returns one row, because the process needs the shapes and dtypes.
 RowRange local_rows(std::int64_t rows, const LocalReplicas& replicas, std::span<const double> shares = {});
 
 /// A global batch, split over the replicas. If it is an argument of `Strategy::run`, each replica's step receives its
@@ -48,8 +48,8 @@ class DistributedBatch {
   /// Moves each replica's part to its device. Copies to GPUs are asynchronous: accessing a part makes the GPU's later
   /// work wait for its copy.
   void move_to(const std::vector<LogicalDevice>& devices);
-  /// For parts that are batches of Dataset::row_numbers: makes each part the rows of `rows` with these numbers, on its
-  /// replica's device. Loads `rows`. A part is taken when it is first accessed.
+  /// For parts that are batches of Dataset::row_numbers. Replaces each part by the transformed rows of `rows` with
+  /// these numbers, on its replica's device, when the part is first accessed. Loads `rows` now.
   void take_from(const std::shared_ptr<ResidentRows>& rows);
 
   /// The same batch with no rows in any part; keeps shapes, dtypes and devices.
@@ -92,7 +92,7 @@ struct OverReplicas<DistributedBatch>;  // not defined: a batch is an argument o
 
 /// The replica's part. Throws std::out_of_range when there is no such replica.
 inline const Batch& value_for_replica(const DistributedBatch& batch, int replica) { return batch.part(replica); }
-/// Number of replicas that the batch was split for.
+/// Number of this process's replicas, each of which has a part.
 inline int replicas_of(const DistributedBatch& batch) { return batch.parts(); }
 /// Numbers of rows of the replica's part and of the global batch.
 inline std::optional<BatchRows> batch_rows(const DistributedBatch& batch, int replica) {

@@ -22,7 +22,7 @@ struct DistributedDatasetSpec {
   std::int64_t per_replica_buffer_size = 0;         ///< see DistributeOptions
   std::vector<double> shares{};                     ///< see DistributeOptions
   std::shared_ptr<ShareMeasurement> measurement{};  ///< null when shares are not measured
-  std::shared_ptr<ResidentRows> resident_rows{};    ///< of which the batches are numbers; null without
+  std::shared_ptr<ResidentRows> resident_rows{};    ///< null unless batches are numbers of its rows
   /// The strategy, if each worker makes only its own rows or batches; otherwise null.
   std::shared_ptr<StrategyState> own_data_of{};
   bool until_none_has_any = false;  ///< workers have separate batches; a pass ends when no worker has any left
@@ -42,10 +42,10 @@ class DistributedIterator {
   DistributedIterator& operator=(DistributedIterator&&) = default;
   ///@}
 
-  /// The next global batch; nothing at the end of the pass and whenever it is called again. If the data set is from
-  /// distribute_from_function, all workers must make this call. Throws LogicError inside a replica. Errors of the data
-  /// set are thrown after the batches that precede them, and end the pass. Throws InputError if this worker's own data
-  /// set is empty while another worker's has batches.
+  /// The next global batch; nothing at the end of the pass and in all later calls before begin_epoch(). If the data set
+  /// is from distribute_from_function, all workers must make this call. Throws LogicError inside a replica. Errors of
+  /// the data set are thrown after the batches that precede them, and end the pass. Throws InputError if this worker's
+  /// own data set is empty while another worker's has batches.
   std::optional<DistributedBatch> next();
   /// Ends the current pass and starts pass `number`.
   void begin_epoch(std::uint64_t number);

@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// Tensors in the memory of the devices of this process's replicas, of which batches take rows; see
+/// Tensors in the memory of the devices of this process's replicas, from which the rows of batches are taken; see
 /// Dataset::row_numbers. Thread-safe.
 class ResidentRows {
  public:
@@ -18,10 +18,12 @@ class ResidentRows {
   ResidentRows(RowTensors rows, std::vector<LogicalDevice> devices)
       : rows_(std::move(rows)), devices_(std::move(devices)) {}
 
-  /// Copies the tensors to the devices, unless an earlier call has. Throws whatever makes the tensors, and OutOfMemory.
+  /// Copies the tensors to the devices, unless an earlier call has. Throws whatever RowTensors::tensors throws,
+  /// InputError if it returns another number of rows, and OutOfMemory.
   void load();
   /// The transformed rows of `numbers`, a batch of Dataset::row_numbers, on the device of `replica`. Consecutive rows
-  /// that are not transformed are views. Throws whatever the transforms throw. Precondition: loaded.
+  /// that are not transformed are views. Throws whatever the transforms throw, and InvalidArgument if they change the
+  /// number of rows. Precondition: loaded.
   Batch take(int replica, const Batch& numbers) const;
 
  private:

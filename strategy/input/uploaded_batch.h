@@ -12,16 +12,16 @@ namespace lockstep {
 /// tensors. Thread-safe.
 class UploadedBatch {
  public:
-  /// Starts copying the tensors that are not on the GPU. `host` may change after this constructor returns. Throws
+  /// Starts copying the tensors that are in host memory. `host` may change after this constructor returns. Throws
   /// OutOfMemory and whatever Uploads::begin throws.
   UploadedBatch(const Batch& host, const LogicalDevice& gpu);
-  /// Makes the GPU's later work wait for the copies, if await() has not, so that their memory is not reused too early.
+  /// Calls await() if no call has succeeded, so that the batch's memory is not reused before the copies are done.
   ~UploadedBatch();
   UploadedBatch(const UploadedBatch&) = delete;
   UploadedBatch& operator=(const UploadedBatch&) = delete;
 
-  /// Makes work that is submitted to the GPU from now on wait for the copies. The host does not wait. Throws the same
-  /// errors as Stream::wait.
+  /// Makes work that is enqueued in the GPU's compute stream from now on wait for the copies. The host does not wait.
+  /// Throws the same errors as Stream::wait.
   void await() const;
   /// The batch on the GPU.
   const Batch& batch() const { return batch_; }

@@ -30,7 +30,8 @@ class CentralStorageStrategy : public Strategy {
                                   const CentralStorageOptions& options = {});
   /// A replica on each named device, e.g. {"CPU:0", "CPU:1"}; see parse_devices.
   explicit CentralStorageStrategy(const std::vector<std::string>& compute_devices);
-  /// For braced lists of literals, from which std::vector could also be made as from a pair of iterators.
+  /// For braced lists of string literals. Without this overload, std::vector could take two literals for a pair of
+  /// iterators.
   CentralStorageStrategy(std::initializer_list<std::string> compute_devices)
       : CentralStorageStrategy(std::vector<std::string>(compute_devices)) {}
 };

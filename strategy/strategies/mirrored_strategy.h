@@ -37,7 +37,8 @@ class MirroredStrategy : public Strategy {
   explicit MirroredStrategy(const std::vector<LogicalDevice>& devices, const MirroredOptions& options = {});
   /// A replica on each named device, e.g. {"CPU:0", "CPU:1"}; see parse_devices.
   explicit MirroredStrategy(const std::vector<std::string>& devices);
-  /// For braced lists of literals, from which std::vector could also be made as from a pair of iterators.
+  /// For braced lists of string literals. Without this overload, std::vector could take two literals for a pair of
+  /// iterators.
   MirroredStrategy(std::initializer_list<std::string> devices) : MirroredStrategy(std::vector<std::string>(devices)) {}
 };
 

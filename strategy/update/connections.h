@@ -22,7 +22,7 @@ struct CommunicationOptions {
   /// bytes. 0: no limit.
   std::int64_t bytes_per_pack = 0;
   /// The dtype of exchanged gradients: f32, or bf16, which only NCCL supports. bf16 halves the bytes but rounds each
-  /// replica's gradient and each partial sum. All replicas get the same bits in either case.
+  /// replica's gradient and each partial sum. All replicas get bit-identical sums in either case.
   DType wire_dtype = DType::f32;
   std::shared_ptr<Cluster> cluster{};  ///< connects the worker processes; null for a single process
 };

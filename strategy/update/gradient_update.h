@@ -13,7 +13,7 @@ namespace lockstep {
 /// in replica order; update_range takes only the memory that this update reads and writes.
 struct FlatViews {
   std::span<float* const> gradients;   ///< one for each replica, or sums over some of the replicas
-  std::span<float* const> parameters;  ///< the copies to write: of parameters or, to sum only, of gradients
+  std::span<float* const> parameters;  ///< memory to write: the parameters' copies or, to sum only, gradients
   std::span<float* const> state;       ///< the optimizer's slots: one set for all replicas, or this replica's own set
   Tensor own{};                        ///< this replica's gradients as a tensor; not needed by update_range
 };

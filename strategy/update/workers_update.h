@@ -7,9 +7,9 @@
 
 namespace lockstep {
 
-/// The update for WorkersCommunicator. Gradients that replicas report as final are exchanged during backward, others in
-/// reduce_and_update; then each replica updates its shard of this worker's copies. Adds in replica order within a
-/// worker, then in worker order.
+/// The update for WorkersCommunicator. If replicas report gradients as final, these are exchanged during backward,
+/// otherwise in reduce_and_update. Then each replica updates its shard of this worker's copies. Adds in replica order
+/// within a worker, then in worker order.
 class WorkersUpdate final : public GradientUpdate {
  public:
   /// For the replicas of `group` on this worker of `cluster`. Both must outlive this.

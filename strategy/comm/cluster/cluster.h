@@ -115,9 +115,9 @@ class Cluster {
 /// ClusterSpec). Throws InvalidArgument for an option that is not positive and for a TF_CONFIG that is invalid or does
 /// not fit the number of processes. If the workers' versions, timeouts or numbers in TF_CONFIG do not fit together, all
 /// workers throw InvalidArgument that names the difference. Throws Unsupported for several processes or workers in a
-/// build without MPI, and when MPI does not allow calls from threads. Also throws whatever parse_tf_config throws.
-/// Waits without a limit until all processes have initialized MPI; then throws Timeout when not all of them make this
-/// call.
+/// build without MPI, and when MPI provides less than MPI_THREAD_SERIALIZED. Also throws whatever parse_tf_config
+/// throws. Waits without a limit until all processes have initialized MPI; then throws Timeout if not all of them make
+/// this call within ClusterOptions::timeout.
 std::shared_ptr<Cluster> join_cluster(const ClusterOptions& options = {});
 
 }  // namespace lockstep

@@ -8,7 +8,7 @@
 
 // Combines values of several workers. One thread of each worker calls these functions, in the same order and with the
 // same `place`. all_reduce_over and all_gather_over throw the same InvalidArgument on all workers if the values do not
-// fit together; it names two workers and their values.
+// fit together; its message names two workers and their values.
 
 namespace lockstep {
 
@@ -30,7 +30,7 @@ void all_reduce_ranges(Cluster& cluster, std::string_view place, ReduceOp op, DT
 /// Returns `own` combined with the values of the other workers, dense, in new host memory. Adds bf16 in f32 and rounds
 /// once. `terms` is the divisor of a mean.
 Tensor all_reduce_over(Cluster& cluster, std::string_view place, ReduceOp op, const Tensor& own, std::int64_t terms);
-/// Returns every worker's numbers, in worker order; workers may have different numbers of them.
+/// Returns every worker's list of numbers, in worker order. The lists may differ in length.
 std::vector<std::vector<double>> gather_numbers(Cluster& cluster, std::string_view place, std::span<const double> own);
 /// Returns the sum of `own` over all workers, in worker order.
 double sum_over(Cluster& cluster, std::string_view place, double own);

@@ -18,8 +18,8 @@ HalfOfReplicas half_of(int replica, int replicas);
 /// Number of halves: 1 for a single replica, else 2.
 inline int halves_of(int replicas) { return replicas > 1 ? 2 : 1; }
 
-/// For machines with two groups of devices, whose connections are faster within a group than between the groups. First,
-/// the replicas of each half (see half_of) reduce the half's values, each replica one shard of the elements. Then each
+/// For machines with two groups of devices that are connected faster within a group than between the groups. First, the
+/// replicas of each half (see half_of) reduce the half's values, each replica one shard of the elements. Then each
 /// replica combines one shard of the two results and writes it to every replica. Adds in replica order within a half,
 /// then across: (x0 + x1 + ...) + (x_half + ...). Adds bf16 in f32 and rounds once.
 class HierarchicalCopyCommunicator final : public HostCommunicator {

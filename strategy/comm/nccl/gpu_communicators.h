@@ -14,8 +14,8 @@ namespace lockstep {
 
 /// One GPU's part in a collective. Its memory must be dense.
 struct GpuPart {
-  /// The operation on the elements of all GPUs: their sum; their mean, for which each element is divided by the number
-  /// of GPUs before the addition, f32 only; their product; or their concatenation, in the order of the GPUs.
+  /// The operation on the elements of all GPUs. `mean` supports only f32 and divides each element by the number of GPUs
+  /// before adding. `gather` concatenates the elements in the order of the GPUs.
   enum class Kind { sum, mean, product, gather };
   Kind kind = Kind::sum;       ///< operation
   DType dtype = DType::f32;    ///< f32, bf16 (rounded after each addition), i32 or i64

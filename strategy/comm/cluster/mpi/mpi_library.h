@@ -35,7 +35,7 @@ class MpiLibrary {
 
  private:
   MpiLibrary();
-  /// Calls `start`, which starts a collective as pending_, if none is pending, and waits until the pending collective
+  /// If no collective is pending, calls `start`, which starts one as pending_. Then waits until the pending collective
   /// is complete. Throws the same errors as communicator().
   template <class Start>
   void complete(const char* call, const Start& start, std::chrono::milliseconds timeout);

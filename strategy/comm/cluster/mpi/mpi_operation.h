@@ -86,7 +86,8 @@ class MpiGather final : public MpiOperation {
   std::vector<std::optional<std::string>> arrived_;  ///< by worker
 };
 
-/// Sends memory from each worker to every other one, in pieces: at most 32 at a time to and from each.
+/// Sends memory from each worker to every other one, in pieces. At most 32 pieces at a time are in transit to each
+/// worker and from each.
 class MpiExchange final : public MpiOperation {
  public:
   /// Sends `to[w]` to worker w and receives `from[w]` from it. The memory must outlive this.
