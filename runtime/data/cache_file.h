@@ -19,7 +19,7 @@ namespace lockstep::detail {
 
 /// The example's tensors as bytes.
 std::string encode_example(const Example& example);
-/// The inverse of encode_example. Throws InputError, without a file's name, for bytes that it has not made.
+/// The inverse of encode_example. Throws InputError, whose message does not name a file, for other bytes.
 Example decode_example(std::span<const char> bytes);
 
 /// Writes a cache file, which does not exist before `commit`. The functions throw InputError naming the file.

@@ -31,7 +31,7 @@ struct ShuffleOptions {
   static constexpr std::int64_t whole = -1;  ///< value of `buffer`: all elements
 
   std::uint64_t seed = 0;       ///< equal seeds give equal orders
-  std::int64_t buffer = whole;  ///< number of elements to draw from; fewer shuffle less and take less memory
+  std::int64_t buffer = whole;  ///< elements to draw from; a smaller buffer shuffles less and takes less memory
   /// Only for a data set of from_tensors() shuffled as a whole. If true, `take` and `skip` after the shuffle select
   /// from one fixed order, which depends on the seed alone, and each epoch shuffles the selected part. If false, they
   /// select from each epoch's order.
@@ -103,11 +103,13 @@ class Dataset {
                                 std::optional<std::int64_t> size = std::nullopt);
 
   /// The elements of all data sets side by side: element i has the inputs, targets and sample weights of element i of
-  /// each data set, in their order. Ends with the shortest data set. Throws InvalidArgument for no data sets.
+  /// each data set, in the order of the data sets. Ends with the shortest data set. Throws InvalidArgument for no data
+  /// sets.
   static Dataset zip(const std::vector<Dataset>& sets);
   /// Each element comes from a data set that is drawn by `weights`; a data set without elements left is not drawn. The
-  /// draws depend on the seed and the epoch's number alone. Throws InvalidArgument for no data sets, for weights that
-  /// are negative, not finite or all 0, and if `weights` is neither empty nor has one weight for each data set.
+  /// draws depend only on the seed, the epoch's number, the weights and the lengths of the data sets. Throws
+  /// InvalidArgument for no data sets, for weights that are negative, not finite or all 0, and if `weights` is neither
+  /// empty nor has one weight for each data set.
   static Dataset sample_from_datasets(const std::vector<Dataset>& sets, const SampleOptions& options = {});
 
   /// Applies `transform` to each element; the results keep the order. It is called on several elements concurrently, so
@@ -124,8 +126,8 @@ class Dataset {
   ///@}
   /// Shuffles the elements, in a different order in every epoch. The order depends only on the options, the epoch's
   /// number and the number of elements, not on the machine. Throws InvalidArgument for a buffer of less than one
-  /// element, for a set of unbounded size shuffled as a whole, and for fixed_parts unless a set of tensors is shuffled
-  /// as a whole.
+  /// element, for a set of unbounded size shuffled as a whole, and for fixed_parts unless a data set of from_tensors()
+  /// is shuffled as a whole.
   Dataset shuffle(const ShuffleOptions& options = {}) const;
   /// Combines every `rows` consecutive elements into a batch of shape (rows, ...). Remaining elements form a smaller
   /// last batch or, with `drop_remainder`, are dropped. A batch of consecutive rows of a source may be a view of them.
@@ -154,9 +156,9 @@ class Dataset {
   Dataset cache() const;
   /// Like cache(), but keeps the elements in a file. The first pass that is read to its end writes the file; later
   /// passes and later runs of the program read it and do not use the input. Until the file exists, each pass makes all
-  /// of its elements, also those that a later stage skips; a pass that is not read to its end leaves no file, and the
-  /// first such pass logs a warning. With a known size, the end is the last element. Several passes may write at once,
-  /// also of several programs: each writes a temporary file in the same folder, which replaces `file` when it is
+  /// of its elements, even those that a later stage skips; a pass that is not read to its end leaves no file, and the
+  /// first such pass logs a warning. With a known size, the end is the last element. Several passes, even of several
+  /// programs, may write at once: each writes a temporary file in the same folder, which replaces `file` when it is
   /// complete. Only the number of elements is compared with the data set, so delete the file when the elements change.
   /// A pass throws InputError that names the file if it cannot be written, is damaged or cut short, is no cache file,
   /// or has another number of elements. Throws InvalidArgument for an endless set and an empty name.
@@ -178,10 +180,10 @@ class Dataset {
   /// rows < 1; a pass throws it for elements of unequal rank, dtype or number of tensors, for an element larger than
   /// its given size, and for paddings of more tensors or of another rank than the elements have.
   Dataset padded_batch(std::int64_t rows, const PaddedBatchOptions& options = {}) const;
-  /// Windows of `size` elements, each combined as by batch() (tf.data makes a data set of each). Window i has elements
-  /// i * shift + j * stride for j in [0, size). A window at the end of the data may have fewer elements. Throws
-  /// InvalidArgument for a size, shift or stride below 1 and if size * stride overflows; a pass throws it in the same
-  /// cases as a pass of batch().
+  /// Windows of `size` elements, each combined as by batch() (tf.data instead makes a data set of each). Window i has
+  /// elements i * shift + j * stride for j in [0, size). A window at the end of the data may have fewer elements.
+  /// Throws InvalidArgument for a size, shift or stride below 1 and if size * stride overflows; a pass throws it in the
+  /// same cases as a pass of batch().
   Dataset window(std::int64_t size, const WindowOptions& options = {}) const;
   /// Produces up to `count` elements ahead on a background thread, which ends with the pass. Throws InvalidArgument for
   /// count < 1.
@@ -200,7 +202,7 @@ class Dataset {
   /// batch(), because a shuffle or a map without a RowTransform follows it, or because the number of rows of the last
   /// batch is not known in advance. Throws InvalidArgument for an empty function.
   std::optional<Dataset> rows_of_batches(const RowWindow& window) const;
-  /// Number of rows of batch `number` of a pass that has this batch. Empty if rows_of_batches returns nothing.
+  /// Number of rows of batch `number`. Empty if rows_of_batches returns nothing. Precondition: a pass has this batch.
   std::optional<std::int64_t> batch_rows(std::int64_t number) const;
   /// For a data set whose elements are rows of tensors, stores these tensors in `tensors` and returns a data set of row
   /// numbers. Each of its elements has the number of a row as x (i64) and, for each RandomTransform in `tensors`, the

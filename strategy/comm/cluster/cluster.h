@@ -42,8 +42,8 @@ enum class Channel {
   gradients,  ///< exchanges of gradients that run concurrently with backward
 };
 
-/// The processes that train together, called workers and numbered from 0. All workers call the same functions in the
-/// same order within each channel, one at a time; `place` names a collective in errors and must be the same on all
+/// The processes that train together, called workers and numbered from 0. All workers must call the same functions in
+/// the same order within each channel, one at a time; `place` names a collective in errors and must be the same on all
 /// workers. No call hangs: it throws WorkerFailed when a worker fails or dies, and Timeout, which names the late
 /// workers, after ClusterOptions::timeout. After either error the cluster is unusable, and every further collective
 /// throws an error with the same message.
