@@ -6,7 +6,7 @@ namespace lockstep {
 /// parameters are: leaky_relu, a slope of 0.2 below 0; elu, alpha = 1; squareplus, b = 4; hard_shrink and soft_shrink,
 /// a threshold of 0.5. celu, with Keras' default alpha of 1, equals elu. exponential is exp. gelu_tanh is Keras' gelu
 /// with approximate=True. hard_sigmoid is that of Keras 3 (slope 1/6), keras_2_hard_sigmoid that of Keras 2 (slope
-/// 0.2); sparse_sigmoid has the slope 1/2. Other names of silu and hard_silu are swish and hard_swish.
+/// 0.2); sparse_sigmoid has the slope 1/2. silu is also called swish, and hard_silu is also called hard_swish.
 enum class Activation {
   linear,
   relu,

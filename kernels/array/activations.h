@@ -15,9 +15,9 @@ namespace lockstep {
 Tensor relu(const Tensor& x);
 /// min(max(0, x), 6).
 Tensor relu6(const Tensor& x);
-/// x where x > 0, else negative_slope * x. Throws InvalidArgument for a negative slope.
+/// x where x > 0, else negative_slope * x. Throws InvalidArgument unless negative_slope >= 0.
 Tensor leaky_relu(const Tensor& x, double negative_slope = 0.2);
-/// x where x > 0, else alpha * (exp(x) - 1). Throws InvalidArgument for a negative alpha.
+/// x where x > 0, else alpha * (exp(x) - 1). Throws InvalidArgument unless alpha >= 0.
 Tensor elu(const Tensor& x, double alpha = 1);
 /// 1.0507 * x where x > 0, else 1.0507 * 1.6733 * (exp(x) - 1) (Klambauer et al. 2017).
 Tensor selu(const Tensor& x);
@@ -53,14 +53,14 @@ Tensor tanh(const Tensor& x);
 Tensor hard_tanh(const Tensor& x);
 /// x - tanh(x).
 Tensor tanh_shrink(const Tensor& x);
-/// 0 where |x| <= threshold, else x. Throws InvalidArgument for a negative threshold.
+/// 0 where |x| <= threshold, else x. Throws InvalidArgument unless threshold >= 0.
 Tensor hard_shrink(const Tensor& x, double threshold = 0.5);
-/// 0 where |x| <= threshold, else x moved toward 0 by `threshold`. Throws InvalidArgument for a negative threshold.
+/// 0 where |x| <= threshold, else x moved toward 0 by `threshold`. Throws InvalidArgument unless threshold >= 0.
 Tensor soft_shrink(const Tensor& x, double threshold = 0.5);
 /// default_value where x <= threshold, else x.
 Tensor threshold(const Tensor& x, double threshold, double default_value);
-/// a * sigmoid(b), a and b being the halves of x along `axis` (a negative one counts from the end; Dauphin et al.
-/// 2017). Throws InvalidArgument for an axis that x does not have and for one of odd size.
+/// a * sigmoid(b), where a and b are the halves of x along `axis` (Dauphin et al. 2017); a negative axis counts from
+/// the end. Throws InvalidArgument for an axis that x does not have and for an axis of odd size.
 Tensor glu(const Tensor& x, int axis = -1);
 
 ///@{
@@ -70,14 +70,15 @@ Tensor softmax(const Tensor& logits);
 Tensor log_softmax(const Tensor& logits);
 ///@}
 ///@{
-/// softmax and log_softmax over all elements along `axes` together; negative axes count from the end. The result of
+/// softmax and log_softmax, normalized over all of `axes` jointly; negative axes count from the end. The result of
 /// softmax has an origin only if `axes` contains just the last axis. Throw InvalidArgument for no axes, and for axes
 /// that the logits do not have or that are given twice.
 Tensor softmax(const Tensor& logits, const std::vector<int>& axes);
 Tensor log_softmax(const Tensor& logits, const std::vector<int>& axes);
 ///@}
 
-/// Applies the activation. Activation::linear returns x itself; results of other activations have no origin.
+/// Applies the activation. Activation::linear returns x itself, unchecked. Results of other activations have no origin,
+/// not even those of softmax and sigmoid.
 Tensor activate(const Tensor& x, Activation activation);
 
 }  // namespace lockstep

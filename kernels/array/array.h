@@ -6,7 +6,8 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Ops that move elements without changing them. All are differentiable. Views are on x's device and share its memory.
-// Throw InvalidArgument for undefined tensors, axes that are out of range or given twice, and shapes that do not fit.
+// Negative axes count from the end. Throw InvalidArgument for undefined tensors, axes that are out of range or given
+// twice, and shapes that do not fit.
 
 namespace lockstep {
 
@@ -15,16 +16,16 @@ Tensor reshape(const Tensor& x, const Shape& shape);
 /// Reshapes x (n, ...) to (n, product of the other sizes), like reshape. Throws InvalidArgument for rank 0.
 Tensor flatten(const Tensor& x);
 /// Joins tensors of one dtype along `axis`; their other sizes must agree. Throws InvalidArgument for no tensors and
-/// different dtypes. A view, without a copy, if the parts are consecutive slices of one tensor (Tensor::joined).
+/// different dtypes. A view if the parts are consecutive slices of one tensor (Tensor::joined).
 Tensor concat(std::span<const Tensor> parts, int axis);
-/// Elements [begin, end) of `axis`, as a view.
+/// Elements [begin, end) of `axis`, as a view. Throws InvalidArgument unless 0 <= begin <= end <= the size of `axis`.
 Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
 /// `parts` equal parts along `axis`, as views. Throws InvalidArgument unless `parts` is at least 1 and divides the size
 /// of `axis`.
 std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis);
 ///@{
-/// A view of x with its axes in the order of `axes`, which contains each axis once (negative axes count from the end),
-/// or in reverse order without `axes`.
+/// A view of x with its axes in the order of `axes`, which must contain each axis once. Without `axes`, reverses the
+/// order.
 Tensor transpose(const Tensor& x);
 Tensor transpose(const Tensor& x, const std::vector<int>& axes);
 ///@}
@@ -47,8 +48,8 @@ struct Borders2d {
 /// Adds borders of zeros to images x (n, h, w, c), f32 or bf16 -> (n, top + h + bottom, left + w + right, c). Throws
 /// InvalidArgument for other dtypes and negative borders.
 Tensor zero_pad2d(const Tensor& x, const Borders2d& borders);
-/// A dense tensor with the same elements that kernels of the calling thread's device can read: x itself if it is such a
-/// tensor or undefined, else a copy.
+/// A dense tensor with x's elements, readable by kernels of the calling thread's device: x itself if it already is one
+/// or is undefined, else a copy.
 Tensor dense_copy(const Tensor& x);
 
 }  // namespace lockstep

@@ -39,8 +39,8 @@ Tensor squared_difference(const Tensor& a, const Tensor& b);
 Tensor add_n(std::span<const Tensor> parts);
 
 ///@{
-/// Element-wise a op b with a scalar as one operand. Division by a scalar b multiplies by 1 / b, rounded to f32, unless
-/// 1 / b overflows.
+/// Element-wise a op b with a scalar as one operand. Division by a scalar b multiplies by 1 / b, rounded to f32, except
+/// where 1 / b overflows f32 for a nonzero b.
 Tensor add(const Tensor& a, double b);
 Tensor subtract(double a, const Tensor& b);
 Tensor subtract(const Tensor& a, double b);
@@ -70,7 +70,7 @@ Tensor log1p(const Tensor& x);
 Tensor expm1(const Tensor& x);
 ///@}
 ///@{
-/// 1 / sqrt(x) and 1 / x.
+/// rsqrt is 1 / sqrt(x), reciprocal is 1 / x.
 Tensor rsqrt(const Tensor& x);
 Tensor reciprocal(const Tensor& x);
 ///@}
@@ -81,7 +81,7 @@ Tensor abs(const Tensor& x);
 /// -1, 0 or 1. NaN stays NaN.
 Tensor sign(const Tensor& x);
 ///@{
-/// Rounding to an integer: floor rounds down, ceil rounds up, round rounds to the nearest integer and halves to even.
+/// Rounding to an integer: floor rounds down, ceil rounds up, round rounds to the nearest integer, ties to even.
 Tensor floor(const Tensor& x);
 Tensor ceil(const Tensor& x);
 Tensor round(const Tensor& x);
@@ -95,8 +95,8 @@ Tensor minimum(const Tensor& x, double highest);
 inline Tensor maximum(double lowest, const Tensor& x) { return maximum(x, lowest); }
 inline Tensor minimum(double highest, const Tensor& x) { return minimum(x, highest); }
 ///@}
-/// min(max(x, lowest), highest) for every element x; gradient and NaN as for maximum. Throws InvalidArgument unless
-/// lowest <= highest.
+/// min(max(x, lowest), highest) for every element x; gradients and NaN are handled as in maximum. Throws
+/// InvalidArgument unless lowest <= highest.
 Tensor clip(const Tensor& x, double lowest, double highest);
 
 ///@{
@@ -129,9 +129,9 @@ inline Tensor& operator*=(Tensor& a, double b) { return a = a * b; }
 inline Tensor& operator/=(Tensor& a, double b) { return a = a / b; }
 ///@}
 
-/// x converted to `dtype`; x itself if it has this dtype. Converts between any two dtypes: real numbers to integers by
-/// truncation (unspecified for NaN and values beyond the integers' range), any number to bool by x != 0. Differentiable
-/// between f32 and bf16.
+/// x converted to `dtype`; x itself if it has this dtype. The result keeps the origin (Tensor::origin) of a softmax or
+/// sigmoid. Converts between any two dtypes: real numbers to integers by truncation (unspecified for NaN and values
+/// beyond the integers' range), any number to bool by x != 0. Differentiable between f32 and bf16.
 Tensor cast(const Tensor& x, DType dtype);
 
 }  // namespace lockstep

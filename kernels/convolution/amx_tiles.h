@@ -23,7 +23,7 @@ inline constexpr std::int64_t depth = 32;
 struct Product {
   const bfloat16* left;       ///< row-major
   std::int64_t left_stride;   ///< from one row to the next
-  const bfloat16* right;      ///< blocks of 16 columns; in a block, pairs of successive rows interleaved by column
+  const bfloat16* right;      ///< blocks of 16 columns; in a block, each pair of rows is interleaved element by element
   std::int64_t right_stride;  ///< from one block of 16 columns to the next
   std::int64_t terms;         ///< number of terms of each sum; a multiple of `depth`
   float* sums;                ///< row-major

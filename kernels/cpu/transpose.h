@@ -6,7 +6,7 @@ namespace lockstep::cpu {
 
 namespace detail {
 
-/// In each block of 2 distance x 2 distance numbers, exchanges the upper right and the lower left quarter.
+/// In each block of (2 * distance) x (2 * distance) numbers, exchanges the upper right and the lower left quarters.
 template <int distance, class Vector, int... i>
 void exchange_blocks(Vector (&rows)[16], std::integer_sequence<int, i...>) {
   for (int row = 0; row < 16; ++row) {

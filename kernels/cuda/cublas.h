@@ -7,7 +7,7 @@
 #include <lockstep/kernels/cuda/matrix_product.h>
 #include <lockstep/runtime/device/dynamic_library.h>
 
-// cuBLASLt, loaded when the first product is computed: linking it would delay the start of every program by 150 ms.
+// cuBLASLt, loaded when the first product is computed, because linking it would delay every program's start by 150 ms.
 
 namespace lockstep::cublas {
 
@@ -38,7 +38,8 @@ struct Functions {
   ///@}
 };
 
-/// The functions of the library, loaded at first use. Throws Unsupported when it cannot be loaded.
+/// The functions of the library, loaded at first use. Throws Unsupported when the library cannot be loaded or lacks one
+/// of the functions.
 const Functions& functions();
 /// Throws DeviceError naming function and device unless `status` is success.
 void check(cublasStatus_t status, const char* call);

@@ -11,25 +11,25 @@
 
 namespace lockstep::cudnn {
 
-/// Whether cuDNN may compute attention of these tensors (b, time, heads, size), if it has an algorithm: of bf16, with
-/// sizes of heads that are multiples of 8, without dropout, whose random numbers would not be those of CPUs, and with a
-/// finite scale.
+/// Whether attention of these tensors (b, time, heads, size) may be left to cuDNN, which may still have no algorithm
+/// for it: bf16, head sizes that are multiples of 8, a finite scale and no dropout, because cuDNN's random numbers
+/// differ from those on CPUs.
 bool takes_attention(const Tensor& query, const Tensor& value, const kernels::AttentionRule& rule);
 
 /// Whether cuDNN's kernels can read x (b, time, heads, size), bf16: heads are contiguous and begin at addresses that
 /// are multiples of operand_alignment.
 bool takes_strides(const Tensor& x);
 
-/// The mask without the axes along which it is broadcast: their size is 1, except for that of the keys.
+/// The mask with every broadcast axis (stride 0) narrowed to size 1, except the axis of the keys.
 Tensor narrow_mask(const Tensor& mask);
 
-/// Memory for kernels::MaskBias of a narrow mask: its rows begin at multiples of operand_alignment.
+/// Uninitialized bf16 memory for kernels::MaskBias of a narrow mask. Its rows begin at multiples of operand_alignment.
 Tensor empty_bias(const Tensor& narrow_mask);
 
-/// Everything except the GPU that the plan of attention depends on; the key of plans. All operands are bf16 (b, time,
-/// heads, size) of strides that takes_strides accepts.
+/// The key of an attention plan: everything that the plan depends on, except the GPU. query, key, value and dy are bf16
+/// (b, time, heads, size) with strides that takes_strides accepts.
 struct FusedAttention {
-  /// `bias`: undefined or of empty_bias. With `dy`, the pass is the gradient.
+  /// `bias`: undefined, or in memory from empty_bias. With `dy`, the pass is the gradient.
   FusedAttention(const kernels::AttentionRule& rule, const Tensor& query, const Tensor& key, const Tensor& value,
                  const Tensor& bias, const Tensor& dy = {});
 

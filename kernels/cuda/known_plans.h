@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-/// One thread's plans for computations of NVIDIA's libraries, by physical GPU and description, made at first use. A
-/// Plan may also record that the library has no algorithm.
+/// One thread's plans for computations of NVIDIA's libraries, keyed by physical GPU and description and made at first
+/// use. A Plan may also record that the library has no algorithm.
 template <class Description, class Plan>
 class KnownPlans {
  public:

@@ -24,7 +24,7 @@ Tensor aligned(const Tensor& x);
 inline void check_operands(const char* call, std::initializer_list<contracts::MemoryRange> ranges) {
   contracts::check(call, Stream{current_context().device}, ranges);
 }
-/// The memory of `elements` elements from `address` on, aligned to operand_alignment.
+/// The memory of `elements` elements from `address` on; `address` must be aligned to operand_alignment.
 inline contracts::MemoryRange operand(const void* address, std::int64_t elements, DType dtype = DType::f32) {
   return {address, static_cast<std::size_t>(elements) * size_of(dtype), operand_alignment};
 }
@@ -33,11 +33,11 @@ inline contracts::MemoryRange operand(const void* address, std::int64_t elements
 /// result.
 class LibraryResult {
  public:
-  /// `wanted`: the op's result, dense; `rest`: activation to apply after the library's work.
+  /// `wanted`: the op's result, dense; `rest`: activation that finish() applies, because the library does not.
   explicit LibraryResult(const Tensor& wanted, Activation rest = Activation::linear);
   /// The tensor for the library to fill: `wanted` itself or scratch memory of its shape and dtype.
   const Tensor& tensor() const { return written_; }
-  /// Enqueues the activation or the copy to `wanted` after the library's work, if needed.
+  /// If needed, enqueues the activation or the copy to `wanted`. Call it after the library's work has been enqueued.
   void finish() const;
 
  private:

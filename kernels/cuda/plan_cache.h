@@ -25,8 +25,8 @@ class PlanCache {
 
   /// The bytes for this key, if any. Logs the name of a file that is damaged or belongs to another key.
   std::optional<Bytes> find(const std::string& key);
-  /// Keeps `bytes` for this key and replaces earlier ones. If the file cannot be written, keeps the bytes in memory
-  /// only and logs a warning the first time.
+  /// Keeps `bytes` for this key, replacing the key's earlier bytes. If the file cannot be written, keeps the bytes in
+  /// memory only and logs a warning the first time.
   void keep(const std::string& key, const Bytes& bytes);
   /// The file of a key. Precondition: there is a folder.
   std::filesystem::path file_of(const std::string& key) const;

@@ -9,8 +9,8 @@
 
 namespace lockstep::cudnn {
 
-/// The plan of a Convolution or a FusedAttention from `cache`, by description, kind of GPU (`gpu_text`) and library
-/// versions. If it is not there or cuDNN rejects it, calls make() and keeps that plan.
+/// Returns the plan that `cache` has for a Convolution or a FusedAttention, this kind of GPU (`gpu_text`) and the
+/// present library versions. If there is none or cuDNN rejects it, calls make() and stores the result in `cache`.
 template <class Plan, class What, class Make>
 Plan kept_plan(PlanCache& cache, const std::string& gpu_text, const What& what, const PlannedFor& gpu,
                const Make& make) {

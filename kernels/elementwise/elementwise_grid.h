@@ -75,8 +75,8 @@ struct InF32 {
   }
 };
 
-/// y = f(x[0], x[1], ...) at any strides. y may equal one of the x if To and From have the same size and that x has y's
-/// strides, without broadcasting.
+/// y = f(x[0], x[1], ...) for tensors of any strides. y may equal one of the x if To and From have the same size and
+/// that x has y's strides, without broadcasting.
 template <int N, class To, class From, class F>
 struct StridedMap {
   F f;

@@ -15,8 +15,8 @@ enum class BinaryOp { add, subtract, multiply, divide, maximum, minimum, power, 
 
 namespace lockstep::kernels {
 
-/// out = a op b; a and b have out's rank and any strides (0 on broadcast axes). Real; for add, subtract, multiply,
-/// maximum and minimum also i32 and i64, whose overflow wraps around.
+/// out = a op b; a and b have out's rank and any strides (0 on broadcast axes). f32 or bf16; add, subtract, multiply,
+/// maximum and minimum also take i32 and i64, whose overflow wraps around.
 struct Binary {
   BinaryOp op;
   Tensor a;
@@ -33,8 +33,8 @@ struct Binary {
 };
 
 /// out = dy * d op(a, b) / da if `of_first`, else dy * d op(a, b) / db. `op` is maximum, minimum, power or
-/// squared_difference. Real; a, b and dy have out's rank and any strides. Where a equals b, the gradient of maximum and
-/// minimum goes to a, as in TensorFlow.
+/// squared_difference. f32 or bf16; a, b and dy have out's rank and any strides. Where a equals b, the gradient of
+/// maximum and minimum goes to a, as in TensorFlow.
 struct BinaryGradient {
   BinaryOp op;
   bool of_first;
@@ -83,7 +83,7 @@ struct Accumulate {
   void on_gpu() const;
 };
 
-/// y = x, converted to y's dtype. x and y have one shape and any strides and dtypes.
+/// y = x, converted to y's dtype. x and y have the same shape and any strides and dtypes.
 struct Convert {
   Tensor x;
   Tensor y;
@@ -97,8 +97,8 @@ struct Convert {
   void on_gpu() const;
 };
 
-/// Crops or zero-pads the matrix x to the shape of y: y[i][j] = x[i][j] where x has such an element, else 0. Real, of
-/// one dtype.
+/// Crops or zero-pads the matrix x to the shape of y: y[i][j] = x[i][j] where x has such an element, else 0. f32 or
+/// bf16.
 struct FitMatrix {
   Tensor x;
   Tensor y;

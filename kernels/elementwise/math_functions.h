@@ -87,8 +87,7 @@ struct Log1p {
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::log1p(x); }
   LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy / (1.0F + x); }
 };
-/// Above 1, subtracts 1 from e^x, which costs little accuracy there; in expm1_f32, 2^n may overflow although e^x does
-/// not.
+/// Above 1, subtracts 1 from e^x: that costs little accuracy there, and expm1_f32 requires x <= 88.
 struct Expm1 {
   static constexpr bool from_result = true;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x > 1.0F ? exp_f32(x) - 1.0F : expm1_f32(x); }

@@ -7,8 +7,8 @@
 
 namespace lockstep::kernels {
 
-/// y[i] = start + i * step / divisor in row-major order, computed in double precision; y has any dtype; for integers,
-/// the numbers are truncated toward 0. The last element is `last`, if given, without a rounding error.
+/// y[i] = start + i * step / divisor in row-major order, computed in double precision. y has any dtype; for integer
+/// dtypes, the numbers are truncated toward 0. If given, `last` is the last element, in place of the formula's result.
 struct Range {
   double start;
   double step;

@@ -83,7 +83,7 @@ class HostTeam {
 
  private:
   /// Calls visit(rank, i) for each element i of one round of the scan, which begins at `first`: thread `rank` of the
-  /// team has a run of scan_run elements. Elements from n on are left out.
+  /// team has a run of scan_run elements. Skips elements from n on.
   template <class Visit>
   void for_each_of_runs(Index first, Index n, const Visit& visit) const {
     for (int rank = 0; rank < width_; ++rank) {

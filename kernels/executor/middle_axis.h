@@ -46,8 +46,8 @@ struct RowReduction {
   }
 };
 
-/// Divides a long middle axis into `parts` parts of `chunk` elements; the last ones may be shorter. Reduces each part
-/// and writes the results to `partial` (outer, parts, inner).
+/// Divides a long middle axis into `parts` parts of `chunk` elements; the last parts may be shorter or empty. Reduces
+/// each part and writes the results to `partial` (outer, parts, inner).
 template <class F>
 struct PartReduction : F {
   Index n, inner, parts, chunk;

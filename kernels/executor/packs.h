@@ -19,8 +19,8 @@ template <class T>
 inline constexpr int pack_of = widest_access / static_cast<int>(sizeof(T));
 
 #if defined(__CUDACC__)
-/// A type of `bytes` bytes, whose values are loaded and stored in one access. An aligned memcpy of 16 bytes, in
-/// contrast, is compiled by nvcc to accesses of 2 bytes.
+/// A type of `bytes` bytes, whose values are loaded and stored in one access. nvcc would compile an aligned memcpy of
+/// 16 bytes to accesses of 2 bytes.
 template <int bytes>
 using Word = std::conditional_t<
     bytes == 16, uint4,
@@ -34,7 +34,7 @@ struct alignas(bytes) Word {
 };
 #endif
 
-/// Load and store n elements unconverted. Precondition: the address is aligned to n * sizeof(T) bytes, or to
+/// Load and store n elements without conversion. Precondition: the address is aligned to n * sizeof(T) bytes, or to
 /// widest_access if that is less.
 template <int n, class T>
 LOCKSTEP_HOST_DEVICE void load_elements(const T* from, T (&to)[n]) {
@@ -62,7 +62,7 @@ LOCKSTEP_HOST_DEVICE void store_elements(const T (&from)[n], T* to) {
   }
 }
 
-/// Load and store n elements as f32. Precondition as for the unconverted load and store.
+/// Load and store n elements as f32. The precondition is that of load_elements and store_elements.
 template <int n, class T>
 LOCKSTEP_HOST_DEVICE void load_pack(const T* from, float (&to)[n]) {
   T pack[n];

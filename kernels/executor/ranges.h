@@ -20,8 +20,8 @@ class Ranges {
   }
   Index runs() const { return first_run_[ranges_]; }
 
-  /// Calls body(range, i) for each element of run `number`: `range` is the number of the run's range, `i` the element's
-  /// index in that range.
+  /// Calls body(range, i) for each element of run `number`: `range` is the index of the range that contains the run,
+  /// `i` the element's index in that range.
   template <class Team, class Body>
   LOCKSTEP_HOST_DEVICE void each(Team& team, Index number, const Body& body) const {
     int range = 0;

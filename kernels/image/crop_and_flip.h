@@ -13,13 +13,14 @@ struct CropOptions {
   double fill_value = 0;                    ///< value of these pixels with FillMode::constant
 };
 
-/// Crops images (n, height, width, channels), u8, i32 or f32, to (n, size.height, size.width, channels), then flips
-/// them; keeps the dtype. The row (top, more, left, more, vertical, horizontal) of `crops` (n, 6), f32, has the
-/// position of the crop's first pixel in its image, as a whole number below 2^24 in size and a share of a pixel in [0,
-/// 1) to be added to it, and is not 0 in the last two columns for an image to be turned upside down or mirrored. Values
-/// between pixels are interpolated bilinearly; with FillMode::constant, those for which a pixel is missing have the
-/// fill value. u8 is rounded to nearest, i32 towards 0. Not differentiable. Throws InvalidArgument for other shapes and
-/// dtypes, for images without pixels and for a size below 1.
+/// Crops images (n, height, width, channels), u8, i32 or f32, to (n, size.height, size.width, channels), then flips the
+/// crops; keeps the dtype. Row i of `crops` (n, 6), f32, is (top, top_fraction, left, left_fraction, vertical,
+/// horizontal) for image i. The crop's first pixel is at row top + top_fraction and column left + left_fraction of the
+/// image; top and left are whole numbers of magnitude below 2^24, the fractions are in [0, 1). A nonzero `vertical`
+/// turns the crop upside down, a nonzero `horizontal` mirrors it. Values between pixels are interpolated bilinearly;
+/// with FillMode::constant, a value that depends on a pixel outside the image is the fill value. u8 is rounded to
+/// nearest, i32 toward 0. Not differentiable. Throws InvalidArgument for other shapes and dtypes, for images without
+/// pixels and for a size below 1.
 Tensor crop_and_flip(const Tensor& images, const Tensor& crops, const CropOptions& options);
 
 }  // namespace lockstep

@@ -9,7 +9,8 @@
 
 namespace lockstep::kernels {
 
-/// The element of an axis of n that stands for element k; for FillMode::constant, the nearest one.
+/// Index of the element of an axis of n elements that provides the value at position k, which may be outside the axis.
+/// With FillMode::constant, the nearest element.
 LOCKSTEP_HOST_DEVICE inline Index filled_index(Index k, Index n, FillMode mode) {
   if (k >= 0 && k < n) return k;
   if (mode == FillMode::nearest || mode == FillMode::constant) return k < 0 ? 0 : n - 1;
@@ -18,15 +19,16 @@ LOCKSTEP_HOST_DEVICE inline Index filled_index(Index k, Index n, FillMode mode) 
   return rest < n ? rest : period - 1 - rest;
 }
 
-/// The position of a crop's pixel on an axis of the image.
+/// The position of a crop's pixel along an axis of the image, between two pixels. Pixels outside the image are replaced
+/// by filled_index.
 struct CropPosition {
-  Index low;     ///< the last pixel that is not after the position
+  Index low;     ///< the pixel at or before the position
   Index high;    ///< the pixel after `low`
-  float share;   ///< of the way from `low` to `high`
+  float share;   ///< weight of `high`; that of `low` is 1 - share
   bool outside;  ///< the pixel gets the fill value
 };
 
-/// The position of pixel i of a crop that begins at pixel begin[0] + begin[1] of n.
+/// The position of pixel i of a crop that begins at position begin[0] + begin[1] of an axis of n pixels.
 LOCKSTEP_HOST_DEVICE inline CropPosition crop_position(Index i, const float* begin, Index n, FillMode mode) {
   const Index low = i + static_cast<Index>(begin[0]);
   const float share = begin[1];
@@ -34,7 +36,7 @@ LOCKSTEP_HOST_DEVICE inline CropPosition crop_position(Index i, const float* beg
   return {filled_index(low, n, mode), filled_index(low + 1, n, mode), share, beyond && mode == FillMode::constant};
 }
 
-/// A value as a pixel.
+/// Converts a value to a pixel: u8 is clipped to [0, 255] and rounded to nearest, i32 is truncated toward 0.
 template <class T>
 LOCKSTEP_HOST_DEVICE T pixel_of(float value) {
   if constexpr (!std::is_same_v<T, std::uint8_t>) return static_cast<T>(value);
@@ -42,7 +44,8 @@ LOCKSTEP_HOST_DEVICE T pixel_of(float value) {
   return static_cast<T>((from_0 > 255.0F ? 255.0F : from_0) + 0.5F);
 }
 
-/// A channel of a crop's pixel, from rows `upper` and `lower` of the image, `down` of the way from one to the other.
+/// One channel of a crop's pixel, interpolated between elements `left` and `right` (of weight `share`) of the image's
+/// rows `upper` and `lower` (of weight `down`).
 template <class T>
 LOCKSTEP_HOST_DEVICE T crop_pixel(const T* upper, const T* lower, float down, Index left, Index right, float share) {
   const auto between = [share](T from, T to) {

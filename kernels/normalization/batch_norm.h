@@ -9,8 +9,7 @@
 namespace lockstep {
 
 /// An all-gather between the replicas that hold the parts of a batch. It takes this replica's row `own` (1, k) and
-/// returns the rows of all parts (parts, k), which are the same on every replica. Every one of these replicas must call
-/// it.
+/// returns the rows of all parts (parts, k), which are the same on every replica. All of these replicas must call it.
 using GatherRows = std::function<Tensor(const Tensor& own)>;
 
 /// Options of batch_norm and batch_norm_inference.
@@ -23,8 +22,8 @@ struct BatchNormOptions {
   /// tensor.
   Tensor out{};
   /// If given, x is one of several parts of a batch, of any sizes, and the statistics are those of the whole batch.
-  /// Called once in the forward pass and, if x needs a gradient, once in the backward pass; ignored by
-  /// batch_norm_inference.
+  /// Called once in the forward pass and, if x needs a gradient, once in the backward pass. batch_norm_inference
+  /// ignores it.
   GatherRows gather{};
 };
 

@@ -20,7 +20,7 @@ struct ChannelMoments {
 };
 
 /// y (rows) = [relu](gamma * (x - mean) / sqrt(variance + epsilon) + beta [+ residual]), with the residual (rows) if it
-/// is defined.
+/// is defined; f32 or bf16.
 struct BatchNorm {
   Tensor x;
   Tensor gamma;
@@ -57,9 +57,9 @@ struct MergeMoments {
   void on_gpu() const;
 };
 
-/// Computes dgamma and dbeta from dy (rows). With a ReLU after the addition of a residual, `y` (rows) is the result of
-/// the ReLU, and the gradient with respect to the sum before it, dy or 0, is written to `dsum` (rows) and used instead
-/// of dy; otherwise `y` and `dsum` are undefined.
+/// Computes dgamma and dbeta from dy (rows), f32 or bf16. With a ReLU after the addition of a residual, `y` (rows) is
+/// the result of the ReLU, and the gradient with respect to the sum before it, dy or 0, is written to `dsum` (rows) and
+/// used instead of dy; otherwise `y` and `dsum` are undefined.
 struct BatchNormGradientSums {
   Tensor x;
   Tensor gamma;
@@ -87,8 +87,9 @@ struct BatchNormGradientSums {
   void run_with_residual(Executor& on) const;
 };
 
-/// Computes dx from dy (rows); dx may be x itself. `count` is the number of rows that mean, variance, dgamma and dbeta
-/// were computed from, or 0 if mean and variance do not depend on x; dgamma and dbeta are then not read.
+/// Computes dx from dy (rows), f32 or bf16; dx may be x itself. `count` is the number of rows that mean, variance,
+/// dgamma and dbeta were computed from, or 0 if mean and variance do not depend on x; dgamma and dbeta are then not
+/// read.
 struct BatchNormGradientX {
   Tensor x;
   Tensor gamma;

@@ -27,7 +27,8 @@ inline void stop_recording(BackwardContext& c) {
 inline Tensor sum_of_contributions(const Tensor& a, const Tensor& b);
 
 /// Makes `gradient` the first dense contribution to input `input`, in the destination that the caller of backward gave,
-/// if any, and adds the rows contributed so far. Precondition: nothing else reads or writes `gradient`.
+/// if any, and adds to it the rows contributed so far (contribute_rows). Precondition: nothing else reads or writes
+/// `gradient`.
 inline void set_first(BackwardContext& c, int input, const Tensor& gradient) {
   const Tensor destination = c.destination(input);
   const bool elsewhere = destination.defined() && destination.raw_data() != gradient.raw_data();
@@ -40,9 +41,8 @@ inline void set_first(BackwardContext& c, int input, const Tensor& gradient) {
   c.set(input, first, true);
 }
 
-/// Dense memory for a contribution to input `input`: the destination of the caller of backward if this is the first
-/// contribution and the current device can reach that destination, else new memory on the current device. Calls
-/// stop_recording.
+/// Dense memory for a contribution to input `input`: the destination that the caller of backward gave, if this is the
+/// first contribution and the current device can reach it, else new memory on the current device. Calls stop_recording.
 inline Tensor memory_for(BackwardContext& c, int input, const Shape& shape, DType dtype = DType::f32) {
   stop_recording(c);
   const Tensor destination = c.contributed(input).defined() ? Tensor() : c.destination(input);
@@ -61,8 +61,8 @@ inline void hand_over(BackwardContext& c, int input, const Tensor& gradient) {
   c.set(input, gradient, true);
 }
 
-/// Contributes a gradient of `shape` and `dtype` to input `input`: compute(out) writes it to `out`, memory from
-/// memory_for. Does not call compute when the gradient is not needed.
+/// Contributes a gradient of `shape` and `dtype` to input `input`: compute(out) writes it to `out`, which memory_for
+/// returned. Does not call compute if the gradient is not needed.
 template <class Compute>
 void contribute(BackwardContext& c, int input, const Shape& shape, Compute compute, DType dtype = DType::f32) {
   if (!c.needs(input)) return;

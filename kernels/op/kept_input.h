@@ -9,9 +9,9 @@ namespace lockstep {
 /// An input saved for backward: either the tensor or, to save memory, a recomputation shared by all ops that read it.
 class KeptInput {
  public:
-  /// Construct it before recording the op. Recomputes CPU tensors only, if their op has registered a recomputation:
-  /// steps on GPUs are bound by memory bandwidth, and recomputing costs another pass through memory. Keeps the tensor
-  /// if several tapes record: one tape tracks it in the gradient that another tape computes.
+  /// Construct it before recording the op. Only CPU tensors whose op has registered a recomputation are recomputed,
+  /// because steps on GPUs are bound by memory bandwidth and recomputing costs another pass through memory. The tensor
+  /// is kept if several tapes record, because one tape may track it in the gradient that another tape computes.
   explicit KeptInput(const Tensor& x) : shape_(x.shape()) {
     if (x.device().kind == DeviceKind::cpu && !several_tapes_record()) recomputed_ = recomputed(x);
     if (!recomputed_) tensor_ = x;

@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// Whether `number` can be an element of `dtype`; real dtypes round it.
+/// Whether `dtype` can represent `number`. True for f32 and bf16, which round it.
 inline bool holds(DType dtype, double number) {
   return visit_dtype(dtype, [&]<class T>() {
     if constexpr (is_real(dtype_of<T>))
@@ -21,9 +21,8 @@ inline bool holds(DType dtype, double number) {
   });
 }
 
-/// `number` as a tensor of rank 0 and of x's dtype on the calling thread's device. It is filled there, since a copy
-/// from the host would prevent the capture of a step. Throws InvalidArgument naming the op if the dtype cannot
-/// represent it.
+/// `number` as a tensor of rank 0 and of x's dtype on the calling thread's device. A kernel fills it, because a copy
+/// from the host could not be captured. Throws InvalidArgument naming the op if the dtype cannot represent it.
 inline Tensor number_like(const char* op, const Tensor& x, double number) try {
   require(x.defined(), "{} takes a tensor, got {}", op, x);
   require(holds(x.dtype(), number), "{} with {} needs a dtype that can represent it, such as f32, got {}", op, number,

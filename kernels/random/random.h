@@ -7,8 +7,9 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // More functions of keras.random; normal is in normal.h and dropout in dropout.h. Results are on the calling thread's
-// device. Element i depends on (key, i) alone. `next_key` is called once or, if the thread captures its GPU's work, at
-// each launch of that work (GpuCapture::each_time). Not differentiable, except shuffle.
+// device. Except in shuffle, element i depends only on the key, i and the other arguments of the function, not on the
+// number of threads. `next_key` is called once or, if the thread captures its GPU's work, at each launch of that work
+// (GpuCapture::each_time). Not differentiable, except shuffle.
 
 namespace lockstep {
 
@@ -40,7 +41,7 @@ Tensor binomial(const Shape& shape, std::int64_t counts, double probabilities,
 Tensor categorical(const Tensor& logits, std::int64_t num_samples, const std::function<RandomKey()>& next_key,
                    DType dtype = DType::i32);
 
-/// The slices of x, of any dtype, along `axis` (a negative one counts from the end) in random order. Differentiable.
+/// The slices of x, of any dtype, along `axis` in random order; a negative axis counts from the end. Differentiable.
 /// Throws InvalidArgument for an axis that x does not have.
 Tensor shuffle(const Tensor& x, const std::function<RandomKey()>& next_key, int axis = 0);
 

@@ -18,7 +18,7 @@ struct RecurrenceOptions {
   Activation activation = Activation::tanh;
   Activation recurrent_activation = Activation::sigmoid;
   bool reset_after = true;    ///< only for gru; see there
-  bool go_backwards = false;  ///< goes from the last time step to the first and returns results in that order
+  bool go_backwards = false;  ///< processes the time steps from last to first and returns results in that order
   bool return_sequences = false;
   ///@}
   /// Whether all options are equal.

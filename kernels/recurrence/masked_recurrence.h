@@ -12,20 +12,20 @@ struct MaskedRecurrenceOptions {
   bool return_sequences = false;      ///< the results of all steps instead of the last one
   bool zero_output_for_mask = false;  ///< a masked step's result is 0, not that of the last unmasked step
   bool return_state = false;          ///< also returns the states of the last unmasked step
-  RecurrentStates initial{};          ///< the states that sequences without unmasked steps keep
+  RecurrentStates initial{};          ///< `recurrence`'s initial states, returned for sequences without unmasked steps
 };
 
-/// Result of masked_recurrence.
+/// Result of masked_recurrence. y is 0 at the steps before a sequence's first unmasked step.
 struct MaskedRecurrenceResult {
   Tensor y;                  ///< (n, time, units) with return_sequences, else (n, units)
   RecurrentStates states{};  ///< with return_state: states after the last unmasked step, (n, units)
 };
 
-/// Runs a recurrence over x (n, time, features) that skips the steps where `mask` (n, time), bool, is false: they leave
-/// the state unchanged. `recurrence` computes the states after every step, (n, time, units), from sequences (n, time,
-/// features) and the initial states; a step must not depend on later steps. It is called once, on sequences whose
-/// unmasked steps have been moved to the front. Differentiable in x and in the tensors that `recurrence` reads. Throws
-/// InvalidArgument for a mask of another dtype or shape and for an x of another rank or without steps.
+/// Runs a recurrence over x (n, time, features) that skips the steps where `mask` (n, time), bool, is false; these
+/// steps leave the state unchanged. `recurrence` computes the states after every step, (n, time, units), from sequences
+/// (n, time, features) and the initial states; a step must not depend on later steps. It is called once, on sequences
+/// whose unmasked steps have been moved to the front. Differentiable in x and in the tensors that `recurrence` reads.
+/// Throws InvalidArgument for a mask of another dtype or shape and for an x of another rank or without steps.
 MaskedRecurrenceResult masked_recurrence(const Tensor& x, const Tensor& mask, const MaskedRecurrenceOptions& options,
                                          const std::function<RecurrentStates(const Tensor& x)>& recurrence);
 

@@ -14,7 +14,8 @@ using AxisSet = std::bitset<Shape::max_rank>;
 /// Neighboring axes are summed together in one pass, the last ones first. Records nothing on tapes.
 void sum_axes(const Tensor& x, AxisSet axes, const Tensor& y);
 
-/// Like sum_axes, but reduces x by `op` (sum, prod, max or min). y is real if x is real; otherwise y has x's dtype.
+/// Like sum_axes, but reduces x by `op` (sum, prod, max or min). If x is f32 or bf16, y is f32 or bf16; otherwise y has
+/// x's dtype.
 void reduce_axes(ReduceOp op, const Tensor& x, AxisSet axes, const Tensor& y);
 
 /// y = sum of x over the axes along which y's shape was broadcast to x's. Records nothing on tapes.

@@ -10,14 +10,14 @@ struct CumsumOptions {
   bool reverse = false;    ///< sums from the end of the axis to its beginning
 };
 
-/// Cumulative sum along `axis` (a negative one counts from the end) of an f32, bf16, i32 or i64 tensor: each element
-/// plus all before it, in x's shape and dtype. Sums of integers wrap around. Adds real numbers in f32, in an order that
-/// depends only on the shape and the kind of device, so the same input gives the same bits. Differentiable. Throws
+/// Cumulative sum of an f32, bf16, i32 or i64 tensor along `axis` (negative axes count from the end): each element plus
+/// all before it, in x's shape and dtype. Sums of integers wrap around. Adds f32 and bf16 numbers in f32, in an order
+/// that depends only on the shape and the kind of device, so the same input gives the same bits. Differentiable. Throws
 /// InvalidArgument for other dtypes and for an axis that x does not have.
 Tensor cumsum(const Tensor& x, int axis, const CumsumOptions& options = {});
 
-/// Cumulative product along `axis` (a negative one counts from the end) of an f32 or bf16 tensor: each element times
-/// all before it, in x's shape and dtype. Multiplies in f64 in a fixed order, so the same input gives the same bits.
+/// Cumulative product of an f32 or bf16 tensor along `axis` (negative axes count from the end): each element times all
+/// before it, in x's shape and dtype. Multiplies in f64 in a fixed order, so the same input gives the same bits.
 /// Differentiable, also where elements are 0. Throws InvalidArgument for other dtypes and for an axis that x does not
 /// have.
 Tensor cumprod(const Tensor& x, int axis);

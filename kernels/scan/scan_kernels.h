@@ -7,7 +7,7 @@
 namespace lockstep::kernels {
 
 ///@{
-/// `type`: that in which cumsum adds elements of T. Sums of integers are unsigned, so that they wrap around.
+/// `type`: the type in which cumsum adds elements of T. For integers it is unsigned, so that sums wrap around.
 template <class T>
 struct CumulativeSumOf {
   using type = float;

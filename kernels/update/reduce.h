@@ -22,7 +22,7 @@ constexpr std::string_view name(ReduceOp op) {
 /// Parses the name of an op, ignoring case, e.g. "SUM". Throws InvalidArgument that lists the names.
 ReduceOp parse_reduce_op(std::string_view text);
 
-/// A parameter that takes an op or its name: all_reduce("SUM", x).
+/// A parameter that accepts an op or its name, e.g. all_reduce("SUM", x).
 class ReduceOpOrName {
  public:
   ///@{

@@ -7,8 +7,8 @@
 #include <utility>
 
 // Kernels on flat f32 memory that read every replica's gradients and write every replica's parameters: the reduction
-// and the optimizer's step in one pass. They do not use tensors, so that memory of other frameworks can be updated,
-// too.
+// and the optimizer's step in one pass. They take pointers instead of tensors, so that they can also update memory of
+// other frameworks.
 
 namespace lockstep {
 

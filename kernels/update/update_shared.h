@@ -19,7 +19,7 @@ namespace lockstep::kernels {
 
 namespace detail {
 
-/// Maximum number of replicas whose pointers one kernel gets as arguments; more replicas take several kernels.
+/// Maximum number of replicas whose pointers one kernel takes as arguments; for more replicas, several kernels run.
 constexpr int most_pointers = 64;
 
 template <class T>
