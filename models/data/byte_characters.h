@@ -6,7 +6,7 @@
 #include <string_view>
 
 // GPT-2's characters for bytes, in which its vocabulary files write tokens: printable bytes of Latin-1 stand for
-// themselves; the other 68, including the space, are U+0100 to U+0143 in their order.
+// themselves; the other 68 bytes, including the space, are written as U+0100 to U+0143, in increasing order.
 
 namespace lockstep {
 

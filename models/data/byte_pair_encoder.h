@@ -8,7 +8,7 @@
 
 namespace lockstep::detail {
 
-/// Encodes words. Keeps its memory from one word to the next; for one thread at a time.
+/// Encodes words, reusing its memory from one word to the next. Not thread-safe.
 class BytePairEncoder {
  public:
   /// The tables must outlive this.
@@ -21,9 +21,9 @@ class BytePairEncoder {
  private:
   /// A token of the word, in a linked list.
   struct Symbol {
-    std::int32_t id;       ///< -1 after it was merged into the one before
-    std::size_t previous;  ///< the index of the symbol before; beyond the end for the first
-    std::size_t next;      ///< the index of the symbol after; the number of symbols for the last
+    std::int32_t id;       ///< -1 after the symbol was merged into the previous one
+    std::size_t previous;  ///< index of the previous symbol; beyond the end for the first symbol
+    std::size_t next;      ///< index of the next symbol; the number of symbols for the last symbol
   };
   /// A merge that was possible when it was found.
   struct Candidate {
@@ -39,7 +39,7 @@ class BytePairEncoder {
 
   const BytePairTables& tables_;
   std::vector<Symbol> symbols_;
-  std::vector<Candidate> candidates_;  ///< a heap, the next one first
+  std::vector<Candidate> candidates_;  ///< a heap; the candidate to apply next is first
 };
 
 }  // namespace lockstep::detail

@@ -26,7 +26,7 @@ struct HashOfPair {
   }
 };
 
-/// What a pair of tokens becomes.
+/// The merge of a pair of tokens into one token.
 struct TokenMerge {
   std::int32_t rank;    ///< its place in the order of merges
   std::int32_t result;  ///< id of the merged token

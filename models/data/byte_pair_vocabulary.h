@@ -26,14 +26,15 @@ struct BytePairOptions {
 
 /// GPT-2's byte-level byte pair encoding. Ids stand for tokens, which are strings of bytes: each single byte, and pairs
 /// of tokens that were frequent in a text. GPT-2's rule splits a text into words, numbers, punctuation and spaces;
-/// tokens do not cross their borders. Any bytes, valid UTF-8 or not, can be encoded and decode to themselves. Equal to
-/// Hugging Face's ByteLevelBPETokenizer with add_prefix_space=False, except that it does not find special tokens, such
-/// as "<|endoftext|>", in texts; token_to_id gives their ids. Cheap to copy.
+/// tokens do not cross the boundaries between these. Any bytes, valid UTF-8 or not, can be encoded and decode to
+/// themselves. Gives the same ids as Hugging Face's ByteLevelBPETokenizer with add_prefix_space=False, except that it
+/// does not find special tokens, such as "<|endoftext|>", in texts; token_to_id gives their ids. Cheap to copy.
 class BytePairVocabulary {
  public:
-  /// Learns tokens: repeatedly merges the most frequent pair of adjacent tokens within the words of the texts; of
-  /// equally frequent pairs the one with the smaller ids, compared as (left, right). Tokens 0 to 255 are the bytes in
-  /// the order of GPT-2's characters for them. Throws InvalidArgument for a vocab_size below 256.
+  /// Learns tokens: repeatedly merges the most frequent pair of adjacent tokens within the words of the texts; among
+  /// equally frequent pairs, the one with the smallest ids, compared as (left, right). Stops at vocab_size tokens, or
+  /// when no pair occurs min_frequency times. Tokens 0 to 255 are the bytes in the order of GPT-2's characters for
+  /// them. Throws InvalidArgument for a vocab_size below 256.
   static BytePairVocabulary train(const std::vector<std::string>& texts, const BytePairOptions& options = {});
   /// Reads the vocab.json and merges.txt files of GPT-2 and of Hugging Face's tokenizers, which may be compressed by
   /// gzip. Throws InputError naming the file, and the token or the line, when a file is missing or damaged, the ids are

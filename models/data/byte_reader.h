@@ -26,8 +26,8 @@ class ByteReader {
 
   /// Reads the next `bytes` bytes, or fewer at the end of the content; returns their number.
   std::size_t read(std::byte* to, std::size_t bytes);
-  /// The whole content, u8. Threads read a file that is not compressed, as long as it was when it was opened; for a
-  /// compressed one, makes the checks of require_end. To be called instead of `read`.
+  /// The whole content, u8; call it instead of `read`. Several threads read an uncompressed file, up to the size that
+  /// it had when it was opened. For a compressed file, makes the checks of require_end.
   Tensor read_all();
   /// Upper bound of the content's length, from the file's size and deflate's best ratio.
   std::uint64_t most_bytes() const;

@@ -16,7 +16,8 @@
 
 namespace lockstep {
 
-/// The texts of missing values, by their first characters: most values begin with another one.
+/// The texts that mark missing values, indexed by their first character, because most values begin with another
+/// character.
 class MissingTexts {
  public:
   /// Copies the texts.
@@ -27,7 +28,7 @@ class MissingTexts {
     const std::vector<std::string>& candidates = by_first_[static_cast<unsigned char>(text[0])];
     return !candidates.empty() && std::ranges::find(candidates, text) != candidates.end();
   }
-  /// Whether a text may be a number without an exponent.
+  /// Whether one of the texts may be a number without an exponent.
   bool has_numbers() const { return has_numbers_; }
 
  private:
@@ -46,7 +47,7 @@ struct CsvFields {
   std::string_view operator[](std::size_t row) const { return first[row * stride]; }
 };
 
-/// The values of a column in consecutive records of a CSV file, of which other threads read others.
+/// The values of a column in consecutive records of a CSV file. Other threads read the other records.
 class CsvColumnPart {
  public:
   /// Infers the type from the values, unless `given`. Fields within `file` are converted faster. The arguments must
@@ -60,12 +61,14 @@ class CsvColumnPart {
   void reserve(std::size_t rows);
   /// The given type, or the first one that suits all values so far.
   CsvType type() const { return type_; }
-  /// Whether the values are there: numbers before the first text of a column are dropped, since they do not say how
-  /// they were written.
+  /// Whether copy_to can write the values of a column of this type. False for numbers in a category column and for an
+  /// integer -0 in a number column, because their texts are not kept; the records must then be read again with the type
+  /// given.
   bool has_values(CsvType of_column) const;
-  /// Writes the values as `column.values` has them, from element `row` on. Precondition: has_values(column.type).
+  /// Writes the values to `column.values`, converted to its dtype, from element `row` on. Precondition:
+  /// has_values(column.type).
   void copy_to(CsvColumn& column, std::int64_t row) const;
-  /// The different texts by their indices, in the order in which they are found.
+  /// The distinct texts by index, in the order of their first occurrence.
   const std::deque<std::string>& texts() const { return codes_.texts(); }
   /// Replaces each index of a text by new_codes[index].
   void replace_codes(const std::vector<std::int32_t>& new_codes);
@@ -84,9 +87,9 @@ class CsvColumnPart {
   std::optional<CsvType> given_;
   std::string_view file_;
   const MissingTexts* missing_;
-  std::size_t missing_values_ = 0;  ///< of numbers_
+  std::size_t missing_values_ = 0;  ///< number of missing values in numbers_
   bool complete_ = true;            ///< no values are dropped
-  bool has_negative_zero_ = false;  ///< as an integer it has no sign
+  bool has_negative_zero_ = false;  ///< whether a -0 was read, which lost its sign as an integer
   CsvValues<std::int64_t> integers_;
   CsvValues<float> numbers_;
   CsvValues<std::int32_t> categories_;  ///< indices of codes_.texts()

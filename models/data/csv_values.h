@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// A vector whose memory is a tensor's: not cleared, and reused by later tensors.
+/// A vector in a tensor's memory, which is not initialized and which later tensors reuse.
 template <class T>
 class CsvValues {
  public:

@@ -10,11 +10,12 @@
 
 namespace lockstep {
 
-/// Whether a transform computes x with ops, which give the same bits as its loop over host memory.
+/// Whether x is on a GPU. A transform then computes it with ops, whose results are bit-identical to those of its loop
+/// over host memory.
 inline bool is_on_gpu(const Tensor& x) { return x.device().kind == DeviceKind::gpu; }
 
-/// A tensor in host memory that transforms of rows on devices read, with a copy on each device that has read it. Copies
-/// of this object share them. Thread-safe.
+/// A tensor in host memory that row transforms read, with a copy on each GPU where it has been read. Copies of this
+/// object share the tensor's copies. Thread-safe.
 class DeviceConstant {
  public:
   /// Precondition: `host` is defined and in host memory.

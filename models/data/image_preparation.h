@@ -11,7 +11,7 @@ struct ImagePreparation {
   /// (height, width) f32, subtracted from each image after division by 255. Use mean_image() of the training images for
   /// test images, too.
   Tensor mean{};
-  std::int64_t padding = 2;   ///< rows and columns of zeros on each side of the result: 2 makes 32 x 32 of 28 x 28
+  std::int64_t padding = 2;   ///< rows and columns of zeros on each side of the result; 2 pads 28 x 28 to 32 x 32
   std::int64_t channels = 3;  ///< number of copies of the gray value
 };
 

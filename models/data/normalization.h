@@ -2,7 +2,8 @@
 
 #include <lockstep/runtime/data/dataset.h>
 
-// Transforms for Dataset::map, before or after batch(). They return x as f32 and leave y unchanged.
+// Transforms for Dataset::map, before or after batch(). They take dense x, return x as f32 and leave y unchanged. Means
+// and variances must be dense and in host memory.
 
 namespace lockstep {
 
@@ -12,9 +13,9 @@ struct ChannelStatistics {
   Tensor variance{};  ///< (channels) f32
 };
 
-/// Mean and variance of each channel over images (..., channels) u8 or f32, in the images' units: the values that
-/// Keras' Normalization.adapt() computes. Sums in f64. Throws InvalidArgument for another dtype, a scalar, and no
-/// images.
+/// Mean and variance of each channel over dense images (..., channels), u8 or f32, in host memory, in the images'
+/// units: the values that Keras' Normalization.adapt() computes. Sums in f64. Throws InvalidArgument for another dtype,
+/// a scalar, and no images.
 ChannelStatistics channel_statistics(const Tensor& images);
 
 /// (x - mean) / max(sqrt(variance), 1e-7) by channel, for x (..., channels) u8 or f32: Keras' Normalization. Throws

@@ -9,16 +9,16 @@
 
 namespace lockstep {
 
-/// Numbers different texts in the order in which they come.
+/// Numbers distinct texts from 0, in the order of their first occurrence.
 class TextCodes {
  public:
-  /// The number of `text`, which is the next one if it is new.
+  /// The number of `text`; a new text gets the next number.
   std::int32_t code_of(std::string_view text);
   /// The texts, by their numbers.
   const std::deque<std::string>& texts() const { return texts_; }
 
  private:
-  /// A text of at most 16 characters, or the hash of a longer one.
+  /// A text of at most 16 bytes, or the hash of a longer text.
   struct Key {
     std::uint64_t first, last;
     std::size_t size;

@@ -30,9 +30,9 @@ struct TextLineOptions {
 Dataset text_line_dataset(const std::vector<std::filesystem::path>& files, LineEncoder encode,
                           const TextLineOptions& options = {});
 
-/// For Dataset::map of windows of ids: x is a window (n + 1, ...) without its last step, and y the same window without
-/// its first step, so that a language model learns to predict the next id at each step. Throws InvalidArgument for
-/// windows of fewer than two steps.
+/// A transform for Dataset::map over windows of ids: x becomes the window (n + 1, ...) without its last step, and y the
+/// same window without its first step, so that a language model learns to predict the next id at each step. Throws
+/// InvalidArgument for windows of fewer than two steps.
 /// timeseries_dataset_from_array(ids, {}, n + 1, {.sequence_stride = n}).map(split_input_target) has consecutive
 /// windows of n steps.
 Example split_input_target(const Example& window);

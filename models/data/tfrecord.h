@@ -47,8 +47,9 @@ struct TfRecordOptions {
 Dataset tfrecord_dataset(const std::vector<std::filesystem::path>& files, const TfRecordOptions& options);
 
 /// The features of the first record of TFRecord files that tfrecord_dataset can read, by name: lists of numbers and of
-/// integers with their length as shape, JPEG, PNG and BMP files, and other elements of bytes. Empty lists and several
-/// elements of bytes are left out. Throws InputError as tfrecord_dataset, and for files without records.
+/// integers, with their length as shape; JPEG, PNG and BMP files, with 3 channels; other single elements of bytes.
+/// Empty lists and lists of several elements of bytes are left out. Throws InputError as tfrecord_dataset, and for
+/// files without records.
 std::vector<RecordFeature> tfrecord_features(const std::vector<std::filesystem::path>& files);
 
 }  // namespace lockstep
