@@ -20,21 +20,22 @@ inline Tensor as_f32(const Tensor& y_pred) { return y_pred.dtype() == DType::bf1
 /// the same number of examples and the same number of elements.
 Tensor targets_like(const char* loss, const Tensor& y_true, const Tensor& y_pred);
 
-/// Reshapes x (n, time, ...) to (n time, ...), or to (n time, 1) if x has no further axes.
+/// Reshapes x (n, time, ...) to (n * time, ...), or to (n * time, 1) if x has no further axes.
 Tensor steps_of(const Tensor& x);
 
-/// Like steps_of, but also reshapes y_pred's logits, so that losses find them (logits_of).
+/// Like steps_of, but if y_pred has logits as its origin, the result has the reshaped logits as its origin, where
+/// losses look for them (logits_of).
 Tensor predicted_steps(const Tensor& y_pred);
 
-/// Whether the loss or metric works along the last axis only, its option `axis` being missing, -1 or [-1].
+/// Whether the loss or metric works along the last axis only, i.e. its option `axis` is missing, -1 or [-1].
 bool compares_last_axis(const ObjectConfig& config);
 
-/// Throws, naming the loss or metric `name` with the config of a class of Keras or null, unless an output with this
-/// mask can be compared step by step: Unsupported for masks other than (n, time) and for an axis other than the last
-/// one, InvalidArgument for targets whose first axes are not (n, time).
+/// Checks that the loss or metric `name` can compare an output with this mask step by step. `config` is the config of a
+/// Keras class, or null. Throws, naming the loss or metric, Unsupported for masks other than (n, time) and for an axis
+/// other than the last one, InvalidArgument for targets whose first axes are not (n, time).
 void check_steps(const std::string& name, const ObjectConfig* config, const Tensor& y_true, const Tensor& mask);
 
-/// The sum of x over all replicas, which must all call this; outside replicas, x itself. Not recorded by tapes.
+/// The sum of x over all replicas; all of them must call this. Outside replicas, x itself. Not recorded by tapes.
 Tensor sum_over_replicas(const Tensor& x);
 
 /// (n, ...) -> (n): the mean over each example's elements.

@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// The supported losses of Keras of which it also has a metric, with the plain_name of their classes and functions.
+/// The supported Keras losses that Keras also has as metrics, with the plain_names of their classes and functions.
 inline constexpr std::tuple keras_losses_and_metrics{
     keras_class<MeanSquaredError>("meansquarederror", "mse"),
     keras_class<MeanAbsoluteError>("meanabsoluteerror", "mae"),

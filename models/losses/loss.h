@@ -14,24 +14,24 @@ namespace lockstep {
 /// global batch of all replicas. If an example has several values, e.g. one per time step, its loss is their mean.
 class Loss {
  public:
-  /// (y_true, y_pred) -> (n), one value per example; differentiable in y_pred. A custom loss of an output with a mask
-  /// returns (n, time), one value per time step; the training loop leaves masked steps out.
+  /// (y_true, y_pred) -> (n), one value per example; differentiable in y_pred. For an output with a mask, a custom loss
+  /// returns (n, time), one value per time step; the training loop leaves out masked steps.
   using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
   /// `name` is used in logs. `config` is the class and the options in files, for a class of Keras or one that the
-  /// program registers (register_keras_serializable). Of a loss without a config, files have only the name.
+  /// program registers (register_keras_serializable). For a loss without a config, files contain only the name.
   Loss(std::string name, Function function, std::optional<ObjectConfig> config = {});
 
   /// The name in logs.
   const std::string& name() const { return name_; }
   /// The class and the options in files; may be empty for a custom loss.
   const std::optional<ObjectConfig>& config() const { return config_; }
-  /// The config of a loss of Keras; null for a custom loss, and after a move.
+  /// The config of a Keras loss; null for a custom loss and for a loss that was moved from.
   const ObjectConfig* keras_config() const { return is_keras_ && config_->options ? &*config_ : nullptr; }
   /// Keras' get_config, as JSON. Throws Unsupported for a loss without a config.
   std::string get_config() const;
-  /// The loss of each example, (n) f32; (n, time) of a custom loss for an output with a mask. As in Keras, bf16
-  /// predictions are cast to f32 first. Throws LogicError if there is no function. Keras' losses throw InvalidArgument
-  /// if the shapes of targets and predictions do not fit.
+  /// The loss of each example, (n) f32; for a custom loss of an output with a mask, of each time step, (n, time). As in
+  /// Keras, bf16 predictions are cast to f32 first. Throws LogicError if there is no function. Keras' losses throw
+  /// InvalidArgument if the shapes of targets and predictions do not fit.
   Tensor operator()(const Tensor& y_true, const Tensor& y_pred) const;
 
  private:
@@ -52,7 +52,7 @@ struct SparseCrossentropyOptions {
   bool from_logits = false;
   /// A label, inside or outside the classes, to ignore. Its loss is 0, and the losses of the other labels are scaled so
   /// that the mean over all labels equals the unscaled mean over the other labels. Replicas sum their numbers of
-  /// labels, so that all replicas must call the loss.
+  /// labels, so all replicas must call the loss.
   std::optional<int> ignore_class{};
 };
 

@@ -17,15 +17,15 @@
 
 namespace lockstep {
 
-/// Keras' JSON object of a loss; the name of a loss without a config. Throws Unsupported, naming the loss, for a custom
-/// class that is not registered.
+/// Keras' JSON object of a loss; for a loss without a config, only the name. Throws Unsupported, naming the loss, for a
+/// custom class that is not registered.
 nlohmann::ordered_json loss_json(const Loss& loss, ConfigForm form);
 /// Makes a loss from Keras' JSON object or from a name such as "mse". Searches the custom losses `own` first. Throws
 /// InputError for unknown or invalid options, and for a loss that is neither in `own` nor of a known class, listing the
 /// known names.
 Loss loss_from_json(const nlohmann::ordered_json& value, const std::vector<Loss>& own);
 
-/// The classes of losses; those of Keras and its functions under their plain_names.
+/// The classes of losses. Keras' classes and functions have their plain_names as keys.
 ClassRegistry<Loss, OptionVisitor>& loss_classes();
 
 /// The names of the options that all losses and metrics have.
@@ -46,8 +46,8 @@ const T* find_own(const std::vector<T>& own, const NamedObject& read) {
   return found == own.end() ? nullptr : &*found;
 }
 
-/// The part of the message for a name that neither is known nor has an object in `own`: programs that pass their own
-/// know the option by its name in LoadOptions; the program lockstep has none.
+/// The part of the error message for an unknown name that mentions the option custom_objects (LoadOptions). Empty if
+/// `own` is empty, as in the program lockstep, which does not have the option.
 template <class T>
 const char* not_among(const std::vector<T>& own) {
   return own.empty() ? "" : ", and custom_objects has none of this name";

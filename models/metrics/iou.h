@@ -55,7 +55,7 @@ struct OneHotMeanIoUOptions {
   bool sparse_y_pred = false;         ///< predictions are class numbers
 };
 
-/// The mean over target_class_ids.
+/// The mean IoU of the target classes.
 struct IoU : Metric {
   /// Named "io_u". Throws InvalidArgument for a number of classes below 1, without target classes, and for a target
   /// class outside the classes.
@@ -63,7 +63,7 @@ struct IoU : Metric {
   /// Makes the metric from the options in a file.
   static IoU from_config(OptionVisitor& visitor);
 };
-/// IoU of the classes 0 and 1 for predictions that are probabilities of class 1.
+/// The mean IoU of the target classes, 0 and 1 by default, for predictions that are probabilities of class 1.
 struct BinaryIoU : Metric {
   /// Named "binary_io_u". Throws InvalidArgument without target classes, and for a target class other than 0 and 1.
   explicit BinaryIoU(const BinaryIoUOptions& options = {});
@@ -72,21 +72,21 @@ struct BinaryIoU : Metric {
   /// Makes the metric from the options in a file.
   static BinaryIoU from_config(OptionVisitor& visitor);
 };
-/// IoU of all classes.
+/// The mean IoU of all classes.
 struct MeanIoU : Metric {
   /// Named "mean_io_u". Throws InvalidArgument for a number of classes below 1.
   explicit MeanIoU(const MeanIoUOptions& options);
   /// Makes the metric from the options in a file.
   static MeanIoU from_config(OptionVisitor& visitor);
 };
-/// IoU for one-hot targets.
+/// The metric IoU for one-hot targets.
 struct OneHotIoU : Metric {
   /// Named "one_hot_io_u". Throws InvalidArgument in the same cases as IoU.
   explicit OneHotIoU(const OneHotIoUOptions& options);
   /// Makes the metric from the options in a file.
   static OneHotIoU from_config(OptionVisitor& visitor);
 };
-/// IoU of all classes for one-hot targets.
+/// The metric MeanIoU for one-hot targets.
 struct OneHotMeanIoU : Metric {
   /// Named "one_hot_mean_io_u". Throws InvalidArgument for a number of classes below 1.
   explicit OneHotMeanIoU(const OneHotMeanIoUOptions& options);

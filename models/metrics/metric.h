@@ -39,7 +39,7 @@ class Metric {
     /// The direction in which the value improves.
     Direction direction = Direction::unknown;
     /// The class and the options in files, for a class of Keras or one that the program registers
-    /// (register_keras_serializable). Of a metric without a config, files have only the name.
+    /// (register_keras_serializable). For a metric without a config, files contain only the name.
     std::optional<ObjectConfig> config{};
     /// How `update` treats masked time steps.
     MaskedSteps masked_steps = MaskedSteps::counted;
@@ -60,8 +60,8 @@ class Metric {
   /// The sums of a batch of n rows. `sample_weight` is (n) or (n, 1), or undefined for weights of 1. `mask` is the mask
   /// of y_pred, bool (n, time), or undefined. As in Keras, means over examples leave masked steps out, and other
   /// metrics count them. Not recorded by tapes. Throws InvalidArgument for shapes or labels that do not fit each other
-  /// or the metric; Unsupported, if the metric leaves masked steps out, for a mask of another rank or a metric along an
-  /// axis other than the last; LogicError if the rule has no functions.
+  /// or the metric; Unsupported for a mask of another rank and for an axis other than the last, if the metric leaves
+  /// masked steps out; LogicError if the rule has no functions.
   Sums update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {},
               const Tensor& mask = {}) const;
   /// The metric's value for the given sums; 0 for empty sums, as in Keras.
@@ -85,8 +85,8 @@ inline double divide_no_nan(double a, double b) { return b == 0 ? 0 : a / b; }
 /// The weighted mean of one value per example: sum of weight * value / sum of weights. For an output with a mask (n,
 /// time), it is the mean over the steps that are not masked, weighted by their rows' weights / time, as in Keras.
 struct MeanMetricWrapper : Metric {
-  /// (y_true, y_pred) -> one value per row or, for an output with a mask and a metric that is not Keras', one per time
-  /// step of each row.
+  /// (y_true, y_pred) -> one value per row. For an output with a mask, the function of a custom metric returns one
+  /// value per time step of each row.
   using Function = std::function<std::vector<double>(const Tensor& y_true, const Tensor& y_pred)>;
   /// `name` is used in logs.
   MeanMetricWrapper(std::string name, Function values, Direction direction = Direction::unknown,

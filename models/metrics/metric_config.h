@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// The classes of metrics, with losses as metrics; those of Keras and its functions under their plain_names.
+/// The classes of metrics, including losses as metrics. Keras' classes and functions have their plain_names as keys.
 ClassRegistry<Metric, OptionVisitor>& metric_classes();
 
 /// Serializes a metric in Keras' JSON form. "accuracy" and metrics without a config are written by name. Throws

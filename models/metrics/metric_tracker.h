@@ -25,7 +25,7 @@ class MetricTracker {
   void reset_state();
 
  private:
-  /// On its own cache line, so that replica threads, each of which writes its own sums, do not slow each other down.
+  /// Aligned to a cache line to avoid false sharing, because each replica thread writes its own sums.
   struct alignas(64) ReplicaSums {
     Metric::Sums sums{};
   };

@@ -15,7 +15,7 @@
 namespace lockstep {
 
 /// Options that all optimizers have. 0 turns off weight decay, clipping and overwriting by the average. Options that
-/// Keras has, too, have Keras' names.
+/// exist in Keras have Keras' names.
 struct OptimizerOptions {
   double weight_decay = 0;  ///< an update first subtracts weight_decay * learning rate * parameter
   /// Variables whose names contain one of these strings do not decay, e.g. {"bias", "gamma", "beta"}.
@@ -44,8 +44,8 @@ struct OptimizerOptions {
   /// updates the average, including steps that only accumulate gradients.
   bool use_ema = false;
   double ema_momentum = 0.99;  ///< momentum of the average, in [0, 1]
-  /// Assigns the average to the parameters in every N-th update; with accumulated gradients, in each step of that
-  /// update.
+  /// Number N: every N-th update assigns the average to the parameters; with accumulated gradients, each step of that
+  /// update does.
   int ema_overwrite_frequency = 0;
 };
 
@@ -76,11 +76,11 @@ class Optimizer {
   void build(const std::vector<Variable>& variables) const;
   /// Computes the gradients of `loss`, this replica's share of the global loss, sums them over the replicas and applies
   /// them to every copy of the variables. Consumes the tape. Call it in every replica, or outside all strategies. If a
-  /// replica's tape of the first step uses a variable only to look up rows, its gradient is exchanged as IndexedSlices
-  /// in all steps. Exceptions are Lamb, Muon, Adafactor, clipping by a norm, clip_before_aggregate and aggregate =
-  /// false, which need whole gradients. A replica that does not use a variable adds nothing to its gradient. Throws
-  /// InvalidArgument without variables, for variables other than the first step's, for another order on some replica,
-  /// and if no replica has any gradient; LogicError under a strategy other than the first step's.
+  /// replica's tape of the first step uses a variable only to look up rows, the variable's gradient is exchanged as
+  /// IndexedSlices in all steps. Exceptions are Lamb, Muon, Adafactor, clipping by a norm, clip_before_aggregate and
+  /// aggregate = false, which need whole gradients. A replica that does not use a variable adds nothing to its
+  /// gradient. Throws InvalidArgument without variables, for variables other than the first step's, for another order
+  /// on some replica, and if no replica has any gradient; LogicError under a strategy other than the first step's.
   void minimize(GradientTape& tape, const Tensor& loss, const std::vector<Variable>& variables) const;
   ///@{
   /// Like `minimize`, but with given gradients, one for each variable; an undefined gradient counts as 0.
@@ -89,9 +89,9 @@ class Optimizer {
   ///@}
 
   /// Captures the work of `minimize` on this replica's GPU, up to the exchange of gradients, and appends it to
-  /// `capture`. The result is the argument of the other overload of `minimize`. Precondition: the optimizer is built.
-  /// Throws NotCapturable for variables on several devices or with different weight decays, for sparse gradients, and
-  /// with check_numerics.
+  /// `capture`. Pass the result to the overload of `minimize` for captured gradients. Precondition: the optimizer is
+  /// built. Throws NotCapturable for variables on several devices or with different weight decays, for sparse
+  /// gradients, and with check_numerics.
   CapturedGradients capture_gradients(GpuCapture& capture, GradientTape& tape, const Tensor& loss,
                                       const std::vector<Variable>& variables) const;
   /// Makes a step with captured gradients. In the same step, other replicas may use the overload with a tape.

@@ -51,8 +51,8 @@ class Optimizer::Rule {
   /// The weight decay of a variable that exclude_from_weight_decay does not name. `common` is
   /// OptimizerOptions::weight_decay.
   virtual double weight_decay(const Variable& /*variable*/, double common) const { return common; }
-  /// The values that Keras keeps once for the optimizer, after `updates` updates. Files have them after the slots; they
-  /// are ignored in reading, since they follow from the number of updates.
+  /// The values that Keras keeps once for the optimizer, after `updates` updates. Files have them after the slots;
+  /// readers ignore them, because they follow from the number of updates.
   virtual std::vector<double> scalars(std::int64_t /*updates*/) const { return {}; }
   /// Whether a step may change a parameter whose gradient is 0, or the parameter's slots. If not, and without weight
   /// decay and use_ema, a step skips the rows of a table that no replica looked up.
