@@ -16,11 +16,12 @@
 namespace lockstep::cudnn {
 
 /// cuDNN's algorithm for a pass of attention on one kind of GPU. It is deterministic, multiplies bf16 on tensor cores
-/// and accumulates in f32. cuDNN compiles its kernels, with NVRTC, when the plan is made.
+/// and accumulates in f32. cuDNN compiles the algorithm's kernels with NVRTC when the plan is made.
 class AttentionPlan {
  public:
   /// Chooses the first algorithm, in the order of cuDNN's heuristics, whose plan can be built. Throws Unsupported
-  /// naming the attention if there is none.
+  /// naming the attention if there is none, if cuDNN is older than 9.16, and for a gradient whose workspace cuDNN would
+  /// not align.
   AttentionPlan(const FusedAttention& attention, const PlannedFor& gpu);
   /// The plan from the bytes that `serialized` returned for the same attention and kind of GPU; nothing if this cuDNN
   /// rejects them. Compiles nothing.

@@ -34,8 +34,8 @@ class ConvolutionPlan {
   /// Time of a plan in any unit; infinity if the plan does not work.
   using TimeOf = std::function<double(const ConvolutionPlan&)>;
   /// Chooses the algorithm with the smallest `time_of`, which is called for every algorithm whose plan can be built, in
-  /// the order of cuDNN's heuristics; if none works, chooses the first of these. Throws the errors of the other
-  /// constructor.
+  /// the order of cuDNN's heuristics. If all times are infinite, chooses the first of these algorithms. Throws the
+  /// errors of the other constructor.
   ConvolutionPlan(const Convolution& convolution, const PlannedFor& gpu, const TimeOf& time_of);
   /// The plan from the bytes that `serialized` returned for the same convolution and kind of GPU; nothing if this cuDNN
   /// rejects them.

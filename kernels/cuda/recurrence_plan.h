@@ -14,7 +14,7 @@ class RecurrencePlan {
 
   /// Describes the layer; does not need a GPU. Throws DeviceError naming call and layer when cuDNN rejects it.
   explicit RecurrencePlan(const RecurrentLayer& layer);
-  /// Queries the sizes and offsets below; call it before the layer runs. Throws the errors of the constructor,
+  /// Queries the sizes and offsets below; call it once, before the layer runs. Throws the errors of the constructor,
   /// OutOfMemory, and Unsupported when cuDNN's matrices and biases have unexpected sizes.
   void lay_out(cudnnHandle_t handle);
 

@@ -23,7 +23,7 @@ struct ResizeOptions {
 /// Pixels are sampled at their centers; the weights of the pixels inside the image are scaled to a sum of 1. Images
 /// that already have the new size are returned as they are. Takes f32 or bf16; nearest takes any dtype. Differentiable.
 /// Throws InvalidArgument for other shapes and dtypes, for an old or new height or width below 1 or of 2^30 or more,
-/// and for cropping and padding together.
+/// for cropping and padding together, and for padding with a fill_value that the dtype cannot represent.
 Tensor resize(const Tensor& images, Size2d size, const ResizeOptions& options = {});
 
 }  // namespace lockstep

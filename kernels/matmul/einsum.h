@@ -14,11 +14,12 @@ namespace lockstep {
 
 ///@{
 /// Einstein summation of one or two tensors, like numpy.einsum. A term of the equation has a letter for each axis of
-/// its tensor; `...` stands for any number of further axes. If both terms have `...`, its axes are matched from the
-/// last one on. Axes with the same letter must have the same size, and so must matched axes of `...`. The sum is over
-/// the axes that the term after `->` lacks, including axes of `...`. Without `->`, the result has the axes of `...`,
-/// then the letters that occur once, capitals first, in alphabetical order. Throws InvalidArgument for a term with a
-/// letter or `...` twice, for a malformed equation and if the number of tensors is not that of the terms.
+/// its tensor; `...` stands for any number of further axes. If both terms have `...`, the axes for which these stand
+/// are matched from the last one on. Axes with the same letter must have the same size, and so must matched axes of
+/// `...`. The sum is over the axes that the term after `->` lacks, including axes of `...`. Without `->`, the result
+/// has the axes of `...`, then the letters that occur once, capitals first, in alphabetical order. Throws
+/// InvalidArgument for a term with a letter or `...` twice, for a malformed equation, for more than two tensors, and if
+/// the number of tensors is not that of the terms.
 Tensor einsum(std::string_view equation, std::span<const Tensor> operands);
 inline Tensor einsum(std::string_view equation, const Tensor& a) { return einsum(equation, std::array{a}); }
 inline Tensor einsum(std::string_view equation, const Tensor& a, const Tensor& b) {
@@ -37,7 +38,7 @@ Tensor tensordot(const Tensor& a, const Tensor& b, int axes = 2);
 /// of rank 0 multiplies the other.
 Tensor dot(const Tensor& a, const Tensor& b);
 
-/// The products of each element of a and each element of b: (elements of a, elements of b). a and b are flattened.
+/// The product of every element of a with every element of b, (elements of a, elements of b); a and b are flattened.
 Tensor outer(const Tensor& a, const Tensor& b);
 
 }  // namespace lockstep

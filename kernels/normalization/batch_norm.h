@@ -22,8 +22,8 @@ struct BatchNormOptions {
   /// tensor.
   Tensor out{};
   /// If given, x is one of several parts of a batch, of any sizes, and the statistics are those of the whole batch.
-  /// Called once in the forward pass and, if x needs a gradient, once in the backward pass. batch_norm_inference
-  /// ignores it.
+  /// Called once in the forward pass and, if x needs a gradient and the batch has rows, once in the backward pass.
+  /// Second-order gradients then throw Unsupported. batch_norm_inference ignores it.
   GatherRows gather{};
 };
 

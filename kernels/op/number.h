@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// Whether `dtype` can represent `number`. True for f32 and bf16, which round it.
+/// Whether `dtype` can represent `number`. Always true for f32 and bf16, which round it.
 inline bool holds(DType dtype, double number) {
   return visit_dtype(dtype, [&]<class T>() {
     if constexpr (is_real(dtype_of<T>))

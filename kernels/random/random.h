@@ -7,8 +7,8 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // More functions of keras.random; normal is in normal.h and dropout in dropout.h. Results are on the calling thread's
-// device. Except in shuffle, element i depends only on the key, i and the other arguments of the function, not on the
-// number of threads. `next_key` is called once or, if the thread captures its GPU's work, at each launch of that work
+// device. Except in shuffle, element i depends only on the key, i and the distribution, not on the shape or the number
+// of threads. `next_key` is called once or, if the thread captures its GPU's work, at each launch of that work
 // (GpuCapture::each_time). Not differentiable, except shuffle.
 
 namespace lockstep {

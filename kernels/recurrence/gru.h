@@ -8,8 +8,9 @@ namespace lockstep {
 /// Keras' GRU with reset_after=True over x (n, time, features). kernel (features, 3 units), recurrent_kernel (units, 3
 /// units) and bias (2, 3 units; row 0 for the input, row 1 for the state) hold the gates and the candidate in the order
 /// z, r, h. Activations are tanh and sigmoid; the initial state is 0. Returns h of the last step (n, units), or with
-/// `return_sequences` of every step (n, time, units). f32; differentiable in all four tensors. Throws InvalidArgument
-/// for shapes and dtypes that do not fit.
+/// `return_sequences` of every step (n, time, units). f32; differentiable in all four tensors, but second-order
+/// gradients throw Unsupported; for these, use the op of composed_recurrence.h. Throws InvalidArgument for shapes and
+/// dtypes that do not fit.
 Tensor gru(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
            bool return_sequences = false);
 

@@ -7,10 +7,10 @@
 namespace lockstep {
 
 ///@{
-/// The product of all elements or over `axes`, with the arguments, dtypes and errors of max (reduction.h); the product
-/// of no elements is 1, and products of integers wrap around. Differentiable: the gradient of an element is the
-/// product's gradient times all other elements, multiplied in f64, also where elements are 0 and where the whole
-/// product under- or overflows.
+/// The product of all elements or over `axes`, with the arguments, dtypes and errors of max (reduction.h), except that
+/// the product of no elements is 1. Products of integers wrap around. Differentiable, also where elements are 0 and
+/// where the whole product under- or overflows: the gradient of an element is the product's gradient times the product
+/// of all other elements, computed in f64.
 Tensor prod(const Tensor& x);
 Tensor prod(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}

@@ -85,7 +85,7 @@ struct LambDirectionRule {
   Moments moments;
 };
 
-/// Shared by the variants of RMSprop: the scaled gradient.
+/// Computes the scaled gradient for all variants of RMSprop.
 struct RmspropScale {
   explicit RmspropScale(const RmspropStep& step)
       : learning_rate(step.learning_rate),

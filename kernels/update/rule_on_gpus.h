@@ -28,9 +28,9 @@ inline constexpr bool has_update_on_gpu = false;
 
 }  // namespace lockstep::kernels::detail
 
-// LOCKSTEP_RULE_ON_GPUS(F), in namespace lockstep after the functor F in one of lockstep's headers, declares that
-// lockstep contains F compiled for GPUs. CMakeLists.txt must list the header among the sources that it compiles as
-// CUDA.
+// LOCKSTEP_RULE_ON_GPUS(F) declares that lockstep contains the functor F compiled for GPUs. Write it in namespace
+// lockstep after F, in one of lockstep's headers. CMakeLists.txt must list the header among the sources that it
+// compiles as CUDA.
 #if defined(LOCKSTEP_KERNELS_OF_GPUS)
 #define LOCKSTEP_RULE_ON_GPUS(F) \
   template void kernels::detail::update_on_gpu(const F& rule, const StepOptions& step, const UpdateViews& views);
