@@ -11,9 +11,9 @@
 
 namespace lockstep {
 
-/// Keras' layer Activation: applies softmax and log_softmax along the last axis, which must not be the batch axis, and
-/// other functions to each element.
-/// (`Activation` is the enumeration of the functions.)
+/// Keras' layer Activation; in lockstep, `Activation` is the enumeration of the functions. Applies softmax and
+/// log_softmax along the last axis, for inputs with at least one axis besides the batch axis, and all other functions
+/// to each element.
 struct ActivationLayer : Layer {
   /// Same as Keras' Activation(activation).
   explicit ActivationLayer(Activation activation, std::string name = {});
@@ -71,7 +71,7 @@ struct PReLUOptions {
 /// x where x >= 0, alpha * x where x < 0 (He et al. 2015). Weight: alpha, of the input's shape without the batch axis,
 /// with size 1 along the shared axes.
 struct PReLU : Layer {
-  /// Takes any shape that has the shared axes.
+  /// The layer throws InvalidArgument for inputs that lack one of the shared axes.
   explicit PReLU(const PReLUOptions& options = {});
   /// Makes `PReLU({})` use the default options.
   explicit PReLU(Defaults) : PReLU() {}
@@ -103,10 +103,10 @@ struct SoftmaxOptions {
   /// Name of the layer; if empty, the model names it after its class.
   std::string name{};
 };
-/// exp(x) / sum(exp(x)) along the axes. Elements where a mask of x's shape is false do not count and become 0. Throws
-/// InvalidArgument for a mask of another rank, such as a mask of time steps.
+/// exp(x) / sum(exp(x)) along the axes. With a mask of x's shape, elements where the mask is false are left out of the
+/// sum and become 0. Throws InvalidArgument for a mask of another rank, such as a mask of time steps.
 struct Softmax : Layer {
-  /// Takes any shape that has the axes.
+  /// The layer throws InvalidArgument for inputs that lack one of the axes.
   explicit Softmax(const SoftmaxOptions& options = {});
   /// Makes `Softmax({})` use the default options.
   explicit Softmax(Defaults) : Softmax() {}

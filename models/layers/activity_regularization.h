@@ -16,8 +16,8 @@ struct ActivityRegularizationOptions {
   ///@}
 };
 
-/// Returns its input x, and adds (l1 * sum(|x|) + l2 * sum(x^2)) / (number of examples) to the model's loss, as an
-/// `activity_regularizer` of the layer before it does.
+/// Returns its input x, and adds (l1 * sum(|x|) + l2 * sum(x^2)) / (number of examples) to the model's loss, like an
+/// `activity_regularizer` of the layer that computes x.
 struct ActivityRegularization : Layer {
   /// Throws InvalidArgument for a negative factor.
   explicit ActivityRegularization(const ActivityRegularizationOptions& options);

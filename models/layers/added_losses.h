@@ -7,15 +7,15 @@
 
 namespace lockstep {
 
-/// Collects the losses that layers add on the calling thread (LayerImpl::add_loss), such as the KL term of a VAE, as
-/// long as it exists. Training and evaluation add them to the model's loss; a custom loop or train_step makes a
-/// collection before it calls the model. Elsewhere, as in predict(), added losses are dropped. Collections nest; the
-/// innermost one gets the losses.
+/// While it exists, collects the losses that layers add on the calling thread (LayerImpl::add_loss), such as the KL
+/// term of a VAE. Training and evaluation add the collected losses to the model's loss; a custom loop or train_step
+/// must construct a collection before it calls the model. Without a collection, as in predict(), added losses are
+/// dropped. Collections nest; the innermost one gets the losses.
 ///
-/// Each loss is a mean over the examples that the layer gets. A replica with n of the global batch's N examples
+/// Each loss must be a mean over the examples that the layer gets. A replica with n of the global batch's N examples
 /// contributes its mean times n / N, and nothing if n is 0, so that the replicas' losses add up to the mean over the
-/// global batch for parts of any size. The gradient of a loss must need no collective, such as that of all_reduce,
-/// because replicas without examples do not compute it. Sample weights do not apply.
+/// global batch for parts of any size. The gradient of a loss must not need a collective, as the gradient of all_reduce
+/// does, because replicas without examples do not compute it. Sample weights do not apply.
 class AddedLosses {
  public:
   AddedLosses();
@@ -28,9 +28,10 @@ class AddedLosses {
   /// The calling replica's share of the global batch's added loss: the sum times `examples`, the rows of the replica's
   /// part, divided by `global_batch_size`. Undefined if there are no losses and for a part without rows.
   Tensor share(std::int64_t examples, std::int64_t global_batch_size) const;
-  /// Whether the calling thread has a collection.
+  /// Whether a collection exists on the calling thread.
   static bool are_collected();
-  /// Adds a loss to the calling thread's innermost collection; without one, does nothing.
+  /// Adds a loss to the calling thread's innermost collection. Does nothing without a collection, or while
+  /// recompute_grad recomputes a function within it.
   static void add(const Tensor& loss);
 
  private:

@@ -5,7 +5,7 @@
 
 #include <lockstep/models/layers/layer.h>
 
-// Layers that keras.applications defines for its models. Another one is StochasticDepth (dropout.h).
+// Layers that keras.applications defines for its models. StochasticDepth is in dropout.h.
 
 namespace lockstep {
 

@@ -9,21 +9,21 @@ namespace lockstep {
 
 /// BatchNormalization's options, with Keras' names.
 struct BatchNormalizationOptions {
-  /// The axis of the channels. The batch axis is 0; negative axes count from the end. Any other axis than the last
-  /// costs copies of input and result.
+  /// The axis of the channels. The batch axis is 0; negative axes count from the end. Any axis other than the last
+  /// costs a copy of the input and of the result.
   int axis = -1;
-  /// In a training step, a moving statistic becomes momentum * statistic + (1 - momentum) * batch statistic. With
-  /// Keras' default, the initial 0 and 1 have an effect for a few hundred steps; shorter training runs need a smaller
-  /// value.
+  /// In a training step, a moving statistic becomes momentum * statistic + (1 - momentum) * batch statistic. With the
+  /// default, which is Keras', the initial mean 0 and variance 1 still have an effect after a few hundred steps;
+  /// shorter training runs need a smaller value.
   double momentum = 0.99;
   /// Added to the variance; above 0.
   double epsilon = 1e-3;
   /// In training, all replicas normalize by the statistics of the global batch, however it is split, and update the
-  /// moving statistics with them. Costs one collective in the forward pass and one in the backward pass, and two each
-  /// for masked inputs.
+  /// moving statistics with them. Costs one collective in the forward pass and one in the backward pass; for masked
+  /// inputs, two in each.
   bool synchronized = false;
   ///@{
-  /// Whether the layer has a beta (center) and a gamma (scale); without them, beta is 0 and gamma 1.
+  /// Whether the layer has the weights beta (center) and gamma (scale). Without the weight, beta is 0 or gamma is 1.
   bool center = true;
   bool scale = true;
   ///@}
@@ -37,16 +37,16 @@ struct BatchNormalizationOptions {
 };
 
 /// Normalizes each channel (Ioffe and Szegedy 2015). In training it uses the batch's mean and variance and updates the
-/// moving statistics with them; at inference it uses the moving statistics. Weights, each (c): gamma, beta,
-/// moving_mean, moving_variance.
+/// moving statistics with them; at inference it uses the moving statistics. Weights, each (c): gamma if `scale`, beta
+/// if `center`, moving_mean, moving_variance.
 /// Under a strategy, each replica normalizes by the statistics of its own part of the batch, unless `synchronized`, and
 /// keeps its own moving statistics. Outside replicas and in files, a moving statistic is the mean over the replicas,
-/// weighted by the numbers of rows that they had in the steps. For any number of replicas, this is the moving average
-/// of the row-weighted mean of the replicas' batch statistics. A replica takes the other replicas' numbers of rows from
-/// the DistributedBatch given to `Strategy::run`; without one, the replicas exchange the numbers in each training call.
-/// A replica without rows keeps its moving statistics.
-/// Elements that a mask leaves out are normalized, but do not count in the mean and variance of a batch. Training on
-/// masked inputs throws Unsupported unless `axis` is -1.
+/// each weighted by its share of the rows in past steps. For any number of replicas, this is the moving average of the
+/// row-weighted mean of the replicas' batch statistics. A replica takes the other replicas' numbers of rows from the
+/// DistributedBatch given to `Strategy::run`; without one, the replicas exchange the numbers in each training call. A
+/// replica without rows keeps its moving statistics.
+/// Elements that a mask leaves out are normalized, but do not count in the mean and variance of a batch. On masked
+/// inputs, a trainable layer throws Unsupported in training unless `axis` is -1.
 struct BatchNormalization : Layer {
   /// Throws InvalidArgument unless 0 <= momentum <= 1 and epsilon > 0.
   explicit BatchNormalization(const BatchNormalizationOptions& options = {});

@@ -26,8 +26,8 @@ struct BidirectionalOptions {
 /// forward layer is a copy of `layer` with the name "forward_NAME". Weights, initial states and, with return_state,
 /// further results are those of the forward layer, followed by those of the backward layer.
 struct Bidirectional : Layer {
-  /// Throws InvalidArgument unless the layers are LSTM, GRU or SimpleRNN, agree in return_sequences, return_state and
-  /// stateful, and run in opposite directions.
+  /// Throws InvalidArgument unless both layers are LSTM, GRU or SimpleRNN, agree in return_sequences, return_state and
+  /// stateful, and run in opposite directions. Calling the layer throws it unless both have the same number of units.
   explicit Bidirectional(const Layer& layer, const BidirectionalOptions& options = {});
   /// Makes the layer from the options in a file.
   static Bidirectional from_config(LayerConfig& config);

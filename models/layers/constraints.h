@@ -11,8 +11,8 @@
 
 namespace lockstep {
 
-/// The axes of a weight that a norm sums over, in Keras an int or a list: 0 for one norm per unit of a Dense, {0, 1, 2}
-/// for one norm per filter of a Conv2D. Negative axes count from the end.
+/// The axes of a weight over which a norm sums, in Keras an int or a list: 0 gives one norm per unit of a Dense, {0, 1,
+/// 2} one norm per filter of a Conv2D. Negative axes count from the end.
 struct NormAxes {
   ///@{
   /// One axis, or several.
@@ -52,8 +52,8 @@ class Constraint {
 
   /// Throws InvalidArgument, naming the weight, if `shape` does not have the axes of the norms.
   void check(const std::string& weight, const Shape& shape) const;
-  /// Applies the constraint to a dense f32 weight in place. Precondition: kind() is not none. Throws InvalidArgument in
-  /// the same cases as `check`.
+  /// Applies the constraint to a dense f32 weight in place. Precondition: kind() is not none. Throws InvalidArgument if
+  /// the weight does not have the axes of the norms.
   void operator()(const Tensor& weight) const;
 
  private:

@@ -10,10 +10,10 @@ namespace lockstep {
 
 /// Dot's options.
 struct DotOptions {
-  /// The axis that the sum runs over: one number for both inputs, or one for each. Axis 0 is the batch axis, which is
-  /// not allowed; negative ones count from the end.
+  /// The axis that is summed over: one number for both inputs, or one for each. Axis 0, the batch axis, is not allowed;
+  /// negative axes count from the end.
   std::vector<std::int64_t> axes{-1};
-  bool normalize = false;  ///< first divides both inputs by their Euclidean norm along the axis: cosine similarity
+  bool normalize = false;  ///< divides each input by its Euclidean norm along the axis: cosine similarity
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };

@@ -20,12 +20,13 @@ struct DropoutOptions {
   ///@}
 };
 
-/// In training, sets elements to 0 with probability `rate` and scales the others by 1 / (1 - rate); at inference,
+/// In training, sets each element to 0 with probability `rate` and scales the others by 1 / (1 - rate); at inference,
 /// returns its input. The mask depends on the model's seed, the layer, the replica, and the number of times this
 /// replica has called the layer in training. Runs are therefore repeatable, and each replica draws its own masks (Keras
 /// 3 draws one mask for all replicas).
 struct Dropout : Layer {
-  /// Throws InvalidArgument unless 0 <= rate < 1, and for a noise_shape with numbers other than 1 and -1.
+  /// Throws InvalidArgument unless 0 <= rate < 1, and for a noise_shape with numbers other than 1 and -1. The layer
+  /// throws it for inputs of another rank than noise_shape's size.
   explicit Dropout(const DropoutOptions& options);
   /// Makes the layer from the options in a file.
   static Dropout from_config(LayerConfig& config);
@@ -72,7 +73,7 @@ struct GaussianNoise : Layer {
 
 /// GaussianDropout's options.
 struct GaussianDropoutOptions {
-  double rate = -1;  ///< rate of the Dropout whose mask has the same variance; required
+  double rate = -1;  ///< rate of a Dropout whose mask has the same variance; required
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };

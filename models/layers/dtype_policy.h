@@ -26,9 +26,9 @@ constexpr DType compute_dtype(DTypePolicy policy) {
   return policy == DTypePolicy::mixed_bfloat16 ? DType::bf16 : DType::f32;
 }
 
-/// As long as this object lives, layers that the calling thread creates get this policy, as after Keras'
-/// `set_global_policy`. If several scopes are open, the innermost one decides. Scopes may end in any order and, while
-/// their thread opens no scope and creates no layer, on another thread; each removes only its own policy.
+/// While this object exists, layers that the calling thread creates get this policy, as after Keras'
+/// `set_global_policy`. If several scopes are open, the innermost one applies. Scopes may end in any order and, while
+/// their thread opens no scope and creates no layer, on another thread; each scope removes only its own policy.
 class [[nodiscard]] DTypePolicyScope {
  public:
   /// Opens a scope of this policy.

@@ -16,8 +16,8 @@ struct EinsumDenseOptions {
   /// The result's sizes, without the batch axis and the axes of `...`. A size of -1 is taken from the input's axis with
   /// the same letter.
   Shape output_shape{};
-  Activation activation = Activation::linear;  ///< applied to the sum of product and bias
-  std::string bias_axes{};                     ///< the axes of the result that the bias has; no bias if empty
+  Activation activation = Activation::linear;  ///< applied after the bias is added
+  std::string bias_axes{};                     ///< letters of the result's axes that the bias has; no bias if empty
   ///@{
   /// Keras' arguments, with the same names and defaults.
   SeededInitializer kernel_initializer = glorot_uniform;
@@ -31,11 +31,12 @@ struct EinsumDenseOptions {
   ///@}
 };
 
-/// activation(einsum(equation, x, kernel) + bias). Weights: kernel, with one axis for each letter of its term in
-/// the equation; bias, with the result's axes from the first axis in `bias_axes` on, where axes that are not in
-/// `bias_axes` have size 1.
+/// activation(einsum(equation, x, kernel) + bias). Weights: kernel, with one axis for each letter of its term in the
+/// equation; bias, with the result's axes from the first axis in `bias_axes` on, where axes that are not in `bias_axes`
+/// have size 1.
 struct EinsumDense : Layer {
-  /// Throws InvalidArgument for an equation that is not of this form and for bias axes that the result does not have.
+  /// Throws InvalidArgument for an equation of another form, and for bias axes that the result does not have. The layer
+  /// throws it for inputs and an output_shape that do not fit the equation.
   explicit EinsumDense(const EinsumDenseOptions& options);
   /// Makes the layer from the options in a file.
   static EinsumDense from_config(LayerConfig& config);

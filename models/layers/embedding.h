@@ -14,7 +14,7 @@ struct EmbeddingOptions {
   std::int64_t output_dim = 0;  ///< length of an id's vector
   /// Initializer of the table of vectors.
   SeededInitializer embeddings_initializer = random_uniform();
-  Regularizer embeddings_regularizer{};  ///< makes the gradient dense, since it reads every row
+  Regularizer embeddings_regularizer{};  ///< makes the gradient dense: the penalty covers every row
   Regularizer activity_regularizer{};    ///< of the result
   Constraint embeddings_constraint{};    ///< applied to every row, including rows that were not looked up
   bool mask_zero = false;                ///< the result has a mask that is false where the id is 0
@@ -22,9 +22,9 @@ struct EmbeddingOptions {
   std::string name{};
 };
 
-/// Keras' Embedding: ids (...) -> (..., output_dim). Ids of f32 are truncated to integers, as in Keras. One weight:
-/// embeddings (input_dim, output_dim). Its gradient has only the looked-up rows; see Optimizer::minimize for how it is
-/// exchanged.
+/// Keras' Embedding: ids (...) -> (..., output_dim). Ids of f32 are truncated to integers, as in Keras. Weight:
+/// embeddings (input_dim, output_dim). Its gradient is sparse, with only the looked-up rows; see Optimizer::minimize
+/// for how replicas exchange it.
 struct Embedding : Layer {
   /// Throws InvalidArgument for sizes below 1.
   explicit Embedding(const EmbeddingOptions& options);

@@ -5,13 +5,13 @@
 #include <lockstep/kernels/random/random_key.h>
 #include <lockstep/strategy/core/variable.h>
 
-// Initial values of variables. Equal keys give equal values, whatever the number of threads, replicas and machines.
+// Initial values of f32 variables. Equal keys give equal values, whatever the number of threads, replicas and machines.
 
 namespace lockstep {
 
-/// An initializer option of a layer: makes the initializer from the key of the weight's random numbers. The functions
-/// below that take a key can be used directly: `.kernel_initializer = he_normal`. The functions that take other
-/// arguments return an initializer option: `.kernel_initializer = random_normal({.stddev = 0.01})`.
+/// An initializer option of a layer: a function from the key of the weight's random numbers to the initializer. The
+/// functions below that take a key can be used directly: `.kernel_initializer = he_normal`. The functions that take
+/// other arguments return an initializer option: `.kernel_initializer = random_normal({.stddev = 0.01})`.
 using SeededInitializer = std::function<Initializer(const RandomKey&)>;
 
 /// The fan by which variance_scaling divides `scale`. For a kernel (..., in, out), fan_in is `in` and fan_out is `out`,
@@ -77,14 +77,14 @@ SeededInitializer random_uniform(const UniformOptions& options = {});
 
 /// A uniformly distributed matrix with orthonormal rows or, if it has more rows than columns, orthonormal columns (Saxe
 /// et al. 2014); Keras' default for recurrent kernels. Computed as the Q of the QR factorization of a Gaussian matrix,
-/// with R's diagonal positive (Mezzadri 2007). The columns are the last axis, the rows all other axes together. The
+/// with R's diagonal positive (Mezzadri 2007). The last axis is the columns; all other axes together are the rows. The
 /// initializer throws InvalidArgument for a shape with fewer than two axes.
 Initializer orthogonal(const RandomKey& key);
 
 /// Sets every element to `value`.
 SeededInitializer constant(double value);
 ///@{
-/// constant(0) and constant(1); the key is not read.
+/// The initializers of constant(0) and constant(1). The key is ignored.
 Initializer zeros(const RandomKey& key = {});
 Initializer ones(const RandomKey& key = {});
 ///@}

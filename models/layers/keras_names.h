@@ -11,12 +11,12 @@
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/regularizers.h>
 
-// The JSON of activations, regularizers, constraints and initializers in Keras' files. The find_ functions return
-// nothing for values that are not supported or not valid; they also read the forms that Keras 2 wrote.
+// The JSON of activations, regularizers, constraints and initializers in Keras' files. The find_ functions return an
+// empty result for unsupported and invalid values; they also read the forms that Keras 2 wrote.
 
 namespace lockstep {
 
-/// Replaces "hard_sigmoid" in files of Keras 2 when they are read, since Keras 3's function of this name differs.
+/// Replaces "hard_sigmoid" when files of Keras 2 are read, since Keras 3's function of this name differs.
 inline constexpr std::string_view keras_2_hard_sigmoid = "hard_sigmoid of Keras 2";
 
 /// Keras' name, e.g. "relu". Empty for gelu_tanh, which is gelu with an argument in Keras, and for
@@ -37,7 +37,7 @@ nlohmann::ordered_json constraint_config(const Constraint& constraint);
 /// Reads a constraint in Keras' JSON form; null means no constraint.
 std::optional<Constraint> find_constraint(const nlohmann::ordered_json& value);
 
-/// Serializes an initializer in Keras' JSON form; null for one that is not from initializers.h.
+/// Serializes an initializer in Keras' JSON form; null for any initializer that is not from initializers.h.
 nlohmann::ordered_json initializer_config(const SeededInitializer& initializer);
 /// Reads an initializer in Keras' JSON form; empty if it is unknown or not valid.
 SeededInitializer find_initializer(const nlohmann::ordered_json& value);

@@ -2,7 +2,7 @@
 
 #include <lockstep/models/layers/layer_config.h>
 
-// Functions that list the options which several layers with kernels share, in Keras' order.
+// Functions that list options shared by several layers with kernels, in Keras' order.
 
 namespace lockstep {
 

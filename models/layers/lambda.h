@@ -10,7 +10,7 @@ namespace lockstep {
 
 /// Lambda's options.
 struct LambdaOptions {
-  std::optional<Shape> output_shape{};  ///< of an example; by default found by a call with an example of zeros
+  std::optional<Shape> output_shape{};  ///< without the batch axis; by default found by a call on zeros
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };
@@ -20,8 +20,8 @@ struct LambdaOptions {
 /// of differentiable ops. Files of whole models cannot hold it.
 struct Lambda : Layer {
   ///@{
-  /// Throws InvalidArgument for an empty function. The layer throws it when the result of `function` has another number
-  /// of rows than its input.
+  /// Throws InvalidArgument for an empty function. The layer throws it if the result of `function` and the first input
+  /// differ in the number of rows, and, with the first overload, for several inputs.
   explicit Lambda(std::function<Tensor(const Tensor&)> function, const LambdaOptions& options = {});
   explicit Lambda(std::function<Tensor(std::span<const Tensor>)> function, const LambdaOptions& options = {});
   ///@}

@@ -98,8 +98,8 @@ struct InnerLayer {
   std::shared_ptr<LayerImpl> layer;  ///< not null
 };
 
-/// A layer's computation and weights. All replicas share one object, so that whatever differs between them must be
-/// stored per replica, as in variables and RandomDraws. Shapes are without the batch axis.
+/// A layer's computation and weights. All replicas share one object; state that differs between replicas must be stored
+/// per replica, as variables and RandomDraws do. Shapes are without the batch axis.
 class LayerImpl {
  public:
   virtual ~LayerImpl() = default;
@@ -129,7 +129,7 @@ class LayerImpl {
   /// The traits given at construction.
   const LayerTraits& traits() const { return traits_; }
   /// Lists the layer's options for files of whole models. A class that overrides it must be registered, see
-  /// register_keras_serializable. By default throws Unsupported: such files cannot hold the layer.
+  /// register_keras_serializable. By default throws Unsupported: such files cannot hold a layer without it.
   virtual void describe(LayerConfig& config) const;
 
   ///@{
@@ -140,8 +140,8 @@ class LayerImpl {
   /// Keras' `trainable`. Training does not change the weights and moving statistics of a frozen layer, and the loss has
   /// no penalties on its weights.
   bool trainable() const { return trainable_; }
-  /// Freezes or thaws the layer and the layers inside it, for all models that have it. A model that was compiled before
-  /// must be compiled again before fit(). Throws LogicError in a replica.
+  /// Freezes or thaws the layer and the layers inside it, in all models that contain it. A model that was compiled
+  /// before must be compiled again before fit(). Throws LogicError in a replica.
   void set_trainable(bool trainable);
   /// The dtype policy of the scope in which the layer was created, or the one set since.
   DTypePolicy dtype_policy() const { return dtype_policy_; }
@@ -166,7 +166,8 @@ class LayerImpl {
   bool has_statistics() const;
   /// Number of elements of all variables.
   std::int64_t count_params() const;
-  /// The sum of the regularizers' penalties on the calling replica's trainable weights; undefined if there are none.
+  /// The sum of the regularizers' penalties on the trainable weights, of the calling replica's copies; undefined if
+  /// there are none.
   Tensor regularization_loss() const;
 
  protected:

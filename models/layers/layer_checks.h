@@ -79,10 +79,10 @@ Tensor activated(const LayerCall& call, Activation activation, const Compute& co
   return compute(activation);
 }
 
-/// `result`. Adds the regularizer's penalty of it, divided by the number of examples, to the model's loss
+/// Returns `result`. Adds the regularizer's penalty on it, divided by the number of examples, to the model's loss
 /// (AddedLosses).
 inline Tensor penalized(const LayerCall& call, const Regularizer& activity_regularizer, const Tensor& result) {
-  // A block that is run again must run the same ops, also where nothing collects the losses any more.
+  // A recomputed block must record the same ops as in its first call, even if nothing collects the losses any more.
   const bool is_needed = AddedLosses::are_collected() || recording({result});
   if (activity_regularizer && is_needed && call.penalizes_result && result.dim(0) > 0)
     AddedLosses::add(activity_regularizer(cast(result, DType::f32)) / static_cast<double>(result.dim(0)));

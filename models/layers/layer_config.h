@@ -39,7 +39,7 @@ class LayerConfig : public OptionVisitor {
   const std::string& name() const { return name_; }
   bool trainable() const { return trainable_; }
   ///@}
-  /// Does not write "trainable", which some of Keras' classes do not take.
+  /// Leaves "trainable" out of what is written, because some of Keras' classes do not take it.
   void without_trainable() { has_trainable_ = false; }
   ///@{
   /// The Python module of a class that keras.applications defines for its models; empty for other classes.

@@ -61,7 +61,8 @@ struct GroupNormalizationOptions {
 /// Normalizes each group of neighboring channels of each example by its mean and variance (Wu and He 2018). Weights,
 /// each (channels): gamma if `scale`, beta if `center`.
 struct GroupNormalization : Layer {
-  /// Throws InvalidArgument unless epsilon > 0, and for `groups` that is 0 or below -1.
+  /// Throws InvalidArgument unless epsilon > 0, and if `groups` is 0 or below -1. The layer throws it unless the number
+  /// of channels is a multiple of `groups`.
   explicit GroupNormalization(const GroupNormalizationOptions& options = {});
   /// Makes `GroupNormalization({})` use the default options.
   explicit GroupNormalization(Defaults) : GroupNormalization() {}
@@ -80,7 +81,7 @@ struct RMSNormalizationOptions {
 };
 
 /// Divides the features, all elements along `axis` together, by their root mean square, sqrt(mean(x^2) + epsilon), and
-/// multiplies them by the weight scale, which has the sizes of these axes (Zhang and Sennrich 2019).
+/// multiplies them by the weight `scale` (Zhang and Sennrich 2019), whose shape is the sizes of these axes.
 struct RMSNormalization : Layer {
   /// Throws InvalidArgument unless epsilon > 0.
   explicit RMSNormalization(const RMSNormalizationOptions& options = {});
@@ -94,14 +95,14 @@ struct RMSNormalization : Layer {
 struct UnitNormalizationOptions {
   ///@{
   /// Keras' arguments, with the same names and defaults.
-  std::vector<int> axis{-1};  ///< the axes that the norm sums over; the batch axis is 0
+  std::vector<int> axis{-1};  ///< the axes that the norm sums over; the batch axis, 0, is not allowed
   std::string name{};
   ///@}
 };
 
 /// Divides all elements along `axis` together by their Euclidean norm, or by 1e-12 if the norm is smaller.
 struct UnitNormalization : Layer {
-  /// Takes any shape that has the axes.
+  /// The layer throws InvalidArgument for inputs that lack one of the axes.
   explicit UnitNormalization(const UnitNormalizationOptions& options = {});
   /// Makes `UnitNormalization({})` use the default options.
   explicit UnitNormalization(Defaults) : UnitNormalization() {}

@@ -41,9 +41,9 @@ struct LstmOptions {
 
 /// Keras' LSTM: (time, features) -> (units) or, with `return_sequences`, (time, units). Weights, with the gates in the
 /// order i, f, c, o: kernel (features, 4 units), recurrent_kernel (units, 4 units), and bias (4 units). A call on {x,
-/// h, c} starts from these states, (units) each, instead of 0. Fast only with Keras' defaults for the options from
-/// activation to use_bias and for recurrent_dropout. GPUs then run all time steps in one cuDNN call, unless states are
-/// given or returned or the layer is `stateful`.
+/// h, c} starts from these states, (units) each, instead of 0. Fast only with Keras' defaults for activation,
+/// recurrent_activation, use_bias and recurrent_dropout. GPUs then run all time steps in one cuDNN call, unless states
+/// are given or returned or the layer is `stateful`.
 struct LSTM : Layer {
   /// Throws InvalidArgument for units below 1 and dropout rates outside [0, 1).
   explicit LSTM(const LstmOptions& options);

@@ -14,8 +14,8 @@ struct MaskingOptions {
   std::string name{};
 };
 
-/// Keras' Masking: masks time steps of sequences (time, features), and sets the features of masked steps to 0. Later
-/// layers with LayerTraits::supports_masking skip these steps or pass the mask on.
+/// Keras' Masking: masks time steps of sequences (time, features), and sets the features of masked steps to 0. The next
+/// layers, if they have LayerTraits::supports_masking, skip these steps or pass the mask on.
 struct Masking : Layer {
   /// Throws InvalidArgument for a mask_value that is not finite.
   explicit Masking(const MaskingOptions& options = {});

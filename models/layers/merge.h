@@ -14,7 +14,7 @@ struct ConcatenateOptions {
   std::string name{};
 };
 
-/// Concatenates its inputs along an axis; their other sizes must agree. If it is the last axis, the layers that compute
+/// Concatenates its inputs along an axis; their other sizes must agree. Along the last axis, the layers that compute
 /// the inputs may write directly into the result (plan_steps).
 struct Concatenate : Layer {
   /// Throws InvalidArgument for the batch axis.
@@ -26,8 +26,8 @@ struct Concatenate : Layer {
 };
 
 // Layers that combine two or more inputs element by element. As in Keras, the shapes of examples broadcast by NumPy's
-// rules: (4, 4, 3) and (3) give (4, 4, 3). Maximum, Minimum and Multiply leave out the inputs that are masked at a time
-// step.
+// rules: (4, 4, 3) and (3) give (4, 4, 3). At each time step, Maximum, Minimum and Multiply leave out the inputs that
+// are masked at that step.
 
 /// The sum of its inputs.
 struct Add : Layer {

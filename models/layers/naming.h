@@ -8,10 +8,10 @@
 namespace lockstep {
 
 /// "MaxPooling2D" -> "max_pooling2d": Keras' default names of layers and of their groups in files. GroupQueryAttention
-/// becomes "grouped_query_attention", since Keras' class is named GroupedQueryAttention inside.
+/// becomes "grouped_query_attention", as in Keras, where it is an alias of the class GroupedQueryAttention.
 std::string snake_case(std::string_view class_name);
 
-/// The up to three of `names` that differ from `name` by the fewest insertions, deletions and replacements of letters.
+/// At most three of `names`: those with the smallest Levenshtein distances from `name`, nearest first.
 std::vector<std::string> similar_names(std::string_view name, std::vector<std::string> names);
 
 /// Makes names unique.

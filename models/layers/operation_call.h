@@ -15,7 +15,7 @@
 namespace lockstep {
 
 /// A call of an operation on batches, with its tensors and other arguments. The members throw InvalidArgument for the
-/// batch axis, and a JSON exception for a value of the wrong type.
+/// batch axis and for an axis or an argument that does not exist, and a JSON exception for a value of the wrong type.
 class OperationCall {
  public:
   /// The arguments must outlive this object.
@@ -25,11 +25,12 @@ class OperationCall {
 
   std::span<const Tensor> x;  ///< the inputs, with the batch axis
 
-  /// An axis of the first input, not negative. `otherwise`: the axis if the option is left out.
+  /// An axis of the first input, converted to a positive number. `otherwise`: the axis if the option is left out.
   int axis(const char* key, int otherwise) const;
-  /// An axis, not negative, that the operation inserts into a result of rank `rank`. `otherwise`: as for `axis`.
+  /// An axis that the operation inserts to make a result of rank `rank`; otherwise like `axis`.
   int new_axis(const char* key, int otherwise, int rank) const;
-  /// Axes of the first input. They must be given: by default Keras uses all axes, including the batch axis.
+  /// Axes of the first input. Throws InvalidArgument if the option is left out, for which Keras uses all axes,
+  /// including the batch axis.
   std::vector<int> axes(const char* key) const;
   bool flag(const char* key) const;                        ///< false if it is left out
   double number(const char* key, double otherwise) const;  ///< a number; `otherwise` if it is left out
@@ -40,7 +41,8 @@ class OperationCall {
   Tensor operand(std::size_t i) const;
   /// Argument i of the call as JSON.
   const nlohmann::ordered_json& argument(std::size_t i) const;
-  /// Throws InvalidArgument if there is an option other than null that the members above have not read.
+  /// Throws InvalidArgument if an option other than "name" has a value that is not null and that no member above has
+  /// read.
   void check_all_read() const;
   /// Throws InvalidArgument with the operation's name and `why`.
   [[noreturn]] void refuse(const std::string& why) const;

@@ -116,8 +116,8 @@ struct GlobalMaxPooling1D : Layer {
   static GlobalMaxPooling1D from_config(LayerConfig& config);
 };
 
-/// The mean of each feature over the steps that are not masked: (steps, features) -> (features). 0 if all are masked
-/// (NaN in Keras).
+/// The mean of each feature over the steps that are not masked: (steps, features) -> (features). 0 if all steps are
+/// masked (NaN in Keras).
 struct GlobalAveragePooling1D : Layer {
   /// A layer for sequences of any length.
   explicit GlobalAveragePooling1D(const GlobalPooling1DOptions& options = {});

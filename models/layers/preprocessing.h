@@ -13,8 +13,7 @@ namespace lockstep {
 /// The layer Rescaling's options. (RescalingOptions belong to the transform `rescaling`.)
 struct RescalingLayerOptions {
   ///@{
-  /// Factor of each value, and the term added to the product. Each is a single number, or one number for each channel
-  /// of the last axis.
+  /// Each is a single number, or one number for each channel of the last axis.
   std::vector<double> scale{};  ///< required
   std::vector<double> offset{0};
   ///@}
@@ -52,30 +51,31 @@ struct Normalization : Layer {
   explicit Normalization(const NormalizationOptions& options = {});
   /// Makes `Normalization({})` use the default options.
   explicit Normalization(Defaults) : Normalization() {}
-  /// Sets mean and variance to those of each channel of `data`: (..., channels), u8 or f32, on the host. May be called
-  /// before or after the model is made. Throws InvalidArgument for other data, without data, and for a number of
-  /// channels that the layer was not built for; LogicError if mean and variance were given to the constructor.
+  /// Sets the mean and variance to those of each channel of `data`: (..., channels), u8 or f32, on the host. May be
+  /// called before or after the model is made. Throws InvalidArgument for other dtypes, a scalar, empty data, and a
+  /// number of channels that the layer was not built for; LogicError if mean and variance were given to the
+  /// constructor.
   void adapt(const Tensor& data) const;
   /// Makes the layer from the options in a file.
   static Normalization from_config(LayerConfig& config);
 };
 
 /// How CategoryEncoding encodes a list of ids. one_hot: a one-hot row for each element of the list. multi_hot: for each
-/// category, 1 if the list contains its id. count: for each category, how often the list contains its id.
+/// category, 1 if the list contains its id, else 0. count: for each category, how often the list contains its id.
 enum class CategoryOutput { one_hot, multi_hot, count };
 
 /// CategoryEncoding's options.
 struct CategoryEncodingOptions {
   ///@{
   /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
-  std::int64_t num_tokens = 0;  ///< number of categories, whose ids count from 0; required
+  std::int64_t num_tokens = 0;  ///< number of categories; their ids start at 0; required
   CategoryOutput output_mode = CategoryOutput::multi_hot;
   std::string name{};
   ///@}
 };
 
-/// Encodes ids by 0 and 1 or as counts: (k) -> (num_tokens), or (k, num_tokens) with one_hot unless k is 1. Ids of f32
-/// are truncated to integers. Ids outside the categories give zeros. Keras' count_weights are not supported.
+/// Encodes ids (k) as (num_tokens), or as (k, num_tokens) with one_hot unless k is 1. Ids of f32 are truncated to
+/// integers. Ids that are not in [0, num_tokens) give zeros. Keras' count_weights are not supported.
 struct CategoryEncoding : Layer {
   /// Throws InvalidArgument for a num_tokens below 1.
   explicit CategoryEncoding(const CategoryEncodingOptions& options);

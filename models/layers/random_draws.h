@@ -8,19 +8,19 @@
 
 namespace lockstep {
 
-/// The random numbers of a layer in training: a sequence of keys for each replica, one key per draw. Each replica's
+/// The keys of a layer's random numbers in training: a sequence for each replica, with one key per draw. Each replica's
 /// number of draws is part of the state of a training run.
 class RandomDraws {
  public:
   /// Starts a sequence from this key for each replica of the strategy in scope that this process runs.
   void start(const RandomKey& key);
-  /// The key of the calling replica's next draw. Outside replicas, the key of this process's first replica. A function
-  /// of recompute_grad that is called again gets the keys of its first call.
+  /// The key of the calling replica's next draw; outside replicas, of the next draw of this process's first replica.
+  /// When recompute_grad calls its function again, the function gets the keys of its first call.
   RandomKey next();
   /// The number of draws, by replica of this process; empty before `start`.
   std::vector<std::uint64_t> counts() const;
-  /// Continues the sequences after these numbers of draws, by replica. Throws InvalidArgument for another number of
-  /// replicas.
+  /// Sets the numbers of draws, by replica of this process, from which the sequences continue. Throws InvalidArgument
+  /// for another number of replicas.
   void set_counts(std::span<const std::uint64_t> counts);
 
  private:

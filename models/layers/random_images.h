@@ -8,9 +8,9 @@
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/runtime/core/defaults.h>
 
-// Layers that change images at random in training. Each image has its own random numbers (except in RandomCrop), which
-// depend on the model's seed, the layer, the replica, and the number of times this replica has called the layer in
-// training. At inference all layers but RandomCrop return their input. Their options have Keras' names and defaults,
+// Layers that change images at random in training. Each image has its own random numbers, except in RandomCrop. The
+// numbers depend on the model's seed, the layer, the replica, and the number of times this replica has called the layer
+// in training. At inference all layers but RandomCrop return their input. Their options have Keras' names and defaults,
 // but no `seed`, because the model's seed is used.
 
 namespace lockstep {
@@ -39,7 +39,8 @@ struct RandomFlipOptions {
   std::string name{};
 };
 
-/// Reverses the columns, the rows, or both of an image with probability 1/2. As in Keras, both are reversed together.
+/// With probability 1/2, reverses an image along the axes of `mode`. As in Keras, horizontal_and_vertical reverses both
+/// axes together or none.
 struct RandomFlip : Layer {
   /// Takes images (height, width, channels).
   explicit RandomFlip(const RandomFlipOptions& options = {});
@@ -53,8 +54,8 @@ struct RandomFlip : Layer {
 struct RandomTranslationOptions {
   ///@{
   /// Keras' arguments, with the same names and defaults.
-  RandomRange height_factor{};  ///< shift down, as a share of the height; in [-1, 1]; required
-  RandomRange width_factor{};   ///< shift to the right, as a share of the width; in [-1, 1]; required
+  RandomRange height_factor{};  ///< shift down, as a share of the height; in [-1, 1]; required in Keras
+  RandomRange width_factor{};   ///< shift to the right, as a share of the width; in [-1, 1]; required in Keras
   FillMode fill_mode = FillMode::reflect;
   Interpolation interpolation = Interpolation::bilinear;  ///< nearest or bilinear
   double fill_value = 0;
@@ -62,7 +63,7 @@ struct RandomTranslationOptions {
   ///@}
 };
 
-/// Shifts images.
+/// Shifts images; `fill_mode` determines the elements outside the input.
 struct RandomTranslation : Layer {
   /// Throws InvalidArgument for a value out of its range.
   explicit RandomTranslation(const RandomTranslationOptions& options);
@@ -74,8 +75,8 @@ struct RandomTranslation : Layer {
 struct RandomZoomOptions {
   ///@{
   /// Keras' arguments, with the same names and defaults.
-  RandomRange height_factor{};  ///< in (-1, 1]: 0.2 shows 1.2 times the height, -0.2 shows 0.8 of it; required
-  std::optional<RandomRange> width_factor{};  ///< if empty, the height's number is used, which keeps the aspect ratio
+  RandomRange height_factor{};  ///< in (-1, 1]: 0.2 shows 1.2 times the height, -0.2 shows 0.8 of it; required in Keras
+  std::optional<RandomRange> width_factor{};  ///< if empty, the number drawn for the height: keeps the aspect ratio
   FillMode fill_mode = FillMode::reflect;
   Interpolation interpolation = Interpolation::bilinear;  ///< nearest or bilinear
   double fill_value = 0;
@@ -95,7 +96,7 @@ struct RandomZoom : Layer {
 struct RandomRotationOptions {
   ///@{
   /// Keras' arguments, with the same names and defaults.
-  RandomRange factor{};  ///< angle as a share of a whole turn, counter-clockwise; in [-1, 1]; required
+  RandomRange factor{};  ///< angle as a share of a whole turn, counter-clockwise; in [-1, 1]; required in Keras
   FillMode fill_mode = FillMode::reflect;
   Interpolation interpolation = Interpolation::bilinear;  ///< nearest or bilinear
   double fill_value = 0;
@@ -119,10 +120,10 @@ struct RandomCropLayerOptions {
   std::string name{};
 };
 
-/// Crops images: (h, w, c) -> (height, width, c), all images of a replica's batch at one random place, as in Keras. At
-/// inference, and for images that are not both higher and wider than the result, returns the largest centered part with
-/// the result's aspect ratio, resized to the result's size, as Keras' documentation says. (Keras 3.15 itself does not
-/// crop at inference.)
+/// Crops images: (h, w, c) -> (height, width, c). As in Keras, all images of a replica's batch are cropped at the same
+/// random position. At inference, and for images that are not both higher and wider than the result, returns the
+/// largest centered part with the result's aspect ratio, resized to the result's size, as Keras' documentation says.
+/// (Keras 3.15 itself does not crop at inference.)
 struct RandomCrop : Layer {
   /// Throws InvalidArgument for sizes below 1.
   explicit RandomCrop(const RandomCropLayerOptions& options);
@@ -134,7 +135,7 @@ struct RandomCrop : Layer {
 struct RandomColorOptions {
   ///@{
   /// Keras' arguments, with the same names and defaults.
-  RandomRange factor{};  ///< in [-1, 1]; RandomContrast takes a negative lower bound as 0; required
+  RandomRange factor{};  ///< in [-1, 1]; RandomContrast takes a negative lower bound as 0; required in Keras
   RandomRange value_range{0, 255};
   std::string name{};
   ///@}

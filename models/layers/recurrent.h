@@ -94,7 +94,7 @@ class RecurrentImpl final : public RecurrentLayerImpl {
     if (inputs.size() > 2) initial.c = inputs[2];
     const bool penalizes_states = options_.return_state && options_.activity_regularizer && call.penalizes_result;
     const bool return_state = call.more_results != nullptr || options_.stateful || penalizes_states;
-    // Keras 3 passes the mask to `call` only if there is a single input.
+    // As in Keras 3, which passes the mask to `call` only if there is a single input.
     const Tensor mask = inputs.size() == 1 ? call.mask(0) : Tensor();
     const MaskedRecurrenceResult result = mask.defined()
                                               ? over_unmasked(inputs[0], mask, initial, dropout, return_state)

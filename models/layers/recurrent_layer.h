@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// Whether calls of this class can have initial states (`initial_state` in files).
+/// Whether calls of layers of this class can have initial states (`initial_state` in files).
 inline bool is_recurrent(std::string_view class_name) {
   return class_name == "LSTM" || class_name == "GRU" || class_name == "SimpleRNN" || class_name == "Bidirectional";
 }
@@ -28,16 +28,16 @@ class RecurrentLayerImpl : public LayerImpl {
   virtual void reset_states() = 0;
   /// Number of states: 2 for an LSTM, else 1.
   virtual int states() const = 0;
-  /// A new layer, not built, with the same options except name and direction. As in Keras, it has zero_output_for_mask
-  /// if it returns sequences.
+  /// A new layer, not built, with the same options except name and direction. As in Keras, zero_output_for_mask of the
+  /// copy is the value of return_sequences.
   virtual std::shared_ptr<RecurrentLayerImpl> copy(std::string name, bool go_backwards) const = 0;
 
  protected:
   using LayerImpl::LayerImpl;
 };
 
-/// Whether the layer, or a layer inside it, starts a batch from the last states of the batch before it. Layers inside
-/// it are known only after it has been built.
+/// Whether the layer or a layer inside it is `stateful`: starts a batch from the last states of the batch before.
+/// Before the layer is built, the layers inside it are unknown and not considered.
 inline bool is_stateful(const LayerImpl& layer) {
   if (const auto* const recurrent = dynamic_cast<const RecurrentLayerImpl*>(&layer)) return recurrent->stateful();
   return std::ranges::any_of(layer.inner_layers(), [](const InnerLayer& inner) { return is_stateful(*inner.layer); });

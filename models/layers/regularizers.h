@@ -24,7 +24,7 @@ class Regularizer {
   /// The penalty of `weight`, a differentiable scalar. Precondition: l1 or l2 is not 0.
   Tensor operator()(const Tensor& weight) const;
 
-  /// Whether both factors are equal.
+  /// Whether a and b have the same factors.
   friend bool operator==(const Regularizer& a, const Regularizer& b) = default;
 
  private:

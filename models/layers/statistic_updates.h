@@ -10,13 +10,13 @@ namespace lockstep {
 /// An update of a moving statistic with the statistic of a batch.
 struct StatisticUpdate {
   Variable statistic;  ///< has a copy for each replica
-  Tensor of_rows;      ///< the statistic of the calling replica's rows
+  Tensor of_rows;      ///< statistic of the calling replica's rows in the batch
   double weight;    ///< weight of `of_rows` in the mean over replicas; 1 if all replicas have the same number of rows
   double momentum;  ///< see BatchNormalizationOptions::momentum
 };
 
-/// Collects the calling thread's updates of moving statistics as long as it exists, so that a network can apply them in
-/// one launch after its last layer. Collections nest. Updates that have not been applied are dropped at destruction.
+/// While it exists, collects the calling thread's updates of moving statistics, so that a network can apply them in one
+/// launch after its last layer. Collections nest. Updates that have not been applied are dropped at destruction.
 class StatisticUpdates {
  public:
   StatisticUpdates();

@@ -7,13 +7,13 @@
 
 namespace lockstep {
 
-/// Interface of layers that themselves determine the shape of their result for inputs with unknown sizes. For other
+/// Interface of layers that determine by themselves the shape of their result for inputs with unknown sizes. For other
 /// layers, LayerImpl::output_shape is called with two sets of example sizes; the sizes in which the two results differ
 /// are unknown.
 class FindsUnknownShape {
  public:
-  /// The shape of the result, with -1 for unknown sizes, for inputs with unknown sizes. Empty if it is to be
-  /// derived from output_shape as for other layers. Throws the same errors as LayerImpl::output_shape.
+  /// The shape of the result for inputs with unknown sizes; -1 stands for an unknown size in both. If empty, the shape
+  /// is derived from output_shape, as for other layers. Throws the same errors as LayerImpl::output_shape.
   virtual std::optional<Shape> unknown_output_shape(std::span<const Shape> inputs) const = 0;
 
  protected:
