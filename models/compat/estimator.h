@@ -24,8 +24,8 @@ struct RunConfig {
 struct EstimatorTrainOptions {
   /// Maximum number of steps of this call; training also stops at the end of the data.
   std::optional<std::int64_t> steps{};
-  /// Trains until optimizer().iterations() reaches this or the data end; does nothing if iterations() has already
-  /// reached it.
+  /// Trains until optimizer().iterations() reaches this number or the data end; does nothing if iterations() has
+  /// already reached it.
   std::optional<std::int64_t> max_steps{};
   /// Callbacks of this call, called in this order (TensorFlow's hooks).
   std::vector<std::shared_ptr<Callback>> hooks{};
@@ -63,9 +63,9 @@ class Estimator {
 };
 
 /// Makes an Estimator from a copy of the compiled model and its weights, on the replicas of `config`. The estimator
-/// uses the same optimizer, not a copy; do not train the original model with it afterwards. Throws LogicError for a
-/// model that was not compiled or whose optimizer has done a step, and in a strategy's scope. Throws Unsupported in the
-/// same cases as clone_model.
+/// uses the model's own optimizer, not a copy; do not train the original model with that optimizer afterwards. Throws
+/// LogicError for a model that was not compiled or whose optimizer has done a step, and in a strategy's scope. Throws
+/// Unsupported in the same cases as clone_model.
 Estimator model_to_estimator(const Model& keras_model, const RunConfig& config = {});
 
 }  // namespace lockstep

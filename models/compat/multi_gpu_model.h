@@ -9,7 +9,7 @@
 #include <lockstep/models/training/model.h>
 
 // Keras' multi_gpu_model (2.0.9 to 2.3) and its ancestor make_parallel: the batch is split into parts, the model runs
-// on each part on a device of its own, and the outputs are concatenated into one batch, with one loss and one backward
+// on each part on that part's device, and the outputs are concatenated into one batch, with one loss and one backward
 // pass. New programs should train in the scope of a MirroredStrategy.
 
 namespace lockstep {
@@ -76,9 +76,9 @@ class ParallelModel : public Model {
 /// layers; LogicError for a template that already has several replicas of a strategy, and in a strategy's scope.
 ParallelModel multi_gpu_model(const Model& model, const MultiGpuOptions& options = {});
 
-/// make_parallel of keras-extras, which dropped the rows of a batch beyond a multiple of gpu_count; here the last
-/// replica takes them. For `devices` see MultiGpuOptions; it must be empty or have gpu_count names. Throws the same
-/// errors as multi_gpu_model and also InvalidArgument for another number of names.
+/// make_parallel of keras-extras, except that the last replica also takes the rows of a batch beyond a multiple of
+/// gpu_count, which keras-extras dropped. For `devices` see MultiGpuOptions. Throws the same errors as multi_gpu_model,
+/// and InvalidArgument unless `devices` is empty or has gpu_count names.
 ParallelModel make_parallel(const Model& model, int gpu_count, const std::vector<std::string>& devices = {});
 
 }  // namespace lockstep

@@ -29,12 +29,12 @@ std::vector<int> running_order(const Network& network);
 /// the layers outside these models.
 NestedModel keras_model(const Network& network, const std::string& name, const std::string& class_name = "Functional");
 
-/// Describes the network as a Keras model of layers only, in which the layers of a model that is part of the network
-/// stand in place of the model. Layers that no output depends on are left out.
+/// Describes the network as a Keras model of layers only: each model that is part of the network is replaced by its
+/// layers. Layers that no output depends on are left out.
 NestedModel flat_keras_model(const Network& network, const std::string& name);
 
-/// Describes the network in the form that whole-model files hold: like keras_model, or like flat_keras_model if a layer
-/// or a model is part of several models, because Keras would not find the weights of the shared part in the file.
+/// Describes the network in the form that whole-model files hold: like keras_model or, if a layer or a model is part of
+/// several models, like flat_keras_model, because Keras would not find the weights of the shared part in the file.
 NestedModel saved_keras_model(const Network& network, const std::string& name);
 
 /// The layers of a model and of all models in it, each once, in Keras' order.

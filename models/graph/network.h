@@ -20,8 +20,8 @@ namespace lockstep {
 /// A network that is called on symbols becomes part of another network. As in Keras, this includes its layers whose
 /// results are not used.
 ///
-/// A network on inner results of another one (get_layer) shares layers and weights with it. If it cuts a model that is
-/// part of the other network, the layers of that model are direct layers of the new network.
+/// A network on intermediate results of another one (Layer::output) shares layers and weights with it. If it contains
+/// only part of a model inside the other network, the layers of that model become direct layers of the new network.
 ///
 /// Each layer computes in the dtype of its policy (DTypePolicy). Inputs are cast once for all layers that read them in
 /// the same dtype; integers, such as ids, are not cast.
@@ -46,9 +46,10 @@ class Network {
   ///@}
 
   /// Computes (n, output shape) for each output from (n, input shape) for each input, with the calling replica's copy
-  /// of the weights. Throws InvalidArgument for a wrong number or shape of inputs; LogicError for training outside
-  /// replicas if the strategy has several. If `masks` is not null, the mask of each output (LayerCall::masks) is
-  /// appended to it, undefined for an output without a mask.
+  /// of the weights. If `masks` is not null, the mask of each output (LayerCall::masks) is appended to it, undefined
+  /// for an output without a mask. Throws InvalidArgument for a wrong number or shape of inputs and, with stateful
+  /// layers, for a global batch of another size than the inputs' batch_size; LogicError outside replicas, if the
+  /// strategy has several, when `mode` or the own mode of a call is Mode::train.
   std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode, std::vector<Tensor>* masks = nullptr) const;
   /// Same as run(), for a network with one output. Throws LogicError if it has several.
   Tensor operator()(const std::vector<Tensor>& xs, Mode mode) const;
@@ -56,7 +57,7 @@ class Network {
   Tensor operator()(const Tensor& x, Mode mode) const { return (*this)(std::vector{x}, mode); }
 
   /// Makes this network part of another one: calls its layers, with their weights, on the other network's symbols, and
-  /// returns the results of its outputs. If a layer's name is already taken in the other network, the layer is called
+  /// returns the symbols of its outputs. If a layer's name is already taken in the other network, the layer is called
   /// MODEL_LAYER there, MODEL being `model`'s name; in this network it keeps its name. `model` describes this network;
   /// pass the same object in all calls. Throws InvalidArgument for a wrong number or shape of inputs.
   std::vector<Symbol> connect(const std::vector<Symbol>& inputs, const std::shared_ptr<const NestedModel>& model) const;

@@ -4,18 +4,18 @@
 
 namespace lockstep {
 
-/// Keras' RematScope, for the calling thread: layers and models called on symbols in its lifetime form a block whose
-/// tensors tapes do not keep. A tape keeps only what the block reads from outside, and calls its layers again before it
-/// differentiates them, as recompute_grad does: gradients have the same bits, statistics are updated once. In scopes
-/// inside each other, the outermost one decides. Calls of one scope between which the network runs other layers form
-/// several blocks. The variables of a block, including statistics that it reads in Mode::inference, must not change
-/// before the gradients have been computed.
+/// Keras' RematScope, for the calling thread: the calls of layers and models on symbols during its lifetime form a
+/// block whose tensors tapes do not keep. A tape keeps only what the block reads from outside, and calls the block's
+/// layers again before it differentiates them, as recompute_grad does: gradients are bit-identical, and statistics are
+/// updated once. A scope inside another one has no effect. If the network runs other layers between calls of one scope,
+/// these calls form several blocks. The variables of a block, including statistics that it reads in Mode::inference,
+/// must not change before the gradients have been computed.
 ///
-/// Steps that CUDA graphs capture keep the inputs and results of dropout, and of attention with dropout, in spite of a
-/// scope and even twice, because each launch draws other numbers for them.
+/// A training step captured in a CUDA graph keeps the inputs and results of dropout, and of attention with dropout, in
+/// spite of the scope and even twice, because each launch of the graph draws new random numbers.
 ///
-/// Whereas Keras' scope recomputes each layer made in it on its own, this one recomputes the calls made in it together.
-/// As in Keras, files of models do not contain it: a loaded model keeps all tensors.
+/// Keras' scope recomputes each layer made in it separately; this one recomputes the calls made in it together. As in
+/// Keras, files of models do not contain scopes: a loaded model keeps all tensors.
 class [[nodiscard]] RematScope {
  public:
   /// Opens a scope.

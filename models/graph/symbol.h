@@ -72,8 +72,8 @@ Symbol edited(const Symbol& symbol, const Edit& edit) {
 }
 
 /// A model's input; `shape` has no batch axis. A size of -1 may differ between batches (None in Keras); no weight may
-/// depend on it. Models with stateful layers need the `batch_size`, the number of examples of every batch over all
-/// replicas. Throws InvalidArgument for other sizes below 1, and for a batch_size below 0.
+/// depend on it. Models with stateful layers need `batch_size`, the number of examples in every global batch. Throws
+/// InvalidArgument for other sizes below 1, and for a batch_size below 0.
 Symbol Input(const Shape& shape, std::string name = "input_layer", std::int64_t batch_size = 0);  // NOLINT: Keras' name
 
 }  // namespace lockstep

@@ -6,15 +6,16 @@
 
 #include <lockstep/models/graph/symbol.h>
 
-// Keras' operations (keras.ops) on symbols. Each call is a layer without weights, which whole-model files hold as Keras
-// records it. Axes count the batch axis, as in Keras; no operation may work along it.
+// Keras' operations (keras.ops) on symbols. Each call is a layer without weights; files of whole models hold it in the
+// form in which Keras records it. Axes count the batch axis, as in Keras; no operation may work along it.
 
 namespace lockstep {
 
 /// A call of a keras.ops operation, such as operation("Mean", {x}, R"({"axis": [1, 2]})"). `options`: the arguments of
-/// Keras' class as a JSON object. `args`: the arguments of its call as a JSON list, in which {"tensor": i} stands for
+/// Keras' class as a JSON object. `args`: the arguments of its call as a JSON list, where {"tensor": i} stands for
 /// input i; by default all inputs in order. Throws InvalidArgument for a class that operation_names() does not list,
-/// and for options and shapes that the operation does not take; the message names an alternative.
+/// for text that is not such JSON, and for options and shapes that the operation does not take; the message names an
+/// alternative.
 Symbol operation(std::string_view class_name, const std::vector<Symbol>& inputs, std::string_view options = "{}",
                  std::string_view args = "");
 /// Same as operation(), but returns all results of operations such as Split and Unstack.

@@ -2,13 +2,15 @@
 
 #include <lockstep/models/graph/symbol.h>
 
-// Arithmetic on symbols. Each operation is a layer, as in models read from Keras' files: Add, Subtract, Multiply or
-// Keras' operation Divide for two symbols, whose examples' shapes broadcast, and Rescaling for a symbol and a number.
+// Arithmetic on symbols. Each operation is a layer: Add, Subtract, Multiply or Keras' operation Divide for two symbols,
+// where the examples' shapes broadcast; Divide for a number divided by a symbol; Rescaling for a symbol and a number in
+// all other cases.
 
 namespace lockstep {
 
 ///@{
-/// Element-wise sum, difference, product, quotient or negation.
+/// Element-wise sum, difference, product, quotient or negation. Throw InvalidArgument for shapes that do not broadcast
+/// and for a number that is not finite.
 Symbol operator+(const Symbol& a, const Symbol& b);
 Symbol operator-(const Symbol& a, const Symbol& b);
 Symbol operator*(const Symbol& a, const Symbol& b);
@@ -22,7 +24,7 @@ Symbol operator*(const Symbol& a, double b);
 Symbol operator*(double a, const Symbol& b);
 Symbol operator-(const Symbol& a);
 ///@}
-/// a / b. Throws InvalidArgument if b is 0.
+/// a / b, element-wise. Throws InvalidArgument if b is 0 or NaN.
 Symbol operator/(const Symbol& a, double b);
 
 }  // namespace lockstep

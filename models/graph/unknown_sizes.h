@@ -20,7 +20,7 @@ bool is_known(const Shape& shape);
 ShapeExamples examples_of(const Shape& shape);
 /// The shape for which layers are built: a fixed size replaces each -1.
 Shape shape_to_build(const Shape& shape);
-/// The shape with these examples, which has -1 where they differ. Precondition: the examples have the same rank.
+/// The shape with these examples: -1 where they differ. Precondition: the examples have the same rank.
 Shape common_shape(const ShapeExamples& examples);
 /// Whether `shape` has the rank of `declared` and its known sizes.
 bool fits(const Shape& shape, const Shape& declared);

@@ -15,15 +15,15 @@ struct GptOptions {
   std::int64_t heads = 6;       ///< attention heads of each block
   double dropout = 0.1;         ///< rate of embeddings, attention weights and the results of a block's branches
   std::uint64_t seed = 0;       ///< seed of the initial weights and of dropout
-  bool remat = false;           ///< saves memory in training: see RematScope; each block is one
+  bool remat = false;           ///< saves memory in training: makes each block a RematScope
 };
 
 /// The decoder-only transformer of Radford et al. 2019 (GPT-2), with exact gelu and an output layer whose weights are
-/// not those of the token embedding: token ids (time), at most `context`, -> (time, vocabulary) logits of the token
-/// after each, for losses with `from_logits`. A token's logits depend only on it and the tokens before it. With V, C,
-/// L, W for vocabulary, context, layers and width: 2 V W + C W + L (12 W^2 + 13 W) + 2 W parameters. Calls with more
-/// than `context` tokens throw InvalidArgument, which names the layer position_embedding. Throws InvalidArgument for
-/// sizes below 1, for a width that is not a multiple of `heads`, and for a dropout outside [0, 1).
+/// not those of the token embedding: token ids (time), time <= context, -> (time, vocabulary), the logits of each
+/// token's successor, for losses with `from_logits`. A token's logits depend only on it and the tokens before it. With
+/// V, C, L, W for vocabulary, context, layers and width: 2 V W + C W + L (12 W^2 + 13 W) + 2 W parameters. Calls with
+/// more than `context` tokens throw InvalidArgument, which names the layer position_embedding. Throws InvalidArgument
+/// for sizes below 1, for a width that is not a multiple of `heads`, and for a dropout outside [0, 1).
 Model gpt(const GptOptions& options);
 
 }  // namespace lockstep::zoo

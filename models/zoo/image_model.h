@@ -14,12 +14,12 @@
 
 namespace lockstep::zoo::detail {
 
-/// In place of the height or width of an input: images of any size.
+/// As the height or width of an input: images of any size.
 inline constexpr std::int64_t any_side = -1;
 
-/// The input of `model`: by default of side x side. With `side` = any_side, the model takes images of any size even
-/// with its top. Throws InvalidArgument naming `model` for options that it does not take, among them images smaller
-/// than smallest_side x smallest_side.
+/// The input of `model`. Without an input_shape, it is (side, side, 3) with the top and of any size without it; with
+/// `side` = any_side, the model takes images of any size even with its top. Throws InvalidArgument naming `model` for
+/// options that it does not take, among them images smaller than smallest_side x smallest_side.
 Symbol image_input(std::string_view model, const ImageModelOptions& options, std::int64_t side,
                    std::int64_t smallest_side = 32);
 
@@ -52,7 +52,7 @@ Borders2d correct_pad(const Symbol& x, std::int64_t kernel_size);
 
 /// The multiple of 8 nearest to `filters`, at least 8.
 std::int64_t multiple_of_8(double filters);
-/// The same, or the next one if that is less than 90 % of `filters`.
+/// multiple_of_8, or the next multiple of 8 if that is below 90 % of `filters`.
 std::int64_t divisible_by_8(double filters);
 
 }  // namespace lockstep::zoo::detail

@@ -8,8 +8,8 @@
 
 namespace lockstep::zoo {
 
-/// What a model of keras.applications without its top does with the last convolution's result: returns it (h, w, c), or
-/// the mean or the largest element of each channel (c).
+/// What a model of keras.applications without its top returns: the last convolution's result (h, w, c), or the mean or
+/// the largest element of each of its channels (c).
 enum class FeaturePooling : std::uint8_t { none, avg, max };
 
 /// Options of the models of keras.applications, with Keras' names and, except for `weights`, Keras' defaults.
@@ -18,9 +18,8 @@ struct ImageModelOptions {
   /// Path of a file that load_weights() reads, as Keras saves or publishes it for the same options; empty: random
   /// initial weights. Nothing is downloaded.
   std::string weights{};
-  /// (height, width, channels). Empty: the size for which the model was designed, with 3 channels; without the top,
-  /// images of any size. Without the top, height and width may be -1, for images of any size. nasnet.h and
-  /// mobilenet_v3.h name exceptions.
+  /// (height, width, channels). Empty: 3 channels, and the size for which the model was designed or, without the top,
+  /// any size. Without the top, height and width may be -1, for any size. nasnet.h and mobilenet_v3.h name exceptions.
   Shape input_shape{};
   FeaturePooling pooling = FeaturePooling::none;           ///< must be none with include_top
   std::int64_t classes = 1000;                             ///< number of classes; not read without the top

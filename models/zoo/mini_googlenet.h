@@ -4,7 +4,7 @@
 
 #include <lockstep/models/training/model.h>
 
-/// Models of well-known papers and programs.
+/// Models from well-known papers and programs.
 namespace lockstep::zoo {
 
 /// mini_googlenet's options.

@@ -9,9 +9,9 @@ namespace lockstep::zoo {
 /// keras.applications.ResNet50, ResNet101 and ResNet152 (He et al. 2015, with the strides in the first convolution of a
 /// block and with biases in all convolutions): images of 224 x 224 -> (classes). Layers have Keras' names. 25,636,712,
 /// 44,707,176 and 60,419,944 parameters by default. Throw InvalidArgument for images smaller than 32 x 32. Like all
-/// models of keras.applications, they also throw InvalidArgument for `pooling` with include_top, for the `weights`
-/// "imagenet", and for `weights` with include_top and a classifier_activation other than softmax and linear; InputError
-/// for `weights` that do not fit.
+/// models of keras.applications, they also throw InvalidArgument for `pooling` with include_top, for a height or width
+/// of -1 with include_top (except MobileNetV3), for the `weights` "imagenet", and for `weights` with include_top and a
+/// classifier_activation other than softmax and linear; and the errors of Model::load_weights.
 Model resnet50(const ImageModelOptions& options = {});
 Model resnet101(const ImageModelOptions& options = {});
 Model resnet152(const ImageModelOptions& options = {});

@@ -8,7 +8,7 @@ namespace lockstep::zoo {
 
 /// unet's options.
 struct UNetOptions {
-  std::int64_t filters = 64;  ///< of the first convolutions; each level below has twice as many
+  std::int64_t filters = 64;  ///< of the first convolutions; each lower level has twice as many
   std::int64_t levels = 4;    ///< number of times that images are halved
   /// Momentum of all batch normalizations; see MiniGoogLeNetOptions.
   double batch_norm_momentum = 0.9;
@@ -20,9 +20,9 @@ struct UNetOptions {
 
 /// The U-Net of Ronneberger et al. 2015, with padded convolutions, so that the result is as large as the image, and
 /// batch normalization after each of them: images (height, width, channels) -> (height, width, classes) logits of each
-/// pixel, for losses with `from_logits`. 31,037,698 trainable parameters for three channels and two classes. A
-/// height or width of -1 may differ between batches. Throws InvalidArgument for sides that are not multiples of
-/// 2^levels, and for sizes below 1.
+/// pixel, for losses with `from_logits`. 31,037,698 trainable parameters for three channels and two classes. A height
+/// or width of -1 may differ between batches. Throws InvalidArgument for sides that are not multiples of 2^levels, for
+/// sizes below 1, and for more than 16 levels.
 Model unet(const Shape& input, int classes, const UNetOptions& options = {});
 
 }  // namespace lockstep::zoo
