@@ -11,18 +11,19 @@
 
 namespace lockstep {
 
-/// 32 characters that are handled at once.
+/// 32 characters that are processed at once.
 class CharacterBlock {
  public:
   /// Reads 32 characters.
   explicit CharacterBlock(const char* characters) { std::memcpy(&characters_, characters, sizeof(characters_)); }
   ///@{
-  /// Has a bit for each character, the lowest for the first one.
+  /// Bit masks of the characters that equal `c` or that are digits; the lowest bit is the first character.
   std::uint32_t equal_to(char c) const { return bits_of(characters_ == static_cast<unsigned char>(c)); }
   std::uint32_t digits() const { return bits_of(characters_ - static_cast<unsigned char>('0') <= 9); }
   ///@}
-  /// The numbers that four groups of eight digits are. Takes the last `after` of these characters and, before them,
-  /// the `before` ones that end where those of `other` end without their last `after`; 0 stands for all others.
+  /// The values of four groups of eight digits. The last `after` digits are this block's, the `before` digits in front
+  /// of them are the characters of `other` at the same positions, and the others are 0. Preconditions: these characters
+  /// are digits, and after + before <= 32.
   std::array<std::uint64_t, 4> numbers(std::size_t after, std::size_t before, const CharacterBlock& other) const {
     using Pairs [[gnu::vector_size(32)]] = std::uint16_t;
     using Fours [[gnu::vector_size(32)]] = std::uint32_t;

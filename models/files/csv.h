@@ -16,7 +16,7 @@ namespace lockstep {
 std::string csv_field(const std::string& text, char separator = ',');
 
 /// Splits the text of a CSV file (RFC 4180) into records. A field that begins with a quotation mark may contain
-/// separators, line ends and, doubled, quotation marks. Lines end with a line feed, a carriage return or both.
+/// separators, line ends and doubled quotation marks. Lines end with a line feed, a carriage return or both.
 class CsvRecords {
  public:
   /// The text must outlive this. Its first line has the number `first_line`.
@@ -24,18 +24,18 @@ class CsvRecords {
       : text_(text), separator_(separator), next_line_(first_line) {}
 
   /// Reads the next record that is not an empty line and returns the number of its fields, 0 at the end. Writes as many
-  /// fields to `fields` as it has room for; they are valid until `release`, or a call without room. Throws InputError
-  /// naming the line of a quotation mark that is not closed.
+  /// fields to `fields` as it has room for; they are valid until release() or a call with empty `fields`. Throws
+  /// InputError, naming the record's first line, for a quotation mark that is not closed.
   std::size_t next(std::span<std::string_view> fields);
-  /// Copies of the next record's fields; none at the end.
+  /// Like next(), but returns copies of all fields of the record; none at the end.
   std::vector<std::string> next_copied();
-  /// Frees the memory of fields that are not a part of the text.
+  /// Frees the fields that are not a part of the text, such as those with doubled quotation marks.
   void release() { joined_.clear(); }
   /// The number of the line in which the last record begins.
   std::int64_t line() const { return line_; }
   /// The number of the line after the last record, or after the text at its end.
   std::int64_t next_line() const { return next_line_; }
-  /// Where the text that is not yet read begins.
+  /// Position of the first character that has not been read.
   std::size_t position() const { return at_; }
 
  private:
@@ -55,9 +55,9 @@ class CsvRecords {
   std::string_view text_;
   char separator_;
   std::size_t at_ = 0;
-  /// Positions, from searched_ on, of characters that may end a field, and room for those of a block.
+  /// Positions, relative to searched_, of the characters that may end a field, with room for one more block.
   std::array<std::uint32_t, (blocks_at_once + 1) * block> marks_{};
-  /// Has a bit for each character of a block that is a line end or a quotation mark.
+  /// For each block, a bit mask of the characters that are line ends or quotation marks.
   std::array<std::uint64_t, blocks_at_once> ends_and_quotes_{};
   std::size_t mark_ = 0;       ///< the first of the marks that is not yet used
   std::size_t marks_end_ = 0;  ///< number of marks
@@ -65,7 +65,7 @@ class CsvRecords {
   std::size_t searched_end_ = 0;
   std::int64_t next_line_;
   std::int64_t line_ = 0;
-  std::deque<std::string> joined_;  ///< the fields that are not a part of the text
+  std::deque<std::string> joined_;  ///< fields that are not a part of the text
 };
 
 }  // namespace lockstep

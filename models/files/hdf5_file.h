@@ -11,14 +11,14 @@
 #include <lockstep/runtime/core/shape.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// A C++ interface to the part of HDF5's C API that files of weights and data sets need, with owning handles and
-// exceptions.
+// A C++ interface, with owning handles and exceptions, to the part of HDF5's C API that files of weights and data sets
+// need.
 
 /// Access to HDF5 files, for the formats based on them.
 namespace lockstep::hdf5 {
 
-/// Locks the HDF5 library for the calling thread, since many builds of HDF5 are not thread-safe. While it lives, HDF5
-/// does not print errors itself. Destroy it on the thread that created it.
+/// Locks the HDF5 library for the calling thread, since many builds of HDF5 are not thread-safe. While a lock exists,
+/// HDF5 does not print errors itself. Destroy it on the thread that created it.
 class LibraryLock {
  public:
   LibraryLock();
@@ -70,10 +70,10 @@ class Handle {
 /// a file that begins at byte 512, 1024, 2048, ..., such as an HDF5 file stored in an archive.
 bool is_hdf5(const std::string& path);
 
-/// Reads an HDF5 file. has_group, names_in and has_attribute return false or empty when the object is missing; the
-/// other functions throw InputError naming the file, the object and the reason. All of them throw it for soft and
-/// external links, which are not followed. Not thread-safe; create, use and destroy it on one thread. It holds the HDF5
-/// lock during its lifetime, so other threads' Readers and Writers wait.
+/// Reads an HDF5 file. For a missing object, has_group and has_attribute return false, and names_in returns an empty
+/// list; the other functions throw InputError naming the file, the object and the reason. All functions throw it for
+/// soft and external links, which are not followed. Not thread-safe; create, use and destroy it on one thread. It holds
+/// the HDF5 lock during its lifetime, so other threads' Readers and Writers wait.
 class Reader {
  public:
   /// Throws InputError for a file that cannot be read, is not an HDF5 file or is truncated.

@@ -35,12 +35,14 @@ class SafetensorsFile {
     DType dtype;       ///< dtype of the elements
     Shape shape;       ///< size of each axis
   };
-  /// The values of these tensors, in their order. Throws for a file that lacks one of them, has a further tensor, or
-  /// has one of them with another dtype or shape.
+  /// The values of the expected tensors, in this order, on the host. Throws for a file that lacks one of them, has an
+  /// additional tensor, or has one of them with another dtype or shape.
   std::vector<Tensor> read_exactly(const std::vector<Expected>& expected);
-  /// Called with the message of read_exactly's error, and whether the file lacks a tensor or has a further one.
+  /// Called with the message of read_exactly's error. `is_missing`: the file lacks a tensor or has an additional one;
+  /// false for another dtype or shape.
   using MismatchFn = std::function<void(const std::string& message, bool is_missing)>;
-  /// Like read_exactly, but calls `mismatch` in place of throwing; the value of such a tensor is undefined.
+  /// Like read_exactly, but calls `mismatch` for each of these errors instead of throwing. Tensors that the file lacks
+  /// or has with another dtype or shape are undefined in the result.
   std::vector<Tensor> read_matching(const std::vector<Expected>& expected, const MismatchFn& mismatch);
 
  private:

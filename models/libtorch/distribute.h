@@ -84,7 +84,7 @@ template <class Rows>
 const Rows& value_for_replica(const ReplicaBatches<Rows>& batch, int replica) {
   return batch.parts().at(static_cast<std::size_t>(replica));
 }
-/// Number of parts: one for each of this process's replicas.
+/// Number of this process's replicas, which is the number of parts.
 template <class Rows>
 int replicas_of(const ReplicaBatches<Rows>& batch) {
   return static_cast<int>(batch.parts().size());
@@ -146,7 +146,7 @@ DistributedLoader<Loader> distribute(const Strategy& strategy, Loader& loader) {
 }
 
 /// The first input and the first target of a part of a lockstep data set's batch, as libtorch tensors that share its
-/// memory. Precondition: the part has a target and is in host memory.
+/// memory; the target is undefined if the part has none. Precondition: the part is in host memory.
 torch::data::Example<> as_example(const Batch& part);
 
 }  // namespace lockstep::libtorch

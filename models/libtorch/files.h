@@ -13,7 +13,8 @@
 namespace lockstep::libtorch {
 
 // A file holds one module or optimizer, for any number of replicas. With several processes, all must call these
-// functions; the chief writes, atomically, and all must read the same file. They throw InputError naming the file.
+// functions; the chief writes, atomically, and all must read the same file. They throw InputError, naming the file, for
+// a file that cannot be read or does not fit, and the errors of write_file_atomically.
 
 /// Saves a module. An f32 or bf16 buffer is saved as the mean of the replicas' values, any other buffer with the first
 /// replica's values. A name that ends with ".safetensors" gets that format, with the names of PyTorch's state_dict;
@@ -33,7 +34,8 @@ void read_archive(const std::string& path, const std::function<void(torch::seria
 /// @endcond
 
 ///@{
-/// Saves the state of optimizers, which is equal on all replicas; loads it into the optimizer of each replica.
+/// `save` writes the state of one replica's optimizer, since all are equal; `load` reads it into every replica's
+/// optimizer.
 template <std::derived_from<torch::optim::Optimizer> Optimizer>
 void save(const Replicated<Optimizer>& optimizers, const std::string& path) {
   detail::write_archive(optimizers.strategy(), path, [&](torch::serialize::OutputArchive& archive) {

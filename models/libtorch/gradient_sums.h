@@ -21,7 +21,7 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
   /// One parameter of one replica.
   struct Parameter {
     torch::Tensor value;
-    torch::Tensor sum;           ///< a view of the arena, which holds the replica's gradient and then the sum
+    torch::Tensor sum;           ///< a view of the arena; holds the replica's gradient, then the sum
     std::shared_ptr<void> node;  ///< keeps alive the autograd node that has the hook
     std::uint32_t version = 0;   ///< version of `sum` at the end of the last backward
     bool final = false;          ///< whether `sum` has its final gradient in this backward
@@ -46,7 +46,8 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
   void attach(int replica, const std::vector<torch::Tensor>& parameters);
   /// Adds the hooks again if libtorch has dropped them, e.g. when it has loaded a parameter from a file.
   void renew_hooks(int replica);
-  /// While it lives, backward of one replica only adds to that replica's gradients; the next backward sums them.
+  /// While a Pause exists, backward of its replica only adds to that replica's gradients; the next backward after it
+  /// also sums them.
   class Pause {
    public:
     /// `sums` must outlive this.

@@ -15,9 +15,9 @@
 
 namespace lockstep::libtorch {
 
-/// A libtorch module on every replica of a strategy. When `backward` returns in a replica, the gradients of its
-/// parameters are the sums over all replicas, so that equal optimizers keep the modules' parameters bit-identical.
-/// Buffers, such as the statistics of batch normalization, are each replica's own.
+/// A libtorch module on every replica of a strategy. When `backward` returns in a replica, the gradients of the
+/// module's parameters are the sums over all replicas, so that equal optimizers keep the modules' parameters
+/// bit-identical. Each replica has its own buffers, such as the statistics of batch normalization.
 ///
 /// Random numbers: on CPUs all threads share libtorch's generator, so the numbers that a replica draws, e.g. for
 /// dropout, vary from run to run, unless MirroredOptions::sequential is set or each process has one replica.
@@ -41,8 +41,9 @@ class Mirrored : public Replicated<Module> {
   /// Same as here().
   Module& operator*() const { return *here(); }
 
-  /// Calls `step` and returns its result. Inside it, backward adds to this replica's gradients and does not sum them
-  /// over the replicas; the next backward outside it sums them, too. Every replica must make the same calls.
+  /// Calls `step` and returns its result. Inside it, backward adds to this replica's gradients without summing them
+  /// over the replicas; the next backward outside it sums everything that was added. Every replica must make the same
+  /// calls.
   template <class Step>
   decltype(auto) no_sync(Step&& step) const {
     const GradientSums::Pause pause(modules_->gradients(), replica_here(this->strategy()));

@@ -24,15 +24,15 @@ struct NamedTensors {
 /// The non-template part of Mirrored.
 class ModuleReplicas {
  public:
-  /// From one module for each replica. All get the values of the first one; with several processes, of the chief's
-  /// first one. Throws InvalidArgument when they differ in names, shapes, dtypes or requires_grad; Unsupported for
-  /// trainable parameters that are not f32, and for strategies on GPUs or with one copy for all replicas; LogicError
-  /// inside a replica.
+  /// From one module for each replica. All get the values of the first module; with several processes, of the chief's
+  /// first module. Throws InvalidArgument when the modules differ in names, shapes, dtypes or requires_grad;
+  /// Unsupported for trainable parameters that are not f32, and for strategies on GPUs or with one copy for all
+  /// replicas; LogicError inside a replica.
   ModuleReplicas(const Strategy& strategy, std::vector<std::shared_ptr<torch::nn::Module>> modules);
 
   /// The strategy of the replicas.
   const Strategy& strategy() const { return strategy_; }
-  /// The trainable parameters. One that is registered several times is listed once, under its first name.
+  /// The trainable parameters. A parameter that is registered several times is listed once, under its first name.
   const std::vector<Variable>& parameters() const { return parameters_; }
   /// All parameters, in the order of named_parameters(), then all buffers.
   const std::vector<NamedTensors>& tensors() const { return tensors_; }
@@ -43,9 +43,9 @@ class ModuleReplicas {
   /// Prepares replica `replica` for a forward pass: adds hooks that libtorch has dropped. Throws LogicError for a
   /// parameter that was frozen at construction but is trainable now.
   void prepare(int replica) const;
-  /// Calls `use` while the buffers of the first module have the values that stand for all replicas: the mean over
-  /// the replicas for f32 and bf16, the first replica's value for other dtypes. With several processes a collective.
-  /// Throws LogicError inside a replica.
+  /// Calls `use` while the buffers of the first module have the values that stand for all replicas: the mean over the
+  /// replicas for f32 and bf16, the first replica's value for other dtypes. With several processes a collective. Throws
+  /// LogicError inside a replica.
   void with_mean_buffers(const std::function<void(torch::nn::Module&)>& use) const;
   /// Calls `load`, which sets the values of the first module's tensors, and copies them to all replicas of this
   /// process. If `load` throws, or gives a tensor another shape (InputError), restores the previous values and throws.
