@@ -20,8 +20,8 @@ struct FeedPosition {
 class BatchFeed {
  public:
   /// Throws InvalidArgument for an empty data set, for an endless one without `steps_per_epoch`, for a
-  /// `steps_per_epoch` below 1, and for options that do not fit the strategy. Only `next` finds out whether a generator
-  /// without a size is empty.
+  /// `steps_per_epoch` below 1, and for options that do not fit the strategy. For a generator without a size, only
+  /// next() can detect that it is empty.
   BatchFeed(const Strategy& strategy, const Dataset& batches, std::optional<std::int64_t> steps_per_epoch,
             const DistributeOptions& options);
 

@@ -29,7 +29,7 @@ struct StepReport {
   /// Milliseconds from the request for the batch to the end of the step.
   double step_ms = 0;
   /// The part of step_ms until this worker's first replica has submitted the forward pass, the backward pass and the
-  /// update to its device; it then computes metrics and waits for the results.
+  /// update to its device. The rest is spent on metrics and on waiting for the results.
   double host_ms = 0;
   StepClock::Split split_ms{};  ///< Phase::input on fit's thread, the other phases on this worker's first replica
   Logs running{};               ///< losses and metrics since the start of the epoch
@@ -51,7 +51,7 @@ struct EpochPlan {
 /// The state of a callback that a backup of the run keeps.
 struct CallbackState {
   ///@{
-  /// The callback chooses names and order.
+  /// The callback chooses names and order. Tensors are stored as f32.
   Logs values{};
   std::vector<Tensor> tensors{};
   ///@}
@@ -62,7 +62,8 @@ struct CallbackState {
 
 struct TrainingProgress;
 
-/// Functions that fit calls on its caller's thread. If one of them throws, fit ends and its caller gets the exception.
+/// Functions that fit calls on the thread of its caller. If one of them throws, fit ends and its caller gets the
+/// exception.
 class Callback {
  public:
   virtual ~Callback() = default;

@@ -11,11 +11,12 @@
 
 namespace lockstep {
 
-/// The state of a custom training loop in a file, so that a loop that continues from it gives the same bits. Contains
-/// what the program adds to it, each under a name of its own. On several workers, all of them must make the same calls.
+/// The state of a custom training loop, saved in a file, from which the loop can resume with bit-identical results.
+/// Contains the objects that the program adds, each under its own name. With several workers, all of them must make the
+/// same calls.
 class Checkpoint {
  public:
-  /// Without a strategy, that of the calling thread. Variables and models must belong to it.
+  /// `strategy` is by default the calling thread's. Variables and models must belong to it.
   explicit Checkpoint(const Strategy& strategy = get_strategy()) : strategy_(strategy) {}
 
   ///@{
@@ -29,8 +30,8 @@ class Checkpoint {
   Checkpoint& add(const std::string& name, double& number);
   ///@}
 
-  /// Writes the state of everything that was added. The file is written whole or not at all, by the chief; its folder
-  /// is created when needed. Throws InputError naming the file, InvalidArgument for a variable that is not f32, and
+  /// Writes the state of everything that was added. The chief writes the file, completely or not at all, and creates
+  /// its folder when needed. Throws InputError naming the file, InvalidArgument for a variable that is not f32, and
   /// LogicError in a replica.
   void write(const std::string& path) const;
   /// Restores everything that was added. The file may be from another number of replicas: all replicas then continue
@@ -53,21 +54,21 @@ class Checkpoint {
 
 /// CheckpointManager's options, with TensorFlow's names.
 struct CheckpointManagerOptions {
-  std::optional<int> max_to_keep = 5;    ///< number of checkpoints to keep, the newest; empty: all
+  std::optional<int> max_to_keep = 5;    ///< number of newest checkpoints to keep; empty: all
   std::string checkpoint_name = "ckpt";  ///< files are named NAME-1.h5, NAME-2.h5, ...
 };
 
-/// Numbers the checkpoints in a folder, finds the latest and removes old ones. On several workers, all of them must
+/// Numbers the checkpoints in a folder, finds the latest and removes old ones. With several workers, all of them must
 /// make the same calls and see the same folder.
 class CheckpointManager {
  public:
-  /// Finds the folder's checkpoints. The folder is made by the first `save`; no other run may use it. Throws
+  /// Finds the folder's checkpoints. The first `save` creates the folder; no other run may use it. Throws
   /// InvalidArgument for an empty directory, a max_to_keep below 1, a name that is empty or contains '/', and if
   /// workers see different checkpoints.
   CheckpointManager(const Checkpoint& checkpoint, std::string directory, const CheckpointManagerOptions& options = {});
 
-  /// Writes a checkpoint with the next number, then removes those beyond max_to_keep. Returns its path. Throws the
-  /// errors of Checkpoint::write.
+  /// Writes a checkpoint with the next number and returns its path; then removes the oldest ones beyond max_to_keep.
+  /// Throws the errors of Checkpoint::write.
   std::string save();
   /// The paths of the folder's checkpoints, oldest first.
   const std::vector<std::string>& checkpoints() const { return paths_; }

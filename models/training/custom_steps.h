@@ -36,13 +36,14 @@ using StepValues = std::map<std::string, StepValue>;
 /// without rows, with class weights as sample weights, and `global_size` the number of examples of all replicas. All
 /// replicas must make the same collective calls, such as Optimizer::minimize, in the same order, and every call must
 /// return the same names. An exception ends the step on all replicas, and the caller of fit() gets it. `model` is the
-/// one that was compiled. It keeps the function, so do not capture a copy of it: the two would keep each other alive.
+/// compiled model. It keeps the function, so do not capture a copy of the model: model and function would keep each
+/// other alive.
 using StepFunction = std::function<StepValues(const Model& model, const Batch& batch, std::int64_t global_size)>;
 
 /// Steps that replace those of Model::fit and Model::evaluate.
 struct CustomSteps {
   /// Keras' train_step: computes the losses and their gradients, and updates variables. StepReport::loss is the value
-  /// "loss", or 0 if there is none. Penalties of regularizers and AddedLosses are not added for it.
+  /// "loss", or 0 if there is none. fit() adds neither the regularizers' penalties nor AddedLosses to it.
   StepFunction train_step{};
   /// Keras' test_step. Without it, evaluation computes the outputs' losses and metrics.
   StepFunction test_step{};

@@ -13,14 +13,15 @@
 
 namespace lockstep {
 
-/// The default examples of a batch of tensors, as in Keras.
+/// The default number of examples in a global batch made from tensors, as in Keras.
 inline constexpr std::int64_t default_batch_size = 32;
 
 /// Model::fit's options, with Keras' names.
 struct FitOptions {
   ///@{
-  /// For tensors only: the examples of a global batch, by default 32, and whether each epoch shuffles the examples
-  /// (Dataset::shuffle). A data set has these as stages.
+  /// For tensors only: the number of examples in a global batch, by default 32, and whether each epoch shuffles the
+  /// examples. A data set has stages for both, Dataset::batch and Dataset::shuffle; with a data set, fit() throws
+  /// InvalidArgument for a batch_size.
   std::optional<std::int64_t> batch_size{};
   bool shuffle = true;
   ///@}
@@ -30,7 +31,7 @@ struct FitOptions {
   /// does the epoch, with a warning, as in Keras.
   std::optional<std::int64_t> steps_per_epoch{};
   std::optional<Dataset> validation{};  ///< batched; evaluated after the epochs of validation_freq
-  /// For tensors only: the part of the examples, between 0 and 1, to validate with instead of `validation`. As in
+  /// For tensors only: the fraction of the examples, between 0 and 1, to validate with instead of `validation`. As in
   /// Keras, these are the last examples before shuffling, and neither they nor the others change between epochs.
   double validation_split = 0;
   /// Validates after every N-th epoch, or after the epochs in the list, counted from 1.
@@ -56,10 +57,10 @@ struct FitOptions {
 
 /// The options of Model::evaluate and Model::predict, with Keras' names.
 struct EvaluateOptions {
-  std::optional<std::int64_t> batch_size{};  ///< for tensors only: the examples of a global batch, by default 32
-  /// The number of batches to read, from the first one; by default all. Less data give a warning.
+  std::optional<std::int64_t> batch_size{};  ///< for tensors only: examples in a global batch, by default 32
+  /// The number of batches to read, from the first one; by default all. Fewer batches in the data set cause a warning.
   std::optional<std::int64_t> steps{};
-  int verbose = 0;  ///< whether to show the progress, as in FitOptions
+  int verbose = 0;  ///< whether to show the progress, 0 or 1
 };
 
 }  // namespace lockstep

@@ -43,9 +43,9 @@ class Model {
   /// All outputs, in the order given to the constructor.
   std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode = Mode::inference) const;
   ///@{
-  /// Calls the model on symbols of another model. The other model then has this model's layers and shares their
-  /// weights. Both models must be made in scopes of the same strategy. The operators throw LogicError for a model with
-  /// several outputs.
+  /// Calls the model on symbols of another model, which then contains this model's layers and shares their weights.
+  /// Both models must be made in scopes of the same strategy. The operators throw LogicError for a model with several
+  /// outputs.
   Symbol operator()(const Symbol& x) const;
   Symbol operator()(const std::vector<Symbol>& xs) const;
   std::vector<Symbol> run(const std::vector<Symbol>& xs) const;
@@ -64,12 +64,12 @@ class Model {
   /// metrics.
   ///
   /// `steps` replace Keras' train_step, test_step or both. With a train_step, fit() and train_on_batch() log the values
-  /// that it returns, and `outputs` are for evaluation only. With neither `outputs` nor a test_step, evaluate() and
-  /// validation throw LogicError. A train_step may use other models and
-  /// optimizers, too. What fit() and its callbacks do with a model or an optimizer, such as checkpoints, backups,
-  /// learning rate schedules and averages of variables, they do with this model and `optimizer` alone: save the others
-  /// yourself. save() writes a model with a train_step as one that is not compiled, with a warning if the optimizer has
-  /// made steps; backups contain the optimizer's state. `cuda_graphs` has no effect, with a warning.
+  /// that it returns, and `outputs` are for evaluation only. Without `outputs` and without a test_step, evaluate() and
+  /// validation then throw LogicError. A train_step may use other models and optimizers, too. Checkpoints, backups,
+  /// learning rate schedules and averages of variables that fit() and its callbacks make cover only this model and
+  /// `optimizer`; the program must save the others itself. save() writes a model with a train_step as one that is not
+  /// compiled, with a warning if the optimizer has made steps; backups contain the optimizer's state. `cuda_graphs` has
+  /// no effect, with a warning.
   void compile(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics = {},
                const std::vector<Metric>& weighted_metrics = {});
   void compile(const Optimizer& optimizer, const std::vector<OutputTraining>& outputs = {},
@@ -79,11 +79,12 @@ class Model {
   /// Trains on `batches`, a data set of global batches (Dataset::batch), each of which is split over the replicas. The
   /// loss of a step is the sum of its examples' losses, each times its weight, divided by the global number of examples
   /// (as in Keras, not by the sum of the weights), however the batch is split, plus the regularizers' penalties and
-  /// what layers add (LayerImpl::add_loss). An output with a mask is averaged over its unmasked time steps instead.
-  /// Throws LogicError before compile, if layers have been frozen or thawed since, inside a replica and in the scope of
-  /// another strategy. Throws InvalidArgument for a data set that is empty, is a single batch of fewer examples than
-  /// there are replicas, or lacks a target for an output; for class weights together with sample weights or for a model
-  /// with several outputs; for cuda_graphs with replicas on CPUs or on several workers; and for other invalid options.
+  /// what layers add (LayerImpl::add_loss). The loss of an output with a mask is its mean over the unmasked time steps
+  /// instead. Throws LogicError before compile, if layers have been frozen or thawed since, inside a replica and in the
+  /// scope of another strategy. Throws InvalidArgument for a data set that is empty, is a single batch of fewer
+  /// examples than there are replicas, or lacks a target for an output; for class weights together with sample weights
+  /// or for a model with several outputs; for cuda_graphs with replicas on CPUs or on several workers; and for other
+  /// invalid options.
   History fit(const Dataset& batches, const FitOptions& options = {});
   ///@{
   /// Trains on tensors, `Example{{x}, {y}}`, possibly with sample weights: the same as fit on
@@ -106,9 +107,9 @@ class Model {
     return evaluate({{x}, {y}}, options);
   }
   ///@}
-  /// Outputs for all examples in the order of the data set, f32 under every dtype policy. Throws InvalidArgument for a
-  /// data set that is empty, or endless without EvaluateOptions::steps; LogicError for a model with several outputs,
-  /// inside a replica and in the scope of another strategy.
+  /// The outputs for all examples, in the order of the data set, in f32 under every dtype policy. Throws
+  /// InvalidArgument for a data set that is empty, or endless without EvaluateOptions::steps; LogicError for a model
+  /// with several outputs, inside a replica and in the scope of another strategy.
   Tensor predict(const Dataset& batches, const EvaluateOptions& options = {}) const;
   ///@{
   /// Outputs for the rows of the inputs, in batches of EvaluateOptions::batch_size. Also throws the errors of
@@ -162,7 +163,8 @@ class Model {
   const std::vector<Symbol>& inputs() const { return network().input_symbols(); }
   const std::vector<Symbol>& outputs() const { return network().output_symbols(); }
   ///@}
-  /// LayerImpl::set_trainable of all layers, also those of models inside this one. Compile again before fit().
+  /// Calls LayerImpl::set_trainable of all layers, including those of models inside this one. Compile again before
+  /// fit().
   void set_trainable(bool trainable);
   /// The compiled optimizer. Throws LogicError before compile.
   const Optimizer& optimizer() const;
@@ -194,11 +196,12 @@ class Model {
   /// Throws what save() would throw for this extension and for an object of a class that files cannot hold.
   void check_can_be_saved(const std::string& path) const;
   /// Saves the weights in the format of the file's extension; other extensions mean the format of `.weights.h5`. The
-  /// file is written whole or not at all. Throws InputError naming the file.
+  /// file is written completely or not at all. Throws InputError naming the file; LogicError in a replica. Every worker
+  /// must call it; the chief writes.
   void save_weights(const std::string& path) const;
   /// Loads the weights of a file. Throws InputError naming the file, the layer and both shapes when the file does not
-  /// fit this model, which then keeps its weights. `options` can skip what does not fit. Throws
-  /// InvalidArgument for by_name and a file in which layers have no names.
+  /// fit this model, which then keeps its weights. `options` can skip what does not fit. Throws InvalidArgument for
+  /// by_name and a file in which layers have no names.
   void load_weights(const std::string& path, const LoadWeightsOptions& options = {});
 
   class State;  ///< defined in models/training/model_state.h, for the sources of that folder

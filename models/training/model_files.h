@@ -13,18 +13,19 @@
 namespace lockstep {
 
 /// Writes the model in the format of the extension, as Keras does: `.keras` is Keras 3's format, `.h5` and `.hdf5` are
-/// the legacy one. The file is written whole or not at all. Keras' load_model can read it, so all classes must be
-/// Keras' own or registered (register_keras_serializable) here and in Keras. A model trained by several replicas is
-/// saved as one model, and a ParallelModel as its template. A nested model is stored as a model. However, if a layer or
-/// a nested model belongs to several models, all layers are stored as layers of the outer model; layers on which no
-/// output depends are then left out. A compiled model is saved with its losses and metrics and with its optimizer's
-/// options, learning rate, steps and state for each variable, so that training can resume here and in Keras. A loss or
-/// metric without a config is saved by name, and Keras needs it in custom_objects; a custom schedule is saved as the
-/// learning rate of the next step. Gradients accumulated for the next update are not saved, and test_step is not. If
-/// layers have been frozen or thawed since compile(), the optimizer's state is left out, with a warning. A model with a
-/// train_step (CustomSteps) is saved as not compiled. Throws InvalidArgument for another extension, and for an
-/// optimizer that has trained variables other than this model's; InputError naming the path and the reason; Unsupported
-/// naming an object of a class that is not registered; LogicError if called inside a replica.
+/// the legacy one. The file is written completely or not at all. Every worker must call save_model; the chief writes.
+/// Keras' load_model can read the file, so all classes must be Keras' own or registered (register_keras_serializable)
+/// here and in Keras. A model trained by several replicas is saved as one model, and a ParallelModel as its template. A
+/// nested model is stored as a model. However, if a layer or a nested model belongs to several models, all layers are
+/// stored as layers of the outer model; layers on which no output depends are then left out. A compiled model is saved
+/// with its losses and metrics and with its optimizer's options, learning rate, steps and state for each variable, so
+/// that training can resume here and in Keras. A loss or metric without a config is saved by name, and Keras needs it
+/// in custom_objects; a custom schedule is saved as the learning rate of the next step. Gradients accumulated for the
+/// next update are not saved, and test_step is not. If layers have been frozen or thawed since compile(), the
+/// optimizer's state is left out, with a warning. A model with a train_step (CustomSteps) is saved as not compiled.
+/// Throws InvalidArgument for another extension, and for an optimizer that has trained variables other than this
+/// model's; InputError naming the path and the reason; Unsupported naming an object of a class that is not registered;
+/// LogicError if called inside a replica.
 void save_model(const Model& model, const std::string& path);
 
 /// Options of load_model that add to the file's contents or replace them.
@@ -41,18 +42,18 @@ struct LoadOptions {
   std::optional<Loss> loss{};
   std::optional<std::vector<Metric>> metrics{};
   ///@}
-  /// Called with a message for each metric that is not supported, which is then skipped. If empty, such a metric is an
-  /// error.
+  /// Called with a message for each unsupported metric, which is then skipped. If empty, an unsupported metric throws
+  /// InputError.
   std::function<void(const std::string&)> on_unknown_metric{};
 };
 
 /// Loads a model from a file written by save_model or by Keras 2 or 3, with the layers' names, options and weights, for
-/// the strategy in whose scope this is called. A Sequential model becomes a functional one. In the loaded model,
-/// the layers of nested models are direct layers of the outer model; save_model() writes the nested models as nested
-/// again. A model made by Keras' multi_gpu_model becomes its template. A model that was compiled is compiled again,
-/// with the optimizer's state in the file if LoadOptions::optimizer is not given; fit then resumes its training, on any
-/// number of replicas. Throws InvalidArgument for another extension; InputError naming the file, the layer or the part
-/// of the compile configuration, and the valid values; LogicError if called inside a replica.
+/// the strategy in whose scope this is called. A Sequential model becomes a functional one. In the loaded model, the
+/// layers of nested models are direct layers of the outer model; save_model() writes the nested models as nested again.
+/// A model made by Keras' multi_gpu_model becomes its template. A model that was compiled is compiled again, with the
+/// optimizer's state in the file if LoadOptions::optimizer is not given; fit then resumes its training, on any number
+/// of replicas. Throws InvalidArgument for another extension; InputError naming the file, the layer or the part of the
+/// compile configuration, and the valid values; LogicError if called inside a replica.
 Model load_model(const std::string& path, const LoadOptions& options = {});
 
 }  // namespace lockstep

@@ -18,7 +18,7 @@ namespace lockstep {
 inline constexpr const char* saved_state_place = "the saved state of a training run";
 
 ///@{
-/// A number as JSON, which has no infinities and NaN: those become text.
+/// A number as JSON. Infinities and NaN, which JSON lacks, become text.
 nlohmann::json to_json(double value);
 double to_number(const nlohmann::json& json);
 nlohmann::json to_json(const std::vector<double>& values);
@@ -27,17 +27,17 @@ std::vector<double> to_numbers(const nlohmann::json& list);
 
 /// Reads a tensor that one of the functions below has written.
 Tensor read_tensor(const hdf5::Reader& file, const std::string& name);
-/// Throws InputError, naming the file, unless a saved run had as many `what` as this one.
+/// Throws InputError, naming the file, unless the saved run had as many `what`, such as "weights", as this one.
 void check_saved_count(const hdf5::Reader& file, std::size_t saved, std::size_t own, const std::string& what);
 
 /// The stored state of variables. Reading checks all of it; set() cannot fail.
 class SavedVariables {
  public:
-  /// Writes one copy of each variable, or all copies of one whose copies differ, to "PREFIXweights/"; the weights of
-  /// the copies in their mean go to `json`. Throws InvalidArgument for variables that are not f32.
+  /// Writes one copy of each on_write variable and all copies of each on_read variable to "PREFIXweights/", and the
+  /// copies' weights (VariableState::copy_weights) to `json`. Throws InvalidArgument for variables that are not f32.
   static void save(hdf5::Writer& file, const std::string& prefix, nlohmann::json& json, const Strategy& strategy,
                    const std::vector<Variable>& variables);
-  /// If the state is from another number of replicas, all replicas continue from equal copies, and the variable keeps
+  /// If the state is from another number of replicas, all replicas continue from equal copies, and each variable keeps
   /// the value that it has outside replicas. Throws InputError naming the file and the mismatch.
   SavedVariables(const hdf5::Reader& file, const std::string& prefix, const nlohmann::json& json,
                  const Strategy& strategy, std::vector<Variable> variables);
@@ -56,7 +56,7 @@ class SavedModel {
  public:
   /// Writes the variables to "PREFIXweights/", everything else to `json`.
   static void save(hdf5::Writer& file, const std::string& prefix, nlohmann::json& json, const Model& model);
-  /// Throws the errors of SavedVariables, also for other layers and dtype policies.
+  /// Throws InputError as SavedVariables does, and for other layers and dtype policies.
   SavedModel(const hdf5::Reader& file, const std::string& prefix, const nlohmann::json& json, const Model& model);
   /// Sets the model's state.
   void set() const;
@@ -74,7 +74,7 @@ class SavedOptimizer {
   static void save(hdf5::Writer& file, const std::string& prefix, nlohmann::json& json, const OptimizerState& state);
   /// Throws InputError for a tensor that is missing.
   SavedOptimizer(const hdf5::Reader& file, const std::string& prefix, const nlohmann::json& json);
-  /// Optimizer::load_state, with its errors.
+  /// Calls Optimizer::load_state. Throws its errors.
   void set(const Optimizer& optimizer) const { optimizer.load_state(state_); }
 
  private:

@@ -25,7 +25,8 @@ class StepCompute {
               const std::vector<Variable>& trainable)
       : network_(network), outputs_(outputs), optimizer_(optimizer), trainable_(trainable) {}
 
-  /// The forward pass on this replica's part of a global batch of `global_size` rows; recorded by open tapes.
+  /// The forward pass on this replica's part of a global batch of `global_size` rows; recorded by open tapes. Throws
+  /// InvalidArgument for a model without any loss.
   Forward forward(const Batch& local, std::int64_t global_size) const;
   /// Forward, backward and update.
   Forward run(const Batch& local, std::int64_t global_size) const;

@@ -17,10 +17,10 @@ namespace lockstep {
 std::string why_not_captured(const StepCompute& compute, const std::vector<LogicalDevice>& devices);
 
 /// One replica's training steps on a GPU, run as CUDA graphs for shapes that recur. The first step of a shape runs
-/// eagerly, so that libraries such as cuDNN create their state for it. The next steps warm up in a memory pool of their
-/// own until one needs no new memory. The next step is captured up to its gradients; this and later steps launch the
-/// graphs. The exchange between replicas and the update are not part of the graphs. Call run() only on the replica's
-/// thread; the destructor may run on any thread.
+/// eagerly, so that libraries such as cuDNN create their state for it. The next steps are warm-ups in a separate memory
+/// pool, until one of them needs no new memory. The step after it is captured up to its gradients; that step and all
+/// later ones launch the graphs. The exchange between replicas and the update are not part of the graphs. Call run()
+/// only on the replica's thread; the destructor may run on any thread.
 class StepGraphs {
  public:
   /// Makes the graphs of a replica on `gpu`. All replicas share `warned`: only the first replica that gives up logs the

@@ -45,13 +45,14 @@ struct Totals {
 };
 
 /// The totals of a custom step of a replica with `examples` rows; waits for the GPU that computes them. Throws
-/// InvalidArgument for a value that is not a scalar, and for a name that fit's logs use otherwise.
+/// InvalidArgument for a value that is not a floating-point scalar, and for a name that is empty, begins with "val_" or
+/// is one of fit's own names in the logs.
 Totals custom_totals(const StepValues& values, std::int64_t examples);
 
 /// The losses of a batch, on the device that computed them and recorded by open tapes.
 struct BatchLosses {
   Tensor loss{};  ///< sum over the batch of the model's loss, a scalar; undefined if no output has a loss
-  std::vector<Tensor> by_output{};  ///< by output, the sum of its loss, a scalar; undefined for one without a loss
+  std::vector<Tensor> by_output{};  ///< by output, the sum of its loss, a scalar; undefined without a loss
 };
 
 /// The predictions of a network for a replica's part of a global batch.

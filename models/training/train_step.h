@@ -23,34 +23,37 @@ struct StepResults {
 
 /// Training steps of a compiled model over all replicas: forward pass, backward pass, update, losses and metrics, or
 /// the program's own train_step. The model must outlive it. A later compile() does not change it, but a train_step that
-/// asks the model for its optimizer gets that of the later one.
+/// asks the model for its optimizer gets the later one.
 class TrainStep {
  public:
-  /// Throws LogicError, naming `caller`, a string that must live as long as this: before compile, if other variables
-  /// are trainable than then, inside a replica and in the scope of another strategy. Throws InvalidArgument for class
-  /// weights for a model of several outputs. All workers must train the same variables.
+  /// Throws LogicError, naming `caller`, before compile(), if other variables are trainable now than at compile(),
+  /// inside a replica, and in the scope of another strategy. Throws InvalidArgument for class weights for a model of
+  /// several outputs. `caller` must outlive this object. All workers must train the same variables.
   TrainStep(const Model& model, const Model::State& state, const ClassWeight& class_weight, const char* caller);
 
   /// Makes replicas on GPUs run the steps as CUDA graphs, or logs a warning with the reason why they cannot. Throws
   /// InvalidArgument for replicas on CPUs and for several workers.
   void use_graphs();
-  /// Builds the optimizer, unless a train_step of the program's own decides which variables it trains. Call it before
-  /// the first step, so that activations can reuse memory that moving the weights has freed.
+  /// Builds the optimizer before the first step, so that activations can reuse memory that moving the weights has
+  /// freed. Does not build it for a model with a train_step, which decides which variables it trains, or with a layer
+  /// that has LayerTraits::looks_up_rows, because the first step must find the sparse gradients. Throws LogicError if
+  /// layers have been frozen or thawed.
   void prepare_optimizer() const;
-  /// Runs a step. In a first one, warns of predictions that do not fit the losses. Throws LogicError if layers have
-  /// been frozen or thawed.
+  /// Runs a step. If `is_first`, logs a warning for predictions that do not fit the losses (warn_of_wrong_from_logits).
+  /// Throws LogicError if layers have been frozen or thawed.
   StepResults run(const DistributedBatch& batch, bool is_first);
   /// The model as it was compiled.
   const Model::State::Compiled& compiled() const { return compiled_; }
 
  private:
   ///@{
-  /// The results of the calling replica: of any step, of CustomSteps::train_step, and of another step.
+  /// The results of the calling replica. on_replica calls custom_step if there is a CustomSteps::train_step, else
+  /// compiled_step.
   StepResults on_replica(const Batch& part, std::int64_t global_size, bool is_first);
   StepResults custom_step(const Batch& local, std::int64_t global_size) const;
   StepResults compiled_step(const Batch& local, std::int64_t global_size, bool is_first);
   ///@}
-  /// Extends the results of this worker's replicas to those of the replicas of all workers.
+  /// Replaces the results of this worker's replicas by those of all workers' replicas.
   void add_other_workers(StepResults& results) const;
 
   const Model& model_;

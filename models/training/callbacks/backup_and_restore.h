@@ -19,19 +19,19 @@ struct BackupAndRestoreOptions {
 /// Keeps a backup of the run in a folder. The same program, run again after it was killed or stopped, resumes from the
 /// backup and gives results that are bit-identical to an uninterrupted run. The backup has the weights (of each replica
 /// where they differ), the optimizer's state, the state of the random number generators, callbacks' states, the
-/// position in the data and the history, but not gradients accumulated for the next update. It is written whole or not
-/// at all, after on_step_end or on_epoch_end of all callbacks. A run may resume with another number of replicas, but
-/// results are then not bit-identical.
+/// position in the data and the history, but not gradients accumulated for the next update. It is written completely or
+/// not at all, after on_step_end or on_epoch_end of all callbacks. A run may resume with another number of replicas,
+/// but results are then not bit-identical.
 class BackupAndRestore final : public Callback {
  public:
   /// Creates `backup_dir` when needed; no other run may use it. Throws InvalidArgument for an empty `backup_dir` and
   /// for a save_freq below 1.
   explicit BackupAndRestore(std::string backup_dir, const BackupAndRestoreOptions& options = {});
 
-  /// Resumes from the folder's backup, if there is one. Throws InputError if the backup is damaged or does not fit the
-  /// model and callbacks, and then leaves the model unchanged.
+  /// Resumes from the folder's backup, if there is one. Throws the errors of BackupFolder::read, and then leaves the
+  /// model unchanged.
   void restore(Model& model, TrainingProgress& progress) override;
-  /// Throws InputError when the folder cannot be written.
+  /// Throws the errors of BackupFolder::write.
   void backup(Model& model, const TrainingProgress& progress) override;
   /// Saves if save_when_stopped is set. Throws the same errors as backup.
   void on_stop(Model& model, const TrainingProgress& progress) override;

@@ -19,12 +19,13 @@ class BackupFolder {
   // With several workers, all of them must call write and read; the chief calls remove.
 
   /// Writes a backup and then removes the previous one. Only the chief writes; it creates the folder when needed.
-  /// Throws InputError naming the file or folder that cannot be written.
+  /// Throws InputError naming the file or folder that cannot be written, and InvalidArgument for a variable that is not
+  /// f32.
   void write(const Model& model, const TrainingProgress& progress) const;
   /// Sets the model and the progress from the backup; does nothing if there is no backup. If the backup is from another
-  /// number of replicas, each replica's own values start from the mean of the saved ones. Throws InputError naming the
-  /// file and the mismatch, before anything is set; InvalidArgument on all workers unless all of them read the same
-  /// metadata.
+  /// number of replicas, all replicas start from equal copies, and every variable keeps the value that it has outside
+  /// replicas. Throws, before anything is set, InputError naming the file and the mismatch, the errors of
+  /// Optimizer::load_state, and InvalidArgument on all workers unless all of them read the same metadata.
   void read(Model& model, TrainingProgress& progress) const;
   /// Removes the backup, and the folder if it is then empty.
   void remove() const;

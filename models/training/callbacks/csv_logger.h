@@ -16,9 +16,9 @@ struct CSVLoggerOptions {
 };
 
 /// Writes a line to a file at the end of each epoch: "epoch", from 0, and the logged values, sorted by name. The
-/// columns are the values of the first epoch and of its validation, even if validation_freq skips that one, or the
-/// columns that the file already has; NA stands for a value that an epoch lacks. A run that resumes from a backup keeps
-/// the lines of earlier epochs.
+/// columns are those that the file already has or, in a new file, the values of the first epoch and of its validation,
+/// even if validation_freq skips that validation. NA stands for a value that an epoch lacks. A run that resumes from a
+/// backup keeps the lines of earlier epochs.
 class CSVLogger final : public Callback {
  public:
   /// Opens `filename` when training begins.

@@ -30,7 +30,7 @@ class EarlyStopping final : public Callback {
   /// Makes `EarlyStopping({})` use the default options.
   explicit EarlyStopping(Defaults) : EarlyStopping() {}
 
-  /// Throws InvalidArgument when the mode is automatic and the model's metrics do not define it.
+  /// Throws the errors of Monitor::resolve.
   void on_train_begin(Model& model) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   void on_train_end(Model& model) override;

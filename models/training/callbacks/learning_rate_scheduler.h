@@ -12,7 +12,7 @@ using EpochSchedule = std::function<double(int epoch, double current)>;
 /// Sets the optimizer's learning rate at the start of each epoch, but not when a run resumes within an epoch.
 class LearningRateScheduler final : public Callback {
  public:
-  /// `schedule` is called at the start of each epoch. Throws InvalidArgument for an empty one.
+  /// Throws InvalidArgument for an empty function.
   explicit LearningRateScheduler(EpochSchedule schedule);
   /// Throws the same errors as Optimizer::set_learning_rate.
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;

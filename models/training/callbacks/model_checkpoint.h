@@ -30,12 +30,12 @@ class ModelCheckpoint final : public Callback {
   /// extension and for a save_freq below 1.
   explicit ModelCheckpoint(std::string filepath, const ModelCheckpointOptions& options = {});
 
-  /// Throws InvalidArgument with save_best_only if the mode is automatic and the model's metrics do not define it;
-  /// Unsupported for a whole model with an object of a class that files cannot hold.
+  /// Throws, with save_best_only, the errors of Monitor::resolve; Unsupported for a whole model with an object of a
+  /// class that files cannot hold.
   void on_train_begin(Model& model) override;
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
   /// on_step_end and on_epoch_end throw InvalidArgument if the path names a value that is missing, and InputError if
-  /// the file cannot be written.
+  /// the folder or the file cannot be written.
   void on_step_end(Model& model, const StepReport& report) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   CallbackState state() const override;

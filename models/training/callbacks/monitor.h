@@ -17,9 +17,10 @@ class Monitor {
   /// `min_delta`: only larger changes count as improvements; its sign is ignored.
   Monitor(std::string name, MonitorMode mode, double min_delta = 0);
 
-  /// Replaces an automatic mode by min or max. Throws InvalidArgument if the model's metrics do not define it.
+  /// Replaces an automatic mode by min or max. Throws InvalidArgument if the mode is automatic and the model does not
+  /// have the value, or if whether lower or higher is better is unknown for it.
   void resolve(const Model& model);
-  /// The monitored value in the logs. If it is missing, returns nothing and logs a warning with the values' names.
+  /// The monitored value in the logs. If it is missing, returns nothing and logs a warning with the names in the logs.
   std::optional<double> value_in(const Logs& logs) const;
   /// Whether `value` is better than `reference` by more than min_delta; true if there is no reference.
   bool is_improvement(double value, std::optional<double> reference) const;

@@ -28,7 +28,8 @@ class ProgbarLogger final : public Callback {
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   void on_stop(Model& model, const TrainingProgress& progress) override;
   ///@}
-  /// Same as on_step_end, for step `step` of the epoch; calls running() for the values so far only if it shows them.
+  /// Same as on_step_end, for step `step` of the epoch. Calls running(), which returns the values so far, only to show
+  /// them.
   void show_step(std::int64_t step, std::int64_t examples, const std::function<Logs()>& running);
 
  private:

@@ -32,7 +32,7 @@ class ReduceLROnPlateau final : public Callback {
   /// Makes `ReduceLROnPlateau({})` use the default options.
   explicit ReduceLROnPlateau(Defaults) : ReduceLROnPlateau() {}
 
-  /// Throws InvalidArgument if the mode is automatic and the model's metrics do not define it.
+  /// Throws the errors of Monitor::resolve.
   void on_train_begin(Model& model) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   CallbackState state() const override;

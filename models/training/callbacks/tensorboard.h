@@ -19,10 +19,10 @@ struct TensorBoardOptions {
   std::int64_t update_freq = 0;  ///< writes a point of the batch_... curves every N steps; 0 (default): never
 };
 
-/// Writes event files for `tensorboard --logdir`: curves by epoch (epoch_loss, epoch_accuracy, ...; the run
-/// "validation" uses the same names) and the graph of the layers; if the options ask for them, also curves by step
-/// (batch_loss, ...) and histograms of the weights. With several workers, only the chief writes. A run that resumes
-/// from a backup continues its curves.
+/// Writes event files for `tensorboard --logdir`: curves by epoch (epoch_loss, epoch_accuracy, ..., with the same names
+/// in both runs), the graph of the layers and, if the options ask for them, curves by step (batch_loss, ...) and
+/// histograms of the weights. With several workers, only the chief writes. A run that resumes from a backup continues
+/// its curves.
 class TensorBoard final : public Callback {
  public:
   /// Throws InvalidArgument for a negative histogram_freq or update_freq.
@@ -32,7 +32,7 @@ class TensorBoard final : public Callback {
   ~TensorBoard() override;
 
   ///@{
-  /// All but on_train_end throw InputError if a file cannot be written; the message names the file.
+  /// All but on_train_end throw InputError naming a file that cannot be written.
   void on_train_begin(Model& model) override;
   void on_step_end(Model& model, const StepReport& report) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
