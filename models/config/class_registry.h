@@ -28,9 +28,9 @@ class ClassRegistry {
   ClassRegistry(std::string_view module, Makers<Result, Source> keras, Makers<Result, Source> others = {})
       : module_(module), keras_(std::move(keras)), others_(std::move(others)) {}
 
-  /// Registers a class of the program as "package>name". Does nothing if it is registered so already. Throws
-  /// InvalidArgument for an empty name or one with '>', for a class_name of Keras, and if another class has the name or
-  /// the class_name.
+  /// Registers a class of the program as "package>name". Does nothing if the same registration has been made before.
+  /// Throws InvalidArgument for an empty name or one with '>', for a class_name of Keras, and if another class has the
+  /// name or the class_name.
   void add(std::string_view package, std::string_view class_name, std::string_view name, Maker make) {
     const Registered added{registered_name(package, name), std::string(class_name), make};
     require(!class_name.empty() && !is_keras(class_name),
@@ -46,8 +46,8 @@ class ClassRegistry {
     registered_.push_back(added);
   }
 
-  /// The maker for a class name in a file, which is "package>name" for a registered class; also finds a registered
-  /// class by its class_name, and another one by its plain_name. Null if there is none.
+  /// The maker for a class name in a file; null if there is none. Finds a registered class by "package>name" or by its
+  /// class_name, unless that is a name of `others`, and the other classes by name or plain_name.
   Maker find(std::string_view name) const {
     const auto own = find_own([&](const Registered& known) {
       return known.name == name || (known.class_name == name && !others_.contains(name));
@@ -59,7 +59,8 @@ class ClassRegistry {
   }
 
   /// How files name the class. Throws Unsupported, naming the `object`, if the class is neither Keras' nor registered,
-  /// and if a registered one has an option of a `common` name, which means something else in files.
+  /// and if a registered class has an option with a name in `common`, the names of the options that files hold for all
+  /// classes of this kind.
   FileClass file_class(std::string_view object, const ObjectConfig& config, std::span<const std::string> common) const {
     const FileClass found = file_class(object, config.class_name);
     for (const std::string& name : common)
@@ -70,7 +71,7 @@ class ClassRegistry {
     return found;
   }
 
-  /// The same, for a class whose options have been listed already.
+  /// Same as above, without the check of the options' names.
   FileClass file_class(std::string_view object, std::string_view class_name) const {
     if (const auto own = find_own([&](const Registered& known) { return known.class_name == class_name; }))
       return {.class_name = own->class_name, .registered_name = own->name};
@@ -81,7 +82,7 @@ class ClassRegistry {
     return {.module = module_, .class_name = std::string(class_name)};
   }
 
-  /// The name, in the list of Keras' classes, of the class of this name or plain_name; empty if Keras has none.
+  /// The name of Keras' class with this name or plain_name; empty if there is none.
   std::string_view keras_name(std::string_view name) const {
     const auto found = find_in(keras_, name);
     return found == keras_.end() ? std::string_view() : found->first;
@@ -89,10 +90,10 @@ class ClassRegistry {
 
   /// Whether Keras has a class of this name or plain_name.
   bool is_keras(std::string_view name) const { return !keras_name(name).empty(); }
-  /// Whether an object of this config is of a class of Keras.
+  /// Whether there is a config and its class is one of Keras'.
   bool is_keras(const std::optional<ObjectConfig>& config) const { return config && is_keras(config->class_name); }
 
-  /// For the message about a class that find() does not know: which ones it knows, and how to register others.
+  /// Text for the message about an unknown class: the names that find() knows, and how to register a class.
   std::string known_names() const {
     std::string names = names_of(keras_);
     if (!others_.empty()) names.append(", ").append(names_of(others_));

@@ -41,7 +41,7 @@ bool has_option(const ObjectConfig& object, std::string_view name);
 
 /// How files name a class.
 struct FileClass {
-  std::string module{};           ///< Python's module; null in files if it is empty, as for classes of a main program
+  std::string module{};           ///< Python's module; null in files if empty, as for classes of a main program
   std::string class_name{};       ///< the class's own name
   std::string registered_name{};  ///< "package>name" of a class that a program has registered; null in files if empty
 };
@@ -55,7 +55,8 @@ std::string class_name_in(const nlohmann::ordered_json& object);
 
 /// Keras 3's form of an object without options: {"module", "class_name", "config": {}, "registered_name"}.
 nlohmann::ordered_json keras_object(const FileClass& file_class);
-/// Turns Keras 3's form of an object into that of legacy files: a class_name, the registered one if there is one.
+/// Turns Keras 3's form of an object into that of legacy files: "class_name", which is the registered name if there is
+/// one, and "config".
 void make_legacy(nlohmann::ordered_json& object);
 
 /// The options, sorted by key.

@@ -20,9 +20,9 @@ namespace lockstep {
 /// Whether the value is an integer that std::int64_t holds. JSON also has unsigned integers, up to 2^64 - 1.
 bool is_int64(const nlohmann::ordered_json& value);
 
-/// Writes or reads the options of an object as Keras' "config", the JSON that files have for layers, optimizers, losses
-/// and the like. An object lists its options once, for both directions: when writing, each function below writes its
-/// argument; when reading, it sets its argument to the value in the file, or leaves it unchanged where the file has
+/// Writes or reads the options of an object as Keras' "config", the JSON that files hold for layers, optimizers, losses
+/// and similar objects. An object lists its options once, for both directions: when writing, each function below writes
+/// its argument; when reading, it sets its argument to the value in the file, or leaves it unchanged where the file has
 /// none. When reading, the functions throw InputError, naming the object, the option and the valid values, for a value
 /// that the argument cannot have.
 class OptionVisitor {

@@ -23,8 +23,8 @@ class CarriedMasks {
 
   /// Records the mask of the first result of a layer's call.
   void note(const ParsedLayer& layer, const std::vector<Symbol>& inputs, const Symbol& result);
-  /// Throws InputError unless each mask that is passed to the call equals the mask that the input carries, and if the
-  /// call would read the mask of an operation's result, since such a result has no mask in Keras. `operations`: see
+  /// Throws InputError if a mask that is passed to the call differs from the mask that the input carries, and if the
+  /// call would read the mask of an operation's result, which has no mask in Keras. `operations`: see
   /// SeparatedMasks::operations; may be null.
   void check_call(const ParsedLayer& layer, const ParsedCall& call, const std::vector<Symbol>& inputs,
                   const nlohmann::ordered_json* operations, const Find& find);
@@ -37,7 +37,7 @@ class CarriedMasks {
     std::string name{};
     std::vector<int> of{};
     int rank = 0;
-    bool is_dropped = false;  ///< whether Keras drops it, because it comes from an operation
+    bool is_dropped = false;  ///< whether Keras drops the mask, because it comes from an operation
   };
 
   struct Reading;  ///< state of reading a call's arguments

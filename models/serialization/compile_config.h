@@ -47,9 +47,8 @@ struct CompileReading {
 /// Unsupported, naming the object, for a class that is neither Keras' nor registered.
 nlohmann::ordered_json compile_config(const CompileConfig& compiled, ConfigForm form);
 
-/// Reads both forms, also those of Keras 2, for a model whose outputs have these names. Returns nothing for a null or
-/// empty config. Throws InputError for unsupported options, naming them and the
-/// supported ones.
+/// Reads both forms, as written by Keras 2 or 3, for a model whose outputs have these names. Returns nothing for a null
+/// or empty config. Throws InputError for unsupported options, naming them and the supported ones.
 std::optional<CompileConfig> read_compile_config(const nlohmann::ordered_json& config,
                                                  const std::vector<std::string>& outputs,
                                                  const CompileReading& reading);

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// Writes an event file for TensorBoard, which consists of TFRecords of TensorBoard's `Event` messages. The file is
+/// Writes an event file for TensorBoard: a sequence of TFRecords that hold TensorBoard's `Event` messages. The file is
 /// only appended to, so that it stays readable even if the program is killed. Every function throws InputError, naming
 /// the file or directory, if it cannot be written. Not thread-safe.
 class EventFile {

@@ -35,11 +35,12 @@ struct WeightsFormat {
 struct ModelFormat {
   std::string_view extension;                    ///< extension of file names
   std::string_view other_extension = extension;  ///< a second extension of the format
-  ConfigForm form = ConfigForm::keras_3;         ///< of the objects in the file
+  ConfigForm form = ConfigForm::keras_3;         ///< form of the objects in the file
   /// Whether a file's contents have this format, regardless of its name; null if only the name identifies the format.
   bool (*recognizes)(const std::string& path) = nullptr;
   /// The contents of a file with the network, described by `model`, and its training state if it was compiled. A
-  /// collective: every worker must call it. Throws Unsupported for layers that Keras does not have.
+  /// collective: every worker must call it. Throws Unsupported for objects of classes that are neither Keras' nor
+  /// registered.
   std::vector<std::byte> (*contents)(const Network& network, const NestedModel& model,
                                      const std::optional<Training>& training);
   /// The model's configuration, in which names and options have the meanings of Keras 3. The member "compile_config"
@@ -85,9 +86,9 @@ void save_weights(const Network& network, const std::string& path);
 
 /// Sets all copies of all weights from a file of this or another program, in the format of the extension; for an
 /// unknown extension, from one of Keras' HDF5 files or a `.keras` file. If the file cannot be read or belongs to
-/// another model, throws InputError naming path, layer and mismatch, and leaves the weights unchanged; `options` can
-/// skip what does not fit. Throws InvalidArgument for by_name and a file in which layers have no names, and LogicError
-/// in a replica.
+/// another model, throws InputError naming path, layer and mismatch, and leaves the weights unchanged; with `options`,
+/// weights that do not fit can be skipped instead. Throws InvalidArgument for by_name and a file in which layers have
+/// no names, and LogicError in a replica.
 void load_weights(const Network& network, const std::string& path, const LoadWeightsOptions& options = {});
 
 }  // namespace lockstep

@@ -7,8 +7,8 @@ namespace lockstep {
 /// The layers of a functional model's configuration in the form of Keras 3, and the operations that compute their
 /// masks.
 struct SeparatedMasks {
-  /// The layers, and the operations that are not in `operations`. Arguments of calls that are masks computed by
-  /// `operations` are in "masks" of the call's node instead of "kwargs".
+  /// The layers, and the operations that are not in `operations`. A call argument that is a mask computed by
+  /// `operations` is in "masks" of the call's node instead of "kwargs".
   nlohmann::ordered_json layers = nlohmann::ordered_json::array();
   /// The operations that only compute masks, by name.
   nlohmann::ordered_json operations = nlohmann::ordered_json::object();

@@ -7,14 +7,13 @@
 
 namespace lockstep {
 
-/// The model with names that Keras 3 accepts: "_" replaces each "/", which Keras 2 allows in names, and a name that is
-/// then already taken in the same model gets a number. For legacy files, a name that collides with a reserved group
-/// also gets a number.
+/// The model with names that Keras 3 accepts: each "/", which Keras 2 allows in names, becomes "_", and a name that is
+/// then already taken in the same model gets a numeric suffix. For legacy files, so does a name of a reserved group.
 NestedModel with_file_names(const NestedModel& model, ConfigForm form);
 
 /// Keras 3's configuration of a model: its layers and nested models with their options, and the inputs of each of their
-/// calls. Throws Unsupported, naming the layer, for a layer that Keras does not have and, in the legacy form, for an
-/// operation.
+/// calls. Throws Unsupported, naming the layer, for a layer of a class that is neither Keras' nor registered and, in
+/// the legacy form, for an operation.
 nlohmann::ordered_json network_config(const NestedModel& model, ConfigForm form = ConfigForm::keras_3);
 
 }  // namespace lockstep

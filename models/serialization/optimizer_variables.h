@@ -33,7 +33,7 @@ std::size_t bytes_of_optimizer(const Training& training);
 /// Writes the optimizer's variables and returns the names of their data sets. `dataset(i, name)` returns the data set
 /// for variable number `i`, which Keras names `name`. Options that Keras does not have become attributes of the group:
 /// exclude_from_weight_decay, clip_before_aggregate and without_aggregate (gradients are not aggregated). Throws
-/// InvalidArgument if the optimizer has trained other variables than `training.trained`.
+/// InvalidArgument if the optimizer's slots are for variables of other shapes than `training.trained`.
 std::vector<std::string> write_optimizer(hdf5::Writer& file, const std::string& group, const Training& training,
                                          const std::function<std::string(std::size_t i, const std::string&)>& dataset);
 

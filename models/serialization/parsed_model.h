@@ -14,7 +14,7 @@
 
 namespace lockstep {
 
-/// A result of a call of a layer; a model and a recurrent layer with return_state can have several.
+/// A result of a call of a layer. A model and a recurrent layer with return_state can have several results.
 struct ParsedReference {
   std::string layer;       ///< name
   std::size_t call = 0;    ///< index of the layer's call
@@ -66,8 +66,8 @@ bool is_model(std::string_view class_name);
 /// nlohmann::json's exceptions for values of unexpected types.
 ParsedModel parse_model_config(const nlohmann::ordered_json& model);
 
-/// For a model made by the old multi_gpu_model or make_parallel, the layer that is the template, that is, the model
-/// that all replicas run. Null for any other model.
+/// For a model made by the old multi_gpu_model or make_parallel, the layer that is the template: the model that all
+/// replicas run. Null for any other model.
 const ParsedLayer* template_of_replicas(const ParsedModel& model);
 
 }  // namespace lockstep

@@ -43,13 +43,14 @@ Layer make_custom_layer(LayerConfig& config) {
 /// weights after it.
 ///
 /// load_model makes an object by the static member function T::from_config, whose argument reads the options: a
-/// LayerConfig& (it may return a std::shared_ptr<T> for a T derived from LayerImpl), an OptionVisitor& for a loss or
-/// metric, or a const OptimizerConfig&, whose options rule_options reads. A layer, loss or metric without options does
-/// not need it: T() is used. A class derived from LayerImpl must override describe.
+/// LayerConfig& for a layer, an OptionVisitor& for a loss or metric, or a const OptimizerConfig&, whose options
+/// rule_options reads, for an optimizer. For a T derived from LayerImpl, it may return a std::shared_ptr<T>. For a
+/// layer, loss or metric without options, T() is used if there is no from_config. A class derived from LayerImpl must
+/// override describe.
 ///
-/// Threads may call it concurrently; a second call for the same class and name does nothing. Throws InvalidArgument,
-/// naming the class, for an empty name or one with '>', for the class_name of one of Keras' classes of this kind, and
-/// if another class of this kind has the same name or class_name.
+/// Threads may call register_keras_serializable concurrently; a second call for the same class and name does nothing.
+/// Throws InvalidArgument, naming the class, for an empty name or one with '>', for the class_name of one of Keras'
+/// classes of this kind, and if another class of this kind has the same name or class_name.
 template <class T>
 void register_keras_serializable(std::string_view package, std::string_view class_name, std::string_view name) {
   if constexpr (std::derived_from<T, LayerImpl> || std::derived_from<T, Layer>) {
@@ -66,7 +67,7 @@ void register_keras_serializable(std::string_view package, std::string_view clas
   }
 }
 
-/// The same, with `class_name` as the name.
+/// Same as above, with `class_name` as the name.
 template <class T>
 void register_keras_serializable(std::string_view package, std::string_view class_name) {
   register_keras_serializable<T>(package, class_name, class_name);

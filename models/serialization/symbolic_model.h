@@ -26,8 +26,8 @@ struct SymbolicModel {
 
 /// Makes the model from the configuration of a Functional (in Keras 2 also Model) or Sequential model, in the form of
 /// Keras 2 or 3. Nested models are flattened: their layers become layers of the network, with the name "model_layer" if
-/// their own name is taken. From a model made by the old multi_gpu_model, which runs one model on slices of the batch,
-/// makes that one model. Throws InputError for unsupported layers, options and calls, naming the layer and the
+/// their own name is taken. A model made by the old multi_gpu_model, which runs one model on slices of the batch,
+/// becomes that one model. Throws InputError for unsupported layers, options and calls, naming the layer and the
 /// supported values, and for an inconsistent graph.
 SymbolicModel model_from_config(const nlohmann::ordered_json& model);
 
