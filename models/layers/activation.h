@@ -98,7 +98,7 @@ struct ELU : Layer {
 
 /// Softmax's options.
 struct SoftmaxOptions {
-  /// The axes over which the results sum to 1; the batch axis, 0, is not allowed, negative axes count from the end.
+  /// The axes over which the results sum to 1; the batch axis, 0, is not allowed; negative axes count from the end.
   std::vector<int> axis{-1};
   /// Name of the layer; if empty, the model names it after its class.
   std::string name{};

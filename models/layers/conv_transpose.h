@@ -8,8 +8,8 @@
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
 
-// Transposed convolutions. Their constructors throw InvalidArgument for a size below 1, for an output_padding below 0
-// or not below the strides, and if strides and dilation_rate both have a size above 1.
+// Transposed convolutions. Their constructors throw InvalidArgument for a number of filters or a size below 1, for an
+// output_padding that is negative or not below the strides, and if strides and dilation_rate both have a size above 1.
 
 namespace lockstep {
 

@@ -24,7 +24,7 @@ enum class Distribution { truncated_normal, untruncated_normal, uniform };
 /// variance_scaling's options.
 struct VarianceScalingOptions {
   ///@{
-  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
+  /// Keras' arguments, with the same names and defaults.
   double scale = 1;
   FanMode mode = FanMode::fan_in;
   Distribution distribution = Distribution::truncated_normal;
@@ -54,7 +54,7 @@ Initializer lecun_normal(const RandomKey& key);
 /// random_normal's and truncated_normal's options.
 struct NormalOptions {
   ///@{
-  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
+  /// Keras' arguments, with the same names and defaults.
   double mean = 0;
   double stddev = 0.05;
   ///@}
@@ -67,7 +67,7 @@ SeededInitializer truncated_normal(const NormalOptions& options = {});
 /// random_uniform's options.
 struct UniformOptions {
   ///@{
-  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
+  /// Keras' arguments, with the same names and defaults.
   double minval = -0.05;
   double maxval = 0.05;
   ///@}

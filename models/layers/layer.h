@@ -68,8 +68,8 @@ struct LayerTraits {
   bool is_relu = false;           ///< applies max(0, .) and nothing else; the layer before it may fuse it
   bool is_add = false;            ///< adds its inputs and does nothing else; the layer before it may fuse it
   bool may_return_input = false;  ///< `call` may return its input itself, as dropout at inference does
-  /// Concatenates along this axis, which counts the batch axis; layers before it may write into its result if it is the
-  /// last. 0: does not concatenate.
+  /// The axis along which the layer concatenates, counting the batch axis; 0 if it does not concatenate. If this is the
+  /// last axis, the layers that compute the inputs may write into the result.
   int concatenated_axis = 0;
   /// `call` uses embedding_lookup on a weight, whose gradient is then sparse. The first training step of a model with
   /// such a layer determines which gradients are sparse; for other models, fit exchanges all gradients as dense

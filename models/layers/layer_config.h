@@ -22,12 +22,12 @@ namespace lockstep {
 
 class LayerImpl;
 
-/// Writes or reads the options of a layer. Sizes and axes that do not fit 32 bits are rejected in reading (InputError),
-/// so that computations with two of them do not overflow.
+/// Writes or reads the options of a layer. When reading, throws InputError for sizes and axes that do not fit in 32
+/// bits, so that computations with two of them do not overflow.
 class LayerConfig : public OptionVisitor {
  public:
-  /// A visitor that writes; it has written all options of `layer`, with `name` as its name. Throws Unsupported for a
-  /// layer that files cannot hold.
+  /// A visitor that has written all options of `layer`, under this `name`. Throws Unsupported for a layer that files
+  /// cannot hold.
   LayerConfig(const LayerImpl& layer, const std::string& name);
   /// A visitor that reads `values`, a layer's "config". `input_rank` is the rank of the layer's first input, with the
   /// batch axis. Throws InputError for a config without a name or with a dtype that is not a DTypePolicy.
@@ -73,15 +73,14 @@ class LayerConfig : public OptionVisitor {
   void option(const char* key, Padding& value);
   /// An interpolation, by name.
   void option(const char* key, Interpolation& value);
-  /// An activation, by name. Writing throws Unsupported for gelu_tanh and Keras 2's hard_sigmoid, for which Keras 3 has
-  /// no name.
+  /// An activation, by name. When writing, throws Unsupported for gelu_tanh and Keras 2's hard_sigmoid, which have no
+  /// name in Keras 3.
   void option(const char* key, Activation& value);
   /// A penalty; null in files for no penalty.
   void option(const char* key, Regularizer& value);
   /// A constraint; null in files for no constraint.
   void option(const char* key, Constraint& value);
-  /// An initializer. It is written if it is one of the functions that take a key, such as glorot_uniform. Others are
-  /// left out, so that Keras uses its default.
+  /// An initializer. Writes those of initializers.h; leaves any other initializer out, so that Keras uses its default.
   void option(const char* key, SeededInitializer& value);
   /// A layer inside this one (InnerLayer). `input_rank` is the number of axes of its first input, including the batch
   /// axis. A null pointer is null in files.

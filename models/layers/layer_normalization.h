@@ -13,8 +13,8 @@ namespace lockstep {
 /// LayerNormalization's options.
 struct LayerNormalizationOptions {
   ///@{
-  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
-  std::vector<int> axis{-1};  ///< the axes of the features; the batch axis is 0, negative axes count from the end
+  /// Keras' arguments, with the same names and defaults.
+  std::vector<int> axis{-1};  ///< the axes of the features; the batch axis is 0; negative axes count from the end
   double epsilon = 1e-3;
   bool center = true;
   bool scale = true;
@@ -29,7 +29,7 @@ struct LayerNormalizationOptions {
 };
 
 /// Normalizes the features, all elements along `axis` together, by their mean and variance (Ba, Kiros and Hinton 2016).
-/// Weights, each with the sizes of these axes: gamma if `scale`, beta if `center`.
+/// Weights, each of the features' shape: gamma if `scale`, beta if `center`.
 struct LayerNormalization : Layer {
   /// Throws InvalidArgument unless epsilon > 0.
   explicit LayerNormalization(const LayerNormalizationOptions& options = {});
@@ -42,9 +42,9 @@ struct LayerNormalization : Layer {
 /// GroupNormalization's options.
 struct GroupNormalizationOptions {
   ///@{
-  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
+  /// Keras' arguments, with the same names and defaults.
   std::int64_t groups = 32;  ///< -1: each channel is a group of its own
-  int axis = -1;             ///< axis of the channels; the batch axis is 0, negative axes count from the end
+  int axis = -1;             ///< axis of the channels; the batch axis is 0; negative axes count from the end
   double epsilon = 1e-3;
   bool center = true;
   bool scale = true;
@@ -81,7 +81,7 @@ struct RMSNormalizationOptions {
 };
 
 /// Divides the features, all elements along `axis` together, by their root mean square, sqrt(mean(x^2) + epsilon), and
-/// multiplies them by the weight `scale` (Zhang and Sennrich 2019), whose shape is the sizes of these axes.
+/// multiplies them by the weight `scale`, which has the features' shape (Zhang and Sennrich 2019).
 struct RMSNormalization : Layer {
   /// Throws InvalidArgument unless epsilon > 0.
   explicit RMSNormalization(const RMSNormalizationOptions& options = {});

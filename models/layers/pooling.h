@@ -13,7 +13,7 @@ namespace lockstep {
 /// MaxPooling2D's and AveragePooling2D's options.
 struct Pooling2DOptions {
   ///@{
-  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
+  /// Keras' arguments, with the same names and defaults.
   Size2d pool_size = 2;
   std::optional<Size2d> strides{};  ///< default: pool_size
   Padding padding = Padding::valid;
@@ -71,7 +71,7 @@ struct GlobalAveragePooling2D : Layer {
 /// MaxPooling1D's and AveragePooling1D's options.
 struct Pooling1DOptions {
   ///@{
-  /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
+  /// Keras' arguments, with the same names and defaults.
   std::int64_t pool_size = 2;
   std::optional<std::int64_t> strides{};  ///< default: pool_size
   Padding padding = Padding::valid;

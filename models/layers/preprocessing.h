@@ -32,8 +32,8 @@ struct Rescaling : Layer {
 /// The layer Normalization's options.
 struct NormalizationOptions {
   ///@{
-  /// A single number each, or one number for each channel of the last axis. Both are empty if they come from `adapt` or
-  /// a file.
+  /// A single number each, or one number for each channel of the last axis. Empty if `adapt` or a file sets mean and
+  /// variance.
   std::vector<double> mean{};
   std::vector<double> variance{};
   ///@}

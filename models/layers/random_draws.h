@@ -24,8 +24,7 @@ class RandomDraws {
   void set_counts(std::span<const std::uint64_t> counts);
 
  private:
-  /// On its own cache line, so that replica threads, each of which uses only its own counter, do not slow each other
-  /// down.
+  /// On its own cache line, to avoid false sharing: each replica thread uses only its own counter.
   struct alignas(64) Counter {
     std::uint64_t draws = 0;
   };

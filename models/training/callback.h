@@ -43,7 +43,7 @@ struct EpochPlan {
   int epochs = 0;
   std::int64_t steps = 0;       ///< number of steps; 0 if unknown, for a generator without a size
   std::int64_t steps_done = 0;  ///< steps of the epoch done by the run that this one resumes
-  std::int64_t first_step = 0;  ///< number of the epoch's next step over all epochs
+  std::int64_t first_step = 0;  ///< number, over all epochs, of this epoch's next step
   bool validation = false;      ///< whether there is validation data, even if this epoch does not use it
   bool resumed = false;         ///< whether this is the first epoch of a run that resumes an earlier one
 };
