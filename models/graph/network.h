@@ -26,10 +26,10 @@ namespace lockstep {
 /// Each layer computes in the dtype of its policy (DTypePolicy). Inputs are cast once for all layers that read them in
 /// the same dtype; integers, such as ids, are not cast.
 ///
-/// Model parallelism, for models outside strategies' scopes: a layer called on symbols in a DeviceScope runs on the
-/// scope's device and, if that is its first call, keeps its weights there; other layers run on the device of the thread
-/// that runs the network. Inputs on another device are copied once for all layers that read them there. A network
-/// called in a DeviceScope runs as a whole on that device.
+/// Models made outside strategies' scopes can use model parallelism. A layer called on symbols in a DeviceScope runs on
+/// the scope's device and, if that is its first call, keeps its weights there; other layers run on the device of the
+/// thread that runs the network. Inputs on another device are copied once for all layers that read them there. A
+/// network called in a DeviceScope runs as a whole on that device.
 class Network {
  public:
   /// Throws InvalidArgument without inputs or outputs; for an input that is not a result of Input(), is given twice or
@@ -48,8 +48,8 @@ class Network {
   /// Computes (n, output shape) for each output from (n, input shape) for each input, with the calling replica's copy
   /// of the weights. If `masks` is not null, the mask of each output (LayerCall::masks) is appended to it, undefined
   /// for an output without a mask. Throws InvalidArgument for a wrong number or shape of inputs and, with stateful
-  /// layers, for a global batch of another size than the inputs' batch_size; LogicError outside replicas, if the
-  /// strategy has several, when `mode` or the own mode of a call is Mode::train.
+  /// layers, for a global batch of another size than the inputs' batch_size; LogicError outside replicas if the
+  /// strategy has several and `mode` or a call's own mode is Mode::train.
   std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode, std::vector<Tensor>* masks = nullptr) const;
   /// Same as run(), for a network with one output. Throws LogicError if it has several.
   Tensor operator()(const std::vector<Tensor>& xs, Mode mode) const;

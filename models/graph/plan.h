@@ -22,7 +22,7 @@ struct GraphCall {
   std::optional<LogicalDevice> device{};  ///< device of the call, if it was made in a DeviceScope
   std::optional<Mode> mode{};             ///< the call's own mode, which replaces the network's
   bool use_causal_mask = false;           ///< see LayerCall::use_causal_mask
-  int result = 0;                         ///< if above 0: this is the result of that index of the call inputs[0]
+  int result = 0;                         ///< if above 0: this is the result of this index of call inputs[0]
   int model_call = -1;                    ///< index in Network::model_calls of the call around this one; -1 if none
   std::uint64_t remat = 0;                ///< see Symbol::Node::remat
   bool broadcasts = false;                ///< whether an input's shape differs from the result's
@@ -52,7 +52,7 @@ struct PlanStep {
   bool fused_relu = false;
   int concat = -1;                ///< step of the concatenation into whose result this step writes; -1 if none
   std::int64_t concat_begin = 0;  ///< where the result begins along the concatenation's last axis
-  int result = 0;                 ///< if above 0: this is the result of that index of the step inputs[0]
+  int result = 0;                 ///< if above 0: takes the result of this index from step inputs[0]; calls no layer
   bool is_read_again = false;     ///< whether other steps return further results of this step's call
   /// See LayerCall::is_output.
   bool is_output = false;
@@ -73,13 +73,13 @@ struct Plan {
 /// Plans the execution of `calls` in the order `order`, a list of their indices; `outputs` are the indices of the calls
 /// that compute the network's outputs. Optimizations:
 /// - in a network without masks, an Add of two inputs of equal shape is fused into the layer that computes one of them,
-/// if that layer supports it, is called once, and runs on the same device in the same dtype, and if nothing else reads
-/// its result;
+///   if that layer supports it, is called once, and runs on the same device in the same dtype, and if nothing else
+///   reads its result;
 /// - a ReLU that is the only reader of a layer's result is fused into that layer, if that layer supports it and runs on
 ///   the same device in the same dtype;
 /// - in a network without masks, the inputs of a concatenation along the last axis are written directly into its
-/// result, if the result's shape is known, nothing else reads an input, and each input comes from a layer that can
-/// write into a slice and runs on the same device, in the same dtype and in the same remat_block;
+///   result, if the result's shape is known, nothing else reads an input, and each input comes from a layer that can
+///   write into a slice and runs on the same device, in the same dtype and in the same remat_block;
 /// - a result is freed after its last reader.
 Plan plan_steps(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,
                 const std::vector<int>& outputs);

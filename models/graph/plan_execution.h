@@ -14,7 +14,7 @@ namespace lockstep {
 /// The mask of a layer's result, or an undefined tensor. `masks`: see LayerCall::masks.
 Tensor mask_of(const LayerImpl& layer, std::span<const Tensor> inputs, std::span<const Tensor> masks);
 
-/// Executes a network's plan. Tapes own it, too, because they recompute the steps of a RematScope.
+/// Executes a network's plan. Tapes also hold it, because they recompute the steps of a RematScope.
 class PlanExecution : public std::enable_shared_from_this<PlanExecution> {
  public:
   /// `placed`: whether any step has a device of its own.
