@@ -67,7 +67,7 @@ struct TrainingProgress;
 class Callback {
  public:
   virtual ~Callback() = default;
-  /// With several workers: whether fit calls this callback on the chief only. Return true for callbacks that write or
+  /// Whether, with several workers, fit calls this callback on the chief only. Return true for callbacks that write or
   /// print and read no variable. Other callbacks are called on all workers and must do the same on each.
   virtual bool chief_only() const { return false; }
   /// Called before the first epoch.

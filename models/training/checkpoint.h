@@ -20,9 +20,10 @@ class Checkpoint {
   explicit Checkpoint(const Strategy& strategy = get_strategy()) : strategy_(strategy) {}
 
   ///@{
-  /// Adds a model (its variables, for each replica if they differ, and the positions of its random layers), an
-  /// optimizer, a variable, or a number such as the count of epochs. The number must outlive the checkpoint. Throws
-  /// InvalidArgument for a name that is empty, contains '/' or is taken, and for a model of another strategy.
+  /// Adds a model (its variables, with all replicas' copies if they differ, and the positions in its layers' sequences
+  /// of random numbers), an optimizer, a variable, or a number such as the count of epochs. The number must outlive the
+  /// checkpoint. Throws InvalidArgument for a name that is empty, contains '/' or is taken, and for a model of another
+  /// strategy.
   Checkpoint& add(const std::string& name, const Model& model);
   Checkpoint& add(const std::string& name, const Optimizer& optimizer);
   Checkpoint& add(const std::string& name, const Variable& variable);

@@ -16,8 +16,9 @@ namespace lockstep {
 
 class Model;
 
-/// A replica's part of a mean in the logs: the sums of all replicas and steps, divided by their weights, so that the
-/// mean is right for parts of any size. E.g. `{sum(losses), batch.size()}`.
+/// A replica's contribution to a mean in the logs, such as `{sum(losses), batch.size()}`. The logged value is the total
+/// of `sum` over all replicas and steps, divided by the total of `weight`, which is right for parts of any size. A
+/// contribution of weight 0 is ignored.
 struct StepValue {
   /// `sum` is a scalar of floating-point numbers on any device, or a number.
   template <std::convertible_to<double> Weight>

@@ -14,7 +14,7 @@ struct EarlyStoppingOptions {
   /// Name of the value in the logs.
   std::string monitor = "val_loss";
   double min_delta = 0;  ///< only larger changes count as improvements
-  int patience = 0;      ///< number of epochs without improvement after which training stops
+  int patience = 0;      ///< number of epochs without improvement after which training stops, but never after epoch 0
   /// Whether a lower or a higher value is better.
   MonitorMode mode = MonitorMode::automatic;
   std::optional<double> baseline{};   ///< only better values reset the count of epochs without improvement

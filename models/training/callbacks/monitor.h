@@ -11,14 +11,14 @@ namespace lockstep {
 /// defines its own direction.
 enum class MonitorMode { automatic, min, max };
 
-/// The value that a callback monitors, and the comparison of its values.
+/// Finds the value that a callback monitors in the logs, and compares it with earlier values.
 class Monitor {
  public:
   /// `min_delta`: only larger changes count as improvements; its sign is ignored.
   Monitor(std::string name, MonitorMode mode, double min_delta = 0);
 
   /// Replaces an automatic mode by min or max. Throws InvalidArgument if the mode is automatic and the model does not
-  /// have the value, or if whether lower or higher is better is unknown for it.
+  /// have the value or defines no direction for it.
   void resolve(const Model& model);
   /// The monitored value in the logs. If it is missing, returns nothing and logs a warning with the names in the logs.
   std::optional<double> value_in(const Logs& logs) const;
