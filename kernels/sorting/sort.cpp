@@ -20,7 +20,7 @@ TopK first_in_order(const char* op, const Tensor& operand, int axis, std::int64_
   const Shape first = around_axis(shape, axis);
   TopK y{Tensor::empty(shape, x.dtype()), Tensor::empty(shape, DType::i64)};
   launch(kernels::SortMiddle{make_dense(x).view(all), direction, y.values.view(first), y.indices.view(first)});
-  if (recording({x})) {
+  if (is_real(x.dtype()) && recording({x})) {
     record(op, {x}, y.values,
            [axis, indices = y.indices, all, first, shape = x.shape(), dtype = x.dtype()](BackwardContext& c) {
              contribute_linear(
@@ -36,7 +36,7 @@ TopK first_in_order(const char* op, const Tensor& operand, int axis, std::int64_
 }
 
 TopK sorted(const char* op, const Tensor& x, int axis, SortDirection direction) {
-  require_real(op, x);
+  require_defined(op, x);
   axis = x.shape().normalize_axis(axis);
   return first_in_order(op, x, axis, x.dim(axis), direction);
 }
@@ -56,7 +56,7 @@ Tensor argsort(const Tensor& x, int axis, SortDirection direction) try {
 }
 
 TopK top_k(const Tensor& x, std::int64_t k) try {
-  require_real("top_k", x);
+  require_defined("top_k", x);
   require(x.rank() >= 1, "top_k needs at least one axis, got {}", x);
   require(k >= 1 && k <= x.dim(-1), "top_k along the last axis of {} takes a k of 1 to {}, got {}", x, x.dim(-1), k);
   return first_in_order("top_k", x, x.rank() - 1, k, SortDirection::descending);

@@ -3,10 +3,10 @@
 #include <lockstep/kernels/sorting/sort_direction.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Sorting of f32 or bf16 tensors, with the same order on every device: NaN is larger than all numbers, -0 equals 0, and
-// equal elements keep their order. Indices are i64 and not differentiable; the gradient of values goes to the elements'
-// original positions. Throw InvalidArgument for other dtypes and undefined tensors and, on GPUs, Unsupported for 2^31
-// elements or more.
+// Sorting of tensors of any dtype, with the same order on every device: NaN is larger than all numbers, -0 equals 0,
+// false is less than true, and equal elements keep their order. Indices are i64 and not differentiable; the gradient of
+// f32 or bf16 values goes to the elements' original positions. Throw InvalidArgument for undefined tensors and, on
+// GPUs, Unsupported for 2^31 elements or more.
 
 namespace lockstep {
 

@@ -1,18 +1,22 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include <lockstep/kernels/elementwise/math.h>
 #include <lockstep/kernels/sorting/sort_direction.h>
 #include <lockstep/runtime/core/host_device.h>
 
-// Numbers as unsigned integer keys; sorting by them gives the same order on every device.
+// Elements as unsigned integer keys; sorting by them gives the same order on every device.
 
 namespace lockstep {
 
-/// Number of low bits of a key that numbers of T use; the others are 0.
+/// Number of low bits of a key that elements of T use; the others are 0.
 template <class T>
 inline constexpr int sort_key_bits = 8 * static_cast<int>(sizeof(T));
+
+template <class T>
+using SortKey = std::conditional_t<sort_key_bits<T> == 64, std::uint64_t, std::uint32_t>;
 
 namespace detail {
 /// Key of a number; keys compare as the numbers do. 0 and -0 have the same key; all NaN have the largest one.
@@ -24,12 +28,20 @@ LOCKSTEP_HOST_DEVICE inline std::uint32_t ascending_key(float x) {
 }
 }  // namespace detail
 
-/// Key of an f32 or bf16 number; elements that sort first in `direction` have smaller keys.
+/// Key of an element of any dtype; elements that sort first in `direction` have smaller keys.
 template <class T>
-LOCKSTEP_HOST_DEVICE std::uint32_t sort_key(const T& x, SortDirection direction) {
-  constexpr int unused_bits = 32 - sort_key_bits<T>;
-  const std::uint32_t key = detail::ascending_key(static_cast<float>(x));
-  return (direction == SortDirection::ascending ? key : ~key) >> unused_bits;
+LOCKSTEP_HOST_DEVICE SortKey<T> sort_key(const T& x, SortDirection direction) {
+  using Key = SortKey<T>;
+  constexpr int unused_bits = 8 * static_cast<int>(sizeof(Key)) - sort_key_bits<T>;
+  constexpr Key all = ~Key{0} >> unused_bits;
+  Key key;
+  if constexpr (std::is_integral_v<T>) {
+    constexpr Key sign = std::is_signed_v<T> ? Key{1} << (sort_key_bits<T> - 1) : Key{0};
+    key = static_cast<Key>(x) ^ sign;
+  } else {
+    key = detail::ascending_key(static_cast<float>(x)) >> unused_bits;
+  }
+  return direction == SortDirection::ascending ? key : key ^ all;
 }
 
 }  // namespace lockstep

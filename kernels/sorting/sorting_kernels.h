@@ -5,7 +5,7 @@
 
 namespace lockstep::kernels {
 
-/// Sorts along the middle axis of x (outer, n, inner), f32 or bf16, in the order that sort.h describes. Writes the
+/// Sorts along the middle axis of x (outer, n, inner), of any dtype, in the order that sort.h describes. Writes the
 /// first k elements to values (outer, k, inner) and their indices along the axis to indices (outer, k, inner), i64.
 struct SortMiddle {
   Tensor x;
@@ -22,7 +22,7 @@ struct SortMiddle {
   void on_gpu() const;
 };
 
-/// dx (outer, n, inner) = dy (outer, k, inner) at `indices`, which are distinct, and 0 elsewhere.
+/// dx (outer, n, inner), f32 or bf16, = dy (outer, k, inner) at `indices`, which are distinct, and 0 elsewhere.
 struct SortMiddleGradient {
   Tensor dy;
   Tensor indices;

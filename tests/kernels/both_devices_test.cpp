@@ -150,6 +150,8 @@ std::vector<Call> other_calls() {
              return sum(maximum(abs(a - b), 3) * 2.0 - b, {1});
            }},
           {"argsort", {x}, [](In in) { return argsort(in[0]); }},
+          {"argsort of integers", {x}, [](In in) { return argsort(cast(9.0 * in[0], DType::i64)); }},
+          {"sort of integers", {x}, [](In in) { return sort(cast(99.0 * in[0], DType::i32), 0); }},
           {"top_k indices", {x}, [](In in) { return top_k(in[0], 3).indices; }},
           {"update_moving_averages",
            {x, y},

@@ -26,7 +26,8 @@ OpCase sort_case(const Shape& shape, int axis, SortDirection direction) {
                               direction == SortDirection::descending ? ", descending" : ""),
           .inputs = {distinct_numbers(shape, 5)},
           .run = [=](In in) { return sort(in[0], axis, direction); },
-          .reference = sorted(shape, axis, shape.dim(axis), direction)};
+          .reference = sorted(shape, axis, shape.dim(axis), direction),
+          .takes_integers = true};
 }
 
 OpCase top_k_case(const Shape& shape, std::int64_t k) {
@@ -35,7 +36,8 @@ OpCase top_k_case(const Shape& shape, std::int64_t k) {
           .run = [=](In in) { return top_k(in[0], k).values; },
           .reference = sorted(shape, -1, k, SortDirection::descending),
           .check = {.samples = 60},
-          .takes_no_rows = shape.rank() > 1};
+          .takes_no_rows = shape.rank() > 1,
+          .takes_integers = true};
 }
 
 /// Rows of four: the sum of the elements that exceed the shift is 1 more than their number times the shift.
