@@ -75,7 +75,7 @@ struct FlatIndexAlong {
 
 template <class Executor>
 void OneHot::run(Executor& on) const {
-  visit_real(y.dtype(), [&]<class T>() {
+  visit_dtype(y.dtype(), [&]<class T>() {
     on.for_each(y.elements(),
                 detail::OneHotElement<T>{ids.data<std::int64_t>(), y.data<T>(), Divisor(y.dim(1)), Divisor(y.dim(2))});
   });

@@ -4,7 +4,7 @@
 
 namespace lockstep::kernels {
 
-/// y[o, c, i] = 1 where c = ids[o, i], else 0; y (outer, classes, inner), f32 or bf16; ids (outer, inner), i64.
+/// y[o, c, i] = 1 where c = ids[o, i], else 0; y (outer, classes, inner), of any dtype; ids (outer, inner), i64.
 struct OneHot {
   Tensor ids;
   Tensor y;

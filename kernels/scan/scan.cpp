@@ -53,7 +53,7 @@ Tensor cumsum(const Tensor& operand, int axis, const CumsumOptions& options) try
 }
 
 Tensor cumprod(const Tensor& operand, int axis) try {
-  require_real("cumprod", operand);
+  require_number("cumprod", operand);
   axis = operand.shape().normalize_axis(axis);
   const Tensor x = to_current_device(operand);
   const Tensor last = make_dense(axis_last(x, axis));
@@ -62,7 +62,7 @@ Tensor cumprod(const Tensor& operand, int axis) try {
   const Tensor products = Tensor::empty(last.shape(), last.dtype());
   launch(kernels::CumulativeProduct{last.view(rows), products.view(rows)});
   const Tensor y = make_dense(axis_last(products, axis));
-  if (recording({x})) {
+  if (is_real(x.dtype()) && recording({x})) {
     // What the gradient by ops reads; it has no memory of its own unless several tapes record.
     const Tensor kept = several_tapes_record() ? x : axis_last(last, axis);
     record("cumprod", {x}, y, [kept, last, rows, axis](BackwardContext& c) {

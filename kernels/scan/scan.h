@@ -16,10 +16,10 @@ struct CumsumOptions {
 /// InvalidArgument for other dtypes and for an axis that x does not have.
 Tensor cumsum(const Tensor& x, int axis, const CumsumOptions& options = {});
 
-/// Cumulative product of an f32 or bf16 tensor along `axis` (negative axes count from the end): each element times all
-/// before it, in x's shape and dtype. Multiplies in f64 in a fixed order, so the same input gives the same bits.
-/// Differentiable, also where elements are 0. Throws InvalidArgument for other dtypes and for an axis that x does not
-/// have.
+/// Cumulative product along `axis` (a negative one counts from the end) of an f32, bf16, i32 or i64 tensor: each
+/// element times all before it, in x's shape and dtype. Products of integers wrap around. Multiplies real numbers in
+/// f64 in a fixed order, so the same input gives the same bits. Differentiable, also where elements are 0. Throws
+/// InvalidArgument for other dtypes and for an axis that x does not have.
 Tensor cumprod(const Tensor& x, int axis);
 
 }  // namespace lockstep

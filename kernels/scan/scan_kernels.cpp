@@ -1,5 +1,7 @@
 #include "lockstep/kernels/scan/scan_kernels.h"
 
+#include <type_traits>
+
 #include <lockstep/kernels/executor/middle_axis.h>
 #include <lockstep/kernels/executor/shared_kernel.h>
 
@@ -92,11 +94,13 @@ struct RunningProductsOfRow {
 
   template <class Team>
   LOCKSTEP_HOST_DEVICE void operator()(Team& team, Index row) const {
+    using Factor = typename CumulativeSumOf<T>::type;
+    using Product = std::conditional_t<std::is_same_v<Factor, float>, double, Factor>;
     const Index first = row * n;
     team.scan(
-        n, 1.0, [=, this](Index i) { return static_cast<double>(static_cast<float>(x[first + i])); },
-        [](double a, double b) { return a * b; },
-        [=, this](Index i, double, double through) { y[first + i] = static_cast<T>(static_cast<float>(through)); });
+        n, Product{1}, [=, this](Index i) { return static_cast<Product>(static_cast<Factor>(x[first + i])); },
+        [](Product a, Product b) { return a * b; },
+        [=, this](Index i, Product, Product through) { y[first + i] = static_cast<T>(static_cast<Factor>(through)); });
   }
 };
 
@@ -105,7 +109,7 @@ struct RunningProductsOfRow {
 template <class Executor>
 void CumulativeProduct::run(Executor& on) const {
   if (x.elements() == 0) return;
-  visit_real(x.dtype(), [&]<class T>() {
+  visit_cumsum(x.dtype(), [&]<class T>() {
     on.teams(x.dim(0), x.dim(1), detail::RunningProductsOfRow<T>{x.data<T>(), y.data<T>(), x.dim(1)});
   });
 }

@@ -7,7 +7,8 @@
 namespace lockstep::kernels {
 
 ///@{
-/// `type`: the type in which cumsum adds elements of T. For integers it is unsigned, so that sums wrap around.
+/// `type`: the type in which cumsum adds elements of T. Sums and products of integers are unsigned, so that they wrap
+/// around.
 template <class T>
 struct CumulativeSumOf {
   using type = float;
@@ -22,7 +23,7 @@ struct CumulativeSumOf<std::int64_t> {
 };
 ///@}
 
-/// Calls `f.operator()<T>()`, where T is the C++ type of `dtype`, a dtype that cumsum accepts.
+/// Calls `f.operator()<T>()`, where T is the C++ type of `dtype`, a dtype that cumsum and cumprod accept.
 template <class F>
 void visit_cumsum(DType dtype, F&& f) {
   if (dtype == DType::i32) return f.template operator()<std::int32_t>();
@@ -47,7 +48,7 @@ struct CumulativeSum {
   void on_gpu() const;
 };
 
-/// y[r, i] = the product of x[r, 0] to x[r, i], for x (rows, n), f32 or bf16, of y's dtype; computed in f64.
+/// y[r, i] = the product of x[r, 0] to x[r, i], for x (rows, n) of y's dtype: f32 or bf16, computed in f64, i32 or i64.
 struct CumulativeProduct {
   Tensor x;
   Tensor y;

@@ -63,6 +63,15 @@ TEST(Cumprod, IsKeras) {
   EXPECT_EQ(cumprod(Tensor::zeros({2, 0}), 1).shape(), (Shape{2, 0}));
 }
 
+TEST(Cumprod, OfIntegersIsExactAndWrapsAround) {
+  const std::int64_t large = (std::int64_t{1} << 60) + 1;
+  EXPECT_THAT(cumprod(Tensor::from<std::int64_t>({large, -1, 3}, {3}), 0).to_vector<std::int64_t>(),
+              ElementsAre(large, -large, -3 * large));
+  const Tensor x = Tensor::from<std::int32_t>({65536, 65537, 5, 7}, {2, 2});
+  EXPECT_THAT(cumprod(x, 1).to_vector<std::int32_t>(), ElementsAre(65536, 65536, 5, 35));
+  EXPECT_THAT(cumprod(x, 0).to_vector<std::int32_t>(), ElementsAre(65536, 65537, 327680, 458759));
+}
+
 TEST(Cumprod, MultipliesInDoublePrecision) {
   EXPECT_THAT(cumprod(Tensor::from<float>({1e30F, 1e30F, 1e-30F, 1e-30F}, {4}), 0).to_vector<float>(),
               ElementsAre(1e30F, std::numeric_limits<float>::infinity(), 1e30F, ::testing::FloatEq(1)));
@@ -70,7 +79,8 @@ TEST(Cumprod, MultipliesInDoublePrecision) {
 
 TEST(Cumprod, ErrorsNameAxisAndDtype) {
   EXPECT_ERROR(InvalidArgument, "axis 1 is out of range for rank 1", cumprod(Tensor::zeros({2}), 1));
-  EXPECT_ERROR(InvalidArgument, "cumprod takes f32 or bf16, got i64 (2)", cumprod(Tensor::zeros({2}, DType::i64), 0));
+  EXPECT_ERROR(InvalidArgument, "cumprod takes f32, bf16, i32 or i64, got u8 (2)",
+               cumprod(Tensor::zeros({2}, DType::u8), 0));
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ OpCase cumprod_case(const Shape& shape, int axis, const std::vector<std::size_t>
           .inputs = {Tensor::from(x, shape)},
           .run = [=](In in) { return cumprod(in[0], axis); },
           .reference = [=](const Values& in) { return running_products(shape, axis, in[0]); },
-          .check = {.length = shape.dim(axis)}};
+          .check = {.length = shape.dim(axis)},
+          .takes_integers = true};
 }
 
 OpCase cumsum_case(const Shape& shape, int axis, const CumsumOptions& options) {

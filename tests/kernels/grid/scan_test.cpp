@@ -62,6 +62,22 @@ TEST(GridScan, ProductsAreThoseOfEachRow) {
   }
 }
 
+TEST(GridScan, ProductsOfIntegersWrapAround) {
+  for (const Shape& shape : product_shapes) {
+    const Tensor x = in_dtype(DType::i32, random_tensor(shape, 1, -99, 99));
+    for (std::int32_t& factor : x.span<std::int32_t>()) factor |= 1;  // even ones would soon make products 0
+    const Tensor y = Tensor::zeros(shape, DType::i32);
+    Runner{Source::shared}(kernels::CumulativeProduct{x, y});
+    const auto factors = x.to_vector<std::int64_t>();
+    std::vector<std::int32_t> expected;
+    for (std::size_t at = 0; at < factors.size(); ++at) {
+      const bool is_first = static_cast<std::int64_t>(at) % shape[1] == 0;
+      expected.push_back(static_cast<std::int32_t>(factors[at] * (is_first ? 1 : expected.back())));
+    }
+    EXPECT_EQ(y.to_vector<std::int32_t>(), expected);
+  }
+}
+
 TEST(GridScan, GradientsOfProductsAreThoseOfEachRow) {
   for (const Shape& shape : product_shapes)
     for (const bool is_running : {false, true}) {
