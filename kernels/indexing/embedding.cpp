@@ -20,11 +20,11 @@ Shape looked_up_shape(const Tensor& table, const Tensor& ids) {
 }  // namespace
 
 Tensor embedding_lookup(const Tensor& table, const Tensor& ids) try {
-  require_f32("embedding_lookup", table);
+  require_real("embedding_lookup", table);
   require(table.rank() >= 1, "embedding_lookup takes a table of rows, got {}", table);
   const Tensor rows = to_current_device(table);
   const Tensor indices = as_indices("embedding_lookup", "ids", ids).view({ids.elements()});
-  const Tensor y = Tensor::empty(looked_up_shape(table, ids));
+  const Tensor y = Tensor::empty(looked_up_shape(table, ids), table.dtype());
   const std::int64_t count = indices.elements();
   const std::int64_t width = count > 0 ? y.elements() / count : 0;
   const std::int64_t outside = count == 0 || width == 0
@@ -46,7 +46,8 @@ Tensor embedding_lookup(const Tensor& table, const Tensor& ids) try {
               c, 0, shape, [&](const Tensor& out) { add_to_zeros(rows, out); },
               [indices, from = c.gradient(0).shape()](const Tensor& d) {
                 return reshape(embedding_lookup(d, indices), from);
-              });
+              },
+              rows.values.dtype());
         },
         Reads::rows);
   }

@@ -43,7 +43,6 @@ void gather(const Tensor& x, std::span<const std::int64_t> indices, const Tensor
 template <class T>
 void scatter_columns(const T* values, std::span<const std::int64_t> indices, Write write, T* out, std::int64_t rows,
                      std::int64_t width, std::int64_t begin, std::int64_t end) {
-  using Sum = std::conditional_t<std::is_integral_v<T>, T, float>;
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const std::int64_t row = indices[i];
     if (row < 0 || row >= rows) continue;
@@ -51,8 +50,8 @@ void scatter_columns(const T* values, std::span<const std::int64_t> indices, Wri
     T* const y = out + row * width;
     if (write == Write::replace)
       std::copy(x + begin, x + end, y + begin);
-    else
-      for (std::int64_t c = begin; c < end; ++c) y[c] = static_cast<T>(static_cast<Sum>(y[c]) + static_cast<Sum>(x[c]));
+    else if constexpr (!std::is_same_v<T, bfloat16>)
+      for (std::int64_t c = begin; c < end; ++c) y[c] += x[c];
   }
 }
 
@@ -86,6 +85,7 @@ std::int64_t kernels::GatherRows::on_cpu() const {
 }
 
 std::int64_t kernels::ScatterRows::on_cpu() const {
+  if (write == Write::add && out.dtype() == DType::bf16) return on_host();  // rounds each sum once
   const std::span<const std::int64_t> rows = indices.span<std::int64_t>();
   visit_addable(out.dtype(), [&]<class T>() { scatter<T>(values, rows, write, out); });
   return first_outside(rows, out.dim(1), true);

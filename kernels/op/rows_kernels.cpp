@@ -84,12 +84,12 @@ struct ScatteredRows {
     if (row == rows || (at > 0 && sorted[at - 1] == row)) return;
     const Index width = sizes.inner.value();
     T& to = out[(place.outer * rows + row) * width + place.column];
-    T result = to;
+    auto result = static_cast<Sum>(to);
     for (; at < n && sorted[at] == row; ++at) {
-      const T value = values[(place.outer * n + places[at]) * width + place.column];
-      result = adds ? T(static_cast<Sum>(result) + static_cast<Sum>(value)) : value;
+      const auto value = static_cast<Sum>(values[(place.outer * n + places[at]) * width + place.column]);
+      result = adds ? result + value : value;
     }
-    to = result;
+    to = static_cast<T>(result);
   }
 };
 

@@ -33,12 +33,23 @@ TEST(EmbeddingLookupOp, TakesIdsOfAnyShapeAndIntegerType) {
   EXPECT_EQ(embedding_lookup(table, Tensor::scalar<std::int64_t>(4)).shape(), Shape({2, 3}));
 }
 
+// A running bf16 sum of ones would stop growing at 256.
+TEST(EmbeddingLookupOp, ItsGradientOfBfloat16IsRoundedOnce) {
+  const Tensor table = cast(random_tensor({3, 2}, 1), DType::bf16);
+  GradientTape tape;
+  tape.watch(table);
+  const Tensor rows = embedding_lookup(table, ids_of(std::vector<std::int64_t>(1000, 1)));
+  const Tensor gradient = tape.gradient(sum(rows, {0}), std::span(&table, 1)).front();
+  EXPECT_EQ(gradient.dtype(), DType::bf16);
+  EXPECT_EQ(gradient.to_vector<double>(), (std::vector<double>{0, 0, 1000, 1000, 0, 0}));
+}
+
 TEST(EmbeddingLookupOp, RefusesWhatIsNoIdOfTheTable) {
   const Tensor table = random_tensor({6, 2}, 1);
   EXPECT_ERROR(InvalidArgument, "id 6 at place 1 is outside the 6 rows", embedding_lookup(table, ids_of({0, 6})));
   EXPECT_ERROR(InvalidArgument, "id -1 at place 0", embedding_lookup(table, ids_of({-1, 0})));
   EXPECT_ERROR(InvalidArgument, "ids of i64, i32 or u8, got f32 (2)", embedding_lookup(table, Tensor::zeros({2})));
-  EXPECT_ERROR(InvalidArgument, "takes f32", embedding_lookup(ids_of({1}), ids_of({0})));
+  EXPECT_ERROR(InvalidArgument, "takes f32 or bf16, got i64", embedding_lookup(ids_of({1}), ids_of({0})));
   EXPECT_ERROR(InvalidArgument, "a table of rows", embedding_lookup(Tensor::scalar(1.0F), ids_of({0})));
 }
 

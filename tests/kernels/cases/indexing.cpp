@@ -24,7 +24,6 @@ OpCase embedding_case(std::int64_t rows, std::int64_t width, std::int64_t count)
           .check = {.length = count + 1},
           .data = 0,
           .takes_no_rows = false,
-          .bf16 = Bf16::none,
           .is_large = rows * width > 10'000};
 }
 
