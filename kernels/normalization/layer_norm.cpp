@@ -24,10 +24,12 @@ struct LayerNormSaved {
   /// By ops.
   void contribute_by_ops(BackwardContext& c) const {
     contribute_composed(c, {input, gamma}, c.gradient(0), [this](const std::vector<Tensor>& in) {
-      const Tensor centered = in[0] - lockstep::mean(in[0], {-1}, true);
-      return centered * rsqrt(lockstep::mean(square(centered), {-1}, true) + epsilon) * in[1];
+      const Tensor wide = cast(in[0], DType::f32);
+      const Tensor centered = wide - lockstep::mean(wide, {-1}, true);
+      const Tensor normalized = centered * rsqrt(lockstep::mean(square(centered), {-1}, true) + epsilon) * in[1];
+      return cast(normalized, in[0].dtype());
     });
-    contribute_ops(c, 2, [&] { return summed_to(c.gradient(0), gamma.shape()); });
+    contribute_ops(c, 2, [&] { return summed_to(cast(c.gradient(0), DType::f32), gamma.shape()); });
   }
 
   void contribute_gradients(BackwardContext& c) const {
@@ -39,7 +41,8 @@ struct LayerNormSaved {
       launch(kernels::LayerNormGradient{x, gamma, mean, inverse, dy, dx, dgamma, dbeta});
     };
     if (c.needs(0))
-      contribute(c, 0, input.shape(), [&](const Tensor& out) { compute(out.view(x.shape())); });
+      contribute(
+          c, 0, input.shape(), [&](const Tensor& out) { compute(out.view(x.shape())); }, x.dtype());
     else
       compute(Tensor());
     contribute(c, 1, gamma.shape(), [&](const Tensor& out) { copy(dgamma, out); });
@@ -50,8 +53,8 @@ struct LayerNormSaved {
 }  // namespace
 
 Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float epsilon) try {
-  require(x.defined() && x.rank() >= 1 && x.dtype() == DType::f32 && x.dim(-1) >= 1,
-          "layer_norm: x must be f32 (..., features), got {}", x);
+  require(x.defined() && x.rank() >= 1 && is_real(x.dtype()) && x.dim(-1) >= 1,
+          "layer_norm: x must be f32 or bf16 (..., features), got {}", x);
   check_vector("gamma", gamma, x);
   check_vector("beta", beta, x);
   const Tensor input = dense_copy(x);
@@ -64,7 +67,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, floa
                              .mean = Tensor::empty({rows}),
                              .inverse = Tensor::empty({rows}),
                              .epsilon = epsilon};
-  const Tensor y = Tensor::empty(x.shape());
+  const Tensor y = Tensor::empty(x.shape(), x.dtype());
   launch(kernels::LayerNorm{saved.x, scale, shift, epsilon, y.view(saved.x.shape()), saved.mean, saved.inverse});
   if (recording({input, scale, shift}))
     record("layer_norm", {input, scale, shift}, y, [saved](BackwardContext& c) { saved.contribute_gradients(c); });

@@ -5,8 +5,8 @@
 namespace lockstep {
 
 /// gamma * (x - mean) / sqrt(variance + epsilon) + beta, with the mean and the biased variance over x's last axis (Ba,
-/// Kiros and Hinton 2016): x (..., features), gamma and beta (features). f32; differentiable in all three. Throws
-/// InvalidArgument for shapes and dtypes that do not fit.
+/// Kiros and Hinton 2016): x (..., features), gamma and beta (features). x and y are f32 or bf16, gamma and beta f32.
+/// Differentiable in all three. Throws InvalidArgument for shapes and dtypes that do not fit.
 Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float epsilon = 1e-3F);
 
 }  // namespace lockstep

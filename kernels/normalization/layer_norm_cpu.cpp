@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <lockstep/kernels/executor/real.h>
 #include <lockstep/kernels/normalization/layer_norm_math.h>
 #include <lockstep/kernels/normalization/normalization_kernels.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
@@ -11,6 +12,7 @@
 namespace lockstep {
 namespace {
 
+using cpu::value_of;
 using Index = std::int64_t;
 
 constexpr Index most_blocks = 64;
@@ -20,33 +22,37 @@ constexpr Index least_block = 8;  ///< rows, so that the blocks' sums are small 
 Index grain_of(Index features) { return std::max<Index>(1, 8192 / features); }
 
 /// Of x - shift.
-float sum_of(const float* x, float shift, Index n) {
+template <class T>
+float sum_of(const T* x, float shift, Index n) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
-  for (Index i = 0; i < n; ++i) sum += x[i] - shift;
+  for (Index i = 0; i < n; ++i) sum += value_of(x[i]) - shift;
   return sum;
 }
 
 /// The second pass takes back what the first one's sum rounded off, however large the mean is.
-float mean_of(const float* x, Index n) {
+template <class T>
+float mean_of(const T* x, Index n) {
   const auto count = static_cast<float>(n);
   const float mean = sum_of(x, 0, n) / count;
   return mean + sum_of(x, mean, n) / count;
 }
 
 /// Of squared distances from the mean: no cancellation however large that is.
-float squares_of(const float* x, float mean, Index n) {
+template <class T>
+float squares_of(const T* x, float mean, Index n) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
-  for (Index i = 0; i < n; ++i) sum += (x[i] - mean) * (x[i] - mean);
+  for (Index i = 0; i < n; ++i) sum += (value_of(x[i]) - mean) * (value_of(x[i]) - mean);
   return sum;
 }
 
 /// One row and what its normalization found.
+template <class T>
 struct Row {
-  const float* x;
+  const T* x;
   const float* gamma;
-  const float* dy;
+  const T* dy;
   RowMoments moments;
 };
 
@@ -54,30 +60,34 @@ struct Row {
 // again for every element.
 
 /// Adds dy * normalized x to dgamma and dy to dbeta.
-void add_sums(Row row, float* dgamma, float* dbeta, Index n) {
+template <class T>
+void add_sums(Row<T> row, float* dgamma, float* dbeta, Index n) {
 #pragma omp simd
   for (Index i = 0; i < n; ++i) {
-    dgamma[i] += row.dy[i] * row.moments(row.x[i]);
-    dbeta[i] += row.dy[i];
+    dgamma[i] += value_of(row.dy[i]) * row.moments(value_of(row.x[i]));
+    dbeta[i] += value_of(row.dy[i]);
   }
 }
 
 /// From g = dy * gamma and z, the normalized x.
-void write_gradient(Row row, float* dx, Index n) {
+template <class T>
+void write_gradient(Row<T> row, T* dx, Index n) {
   float sum_g = 0;
   float sum_gz = 0;
 #pragma omp simd reduction(+ : sum_g, sum_gz)
   for (Index i = 0; i < n; ++i) {
-    const float g = row.dy[i] * row.gamma[i];
+    const float g = value_of(row.dy[i]) * row.gamma[i];
     sum_g += g;
-    sum_gz += g * row.moments(row.x[i]);
+    sum_gz += g * row.moments(value_of(row.x[i]));
   }
   const float count = static_cast<float>(n);
   const float mean_g = sum_g / count;
   const float mean_gz = sum_gz / count;
 #pragma omp simd
-  for (Index i = 0; i < n; ++i)
-    dx[i] = row.moments.gradient(row.dy[i] * row.gamma[i], row.moments(row.x[i]), mean_g, mean_gz);
+  for (Index i = 0; i < n; ++i) {
+    const float g = value_of(row.dy[i]) * row.gamma[i];
+    cpu::store(dx[i], row.moments.gradient(g, row.moments(value_of(row.x[i])), mean_g, mean_gz));
+  }
 }
 
 }  // namespace
@@ -86,17 +96,19 @@ void kernels::LayerNorm::on_cpu() const {
   const Index n = x.dim(1);
   const float* const scale = gamma.data<float>();
   const float* const shift = beta.data<float>();
-  parallel_for(x.dim(0), grain_of(n), [&](Index begin, Index end) {
-    for (Index row = begin; row < end; ++row) {
-      const float* const from = x.data<float>() + row * n;
-      float* const to = y.data<float>() + row * n;
-      const float m = mean_of(from, n);
-      const auto moments = RowMoments::of(m, squares_of(from, m, n), static_cast<float>(n), epsilon);
-      mean.data<float>()[row] = moments.mean;
-      inverse.data<float>()[row] = moments.inverse;
+  visit_real(x.dtype(), [&]<class T>() {
+    parallel_for(x.dim(0), grain_of(n), [&](Index begin, Index end) {
+      for (Index row = begin; row < end; ++row) {
+        const T* const from = x.data<T>() + row * n;
+        T* const to = y.data<T>() + row * n;
+        const float m = mean_of(from, n);
+        const auto moments = RowMoments::of(m, squares_of(from, m, n), static_cast<float>(n), epsilon);
+        mean.data<float>()[row] = moments.mean;
+        inverse.data<float>()[row] = moments.inverse;
 #pragma omp simd
-      for (Index i = 0; i < n; ++i) to[i] = moments(from[i]) * scale[i] + shift[i];
-    }
+        for (Index i = 0; i < n; ++i) cpu::store(to[i], moments(value_of(from[i])) * scale[i] + shift[i]);
+      }
+    });
   });
 }
 
@@ -106,19 +118,21 @@ void kernels::LayerNormGradient::on_cpu() const {
   const Index block_rows = std::max(least_block, (rows + most_blocks - 1) / most_blocks);
   const Index blocks = (rows + block_rows - 1) / block_rows;
   const Tensor sums = Tensor::empty({blocks, 2, n});
-  parallel_for(blocks, std::max<Index>(1, grain_of(n) / block_rows), [&](Index begin, Index end) {
-    for (Index block = begin; block < end; ++block) {
-      float* const sum = sums.data<float>() + block * 2 * n;
-      std::fill_n(sum, 2 * n, 0.0F);
-      for (Index r = block * block_rows; r < std::min(rows, (block + 1) * block_rows); ++r) {
-        const Row row{.x = x.data<float>() + r * n,
-                      .gamma = gamma.data<float>(),
-                      .dy = dy.data<float>() + r * n,
-                      .moments = {mean.data<float>()[r], inverse.data<float>()[r]}};
-        add_sums(row, sum, sum + n, n);
-        if (dx.defined()) write_gradient(row, dx.data<float>() + r * n, n);
+  visit_real(x.dtype(), [&]<class T>() {
+    parallel_for(blocks, std::max<Index>(1, grain_of(n) / block_rows), [&](Index begin, Index end) {
+      for (Index block = begin; block < end; ++block) {
+        float* const sum = sums.data<float>() + block * 2 * n;
+        std::fill_n(sum, 2 * n, 0.0F);
+        for (Index r = block * block_rows; r < std::min(rows, (block + 1) * block_rows); ++r) {
+          const Row<T> row{.x = x.data<T>() + r * n,
+                           .gamma = gamma.data<float>(),
+                           .dy = dy.data<T>() + r * n,
+                           .moments = {mean.data<float>()[r], inverse.data<float>()[r]}};
+          add_sums(row, sum, sum + n, n);
+          if (dx.defined()) write_gradient(row, dx.data<T>() + r * n, n);
+        }
       }
-    }
+    });
   });
   const Tensor total = Tensor::empty({1, 2 * n});
   kernels::SumMiddle{sums.view({1, blocks, 2 * n}), total}.on_cpu();

@@ -114,7 +114,8 @@ struct BatchNormGradientX {
 };
 
 ///@{
-/// Layer normalization of rows: x and y (n, features), mean and inverse = 1 / sqrt(variance + epsilon) (n).
+/// Layer normalization of rows: x and y (n, features), dense f32 or bf16, mean and inverse = 1 / sqrt(variance +
+/// epsilon) (n).
 struct LayerNorm {
   Tensor x;
   Tensor gamma;

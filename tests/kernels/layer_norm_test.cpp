@@ -1,3 +1,4 @@
+#include <cmath>
 
 #include <gtest/gtest.h>
 #include <support/expect_error.h>
@@ -17,9 +18,22 @@ TEST(LayerNorm, SurvivesALargeMean) {
   expect_close(y, of_deviations.to_vector<double>(), 1, 1000);
 }
 
+// With bf16 moments, all results would be off.
+TEST(LayerNorm, OfBfloat16ComputesInF32) {
+  const Tensor x = cast(random_tensor({6, 500}, 1, 1, 3), DType::bf16);
+  const Tensor gamma = random_tensor({500}, 2, 0.5, 1.5);
+  const Tensor beta = random_tensor({500}, 3);
+  const Tensor y = layer_norm(x, gamma, beta);
+  EXPECT_EQ(y.dtype(), DType::bf16);
+  const std::vector<double> exact = layer_norm(cast(x, DType::f32), gamma, beta).to_vector<double>();
+  const std::vector<double> found = y.to_vector<double>();
+  for (std::size_t i = 0; i < exact.size(); ++i)
+    ASSERT_LE(std::abs(found[i] - exact[i]), std::ldexp(std::abs(exact[i]), -8) + 1e-5) << i;
+}
+
 TEST(LayerNorm, NamesShapesThatDoNotFit) {
   const std::vector<Tensor> in{Tensor::zeros({4, 5}), Tensor::zeros({5}), Tensor::zeros({5})};
-  EXPECT_ERROR(InvalidArgument, "x must be f32 (..., features), got f32 ()",
+  EXPECT_ERROR(InvalidArgument, "x must be f32 or bf16 (..., features), got f32 ()",
                layer_norm(Tensor::zeros({}), in[1], in[2]));
   EXPECT_ERROR(InvalidArgument, "gamma for x (4, 5) must be f32 (5), got f32 (4)",
                layer_norm(in[0], Tensor::zeros({4}), in[2]));

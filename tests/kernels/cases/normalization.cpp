@@ -124,7 +124,7 @@ OpCase layer_norm_case(const Shape& shape) {
           // Gradients divide by the deviation, which may be small with few features: it is at least sqrt(epsilon).
           .check = {.length = std::max(shape.dim(-1), shape.elements() / shape.dim(-1)), .samples = 8},
           .takes_no_rows = shape.rank() > 1,
-          .bf16 = Bf16::none,
+          .bf16 = Bf16::data,
           .is_large = shape.elements() > 10'000};
 }
 

@@ -100,14 +100,20 @@ void expect_same_results(const std::vector<Shape>& shapes, const Op& op) {
 }
 ///@}
 
-/// Compares up to the rounding of sums of `length` terms (1 if both sources add in f64). Results have `dtype`.
+/// Compares up to the rounding of sums of `length` terms (1 if both sources add in f64).
 template <class Op>
-void expect_near(const std::vector<Shape>& shapes, std::int64_t length, const Op& op, DType dtype = DType::f32) {
-  const BothSources both(unwritten(shapes, dtype), op);
+void expect_near(const Results& before, std::int64_t length, const Op& op) {
+  const BothSources both(before, op);
   for (std::size_t i = 0; i < both.cpu.size(); ++i) {
     SCOPED_TRACE("result " + std::to_string(i));
     expect_close(both.grid[i], both.cpu[i].to_vector<double>(), length);
   }
+}
+
+/// The same for outputs of these shapes and `dtype` that the op writes completely.
+template <class Op>
+void expect_near(const std::vector<Shape>& shapes, std::int64_t length, const Op& op, DType dtype = DType::f32) {
+  expect_near(unwritten(shapes, dtype), length, op);
 }
 
 /// Integers from -3 to 3 as f32: sums of a million products of two are exact in any order.

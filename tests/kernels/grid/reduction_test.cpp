@@ -104,29 +104,32 @@ TEST(GridReduction, LimitNorms) {
 }
 
 TEST(GridReduction, LayerNorm) {
-  for (const Shape& shape : {Shape{1, 1}, Shape{3, 5}, Shape{700, 33}, Shape{2, 1500}, Shape{0, 4}}) {
-    SCOPED_TRACE(shape.text());
-    const std::int64_t rows = shape[0];
-    const std::int64_t n = shape[1];
-    const Tensor x = random_tensor(shape, 1, 3, 5);
-    const Tensor gamma = random_tensor({n}, 2, 0.5, 1.5);
-    const Tensor beta = random_tensor({n}, 3);
-    const Tensor dy = random_tensor(shape, 4);
-    const auto normalize = [&](const Runner& run, const Results& out) {
-      run(kernels::LayerNorm{x, gamma, beta, 1e-3F, out[0], out[1], out[2]});
-    };
-    expect_near({shape, {rows}, {rows}}, n, normalize);
-    const Tensor y = Tensor::empty(shape);
-    const Tensor mean = Tensor::empty({rows});
-    const Tensor inverse = Tensor::empty({rows});
-    kernels::run_on_cpu(kernels::LayerNorm{x, gamma, beta, 1e-3F, y, mean, inverse});
-    expect_near({shape, {n}, {n}}, std::max(rows, n), [&](const Runner& run, const Results& out) {
-      run(kernels::LayerNormGradient{x, gamma, mean, inverse, dy, out[0], out[1], out[2]});
-    });
-    expect_near({{n}, {n}}, rows, [&](const Runner& run, const Results& out) {
-      run(kernels::LayerNormGradient{x, gamma, mean, inverse, dy, Tensor(), out[0], out[1]});
-    });
-  }
+  for (const DType dtype : real_dtypes)
+    for (const Shape& shape : {Shape{1, 1}, Shape{3, 5}, Shape{700, 33}, Shape{2, 1500}, Shape{0, 4}}) {
+      SCOPED_TRACE(fmt::format("{} {}", shape, name(dtype)));
+      const std::int64_t rows = shape[0];
+      const std::int64_t n = shape[1];
+      const Tensor x = in_dtype(dtype, random_tensor(shape, 1, 3, 5));
+      const Tensor gamma = random_tensor({n}, 2, 0.5, 1.5);
+      const Tensor beta = random_tensor({n}, 3);
+      const Tensor dy = in_dtype(dtype, random_tensor(shape, 4));
+      const Tensor result = unwritten({shape}, dtype)[0];
+      const Tensor per_row = unwritten({{rows}})[0];
+      expect_near(Results{result, per_row, per_row}, n, [&](const Runner& run, const Results& out) {
+        run(kernels::LayerNorm{x, gamma, beta, 1e-3F, out[0], out[1], out[2]});
+      });
+      const Tensor mean = Tensor::empty({rows});
+      const Tensor inverse = Tensor::empty({rows});
+      kernels::run_on_cpu(kernels::LayerNorm{x, gamma, beta, 1e-3F, Tensor::empty(shape, dtype), mean, inverse});
+      const Tensor per_feature = unwritten({{n}})[0];
+      const Results gradients{result, per_feature, per_feature};
+      expect_near(gradients, std::max(rows, n), [&](const Runner& run, const Results& out) {
+        run(kernels::LayerNormGradient{x, gamma, mean, inverse, dy, out[0], out[1], out[2]});
+      });
+      expect_near({{n}, {n}}, rows, [&](const Runner& run, const Results& out) {
+        run(kernels::LayerNormGradient{x, gamma, mean, inverse, dy, Tensor(), out[0], out[1]});
+      });
+    }
 }
 
 TEST(GridReduction, GroupNorm) {
