@@ -39,18 +39,21 @@ Tensor by_ops(const kernels::LogSoftmaxGradient& g) {
 /// An op on rows of logits whose gradient follows from its result: by kernels of (logits, y) and of (y, dy, dx).
 template <class Forward, class Gradient>
 Tensor by_row(const char* op, const Tensor& x, bool keeps_origin = false) try {
-  require_f32(op, x);
+  require_real(op, x);
   require(x.rank() >= 1, "{} needs at least one axis, got {}", op, x);
   const Tensor logits = to_current_device(x);
-  Tensor y = Tensor::empty(logits.shape());
+  Tensor y = Tensor::empty(logits.shape(), logits.dtype());
   if (keeps_origin) y = y.with_origin(op, logits);
   launch(Forward{as_matrix(make_dense(logits)), as_matrix(y)});
   if (recording({logits})) {
     record(op, {logits}, y, [y](BackwardContext& c) {
       if (c.is_recorded()) return contribute_ops(c, 0, [&] { return by_ops(Gradient{y, c.gradient(0), {}}); });
-      contribute(c, 0, y.shape(), [&](const Tensor& out) {
-        launch(Gradient{as_matrix(y), as_matrix(make_dense(c.gradient(0))), as_matrix(out)});
-      });
+      contribute(
+          c, 0, y.shape(),
+          [&](const Tensor& out) {
+            launch(Gradient{as_matrix(y), as_matrix(make_dense(c.gradient(0))), as_matrix(out)});
+          },
+          y.dtype());
     });
   }
   return y;
@@ -124,14 +127,14 @@ Tensor log_softmax(const Tensor& logits) {
 }
 
 Tensor softmax(const Tensor& logits, const std::vector<int>& axes) try {
-  require_f32("softmax", logits);
+  require_real("softmax", logits);
   return over_axes("softmax", logits, axes, [](const Tensor& x) { return softmax(x); });
 } catch (Error& error) {
   rethrow_from("softmax", error);
 }
 
 Tensor log_softmax(const Tensor& logits, const std::vector<int>& axes) try {
-  require_f32("log_softmax", logits);
+  require_real("log_softmax", logits);
   return over_axes("log_softmax", logits, axes, [](const Tensor& x) { return log_softmax(x); });
 } catch (Error& error) {
   rethrow_from("log_softmax", error);

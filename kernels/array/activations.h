@@ -5,9 +5,9 @@
 #include <lockstep/kernels/activation.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Activation functions as Keras defines them; sparsemax is in kernels/sorting. softmax and log_softmax take f32, the
-// others f32 or bf16. All except these and glu are element-wise. Results have the operand's dtype and, except for glu,
-// its shape. All are differentiable. They throw InvalidArgument for other dtypes and for undefined tensors.
+// Activation functions of f32 or bf16 as Keras defines them; sparsemax is in kernels/sorting. All except softmax,
+// log_softmax and glu are element-wise. Results have the operand's dtype and, except for glu, its shape. All are
+// differentiable. They throw InvalidArgument for other dtypes and for undefined tensors.
 
 namespace lockstep {
 
@@ -64,7 +64,7 @@ Tensor threshold(const Tensor& x, double threshold, double default_value);
 Tensor glu(const Tensor& x, int axis = -1);
 
 ///@{
-/// Softmax over the last axis of f32 logits (..., n), and its logarithm. The result of softmax has the logits as its
+/// Softmax over the last axis of logits (..., n), and its logarithm. The result of softmax has the logits as its
 /// origin. Throw InvalidArgument for rank 0.
 Tensor softmax(const Tensor& logits);
 Tensor log_softmax(const Tensor& logits);

@@ -40,9 +40,11 @@ Tensor binary_gradient(bool from_logits, const Tensor& x, const Tensor& target, 
 }
 
 Tensor binary_loss(const char* op, bool from_logits, const Tensor& predictions, const Tensor& targets) try {
-  require_f32(op, predictions);
+  require_real(op, predictions);
   require(targets.defined() && targets.shape() == predictions.shape(), "{} takes targets of the shape of {}, got {}",
           op, predictions, targets);
+  if (predictions.dtype() == DType::bf16)
+    return cast(binary_loss(op, from_logits, cast(predictions, DType::f32), targets), DType::bf16);
   const Tensor x = to_current_device(predictions);
   const Tensor in = dense_copy(x);
   Tensor target = make_dense(to_current_device(targets));
@@ -70,11 +72,11 @@ Tensor binary_loss(const char* op, bool from_logits, const Tensor& predictions, 
 }  // namespace
 
 Tensor sparse_softmax_cross_entropy(const Tensor& x, const Tensor& labels) try {
-  require_f32("sparse_softmax_cross_entropy", x);
+  require_real("sparse_softmax_cross_entropy", x);
   require(x.rank() == 2, "sparse_softmax_cross_entropy takes logits (n, classes), got {}", x);
   const Tensor logits = to_current_device(x);
   const Tensor label = class_labels(logits, labels);
-  const Tensor loss = Tensor::empty({logits.dim(0)});
+  const Tensor loss = Tensor::empty({logits.dim(0)}, logits.dtype());
   const Tensor probabilities = Tensor::empty(logits.shape());
   const std::int64_t bad = launch(kernels::SparseSoftmaxCrossEntropy{make_dense(logits), label, loss, probabilities});
   if (bad >= 0)
@@ -83,14 +85,19 @@ Tensor sparse_softmax_cross_entropy(const Tensor& x, const Tensor& labels) try {
   if (recording({logits})) {
     const Tensor tracked = several_tapes_record() ? logits : Tensor();
     record("sparse_softmax_cross_entropy", {logits}, loss, [probabilities, label, tracked](BackwardContext& c) {
+      const DType dtype = c.gradient(0).dtype();
       if (c.is_recorded()) {
-        const Tensor p = tracked.defined() ? softmax(tracked) : probabilities;
+        const Tensor p = tracked.defined() ? softmax(cast(tracked, DType::f32)) : probabilities;
         const Tensor chosen = one_hot(label, probabilities.dim(1));
-        return contribute_ops(c, 0, [&] { return multiply(expand_dims(c.gradient(0), 1), subtract(p, chosen)); });
+        const Tensor dloss = cast(expand_dims(c.gradient(0), 1), DType::f32);
+        return contribute_ops(c, 0, [&] { return cast(multiply(dloss, subtract(p, chosen)), dtype); });
       }
-      contribute(c, 0, probabilities.shape(), [&](const Tensor& out) {
-        launch(kernels::SparseSoftmaxCrossEntropyGradient{probabilities, label, make_dense(c.gradient(0)), out});
-      });
+      contribute(
+          c, 0, probabilities.shape(),
+          [&](const Tensor& out) {
+            launch(kernels::SparseSoftmaxCrossEntropyGradient{probabilities, label, make_dense(c.gradient(0)), out});
+          },
+          dtype);
     });
   }
   return loss;

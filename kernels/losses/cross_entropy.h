@@ -4,17 +4,18 @@
 
 namespace lockstep {
 
-/// -log softmax(logits)[label] for each row: logits (n, classes) f32, labels (n) or (n, 1) of i32, i64 or u8 -> (n).
-/// Differentiable in the logits. Throws InvalidArgument for other shapes and dtypes, and for a label outside [0,
-/// classes), naming its row and value. On GPUs, the error for a label is thrown by the next synchronization and names
-/// the row only.
+/// -log softmax(logits)[label] for each row: logits (n, classes) f32 or bf16, labels (n) or (n, 1) of i32, i64 or u8 ->
+/// (n) in the logits' dtype. Differentiable in the logits. Throws InvalidArgument for other shapes and dtypes, and for
+/// a label outside [0, classes), naming its row and value. On GPUs, the error for a label is thrown by the next
+/// synchronization and names the row only.
 Tensor sparse_softmax_cross_entropy(const Tensor& logits, const Tensor& labels);
 
 ///@{
-/// Binary cross-entropy of each element x of an f32 tensor with its target t. From logits: max(x, 0) - x t + log(1 +
-/// exp(-|x|)). From probabilities: -(t log(p) + (1 - t) log(1 - p)), where p is x clipped to [1e-7, 1 - 1e-7] as in
-/// Keras. `targets` have the shape of the first operand and any dtype; their values must be in [0, 1], which is not
-/// checked. Differentiable in the first operand. Throw InvalidArgument for other shapes and dtypes.
+/// Binary cross-entropy of each element x of an f32 or bf16 tensor with its target t, in the tensor's dtype. From
+/// logits: max(x, 0) - x t + log(1 + exp(-|x|)). From probabilities: -(t log(p) + (1 - t) log(1 - p)), where p is x
+/// clipped to [1e-7, 1 - 1e-7] as in Keras. `targets` have the shape of the first operand and any dtype; their values
+/// must be in [0, 1], which is not checked. Differentiable in the first operand. Throw InvalidArgument for other shapes
+/// and dtypes.
 Tensor sigmoid_cross_entropy(const Tensor& logits, const Tensor& targets);
 Tensor binary_cross_entropy(const Tensor& probabilities, const Tensor& targets);
 ///@}

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <lockstep/kernels/cpu/lanes.h>
+#include <lockstep/kernels/cpu/wide.h>
 #include <lockstep/kernels/losses/cross_entropy_math.h>
 #include <lockstep/kernels/losses/losses_kernels.h>
 #include <lockstep/kernels/op/softmax_kernels.h>
@@ -45,9 +46,24 @@ RowSoftmax softmax_row(const float* x, float* y, std::int64_t n) {
   return row;
 }
 
+/// Scales the rows of rounded probabilities, in place, so that they add up to 1 again.
+Tensor scaled_to_1(const Tensor& y) {
+  float* const p = y.data<float>();
+  for_each_row(y, [=, n = y.dim(1)](std::int64_t, std::int64_t at) {
+    const double sum = cpu::sum_in_lanes(at, at + n, [=](std::int64_t i) { return static_cast<double>(p[i]); });
+    const float scale = 1.0F / static_cast<float>(sum);
+    for (std::int64_t i = at; i < at + n; ++i) p[i] *= scale;
+  });
+  return y;
+}
+
 }  // namespace
 
+// bf16 is converted to f32 and back: a row of exponentials needs f32 memory.
+
 void kernels::Softmax::on_cpu() const {
+  if (y.dtype() == DType::bf16)
+    return cpu::narrowed(y, [&](const Tensor& wide) { Softmax{cpu::widened(logits), wide}.on_cpu(); });
   const float* from = logits.data<float>();
   float* to = y.data<float>();
   const std::int64_t n = logits.dim(1);
@@ -56,6 +72,10 @@ void kernels::Softmax::on_cpu() const {
 }
 
 void kernels::SoftmaxGradient::on_cpu() const {
+  if (dx.dtype() == DType::bf16)
+    return cpu::narrowed(dx, [&](const Tensor& wide) {
+      SoftmaxGradient{scaled_to_1(cpu::widened(y)), cpu::widened(dy), wide}.on_cpu();
+    });
   const float* out = y.data<float>();
   const float* upper = dy.data<float>();
   float* to = dx.data<float>();
@@ -68,6 +88,8 @@ void kernels::SoftmaxGradient::on_cpu() const {
 }
 
 void kernels::LogSoftmax::on_cpu() const {
+  if (y.dtype() == DType::bf16)
+    return cpu::narrowed(y, [&](const Tensor& wide) { LogSoftmax{cpu::widened(logits), wide}.on_cpu(); });
   const float* from = logits.data<float>();
   float* to = y.data<float>();
   const std::int64_t n = logits.dim(1);
@@ -80,6 +102,10 @@ void kernels::LogSoftmax::on_cpu() const {
 }
 
 void kernels::LogSoftmaxGradient::on_cpu() const {
+  if (dx.dtype() == DType::bf16)
+    return cpu::narrowed(dx, [&](const Tensor& wide) {
+      LogSoftmaxGradient{cpu::widened(y), cpu::widened(dy), wide}.on_cpu();
+    });
   const float* out = y.data<float>();
   const float* upper = dy.data<float>();
   float* to = dx.data<float>();
@@ -92,6 +118,12 @@ void kernels::LogSoftmaxGradient::on_cpu() const {
 }
 
 std::int64_t kernels::SparseSoftmaxCrossEntropy::on_cpu() const {
+  if (loss.dtype() == DType::bf16) {
+    const Tensor wide = Tensor::empty(loss.shape());
+    const std::int64_t bad = SparseSoftmaxCrossEntropy{cpu::widened(logits), labels, wide, probabilities}.on_cpu();
+    if (bad < 0) Convert{wide, loss}.on_cpu();
+    return bad;
+  }
   const float* from = logits.data<float>();
   float* to = probabilities.data<float>();
   float* losses = loss.data<float>();
@@ -107,6 +139,10 @@ std::int64_t kernels::SparseSoftmaxCrossEntropy::on_cpu() const {
 }
 
 void kernels::SparseSoftmaxCrossEntropyGradient::on_cpu() const {
+  if (dx.dtype() == DType::bf16)
+    return cpu::narrowed(dx, [&](const Tensor& wide) {
+      SparseSoftmaxCrossEntropyGradient{probabilities, labels, cpu::widened(dloss), wide}.on_cpu();
+    });
   const float* p = probabilities.data<float>();
   const std::int64_t* label = labels.data<std::int64_t>();
   const float* upper = dloss.data<float>();

@@ -12,20 +12,36 @@ namespace lockstep::kernels {
 
 namespace detail {
 
-/// y = softmax of the row x, n > 0. y[i] is written by the thread to which `team` assigns i.
-template <class Team>
-LOCKSTEP_HOST_DEVICE RowSoftmax softmax_row(Team& team, const float* x, float* y, Index n) {
+/// The values of the row x, n > 0. Calls keep(i, exponential) in the thread to which `team` assigns i.
+template <class Team, class T, class Keep>
+LOCKSTEP_HOST_DEVICE RowSoftmax values_of_row(Team& team, const T* x, Index n, const Keep& keep) {
+  const auto at = [=](Index i) { return static_cast<float>(x[i]); };
   RowSoftmax row{};
-  row.largest = team.reduce(
-      n, x[0], [=](Index i) { return x[i]; }, [](float a, float b) { return a < b ? b : a; });
+  row.largest = team.reduce(n, at(0), at, [](float a, float b) { return a < b ? b : a; });
   const auto exponential = [&](Index i) {
-    y[i] = row.exponential(x[i]);
-    return static_cast<double>(y[i]);
+    const float e = row.exponential(at(i));
+    keep(i, e);
+    return static_cast<double>(e);
   };
   row.sum = team.reduce(n, 0.0, exponential, [](double a, double b) { return a + b; });
+  return row;
+}
+
+/// y = softmax of the row x, n > 0. y[i] is written by the thread to which `team` assigns i.
+template <class Team, class T>
+LOCKSTEP_HOST_DEVICE RowSoftmax softmax_row(Team& team, const T* x, float* y, Index n) {
+  const RowSoftmax row = values_of_row(team, x, n, [=](Index i, float e) { y[i] = e; });
   const float scale = row.scale();
   team.each(n, [=](Index i) { y[i] *= scale; });
   return row;
+}
+
+/// The same in bf16, which cannot hold the exponentials: they are computed again.
+template <class Team>
+LOCKSTEP_HOST_DEVICE void softmax_row(Team& team, const bfloat16* x, bfloat16* y, Index n) {
+  const RowSoftmax row = values_of_row(team, x, n, [](Index, float) {});
+  const float scale = row.scale();
+  team.each(n, [=](Index i) { y[i] = bfloat16(row.exponential(static_cast<float>(x[i])) * scale); });
 }
 
 template <class Team, class Load>
@@ -33,9 +49,22 @@ LOCKSTEP_HOST_DEVICE float row_sum(Team& team, Index n, const Load& load) {
   return static_cast<float>(team.reduce(n, 0.0, load, [](double a, double b) { return a + b; }));
 }
 
+///@{
+/// The factor by which rounded probabilities of a row add up to 1 again.
+template <class Team>
+LOCKSTEP_HOST_DEVICE float scale_to_1(Team&, const float*, Index) {
+  return 1;
+}
+template <class Team>
+LOCKSTEP_HOST_DEVICE float scale_to_1(Team& team, const bfloat16* y, Index n) {
+  return 1.0F / row_sum(team, n, [=](Index i) { return static_cast<double>(static_cast<float>(y[i])); });
+}
+///@}
+
+template <class T>
 struct Softmax {
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
   Index n;
 
   template <class Team>
@@ -44,60 +73,65 @@ struct Softmax {
   }
 };
 
+template <class T>
 struct SoftmaxGradient {
-  const float* y;
-  const float* dy;
-  float* dx;
+  const T* y;
+  const T* dy;
+  T* dx;
   Index n;
 
   template <class Team>
   LOCKSTEP_HOST_DEVICE void operator()(Team& team, Index row) const {
-    const float* const out = y + row * n;
-    const float* const upper = dy + row * n;
-    float* const to = dx + row * n;
+    const float scale = scale_to_1(team, y + row * n, n);
+    const auto out = [=, from = y + row * n](Index i) { return static_cast<float>(from[i]) * scale; };
+    const auto upper = [from = dy + row * n](Index i) { return static_cast<float>(from[i]); };
+    T* const to = dx + row * n;
     const float dot =
-        row_sum(team, n, [=](Index i) { return static_cast<double>(upper[i]) * static_cast<double>(out[i]); });
-    team.each(n, [=](Index i) { to[i] = softmax_gradient_of(out[i], upper[i], dot); });
+        row_sum(team, n, [=](Index i) { return static_cast<double>(upper(i)) * static_cast<double>(out(i)); });
+    team.each(n, [=](Index i) { to[i] = static_cast<T>(softmax_gradient_of(out(i), upper(i), dot)); });
   }
 };
 
+template <class T>
 struct LogSoftmax {
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
   Index n;
 
   template <class Team>
   LOCKSTEP_HOST_DEVICE void operator()(Team& team, Index row) const {
-    const float* const from = x + row * n;
-    float* const to = y + row * n;
-    const RowSoftmax softmax = softmax_row(team, from, to, n);
+    const T* const from = x + row * n;
+    T* const to = y + row * n;
+    const RowSoftmax softmax = values_of_row(team, from, n, [](Index, float) {});
     const float log_sum = softmax.log_sum();
-    team.each(n, [=](Index i) { to[i] = softmax.log_probability(from[i], log_sum); });
+    team.each(n,
+              [=](Index i) { to[i] = static_cast<T>(softmax.log_probability(static_cast<float>(from[i]), log_sum)); });
   }
 };
 
+template <class T>
 struct LogSoftmaxGradient {
-  const float* y;
-  const float* dy;
-  float* dx;
+  const T* y;
+  const T* dy;
+  T* dx;
   Index n;
 
   template <class Team>
   LOCKSTEP_HOST_DEVICE void operator()(Team& team, Index row) const {
-    const float* const out = y + row * n;
-    const float* const upper = dy + row * n;
-    float* const to = dx + row * n;
-    const float sum = row_sum(team, n, [=](Index i) { return static_cast<double>(upper[i]); });
-    team.each(n, [=](Index i) { to[i] = log_softmax_gradient_of(out[i], upper[i], sum); });
+    const auto out = [from = y + row * n](Index i) { return static_cast<float>(from[i]); };
+    const auto upper = [from = dy + row * n](Index i) { return static_cast<float>(from[i]); };
+    T* const to = dx + row * n;
+    const float sum = row_sum(team, n, [=](Index i) { return static_cast<double>(upper(i)); });
+    team.each(n, [=](Index i) { to[i] = static_cast<T>(log_softmax_gradient_of(out(i), upper(i), sum)); });
   }
 };
 
 /// Reports a row whose label is out of range and computes no loss for it.
-template <class Faults>
+template <class T, class Faults>
 struct SparseCrossEntropy {
-  const float* x;
+  const T* x;
   const std::int64_t* labels;
-  float* loss;
+  T* loss;
   float* probabilities;
   Index n;
   Faults faults;
@@ -109,23 +143,25 @@ struct SparseCrossEntropy {
       team.once([&] { faults(row); });
       return;
     }
-    const float* const from = x + row * n;
+    const T* const from = x + row * n;
     const RowSoftmax softmax = softmax_row(team, from, probabilities + row * n, n);
-    team.once([&] { loss[row] = softmax.loss(from[label]); });
+    team.once([&] { loss[row] = static_cast<T>(softmax.loss(static_cast<float>(from[label]))); });
   }
 };
 
+template <class T>
 struct SparseCrossEntropyGradient {
   const float* probabilities;
   const std::int64_t* labels;
-  const float* dloss;
-  float* dx;
+  const T* dloss;
+  T* dx;
   Index n;
 
   LOCKSTEP_HOST_DEVICE void operator()(Index element) const {
     const Index row = element / n;
     const Index i = element - row * n;
-    dx[element] = cross_entropy_gradient(probabilities[element], i == labels[row], dloss[row]);
+    const auto upper = static_cast<float>(dloss[row]);
+    dx[element] = static_cast<T>(cross_entropy_gradient(probabilities[element], i == labels[row], upper));
   }
 };
 
@@ -134,42 +170,56 @@ struct SparseCrossEntropyGradient {
 template <class Executor>
 void Softmax::run(Executor& on) const {
   const Index n = logits.dim(1);
-  if (n > 0) on.teams(logits.dim(0), n, detail::Softmax{logits.data<float>(), y.data<float>(), n});
+  if (n == 0) return;
+  visit_real(y.dtype(), [&]<class T>() {
+    on.teams(logits.dim(0), n, detail::Softmax<T>{logits.data<T>(), y.data<T>(), n});
+  });
 }
 
 template <class Executor>
 void SoftmaxGradient::run(Executor& on) const {
   const Index n = y.dim(1);
-  on.teams(y.dim(0), n, detail::SoftmaxGradient{y.data<float>(), dy.data<float>(), dx.data<float>(), n});
+  visit_real(y.dtype(), [&]<class T>() {
+    on.teams(y.dim(0), n, detail::SoftmaxGradient<T>{y.data<T>(), dy.data<T>(), dx.data<T>(), n});
+  });
 }
 
 template <class Executor>
 void LogSoftmax::run(Executor& on) const {
   const Index n = logits.dim(1);
-  if (n > 0) on.teams(logits.dim(0), n, detail::LogSoftmax{logits.data<float>(), y.data<float>(), n});
+  if (n == 0) return;
+  visit_real(y.dtype(), [&]<class T>() {
+    on.teams(logits.dim(0), n, detail::LogSoftmax<T>{logits.data<T>(), y.data<T>(), n});
+  });
 }
 
 template <class Executor>
 void LogSoftmaxGradient::run(Executor& on) const {
   const Index n = y.dim(1);
-  on.teams(y.dim(0), n, detail::LogSoftmaxGradient{y.data<float>(), dy.data<float>(), dx.data<float>(), n});
+  visit_real(y.dtype(), [&]<class T>() {
+    on.teams(y.dim(0), n, detail::LogSoftmaxGradient<T>{y.data<T>(), dy.data<T>(), dx.data<T>(), n});
+  });
 }
 
 template <class Executor>
 std::int64_t SparseSoftmaxCrossEntropy::run(Executor& on) const {
   const Index n = logits.dim(1);
   auto faults = on.faults("labels of sparse_softmax_cross_entropy");
-  const detail::SparseCrossEntropy<decltype(faults)> f{
-      logits.data<float>(), labels.data<std::int64_t>(), loss.data<float>(), probabilities.data<float>(), n, faults};
-  on.teams(logits.dim(0), n, f);
+  visit_real(loss.dtype(), [&]<class T>() {
+    const detail::SparseCrossEntropy<T, decltype(faults)> f{
+        logits.data<T>(), labels.data<std::int64_t>(), loss.data<T>(), probabilities.data<float>(), n, faults};
+    on.teams(logits.dim(0), n, f);
+  });
   return on.first_fault(faults);
 }
 
 template <class Executor>
 void SparseSoftmaxCrossEntropyGradient::run(Executor& on) const {
-  const detail::SparseCrossEntropyGradient f{probabilities.data<float>(), labels.data<std::int64_t>(),
-                                             dloss.data<float>(), dx.data<float>(), dx.dim(1)};
-  on.for_each(dx.elements(), f);
+  visit_real(dx.dtype(), [&]<class T>() {
+    const detail::SparseCrossEntropyGradient<T> f{probabilities.data<float>(), labels.data<std::int64_t>(),
+                                                  dloss.data<T>(), dx.data<T>(), dx.dim(1)};
+    on.for_each(dx.elements(), f);
+  });
 }
 
 LOCKSTEP_SHARED_KERNEL(Softmax)

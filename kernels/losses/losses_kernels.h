@@ -4,8 +4,8 @@
 
 namespace lockstep::kernels {
 
-/// Computes loss (rows) and probabilities (rows, n) from logits (rows, n) and i64 labels (rows). Returns the first row
-/// whose label is outside [0, n), or -1.
+/// Computes loss (rows) and probabilities (rows, n) from logits (rows, n) and i64 labels (rows). Dense f32 or bf16; the
+/// probabilities are f32. Returns the first row whose label is outside [0, n), or -1.
 struct SparseSoftmaxCrossEntropy {
   Tensor logits;
   Tensor labels;
@@ -21,7 +21,7 @@ struct SparseSoftmaxCrossEntropy {
   std::int64_t on_gpu() const;
 };
 
-/// dx = dloss (rows) * (probabilities - one_hot(labels)).
+/// dx = dloss (rows) * (probabilities - one_hot(labels)). Dense f32 or bf16; the probabilities are f32.
 struct SparseSoftmaxCrossEntropyGradient {
   Tensor probabilities;
   Tensor labels;

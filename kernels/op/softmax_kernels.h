@@ -4,6 +4,8 @@
 
 namespace lockstep::kernels {
 
+// Dense f32 or bf16.
+
 /// Softmax of each row: logits and y (rows, n).
 struct Softmax {
   Tensor logits;
@@ -18,7 +20,8 @@ struct Softmax {
   void on_gpu() const;
 };
 
-/// dx = y * (dy - sum(dy * y)) for each row.
+/// dx = y * (dy - sum(dy * y)) for each row. Rows of bf16 are scaled first so that they add up to 1 in spite of their
+/// rounding: else an offset that all of dy have in common would not cancel.
 struct SoftmaxGradient {
   Tensor y;
   Tensor dy;

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <functional>
 
 #include <gmock/gmock.h>
 #include <support/errors.h>
@@ -17,6 +18,41 @@ using ::testing::HasSubstr;
 TEST(Softmax, OfLargeLogitsDoesNotOverflow) {
   EXPECT_THAT(softmax(Tensor::from<float>({1000, 1000, -1000}, {3})).to_vector<float>(),
               ::testing::ElementsAre(0.5F, 0.5F, 0.0F));
+}
+
+/// Expects bf16 values that lie no further from the f32 values than the nearest bf16 does.
+void expect_rounded_once(const Tensor& narrow, const Tensor& wide) {
+  ASSERT_EQ(narrow.dtype(), DType::bf16);
+  const std::vector<double> found = narrow.to_vector<double>();
+  const std::vector<double> exact = wide.to_vector<double>();
+  for (std::size_t i = 0; i < exact.size(); ++i)
+    ASSERT_LE(std::abs(found[i] - exact[i]), std::ldexp(std::abs(exact[i]), -8) * (1 + 1e-4) + 1e-30) << i;
+}
+
+TEST(CrossEntropy, OfBfloat16IsRoundedOnce) {
+  const Tensor x = cast(random_tensor({40, 300}, 1, -6, 6), DType::bf16);
+  const Tensor wide = cast(x, DType::f32);
+  const Tensor labels = cast(random_tensor({40}, 2, 0, 299), DType::i64);
+  const Tensor targets = random_tensor({40, 300}, 3, 0, 1);
+  using Op = std::function<Tensor(const Tensor&)>;
+  for (const Op& op :
+       {Op([](const Tensor& of) { return softmax(of); }), Op([](const Tensor& of) { return log_softmax(of, {0}); }),
+        Op([&](const Tensor& of) { return sparse_softmax_cross_entropy(of, labels); }),
+        Op([&](const Tensor& of) { return sigmoid_cross_entropy(of, targets); }),
+        Op([&](const Tensor& of) { return binary_cross_entropy(of, targets); })})
+    expect_rounded_once(op(x), op(wide));
+}
+
+// Of the f32 probabilities, not of rounded ones.
+TEST(SparseSoftmaxCrossEntropy, ItsGradientOfBfloat16IsRoundedOnce) {
+  const Tensor x = cast(random_tensor({40, 300}, 1, -6, 6), DType::bf16);
+  const Tensor labels = cast(random_tensor({40}, 2, 0, 299), DType::i64);
+  const auto gradient = [&](const Tensor& logits) {
+    GradientTape tape;
+    tape.watch(logits);
+    return tape.gradient(sum(sparse_softmax_cross_entropy(logits, labels)), std::span(&logits, 1)).front();
+  };
+  expect_rounded_once(gradient(x), gradient(cast(x, DType::f32)));
 }
 
 TEST(SparseSoftmaxCrossEntropy, OfLargeLogitsDoesNotOverflow) {

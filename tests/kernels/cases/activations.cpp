@@ -53,8 +53,7 @@ OpCase softmax_over_axes_case(const Shape& shape, bool middle, bool log) {
           .run = [=](In in) { return log ? log_softmax(in[0], axes) : softmax(in[0], axes); },
           .reference = reference,
           .check = {.length = shape.elements(), .magnitude = 4},
-          .takes_no_rows = middle,
-          .bf16 = Bf16::none};
+          .takes_no_rows = middle};
 }
 
 OpCase softmax_case(const Shape& shape, bool log) {
@@ -63,8 +62,7 @@ OpCase softmax_case(const Shape& shape, bool log) {
           .run = [=](In in) { return log ? log_softmax(in[0]) : softmax(in[0]); },
           .reference = softmax_of(shape.dim(-1), log),
           .check = {.length = shape.dim(-1), .magnitude = 4},
-          .takes_no_rows = shape.rank() > 1,
-          .bf16 = Bf16::none};
+          .takes_no_rows = shape.rank() > 1};
 }
 
 /// Along the middle axis.

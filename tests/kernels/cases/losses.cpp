@@ -31,9 +31,7 @@ OpCase sparse_case(std::int64_t rows, std::int64_t classes, DType dtype, bool co
                 }
                 return loss;
               },
-          .check = {.length = classes, .magnitude = 4},
-          .bf16 = Bf16::none,
-          .nan_spreads = true};
+          .check = {.length = classes, .magnitude = 4}};
 }
 
 OpCase sigmoid_case(const Shape& shape) {
@@ -50,8 +48,7 @@ OpCase sigmoid_case(const Shape& shape) {
                 }
                 return loss;
               },
-          .check = {.magnitude = 5},
-          .bf16 = Bf16::none};
+          .check = {.magnitude = 5}};
 }
 
 OpCase binary_case() {
@@ -66,8 +63,7 @@ OpCase binary_case() {
                   loss.push_back(-(t[i] * std::log(in[0][i]) + (1 - t[i]) * std::log(1 - in[0][i])));
                 return loss;
               },
-          .check = {.magnitude = 20},
-          .bf16 = Bf16::none};
+          .check = {.magnitude = 20}};
 }
 
 }  // namespace

@@ -61,8 +61,7 @@ OpCase sparsemax_case() {
                 }
                 return y;
               },
-          .check = {.length = 4},
-          .bf16 = Bf16::none};
+          .check = {.length = 4}};
 }
 
 }  // namespace
