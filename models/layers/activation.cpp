@@ -106,7 +106,8 @@ class SoftmaxImpl final : public LayerImpl {
   static constexpr double lowest_score = -1e9;
 
   explicit SoftmaxImpl(const SoftmaxOptions& options)
-      : LayerImpl(options.name, {.can_be_captured = true, .supports_masking = true}), options_(options) {}
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}),
+        options_(options) {}
 
   std::string_view class_name() const override { return "Softmax"; }
 
@@ -204,7 +205,7 @@ ActivationLayer::ActivationLayer(Activation activation, std::string name)
     : Layer(make(
           "Activation", [activation](const Tensor& x) { return activate(x, activation); }, list_activation,
           ActivationOptions{.activation = activation, .name = std::move(name)},
-          {.can_compute_in_bf16 = has_bf16(activation),
+          {.can_compute_in_bf16 = true,
            .can_be_captured = true,
            .is_relu = activation == Activation::relu,
            .may_return_input = activation == Activation::linear,

@@ -40,7 +40,7 @@ class ConvImpl : public LayerImpl {
 
  protected:
   ConvImpl(const char* class_name, std::string name, Size2d kernel_size, const Conv2dOptions& conv)
-      : LayerImpl(std::move(name), {.can_compute_in_bf16 = has_bf16(conv.activation), .can_be_captured = true}),
+      : LayerImpl(std::move(name), {.can_compute_in_bf16 = true, .can_be_captured = true}),
         class_name_(class_name),
         kernel_size_(kernel_size),
         conv_(conv) {

@@ -27,8 +27,7 @@ void list(LayerConfig& config, Conv1DOptions& options) {
 class Conv1DImpl final : public LayerImpl {
  public:
   explicit Conv1DImpl(const Conv1DOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = has_bf16(options.activation), .can_be_captured = true}),
-        options_(options) {
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), options_(options) {
     const auto check = [](const char* what, std::int64_t number) {
       require(number >= 1, "Conv1D needs {} of at least 1, got {}", what, number);
     };
@@ -112,7 +111,7 @@ class DepthwiseImpl : public LayerImpl {
 
  protected:
   DepthwiseImpl(const char* class_name, const Options& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = has_bf16(options.activation), .can_be_captured = true}),
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}),
         class_name_(class_name),
         options_(options) {
     check_at_least_1("a kernel_size", options.kernel_size);

@@ -43,7 +43,7 @@ template <class Options>
 class ConvTransposeImpl final : public LayerImpl {
  public:
   ConvTransposeImpl(const char* class_name, const Options& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = has_bf16(options.activation), .can_be_captured = true}),
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}),
         class_name_(class_name),
         options_(options) {
     require(options.filters >= 1, "{} needs at least 1 filter, got {}", class_name, options.filters);

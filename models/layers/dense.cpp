@@ -17,9 +17,7 @@ void list(LayerConfig& config, DenseOptions& options) {
 class DenseImpl final : public LayerImpl {
  public:
   explicit DenseImpl(const DenseOptions& options)
-      : LayerImpl(
-            options.name,
-            {.can_compute_in_bf16 = has_bf16(options.activation), .can_be_captured = true, .supports_masking = true}),
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}),
         options_(options) {
     require(options.units >= 1, "Dense needs at least 1 unit, got {}", options.units);
   }

@@ -78,7 +78,7 @@ struct Shapes {
 class EinsumDenseImpl final : public LayerImpl {
  public:
   explicit EinsumDenseImpl(const EinsumDenseOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = has_bf16(options.activation), .can_be_captured = true}),
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}),
         options_(options),
         equation_(parsed(options.equation)) {
     for (const char axis : options.bias_axes)

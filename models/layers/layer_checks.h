@@ -65,11 +65,6 @@ inline std::vector<int> axes_of(std::string_view layer, const std::vector<int>& 
 /// Sequences (n, steps, features) as images of one row, (n, 1, steps, features). Dense tensors are not copied.
 inline Tensor as_images(const Tensor& x) { return reshape(x, {x.dim(0), 1, x.dim(1), x.dim(2)}); }
 
-/// Whether the activation's op takes bf16. softmax and log_softmax do not, since they sum.
-inline bool has_bf16(Activation activation) {
-  return activation != Activation::softmax && activation != Activation::log_softmax;
-}
-
 /// The result of a layer's call, compute(activation). A softmax or sigmoid that computes an output of the network is
 /// applied to compute(linear) instead, so that its result keeps the logits for losses.
 template <class Compute>

@@ -81,7 +81,8 @@ class ScaledNormalizationImpl : public LayerImpl {
 class LayerNormalizationImpl final : public ScaledNormalizationImpl<LayerNormalizationOptions> {
  public:
   explicit LayerNormalizationImpl(const LayerNormalizationOptions& options)
-      : ScaledNormalizationImpl(options, {.can_be_captured = true, .supports_masking = true}) {
+      : ScaledNormalizationImpl(options,
+                                {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}) {
     require(options.epsilon > 0, "LayerNormalization needs an epsilon above 0, got {}", options.epsilon);
   }
 
