@@ -95,7 +95,7 @@ Rows elementwise_rows() {
                               [] { where(zeros({2}), zeros({2}), 1.0); }),
       misuse<InvalidArgument>("sort", "an axis that is not there", {"axis 1"}, [] { sort(zeros({2}), 1); }),
       misuse<InvalidArgument>("argsort", "a number", {"axis -1"}, [] { argsort(zeros({})); }),
-      misuse<InvalidArgument>("argsort", "a tensor that was moved from", {"argsort", "got an undefined tensor"},
+      misuse<InvalidArgument>("argsort", "a tensor that was moved from", {"argsort", "got an undefined one"},
                               [] { argsort(moved_from_tensor()); }),
       misuse<InvalidArgument>("top_k", "none of the elements", {"top_k", "f32 (2)", "got 0"},
                               [] { top_k(zeros({2}), 0); }),
