@@ -23,6 +23,9 @@ bool agree(const LayerImpl& layer, const LayerImpl& reader) {
   return layer.compute_dtype() == dtype && reader.call_dtype() == dtype && reader.compute_dtype() == dtype;
 }
 
+/// Whether the axis, counting the batch axis, is the last of results of this shape, which lacks the batch axis.
+bool is_last(int axis, const Shape& shape) { return axis == -1 || (axis > 0 && axis == shape.rank()); }
+
 /// Fuses calls into the steps of the calls before them.
 class Fusion {
  public:
@@ -57,6 +60,10 @@ class Fusion {
            calls_[call].device == calls_[reader].device && agree(layer_of(call), layer_of(reader));
   }
 
+  bool adds_to_last_axis(int call) const {
+    return traits_of(call).can_fuse_add && is_last(traits_of(call).channel_axis, calls_[call].shape);
+  }
+
   /// Chooses the term of each Add that is fused with it: of two possible terms the later one, which is next to the Add.
   /// Layers that are called several times are excluded, because fusing could reorder their calls and so the updates of
   /// their statistics.
@@ -71,7 +78,7 @@ class Fusion {
       if (!traits_of(number).is_add || calls_[number].broadcasts || calls_[number].inputs.size() != 2) continue;
       int& chosen = fused_term_[number];
       for (const int term : calls_[number].inputs)
-        if (may_fuse(term, number) && traits_of(term).can_fuse_add && calls_of_layer[calls_[term].layer] == 1 &&
+        if (may_fuse(term, number) && adds_to_last_axis(term) && calls_of_layer[calls_[term].layer] == 1 &&
             (chosen < 0 || place[term] > place[chosen]))
           chosen = term;
       if (chosen >= 0) is_fused_.insert(chosen);
@@ -132,6 +139,10 @@ Plan fuse(const std::vector<GraphCall>& calls, const std::vector<int>& order, co
   return plan;
 }
 
+bool can_write_to(const LayerImpl& layer, const Shape& shape) {
+  return layer.traits().can_write_to && is_last(layer.traits().channel_axis, shape);
+}
+
 void write_into_concatenations(Plan& plan, const std::vector<Layer>& layers) {
   if (make_masks(layers)) return;  // layers compute masked sequences with other ops
   std::vector<PlanStep>& steps = plan.steps;
@@ -139,13 +150,12 @@ void write_into_concatenations(Plan& plan, const std::vector<Layer>& layers) {
   for (int concat = 0; concat < static_cast<int>(steps.size()); ++concat) {
     const std::vector<int>& parts = steps[concat].inputs;
     const LayerImpl& joint = layers[steps[concat].layer].impl();
-    const int axis = joint.traits().concatenated_axis;
-    if (axis != -1 && (axis == 0 || axis != steps[concat].shape.rank())) continue;
+    if (!is_last(joint.traits().concatenated_axis, steps[concat].shape)) continue;
     const bool in_place = is_known(steps[concat].shape) && std::ranges::all_of(parts, [&](int part) {
                             return part >= 0 && readers[part] == 1 && steps[part].result == 0 &&
                                    steps[part].remat_block == steps[concat].remat_block &&
                                    steps[part].device == steps[concat].device &&
-                                   layers[steps[part].layer].impl().traits().can_write_to &&
+                                   can_write_to(layers[steps[part].layer].impl(), steps[part].shape) &&
                                    agree(layers[steps[part].layer].impl(), joint);
                           });
     if (!in_place) continue;

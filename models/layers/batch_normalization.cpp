@@ -105,8 +105,9 @@ class BatchNormalizationImpl final : public LayerImpl {
  public:
   explicit BatchNormalizationImpl(const BatchNormalizationOptions& options)
       : LayerImpl(options.name, {.can_fuse_relu = true,
-                                 .can_fuse_add = options.axis == -1,
-                                 .can_write_to = options.axis == -1,
+                                 .can_fuse_add = true,
+                                 .can_write_to = true,
+                                 .channel_axis = options.axis,
                                  .can_compute_in_bf16 = true,
                                  .can_be_captured = !options.synchronized,
                                  .supports_masking = true}),
@@ -129,7 +130,9 @@ class BatchNormalizationImpl final : public LayerImpl {
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
-    if (options_.axis == -1) return normalized(inputs, call);
+    if (options_.axis == -1 || options_.axis == inputs[0].rank() - 1) return normalized(inputs, call);
+    require<Unsupported>(call.mode == Mode::inference || !trainable() || !call.mask(0).defined(),
+                         "BatchNormalization trains on masked sequences only along the last axis");
     const Tensor x = moveaxis(inputs[0], options_.axis, -1);
     return moveaxis(normalized(std::span(&x, 1), call), -1, options_.axis);
   }
@@ -152,8 +155,6 @@ class BatchNormalizationImpl final : public LayerImpl {
                                   statistic(moving_variance_, x), options);
     const Tensor mask = call.mask(0);
     const bool gathers = options_.synchronized && current_context().replicas_in_sync > 1;
-    require<Unsupported>(!mask.defined() || options_.axis == -1,
-                         "BatchNormalization trains on masked sequences only along the last axis");
     if (gathers)
       options.gather = [context = get_replica_context()](const Tensor& own) { return context.all_gather(own, 0); };
     const BatchNormResult result = mask.defined()

@@ -46,7 +46,7 @@ struct BatchNormalizationOptions {
 /// the DistributedBatch given to `Strategy::run`; without one, the replicas exchange the numbers in each training call.
 /// A replica without rows keeps its moving statistics.
 /// Elements that a mask leaves out are normalized, but do not count in the mean and variance of a batch. On masked
-/// inputs, a trainable layer throws Unsupported in training unless `axis` is -1.
+/// inputs, a trainable layer throws Unsupported in training unless `axis` is the last one.
 struct BatchNormalization : Layer {
   /// Throws InvalidArgument unless 0 <= momentum <= 1 and epsilon > 0.
   explicit BatchNormalization(const BatchNormalizationOptions& options = {});

@@ -59,8 +59,8 @@ struct LayerTraits {
   bool can_fuse_relu = false;  ///< `call` supports LayerCall::fused_relu
   bool can_fuse_add = false;   ///< `call` adds a second input, if given, to its result before a fused ReLU
   bool can_write_to = false;   ///< `call` supports LayerCall::out
-  /// `call` accepts bf16 inputs with f32 weights, and then returns bf16. For other layers, the network casts inputs to
-  /// f32.
+  int channel_axis = -1;  ///< can_fuse_add and can_write_to hold only if this, counting the batch axis, is the last
+  /// `call` accepts bf16 inputs with f32 weights and returns bf16. The network casts inputs of other layers to f32.
   bool can_compute_in_bf16 = false;
   /// `call` in training reads no tensor on the host and, apart from GpuCapture::each_time, submits the same work for
   /// every batch of one shape, so that it can be captured in a CUDA graph (FitOptions::cuda_graphs).

@@ -127,7 +127,19 @@ TEST(Plan, ConcatenatedResultsAreCopiedWhenOneOfThemCannotBeWrittenInPlace) {
       << "a result that is read elsewhere too";
 }
 
-// Keras' Inception networks give the last axis of images as 3.
+// Most networks of keras.applications give the last axis of images as 3.
+TEST(Plan, OnlyBatchNormsOfTheLastAxisAddAndWriteInPlace) {
+  for (const auto& [axis, is_last] : {std::pair(-1, true), {3, true}, {1, false}, {2, false}, {-3, false}}) {
+    std::vector<Layer> with_axis = layers();
+    with_axis[norm] = BatchNormalization({.axis = axis});
+    EXPECT_EQ(steps_of({call(conv, {-1}), call(norm, {0}), call(add, {1, -1})}, with_axis).size(), is_last ? 2 : 3)
+        << axis;
+    const std::vector<PlanStep> steps =
+        steps_of({call(norm, {-1}), call(pool, {-1}), call(join, {0, 1}, 6)}, with_axis);
+    EXPECT_EQ(steps[0].concat, is_last ? 2 : -1) << axis;
+  }
+}
+
 TEST(Plan, OnlyConcatenationsAlongTheLastAxisAreWrittenInPlace) {
   for (const auto& [axis, is_last] : {std::pair(-1, true), {3, true}, {1, false}, {2, false}, {-3, false}}) {
     std::vector<Layer> with_axis = layers();

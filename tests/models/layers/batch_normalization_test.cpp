@@ -75,8 +75,6 @@ TEST(BatchNormalization, TakesTheChannelsOfAnyAxis) {
     expect_same_bits(call(layer, {x}, how), transpose(call(same, {last}, how), {0, 2, 1}));
   }
   for (int number : {moving_mean, moving_variance}) expect_same_bits(weight(layer, number), weight(same, number));
-  EXPECT_FALSE(layer.impl().traits().can_fuse_add);
-  EXPECT_FALSE(layer.impl().traits().can_write_to);
   EXPECT_EQ(shape_after(layer, {{4, 7}}), (Shape{4, 7}));
   EXPECT_ERROR(InvalidArgument, "built for 4 channels, got (5, 4)", shape_after(layer, {{5, 4}}));
   EXPECT_ERROR(InvalidArgument, "BatchNormalization needs different axes behind the batch axis, got (2) for (5)",
