@@ -24,7 +24,12 @@ AttentionPlan make_plan(const FusedAttention& attention, const Gpu& gpu) {
   static cudnn::PlanCache cache(cudnn::cache_folder());
   const std::lock_guard lock(turn);
   const cudnnHandle_t handle = cudnn::handle_of(gpu);
-  return cudnn::kept_plan<AttentionPlan>(cache, cudnn::text_of(gpu), attention, handle,
+  const std::string kind = cudnn::text_of(gpu);
+  // The last tile of 128 keys is filled with scores of 0, whose exponentials overflow (PyTorch's issue 196678).
+  const bool overflows =
+      attention.dy && attention.key.sizes[2] % 128 == 64 && kind.find("capability 9.") != std::string::npos;
+  require<Unsupported>(!overflows, "cuDNN's results may be NaN on {} for the {}", kind, attention.text());
+  return cudnn::kept_plan<AttentionPlan>(cache, kind, attention, handle,
                                          [&] { return AttentionPlan(attention, handle); });
 }
 

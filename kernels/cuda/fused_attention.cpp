@@ -44,6 +44,8 @@ std::string operand_text(const Layout& x) {
 }  // namespace
 
 bool takes_attention(const Tensor& query, const Tensor& value, const kernels::AttentionRule& rule) {
+  constexpr std::int64_t most_examples = 65'535;  // and heads: cuDNN launches a grid of them
+  if (query.dim(0) > most_examples || query.dim(2) > most_examples) return false;
   return query.dtype() == DType::bf16 && is_whole(query.dim(3)) && is_whole(value.dim(3)) && rule.dropout_rate == 0 &&
          std::isfinite(rule.scale);
 }

@@ -101,6 +101,9 @@ TEST(TakesAttention, OfBfloat16WithoutDropoutInHeadsOfWholeVectors) {
   EXPECT_FALSE(takes(of_64, {2, 7, 2, 40}, DType::bf16, 0.1F, 0.1F));
   EXPECT_FALSE(takes(of_64, {2, 7, 2, 42}, DType::bf16, 0.1F, 0));
   EXPECT_FALSE(takes({2, 5, 4, 60}, of_64, DType::bf16, 0.1F, 0));
+  EXPECT_TRUE(takes({65'535, 1, 1, 8}, {65'535, 2, 1, 8}, DType::bf16, 0.1F, 0));
+  EXPECT_FALSE(takes({65'536, 1, 1, 8}, {65'536, 2, 1, 8}, DType::bf16, 0.1F, 0));
+  EXPECT_FALSE(takes({1, 1, 65'536, 8}, {1, 2, 65'536, 8}, DType::bf16, 0.1F, 0));
   EXPECT_FALSE(takes(of_64, of_64, DType::bf16, std::numeric_limits<float>::infinity(), 0));
 }
 

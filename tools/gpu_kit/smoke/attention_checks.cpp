@@ -30,6 +30,7 @@ struct AttentionCase {
   bool is_causal = false;
   Mask mask = Mask::none;
   bool is_sliced = false;  ///< operands are slices of larger tensors
+  bool is_far = false;     ///< all scores are about -120
 };
 
 std::vector<AttentionCase> attention_cases() {
@@ -48,14 +49,15 @@ std::vector<AttentionCase> attention_cases() {
           {"mask_of_heads", 2, 96, 130, 4, 4, 64, 64, false, Mask::of_heads},
           {"queries_that_see_nothing", 2, 96, 130, 4, 2, 64, 64, false, Mask::some_see_nothing},
           {"causal_queries_that_see_nothing", 2, 130, 130, 4, 2, 64, 64, true, Mask::some_see_nothing, true},
+          {"very_negative_scores", 1, 64, 64, 4, 4, 64, 64, false, Mask::none, false, true},
           {"in_parts_of_the_batch", 64, 1024, 1024, 12, 12, 8, 8, true}};
 }
 
 /// Operands and results of both passes on the current device.
 struct Attended {
   explicit Attended(const AttentionCase& c)
-      : query(operand({c.batch, c.queries, c.heads, c.size}, c.is_sliced, 1)),
-        key(operand({c.batch, c.keys, c.key_heads, c.size}, c.is_sliced, 2)),
+      : query(operand({c.batch, c.queries, c.heads, c.size}, c.is_sliced, 1, c.is_far ? 1 : 0)),
+        key(operand({c.batch, c.keys, c.key_heads, c.size}, c.is_sliced, 2, c.is_far ? -960 : 0)),
         value(operand({c.batch, c.keys, c.key_heads, c.value_size}, c.is_sliced, 3)),
         dy(operand({c.batch, c.queries, c.heads, c.value_size}, c.is_sliced, 4)),
         rule{.scale = 1 / std::sqrt(static_cast<float>(c.size)),
@@ -91,8 +93,14 @@ struct Attended {
   Tensor y, dquery, dkey, dvalue, maximum, sum;
 
  private:
-  static Tensor operand(const Shape& shape, bool is_sliced, std::uint32_t seed) {
-    if (!is_sliced) return Tensor::from(eighths<bfloat16>(shape.elements(), seed), shape);
+  /// `first`: if not 0, the first element of each head.
+  static Tensor operand(const Shape& shape, bool is_sliced, std::uint32_t seed, float first = 0) {
+    if (!is_sliced) {
+      std::vector<bfloat16> elements = eighths<bfloat16>(shape.elements(), seed);
+      for (std::size_t i = 0; first != 0 && i < elements.size(); i += static_cast<std::size_t>(shape[3]))
+        elements[i] = static_cast<bfloat16>(first);
+      return Tensor::from(elements, shape);
+    }
     const Shape all{shape[0], shape[1], 3 * shape[2], shape[3]};
     return Tensor::from(eighths<bfloat16>(all.elements(), seed), all).slice_view(2, shape[2], 2 * shape[2]);
   }
