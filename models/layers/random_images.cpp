@@ -326,7 +326,10 @@ class RandomBrightnessImpl final : public RandomColorImpl {
 
 class RandomContrastImpl final : public RandomColorImpl {
  public:
-  explicit RandomContrastImpl(const RandomColorOptions& options) : RandomColorImpl("RandomContrast", options) {}
+  explicit RandomContrastImpl(const RandomColorOptions& options) : RandomColorImpl("RandomContrast", options) {
+    require(options.factor.upper >= 0, "RandomContrast needs a factor whose upper bound is at least 0, got [{}, {}]",
+            options.factor.lower, options.factor.upper);
+  }
   std::string_view class_name() const override { return "RandomContrast"; }
 
  private:

@@ -168,6 +168,11 @@ Rows more_layer_rows() {
       misuse<InvalidArgument>("RandomCrop", "no width", {"RandomCrop", "got 4 x 0"}, [] { RandomCrop({.height = 4}); }),
       misuse<InvalidArgument>("RandomContrast", "a factor above 1", {"RandomContrast", "factor", "[-3, 3]"},
                               [] { RandomContrast({.factor = 3}); }),
+      misuse<InvalidArgument>("RandomContrast", "a factor below 0",
+                              {"RandomContrast", "factor", "at least 0", "[-0.5, -0.1]"},
+                              [] {
+                                RandomContrast({.factor = {-0.5, -0.1}});
+                              }),
       misuse<InvalidArgument>("Resizing", "no height", {"Resizing", "got 0 x 4"}, [] { Resizing({.width = 4}); }),
       misuse<InvalidArgument>("Conv2DTranspose", "an output_padding that is not below the strides",
                               {"Conv2DTranspose", "output_padding", "got (1, 1) for (1, 1)"},
