@@ -21,9 +21,9 @@ Forward StepCompute::forward(const Batch& local, std::int64_t global_size) const
   if (forward.losses.loss.defined()) forward.loss = forward.losses.loss / static_cast<double>(global_size);
   forward.penalty = network_.regularization_loss();
   if (forward.penalty.defined()) add(forward.loss, scale_regularization_loss(forward.penalty));
-  if (const Tensor all = added.sum(); all.defined() && local.size() > 0) {
-    add(forward.loss, all * (static_cast<double>(local.size()) / static_cast<double>(global_size)));
-    add(forward.penalty, all);
+  if (const Tensor share = added.share(local.size(), global_size); share.defined()) {
+    add(forward.loss, share);
+    add(forward.penalty, added.sum());
   }
   if (!forward.loss.defined() && local.size() == 0)
     for (const Tensor& y_pred : forward.predictions.y_preds) add(forward.loss, sum(cast(y_pred, DType::f32)));
