@@ -12,10 +12,11 @@ namespace lockstep {
 /// must construct a collection before it calls the model. Without a collection, as in predict(), added losses are
 /// dropped. Collections nest; the innermost one gets the losses.
 ///
-/// Each loss must be a mean over the examples that the layer gets. A replica with n of the global batch's N examples
-/// contributes its mean times n / N, and nothing if n is 0, so that the replicas' losses add up to the mean over the
-/// global batch for parts of any size. The gradient of a loss must not need a collective, as the gradient of all_reduce
-/// does, because replicas without examples do not compute it. Sample weights do not apply.
+/// Each loss must be a mean over the examples that the layer gets; a layer must add it for no examples, too. A replica
+/// with n of the global batch's N examples contributes its mean times n / N, and nothing if n is 0, so that the
+/// replicas' losses add up to the mean over the global batch for parts of any size. The gradient of a loss must not
+/// need a collective, as the gradient of all_reduce does, because replicas without examples do not compute it. Sample
+/// weights do not apply.
 class AddedLosses {
  public:
   AddedLosses();

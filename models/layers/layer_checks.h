@@ -79,7 +79,7 @@ Tensor activated(const LayerCall& call, Activation activation, const Compute& co
 inline Tensor penalized(const LayerCall& call, const Regularizer& activity_regularizer, const Tensor& result) {
   // A recomputed block must record the same ops as in its first call, even if nothing collects the losses any more.
   const bool is_needed = AddedLosses::are_collected() || recording({result});
-  if (activity_regularizer && is_needed && call.penalizes_result && result.dim(0) > 0)
+  if (activity_regularizer && is_needed && call.penalizes_result)
     AddedLosses::add(activity_regularizer(cast(result, DType::f32)) / static_cast<double>(result.dim(0)));
   return result;
 }

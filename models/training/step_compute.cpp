@@ -21,15 +21,16 @@ Forward StepCompute::forward(const Batch& local, std::int64_t global_size) const
   if (forward.losses.loss.defined()) forward.loss = forward.losses.loss / static_cast<double>(global_size);
   forward.penalty = network_.regularization_loss();
   if (forward.penalty.defined()) add(forward.loss, scale_regularization_loss(forward.penalty));
-  if (const Tensor share = added.share(local.size(), global_size); share.defined()) {
-    add(forward.loss, share);
-    add(forward.penalty, added.sum());
-  }
-  if (!forward.loss.defined() && local.size() == 0)
-    for (const Tensor& y_pred : forward.predictions.y_preds) add(forward.loss, sum(cast(y_pred, DType::f32)));
-  require(forward.loss.defined(),
+  const Tensor added_loss = added.sum();
+  require(forward.loss.defined() || added_loss.defined(),
           "the model has no loss: give compile() one for an output, or the model a regularizer or a layer that calls "
           "add_loss");
+  if (const Tensor share = added.share(local.size(), global_size); share.defined()) {
+    add(forward.loss, share);
+    add(forward.penalty, added_loss);
+  }
+  if (!forward.loss.defined())  // no rows, and all losses are added ones: a loss of 0 that has gradients
+    for (const Tensor& y_pred : forward.predictions.y_preds) add(forward.loss, sum(cast(y_pred, DType::f32)));
   return forward;
 }
 

@@ -121,6 +121,21 @@ TEST(Regularization, OfActivitiesIsAMeanOverTheExamples) {
   }
 }
 
+TEST(Regularization, OfActivitiesCanBeTheOnlyLossWhereReplicasHaveNoRows) {
+  const Tensor x = random_tensor({1, 3}, 1);
+  const MirroredStrategy strategy = mirrored(3);
+  Model model = strategy.scope(
+      [] { return Sequential({3}, {Dense({.units = 4, .use_bias = false, .activity_regularizer = L2(0.25)})}); });
+  model.compile(SGD({.learning_rate = 0.5}));
+  const Tensor kernel = model.get_weights()[0];
+  GradientTape tape;
+  tape.watch(kernel);
+  const Tensor loss = sum(square(dense(x, kernel, {}))) * 0.25;
+  const Tensor gradient = tape.gradient(loss, std::vector{kernel})[0];
+  EXPECT_NEAR(model.train_on_batch(Batch{{x}}).at("loss"), loss.item<float>(), tolerance(DType::f32, rows, 1));
+  expect_close(model.variables()[0].value(), (kernel - gradient * 0.5).to_vector<double>(), rows);
+}
+
 TEST(Regularization, CanBeTheOnlyLossOfAModelInAFile) {
   const Tensor x = random_tensor({rows, 3}, 1);
   Model saved = Sequential({3}, {Dense({.units = 4, .kernel_regularizer = L2(0.5), .activity_regularizer = L1(0.25)})});

@@ -143,6 +143,15 @@ TEST_F(TrainingByWorkers, WithStepsThatReturnOtherNamesFailOnAll) {
   EXPECT_THROW(model.fit(batches_), InvalidArgument);
 }
 
+// The batch of one row leaves the other workers without rows.
+TEST_F(TrainingByWorkers, WithoutALossFailsInTheSameWayOnAll) {
+  Model model = small_model(strategy_);
+  model.compile(SGD());
+  const Batch row = problem_.dataset().batch(1).epoch().next().value();
+  EXPECT_THAT(test::error_of<InvalidArgument>([&] { model.train_on_batch(row); }),
+              testing::HasSubstr("the model has no loss: give compile() one for an output"));
+}
+
 // A batch of 2 rows leaves some workers without rows.
 TEST_F(TrainingByWorkers, ABatchOfTensorsGivesWhatItGivesInOneProcess) {
   Model by_workers = small_model(strategy_);
