@@ -63,26 +63,25 @@ class Text(DataCase):
     def test_a_gpt_that_takes_any_number_of_ids(self):
         model, save = self.write_model(8, 16, "gpt"), self.path / "trained.keras"
         data = self.write("abcdabcd" * 40)
-        done = self.succeed("train", *model, *data, "--optimizer", "adam", "--learning-rate", "0.03", "--epochs", "30",
-                            "--batch-size", "8", "--save", save, "--history", self.path / "h.json")
-        self.assertIn("windows of 8 of 6 ids of characters", " ".join(done.stderr.split()))  # as many as it has positions
+        done = self.succeed("train", *model, *data, "--sequence-length", "8", "--optimizer", "adam", "--learning-rate",
+                            "0.03", "--epochs", "30", "--batch-size", "8", "--save", save, "--history",
+                            self.path / "h.json")
+        self.assertIn("windows of 8 of 6 ids of characters", " ".join(done.stderr.split()))
         losses = json.loads((self.path / "h.json").read_text())["loss"]
         self.assertLess(losses[-1], 0.5 * losses[0])
-        self.assertEqual(self.evaluate("--model", save, *data)["examples"], 39)
+        self.assertEqual(self.evaluate("--model", save, *data, "--sequence-length", "8")["examples"], 39)
         self.assertEqual(self.evaluate("--model", save, *data, "--sequence-length", "5")["examples"], 63)
         rows = self.predict("--model", save, *data, "--sequence-length", "4")
         self.assertEqual("".join(row["class"] for row in rows[-3:]), "cda")
         self.refuse("evaluate", "--model", save, *data, "--sequence-length", "9", says="position_embedding")
-        self.refuse("evaluate", "--model", save, *self.write("abcd", "short.txt"),
+        self.refuse("evaluate", "--model", save, *data,
+                    says=f"--model {save}: takes any number of ids; choose with --sequence-length how many")
+        self.refuse("evaluate", "--model", save, *self.write("abcd", "short.txt"), "--sequence-length", "8",
                     says="short.txt: has 4 id(s), this --model needs at least 9; choose a smaller --sequence-length")
         self.refuse("train", "--model", "gpt", "--data", "synthetic", "--sequence-length", "4",
                     says="--sequence-length is for saved models, not for gpt")
         self.refuse("train", *self.text_model(), *data, "--sequence-length", "4",
                     says=["--sequence-length: --model", "takes inputs of (5)"])
-
-    def test_segment_embeddings_do_not_limit_the_length(self):
-        done = self.succeed("train", *self.write_model(8, 16, "segments"), *self.write("abcdabcd" * 40))
-        self.assertIn("windows of 128 of 6 ids of characters", " ".join(done.stderr.split()))
 
     def test_byte_pairs(self):
         model, save = self.text_model(260), self.path / "trained.weights.h5"

@@ -1,8 +1,7 @@
-// write_model FILE.keras INPUTS UNITS [text|gpt|segments|ignore]: writes an untrained model of one dense layer,
-// compiled for regression if it has one unit, otherwise for classification by its logits. With "text", its inputs are
-// ids below UNITS, for each of which it gives the logits of the next one; "gpt" is a GPT that takes up to INPUTS ids;
-// with "segments", it takes any number of ids, and each is in the first of two segments; with "ignore", the loss leaves
-// out the label -1.
+// write_model FILE.keras INPUTS UNITS [text|gpt|ignore]: writes an untrained model of one dense layer, compiled for
+// regression if it has one unit, otherwise for classification by its logits. With "text", its inputs are ids below
+// UNITS, for each of which it gives the logits of the next one; "gpt" is a GPT that takes up to INPUTS ids; with
+// "ignore", the loss leaves out the label -1.
 
 #include <string>
 #include <vector>
@@ -10,14 +9,6 @@
 #include <lockstep/lockstep.h>
 
 using namespace lockstep;
-
-Model model_of_segments(std::int64_t ids) {
-  const Symbol x = Input({-1});
-  const Symbol segment = operation("OnesLike", {x}) - 1;
-  const Symbol embedded =
-      Embedding({.input_dim = ids, .output_dim = 4})(x) + Embedding({.input_dim = 2, .output_dim = 4})(segment);
-  return {x, Dense({.units = ids})(embedded)};
-}
 
 int main(int argc, char** argv) {
   if (argc < 4 || argc > 5) return 2;
@@ -27,8 +18,7 @@ int main(int argc, char** argv) {
   if (kind == "text") layers.insert(layers.begin(), Embedding({.input_dim = units, .output_dim = 4}));
   const std::int64_t inputs = std::stoll(argv[2]);
   Model model = kind == "gpt" ? zoo::gpt({.vocabulary = units, .context = inputs, .layers = 1, .width = 8, .heads = 2})
-                : kind == "segments" ? model_of_segments(units)
-                                     : Sequential({inputs}, layers, {.seed = 1});
+                              : Sequential({inputs}, layers, {.seed = 1});
   SparseCrossentropyOptions labels{.from_logits = true};
   if (kind == "ignore") labels.ignore_class = -1;
   const Loss loss = units == 1 ? Loss(MeanSquaredError()) : SparseCategoricalCrossentropy(labels);

@@ -21,30 +21,6 @@
 namespace lockstep::cli {
 namespace {
 
-/// The number of position embeddings; empty if there are none. They are the rows of an Embedding that reads running
-/// sums of ones, whatever the values of the model's inputs, while segment embeddings, for example, read no such sums.
-std::optional<std::int64_t> positions_of(const Network& network) {
-  enum class Source { values, shapes, positions };  // what a result is computed from
-  std::vector<Source> sources;
-  std::optional<std::int64_t> positions;
-  for (const GraphCall& call : network.calls()) {
-    const LayerImpl& layer = network.layers()[static_cast<std::size_t>(call.layer)].impl();
-    std::vector<Source> read;
-    for (const int input : call.inputs)
-      read.push_back(input < 0 ? Source::values : sources[static_cast<std::size_t>(input)]);
-    const auto [least, most] = std::ranges::minmax(read);
-    const bool sums = layer.class_name() == "Cumsum" && least != Source::values;
-    sources.push_back(layer.class_name() == "OnesLike" ? Source::shapes
-                      : sums                           ? Source::positions
-                      : least == Source::values        ? Source::values
-                                                       : most);
-    if (layer.class_name() != "Embedding" || least != Source::positions) continue;
-    const std::int64_t count = layer.variables().front().shape()[0];
-    positions = std::min(positions.value_or(count), count);
-  }
-  return positions;
-}
-
 /// The examples that suit a model read from a file. `sequence_length`: see DataOptions.
 ModelInput input_of(const std::string& file, const Network& network, std::optional<std::int64_t> sequence_length) {
   for (const NetworkInput& input : network.inputs())
@@ -56,8 +32,13 @@ ModelInput input_of(const std::string& file, const Network& network, std::option
   const bool each_step = shape.rank() == 1 && network.output_shape() == Shape{shape[0], units};
   const bool any_length = each_step && !is_known(shape);
   require(any_length || !sequence_length, "--sequence-length: --model {} takes inputs of {}", file, shape);
-  constexpr std::int64_t usual_length = 128;
-  if (any_length) shape = {sequence_length ? *sequence_length : positions_of(network).value_or(usual_length)};
+  if (any_length) {
+    require(sequence_length.has_value(),
+            "--model {}: takes any number of ids; choose with --sequence-length how many an example has, at most as "
+            "many as the model has position embeddings",
+            file);
+    shape = {*sequence_length};
+  }
   require<InputError>(is_known(shape),
                       "--model {}: takes inputs of any size, {}; this program needs known sizes, use the library", file,
                       shape);

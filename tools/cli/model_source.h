@@ -52,7 +52,8 @@ void require_no_precision(const std::string& model, const std::optional<DTypePol
 /// Makes the model, distributed over the replicas, and loads data that suit it. Compiles a model from a file with the
 /// parts of the file's configuration that `needed` names; does not compile a zoo model. Throws InputError if a loss is
 /// needed and neither the file nor the options have one, InvalidArgument for data that do not suit the model, for a
-/// dropout or dtype policy with a model from a file, and for a sequence length with a zoo model.
+/// dropout or dtype policy with a model from a file, without a sequence length for a file's model that takes any number
+/// of ids, and with one for other models.
 ModelAndData make_model_and_data(const std::string& model, ModelSettings settings, const DataOptions& data,
                                  const ReplicaOptions& replicas, const Strategy& strategy, Compiled needed,
                                  const CompileOptions& given);

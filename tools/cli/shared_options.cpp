@@ -111,8 +111,7 @@ void add_options(CLI::App& command, DataOptions& options) {
       ->type_name("KIND|FILE");
   command
       .add_option("--sequence-length", options.sequence_length,
-                  "the ids of an example, for a saved model that takes any number of them (default: the number of its "
-                  "position embeddings, otherwise 128)")
+                  "the ids of an example; required for a saved model that takes any number of them")
       ->type_name("IDS")
       ->check(whole_number_from(1));
   command

@@ -51,7 +51,7 @@ struct ModelInput {
   std::int64_t smallest_side{};  ///< of the images
   std::int64_t outputs = 1;      ///< numbers that the model computes for an example; with 1, targets may be any number
   bool each_step = false;        ///< an example is a row of steps, for each of which the model computes its outputs
-  bool any_length = false;       ///< it takes any number of steps; `form` has --sequence-length or the default of it
+  bool any_length = false;       ///< it takes any number of steps; `form` has --sequence-length
   std::optional<std::int64_t> ignored_class{};  ///< the label of examples that the loss leaves out
 };
 
