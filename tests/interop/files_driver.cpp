@@ -13,8 +13,9 @@
 //                                           step, saves the weights in the same file
 //   files_driver gradients FILE FOLDER      opens a model, prints its mean squared error in training, and writes the
 //                                           gradients to FOLDER/gradients.weights.h5 as if they were the weights
-//   files_driver curve FILE FOLDER REPLICAS RATE
-//                                           opens a model, trains it with SGD, prints the losses of three steps
+//   files_driver curve FILE FOLDER REPLICAS RATE EPOCHS
+//                                           opens a model, trains it with SGD on batches of 8 rows, prints the loss of
+//                                           each step
 //   files_driver evaluate FILE FOLDER       opens a model, prints the names and values of its loss and metrics
 // FOLDER has input_0, input_1, ... and, for training, target (for gradients and curve target_0, ...) and, for evaluate,
 // weights; output_0, ... are written to it: rows of little-endian f32 without a header.
@@ -316,7 +317,7 @@ void write_gradients(const std::string& path, const std::string& folder) {
   fmt::print("{}\n", loss.item<float>());
 }
 
-void print_curve(const std::string& path, const std::string& folder, int replicas, double learning_rate) {
+void print_curve(const std::string& path, const std::string& folder, int replicas, double learning_rate, int epochs) {
   Model model = open(path, replicas);
   model.compile(SGD({.learning_rate = learning_rate}), MeanSquaredError());
   const std::vector<Tensor> inputs = read_inputs(model, folder);
@@ -325,9 +326,9 @@ void print_curve(const std::string& path, const std::string& folder, int replica
     const Tensor target = read_rows(fmt::format("{}/target_{}", folder, targets.size()), {});
     targets.push_back(reshape(target, result.shape()));
   }
-  const Dataset data = Dataset::from_tensors({inputs, targets}).batch(inputs[0].dim(0));
-  const History history = model.fit(data, {.epochs = 3});
-  for (const double loss : history.values.at("loss")) fmt::print("{}\n", loss);
+  const Dataset data = Dataset::from_tensors({inputs, targets}).batch(8);
+  for (int epoch = 0; epoch < epochs; ++epoch)
+    for (const Batch& batch : data.epoch()) fmt::print("{}\n", model.train_on_batch(batch).at("loss"));
 }
 
 /// The layer of this name in training_interop.py.
@@ -431,8 +432,8 @@ void run(std::span<const std::string> words) {
     train_with_own_step(words[1], words[2], words[3]);
   } else if (words[0] == "gradients") {
     write_gradients(words[1], words[2]);
-  } else if (words[0] == "curve" && words.size() == 5) {
-    print_curve(words[1], words[2], std::stoi(words[3]), std::stod(words[4]));
+  } else if (words[0] == "curve" && words.size() == 6) {
+    print_curve(words[1], words[2], std::stoi(words[3]), std::stod(words[4]), std::stoi(words[5]));
   } else if (words[0] == "evaluate") {
     evaluate(words[1], words[2]);
   } else if (words[0] == "open") {

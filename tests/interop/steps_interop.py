@@ -1,12 +1,13 @@
-"""Compares the loss, gradients and moving statistics of a training step with Keras', and the losses of three steps over
-two replicas with those over one.
+"""Compares the loss, gradients and moving statistics of a training step with Keras', the losses of three steps over two
+replicas with those over one, and the loss curves of trainings over two and three replicas with those over one and in
+Keras.
 
 The models are those of keras.applications, which Keras saves with random weights, the zoo's other models, and those
-that the programs of tools/examples/ have saved. They train without dropout and with synchronized batch normalization; Keras computes in
-float64.
+that the programs of tools/examples/ have saved. They train without dropout and with synchronized batch normalization, so
+that all replicas together compute what one does, but for rounding; Keras computes in float64.
 
 usage: steps_interop.py --driver FILES_DRIVER [--examples FOLDER] [--all | MODEL ...]
-FOLDER is the working directory of the programs.
+FOLDER is the working directory of the programs. Curves are compared with --all and for the models that are named.
 """
 
 import argparse
@@ -39,15 +40,33 @@ ZOO = {"gpt": (None,), "unet": (8, 12, 3), "vit": (8, 12, 3)}  # the shapes of t
 # --all compares all models; JAX compiles most of them for minutes.
 QUICK = ["MobileNetV3Small", *ZOO]
 OF_IDS = {"gpt", *example_models.OF_IDS}  # models whose inputs are ids below 9
+# Whose curves are compared: the smallest model of each family of keras.applications, and the zoo's others. Those in QUICK
+# are also compared with Keras, whose float64 takes minutes for the others.
+CURVES = ["ConvNeXtTiny", "DenseNet121", "EfficientNetB0", "EfficientNetV2B0", "InceptionResNetV2", "InceptionV3",
+          "MobileNet", "MobileNetV2", "MobileNetV3Small", "NASNetMobile", "ResNet50", "ResNet50V2", "VGG16", "Xception",
+          *ZOO]
+BATCHES, EPOCHS, CLASSES = 3, 8, 4
+CURVE_TOLERANCE = 1e-5  # of the losses, relative; at least
 RATES = ("rate", "drop_path_rate", "_dropout")  # of dropout
 
 
-def inputs(name, shape):
-    random = np.random.default_rng(1)
-    shape = (ROWS, *sized(shape))
+def inputs(name, shape, rows=ROWS, seed=1):
+    random = np.random.default_rng(seed)
+    shape = (rows, *sized(shape))
     if name in OF_IDS:
         return random.integers(0, 9, shape).astype("<f4")
     return random.uniform(0, 128 if name in applications.MODELS else 1, shape).astype("<f4")
+
+
+def problem(name, model):
+    """BATCHES of examples, each a pattern of its class with a quarter of noise, and of targets, one for each class."""
+    rows = BATCHES * ROWS
+    labels = np.arange(rows) % CLASSES
+    random = np.random.default_rng(3)
+    patterns, noise = (inputs(name, model.input_shape[1:], *choice) for choice in ((CLASSES, 4), (rows, 5)))
+    x = np.where(random.random(noise.shape) < 0.25, noise, patterns[labels])
+    shapes = [(CLASSES, *sized(output.shape[1:])) for output in model.outputs]
+    return x, [random.standard_normal(shape).astype("<f4")[labels] for shape in shapes]
 
 
 def made_by_lockstep(driver, name, path):
@@ -76,23 +95,45 @@ def saved_model(driver, name, path):
     return model
 
 
-def keras_step(model, x, targets, dtype="float64"):
-    """The loss, and for each weight its gradient or, if it is not trainable, its new value."""
-    config = json.dumps(keras.saving.serialize_keras_object(model)).replace("float32", dtype)
-    config = config.replace('"synchronized": true', '"synchronized": false')  # which Keras does not know on JAX
-    with jax.enable_x64():
-        precise = keras.saving.deserialize_keras_object(json.loads(config))
-        precise.set_weights([np.asarray(value, dtype) for value in model.get_weights()])
-        variables = precise.trainable_variables, precise.non_trainable_variables
+class KerasTraining:
+    """Keras' training with SGD of a model with these weights, in one dtype."""
 
-        def loss_of(trainable, others):
-            ys, others = precise.stateless_call(trainable, others, x.astype(dtype), training=True)
-            return sum(keras.ops.mean((y - t) ** 2) for y, t in zip(keras.tree.flatten(ys), targets, strict=True)), others
+    def __init__(self, model, dtype="float64"):
+        config = json.dumps(keras.saving.serialize_keras_object(model)).replace("float32", dtype)
+        config = config.replace('"synchronized": true', '"synchronized": false')  # which Keras does not know on JAX
+        with jax.enable_x64():
+            self.model = keras.saving.deserialize_keras_object(json.loads(config))
+            self.model.set_weights([np.asarray(value, dtype) for value in model.get_weights()])
+        self.dtype = dtype
+        self.compiled = jax.jit(jax.value_and_grad(self.loss_of, has_aux=True))
 
-        compiled = jax.jit(jax.value_and_grad(loss_of, has_aux=True))
-        (loss, others), gradients = compiled(*([each.value for each in some] for some in variables))
-    results = {each.path: value for some, values in zip(variables, (gradients, others)) for each, value in zip(some, values)}
-    return float(loss), [np.asarray(results[weight.path]) for weight in precise.weights]
+    def loss_of(self, trainable, others, x, targets):
+        ys, others = self.model.stateless_call(trainable, others, x, training=True)
+        return sum(keras.ops.mean((y - t) ** 2) for y, t in zip(keras.tree.flatten(ys), targets, strict=True)), others
+
+    def variables(self):
+        some = self.model.trainable_variables, self.model.non_trainable_variables
+        return [[each.value for each in variables] for variables in some]
+
+    def step(self, x, targets):
+        """The loss, and for each weight its gradient or, if it is not trainable, its new value."""
+        with jax.enable_x64():
+            (loss, others), gradients = self.compiled(*self.variables(), x.astype(self.dtype), targets)
+        trained = {each.path: value for each, value in zip(self.model.trainable_variables, gradients)}
+        updated = {each.path: value for each, value in zip(self.model.non_trainable_variables, others)}
+        results = trained | updated
+        return float(loss), [np.asarray(results[weight.path]) for weight in self.model.weights]
+
+    def curve(self, batches, learning_rate):
+        """The losses of a training on the batches."""
+        losses = []
+        with jax.enable_x64():
+            trainable, others = self.variables()
+            for x, targets in batches:
+                (loss, others), gradients = self.compiled(trainable, others, x.astype(self.dtype), targets)
+                trainable = [value - learning_rate * gradient for value, gradient in zip(trainable, gradients)]
+                losses.append(float(loss))
+        return np.array(losses)
 
 
 def differences(values, others):
@@ -110,13 +151,17 @@ class Files:
     def __init__(self, driver, path, model):
         self.driver, self.path, self.model = driver, path, model
 
+    def write(self, x, targets):
+        x.tofile(self.path.with_name("input_0"))
+        for number, target in enumerate(targets):
+            target.tofile(self.path.with_name(f"target_{number}"))
+
     def lockstep(self, command, *words):
         words = [self.driver, command, self.path, self.path.parent, *map(str, words)]
-        return [float(line) for line in subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout.split()]
+        return np.array(subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout.split(), float)
 
-    def gradients(self, x):
-        """lockstep's loss, and the values that keras_step returns."""
-        x.tofile(self.path.with_name("input_0"))
+    def gradients(self):
+        """lockstep's loss, and the values that KerasTraining.step returns."""
         loss = self.lockstep("gradients")[0]
         before = self.model.get_weights()
         self.model.load_weights(self.path.with_name("gradients.weights.h5"))
@@ -125,7 +170,50 @@ class Files:
         return loss, gradients
 
 
-def check(driver, name):
+def learning_rate(model, loss, gradients):
+    """With which a step lowers the loss by about a tenth."""
+    trainable = [any(weight is each for each in model.trainable_weights) for weight in model.weights]
+    return 0.1 * loss / sum(np.sum(np.square(value, dtype=float)) for value, yes in zip(gradients, trainable) if yes)
+
+
+def check_curve(name, files, training):
+    """Rounding errors are those of a replica that gets the rows of each batch in another order. The tolerance is five
+    times the largest so far of three such trainings; steps where it exceeds MOST are not compared."""
+    started = time.monotonic()
+    x, targets = problem(name, files.model)
+    batches = [slice(first, first + ROWS) for first in range(0, len(x), ROWS)]
+    files.write(x[batches[0]], [target[batches[0]] for target in targets])
+    rate = learning_rate(files.model, *files.gradients())
+
+    def curve(replicas, order=slice(None)):
+        files.write(x[order], [target[order] for target in targets])
+        return files.lockstep("curve", replicas, rate, EPOCHS)
+
+    def apart(others):
+        return np.abs(others / one - 1).max(axis=0)
+
+    one = curve(1)
+    rows = np.arange(len(x)).reshape(-1, ROWS)
+    orders = [np.random.default_rng(seed).permuted(rows, axis=1).ravel() for seed in range(3)]
+    rounding = np.maximum.accumulate(apart(np.array([curve(1, order) for order in orders])))
+    tolerance = np.maximum(5 * rounding, CURVE_TOLERANCE)
+    compared = tolerance <= MOST
+    others = {"two replicas": curve(2), "three replicas": curve(3)}
+    if name in QUICK:
+        steps = [(x[batch], [target[batch] for target in targets]) for batch in batches]
+        others["Keras"] = training.curve(steps * EPOCHS, rate)
+    first, last = one[:BATCHES].mean(), one[-BATCHES:].mean()
+    differences = {what: apart(other[None])[compared] for what, other in others.items()}
+    text = ", ".join(f"{what} {values.max(initial=0):.1e}" for what, values in differences.items())
+    print(f"  losses fall from {first:.3f} to {last:.3f}; relative differences in {compared.sum()} of {len(one)} steps: {text};"
+          f" tolerance from {tolerance[0]:.1e} to {tolerance[-1]:.1e}; {time.monotonic() - started:.0f} s", flush=True)
+    assert last < 0.8 * first, "the loss hardly falls: its curve proves nothing"
+    assert compared.sum() >= len(one) / 2, "rounding errors are so large that the curves prove nothing"
+    for what, values in differences.items():
+        assert (values <= tolerance[compared]).all(), f"{what}: {others[what]}, one replica: {one}"
+
+
+def check(driver, name, with_curve):
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "model.keras"
@@ -135,27 +223,26 @@ def check(driver, name):
         files = Files(driver, path, model)
         random = np.random.default_rng(2)
         targets = [random.standard_normal((ROWS, *sized(output.shape[1:]))).astype("<f4") for output in model.outputs]
-        for number, target in enumerate(targets):
-            target.tofile(path.with_name(f"target_{number}"))
         x = inputs(name, model.input_shape[1:])
-        our_loss, ours = files.gradients(x)
-        loss, theirs = keras_step(model, x, targets)
-        trainable = [any(weight is each for each in model.trainable_weights) for weight in model.weights]
-        squares = sum(np.sum(value**2) for value, yes in zip(theirs, trainable, strict=True) if yes)
-        learning_rate = 0.1 * loss / squares  # a step lowers the loss by about a tenth
-        one, two = (files.lockstep("curve", replicas, learning_rate) for replicas in (1, 2))
-    apart = differences(ours, theirs)
-    tolerance = TOLERANCE
-    if np.median(apart) > TOLERANCE:
-        tolerance = 2 * np.median(differences(keras_step(model, x, targets, "float32")[1], theirs))
-    print(f"  loss {our_loss:.7f}, in Keras {loss:.7f}; relative differences: median {np.median(apart):.1e}, largest"
-          f" {apart.max():.1e} ({model.weights[apart.argmax()].path}); tolerance {tolerance:.1e}")
-    print(f"  losses over one replica {one}, over two {two}; {time.monotonic() - started:.0f} s", flush=True)
-    assert tolerance <= MOST, "rounding errors are so large that this proves nothing"
-    assert abs(our_loss - loss) <= tolerance * loss
-    assert np.median(apart) <= tolerance and apart.max() <= LARGEST
-    assert one[2] < 0.95 * one[0], "three steps hardly lower the loss: they prove nothing"
-    np.testing.assert_allclose(two, one, rtol=tolerance)
+        files.write(x, targets)
+        our_loss, ours = files.gradients()
+        training = KerasTraining(model)
+        loss, theirs = training.step(x, targets)
+        one, two = (files.lockstep("curve", replicas, learning_rate(model, loss, theirs), 3) for replicas in (1, 2))
+        apart = differences(ours, theirs)
+        tolerance = TOLERANCE
+        if np.median(apart) > TOLERANCE:
+            tolerance = 2 * np.median(differences(KerasTraining(model, "float32").step(x, targets)[1], theirs))
+        print(f"  loss {our_loss:.7f}, in Keras {loss:.7f}; relative differences: median {np.median(apart):.1e}, largest"
+              f" {apart.max():.1e} ({model.weights[apart.argmax()].path}); tolerance {tolerance:.1e}")
+        print(f"  losses over one replica {one}, over two {two}; {time.monotonic() - started:.0f} s", flush=True)
+        assert tolerance <= MOST, "rounding errors are so large that this proves nothing"
+        assert abs(our_loss - loss) <= tolerance * loss
+        assert np.median(apart) <= tolerance and apart.max() <= LARGEST
+        assert one[2] < 0.95 * one[0], "three steps hardly lower the loss: they prove nothing"
+        np.testing.assert_allclose(two, one, rtol=tolerance)
+        if with_curve and name in CURVES:
+            check_curve(name, files, training)
 
 
 def main():
@@ -168,7 +255,7 @@ def main():
     arguments = parser.parse_args()
     files = [arguments.examples / f"{name}.keras" for name in example_models.SHAPES] if arguments.examples else []
     for name in [*files, *(names if arguments.all else arguments.models or QUICK)]:
-        check(arguments.driver, name)
+        check(arguments.driver, name, with_curve=arguments.all or arguments.models)
 
 
 if __name__ == "__main__":
