@@ -3,8 +3,8 @@ replicas with those over one, and the loss curves of trainings over two and thre
 Keras.
 
 The models are those of keras.applications, which Keras saves with random weights, the zoo's other models, and those
-that the programs of tools/examples/ have saved. They train without dropout and with synchronized batch normalization, so
-that all replicas together compute what one does, but for rounding; Keras computes in float64.
+that the programs of tools/examples/ have saved. They train without dropout and with synchronized batch normalization,
+so that all replicas together compute what one does, but for rounding; Keras computes in float64.
 
 usage: steps_interop.py --driver FILES_DRIVER [--examples FOLDER] [--all | MODEL ...]
 FOLDER is the working directory of the programs. Curves are compared with --all and for the models that are named.
@@ -40,8 +40,8 @@ ZOO = {"gpt": (None,), "unet": (8, 12, 3), "vit": (8, 12, 3)}  # the shapes of t
 # --all compares all models; JAX compiles most of them for minutes.
 QUICK = ["MobileNetV3Small", *ZOO]
 OF_IDS = {"gpt", *example_models.OF_IDS}  # models whose inputs are ids below 9
-# Whose curves are compared: the smallest model of each family of keras.applications, and the zoo's others. Those in QUICK
-# are also compared with Keras, whose float64 takes minutes for the others.
+# Whose curves are compared: the smallest model of each family of keras.applications, and the zoo's others. Those in
+# QUICK are also compared with Keras, whose float64 takes minutes for the others.
 CURVES = ["ConvNeXtTiny", "DenseNet121", "EfficientNetB0", "EfficientNetV2B0", "InceptionResNetV2", "InceptionV3",
           "MobileNet", "MobileNetV2", "MobileNetV3Small", "NASNetMobile", "ResNet50", "ResNet50V2", "VGG16", "Xception",
           *ZOO]
@@ -177,25 +177,30 @@ def learning_rate(model, loss, gradients):
 
 
 def check_curve(name, files, training):
-    """Rounding errors are those of a replica that gets the rows of each batch in another order. The tolerance is five
-    times the largest so far of three such trainings; steps where it exceeds MOST are not compared."""
+    """Rounding errors are those of a replica that gets the rows of each batch in another order and, unless they are
+    ids, half of the inputs rounded up. The tolerance is five times the largest so far of three such trainings; steps
+    where it exceeds MOST are not compared."""
     started = time.monotonic()
     x, targets = problem(name, files.model)
     batches = [slice(first, first + ROWS) for first in range(0, len(x), ROWS)]
     files.write(x[batches[0]], [target[batches[0]] for target in targets])
     rate = learning_rate(files.model, *files.gradients())
 
-    def curve(replicas, order=slice(None)):
+    def curve(replicas, x=x, order=slice(None)):
         files.write(x[order], [target[order] for target in targets])
         return files.lockstep("curve", replicas, rate, EPOCHS)
+
+    def otherwise_rounded(seed):
+        random = np.random.default_rng(seed)
+        order = random.permuted(np.arange(len(x)).reshape(-1, ROWS), axis=1).ravel()
+        up = (random.random(x.shape) < 0.5) & (name not in OF_IDS)
+        return curve(1, np.where(up, np.nextafter(x, np.float32(np.inf)), x), order)
 
     def apart(others):
         return np.abs(others / one - 1).max(axis=0)
 
     one = curve(1)
-    rows = np.arange(len(x)).reshape(-1, ROWS)
-    orders = [np.random.default_rng(seed).permuted(rows, axis=1).ravel() for seed in range(3)]
-    rounding = np.maximum.accumulate(apart(np.array([curve(1, order) for order in orders])))
+    rounding = np.maximum.accumulate(apart(np.array([otherwise_rounded(seed) for seed in range(3)])))
     tolerance = np.maximum(5 * rounding, CURVE_TOLERANCE)
     compared = tolerance <= MOST
     others = {"two replicas": curve(2), "three replicas": curve(3)}
@@ -205,8 +210,9 @@ def check_curve(name, files, training):
     first, last = one[:BATCHES].mean(), one[-BATCHES:].mean()
     differences = {what: apart(other[None])[compared] for what, other in others.items()}
     text = ", ".join(f"{what} {values.max(initial=0):.1e}" for what, values in differences.items())
-    print(f"  losses fall from {first:.3f} to {last:.3f}; relative differences in {compared.sum()} of {len(one)} steps: {text};"
-          f" tolerance from {tolerance[0]:.1e} to {tolerance[-1]:.1e}; {time.monotonic() - started:.0f} s", flush=True)
+    print(f"  losses fall from {first:.3f} to {last:.3f}; relative differences in {compared.sum()} of {len(one)} steps:"
+          f" {text}; tolerance {tolerance[0]:.1e} to {tolerance[-1]:.1e}; {time.monotonic() - started:.0f} s",
+          flush=True)
     assert last < 0.8 * first, "the loss hardly falls: its curve proves nothing"
     assert compared.sum() >= len(one) / 2, "rounding errors are so large that the curves prove nothing"
     for what, values in differences.items():
