@@ -54,7 +54,8 @@ class MaskImpl : public LayerImpl {
  public:
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
-    noise_shape(input.rank() + 1);
+    const NoiseShape noise = noise_shape(input.rank() + 1);
+    for (int axis = 0; axis < (noise.empty() ? 0 : input.rank()); ++axis) check_size(noise, axis + 1, input[axis]);
     return input;
   }
 
@@ -63,6 +64,7 @@ class MaskImpl : public LayerImpl {
     if (call.mode == Mode::inference || rate_ == 0) return x;
     const auto next_key = [this] { return draws_.next(); };
     const NoiseShape noise = noise_shape(x.rank());
+    if (!noise.empty() && x.dim(0) > 0) check_size(noise, 0, x.dim(0));
     if (std::ranges::count(noise, 1) == 0) return dropout(x, rate_, next_key);
     Shape drawn = x.shape();
     for (int axis = 0; axis < drawn.rank(); ++axis)
@@ -88,6 +90,14 @@ class MaskImpl : public LayerImpl {
  private:
   void make_weights(std::span<const Shape>, const LayerSeed& seed) override { draws_.start(seed.key(0)); }
 
+  /// Throws InvalidArgument unless the mask of this shape broadcasts to inputs of this size along the axis.
+  void check_size(const NoiseShape& noise, int axis, std::int64_t size) const {
+    const std::int64_t given = noise[static_cast<std::size_t>(axis)];
+    require(given == 1 || given == -1 || given == size,
+            "{} with the noise_shape ({}) takes {} elements along axis {}, got {}", class_name(),
+            fmt::join(noise, ", "), given, axis, size);
+  }
+
   float rate_;
   RandomDraws draws_;
 };
@@ -98,8 +108,9 @@ class DropoutImpl final : public MaskImpl {
       : MaskImpl(options.name, options.rate, options.noise_shape.empty(), true), options_(options) {
     require(options.rate >= 0 && options.rate < 1, "Dropout needs a rate of at least 0 and below 1, got {}",
             options.rate);
-    require(std::ranges::all_of(options.noise_shape, [](std::int64_t size) { return size == 1 || size == -1; }),
-            "Dropout needs a noise_shape of 1 and -1 (None), got ({})", fmt::join(options.noise_shape, ", "));
+    require(std::ranges::all_of(options.noise_shape, [](std::int64_t size) { return size >= 1 || size == -1; }),
+            "Dropout needs a noise_shape of sizes of at least 1 and -1 (None), got ({})",
+            fmt::join(options.noise_shape, ", "));
   }
 
   std::string_view class_name() const override { return "Dropout"; }

@@ -14,7 +14,8 @@ struct DropoutOptions {
   /// Keras' arguments, with the same names and defaults.
   double rate = -1;  ///< required
   /// For each axis, including the batch axis: 1 if all elements along it are dropped or kept together, -1 (Keras' None)
-  /// if they are drawn independently. Empty if every element is drawn independently.
+  /// or the axis' size if they are drawn independently. The size of the batch axis is that of a replica's batch. Empty
+  /// if every element is drawn independently.
   std::vector<std::int64_t> noise_shape{};
   std::string name{};
   ///@}
@@ -25,8 +26,8 @@ struct DropoutOptions {
 /// replica has called the layer in training. Runs are therefore repeatable, and each replica draws its own masks (Keras
 /// 3 draws one mask for all replicas).
 struct Dropout : Layer {
-  /// Throws InvalidArgument unless 0 <= rate < 1, and for a noise_shape with numbers other than 1 and -1. The layer
-  /// throws it for inputs of another rank than noise_shape's size.
+  /// Throws InvalidArgument unless 0 <= rate < 1, and for a noise_shape with numbers below 1 other than -1. The layer
+  /// throws it for inputs that noise_shape does not fit.
   explicit Dropout(const DropoutOptions& options);
   /// Makes the layer from the options in a file.
   static Dropout from_config(LayerConfig& config);

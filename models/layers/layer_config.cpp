@@ -152,12 +152,11 @@ void LayerConfig::noise_shape(const char* key, std::vector<std::int64_t>& value)
   for (const std::int64_t size : value) own.push_back(size == -1 ? Json() : Json(size));
   const Json* found = exchange(key, own);
   if (found == nullptr || found->is_null()) return;
-  if (!found->is_array()) refuse(key, *found, "null, or a list of null and 1");
+  const auto fits = [](const Json& size) { return size.is_null() || (is_whole(size) && size >= 1); };
+  if (!found->is_array() || !std::ranges::all_of(*found, fits))
+    refuse(key, *found, "null, or a list of null and whole numbers of at least 1");
   value.clear();
-  for (const Json& size : *found) {
-    if (size != 1 && !size.is_null()) refuse(key, *found, "null, or a list of null and 1");
-    value.push_back(size.is_null() ? -1 : 1);
-  }
+  for (const Json& size : *found) value.push_back(size.is_null() ? -1 : size.get<std::int64_t>());
 }
 
 void LayerConfig::option(const char* key, Padding& value) {

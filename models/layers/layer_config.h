@@ -67,7 +67,7 @@ class LayerConfig : public OptionVisitor {
   /// Borders, [[top, bottom], [left, right]] in files. Also reads [rows, columns], the widths at top and bottom and at
   /// left and right, or one number for all four.
   void option(const char* key, Borders2d& value);
-  /// Dropout's noise_shape: a list of 1 and -1. Files have null in place of -1, and null for an empty list.
+  /// Dropout's noise_shape: a list of sizes and -1. Files have null in place of -1, and null for an empty list.
   void noise_shape(const char* key, std::vector<std::int64_t>& value);
   /// "valid" or "same".
   void option(const char* key, Padding& value);

@@ -73,8 +73,24 @@ TEST(Dropout, DropsWhatTheNoiseShapeJoinsTogether) {
   EXPECT_EQ(call(layer, {x}).id(), x.id()) << "inference";
   EXPECT_ERROR(InvalidArgument, "Dropout with the noise_shape (-1, 1, -1) takes 3 axes, the batch axis included, got 2",
                shape_after(layer, {{8}}));
-  EXPECT_ERROR(InvalidArgument, "a noise_shape of 1 and -1 (None), got (6, 1)",
-               Dropout({.rate = 0.5, .noise_shape = {6, 1}}));
+  EXPECT_ERROR(InvalidArgument, "a noise_shape of sizes of at least 1 and -1 (None), got (0, 1)",
+               Dropout({.rate = 0.5, .noise_shape = {0, 1}}));
+}
+
+TEST(Dropout, TakesTheSizesOfAxesInItsNoiseShape) {
+  const Tensor x = random_tensor({6, 5, 8}, 1, 1, 2);
+  const auto dropped = [&](const std::vector<std::int64_t>& noise_shape) {
+    return call(built(Dropout({.rate = 0.5, .noise_shape = noise_shape}), {{5, 8}}, seed), {x}, training);
+  };
+  expect_same_bits(dropped({6, 1, 8}), dropped({-1, 1, -1}));
+  expect_same_bits(dropped({6, 5, 8}), dropped({}));
+  const Dropout layer = built(Dropout({.rate = 0.5, .noise_shape = {6, 1, 8}}), {{5, 8}}, seed);
+  EXPECT_ERROR(InvalidArgument, "Dropout with the noise_shape (6, 1, 8) takes 8 elements along axis 2, got 7",
+               shape_after(layer, {{5, 7}}));
+  EXPECT_ERROR(InvalidArgument, "Dropout with the noise_shape (6, 1, 8) takes 6 elements along axis 0, got 2",
+               call(layer, {x.slice_view(0, 0, 2)}, training));
+  EXPECT_EQ(call(layer, {Tensor::zeros({0, 5, 8})}, training).shape(), Shape({0, 5, 8}))
+      << "a replica without examples";
 }
 
 TEST(SpatialDropout, DropsWholeFeatures) {

@@ -88,8 +88,10 @@ TEST(LayerConfig, ReadsFormsOfPreprocessing) {
   EXPECT_EQ(
       config_of(layer_of("Dropout", {{"name", "x"}, {"rate", 0.5}, {"noise_shape", {nullptr, 1}}}))["noise_shape"],
       Json::parse("[null, 1]"));
-  EXPECT_ERROR(InputError, "noise_shape cannot be [null,7]; it must be null, or a list of null and 1",
-               layer_of("Dropout", {{"name", "x"}, {"rate", 0.5}, {"noise_shape", {nullptr, 7}}}));
+  EXPECT_EQ(config_of(layer_of("Dropout", {{"name", "x"}, {"rate", 0.5}, {"noise_shape", {7, 1}}}))["noise_shape"],
+            Json::parse("[7, 1]"));
+  EXPECT_ERROR(InputError, "noise_shape cannot be [null,0]; it must be null, or a list of null and whole numbers",
+               layer_of("Dropout", {{"name", "x"}, {"rate", 0.5}, {"noise_shape", {nullptr, 0}}}));
 }
 
 TEST(LayerConfig, ReadsKeras2) {

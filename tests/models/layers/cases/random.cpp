@@ -16,6 +16,11 @@ std::vector<LayerCase> random_layer_cases() {
          return Dropout({.rate = 0.25, .noise_shape = {-1, 1, 1, -1}});
        },
        {image}},
+      {"Dropout with sizes in its noise_shape",
+       [] {
+         return Dropout({.rate = 0.25, .noise_shape = {-1, 3, 1, 4}});
+       },
+       {image}},
       {"SpatialDropout1D", [] { return SpatialDropout1D({.rate = 0.25}); }, {{9, 4}}},
       {"SpatialDropout2D", [] { return SpatialDropout2D({.rate = 0.5}); }, {image}},
       {"GaussianNoise", [] { return GaussianNoise({.stddev = 0.25}); }, {image}},
