@@ -14,18 +14,16 @@ Symbol call_attention(const Layer& layer, const Symbol& query, const Symbol& val
 
 }  // namespace
 
-Symbol MultiHeadAttention::operator()(const Symbol& query, const Symbol& value) const {
+Symbol AttentionLayer::operator()(const Symbol& query, const Symbol& value) const {
   return call_attention(*this, query, value, {});
 }
-Symbol MultiHeadAttention::operator()(const Symbol& query, const Symbol& value, const AttentionCall& call) const {
+
+Symbol AttentionLayer::operator()(const Symbol& query, const Symbol& value, const AttentionCall& call) const {
   return call_attention(*this, query, value, call);
 }
 
-Symbol GroupQueryAttention::operator()(const Symbol& query, const Symbol& value) const {
-  return call_attention(*this, query, value, {});
-}
-Symbol GroupQueryAttention::operator()(const Symbol& query, const Symbol& value, const AttentionCall& call) const {
-  return call_attention(*this, query, value, call);
+std::vector<Symbol> AttentionLayer::results(const Symbol& query, const Symbol& value, const AttentionCall& call) const {
+  return results_of(call_attention(*this, query, value, call));
 }
 
 }  // namespace lockstep

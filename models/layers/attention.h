@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
@@ -11,6 +12,22 @@
 namespace lockstep {
 
 struct AttentionCall;
+
+/// A handle to a layer of attention, which is called on a query and a value. The results are those that Keras returns
+/// with `return_attention_scores`: the attended values, and the weights of the values. Only calls whose second result
+/// is used store these weights.
+struct AttentionLayer : Layer {
+  using Layer::Layer;
+  using Layer::operator();
+  using Layer::results;
+  ///@{
+  /// Describe a call, like Layer's operator() and results(). `call` holds further arguments
+  /// (models/graph/attention_call.h). Throw InvalidArgument for shapes that do not fit.
+  Symbol operator()(const Symbol& query, const Symbol& value) const;
+  Symbol operator()(const Symbol& query, const Symbol& value, const AttentionCall& call) const;
+  std::vector<Symbol> results(const Symbol& query, const Symbol& value, const AttentionCall& call) const;
+  ///@}
+};
 
 /// MultiHeadAttention's options.
 struct MultiHeadAttentionOptions {
@@ -22,34 +39,40 @@ struct MultiHeadAttentionOptions {
   double dropout = 0;
   bool use_bias = true;
   std::optional<Shape> output_shape{};
+  /// The axes of the query, the batch axis included, along which queries attend to keys; empty for all axes but those
+  /// of the batch and the features. Negative axes count from the end.
+  std::vector<int> attention_axes{};
+  std::optional<int> sliding_window{};
   SeededInitializer kernel_initializer = glorot_uniform;
   SeededInitializer bias_initializer = zeros;
   Regularizer kernel_regularizer{};
   Regularizer bias_regularizer{};
+  Regularizer activity_regularizer{};
   Constraint kernel_constraint{};
   Constraint bias_constraint{};
+  bool use_gate = false;
   std::string name{};
   ///@}
 };
 
 /// Attention of several heads (Vaswani et al. 2017): projects query (tq, features), value and key (tk, features) to
 /// heads, computes scaled_dot_product_attention of the heads, and projects the result to (tq, output_shape). The
-/// default output_shape is the query's number of features. In training, drops attention weights with probability
-/// `dropout`. Like Dropout's mask, the choice depends on the model's seed, the layer, the replica and its number of
-/// calls in training. Weights: kernel (features, heads, size) and bias (heads, size) of query, key and value, then
-/// kernel (heads, size, output_shape) and bias (output_shape) of attention_output.
-struct MultiHeadAttention : Layer {
-  /// Throws InvalidArgument for sizes below 1, and for a dropout outside [0, 1).
+/// default output_shape is the query's number of features. In place of tq and tk there may be several axes, of which
+/// `attention_axes` take part in the attention; query and key have the same sizes along the others. The weights of the
+/// values (the second result) have the shape (other axes, heads, attention_axes of the query, of the key).
+///
+/// In training, drops attention weights with probability `dropout`. Like Dropout's mask, the choice depends on the
+/// model's seed, the layer, the replica and its number of calls in training. With `sliding_window`, query i attends to
+/// key j only if |i - j| < sliding_window. `use_gate` multiplies the heads' results by a sigmoid of another projection
+/// of the query (Qiu et al. 2025). `activity_regularizer` applies to the result of each projection.
+///
+/// Weights: kernel (features, heads, size) and bias (heads, size) of query, key, gate (if used) and value, then kernel
+/// (heads, size, output_shape) and bias (output_shape) of attention_output.
+struct MultiHeadAttention : AttentionLayer {
+  /// Throws InvalidArgument for sizes and a sliding_window below 1, and for a dropout outside [0, 1).
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);
   /// Makes the layer from the options in a file.
   static MultiHeadAttention from_config(LayerConfig& config);
-  using Layer::operator();
-  ///@{
-  /// Describes a call, like Layer's operator(). `call` holds further arguments (models/graph/attention_call.h). Throws
-  /// InvalidArgument for shapes that do not fit.
-  Symbol operator()(const Symbol& query, const Symbol& value) const;
-  Symbol operator()(const Symbol& query, const Symbol& value, const AttentionCall& call) const;
-  ///@}
 };
 
 /// GroupQueryAttention's options.
@@ -61,34 +84,35 @@ struct GroupQueryAttentionOptions {
   std::int64_t num_key_value_heads = 0;
   double dropout = 0;
   bool use_bias = true;
+  std::optional<int> sliding_window{};
   SeededInitializer kernel_initializer = glorot_uniform;
   SeededInitializer bias_initializer = zeros;
   Regularizer kernel_regularizer{};
   Regularizer bias_regularizer{};
+  Regularizer activity_regularizer{};
   Constraint kernel_constraint{};
   Constraint bias_constraint{};
+  bool use_gate = false;
   std::string name{};
   ///@}
 };
 
 /// MultiHeadAttention with fewer heads of keys and values than of queries (Ainslie et al. 2023): num_query_heads /
 /// num_key_value_heads neighboring heads of the query share one head of keys and values. The result has the query's
-/// number of features.
-struct GroupQueryAttention : Layer {
-  /// Throws InvalidArgument for sizes below 1, for a dropout outside [0, 1), and if num_query_heads is not a multiple
-  /// of num_key_value_heads.
+/// number of features. Query, value and key are sequences (time, features). As in Keras, `activity_regularizer` applies
+/// to the layer's results in addition to those of the projections.
+struct GroupQueryAttention : AttentionLayer {
+  /// Throws InvalidArgument for sizes and a sliding_window below 1, for a dropout outside [0, 1), and if
+  /// num_query_heads is not a multiple of num_key_value_heads.
   explicit GroupQueryAttention(const GroupQueryAttentionOptions& options);
   /// Makes the layer from the options in a file.
   static GroupQueryAttention from_config(LayerConfig& config);
-  using Layer::operator();
-  ///@{
-  /// Same as MultiHeadAttention's operator().
-  Symbol operator()(const Symbol& query, const Symbol& value) const;
-  Symbol operator()(const Symbol& query, const Symbol& value, const AttentionCall& call) const;
-  ///@}
 };
 
-/// Whether `class_name` is Keras' name of one of the classes above, whose calls have several arguments.
+/// Whether `class_name` is Keras' name of a layer of attention: one of the classes above, Attention or
+/// AdditiveAttention.
 bool is_attention(std::string_view class_name);
+/// Whether the inputs of a call of the class are separate arguments in Keras, not a list: of the classes above.
+bool is_multi_head_attention(std::string_view class_name);
 
 }  // namespace lockstep

@@ -31,6 +31,7 @@
 #include <lockstep/models/layers/reshape.h>
 #include <lockstep/models/layers/resizing.h>
 #include <lockstep/models/layers/simple_rnn.h>
+#include <lockstep/models/layers/single_head_attention.h>
 #include <lockstep/models/layers/time_distributed.h>
 
 namespace lockstep {
@@ -43,6 +44,8 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<AdaptiveMaxPooling1D>("AdaptiveMaxPooling1D"),
                                          keras_class<AdaptiveMaxPooling2D>("AdaptiveMaxPooling2D"),
                                          keras_class<Add>("Add"),
+                                         keras_class<AdditiveAttention>("AdditiveAttention"),
+                                         keras_class<Attention>("Attention"),
                                          keras_class<Average>("Average"),
                                          keras_class<AveragePooling1D>("AveragePooling1D"),
                                          keras_class<AveragePooling2D>("AveragePooling2D"),

@@ -282,12 +282,6 @@ void LayerConfig::string_or_null(const char* key, std::string& value) {
   value = found->get<std::string>();
 }
 
-void LayerConfig::time_axis(const char* key) {
-  const Json* found = exchange(key, Json::array({1}));
-  if (found == nullptr || found->is_null()) return;
-  if (*found != Json::array({1}) && *found != 1) refuse(key, *found, "null or [1], the axis of time");
-}
-
 Json LayerConfig::written() const {
   Json written = values();
   if (!has_trainable_) written.erase("trainable");

@@ -105,8 +105,6 @@ class LayerConfig : public OptionVisitor {
   ///@}
   /// A string; null in files if it is empty.
   void string_or_null(const char* key, std::string& value);
-  /// An option that must name the time axis. It is written as [1], and also read from null or 1.
-  void time_axis(const char* key);
 
  private:
   void read_dtype();

@@ -122,8 +122,8 @@ Json layer_config(const LayerImpl& layer, const std::string& name) {
 }
 
 /// A call of a layer or model. As in Keras, a single input is written as itself and several inputs as a list. The
-/// inputs of attention (query, value, key, mask) are separate arguments, and the initial states of a recurrent layer
-/// are the argument initial_state.
+/// inputs of MultiHeadAttention (query, value, key, mask) are separate arguments, and the initial states of a recurrent
+/// layer are the argument initial_state.
 Json node_config(const PartCall& call, const ModelPart& part, const References& references) {
   const std::string_view class_name = part.layer ? part.layer->impl().class_name() : std::string_view();
   Json tensors = Json::array();
@@ -136,7 +136,7 @@ Json node_config(const PartCall& call, const ModelPart& part, const References& 
   }
   Json args = Json::array();
   Json kwargs = Json::object();
-  const bool attends = is_attention(class_name);
+  const bool attends = is_multi_head_attention(class_name);
   if (attends && tensors.size() == 4) {
     kwargs["attention_mask"] = tensors[3];
     tensors.erase(3);
@@ -151,6 +151,7 @@ Json node_config(const PartCall& call, const ModelPart& part, const References& 
     args = std::move(tensors);
   else
     args.push_back(tensors.size() == 1 ? tensors[0] : std::move(tensors));
+  if (is_attention(class_name) && call.shapes.size() > 1) kwargs["return_attention_scores"] = true;
   if (call.use_causal_mask) kwargs["use_causal_mask"] = true;
   if (call.mode) kwargs["training"] = *call.mode == Mode::train;
   return {{"args", std::move(args)}, {"kwargs", std::move(kwargs)}};

@@ -54,6 +54,17 @@ void read_arguments(const std::string& layer, const Json& arguments, ParsedCall&
   }
 }
 
+/// Takes the flags that only calls of attention have from the arguments.
+void take_flags_of_attention(Json& arguments, ParsedCall& call) {
+  const auto take = [&](const char* key, bool& flag) {
+    if (!arguments.contains(key) || !arguments[key].is_boolean()) return;
+    flag = arguments[key].get<bool>();
+    arguments.erase(key);
+  };
+  take("use_causal_mask", call.use_causal_mask);
+  take("return_attention_scores", call.return_attention_scores);
+}
+
 /// Adds the tensors in the arguments of a call in Keras 3's form.
 void add_tensors(const ParsedLayer& called, const Json& value, ParsedReferences& found) {
   const std::string& layer = called.name;
@@ -140,19 +151,18 @@ std::optional<ParsedReference> tensor_of(const Json& value) {
   return reference_of(history);
 }
 
-/// Reads the arguments of a call of attention, by name. The inputs become query, value, key, mask; the value is also
-/// the key if a mask is given without a key.
+/// Reads the arguments of a call of MultiHeadAttention, by name. The inputs become query, value, key, mask; the value
+/// is also the key if a mask is given without a key.
 void read_attention(const std::string& layer, const Json& arguments, ParsedCall& call) {
   std::map<std::string, ParsedReference> tensors;
   Json others = Json::object();
   for (const auto& [key, value] : arguments.items()) {
     if (const std::optional<ParsedReference> tensor = tensor_of(value))
       tensors.emplace(key, *tensor);
-    else if (key == "use_causal_mask" && value.is_boolean())
-      call.use_causal_mask = value.get<bool>();
     else
       others[key] = value;
   }
+  take_flags_of_attention(others, call);
   read_arguments(layer, others, call);
   const auto add = [&](const char* key, const char* otherwise) {
     const auto found = tensors.contains(key) ? tensors.find(key) : tensors.find(otherwise);
@@ -168,7 +178,7 @@ void read_attention(const std::string& layer, const Json& arguments, ParsedCall&
                       layer, tensors.empty() ? "" : tensors.begin()->first);
 }
 
-/// The names of the positional arguments of a call of attention, in Keras' order.
+/// The names of the positional arguments of a call of MultiHeadAttention, in Keras' order.
 constexpr const char* attention_arguments[] = {"query",
                                                "value",
                                                "key",
@@ -180,7 +190,8 @@ constexpr const char* attention_arguments[] = {"query",
                                                "training",
                                                "use_causal_mask"};
 
-/// A call of attention. In Keras 2, the arguments given by name are the fourth element of the query's reference.
+/// A call of MultiHeadAttention. In Keras 2, the arguments given by name are the fourth element of the query's
+/// reference.
 ParsedCall read_attention_call(const std::string& layer, const Json& node) {
   const bool is_keras_2 = node.is_array();
   Json arguments = Json::object();
@@ -203,11 +214,12 @@ ParsedCall read_call(const ParsedLayer& called, const Json& node) {
                       "layer '{}' of class {} is a function of TensorFlow, such as x * 2: those cannot be read; build "
                       "the model of layers alone",
                       layer, called.class_name);
-  if (is_attention(called.class_name)) return read_attention_call(layer, node);
+  if (is_multi_head_attention(called.class_name)) return read_attention_call(layer, node);
   ParsedCall call;
   if (node.is_object()) {
     add_tensors(called, node.at("args"), call.inputs);
     Json arguments = node.at("kwargs");
+    if (is_attention(called.class_name)) take_flags_of_attention(arguments, call);
     if (is_recurrent(called.class_name) && arguments.contains("initial_state")) {
       add_tensors(called, arguments["initial_state"], call.inputs);
       arguments.erase("initial_state");
@@ -220,7 +232,10 @@ ParsedCall read_call(const ParsedLayer& called, const Json& node) {
                         input.dump());
     call.inputs.push_back(reference_of(input));
     // The Lambda layers of an old multi_gpu_model have their slice number as an argument, which is ignored.
-    if (input.size() > 3 && called.class_name != "Lambda") read_arguments(layer, input[3], call);
+    if (input.size() <= 3 || called.class_name == "Lambda") continue;
+    Json arguments = input[3];
+    if (is_attention(called.class_name)) take_flags_of_attention(arguments, call);
+    read_arguments(layer, arguments, call);
   }
   return call;
 }

@@ -28,6 +28,7 @@ struct ParsedCall {
   std::vector<ParsedReference> inputs{};  ///< arguments, in order
   std::optional<bool> training{};         ///< the argument `training`, if given
   bool use_causal_mask = false;           ///< see LayerCall::use_causal_mask
+  bool return_attention_scores = false;   ///< whether a layer of attention has a second result
   /// The masks that the model's mask_operations compute, by the names of the call's arguments; null if there are none.
   std::shared_ptr<const nlohmann::ordered_json> masks{};
 };

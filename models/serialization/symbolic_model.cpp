@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/layers/attention.h>
 #include <lockstep/models/layers/layer_registry.h>
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/models/layers/operation.h>
@@ -61,6 +62,7 @@ struct Within {
   std::vector<Symbol>* made = nullptr;         ///< receives all symbols created in that call
   std::optional<bool> training{};              ///< the innermost `training` argument, if any
   bool use_causal_mask = false;                ///< the call's own argument
+  bool return_attention_scores = false;        ///< the call's own argument
 };
 
 /// A model of the file. All calls of the model share its layers.
@@ -311,7 +313,9 @@ std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Sy
     if (within.training) node.mode = mode_of(*within.training);
   });
   opening_.masks.note(*member.config, inputs, first);
-  std::vector<Symbol> results = results_of(first);
+  // Weights that nothing reads are left out, because a model inside another one computes all of its results.
+  const bool one = is_attention(member.config->class_name) && !within.return_attention_scores;
+  std::vector<Symbol> results = one ? std::vector{first} : results_of(first);
   if (within.made) within.made->insert(within.made->end(), results.begin(), results.end());
   return results;
 }
@@ -384,6 +388,7 @@ ModelGraph::Results ModelGraph::run(const std::vector<Symbol>& inputs, const Wit
         Within inside = within;
         if (call.training) inside.training = call.training;
         inside.use_causal_mask = call.use_causal_mask;
+        inside.return_attention_scores = call.return_attention_scores;
         const std::vector<Symbol> given = find(call.inputs, results);
         check_masks(layer, call, given, results);
         done.push_back(call_member(*members_[i], given, inside));

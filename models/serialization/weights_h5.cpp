@@ -26,7 +26,7 @@ namespace {
 // "layers/<key>/vars". The key is the class name in snake case, with a number from the second layer of the class on, in
 // the order of `model.layers`; the layer's name is only an attribute. Layers without weights and the model itself have
 // an empty group "vars". So does a recurrent layer, whose weights are in the group of its cell,
-// "layers/<key>/cell/vars"; the weights of an attention layer are in the groups of its four inner layers. A layer
+// "layers/<key>/cell/vars"; the weights of an attention layer are in the groups of its inner layers. A layer
 // inside another layer has a group in the outer layer's group, such as "layers/<key>/forward_layer". The group of a
 // nested model contains another group "layers". A layer that is used in several places is stored only in the first of
 // them.

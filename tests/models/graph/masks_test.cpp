@@ -23,6 +23,7 @@
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/simple_rnn.h>
+#include <lockstep/models/layers/single_head_attention.h>
 #include <lockstep/models/layers/time_distributed.h>
 
 // Masks of sequences, which Masking and Embedding make and other layers use, join and pass on.
@@ -102,6 +103,13 @@ TEST(Masks, AttentionDoesNotSeeMaskedSteps) {
     const GroupQueryAttention layer({.head_dim = 3, .num_query_heads = 4, .num_key_value_heads = 2});
     return LSTM({.units = 2})(layer(x, x, {.key = x}));
   });
+  expect_skipped_steps([](const Symbol& x) {
+    const MultiHeadAttention layer({.num_heads = 2, .key_dim = 3, .use_gate = true});
+    return LSTM({.units = 2})(layer.results(x, x, {.use_causal_mask = true})[0]);
+  });
+  expect_skipped_steps(
+      [](const Symbol& x) { return LSTM({.units = 2})(Attention()(x, x, {.use_causal_mask = true})); });
+  expect_skipped_steps([](const Symbol& x) { return LSTM({.units = 2})(AdditiveAttention()(x, x)); });
 }
 
 TEST(Masks, MaskedStepsRepeatTheLastResultOrAreZero) {

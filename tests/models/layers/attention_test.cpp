@@ -1,9 +1,14 @@
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/comparison.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/attention/attention.h>
 #include <lockstep/kernels/matmul/dense.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/graph/attention_call.h>
 #include <lockstep/models/graph/network.h>
+#include <lockstep/models/layers/added_losses.h>
 #include <lockstep/models/layers/random_draws.h>
 
 #include "layer_test.h"
@@ -67,6 +72,176 @@ TEST(AttentionLayers, ComputeTheOp) {
   }
 }
 
+const MultiHeadAttentionOptions usual{.num_heads = 2, .key_dim = 3};
+
+/// The layer's results, the scores last.
+std::vector<Tensor> with_scores(const Layer& layer, const std::vector<Tensor>& inputs, LayerCall options = {}) {
+  std::vector<Tensor> more;
+  options.more_results = &more;
+  std::vector<Tensor> results{call(layer, inputs, options)};
+  results.insert(results.end(), more.begin(), more.end());
+  return results;
+}
+
+// With a multiple of four keys, dropout draws the same numbers in both forms.
+TEST(AttentionLayers, ComputeTheSameWithScores) {
+  const Tensor query = random_tensor({2, 5, 6}, 1);
+  const Tensor value = random_tensor({2, 8, 6}, 2);
+  const Tensor mask = greater(random_tensor({2, 5, 8}, 3), -0.5);
+  const std::vector<Tensor> masks{greater(random_tensor({2, 5}, 4), -0.5), greater(random_tensor({2, 8}, 5), -0.5)};
+  const std::vector<Layer> layers{
+      built(MultiHeadAttention({.num_heads = 2, .key_dim = 3, .dropout = 0.5, .sliding_window = 4, .use_gate = true}),
+            {{5, 6}, {8, 6}}, seed),
+      built(GroupQueryAttention(
+                {.head_dim = 3, .num_query_heads = 4, .num_key_value_heads = 2, .dropout = 0.5, .use_gate = true}),
+            {{5, 6}, {8, 6}}, seed)};
+  for (const Layer& layer : layers)
+    for (const Mode mode : {Mode::inference, Mode::train})
+      for (const bool causal : {false, true})
+        for (const std::vector<Tensor>& of_inputs : {std::vector<Tensor>(), masks}) {
+          const LayerCall options{.mode = mode, .use_causal_mask = causal, .masks = of_inputs};
+          const std::vector<std::uint64_t> start{0};
+          layer.impl().random_draws()->set_counts(start);
+          const Tensor expected = call(layer, {query, value, value, mask}, options);
+          layer.impl().random_draws()->set_counts(start);
+          const std::vector<Tensor> actual = with_scores(layer, {query, value, value, mask}, options);
+          expect_close(actual[0], expected.to_vector<double>(), 32);
+          ASSERT_EQ(actual[1].shape(),
+                    layer.impl().variables()[0].shape()[1] == 2 ? Shape({2, 2, 5, 8}) : Shape({2, 4, 5, 8}));
+          EXPECT_THAT(sum(actual[1], {-1}).to_vector<double>(), testing::Each(testing::DoubleNear(1, 1e-5)))
+              << "before dropout";
+        }
+}
+
+TEST(AttentionLayers, WithAGateMultiplyTheHeads) {
+  const MultiHeadAttention layer =
+      built(MultiHeadAttention({.num_heads = 2, .key_dim = 3, .value_dim = 4, .use_gate = true}), {{5, 6}, {5, 6}});
+  EXPECT_THAT(weights_of(layer),
+              ElementsAre("layer/query/kernel (6, 2, 3)", "layer/query/bias (2, 3)", "layer/key/kernel (6, 2, 3)",
+                          "layer/key/bias (2, 3)", "layer/gate/kernel (6, 2, 4)", "layer/gate/bias (2, 4)",
+                          "layer/value/kernel (6, 2, 4)", "layer/value/bias (2, 4)",
+                          "layer/attention_output/kernel (2, 4, 6)", "layer/attention_output/bias (6)"));
+  const Tensor x = random_tensor({2, 5, 6}, 1);
+  const Tensor attended =
+      scaled_dot_product_attention(heads(x, weight(layer, 0)), heads(x, weight(layer, 2)), heads(x, weight(layer, 6)));
+  const Tensor gated = multiply(attended, sigmoid(heads(x, weight(layer, 4))));
+  const Tensor expected = dense(reshape(gated, {2, 5, 8}), reshape(weight(layer, 8), {8, 6}), {});
+  expect_close(call(layer, {x, x}), expected.to_vector<double>(), 16);
+}
+
+TEST(AttentionLayers, WithASlidingWindowMaskFartherKeys) {
+  const Tensor x = random_tensor({2, 5, 6}, 1);
+  const MultiHeadAttention narrow =
+      built(MultiHeadAttention({.num_heads = 2, .key_dim = 3, .sliding_window = 2}), {{5, 6}, {5, 6}});
+  const MultiHeadAttention plain = built(MultiHeadAttention(usual), {{5, 6}, {5, 6}});
+  const Tensor band =
+      Tensor::from<float>({1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1}, {1, 5, 5});
+  for (const bool causal : {false, true})
+    expect_same_bits(call(narrow, {x, x}, {.use_causal_mask = causal}),
+                     call(plain, {x, x, x, broadcast_to(band, {2, 5, 5})}, {.use_causal_mask = causal}));
+}
+
+// Of (n, rows, columns, features): along columns, rows are like examples, with masks and a causal order of their own.
+TEST(AttentionLayers, AttendAlongOneOfSeveralAxes) {
+  const Tensor query = random_tensor({2, 3, 4, 6}, 1);
+  const Tensor value = random_tensor({2, 3, 5, 6}, 2);
+  const Tensor mask = greater(random_tensor({2, 3, 4, 5}, 3), -0.5);
+  const std::vector<Tensor> masks{greater(random_tensor({2, 3, 4}, 4), -0.5),
+                                  greater(random_tensor({2, 3, 5}, 5), -0.5)};
+  const std::vector<Tensor> flat_masks{reshape(masks[0], {6, 4}), reshape(masks[1], {6, 5})};
+  MultiHeadAttentionOptions options = usual;
+  options.attention_axes = {2};
+  const MultiHeadAttention along = built(MultiHeadAttention(options), {{3, 4, 6}, {3, 5, 6}});
+  const MultiHeadAttention plain = built(MultiHeadAttention(usual), {{4, 6}, {5, 6}});
+  const Tensor flat_query = reshape(query, {6, 4, 6});
+  const Tensor flat_value = reshape(value, {6, 5, 6});
+  const std::vector<Tensor> actual =
+      with_scores(along, {query, value, value, mask}, {.use_causal_mask = true, .masks = masks});
+  const std::vector<Tensor> expected =
+      with_scores(plain, {flat_query, flat_value, flat_value, reshape(mask, {6, 4, 5})},
+                  {.use_causal_mask = true, .masks = flat_masks});
+  expect_same_bits(actual[0], reshape(expected[0], {2, 3, 4, 6}));
+  expect_same_bits(actual[1], reshape(expected[1], {2, 3, 2, 4, 5}));
+
+  options.attention_axes = {1};
+  const MultiHeadAttention across = built(MultiHeadAttention(options), {{4, 3, 6}, {5, 3, 6}});
+  expect_same_bits(call(across, {swapaxes(query, 1, 2), swapaxes(value, 1, 2)}),
+                   dense_copy(swapaxes(call(along, {query, value}), 1, 2)));
+}
+
+TEST(AttentionLayers, AttendAlongSeveralAxesTogether) {
+  const Tensor query = random_tensor({2, 3, 4, 6}, 1);
+  const Tensor value = random_tensor({2, 2, 5, 6}, 2);
+  const Tensor mask = greater(random_tensor({2, 3, 4, 2, 5}, 3), -0.5);
+  const MultiHeadAttention plain = built(MultiHeadAttention(usual), {{12, 6}, {10, 6}});
+  const MultiHeadAttention both = built(MultiHeadAttention(usual), {{3, 4, 6}, {2, 5, 6}});
+  MultiHeadAttentionOptions options = usual;
+  options.attention_axes = {-2, 1};
+  const MultiHeadAttention ordered = built(MultiHeadAttention(options), {{3, 4, 6}, {2, 5, 6}});
+  const Tensor flat_query = reshape(query, {2, 12, 6});
+  const Tensor flat_value = reshape(value, {2, 10, 6});
+  const std::vector<Tensor> expected =
+      with_scores(plain, {flat_query, flat_value, flat_value, reshape(mask, {2, 12, 10})});
+  const std::vector<Tensor> actual = with_scores(both, {query, value, value, mask});
+  expect_same_bits(actual[0], reshape(expected[0], {2, 3, 4, 6}));
+  const Tensor scores = reshape(expected[1], {2, 2, 3, 4, 2, 5});
+  expect_same_bits(actual[1], scores);
+  const std::vector<Tensor> turned = with_scores(ordered, {query, value, value, transpose(mask, {0, 2, 1, 4, 3})});
+  expect_close(turned[0], actual[0].to_vector<double>(), 32);
+  expect_close(turned[1], dense_copy(transpose(scores, {0, 1, 3, 2, 5, 4})).to_vector<double>(), 8);
+}
+
+/// The mean over the examples of the sum of squares.
+double penalty_of(const Tensor& result) {
+  return static_cast<double>(sum(square(result)).item<float>()) / static_cast<double>(result.dim(0));
+}
+
+/// The penalty of the result of a projection of x: a kernel and the bias after it.
+double penalty_of(const Layer& layer, const Tensor& x, int kernel, bool gate = false) {
+  const Shape& shape = weight(layer, kernel).shape();
+  const std::int64_t units = shape[1] * shape[2];
+  const Tensor y =
+      dense(x, reshape(weight(layer, kernel), {shape[0], units}), reshape(weight(layer, kernel + 1), {units}));
+  return penalty_of(gate ? sigmoid(y) : y);
+}
+
+// As in Keras: the projections' results, and for GroupQueryAttention again those of the layer, which are the last
+// projection's, and the scores.
+TEST(AttentionLayers, PenalizeTheResultsOfProjections) {
+  const Tensor query = random_tensor({2, 3, 4, 6}, 1);
+  const Tensor value = random_tensor({2, 3, 5, 6}, 2);
+  const auto make = [](const auto& layer, const std::vector<Shape>& inputs) { return built(layer, inputs); };
+  const MultiHeadAttention many = make(MultiHeadAttention({.num_heads = 2,
+                                                           .key_dim = 3,
+                                                           .attention_axes = {2},
+                                                           .bias_initializer = ones,
+                                                           .activity_regularizer = L2(1),
+                                                           .use_gate = true}),
+                                       {{3, 4, 6}, {3, 5, 6}});
+  const GroupQueryAttention groups =
+      make(GroupQueryAttention(
+               {.head_dim = 3, .num_query_heads = 4, .num_key_value_heads = 2, .activity_regularizer = L2(1)}),
+           {{4, 6}, {5, 6}});
+  {
+    const AddedLosses added;
+    const Tensor result = with_scores(many, {query, value})[0];
+    const double expected = penalty_of(many, query, 0) + penalty_of(many, value, 2) + penalty_of(many, query, 4, true) +
+                            penalty_of(many, value, 6) + penalty_of(result);
+    EXPECT_NEAR(added.sum().item<float>(), expected, 1e-5 * expected);
+  }
+  const Tensor few = reshape(query, {6, 4, 6});
+  const Tensor keys = reshape(value, {6, 5, 6});
+  const double projections = penalty_of(groups, few, 0) + penalty_of(groups, keys, 2) + penalty_of(groups, keys, 4);
+  for (const bool scores : {false, true}) {
+    const AddedLosses added;
+    const std::vector<Tensor> results =
+        scores ? with_scores(groups, {few, keys}) : std::vector{call(groups, {few, keys})};
+    double expected = projections + penalty_of(results[0]);
+    for (const Tensor& result : results) expected += penalty_of(result);
+    EXPECT_NEAR(added.sum().item<float>(), expected, 1e-5 * expected);
+  }
+}
+
 TEST(AttentionLayers, TakeTheValueAsKey) {
   const Tensor query = random_tensor({2, 5, 6}, 1);
   const Tensor value = random_tensor({2, 7, 8}, 2);
@@ -110,6 +285,8 @@ TEST(AttentionLayers, RefuseOptionsOutsideTheirRange) {
                MultiHeadAttention({.num_heads = 2, .key_dim = 3, .dropout = 1}));
   EXPECT_ERROR(InvalidArgument, "an output_shape of sizes of at least 1, got (0)",
                MultiHeadAttention({.num_heads = 2, .key_dim = 3, .output_shape = Shape{0}}));
+  EXPECT_ERROR(InvalidArgument, "MultiHeadAttention needs a sliding_window of at least 1, got 0",
+               MultiHeadAttention({.num_heads = 2, .key_dim = 3, .sliding_window = 0}));
   EXPECT_ERROR(InvalidArgument,
                "GroupQueryAttention needs num_query_heads to be a multiple of num_key_value_heads, got 4 and 3",
                GroupQueryAttention({.head_dim = 3, .num_query_heads = 4, .num_key_value_heads = 3}));
@@ -119,8 +296,11 @@ TEST(AttentionLayers, RefuseInputsThatDoNotFit) {
   const MultiHeadAttention layer({.num_heads = 2, .key_dim = 3});
   EXPECT_ERROR(InvalidArgument, "a query, a value, and perhaps a key and a mask, got 1 inputs",
                shape_after(layer, {{5, 6}}));
-  EXPECT_ERROR(InvalidArgument, "takes sequences (time, features), got query (6), value (5, 6), key (5, 6)",
+  EXPECT_ERROR(InvalidArgument, "of one number of axes, got query (6), value (5, 6), key (5, 6)",
                shape_after(layer, {Shape{6}, {5, 6}}));
+  EXPECT_ERROR(InvalidArgument, "takes sequences (time, features), got query (4, 5, 6), value (4, 5, 6)",
+               shape_after(GroupQueryAttention({.head_dim = 3, .num_query_heads = 4, .num_key_value_heads = 2}),
+                           {{4, 5, 6}, {4, 5, 6}}));
   EXPECT_ERROR(InvalidArgument, "needs a key for each value, got value (5, 6) and key (4, 6)",
                shape_after(layer, {{5, 6}, {5, 6}, {4, 6}}));
   EXPECT_ERROR(InvalidArgument, "a mask (5, 4) does not fit scores (heads, queries, keys) (2, 5, 5)",
@@ -128,6 +308,33 @@ TEST(AttentionLayers, RefuseInputsThatDoNotFit) {
   built(layer, {{5, 6}, {7, 8}});
   EXPECT_ERROR(InvalidArgument, "was built for 6, 8 and 8 features of query, key and value",
                shape_after(layer, {{5, 6}, {7, 9}}));
+  EXPECT_ERROR(InvalidArgument, "was built for a query of 2 axes, without the batch axis, got (3, 5, 6)",
+               shape_after(layer, {{3, 5, 6}, {3, 5, 8}}));
+}
+
+TEST(AttentionLayers, RefuseAxesThatDoNotFit) {
+  const auto shapes = [](const std::vector<int>& axes, const Shape& query, const Shape& value) {
+    return shape_after(MultiHeadAttention({.num_heads = 2, .key_dim = 3, .attention_axes = axes}), {query, value});
+  };
+  EXPECT_ERROR(InvalidArgument,
+               "needs attention_axes between the batch axis and the features, got (3) for inputs of 4 axes",
+               shapes({3}, {4, 5, 6}, {4, 5, 6}));
+  EXPECT_ERROR(InvalidArgument, "got (0) for inputs of 3 axes", shapes({0}, {5, 6}, {5, 6}));
+  EXPECT_ERROR(InvalidArgument, "got (-4) for inputs of 3 axes", shapes({-4}, {5, 6}, {5, 6}));
+  EXPECT_ERROR(InvalidArgument, "needs different attention_axes, got (1, -3)", shapes({1, -3}, {4, 5, 6}, {4, 5, 6}));
+  EXPECT_ERROR(InvalidArgument, "same sizes along the axes outside attention_axes, got (4, 5, 6) and (3, 5, 6)",
+               shapes({2}, {4, 5, 6}, {3, 5, 6}));
+  EXPECT_ERROR(
+      InvalidArgument, "MultiHeadAttention with a sliding_window needs one attention axis, got 2",
+      shape_after(MultiHeadAttention({.num_heads = 2, .key_dim = 3, .sliding_window = 2}), {{4, 5, 6}, {4, 5, 6}}));
+  const MultiHeadAttention both = built(MultiHeadAttention(usual), {{4, 5, 6}, {4, 5, 6}});
+  const Tensor x = random_tensor({2, 4, 5, 6}, 1);
+  EXPECT_ERROR(InvalidArgument, "MultiHeadAttention with use_causal_mask needs one attention axis, got 2",
+               call(both, {x, x}, {.use_causal_mask = true}));
+  const std::vector<Tensor> masks{Tensor::full({2, 4}, 1, DType::boolean)};
+  EXPECT_ERROR(InvalidArgument,
+               "whose last axis is the only attention axis, got a mask (2, 4) for attention_axes (1, 2)",
+               call(both, {x, x}, {.masks = masks}));
 }
 
 }  // namespace

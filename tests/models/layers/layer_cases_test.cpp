@@ -21,6 +21,7 @@
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/layers/added_losses.h>
+#include <lockstep/models/layers/attention.h>
 #include <lockstep/models/layers/embedding.h>
 #include <lockstep/models/layers/keras_layers.h>
 #include <lockstep/models/layers/layer_config.h>
@@ -163,9 +164,9 @@ class Subject {
       inputs.push_back(Input(masked ? Shape{shape[0]} : shape, "x", row_.traits.stateful ? examples : 0));
       given.push_back(masked ? embedding(shape[1])(inputs.back()) : inputs.back());
     }
-    std::vector<Symbol> results = layer_.results(given);
-    if (row_.traits.causal) results = {edited(results[0], [](Symbol::Node& node) { node.use_causal_mask = true; })};
-    return {inputs, results, 3};
+    const Symbol first = edited(layer_(given), [&](Symbol::Node& node) { node.use_causal_mask = row_.traits.causal; });
+    const bool one_result = is_attention(row_.class_name()) && !row_.traits.scores;
+    return {inputs, one_result ? std::vector{first} : results_of(first), 3};
   }
 
   static Layer embedding(std::int64_t features) {
@@ -407,9 +408,9 @@ TEST_P(LayerCases, RefusesUndefinedInputs) {
 Json config_of(const LayerImpl& layer) { return LayerConfig(layer, layer.name()).written(); }
 
 // As in Keras, the penalty of each result is divided by the number of examples. ActivityRegularization has the factors
-// among its own options.
+// among its own options. Attention of several heads penalizes the results of its projections (attention_test.cpp).
 TEST_P(LayerCases, AddsThePenaltyOfItsActivityRegularizer) {
-  if (!row_.traits.in_files) return;
+  if (!row_.traits.in_files || is_multi_head_attention(row_.class_name())) return;
   const Subject subject(row_);
   const Json config = config_of(subject.layer());
   const Json regularizer = config.value("activity_regularizer", Json());

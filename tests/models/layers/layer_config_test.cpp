@@ -60,7 +60,10 @@ TEST(LayerConfig, ReadsAttentionThatKerasHasNotBuilt) {
   const Json read = config_of(layer_of("MultiHeadAttention", config));
   EXPECT_EQ(read["value_dim"], 3);
   EXPECT_EQ(read["output_shape"], Json::array({5}));
-  EXPECT_EQ(read["attention_axes"], Json::array({1}));
+  EXPECT_EQ(read["attention_axes"], nullptr);
+  const Json all{{"name", "x"}, {"num_heads", 2}, {"key_dim", 3}, {"attention_axes", {2, 1}}, {"use_gate", true}};
+  EXPECT_EQ(config_of(layer_of("MultiHeadAttention", all))["attention_axes"], Json::array({2, 1}));
+  EXPECT_EQ(config_of(layer_of("MultiHeadAttention", all))["use_gate"], true);
 }
 
 // Keras' constructor does not take it.
@@ -160,8 +163,8 @@ TEST(LayerConfig, HasTheDTypePolicy) {
 }
 
 TEST(LayerConfig, SaysWhatALayerCannotBe) {
-  EXPECT_ERROR(InputError, "layer 'x' is of class Attention; known are Activation, ActivityRegularization, ",
-               layer_of("Attention", {{"name", "x"}}));
+  EXPECT_ERROR(InputError, "layer 'x' is of class Conv3D; known are Activation, ActivityRegularization, ",
+               layer_of("Conv3D", {{"name", "x"}}));
   EXPECT_ERROR(InputError, "no name", layer_of("Dense", {{"units", 2}}));
   EXPECT_ERROR(InputError, "layer 'x' (Conv2D): data_format cannot be \"channels_first\"; it must be \"channels_last\"",
                layer_of("Conv2D", {{"name", "x"}, {"data_format", "channels_first"}}));
@@ -190,10 +193,12 @@ TEST(LayerConfig, SaysWhatALayerCannotBe) {
                layer_of("BatchNormalization", {{"name", "x"}, {"axis", {1, 2}}}));
   EXPECT_ERROR(InputError, "axis cannot be \"last\"; it must be an axis, a list of axes, or null",
                layer_of("LayerNormalization", {{"name", "x"}, {"axis", "last"}}));
-  EXPECT_ERROR(InputError, "layer 'x' (MultiHeadAttention): attention_axes cannot be [2]; it must be null or [1]",
-               layer_of("MultiHeadAttention", {{"name", "x"}, {"attention_axes", {2}}}));
-  EXPECT_ERROR(InputError, "layer 'x' (MultiHeadAttention): sliding_window cannot be 3",
-               layer_of("MultiHeadAttention", {{"name", "x"}, {"sliding_window", 3}}));
+  EXPECT_ERROR(InputError, "layer 'x' (MultiHeadAttention): attention_axes cannot be \"x\"; it must be an axis,",
+               layer_of("MultiHeadAttention", {{"name", "x"}, {"attention_axes", "x"}}));
+  EXPECT_ERROR(InputError, "layer 'x' (GroupQueryAttention): sliding_window cannot be 0.5",
+               layer_of("GroupQueryAttention", {{"name", "x"}, {"sliding_window", 0.5}}));
+  EXPECT_ERROR(InputError, "layer 'x' (Attention): score_mode cannot be \"sum\"; it must be \"dot\" or \"concat\"",
+               layer_of("Attention", {{"name", "x"}, {"score_mode", "sum"}}));
   EXPECT_ERROR(InputError, "output_shape cannot be \"x\"; it must be null, a size or a list of sizes",
                layer_of("MultiHeadAttention", {{"name", "x"}, {"output_shape", "x"}}));
   EXPECT_ERROR(InputError, "layer 'x': Dense needs at least 1 unit", layer_of("Dense", {{"name", "x"}}));

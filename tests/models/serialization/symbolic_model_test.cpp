@@ -13,6 +13,7 @@
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/merge.h>
+#include <lockstep/models/layers/single_head_attention.h>
 #include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/serialization/symbolic_model.h>
 
@@ -162,6 +163,36 @@ TEST(SymbolicModel, CallsAttentionAsItWasCalled) {
   test::expect_same_bits(again(xs, Mode::inference), network(xs, Mode::inference));
 }
 
+/// A model in the model returns the scores of "a" and "b", but not those of "unread".
+Network network_of_scores() {
+  const Symbol x = Input({5, 4}, "x");
+  const std::vector<Symbol> heads = MultiHeadAttention({.num_heads = 2, .key_dim = 3, .name = "a"}).results(x, x, {});
+  const std::vector<Symbol> one = Attention({.name = "b"}).results(heads[0], x, {.use_causal_mask = true});
+  const GroupQueryAttention unread({.head_dim = 3, .num_query_heads = 2, .num_key_value_heads = 1, .name = "unread"});
+  const Network inner({x}, {unread(one[0], x), heads[1], one[1]}, 0);
+  const Symbol y = Input({5, 4}, "y");
+  return {{y}, inner.connect({y}, std::make_shared<NestedModel>(keras_model(inner, "inner"))), 0};
+}
+
+TEST(SymbolicModel, HasTheScoresOfAttentionThatAreUsed) {
+  const Network network = network_of_scores();
+  const Json written = network_config(keras_model(network, "outer"));
+  const Json layers = written["config"]["layers"][1]["config"]["layers"];
+  const auto arguments = [&](int layer) { return layers[layer]["inbound_nodes"][0]["kwargs"]; };
+  EXPECT_EQ(arguments(1), Json({{"return_attention_scores", true}}));
+  EXPECT_EQ(arguments(2), Json({{"return_attention_scores", true}, {"use_causal_mask", true}}));
+  EXPECT_EQ(arguments(3), Json::object());
+  const Network again = network_of(model_from_config(written));
+  EXPECT_EQ(network_config(keras_model(again, "outer")), written);
+  for (const GraphCall& call : again.calls())
+    EXPECT_TRUE(call.result == 0 || again.layers()[static_cast<std::size_t>(call.layer)].name() != "unread");
+  const Tensor x = test::random_tensor({3, 5, 4}, 1);
+  const std::vector<Tensor> expected = network.run({x}, Mode::inference);
+  const std::vector<Tensor> actual = again.run({x}, Mode::inference);
+  ASSERT_EQ(actual.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) test::expect_same_bits(actual[i], expected[i]);
+}
+
 /// A model of x, y, z and mask with a layer of attention that is called as the node says.
 Json attention_config(const char* node) {
   Json attention{{"class_name", "MultiHeadAttention"},
@@ -201,8 +232,10 @@ TEST(SymbolicModel, ReadsEveryFormOfACallOfAttention) {
   EXPECT_ERROR(InputError, "layer 'a' is called without value", inputs_of(R"([["x", 0, 0, {}]])"));
   EXPECT_ERROR(InputError, "layer 'a' is called with query_mask; only query, value, key and attention_mask can be",
                inputs_of(R"([["x", 0, 0, {"value": ["y", 0, 0], "query_mask": ["mask", 0, 0]}]])"));
-  EXPECT_ERROR(InputError, "layer 'a' is called with return_attention_scores = true",
-               inputs_of(R"([["x", 0, 0, {"value": ["y", 0, 0], "return_attention_scores": true}]])"));
+  EXPECT_THAT(inputs_of(R"([["x", 0, 0, {"value": ["y", 0, 0], "return_attention_scores": true}]])"),
+              ElementsAre(-1, -2));
+  EXPECT_ERROR(InputError, "layer 'a' is called with return_attention_scores = 1",
+               inputs_of(R"([["x", 0, 0, {"value": ["y", 0, 0], "return_attention_scores": 1}]])"));
 }
 
 TEST(SymbolicModel, IsASequentialModel) {
@@ -379,7 +412,7 @@ TEST(SymbolicModel, SaysWhatIsWrong) {
                broken("/config/layers/1/class_name", "TFOpLambda"));
   EXPECT_ERROR(InputError, "layer 'x' has 1 result(s), the model uses result 1",
                broken("/config/layers/1/inbound_nodes", Json::parse(R"([[["x", 0, 1, {}]]])")));
-  EXPECT_ERROR(InputError, "layer 'second' is of class Attention", broken("/config/layers/2/class_name", "Attention"));
+  EXPECT_ERROR(InputError, "layer 'second' is of class Conv3D", broken("/config/layers/2/class_name", "Conv3D"));
   EXPECT_ERROR(InputError, "layer 'first': Dense takes vectors",
                broken("/config/layers/0/config/batch_input_shape", {nullptr}));
 }

@@ -158,7 +158,7 @@ TEST_F(WeightsH5, HoldsAnAttentionLayersWeightsInItsInnerLayers) {
   const auto model = [](std::uint64_t seed) {
     const Symbol input = Input({5, 4});
     const Symbol y = MultiHeadAttention({.num_heads = 2, .key_dim = 3})(input, input);
-    const GroupQueryAttention groups({.head_dim = 3, .num_query_heads = 4, .num_key_value_heads = 2});
+    const GroupQueryAttention groups({.head_dim = 3, .num_query_heads = 4, .num_key_value_heads = 2, .use_gate = true});
     return Network(input, groups(y, y), seed);
   };
   const Network saved = model(1);
@@ -173,6 +173,7 @@ TEST_F(WeightsH5, HoldsAnAttentionLayersWeightsInItsInnerLayers) {
     EXPECT_THAT(file.names_in("layers/multi_head_attention/_softmax/vars"), IsEmpty());
     EXPECT_EQ(file.shape_of("layers/multi_head_attention/output_dense/vars/0"), Shape({2, 3, 4}));
     EXPECT_EQ(file.shape_of("layers/grouped_query_attention/_key_dense/vars/1"), Shape({2, 3}));
+    EXPECT_EQ(file.shape_of("layers/grouped_query_attention/_gate_dense/vars/1"), Shape({4, 3}));
   }
   const Network loaded = model(2);
   load_weights(loaded, file_);
@@ -180,7 +181,7 @@ TEST_F(WeightsH5, HoldsAnAttentionLayersWeightsInItsInnerLayers) {
   const Symbol input = Input({5, 4});
   EXPECT_THAT(
       load_failure(Network(input, MultiHeadAttention({.num_heads = 2, .key_dim = 3})(input, input), 0)),
-      HasSubstr("weights that the model lacks: group \"layers/grouped_query_attention/_key_dense/vars\" has 2"));
+      HasSubstr("weights that the model lacks: group \"layers/grouped_query_attention/_gate_dense/vars\" has 2"));
 }
 
 TEST_F(WeightsH5, CountsLayersInTheOrderOfKeras) {

@@ -22,6 +22,7 @@ struct LayerCaseTraits {
   bool depends_on_batch = false;  ///< an example's result depends on the other examples
   bool synchronized = false;      ///< if so, on the examples of all replicas
   bool causal = false;            ///< is called with use_causal_mask
+  bool scores = false;            ///< for layers of attention: whether the second result is used
   bool in_files = true;           ///< whether files can hold the layer
   Mode mode = Mode::train;        ///< the mode of the calls
 };
