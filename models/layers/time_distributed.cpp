@@ -8,6 +8,8 @@
 #include <vector>
 
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/models/layers/added_losses.h>
 #include <lockstep/models/layers/inner_call.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
@@ -63,7 +65,7 @@ class TimeDistributedImpl final : public LayerImpl, public FindsUnknownShape {
                            layer_->class_name());
       return by_step(x, call.mode);
     }
-    const Tensor y = call_one(reshape(x, with_rest({x.dim(0) * x.dim(1)}, x.shape(), 2)), call.mode);
+    const Tensor y = all_steps(reshape(x, with_rest({x.dim(0) * x.dim(1)}, x.shape(), 2)), x.dim(1), call.mode);
     return reshape(y, with_rest({x.dim(0), x.dim(1)}, y.shape(), 1));
   }
 
@@ -81,6 +83,21 @@ class TimeDistributedImpl final : public LayerImpl, public FindsUnknownShape {
   /// As in Keras, an activity_regularizer of the inner layer has no effect.
   Tensor call_one(const Tensor& x, Mode mode) {
     return call_inner(*layer_, *this, std::span(&x, 1), {.mode = mode, .penalizes_result = false});
+  }
+
+  /// Calls the layer on the examples of all steps at once. The losses that are added in it, means over all of them,
+  /// become sums over the steps, as in Keras, which calls the layer for each step.
+  Tensor all_steps(const Tensor& x, std::int64_t steps, Mode mode) {
+    if (!AddedLosses::are_collected()) return call_one(x, mode);
+    Tensor y;
+    Tensor sum;
+    {
+      const AddedLosses of_steps;
+      y = call_one(x, mode);
+      sum = of_steps.sum();
+    }
+    if (sum.defined()) add_loss(sum * static_cast<double>(steps));
+    return y;
   }
 
   Tensor by_step(const Tensor& x, Mode mode) {

@@ -210,6 +210,11 @@ TEST(Regularization, OfActivitiesInsideOtherLayersIsAsInKeras) {
   const Model model = Sequential({4, 3}, {Bidirectional(GRU({.units = 2, .activity_regularizer = L2(1)}))});
   const double expected = static_cast<double>((sum(square(model(x))) / rows).item<float>());
   EXPECT_NEAR(added_by(model, x), expected, tolerance(DType::f32, 32, expected));
+  const Tensor steps = random_tensor({rows, 5, 4, 3}, 2);  // Keras calls Bidirectional for each of five steps
+  const Model by_step =
+      Sequential({5, 4, 3}, {TimeDistributed(Bidirectional(GRU({.units = 2, .activity_regularizer = L2(1)})))});
+  const double of_steps = static_cast<double>((sum(square(by_step(steps))) / rows).item<float>());
+  EXPECT_NEAR(added_by(by_step, steps), of_steps, tolerance(DType::f32, 160, of_steps));
 }
 
 }  // namespace
