@@ -227,7 +227,7 @@ OF_IDS = {"shared", "gpt"}  # models whose inputs are ids below 9
 # The models that lockstep makes, with the shapes of their inputs.
 OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15, 4)], "sequences": [(54,)],
         "wrapped": [(6, 4)], "seq2seq": [(5, 3), (4, 2)], "stateful": [(5, 3)],
-        "mixed": [(10, 10, 3)], "parts": [(4,), (4,)], "attention": [(6, 8), (5, 8), (6, 5)],
+        "mixed": [(10, 10, 3)], "parts": [(4,), (4,)], "attention": [(6, 8), (5, 8), (6, 5)], "attention_options": [(6, 8), (4, 3, 8)],
         "pools": [(10, 4)], "activation_layers": [(6, 4)], "normalizations": [(5, 4, 6)],
         "transposes": [(3, 4, 3)], "channels": [(12, 4)], "dropouts": [(6, 5, 4)],
         "adaptive_pools": [(11, 7, 4)], "resized": [(9, 12, 3)],
@@ -237,6 +237,7 @@ THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "r
           "borders": borders, "formulas": formulas, "operations_by_keras": operations_by_keras,
           "of_applications": of_applications,
           "mixed_by_keras": mixed_by_keras, "attention_by_keras": attention_by_keras,
+          "attention_options_by_keras": layers_interop.attention_options,
           "states_by_keras": states_by_keras, "stateful_by_keras": stateful_by_keras, "masks_by_keras": masks_by_keras,
           "unknown_in_nested": unknown_in_nested, "custom_by_keras": custom_by_keras,
           **{f"{name}_by_keras": layers_interop.MODELS[name] for name in OF_LAYERS}}
@@ -244,8 +245,8 @@ THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "r
 REFUSED = {"another_mask": (another_mask, "'last' is called with a mask that is not the mask of its input"),
            "mask_of_an_operation": (mask_of_an_operation, "'last' would read the mask of an operation's result")}
 ALL = [*OURS, *THEIRS, *REFUSED]
-# Keras itself does not find these layers, lists of axes and operations again in .h5 files.
-ONLY_KERAS_3 = {"of_applications", "normalizations", "operations", "gpt", "vit", "operations_by_keras",
+# Keras itself does not find these layers, lists of axes, score modes and operations again in .h5 files.
+ONLY_KERAS_3 = {"attention_options", "attention_options_by_keras", "of_applications", "normalizations", "operations", "gpt", "vit", "operations_by_keras",
                 *(f"{name}_by_keras" for name in OF_LAYERS)}
 
 

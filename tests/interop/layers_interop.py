@@ -132,6 +132,24 @@ def attention():
     return keras.Model([queries, values, marks], layers.Dense(3)(layers.Flatten()(layers.Add()([x, z]))))
 
 
+def attention_options():
+    """Attention with scores, gates and windows, along other axes than that of time, and without projections. Only for
+    files_interop.py: here, inputs may hide all keys of a query, which Keras then gives weights of 0."""
+    sequence, pictures = keras.Input((6, 8)), keras.Input((4, 3, 8))
+    masked = layers.Masking(0.0)(layers.ReLU()(sequence))
+    x, first = layers.MultiHeadAttention(2, 3, use_gate=True, sliding_window=3)(  # Keras removes its inputs' masks
+        sequence, layers.Masking(0.0)(masked), return_attention_scores=True, use_causal_mask=True)
+    y, second = layers.GroupQueryAttention(5, 4, 2, use_gate=True, use_bias=False, sliding_window=2)(
+        x, masked, return_attention_scores=True)
+    z = layers.Attention(use_scale=True, score_mode="concat")([layers.Attention()([masked, y], use_causal_mask=True), y])
+    z, third = layers.AdditiveAttention()([z, masked, x], return_attention_scores=True)
+    a = layers.MultiHeadAttention(2, 3, attention_axes=(2,), use_gate=True)(pictures, pictures)
+    b = layers.MultiHeadAttention(2, 3)(a, pictures)
+    c = layers.MultiHeadAttention(2, 3, attention_axes=[-3], output_shape=(2, 2), sliding_window=2)(b, a)
+    results = layers.Concatenate()([layers.Flatten()(result) for result in (z, first, second, third, c)])
+    return keras.Model([sequence, pictures], layers.Dense(3)(results))
+
+
 def masked():
     """Masks that are made, used, joined and passed on."""
     sequence = keras.Input((7, 2))

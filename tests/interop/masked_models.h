@@ -22,6 +22,32 @@ inline Model attention_model() {
   return {{queries, values, marks}, Dense({.units = 3})(Flatten()(Add()({x, z})))};
 }
 
+inline Model attention_options_model() {
+  const Symbol sequence = Input({6, 8});
+  const Symbol pictures = Input({4, 3, 8});
+  const Symbol masked = Masking({.mask_value = 0})(ReLU()(sequence));
+  const MultiHeadAttention heads({.num_heads = 2, .key_dim = 3, .sliding_window = 3, .use_gate = true});
+  const std::vector<Symbol> x = heads.results(sequence, Masking({.mask_value = 0})(masked), {.use_causal_mask = true});
+  const GroupQueryAttention groups({.head_dim = 5,
+                                    .num_query_heads = 4,
+                                    .num_key_value_heads = 2,
+                                    .use_bias = false,
+                                    .sliding_window = 2,
+                                    .use_gate = true});
+  const std::vector<Symbol> y = groups.results(x[0], masked, {});
+  const Symbol causal = Attention()(masked, y[0], {.use_causal_mask = true});
+  const Symbol sums = Attention({.use_scale = true, .score_mode = ScoreMode::concat})(causal, y[0]);
+  const std::vector<Symbol> z = AdditiveAttention().results(sums, masked, {.key = x[0]});
+  const Symbol a =
+      MultiHeadAttention({.num_heads = 2, .key_dim = 3, .attention_axes = {2}, .use_gate = true})(pictures, pictures);
+  const Symbol b = MultiHeadAttention({.num_heads = 2, .key_dim = 3})(a, pictures);
+  const Symbol c = MultiHeadAttention(
+      {.num_heads = 2, .key_dim = 3, .output_shape = Shape{2, 2}, .attention_axes = {-3}, .sliding_window = 2})(b, a);
+  std::vector<Symbol> results;
+  for (const Symbol& result : {z[0], x[1], y[1], z[1], c}) results.push_back(Flatten()(result));
+  return {{sequence, pictures}, Dense({.units = 3})(Concatenate()(results))};
+}
+
 inline Model masked_model() {
   const Symbol sequence = Input({7, 2});
   const Symbol masked = Masking({.mask_value = 0})(ReLU()(sequence));

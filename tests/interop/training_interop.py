@@ -247,11 +247,19 @@ def check_added_loss(lockstep, folder):
 
 
 def check_activity_regularizers(lockstep, path, x, y, loss):
-    """Penalties of results, also of layers inside layers; TimeDistributed ignores its layer's. `loss`: besides them."""
+    """Penalties of results, also of layers inside layers; TimeDistributed ignores its layer's, but not those inside it.
+    `loss`: besides them."""
     input = keras.Input((6,))
     z = layers.Dense(12, activation="tanh", activity_regularizer=keras.regularizers.L1L2(0.01, 0.02))(input)
     z = layers.Conv1D(4, 2, activity_regularizer="l2")(layers.Reshape((4, 3))(z))
     z = layers.Bidirectional(layers.GRU(2, return_sequences=True, activity_regularizer=keras.regularizers.L1(0.02)))(z)
+    inner = layers.Bidirectional(layers.GRU(2, activity_regularizer=keras.regularizers.L1L2(0.02, 0.05)))
+    z = layers.TimeDistributed(inner)(layers.Reshape((3, 2, 2))(z))
+    z = layers.MultiHeadAttention(2, 3, use_gate=True, activity_regularizer=keras.regularizers.L2(0.01))(z, z)
+    z, scores = layers.GroupQueryAttention(3, 4, 2, activity_regularizer=keras.regularizers.L2(0.02))(
+        z, z, return_attention_scores=True)
+    z = layers.AdditiveAttention(activity_regularizer=keras.regularizers.L2(0.05))([z, z])
+    z = layers.Concatenate()([z, layers.Reshape((3, 12))(scores)])
     z = layers.TimeDistributed(layers.Dense(3, activity_regularizer=keras.regularizers.L2(0.5)))(z)
     z, *_ = layers.LSTM(3, return_state=True, activity_regularizer=keras.regularizers.L2(0.05))(z)
     theirs = keras.Model(input, layers.Dense(2)(layers.ActivityRegularization(l1=0.01, l2=0.02)(z)))
