@@ -178,6 +178,11 @@ void launch(ncclComm& comm, std::vector<std::pair<Operation, cudaStream_t>> oper
   comm.state = ncclInProgress;
   comm.launcher = std::jthread([&comm, operations = std::move(operations)] {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
+    while (machine().nccl_calls_stall() && !comm.ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (comm.ended) {
+      comm.state = ncclInternalError;
+      return;
+    }
     for (const auto& [operation, handle] : operations) {
       const std::shared_ptr<Stream> stream = machine().stream(handle);
       const bool fits = stream && stream->device() == comm.device && !stream->captured &&

@@ -87,6 +87,8 @@ class PretendCuda {
   /// If `on`, NCCL's operations, including the creation of communicators, hang until the communicators are revoked or
   /// aborted.
   virtual void stall_nccl(bool on) = 0;
+  /// If `on`, calls of NCCL's collectives stay in progress and enqueue nothing until the communicators are aborted.
+  virtual void stall_nccl_calls(bool on) = 0;
   /// If `on`, all NCCL communicators report an asynchronous error.
   virtual void break_nccl(bool on) = 0;
   /// If `on`, NCCL's reductions return each rank's own input instead of the result.

@@ -97,6 +97,7 @@ class PretendCudaMachine final : public PretendCuda {
   void set_peers(std::vector<std::vector<int>> peers) override;
   void corrupt_copies(int from, int to, bool on) override;
   void stall_nccl(bool on) override { nccl_stalls_ = on; }
+  void stall_nccl_calls(bool on) override { nccl_calls_stall_ = on; }
   void break_nccl(bool on) override { nccl_is_broken_ = on; }
   void falsify_nccl(bool on) override { nccl_is_false_ = on; }
   std::int64_t calls(const std::string& function) override;
@@ -105,6 +106,7 @@ class PretendCudaMachine final : public PretendCuda {
 
   int gpus() const { return gpus_; }
   bool nccl_stalls() const { return nccl_stalls_; }
+  bool nccl_calls_stall() const { return nccl_calls_stall_; }
   bool nccl_is_broken() const { return nccl_is_broken_; }
   bool nccl_is_false() const { return nccl_is_false_; }
   bool defers_work() const { return defers_work_; }
@@ -144,6 +146,7 @@ class PretendCudaMachine final : public PretendCuda {
   };
   std::atomic<int> gpus_ = 0;
   std::atomic<bool> nccl_stalls_ = false;
+  std::atomic<bool> nccl_calls_stall_ = false;
   std::atomic<bool> nccl_is_broken_ = false;
   std::atomic<bool> nccl_is_false_ = false;
   std::atomic<bool> defers_work_ = false;

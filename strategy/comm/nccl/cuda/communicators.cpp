@@ -99,23 +99,6 @@ void await_revocation(ncclComm_t communicator) {
 
 }  // namespace
 
-/// Gives the calling thread exclusive use of a member's communicator, and records the start of the call for the
-/// watchdog.
-class NcclComms::Call {
- public:
-  explicit Call(Member& member) : lock_(member.mutex), since_(member.called_since) {
-    require<DeviceError>(member.aborted.empty(), "NCCL's communicators were aborted: {}", member.aborted);
-    since_ = Clock::now().time_since_epoch().count();
-  }
-  ~Call() { since_ = 0; }
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
-
- private:
-  std::lock_guard<std::mutex> lock_;
-  std::atomic<Clock::rep>& since_;
-};
-
 NcclComms::NcclComms(const std::vector<LogicalDevice>& gpus, std::chrono::milliseconds timeout, Cluster* cluster)
     : timeout_(std::min<std::chrono::milliseconds>(timeout, longest_timeout)), cluster_(cluster) {
   for (const LogicalDevice& device : gpus) members_.push_back(std::make_unique<Member>(gpu(device)));
@@ -123,7 +106,8 @@ NcclComms::NcclComms(const std::vector<LogicalDevice>& gpus, std::chrono::millis
   for (const auto& member : members_) member->gpu.set_error({});
   try {
     make_all();
-    for (const auto& member : members_) settle(*member, "connecting the GPUs");
+    const Clock::time_point end = Clock::now() + timeout_;
+    for (const auto& member : members_) settle(*member, "connecting the GPUs", end);
   } catch (...) {
     abort_all("they could not be made", false);
     throw;
@@ -155,13 +139,15 @@ void NcclComms::make_all() {
   group.end();
 }
 
-void NcclComms::settle(const Member& member, const char* what) const {
-  const Clock::time_point end = Clock::now() + timeout_;
+void NcclComms::settle(Member& member, const char* what, Clock::time_point end) const {
   for (;;) {
     ncclResult_t state = ncclSuccess;
     check_nccl(ncclCommGetAsyncError(member.communicator, &state), "ncclCommGetAsyncError");
     check_nccl(state, what);
-    if (state == ncclSuccess) return;
+    if (state == ncclSuccess) {
+      member.unfinished = nullptr;
+      return;
+    }
     require<DeviceError>(!aborting_, "NCCL's communicators are being aborted during {}", what);
     require<Timeout>(Clock::now() < end, "NCCL on {}: {} took longer than {} s; `lockstep doctor` looks for reasons",
                      member.gpu.device().name(), what, seconds(timeout_));
@@ -170,8 +156,15 @@ void NcclComms::settle(const Member& member, const char* what) const {
 }
 
 void NcclComms::enqueue(const char* what, std::span<const std::vector<GpuPart>> parts) {
-  std::deque<Call> calls;
-  for (const auto& member : members_) calls.emplace_back(*member);
+  const Clock::time_point end = Clock::now() + timeout_;
+  std::vector<std::unique_lock<std::mutex>> locks;
+  for (const auto& member : members_) {
+    locks.emplace_back(member->mutex);
+    require<DeviceError>(member->aborted.empty(), "NCCL's communicators were aborted: {}", member->aborted);
+    require<DeviceError>(member->unfinished == nullptr, "NCCL's communicators are being aborted: {} on {} failed",
+                         member->unfinished, member->gpu.device().name());
+  }
+  for (const auto& member : members_) member->unfinished = what;
   NcclGroup group;  // NCCL requires a group if one thread enqueues for several GPUs
   for (std::size_t replica = 0; replica < members_.size(); ++replica) {
     const Member& member = *members_[replica];
@@ -180,7 +173,7 @@ void NcclComms::enqueue(const char* what, std::span<const std::vector<GpuPart>> 
       enqueue_part(part, ranks_, member.communicator, member.gpu.stream(StreamKind::communication));
   }
   group.end();
-  for (const auto& member : members_) settle(*member, what);
+  for (const auto& member : members_) settle(*member, what, end);
   for (const auto& member : members_) watch(*member, what);
 }
 
@@ -210,12 +203,9 @@ void NcclComms::watch_all(const std::stop_token& stop) {
 std::string NcclComms::trouble_of(Member& member) const {
   const std::string where = member.gpu.device().name();
   const std::unique_lock lock(member.mutex, std::try_to_lock);
-  if (!lock) {  // a call holds it, perhaps one that never ends
-    const Clock::rep since = member.called_since;
-    if (since == 0 || Clock::now() - Clock::time_point(Clock::duration(since)) < timeout_) return {};
-    return fmt::format("a call of NCCL's for {} did not end within {} s", where, seconds(timeout_));
-  }
+  if (!lock) return {};                           // a call holds it, which observes the timeout itself
   if (member.communicator == nullptr) return {};  // already aborted
+  if (member.unfinished != nullptr) return fmt::format("NCCL did not complete {} on {}", member.unfinished, where);
   ncclResult_t state = ncclSuccess;
   const ncclResult_t asked = ncclCommGetAsyncError(member.communicator, &state);
   if (asked != ncclSuccess) state = asked;
@@ -257,9 +247,10 @@ void NcclComms::finish_all() noexcept {
   try {
     for (const auto& member : members_)
       if (member->communicator != nullptr) check_nccl(ncclCommFinalize(member->communicator), "ncclCommFinalize");
+    const Clock::time_point end = Clock::now() + timeout_;
     for (const auto& member : members_) {
       if (member->communicator == nullptr) continue;
-      settle(*member, "ending");
+      settle(*member, "ending", end);
       check_nccl(ncclCommDestroy(std::exchange(member->communicator, nullptr)), "ncclCommDestroy");
     }
   } catch (const std::exception& error) {

@@ -36,7 +36,8 @@ class NcclComms final : public GpuCommunicators {
   NcclComms& operator=(const NcclComms&) = delete;
 
   int ranks() const override { return ranks_; }
-  /// The watchdog aborts a call that does not return within the timeout. Throws DeviceError after an abort, Timeout.
+  /// Throws DeviceError after an abort, and Timeout if NCCL does not complete the call in time. After an error the
+  /// watchdog aborts the communicators, because NCCL may have launched the collectives on some GPUs only.
   void enqueue(const char* what, std::span<const std::vector<GpuPart>> parts) override;
 
  private:
@@ -54,16 +55,14 @@ class NcclComms final : public GpuCommunicators {
     ncclComm_t communicator = nullptr;
     std::string aborted;  ///< reason of the abort; empty if there was none
     std::deque<Watched> under_way;
-    std::atomic<Clock::rep> called_since = 0;  ///< when a Call locked the mutex; 0 while there is no Call
+    const char* unfinished = nullptr;  ///< the collective that NCCL is enqueuing, or failed to enqueue; null otherwise
     std::vector<std::unique_ptr<CudaEvent>> spare;
   };
 
-  class Call;
-
   void make_all();
-  /// Polls until NCCL has completed the last call on the communicator. Precondition: its mutex is locked, or no other
-  /// thread uses it.
-  void settle(const Member& member, const char* what) const;
+  /// Polls until NCCL has completed the last call on the communicator, but not later than `end`. Precondition: its
+  /// mutex is locked, or no other thread uses it.
+  void settle(Member& member, const char* what, Clock::time_point end) const;
   void watch(Member& member, const char* what);
   void watch_all(const std::stop_token& stop);
   /// The error in a member's collectives; empty if there is none.

@@ -65,6 +65,24 @@ std::unique_ptr<GpuCommunicators> make(int gpus, std::chrono::milliseconds timeo
   return make_gpu_communicators(logical_gpus(gpus), timeout, nullptr);
 }
 
+/// Waits for the error that the watchdog leaves on a GPU; empty if none comes within a minute.
+std::string watchdog_error(const LogicalDevice& device) {
+  for (const auto end = std::chrono::steady_clock::now() + 60s; std::chrono::steady_clock::now() < end;) {
+    try {
+      gpu(device).synchronize();
+    } catch (const DeviceError& thrown) {
+      return thrown.what();
+    }
+  }
+  return {};
+}
+
+std::vector<std::string> watchdog_errors(const Values& values) {
+  std::vector<std::string> errors;
+  for (const Tensor& tensor : values.tensors) errors.push_back(watchdog_error(tensor.device()));
+  return errors;
+}
+
 /// Enqueues a collective after the work that its GPUs' compute streams have now; later work waits for it.
 void run(GpuCommunicators& communicators, const std::vector<std::vector<GpuPart>>& parts) {
   const std::vector<LogicalDevice> gpus = logical_gpus(static_cast<int>(parts.size()));
@@ -208,15 +226,8 @@ TEST_P(Nccl, TheWatchdogAbortsBehindWorkThatDoesNotEnd) {
   std::deque<HeldStream> held;
   for (const LogicalDevice& device : logical_gpus(gpus_)) held.emplace_back(device);
   communicators->enqueue("the gradients", values.parts());
-  std::string error;
-  for (const auto end = std::chrono::steady_clock::now() + 60s;
-       error.empty() && std::chrono::steady_clock::now() < end;)
-    try {
-      gpu(logical_gpus(1).front()).synchronize();
-    } catch (const DeviceError& thrown) {
-      error = thrown.what();
-    }
-  EXPECT_THAT(error, HasSubstr("NCCL's communicators were aborted: the gradients on GPU:0 did not end within 3 s"));
+  EXPECT_THAT(watchdog_error(logical_gpus(1).front()),
+              HasSubstr("NCCL's communicators were aborted: the gradients on GPU:0 did not end within 3 s"));
   for (HeldStream& stream : held) stream.release();
   EXPECT_ERROR(DeviceError, "NCCL's communicators were aborted: ", communicators->enqueue("more", values.parts()));
   const Values next(gpus_, 10);
@@ -251,6 +262,7 @@ class PretendedNccl : public testing::Test {
   static constexpr int gpus = 3;
   ~PretendedNccl() override {
     cuda_.stall_nccl(false);
+    cuda_.stall_nccl_calls(false);
     cuda_.break_nccl(false);
   }
 
@@ -270,19 +282,40 @@ TEST_F(PretendedNccl, ACollectiveThatDoesNotEndIsAbortedAndTold) {
   const Values values(gpus, 10);
   cuda_.stall_nccl(true);
   communicators->enqueue("the gradients", values.parts());
-  std::vector<std::string> errors;
-  for (const Tensor& tensor : values.tensors) {
-    for (const auto end = std::chrono::steady_clock::now() + 60s; std::chrono::steady_clock::now() < end;) {
-      const std::string error = error_of<DeviceError>([&] { synchronize(tensor.device()); });
-      if (error.starts_with("GPU:")) errors.push_back(error);
-      if (error.starts_with("GPU:")) break;
-    }
-  }
+  const std::vector<std::string> errors = watchdog_errors(values);
   EXPECT_THAT(errors, AllOf(testing::SizeIs(gpus), Each(HasSubstr("NCCL's communicators were aborted: the "
                                                                   "gradients on GPU:"))));
   EXPECT_THAT(errors, Each(HasSubstr("did not end within 0.3 s")));
   EXPECT_ERROR(DeviceError, "NCCL's communicators were aborted: ", communicators->enqueue("more", values.parts()));
   EXPECT_NO_THROW(values.wait()) << "it is thrown once";
+}
+
+TEST_F(PretendedNccl, ACallThatDoesNotEndIsAbortedAndTold) {
+  auto communicators = make(gpus, 300ms);
+  const Values values(gpus, 10);
+  const std::int64_t aborted = cuda_.calls("ncclCommAbort");
+  cuda_.stall_nccl_calls(true);
+  EXPECT_ERROR(Timeout, "NCCL on GPU:0: the gradients took longer than 0.3 s",
+               communicators->enqueue("the gradients", values.parts()));
+  EXPECT_THAT(
+      watchdog_errors(values),
+      AllOf(testing::SizeIs(gpus), Each(HasSubstr("NCCL's communicators were aborted: NCCL did not complete the "
+                                                  "gradients on GPU:0"))));
+  EXPECT_ERROR(DeviceError, "NCCL's communicators were aborted: ", communicators->enqueue("more", values.parts()));
+  communicators.reset();
+  EXPECT_EQ(cuda_.calls("ncclCommAbort") - aborted, gpus);
+  cuda_.stall_nccl_calls(false);
+  for (std::size_t gpu = 0; gpu < gpus; ++gpu)
+    EXPECT_THAT(values.tensors[gpu].to_vector<float>(), Each(static_cast<float>(gpu + 1))) << "nothing came later";
+}
+
+TEST_F(PretendedNccl, AStepThatFailsOnOneGpuIsAbortedOnAll) {
+  const auto communicators = make(gpus);
+  const Values values(gpus, 10);
+  values.wait();
+  cuda_.fail("cudaSetDevice", 2, cudaErrorLaunchFailure);
+  EXPECT_ERROR(DeviceError, "cudaSetDevice failed", communicators->enqueue("a test", values.parts()));
+  EXPECT_THAT(watchdog_errors(values), AllOf(testing::SizeIs(gpus), Each(HasSubstr("NCCL did not complete a test"))));
 }
 
 TEST_F(PretendedNccl, AnErrorOfItsOwnIsTold) {
@@ -297,15 +330,7 @@ TEST_F(PretendedNccl, TheWatchdogSeesAnErrorThatNobodyAsksFor) {
   const auto communicators = make(gpus);
   const Values values(gpus, 10);
   cuda_.break_nccl(true);
-  std::string error;
-  for (const auto end = std::chrono::steady_clock::now() + 60s;
-       error.empty() && std::chrono::steady_clock::now() < end;)
-    try {
-      values.wait();
-    } catch (const DeviceError& thrown) {
-      error = thrown.what();
-    }
-  EXPECT_THAT(error, HasSubstr("NCCL's communicators were aborted: GPU:0: "));
+  EXPECT_THAT(watchdog_error(values.tensors.front().device()), HasSubstr("NCCL's communicators were aborted: GPU:0: "));
 }
 
 TEST_F(PretendedNccl, AStrategysStepEndsWithTheErrorOfACollectiveThatDoesNot) {
