@@ -227,18 +227,19 @@ std::string NcclComms::trouble_of(Member& member) const {
 void NcclComms::abort_all(const std::string& reason, bool results_lost) {
   aborting_ = true;
   // ncclCommAbort waits for the GPU's stream. A collective on it may wait for a GPU whose communicator has not been
-  // aborted yet, so all communicators are revoked first.
+  // aborted yet, so all communicators are revoked first, except those with an unfinished call: NCCL 2.28.9 frees the
+  // call's group job when they are revoked, and uses it again when they are aborted.
   for (const auto& member : members_) {
     const std::lock_guard lock(member->mutex);
     member->aborted = reason;
     if (member->communicator == nullptr || !results_lost) continue;
     member->gpu.set_error(fmt::format("NCCL's communicators were aborted: {}", reason));
-    revoke(member->communicator);
+    if (member->unfinished == nullptr) revoke(member->communicator);
   }
   for (const auto& member : members_) {
     const std::lock_guard lock(member->mutex);
     if (member->communicator == nullptr) continue;
-    if (results_lost) await_revocation(member->communicator);
+    if (results_lost && member->unfinished == nullptr) await_revocation(member->communicator);
     ncclCommAbort(std::exchange(member->communicator, nullptr));
   }
 }

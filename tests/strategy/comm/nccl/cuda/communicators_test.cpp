@@ -280,9 +280,11 @@ TEST_F(PretendedNccl, ThatDoesNotConnectIsATimeout) {
 TEST_F(PretendedNccl, ACollectiveThatDoesNotEndIsAbortedAndTold) {
   const auto communicators = make(gpus, 300ms);
   const Values values(gpus, 10);
+  const std::int64_t revoked = cuda_.calls("ncclCommRevoke");
   cuda_.stall_nccl(true);
   communicators->enqueue("the gradients", values.parts());
   const std::vector<std::string> errors = watchdog_errors(values);
+  EXPECT_EQ(cuda_.calls("ncclCommRevoke") - revoked, gpus);
   EXPECT_THAT(errors, AllOf(testing::SizeIs(gpus), Each(HasSubstr("NCCL's communicators were aborted: the "
                                                                   "gradients on GPU:"))));
   EXPECT_THAT(errors, Each(HasSubstr("did not end within 0.3 s")));
@@ -294,6 +296,7 @@ TEST_F(PretendedNccl, ACallThatDoesNotEndIsAbortedAndTold) {
   auto communicators = make(gpus, 300ms);
   const Values values(gpus, 10);
   const std::int64_t aborted = cuda_.calls("ncclCommAbort");
+  const std::int64_t revoked = cuda_.calls("ncclCommRevoke");
   cuda_.stall_nccl_calls(true);
   EXPECT_ERROR(Timeout, "NCCL on GPU:0: the gradients took longer than 0.3 s",
                communicators->enqueue("the gradients", values.parts()));
@@ -304,6 +307,7 @@ TEST_F(PretendedNccl, ACallThatDoesNotEndIsAbortedAndTold) {
   EXPECT_ERROR(DeviceError, "NCCL's communicators were aborted: ", communicators->enqueue("more", values.parts()));
   communicators.reset();
   EXPECT_EQ(cuda_.calls("ncclCommAbort") - aborted, gpus);
+  EXPECT_EQ(cuda_.calls("ncclCommRevoke"), revoked) << "NCCL would use the call's memory after freeing it";
   cuda_.stall_nccl_calls(false);
   for (std::size_t gpu = 0; gpu < gpus; ++gpu)
     EXPECT_THAT(values.tensors[gpu].to_vector<float>(), Each(static_cast<float>(gpu + 1))) << "nothing came later";
