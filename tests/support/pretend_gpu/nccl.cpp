@@ -277,13 +277,11 @@ ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDa
   return give(comm, {from, to, count, type, {}}, stream);
 }
 
-#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 7)
-ncclResult_t ncclCommRevoke(ncclComm_t comm, int) {
+extern "C" ncclResult_t ncclCommRevoke(ncclComm_t comm, int) {
   machine().enter("ncclCommRevoke");
   comm->ended = true;
   return ncclSuccess;
 }
-#endif
 
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   machine().enter("ncclCommAbort");

@@ -13,15 +13,18 @@ TOLERANCE = 2e-3
 
 
 def libraries(item, course):
-    """Checks that every library that the kit's programs need is found."""
+    """Checks that every library that the kit's programs need is found and has every function that they call."""
     files = [path for folder in ("bin", "lib") for path in sorted((course.root / folder).iterdir()) if path.is_file()]
     unresolved = {}
     user = ""
-    for line in course.follow(["ldd", *files], "ldd", 120).lines:
+    for line in course.follow(["ldd", "-r", *files], "ldd", 120).lines:
         if line.endswith(":") and line.startswith("/"):
             user = os.path.basename(line[:-1])
         elif "not found" in line:
             unresolved.setdefault(line.split("=>")[0].strip(), []).append(user)
+        elif line.startswith("undefined symbol: "):
+            name, _, path = line[len("undefined symbol: "):].partition("(")
+            unresolved.setdefault(name.strip(), []).append(os.path.basename(path.strip(" \t)")))
     for name, users in unresolved.items():
         course.add(item, "failed", name, detail=f"not found on this machine; needed by {', '.join(users)}")
     if not unresolved:

@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include <dlfcn.h>
+
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/logging.h>
 #include <lockstep/strategy/comm/nccl/nccl_host.h>
@@ -80,11 +82,12 @@ void enqueue_part(const GpuPart& part, int ranks, ncclComm_t communicator, cudaS
       "ncclAllReduce");
 }
 
-/// Asks NCCL to stop all running operations of the communicator, without waiting.
-void revoke([[maybe_unused]] ncclComm_t communicator) {
-#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 7)
-  ncclCommRevoke(communicator, NCCL_REVOKE_DEFAULT);
-#endif
+/// Asks NCCL to stop all running operations of the communicator, without waiting. Does nothing before NCCL 2.28.7,
+/// which has the same soname but not the function.
+void revoke(ncclComm_t communicator) {
+  static auto* const function =
+      reinterpret_cast<ncclResult_t (*)(ncclComm_t, int)>(dlsym(RTLD_DEFAULT, "ncclCommRevoke"));
+  if (function != nullptr) function(communicator, 0);
 }
 
 /// Waits until the revocation ends or fails, at most revocation_limit.

@@ -29,7 +29,6 @@ struct ncclConfig_t {
 };
 #define NCCL_CONFIG_INITIALIZER \
   { 1 }
-#define NCCL_REVOKE_DEFAULT 0
 
 extern "C" {
 const char* ncclGetErrorString(ncclResult_t result);
