@@ -26,9 +26,11 @@ class ReplicaGroup {
         timeout_(timeout),
         sequential_(sequential),
         members_(static_cast<std::size_t>(replicas)) {}
-  /// For one replica on each device. If there are several replicas, all on GPUs, barriers also order the work of the
-  /// GPUs. Throws the same errors as Event's constructor.
-  ReplicaGroup(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout, bool sequential = false);
+  /// For one replica on each device. If there are several replicas or `parameter_devices`, all on GPUs, barriers also
+  /// order the work of these GPUs and of those of `parameter_devices`, whose memory the replicas' kernels access. Throws
+  /// the same errors as Event's constructor.
+  ReplicaGroup(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout, bool sequential = false,
+               const std::vector<LogicalDevice>& parameter_devices = {});
 
   /// Longest wait at a barrier.
   std::chrono::milliseconds timeout() const { return timeout_; }
@@ -73,6 +75,8 @@ class ReplicaGroup {
   Clock::duration busy(int replica) const { return members_.at(static_cast<std::size_t>(replica)).busy; }
   /// Whether replicas run one at a time.
   bool sequential() const { return sequential_; }
+  /// The GPUs of `parameter_devices` without a replica.
+  const std::vector<LogicalDevice>& parameter_gpus() const { return parameter_gpus_; }
 
  private:
   static constexpr const char* combined_value = "a value that replicas combine";
@@ -97,14 +101,15 @@ class ReplicaGroup {
   Event& event_of(int replica, std::size_t barrier_number) { return *member(replica).events[barrier_number % 2]; }
   Stream stream_of(int replica) const { return {gpus_[static_cast<std::size_t>(replica)]}; }
   /// Makes later work in this replica's compute stream wait for the work that the other replicas submitted before the
-  /// barrier.
+  /// barrier, and for that of parameter_gpus_, whose later work waits for this replica's stream.
   void order_after_all(int replica, std::size_t barrier_number);
 
   Rendezvous rendezvous_;
   std::chrono::milliseconds timeout_;
   bool sequential_;
-  std::vector<LogicalDevice> gpus_;  ///< by replica; empty unless there are several replicas, all on GPUs
-  std::vector<Member> members_;      ///< by replica
+  std::vector<LogicalDevice> gpus_;  ///< by replica; empty unless all replicas are on GPUs, and there are several GPUs
+  std::vector<LogicalDevice> parameter_gpus_;
+  std::vector<Member> members_;  ///< by replica
 };
 
 }  // namespace lockstep

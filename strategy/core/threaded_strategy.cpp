@@ -98,7 +98,7 @@ ThreadedStrategy::ReplicaThreads::ReplicaThreads(const std::vector<LogicalDevice
                                                  std::shared_ptr<GpuCollectives> gpus)
     : devices_(devices),
       options_(options),
-      coordination_{.group{devices, options.timeout, options.sequential}},
+      coordination_{.group{devices, options.timeout, options.sequential, options.parameter_devices}},
       threads_(contexts_of(devices, options.communication.cluster.get())) {
   coordination_.connections = connect(coordination_.group, devices_, options_.communication, std::move(gpus));
 }

@@ -13,9 +13,10 @@ namespace lockstep {
 
 /// How concurrent replicas synchronize and exchange data.
 struct CoordinationOptions {
-  std::chrono::milliseconds timeout;     ///< longest wait of a replica for the others
-  CommunicationOptions communication{};  ///< how replicas exchange data
-  bool sequential = false;               ///< see ReplicaGroup
+  std::chrono::milliseconds timeout;               ///< longest wait of a replica for the others
+  CommunicationOptions communication{};            ///< how replicas exchange data
+  bool sequential = false;                         ///< see ReplicaGroup
+  std::vector<LogicalDevice> parameter_devices{};  ///< of the variables, if not the replicas' devices
 };
 
 /// A strategy with a host thread for each replica. Derived classes define the kind of its variables.

@@ -25,7 +25,7 @@ class CentralStorageStrategy : public Strategy {
  public:
   /// A replica on each device. Throws InvalidArgument for an empty list of devices, a device listed twice and a timeout
   /// that is not positive; Unsupported for a device that this build cannot use and for a parameter_device of another
-  /// kind than the replicas' devices. Also throws whatever connect throws.
+  /// kind than the replicas' devices or whose memory their GPUs cannot access. Also throws whatever connect throws.
   explicit CentralStorageStrategy(const std::vector<LogicalDevice>& compute_devices,
                                   const CentralStorageOptions& options = {});
   /// A replica on each named device, e.g. {"CPU:0", "CPU:1"}; see parse_devices.

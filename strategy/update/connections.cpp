@@ -22,19 +22,17 @@ namespace {
 
 bool is_gpu(const LogicalDevice& device) { return device.kind == DeviceKind::gpu; }
 
-/// Throws Unsupported unless kernels of each GPU can read and write the memory of all other GPUs.
-void check_reachable(const std::vector<LogicalDevice>& gpus, CrossDeviceOps ops) {
+/// Throws Unsupported, with `need` and `remedy`, unless kernels of each GPU can access the memory of all `others`.
+void check_reachable(const std::vector<LogicalDevice>& gpus, const std::vector<LogicalDevice>& others,
+                     const std::string& need, const char* remedy) {
   const std::vector<Device> physical = gpu_platform().report().devices;
   for (const LogicalDevice& from : gpus)
-    for (const LogicalDevice& to : gpus) {
+    for (const LogicalDevice& to : others) {
       const int home = physical_gpu(from);
       const int other = physical_gpu(to);
       const std::vector<int>& peers = physical.at(static_cast<std::size_t>(home)).peers;
       const bool reachable = home == other || std::ranges::find(peers, other) != peers.end();
-      require<Unsupported>(reachable,
-                           "cross-device ops '{}' need GPUs that can access each other's memory, and {} cannot access "
-                           "that of {}: use nccl, with one replica on each GPU",
-                           name(ops), from.name(), to.name());
+      require<Unsupported>(reachable, "{}, and {} cannot access that of {}: {}", need, from.name(), to.name(), remedy);
     }
 }
 
@@ -78,7 +76,13 @@ Connections connect(ReplicaGroup& group, const std::vector<LogicalDevice>& devic
   if (cluster)
     return {std::make_unique<WorkersCommunicator>(group, pack, *cluster),
             std::make_unique<WorkersUpdate>(group, *cluster)};
-  if (on_gpus) check_reachable(devices, ops);
+  if (on_gpus) {
+    check_reachable(devices, devices,
+                    fmt::format("cross-device ops '{}' need GPUs that can access each other's memory", name(ops)),
+                    "use nccl, with one replica on each GPU");
+    check_reachable(devices, group.parameter_gpus(), "replicas update variables in their device's memory",
+                    "choose another parameter_device");
+  }
   switch (ops) {
     case CrossDeviceOps::automatic:
     case CrossDeviceOps::shared_memory:
