@@ -7,6 +7,7 @@
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/logging.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/contracts.h>
 #include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/thread/parallel.h>
@@ -34,6 +35,7 @@ void fill(std::byte* staging, const Upload& copy) {
 Uploads::Uploads(const LogicalDevice& gpu) : gpu_(gpu), computed_(gpu) {}
 
 Uploads::~Uploads() {
+  const ContextScope there(context_on(gpu_));
   for (const Staging& staging : stagings_) {
     try {
       if (staging.read) staging.read->synchronize();
@@ -66,6 +68,7 @@ std::shared_ptr<const Event> Uploads::begin(std::span<const Upload> copies) {
 }
 
 Uploads::Staging& Uploads::next_staging(std::size_t bytes) {
+  const ContextScope there(context_on(gpu_));
   Staging& staging = stagings_[calls_ % stagings_.size()];
   if (staging.read) staging.read->synchronize();
   if (staging.bytes < bytes) {

@@ -4,6 +4,7 @@
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/logging.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/cuda/gpu.h>
 #include <lockstep/runtime/device/cuda/gpu_memory.h>
 #include <lockstep/runtime/device/cuda/gpu_report.h>
@@ -23,6 +24,7 @@ class CudaGraph final : public GpuGraph {
     check_cuda(status, "cudaGraphInstantiate", gpu.device());
   }
   ~CudaGraph() override {
+    cudaSetDevice(gpu_.ordinal());
     cudaStreamSynchronize(gpu_.own_stream(StreamKind::compute));
     cudaGraphExecDestroy(executable_);
     static_cast<void>(cudaGetLastError());
@@ -75,15 +77,20 @@ void copy_between(void* to, const Gpu& destination, const void* from, const Gpu&
   source.wait_for(destination);  // before `source` writes to `from` again
 }
 
+/// Of the calling thread's GPU: CUDA would create a context on the current device, which a thread that has not yet used
+/// a GPU has not chosen.
 class PinnedMemory final : public MemoryResource {
  public:
   void* allocate(std::size_t bytes) override {
     refuse_capture("an allocation of pinned memory");
     void* memory = nullptr;
+    if (const LogicalDevice& here = current_context().device; here.kind == DeviceKind::gpu) gpu(here).make_current();
     check_cuda(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable), "cudaHostAlloc");
     return memory;
   }
   void release(void* memory, std::size_t) noexcept override {
+    if (const LogicalDevice& here = current_context().device; here.kind == DeviceKind::gpu)
+      cudaSetDevice(gpu(here).ordinal());
     const cudaError_t freed = cudaFreeHost(memory);
     if (freed == cudaSuccess) return;
     static_cast<void>(cudaGetLastError());

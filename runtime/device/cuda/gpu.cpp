@@ -146,7 +146,10 @@ CudaEvent::CudaEvent(const Gpu& gpu) : gpu_(gpu) {
              "cudaEventCreateWithFlags", gpu.device());
 }
 
-CudaEvent::~CudaEvent() { cudaEventDestroy(event_); }
+CudaEvent::~CudaEvent() {
+  cudaSetDevice(gpu_.ordinal());
+  cudaEventDestroy(event_);
+}
 
 void CudaEvent::record(const Stream& stream) {
   refuse_capture(an_event);
@@ -163,6 +166,7 @@ void CudaEvent::make_wait(const Stream& stream) const {
 
 void CudaEvent::synchronize() const {
   refuse_capture(an_event);
+  gpu_.make_current();
   check_cuda(cudaEventSynchronize(event_), "cudaEventSynchronize", gpu_.device());
 }
 

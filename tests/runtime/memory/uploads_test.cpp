@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -68,6 +69,16 @@ TEST_F(UploadsToAGpu, CopiesOfPinnedMemoryHaveReadItWhenTheyReturn) {
   *from = 7;
   EXPECT_EQ(on_gpu(to, 1), std::vector<int>{3});
   pinned.release(from, sizeof(int));
+}
+
+// The pretended CUDA ends the program if a call would create a context on a GPU that its thread has not chosen.
+TEST_F(UploadsToAGpu, MayBeAThreadsFirstUseOfAGpu) {
+  int* const to = room(1000);
+  std::jthread([&] { begin(to, {3}); }).join();
+  std::jthread([&] { begin(to, std::vector<int>(1000, 4)); }).join();
+  std::jthread([&] { begin(to, std::vector<int>(1000, 5)); }).join();
+  Stream{gpu}.wait(*begin(to, {6}));
+  EXPECT_EQ(on_gpu(to, 2), (std::vector<int>{6, 5}));
 }
 
 TEST_F(UploadsToAGpu, ComeAfterWhatItHasBeenGivenToCompute) {

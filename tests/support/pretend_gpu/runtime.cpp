@@ -17,6 +17,7 @@ namespace {
 constexpr int pinned = -1;  // the device number of pinned memory
 
 thread_local int current_device = 0;
+thread_local bool chose_device = false;
 thread_local cudaError_t last_error = cudaSuccess;
 thread_local int captures_of_thread = 0;
 
@@ -25,12 +26,23 @@ cudaError_t result(cudaError_t status) {
   return status;
 }
 
-/// Calls `f`, which carries out a CUDA function and returns its status, unless the call has to fail.
+/// Calls `f`, which carries out a CUDA function and returns its status, unless the call has to fail. The calling thread
+/// needs no current device.
 template <class F>
-cudaError_t call(const char* name, const F& f) {
+cudaError_t call_anywhere(const char* name, const F& f) {
   const cudaError_t failure = machine().enter(name);
   if (machine().gpus() == 0) return result(cudaErrorNoDevice);
   return result(failure != cudaSuccess ? failure : f());
+}
+
+/// Like call_anywhere, for functions that create a context on the current device. CUDA would create one on GPU 0.
+template <class F>
+cudaError_t call(const char* name, const F& f) {
+  if (machine().gpus() > 0 && !chose_device) {
+    std::fprintf(stderr, "%s is called by a thread that has not called cudaSetDevice\n", name);
+    std::abort();
+  }
+  return call_anywhere(name, f);
 }
 
 bool is_device(int device) { return device >= 0 && device < machine().gpus(); }
@@ -71,36 +83,37 @@ using namespace lockstep::test;
 // Devices.
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  return call("cudaGetDeviceCount", [&] {
+  return call_anywhere("cudaGetDeviceCount", [&] {
     *count = machine().gpus();
     return cudaSuccess;
   });
 }
 
 cudaError_t cudaDriverGetVersion(int* version) {
-  return call("cudaDriverGetVersion", [&] {
+  return call_anywhere("cudaDriverGetVersion", [&] {
     *version = CUDART_VERSION;
     return cudaSuccess;
   });
 }
 
 cudaError_t cudaGetDevice(int* device) {
-  return call("cudaGetDevice", [&] {
+  return call_anywhere("cudaGetDevice", [&] {
     *device = current_device;
     return cudaSuccess;
   });
 }
 
 cudaError_t cudaSetDevice(int device) {
-  return call("cudaSetDevice", [&] {
+  return call_anywhere("cudaSetDevice", [&] {
     if (!is_device(device)) return cudaErrorInvalidDevice;
     current_device = device;
+    chose_device = true;
     return cudaSuccess;
   });
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
-  return call("cudaGetDeviceProperties", [&] {
+  return call_anywhere("cudaGetDeviceProperties", [&] {
     if (!is_device(device)) return cudaErrorInvalidDevice;
     *properties = {};
     std::snprintf(properties->name, sizeof properties->name, "pretended");
@@ -112,7 +125,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 }
 
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
-  return call("cudaDeviceCanAccessPeer", [&] {
+  return call_anywhere("cudaDeviceCanAccessPeer", [&] {
     if (!is_device(device) || !is_device(peer)) return cudaErrorInvalidDevice;
     *can = machine().reaches(device, peer);
     return cudaSuccess;
@@ -210,7 +223,7 @@ cudaError_t cudaFreeHost(void* memory) {
 }
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* memory) {
-  return call("cudaPointerGetAttributes", [&] {
+  return call_anywhere("cudaPointerGetAttributes", [&] {
     *attributes = {};
     attributes->type = machine().in_piece(memory, 1, pinned) ? cudaMemoryTypeHost : cudaMemoryTypeUnregistered;
     return cudaSuccess;

@@ -215,7 +215,8 @@ std::string NcclComms::trouble_of(Member& member) const {
   if (state != ncclSuccess && state != ncclInProgress) return fmt::format("{}: {}", where, ncclGetErrorString(state));
   while (!member.under_way.empty()) {
     Watched& oldest = member.under_way.front();
-    const cudaError_t status = oldest.end->state();
+    const cudaError_t chosen = cudaSetDevice(member.gpu.ordinal());
+    const cudaError_t status = chosen == cudaSuccess ? oldest.end->state() : chosen;
     if (status == cudaErrorNotReady) {
       if (Clock::now() - oldest.since < timeout_) return {};
       return fmt::format("{} on {} did not end within {} s", oldest.what, where, seconds(timeout_));

@@ -1,4 +1,6 @@
+#include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -116,6 +118,21 @@ TEST_F(Cuda, WhatIsFreedIsThereForWorkBeforeThat) {
     platform_.memory(gpu(0)).release(from, bytes);
     ASSERT_EQ(value_of(to, gpu(0)), turn);
   }
+}
+
+// The pretended CUDA ends the program if a call would create a context on a GPU that its thread has not chosen.
+TEST_F(Cuda, ThreadsThatHaveNotUsedAGpuDestroyItsObjects) {
+  std::byte* const memory = filled(gpu(1), 1);
+  std::unique_ptr<GpuEvent> event = platform_.make_event(gpu(1));
+  event->record({gpu(1)});
+  platform_.begin_capture(gpu(1));
+  platform_.clear(gpu(1), memory, bytes);
+  std::unique_ptr<GpuGraph> graph = platform_.end_capture(gpu(1));
+  graph->launch();
+  std::jthread([&] { event->synchronize(); }).join();
+  std::jthread([&] { event.reset(); }).join();
+  std::jthread([&] { graph.reset(); }).join();
+  EXPECT_EQ(value_of(memory, gpu(1)), 0);
 }
 
 TEST_F(Cuda, WaitsForAllStreams) {
