@@ -6,9 +6,12 @@
 #include <map>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/device/contracts.h>
+#include <lockstep/runtime/device/gpu_platform.h>
+#include <lockstep/runtime/device/stream.h>
 #include <lockstep/runtime/memory/device_memory.h>
 #include <lockstep/runtime/memory/memory_pool.h>
 #include <lockstep/runtime/memory/poison.h>
@@ -28,6 +31,50 @@ std::size_t growth(std::size_t reserved) {
 /// Memory has settled, i.e. steps reuse it without growing it, once its size has been handed out this many times: after
 /// two or three steps of a network.
 constexpr std::size_t uses_until_settled = 4;
+
+/// The allocators that have allocated memory of GPUs, including those of pools.
+class GpuAllocators {
+ public:
+  void add(const std::shared_ptr<CachingAllocator>& allocator) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(all_, [&](const auto& known) { return known.expired() || known.lock() == allocator; });
+    all_.push_back(allocator);
+  }
+  /// Releases the free memory of the other allocators on the physical GPU of `own`; returns whether there was any.
+  /// Precondition: the calling thread has locked no allocator.
+  bool release_beside(const CachingAllocator& own) {
+    bool any = false;
+    for (const std::shared_ptr<CachingAllocator>& other : beside(own)) {
+      const std::size_t reserved = other->stats().bytes_reserved;
+      other->release_cache();
+      if (other->stats().bytes_reserved >= reserved) continue;
+      any = true;
+      Event freed(other->device());  // CUDA frees memory only after the work that was enqueued before
+      freed.record({other->device()});
+      freed.synchronize();
+    }
+    return any;
+  }
+
+ private:
+  std::vector<std::shared_ptr<CachingAllocator>> beside(const CachingAllocator& own) {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::shared_ptr<CachingAllocator>> others;
+    for (const std::weak_ptr<CachingAllocator>& known : all_)
+      if (auto other = known.lock();
+          other && other.get() != &own && physical_gpu(other->device()) == physical_gpu(own.device()))
+        others.push_back(std::move(other));
+    return others;
+  }
+
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<CachingAllocator>> all_;
+};
+
+GpuAllocators& gpu_allocators() {
+  static auto& all = *new GpuAllocators;  // never destroyed, like the allocators of devices
+  return all;
+}
 
 /// The size of a block for `bytes`, including the poisoned margin of host memory.
 std::size_t rounded(std::size_t bytes, DeviceKind kind) {
@@ -70,11 +117,20 @@ CachingAllocator::~CachingAllocator() {
 }
 
 std::shared_ptr<Buffer> CachingAllocator::allocate(std::size_t bytes) {
+  const std::size_t size = rounded(bytes, device_.kind);
   BlockList::Position block;
-  {
+  const auto take_block = [&] {
     const std::lock_guard lock(mutex_);
-    block = take(rounded(bytes, device_.kind), bytes);
+    block = take(size, bytes);
     count_handed_out(block->bytes);
+  };
+  try {
+    take_block();
+  } catch (const OutOfMemory&) {
+    const AllocatorStats now = stats();
+    const bool exceeds_limit = now.memory_limit > 0 && now.bytes_in_use + size > now.memory_limit;
+    if (device_.kind != DeviceKind::gpu || exceeds_limit || !gpu_allocators().release_beside(*this)) throw;
+    take_block();
   }
   if (device_.kind == DeviceKind::cpu) poison::permit(block->data, bytes);
   try {
@@ -136,6 +192,7 @@ void CachingAllocator::add_segment(std::size_t bytes) {
     throw;
   }
   count_reserved(bytes);
+  if (device_.kind == DeviceKind::gpu) gpu_allocators().add(shared_from_this());
 }
 
 void CachingAllocator::count_reserved(std::size_t bytes) {

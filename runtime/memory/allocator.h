@@ -71,9 +71,9 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
   ~CachingAllocator();
 
   /// Allocates a block of at least `bytes` bytes. Releases free memory first if the reserved bytes would exceed the
-  /// limit, and releases it and retries once if the resource is out of memory. Throws OutOfMemory, whose message states
-  /// the device, the requested bytes, the bytes in use and, if the block would exceed it, the limit; also throws the
-  /// resource's other errors.
+  /// limit, and releases it and retries once if the resource is out of memory; then does so with the free memory of all
+  /// other allocators on the same physical GPU. Throws OutOfMemory, whose message states the device, the requested
+  /// bytes, the bytes in use and, if the block would exceed it, the limit; also throws the resource's other errors.
   std::shared_ptr<Buffer> allocate(std::size_t bytes);
   /// Returns the segments without blocks in use to the resource. Does nothing after keep_all.
   void release_cache();
