@@ -53,10 +53,10 @@ class Kit:
         for entry in self.entries:
             entry["environment"]["LOCKSTEP_TEST_DEVICES"] = "pretend_cuda"
 
-    def run(self, tests, *options):
+    def run(self, tests, *options, path="/usr/bin:/bin"):
         """Runs the kit with these of its tests; results are in outs/."""
         (self.root / "manifest.json").write_text(json.dumps({**self.manifest, "tests": tests}))
-        environment = {"PATH": "/usr/bin:/bin", "HOME": str(self.root), "LD_PRELOAD": str(self.root / "lib/pretend_cuda.so")}
+        environment = {"PATH": path, "HOME": str(self.root), "LD_PRELOAD": str(self.root / "lib/pretend_cuda.so")}
         command = [sys.executable, self.root / "run", "--small", "--out", self.outs, *options]
         return subprocess.run(hidden(command), capture_output=True, text=True, env=environment, cwd=self.root)
 
@@ -137,6 +137,14 @@ class Course(unittest.TestCase):
         ran = [line["case"] for line in self.kit.lines()]
         for case, verdict in TROUBLES.items():
             self.assertEqual(ran.count(f"Troubles.{case}"), 1 if verdict == "passed" else 2, case)
+
+    def test_programs_of_the_machine_run_without_the_kits_libraries(self):
+        with tempfile.TemporaryDirectory() as folder:
+            profiler = pathlib.Path(folder) / "ncu"
+            profiler.write_text('#!/bin/sh\necho "\\"libraries: $LD_LIBRARY_PATH\\""\necho "\\"a kernel\\""\n')
+            profiler.chmod(0o755)
+            self.kit.run([], "--only", "ncu", path=f"{folder}:/usr/bin:/bin")
+        self.assertEqual((self.kit.outs / "ncu.csv").read_text(), '"libraries: "\n"a kernel"\n')
 
     def test_a_spent_budget(self):
         case = {**self.troubles, "filter": "Troubles.AWorkingCaseAtFirst:Troubles.Hang:Troubles.ACaseBehindTheHang"}

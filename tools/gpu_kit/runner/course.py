@@ -70,7 +70,8 @@ class Course:
 
     def follow(self, command, name, limit_s, env=None, on_line=lambda line: False):
         """Runs a program for at most `limit_s` and what is left of the budget. It finds the kit's libraries, unless
-        `env` replaces its environment."""
+        `env` replaces its environment: programs of this machine take os.environ, as the kit's libraries may be older than
+        theirs."""
         end = min(time.monotonic() + limit_s, self.budget.end)
         return processes.follow(command, env or self.env, self.folder(name), self.log(name), lambda: end, on_line)
 

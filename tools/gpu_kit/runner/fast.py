@@ -111,10 +111,10 @@ def profiled(item, course):
         return missing(course, item, "no ncu on this machine")
     model, batch, precision = work_of(course)[0]
     ended = course.follow(
-        [ncu, "--csv", "--clock-control", "none", "--kernel-name-base", "demangled", "--kernel-name", BATCH_NORM, "--launch-count", 24, "--section", "SpeedOfLight", "--section",
-         "MemoryWorkloadAnalysis", "--section", "LaunchStats", "--section", "WarpStateStats", course.program("lockstep"), "bench",
+        [ncu, "--target-processes", "all", "--csv", "--clock-control", "none", "--kernel-name-base", "demangled", "--kernel-name", BATCH_NORM, "--launch-count", 24, "--section", "SpeedOfLight", "--section",
+         "MemoryWorkloadAnalysis", "--section", "LaunchStats", "--section", "WarpStateStats", course.root / "lockstep", "bench",
          "--model", model, "--batch-size", batch, "--precision", precision, "--devices", "GPU:0", "--steps", 1, "--warmup", 0],
-        item.name, 180)
+        item.name, 180, env=os.environ)  # the kit's libraries are for lockstep alone, not for ncu
     table = [line for line in ended.lines if line.startswith('"')]
     (course.results.out / "ncu.csv").write_text("\n".join(table) + "\n")
     results.cut(course.results.out / "ncu.csv")
@@ -126,7 +126,8 @@ def sanitized(tool, name, command):
         sanitizer = on_path("compute-sanitizer", course.env)
         if sanitizer is None:
             return missing(course, item, "no compute-sanitizer on this machine")
-        ended = course.follow([sanitizer, "--tool", tool, "--error-exitcode", 9, *command(course)], item.name, SANITIZER_LIMIT_S)
+        ended = course.follow([sanitizer, "--target-processes", "all", "--tool", tool, "--error-exitcode", 9, *command(course)],
+                              item.name, SANITIZER_LIMIT_S, env=os.environ)
         with open(course.results.out / "sanitizer.txt", "a") as file:
             file.write(f"== {tool} {name}\n" + "\n".join(ended.lines) + "\n")
         results.cut(course.results.out / "sanitizer.txt")
@@ -135,12 +136,12 @@ def sanitized(tool, name, command):
 
 
 def sanitized_training(course):
-    return [course.program("lockstep"), "train", "--model", "minigooglenet", "--data", "synthetic:8", "--batch-size", 4, "--epochs",
+    return [course.root / "lockstep", "train", "--model", "minigooglenet", "--data", "synthetic:8", "--batch-size", 4, "--epochs",
             1, "--replicas", 2]
 
 
 def sanitized_lstm(course):
-    return [course.program("lockstep"), "bench", "--model", "siamese-lstm", "--batch-size", 4, "--steps", 1, "--warmup", 0,
+    return [course.root / "lockstep", "bench", "--model", "siamese-lstm", "--batch-size", 4, "--steps", 1, "--warmup", 0,
             "--devices", "GPU:0"]
 
 

@@ -1,5 +1,8 @@
 """Items for machines with two or more GPUs."""
 
+import os
+import shlex
+
 import gtest
 import right
 from course import Item, missing, on_path, report_of
@@ -13,11 +16,25 @@ def trained(count, *options):
     return right.same_curve(["--devices", gpu_list(count), "--verify-every", 1, *options], count)
 
 
+def gnuplot_folder(course):
+    """A folder with a `gnuplot` that runs this machine's without the kit's libraries; None if there is none."""
+    program = on_path("gnuplot", os.environ)
+    if program is None:
+        return None
+    folder = course.folder("gnuplot")
+    own_path = shlex.quote(os.environ.get("LD_LIBRARY_PATH", ""))
+    (folder / "gnuplot").write_text(f'#!/bin/sh\nLD_LIBRARY_PATH={own_path} exec {shlex.quote(program)} "$@"\n')
+    (folder / "gnuplot").chmod(0o755)
+    return folder
+
+
 def scaling(item, course):
     steps = ["--batch-per-replica", 2, "--rounds", 1, "--steps", 1, "--warmup", 0] if course.small else ["--steps", 20]
-    options = ["--plot", course.results.logs / "scaling.png"] if on_path("gnuplot", course.env) else []
+    gnuplot = gnuplot_folder(course)
+    options = ["--plot", course.results.logs / "scaling.png"] if gnuplot else []
+    env = {**course.env, "PATH": f"{gnuplot}:{course.env.get('PATH', '')}"} if gnuplot else None
     ended = course.follow([course.program("lockstep"), "scaling", "--model", "minigooglenet", "--devices", gpu_list(course.gpus),
-                           *([] if course.small else ["--precision", "mixed_bfloat16"]), "--json", *steps, *options], item.name, 400)
+                           *([] if course.small else ["--precision", "mixed_bfloat16"]), "--json", *steps, *options], item.name, 400, env)
     report = report_of(ended)
     course.add_ended(item, ended, report, "" if report else "no report")
 
@@ -27,7 +44,8 @@ def nccl_tests(item, course):
     program = on_path("all_reduce_perf", course.env)
     if program is None:
         return missing(course, item, "no all_reduce_perf of nccl-tests in PATH: NCCL's own bandwidth was not measured")
-    ended = course.follow([program, "-b", "4K", "-e", "128M", "-f", 4, "-g", course.gpus], item.name, 120)
+    ended = course.follow([program, "-b", "4K", "-e", "128M", "-f", 4, "-g", course.gpus], item.name, 120,
+                          env=os.environ)  # it finds its own libraries
     table = [line.split() for line in ended.lines if line.strip() and not line.lstrip().startswith("#")]
     course.add_ended(item, ended, table, "" if table else "no figures")
 
