@@ -5,6 +5,7 @@
 #include <atomic>
 #include <map>
 #include <new>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include <lockstep/runtime/device/contracts.h>
 #include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/device/stream.h>
+#include <lockstep/runtime/memory/borrowed_memory.h>
 #include <lockstep/runtime/memory/device_memory.h>
 #include <lockstep/runtime/memory/memory_pool.h>
 #include <lockstep/runtime/memory/poison.h>
@@ -82,7 +84,43 @@ std::size_t rounded(std::size_t bytes, DeviceKind kind) {
   return std::max<std::size_t>(1, (padded + granularity - 1) / granularity) * granularity;
 }
 
+/// GPU memory that other libraries have allocated, by its buffer.
+class BorrowedRanges {
+ public:
+  void add(const Buffer* buffer, const void* data, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    ranges_[buffer] = {static_cast<const std::byte*>(data), bytes};
+    size_ = ranges_.size();
+  }
+  void remove(const Buffer* buffer) noexcept {
+    if (size_ == 0) return;
+    const std::lock_guard lock(mutex_);
+    ranges_.erase(buffer);
+    size_ = ranges_.size();
+  }
+  bool contains(const std::byte* address) {
+    if (size_ == 0) return false;
+    const std::lock_guard lock(mutex_);
+    return std::ranges::any_of(ranges_, [&](const auto& entry) {
+      const std::span<const std::byte>& range = entry.second;
+      return address >= range.data() && address < range.data() + range.size();
+    });
+  }
+
+ private:
+  std::atomic<std::size_t> size_ = 0;  ///< of ranges_; usually 0
+  std::mutex mutex_;
+  std::map<const Buffer*, std::span<const std::byte>> ranges_;
+};
+
+BorrowedRanges& borrowed_ranges() {
+  static auto& all = *new BorrowedRanges;  // never destroyed: tensors in static storage use it
+  return all;
+}
+
 }  // namespace
+
+bool is_borrowed(const void* address) { return borrowed_ranges().contains(static_cast<const std::byte*>(address)); }
 
 Buffer::Buffer(std::shared_ptr<CachingAllocator> owner, BlockList::Position block)
     : owner_(std::move(owner)), block_(block), data_(block->data), bytes_(block->bytes) {}
@@ -90,14 +128,18 @@ Buffer::Buffer(std::shared_ptr<CachingAllocator> owner, BlockList::Position bloc
 Buffer::Buffer(std::shared_ptr<CachingAllocator> owner, std::shared_ptr<const void> memory, void* data,
                std::size_t bytes)
     : owner_(std::move(owner)), other_(std::move(memory)), data_(data), bytes_(bytes) {
-  if (device().kind == DeviceKind::gpu && contracts::checked()) contracts::begin_block(this, device(), data_, bytes_);
+  if (device().kind != DeviceKind::gpu) return;
+  if (contracts::checked()) contracts::begin_block(this, device(), data_, bytes_);
+  borrowed_ranges().add(this, data_, bytes_);
 }
 
 Buffer::~Buffer() {
-  if (!other_)
+  if (!other_) {
     owner_->take_back(block_);
-  else if (device().kind == DeviceKind::gpu && contracts::checked())
-    contracts::end_block(this, data_);
+  } else if (device().kind == DeviceKind::gpu) {
+    borrowed_ranges().remove(this);
+    if (contracts::checked()) contracts::end_block(this, data_);
+  }
 }
 
 const LogicalDevice& Buffer::device() const { return owner_->device(); }

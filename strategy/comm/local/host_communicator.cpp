@@ -9,6 +9,7 @@
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/update/reduce.h>
+#include <lockstep/runtime/memory/borrowed_memory.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/comm/collective_names.h>
 #include <lockstep/strategy/comm/combine.h>
@@ -24,12 +25,14 @@ bool all_defined(std::span<const Tensor> values) {
   return std::all_of(values.begin(), values.end(), [](const Tensor& value) { return value.defined(); });
 }
 
-/// The values, or copies of them where this replica's kernels cannot read them.
-std::vector<Tensor> reachable_here(std::span<const Tensor> values) {
-  std::vector<Tensor> here;
-  for (const Tensor& value : values)
-    here.push_back(value.defined() ? reachable_from(current_context().device, value) : value);
-  return here;
+/// The value, or a copy of it that this replica's kernels can read and, with `for_all`, those of the other replicas.
+Tensor readable(const Tensor& value, bool for_all) {
+  if (!value.defined()) return value;
+  const Tensor here = reachable_from(current_context().device, value);
+  if (!for_all || !is_borrowed(here.raw_data())) return here;
+  const Tensor own = Tensor::empty(here.shape(), here.dtype());
+  assign(here, own);
+  return own;
 }
 
 /// The part of an error message that names one of several tensors.
@@ -45,7 +48,7 @@ HostCommunicator::HostCommunicator(ReplicaGroup& group, std::int64_t bytes_per_p
 std::vector<Tensor> HostCommunicator::all_reduce(int replica, ReduceOp op, std::span<const Tensor> values) try {
   const PhaseTimer timer(Phase::reduce);
   Post& own = posts_[replica];
-  own = {.op = op, .values = reachable_here(values)};
+  own = {.op = op, .values = readable_by_all(values)};
   std::vector<Pack> plan;
   if (all_defined(values)) plan = plan_packs(values, bytes_per_pack_);
   for (const Pack& pack : plan) {
@@ -67,7 +70,7 @@ std::vector<Tensor> HostCommunicator::all_reduce(int replica, ReduceOp op, std::
 
 std::vector<Gathered> HostCommunicator::all_gather(int replica, std::span<const Tensor> values, int axis) try {
   const PhaseTimer timer(Phase::reduce);
-  posts_[replica] = {.axis = axis, .values = reachable_here(values)};
+  posts_[replica] = {.axis = axis, .values = readable_by_all(values)};
   group_.barrier(replica, all_gather_name);
   agree(replica, gather_end, [&] { check_gathering(); });
 
@@ -96,6 +99,13 @@ std::vector<Gathered> HostCommunicator::all_gather(int replica, std::span<const 
   return results;
 } catch (Error& error) {
   rethrow_from(all_gather_name, error);
+}
+
+std::vector<Tensor> HostCommunicator::readable_by_all(std::span<const Tensor> values) const {
+  const bool for_all = shares_memory() && group_.size() > 1;
+  std::vector<Tensor> all;
+  for (const Tensor& value : values) all.push_back(readable(value, for_all));
+  return all;
 }
 
 void HostCommunicator::agree(int replica, const char* end, const std::function<void()>& check) {

@@ -46,6 +46,8 @@ class HostCommunicator : public Communicator {
     std::vector<Tensor> packed{};   ///< the values by pack
     std::vector<Tensor> reduced{};  ///< the results by pack
   };
+  /// The values, or copies of them where kernels that use them cannot read them.
+  std::vector<Tensor> readable_by_all(std::span<const Tensor> values) const;
   /// Runs `check`, which throws on all replicas if the posts do not fit together. In that case waits for a barrier of
   /// all replicas before it rethrows, so that no replica posts again before all have read the posts.
   void agree(int replica, const char* end, const std::function<void()>& check);
