@@ -27,8 +27,8 @@ class ReplicaGroup {
         sequential_(sequential),
         members_(static_cast<std::size_t>(replicas)) {}
   /// For one replica on each device. If there are several replicas or `parameter_devices`, all on GPUs, barriers also
-  /// order the work of these GPUs and of those of `parameter_devices`, whose memory the replicas' kernels access. Throws
-  /// the same errors as Event's constructor.
+  /// order the work of these GPUs and of those of `parameter_devices`, whose memory the replicas' kernels access.
+  /// Throws the same errors as Event's constructor.
   ReplicaGroup(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout, bool sequential = false,
                const std::vector<LogicalDevice>& parameter_devices = {});
 
