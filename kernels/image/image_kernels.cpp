@@ -1,16 +1,14 @@
 #include "lockstep/kernels/image/image_kernels.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numbers>
 
 #include <lockstep/kernels/executor/divisor.h>
 #include <lockstep/kernels/executor/packs.h>
 #include <lockstep/kernels/executor/shared_kernel.h>
 #include <lockstep/kernels/image/crop_position.h>
+#include <lockstep/kernels/image/resize_weights.h>
 #include <lockstep/kernels/op/rows_kernels.h>
-#include <lockstep/kernels/window/window_range.h>
 
 // Resizing of an axis: a small kernel computes the weights of each element of the result, then a thread for each pack
 // of the result adds weighted elements. The gradient does the same with the transposed weights.
@@ -20,115 +18,6 @@
 namespace lockstep::kernels {
 
 namespace detail {
-
-/// The radius of an interpolation's kernel, in pixels.
-inline Index radius_of(Interpolation interpolation) {
-  switch (interpolation) {
-    case Interpolation::nearest:
-    case Interpolation::bilinear:
-      return 1;
-    case Interpolation::bicubic:
-      return 2;
-    case Interpolation::lanczos3:
-      return 3;
-    case Interpolation::lanczos5:
-      return 5;
-  }
-  return 0;
-}
-
-/// The weight of a pixel at a distance of x >= 0 pixels.
-LOCKSTEP_HOST_DEVICE inline double weight_at(Interpolation interpolation, double x) {
-  switch (interpolation) {
-    case Interpolation::nearest:
-      return 1;
-    case Interpolation::bilinear:
-      return 1 - x;
-    case Interpolation::bicubic:
-      return x < 1 ? (1.5 * x - 2.5) * x * x + 1 : ((-0.5 * x + 2.5) * x - 4) * x + 2;
-    case Interpolation::lanczos3:
-    case Interpolation::lanczos5:
-      break;
-  }
-  if (x <= 1e-3) return 1;
-  const double radius = interpolation == Interpolation::lanczos3 ? 3 : 5;
-  const double angle = std::numbers::pi * x;
-  return radius * std::sin(angle) * std::sin(angle / radius) / (angle * angle);
-}
-
-/// Which elements of an axis of `from` elements make one of `to` elements. Positions are integers: the centers of
-/// element j of `from` and i of `to` are at (2 j + 1) to and (2 i + 1) from.
-struct Taps {
-  Interpolation interpolation;
-  Index from, to;
-  Index pixel;  ///< distance at which weight_at is that of one pixel
-  Index reach;  ///< greatest distance of an element with a weight
-
-  Taps(Interpolation interpolation, bool antialias, Index from, Index to)
-      : interpolation(interpolation),
-        from(from),
-        to(to),
-        pixel(2 * (antialias ? std::max(from, to) : to)),
-        reach(interpolation == Interpolation::nearest ? to : radius_of(interpolation) * pixel) {}
-
-  /// The number of the first element, with centers at (2 k + 1) spacing, that is at `position` or after it.
-  LOCKSTEP_HOST_DEVICE static Index first_from(Index position, Index spacing, Index count) {
-    if (position <= spacing) return 0;
-    const Index k = (position + spacing - 1) / (2 * spacing);
-    return k < count ? k : count;
-  }
-  /// The elements of `from` that make element i of `to`.
-  LOCKSTEP_HOST_DEVICE IndexRange<Index> sources(Index i) const {
-    const Index center = (2 * i + 1) * from;
-    const Index end = center + reach + (interpolation == Interpolation::nearest ? 1 : 0);
-    return {first_from(center - reach + 1, to, from), first_from(end, to, from)};
-  }
-  /// The elements of `to` that are made from element j of `from`.
-  LOCKSTEP_HOST_DEVICE IndexRange<Index> targets(Index j) const {
-    const Index center = (2 * j + 1) * to;
-    const Index begin = center - reach + (interpolation == Interpolation::nearest ? 0 : 1);
-    return {first_from(begin, from, to), first_from(center + reach, from, to)};
-  }
-  LOCKSTEP_HOST_DEVICE double weight(Index i, Index j) const {
-    const Index distance = (2 * i + 1) * from - (2 * j + 1) * to;
-    const auto pixels = static_cast<double>(distance < 0 ? -distance : distance) / static_cast<double>(pixel);
-    return weight_at(interpolation, pixels);
-  }
-  /// The sum of the weights of an element of `to`.
-  LOCKSTEP_HOST_DEVICE double total(Index i) const {
-    const IndexRange<Index> range = sources(i);
-    double sum = 0;
-    for (Index j = range.begin; j < range.end; ++j) sum += weight(i, j);
-    return sum;
-  }
-  /// The largest number of elements that `sources` (or `targets` if `transposed`) gives.
-  Index most(bool transposed) const { return std::min(reach / (transposed ? from : to) + 1, transposed ? to : from); }
-};
-
-/// The weights of each element of a result.
-struct WeightTable {
-  IndexRange<Index>* ranges;  ///< of each element
-  float* weights;             ///< (elements, most)
-  Index most;
-};
-
-/// Computes a row of a table.
-struct FillTable {
-  Taps taps;
-  bool transposed;
-  WeightTable table;
-
-  LOCKSTEP_HOST_DEVICE void operator()(Index row) const {
-    const IndexRange<Index> range = transposed ? taps.targets(row) : taps.sources(row);
-    const double total = transposed ? 1 : taps.total(row);
-    float* const weights = table.weights + row * table.most;
-    for (Index k = range.begin; k < range.end; ++k) {
-      const double share = transposed ? taps.weight(k, row) / taps.total(k) : taps.weight(row, k) / total;
-      weights[k - range.begin] = static_cast<float>(share);
-    }
-    table.ranges[row] = range;
-  }
-};
 
 /// A pack of neighbors along `inner` of the result y (outer, m, inner) of x (outer, n, inner).
 struct AxisPacks {
@@ -184,23 +73,31 @@ struct CopyNearest {
 };
 
 template <class Executor>
-void resize_weighted(Executor& on, const ResizeAxis& k, const Taps& taps) {
-  const Index rows = k.y.dim(1);
-  const Index most = taps.most(k.transposed);
-  const Tensor ranges = Tensor::empty({rows * static_cast<Index>(sizeof(IndexRange<Index>))}, DType::u8);
-  const Tensor weights = Tensor::empty({rows, most});
-  const WeightTable table{static_cast<IndexRange<Index>*>(ranges.raw_data()), weights.data<float>(), most};
-  on.for_each(rows, FillTable{taps, k.transposed, table});
-  visit_real(k.x.dtype(), [&]<class From>() {
-    visit_real(k.y.dtype(), [&]<class To>() {
-      const From* const x = k.x.data<From>();
-      To* const y = k.y.data<To>();
+void resize_weighted(Executor& on, const ResizeWeights& of, const Tensor& x, const Tensor& y) {
+  visit_real(x.dtype(), [&]<class From>() {
+    visit_real(y.dtype(), [&]<class To>() {
+      const From* const from = x.data<From>();
+      To* const to = y.data<To>();
       const auto run = [&]<int pack>() {
-        on.for_each(k.y.elements() / pack, AddWeighted<From, To, pack>{AxisPacks(k.x, k.y, pack), table, x, y});
+        on.for_each(y.elements() / pack, AddWeighted<From, To, pack>{AxisPacks(x, y, pack), of.table, from, to});
       };
-      const bool packed = k.x.dim(2) % 4 == 0 && in_packs<4, From>({x}) && in_packs<4, To>({y});
+      const bool packed = x.dim(2) % 4 == 0 && in_packs<4, From>({from}) && in_packs<4, To>({to});
       packed ? run.template operator()<4>() : run.template operator()<1>();
     });
+  });
+}
+
+/// Resizes the rows (axis 1) or the columns (axis 2) of x (n, height, width, channels).
+template <class Executor>
+void resize_axis(Executor& on, const Resize& k, const Tensor& x, int axis, const Tensor& y) {
+  const auto around = [axis](const Tensor& t) {
+    return axis == 1 ? t.view({t.dim(0), t.dim(1), t.dim(2) * t.dim(3)})
+                     : t.view({t.dim(0) * t.dim(1), t.dim(2), t.dim(3)});
+  };
+  if (!k.copies()) return resize_weighted(on, ResizeWeights(on, k, axis), around(x), around(y));
+  visit_dtype(x.dtype(), [&]<class T>() {
+    on.for_each(y.elements(),
+                CopyNearest<T>{AxisPacks(around(x), around(y), 1), Taps(k, axis), x.data<T>(), y.data<T>()});
   });
 }
 
@@ -334,14 +231,15 @@ struct CropPixel {
 }  // namespace detail
 
 template <class Executor>
-void ResizeAxis::run(Executor& on) const {
-  const Index from = transposed ? y.dim(1) : x.dim(1);
-  const Index to = transposed ? x.dim(1) : y.dim(1);
-  const detail::Taps taps(interpolation, antialias, from, to);
-  if (interpolation != Interpolation::nearest || transposed) return detail::resize_weighted(on, *this, taps);
-  visit_dtype(x.dtype(), [&]<class T>() {
-    on.for_each(y.elements(), detail::CopyNearest<T>{detail::AxisPacks(x, y, 1), taps, x.data<T>(), y.data<T>()});
-  });
+void Resize::run(Executor& on) const {
+  if (x.dim(1) == y.dim(1)) return detail::resize_axis(on, *this, x, 2, y);
+  if (x.dim(2) == y.dim(2)) return detail::resize_axis(on, *this, x, 1, y);
+  const int first = rows_first() ? 1 : 2;
+  Shape shape = x.shape();
+  shape[first] = y.dim(first);
+  const Tensor between = Tensor::empty(shape, copies() ? x.dtype() : DType::f32);
+  detail::resize_axis(on, *this, x, first, between);
+  detail::resize_axis(on, *this, between, 3 - first, y);
 }
 
 template <class Executor>
@@ -373,7 +271,7 @@ void CropAndFlip::run(Executor& on) const {
   });
 }
 
-LOCKSTEP_SHARED_KERNEL(ResizeAxis)
+LOCKSTEP_SHARED_KERNEL(Resize)
 LOCKSTEP_SHARED_KERNEL(AffineTransform)
 LOCKSTEP_SHARED_KERNEL(AffineTransformGradient)
 LOCKSTEP_SHARED_KERNEL(CropAndFlip)

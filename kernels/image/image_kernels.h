@@ -7,23 +7,29 @@
 
 namespace lockstep::kernels {
 
-/// lockstep::resize along the middle axis of x (outer, n, inner) -> y (outer, m, inner). x and y are each f32 or bf16;
-/// for nearest, they have one dtype, which can be any. n and m are at least 1 and below 2^30. `transposed`: instead
-/// computes the gradient of resizing from m to n; x is the gradient of the result and y that of the operand, both f32
-/// or bf16.
-struct ResizeAxis {
+/// lockstep::resize: x and y (n, height, width, channels), each f32 or bf16; for nearest, they have one dtype, which
+/// can be any. Heights and widths are at least 1 and below 2^30, those of y not both as those of x. `transposed`:
+/// instead computes the gradient of resizing from y's size to x's; x is the gradient of the result and y that of the
+/// operand, both f32 or bf16.
+struct Resize {
   Tensor x;
   Interpolation interpolation;
   bool antialias;
   bool transposed;
   Tensor y;
 
-  static constexpr const char* name = "resize_axis";
+  static constexpr const char* name = "resize";
   auto operands() const { return kernels::operands(x, y); }
+  /// Whether to resize the axis of the rows before that of the columns: the first one is the one that leaves fewer
+  /// elements.
+  bool rows_first() const { return y.dim(1) * x.dim(2) <= x.dim(1) * y.dim(2); }
+  /// Whether elements are copied, not added.
+  bool copies() const { return interpolation == Interpolation::nearest && !transposed; }
   template <class Executor>
   void run(Executor& on) const;
   void on_host() const;
   void on_gpu() const;
+  void on_cpu() const;
 };
 
 /// lockstep::affine_transform (affine_transform.h): x and y (n, height, width, channels) f32 or bf16, transforms (n,

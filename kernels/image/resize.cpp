@@ -7,7 +7,6 @@
 #include <lockstep/kernels/image/image_kernels.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
-#include <lockstep/kernels/reduction/axis_groups.h>
 
 namespace lockstep {
 namespace {
@@ -52,24 +51,10 @@ Tensor in_aspect_ratio(const Tensor& x, Size2d size, const ResizeOptions& option
   return pad(x, borders, PadMode::constant, options.fill_value);
 }
 
-/// Resizes both axes of the dense x to those of the dense y, first the one that leaves fewer elements. `transposed`: as
-/// in kernels::ResizeAxis.
-void resize_axes(const Tensor& x, const ResizeOptions& options, bool transposed, const Tensor& y) {
-  const auto resize_axis = [&](const Tensor& from, int axis, const Tensor& to) {
-    launch(kernels::ResizeAxis{from.view(around_axis(from.shape(), axis)), options.interpolation, options.antialias,
-                               transposed, to.view(around_axis(to.shape(), axis))});
-  };
-  const int rows = rows_of(x);
-  const int columns = rows + 1;
-  if (x.dim(rows) == y.dim(rows)) return resize_axis(x, columns, y);
-  if (x.dim(columns) == y.dim(columns)) return resize_axis(x, rows, y);
-  const int first = y.dim(rows) * x.dim(columns) <= x.dim(rows) * y.dim(columns) ? rows : columns;
-  Shape shape = x.shape();
-  shape[first] = y.dim(first);
-  const bool copied = options.interpolation == Interpolation::nearest && !transposed;
-  const Tensor between = Tensor::empty(shape, copied ? x.dtype() : DType::f32);
-  resize_axis(x, first, between);
-  resize_axis(between, first == rows ? columns : rows, y);
+/// Resizes the dense x to the dense y, of another size. `transposed`: as in kernels::Resize.
+void resize_dense(const Tensor& x, const ResizeOptions& options, bool transposed, const Tensor& y) {
+  const auto batch = [](const Tensor& t) { return t.rank() == 4 ? t : t.view({1, t.dim(0), t.dim(1), t.dim(2)}); };
+  launch(kernels::Resize{batch(x), options.interpolation, options.antialias, transposed, batch(y)});
 }
 
 }  // namespace
@@ -84,13 +69,13 @@ Tensor resize(const Tensor& images, Size2d size, const ResizeOptions& options) t
   shape[rows_of(x) + 1] = size.width;
   if (shape == x.shape()) return x;
   const Tensor y = Tensor::empty(shape, x.dtype());
-  resize_axes(x, options, false, y);
+  resize_dense(x, options, false, y);
   if (recording({x})) {
     ResizeOptions axes = options;  // x is already in the aspect ratio
     axes.crop_to_aspect_ratio = axes.pad_to_aspect_ratio = false;
     record("resize", {x}, y, [axes, size, from = x.shape(), dtype = x.dtype()](BackwardContext& c) {
       contribute_linear(
-          c, 0, from, [&](const Tensor& out) { resize_axes(make_dense(c.gradient(0)), axes, true, out); },
+          c, 0, from, [&](const Tensor& out) { resize_dense(make_dense(c.gradient(0)), axes, true, out); },
           [axes, size](const Tensor& d) { return resize(d, size, axes); }, dtype);
     });
   }

@@ -29,5 +29,29 @@ TEST(CropGrid, MatchesTheCpu) {
         });
 }
 
+TEST(ResizeGrid, MatchesTheCpu) {
+  struct Sizes {
+    Size2d from, to;
+    std::int64_t channels;
+  };
+  const std::vector<Sizes> sizes{{{9, 7}, {20, 15}, 5},  // both axes, in both orders
+                                 {{20, 9}, {9, 4}, 3},   {{7, 12}, {15, 5}, 20},
+                                 {{12, 7}, {1, 16}, 64}, {{6, 9}, {13, 9}, 1},  // one axis
+                                 {{6, 20}, {6, 9}, 65}};
+  for (const Interpolation method : {Interpolation::nearest, Interpolation::bilinear, Interpolation::bicubic,
+                                     Interpolation::lanczos3, Interpolation::lanczos5})
+    for (const auto& [from, to, channels] : sizes)
+      for (const DType dtype : real_dtypes)
+        for (const bool antialias : {false, true}) {
+          const Shape small{3, from.height, from.width, channels}, large{3, to.height, to.width, channels};
+          const Tensor x = in_dtype(dtype, random_tensor(small, 1));
+          const Tensor dy = in_dtype(dtype, random_tensor(large, 2));
+          expect_same_results(dtype, {large, small}, [&](Runner run, Results& results) {
+            run(kernels::Resize{x, method, antialias, false, results[0]});
+            run(kernels::Resize{dy, method, antialias, true, results[1]});
+          });
+        }
+}
+
 }  // namespace
 }  // namespace lockstep::test

@@ -9,22 +9,7 @@
 namespace lockstep::test {
 namespace {
 
-TEST(GridResize, ResizeAxis) {
-  for (const Interpolation method : {Interpolation::nearest, Interpolation::bilinear, Interpolation::bicubic,
-                                     Interpolation::lanczos3, Interpolation::lanczos5})
-    for (const auto& [from, to] : {std::pair<std::int64_t, std::int64_t>{9, 20}, {20, 9}, {7, 1}})
-      for (const DType dtype : real_dtypes)
-        for (const bool antialias : {false, true}) {
-          const Tensor x = in_dtype(dtype, random_tensor({3, from, 5}, 1));
-          const Tensor dy = in_dtype(dtype, random_tensor({3, to, 5}, 2));
-          expect_same_results(dtype, {{3, to, 5}, {3, from, 5}}, [&](Runner run, Results& results) {
-            run(kernels::ResizeAxis{x, method, antialias, false, results[0]});
-            run(kernels::ResizeAxis{dy, method, antialias, true, results[1]});
-          });
-        }
-}
-
-TEST(GridResize, AffineTransforms) {
+TEST(GridAffine, TransformsAndGradients) {
   const std::vector<float> elements{0.9F, -0.3F, 1.25F, 0.4F,  1.1F, -2,    0, 0,
                                     1.2F, 0.1F,  -3.5F, -0.2F, 0.8F, 1.75F, 0, 0};
   const Tensor transforms = Tensor::from(elements, {2, 8});
