@@ -1,7 +1,8 @@
 // Convolutions on oneDNN. Images stay in plain NHWC; kernels are reordered between plain HWIO and the layout and type
 // that the primitive likes on each call, which takes less than 1 % of a convolution's time. Most windows of 3x3 go
-// another way (winograd.h), and so do gradients of windows of one pixel, which are matrix products of all pixels, and,
-// on processors with tile registers, gradients of kernels in bf16 (amx_convolution.h).
+// another way (winograd.h), and so do gradients of windows of one pixel, which are matrix products of all pixels,
+// gradients of images with strides (phases.h) and, on processors with tile registers, gradients of kernels in bf16
+// (amx_convolution.h).
 
 #include <algorithm>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <lockstep/kernels/array/fused_activation.h>
 #include <lockstep/kernels/convolution/amx_convolution.h>
 #include <lockstep/kernels/convolution/convolution_kernels.h>
+#include <lockstep/kernels/convolution/phases.h>
 #include <lockstep/kernels/convolution/pixel_products.h>
 #include <lockstep/kernels/convolution/winograd.h>
 #include <lockstep/kernels/cpu/onednn.h>
@@ -222,6 +224,7 @@ void kernels::Conv2dGradientX::on_cpu() const {
   if (by_winograd(dx, kernel.shape(), window)) return winograd::conv2d_gradient_x(dy, kernel, window, write, dx);
   if (dx.dtype() == DType::f32 && is_product(dx, kernel.shape(), window))
     return gradient_x_as_product(dy, kernel, window, write, dx);
+  if (phases::pays(dx, kernel.shape(), dy, window)) return phases::conv2d_gradient_x(dy, kernel, window, write, dx);
   if (write == Write::add) {
     const Tensor apart = Tensor::empty(dx.shape(), dx.dtype());
     kernels::Conv2dGradientX{dy, kernel, window, Write::replace, apart}.on_cpu();

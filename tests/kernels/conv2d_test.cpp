@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <utility>
 
 #include <gmock/gmock.h>
@@ -139,6 +140,51 @@ TEST(Conv2d, GradientOfXReplacesOrIsAddedToWhatIsThere) {
       std::ranges::transform(expected, alone.to_vector<double>(), expected.begin(), std::plus<>());
       expect_close(sum, expected, c.kernel[0] * c.kernel[1] * c.kernel[3]);
     }
+}
+
+/// The gradient of a convolution's x, pixel by pixel of dy.
+std::vector<double> plain_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& w, const Shape& x) {
+  const std::vector<double> of_dy = dy.to_vector<double>(), taps = kernel.to_vector<double>();
+  std::vector<double> result(static_cast<std::size_t>(x[0] * x[1] * x[2] * x[3]));
+  const auto each_tap = [&](std::int64_t pixel, std::int64_t row, std::int64_t column, std::int64_t image) {
+    for (std::int64_t tap = 0; tap < w.height * w.width; ++tap) {
+      const std::int64_t i = row * w.stride_h - w.pad_top + tap / w.width;
+      const std::int64_t j = column * w.stride_w - w.pad_left + tap % w.width;
+      if (i < 0 || i >= x[1] || j < 0 || j >= x[2]) continue;
+      for (std::int64_t c = 0; c < x[3]; ++c)
+        result[((image * x[1] + i) * x[2] + j) * x[3] + c] += std::inner_product(
+            &of_dy[pixel * dy.dim(3)], &of_dy[pixel * dy.dim(3)] + dy.dim(3), &taps[(tap * x[3] + c) * dy.dim(3)], 0.0);
+    }
+  };
+  for (std::int64_t pixel = 0; pixel < dy.dim(0) * dy.dim(1) * dy.dim(2); ++pixel)
+    each_tap(pixel, pixel / dy.dim(2) % dy.dim(1), pixel % dy.dim(2), pixel / dy.dim(2) / dy.dim(1));
+  return result;
+}
+
+TEST(Conv2d, GradientOfXInPhasesIsTheSumOverAllWindows) {
+  struct Case {
+    Shape x, kernel;
+    Size2d strides;
+    Padding padding;
+  };
+  for (const auto& [shape, kernel_shape, strides, padding] :
+       {Case{{2, 64, 64, 64}, {4, 4, 64, 16}, 2, Padding::same},
+        Case{{2, 63, 64, 64}, {3, 3, 64, 16}, 2, Padding::same},
+        Case{{2, 65, 98, 64}, {3, 5, 64, 16}, {2, 3}, Padding::valid}}) {
+    SCOPED_TRACE("x " + shape.text() + ", kernel " + kernel_shape.text());
+    const auto [window, size] = slide_window("test", shape, {kernel_shape[0], kernel_shape[1]}, strides, padding);
+    const Tensor kernel = random_tensor(kernel_shape, 2);
+    const Tensor filters = filters_first(kernel, DType::f32);
+    const Tensor dy = random_tensor({shape[0], size.height, size.width, kernel_shape[3]}, 4);
+    std::vector<double> expected = plain_gradient_x(dy, kernel, window, shape);
+    const std::int64_t length = kernel_shape[0] * kernel_shape[1] * kernel_shape[3];
+    const Tensor dx = Tensor::full(shape, std::nanf(""));
+    launch(kernels::Conv2dGradientX{dy, kernel, window, Write::replace, dx, filters});
+    expect_close(dx, expected, length);
+    launch(kernels::Conv2dGradientX{dy, kernel, window, Write::add, dx, filters});
+    std::ranges::transform(expected, expected.begin(), [](double value) { return 2 * value; });
+    expect_close(dx, expected, length);
+  }
 }
 
 TEST(Conv2d, NamesShapesThatDoNotFit) {
