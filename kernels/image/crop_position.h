@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #include <lockstep/kernels/executor/executor.h>
@@ -43,7 +42,7 @@ template <class T>
 LOCKSTEP_HOST_DEVICE T pixel_of(float value) {
   // The largest i32 is not an f32: interpolation rounds it up to 2^31.
   if constexpr (std::is_same_v<T, std::int32_t>)
-    if (value >= 0x1p31F) return std::numeric_limits<T>::max();
+    if (value >= 0x1p31F) return INT32_MAX;
   if constexpr (!std::is_same_v<T, std::uint8_t>) return static_cast<T>(value);
   const float from_0 = value < 0.0F ? 0.0F : value;
   return static_cast<T>((from_0 > 255.0F ? 255.0F : from_0) + 0.5F);
