@@ -109,6 +109,7 @@ Forward StepGraphs::warm_up(Step& step) {
 void StepGraphs::capture(Step& step) {
   try {
     const MemoryPoolScope apart(pool_);
+    pool_.keep_all();  // before the capture: other threads that run out of memory release what a pool does not keep
     GpuCapture capture(gpu_);
     GradientTape tape;
     Captured captured;
@@ -117,7 +118,6 @@ void StepGraphs::capture(Step& step) {
     captured.gradients =
         compute_.optimizer().capture_gradients(capture, tape, captured.forward.loss, compute_.trainable());
     step.captured = std::move(captured);
-    pool_.keep_all();
   } catch (const Error& error) {  // the step has computed and exchanged nothing yet
     give_up(error.what());
   }
