@@ -86,9 +86,9 @@ class TimeDistributedImpl final : public LayerImpl, public FindsUnknownShape {
   }
 
   /// Calls the layer on the examples of all steps at once. The losses that are added in it, means over all of them,
-  /// become sums over the steps, as in Keras, which calls the layer for each step.
+  /// become sums over the steps, as in Keras, which calls the layer for each step. They are also computed where nothing
+  /// collects them, because a recomputed block must record the same ops as in its first call.
   Tensor all_steps(const Tensor& x, std::int64_t steps, Mode mode) {
-    if (!AddedLosses::are_collected()) return call_one(x, mode);
     Tensor y;
     Tensor sum;
     {

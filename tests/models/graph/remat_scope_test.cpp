@@ -104,7 +104,8 @@ Model of_softmax_and_added_losses(bool remat) {
   const Symbol x = Input({5, 8});
   const Symbol y = with_remat(remat, [&] {
     const Symbol steps = TimeDistributed(BatchNormalization())(TimeDistributed(Dense({.units = 4}))(x));
-    const Symbol added = Layer(std::make_shared<AddsSquaresImpl>())(steps);
+    const Symbol by_step = TimeDistributed(Layer(std::make_shared<AddsSquaresImpl>()))(steps);
+    const Symbol added = Layer(std::make_shared<AddsSquaresImpl>())(by_step);
     return Dense({.units = 3, .activation = Activation::softmax, .kernel_regularizer = L2(0.1)})(Flatten()(added));
   });
   return {x, y, {.seed = 5}};
