@@ -240,7 +240,7 @@ class AttentionImpl final : public LayerImpl {
     return made;
   }
 
-  /// x (n, time, features) times the kernel as a matrix (features, units).
+  /// x (n, ..., features) times the kernel as a matrix (features, units).
   static Tensor product(const Tensor& x, const Projection& p, std::int64_t features, std::int64_t units) {
     const Tensor bias = p.bias.defined() ? reshape(p.bias.value(), {units}) : Tensor();
     return dense(x, reshape(p.kernel.value(), {features, units}), bias, p.activation);
@@ -248,8 +248,7 @@ class AttentionImpl final : public LayerImpl {
 
   /// `y`, the result of a projection. Adds its penalty, for this number of examples, to the model's loss.
   Tensor penalized_by_example(const LayerCall& call, std::int64_t examples, const Tensor& y) const {
-    if (options_.activity_regularizer && examples > 0)
-      penalized(call, options_.activity_regularizer, reshape(y, {examples, -1}));
+    penalized(call, options_.activity_regularizer, examples > 0 ? reshape(y, {examples, -1}) : y);
     return y;
   }
 

@@ -10,6 +10,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/activity_regularization.h>
 #include <lockstep/models/layers/added_losses.h>
+#include <lockstep/models/layers/attention.h>
 #include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dtype_policy.h>
@@ -134,6 +135,21 @@ TEST(Regularization, OfActivitiesCanBeTheOnlyLossWhereReplicasHaveNoRows) {
   const Tensor gradient = tape.gradient(loss, std::vector{kernel})[0];
   EXPECT_NEAR(model.train_on_batch(Batch{{x}}).at("loss"), loss.item<float>(), tolerance(DType::f32, rows, 1));
   expect_close(model.variables()[0].value(), (kernel - gradient * 0.5).to_vector<double>(), rows);
+}
+
+TEST(Regularization, OfAttentionCanBeTheOnlyLossWhereReplicasHaveNoRows) {
+  const auto loss_over = [](int replicas) {
+    const MirroredStrategy strategy = mirrored(replicas);
+    Model model = strategy.scope([] {
+      const Symbol x = Input({4, 3});
+      const MultiHeadAttention attention({.num_heads = 2, .key_dim = 2, .activity_regularizer = L2(0.25)});
+      return Model(x, attention(x, x), {.seed = 5});
+    });
+    model.compile(SGD({.learning_rate = 0.5}));
+    return model.train_on_batch(Batch{{random_tensor({1, 4, 3}, 1)}}).at("loss");
+  };
+  EXPECT_NEAR(loss_over(2), loss_over(1), 1e-6);
+  EXPECT_GT(loss_over(1), 0.1);
 }
 
 TEST(Regularization, CanBeTheOnlyLossOfAModelInAFile) {
