@@ -135,6 +135,11 @@ bool has_fast_bfloat16() {
   return result;
 }
 
+bool has_avx512() {
+  static const bool result = has(dnnl::cpu_isa::avx512_core);
+  return result;
+}
+
 dnnl::memory bind(const dnnl::memory::desc& desc, const Tensor& tensor) { return {desc, engine(), tensor.raw_data()}; }
 
 Tensor allocate(const dnnl::memory::desc& desc) {

@@ -56,6 +56,8 @@ bool request_tiles();
 bool has_tiles();
 /// Whether oneDNN multiplies bf16 faster than f32: with AMX, and with AVX-512 BF16 on processors other than Intel's.
 bool has_fast_bfloat16();
+/// Whether oneDNN uses AVX-512.
+bool has_avx512();
 /// oneDNN memory of layout `desc` over the tensor's elements. Does not keep the tensor's memory alive.
 dnnl::memory bind(const dnnl::memory::desc& desc, const Tensor& tensor);
 /// An uninitialized u8 tensor (desc.get_size()) on the calling thread's device.

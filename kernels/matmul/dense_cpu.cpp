@@ -80,15 +80,14 @@ onednn::Plan gradient_kernel_plan(const Geometry& g) {
 }
 
 /// Whether oneDNN's matmul computes the kernel gradient faster than its inner product, in 0.75 to 0.98 of the time
-/// (measured with oneDNN 2.6 on an Intel processor with AVX-512). With more rows or smaller kernels, matmul divides the
-/// sums over the rows among threads, so that the bits depend on the number of threads.
+/// (measured with oneDNN 2.6 on an Intel processor with AVX-512, up to 4096 rows).
 bool transposing_pays(const Tensor& x, const Tensor& dy) {
   const std::int64_t rows = x.dim(0), in = x.dim(1), out = dy.dim(1);
-  return x.dtype() == DType::f32 && 256 <= rows && rows <= 2048 && 64 <= out && out <= 512 && in >= 2 * out &&
-         in * out >= 1 << 16;
+  return x.dtype() == DType::f32 && 256 <= rows && rows <= 4096 && 64 <= out && out <= 512 && in >= 2 * out &&
+         in * out >= 1 << 16 && onednn::has_avx512();
 }
 
-void gradient_kernel_as_product(const Tensor& x, const Tensor& dy, const Tensor& dkernel) {
+void gradient_kernel_of_rows(const Tensor& x, const Tensor& dy, Write write, const Tensor& dkernel) {
   thread_local onednn::PlanCache plans("kernel gradient of a matrix product");
   const auto plain = [](std::int64_t rows, std::int64_t columns, Tag layout) {
     return memory::desc({rows, columns}, memory::data_type::f32, layout);
@@ -96,8 +95,10 @@ void gradient_kernel_as_product(const Tensor& x, const Tensor& dy, const Tensor&
   const memory::desc transposed_x = plain(x.dim(1), x.dim(0), Tag::ba);
   const memory::desc of_dy = plain(dy.dim(0), dy.dim(1), Tag::ab);
   const memory::desc of_kernel = plain(dkernel.dim(0), dkernel.dim(1), Tag::ab);
-  const onednn::Plan& plan = plans.get(key_of(x, dy, false), [&] {
-    const auto description = onednn::describe<dnnl::matmul>(onednn::attributes(), transposed_x, of_dy, of_kernel);
+  onednn::PlanKey key = key_of(x, dy, false);
+  key.back() = static_cast<std::int64_t>(write);
+  const onednn::Plan& plan = plans.get(key, [&] {
+    const auto description = onednn::describe<dnnl::matmul>(onednn::attributes(write), transposed_x, of_dy, of_kernel);
     return onednn::Plan{dnnl::matmul(description), description.scratchpad_desc(), of_kernel, {}};
   });
   const Tensor scratch = onednn::allocate(plan.scratchpad);
@@ -106,6 +107,19 @@ void gradient_kernel_as_product(const Tensor& x, const Tensor& dy, const Tensor&
                    {DNNL_ARG_WEIGHTS, onednn::bind(of_dy, dy)},
                    {DNNL_ARG_DST, onednn::bind(of_kernel, dkernel)},
                    {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}});
+}
+
+/// From 2048 rows on, matmul divides the sums among threads, so that the bits depend on their number: it gets fewer.
+void gradient_kernel_as_product(const Tensor& x, const Tensor& dy, const Tensor& dkernel) {
+  constexpr std::int64_t most_rows = 2047;
+  const std::int64_t rows = x.dim(0);
+  const std::int64_t parts = (rows + most_rows - 1) / most_rows;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const auto of_part = [&](const Tensor& all) {
+      return all.slice_view(0, part * rows / parts, (part + 1) * rows / parts);
+    };
+    gradient_kernel_of_rows(of_part(x), of_part(dy), part == 0 ? Write::replace : Write::add, dkernel);
+  }
 }
 
 void gradient_x_of_few_rows(const Geometry& g, const Tensor& dy, const Tensor& kernel, const Tensor& dx) {

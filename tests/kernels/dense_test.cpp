@@ -38,6 +38,27 @@ TEST(Dense, DataGradientOfManyRowsHasTheSameBitsOnAnyNumberOfThreads) {
   for (const int threads : {2, 3}) expect_same_bits(dx_with(threads), dx);
 }
 
+TEST(Dense, KernelGradientOfManyRowsHasTheSameBitsOnAnyNumberOfThreads) {
+  for (const std::int64_t rows : {2047, 2048, 4096}) {
+    const Tensor x = random_tensor({rows, 1024}, 1);
+    const Tensor dy = random_tensor({rows, 64}, 2);
+    const auto gradient_with = [&](int threads) {
+      const ComputeThreadsScope scope(threads);
+      const Tensor dkernel = Tensor::empty({1024, 64});
+      launch(kernels::DenseGradientKernel{x, dy, dkernel, Tensor::empty({64})});
+      return dkernel;
+    };
+    const Tensor dkernel = gradient_with(1);
+    const std::vector<double> left = x.to_vector<double>();
+    const std::vector<double> right = dy.to_vector<double>();
+    double last = 0;
+    for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row)
+      last += left[row * 1024 + 1023] * right[row * 64 + 63];
+    EXPECT_NEAR(dkernel.to_vector<double>().back(), last, 1e-4 * std::sqrt(static_cast<double>(rows)));
+    for (const int threads : {2, 3, 4}) expect_same_bits(gradient_with(threads), dkernel);
+  }
+}
+
 TEST(Dense, GradientOfXReplacesOrIsAddedToWhatIsThere) {
   for (const std::int64_t rows : {1, 15, 16, 200})
     for (const DType dtype : {DType::f32, DType::bf16}) {
