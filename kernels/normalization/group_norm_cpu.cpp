@@ -110,6 +110,13 @@ void normalize(const kernels::GroupNorm& kernel, const GroupSizes& s, const Grou
     means[group] = static_cast<float>(group_sum(s, of.sums, group) / s.elements());
   spread(s, r, means, of.a);
   of.clear();
+  // The second pass takes back what the first one's sum rounded off, however large the mean is.
+  const auto distance = [x, mean = of.a.data()](Index at, Index k) { return x[at] - mean[k]; };
+  add_over_places(s, r.channel_count, distance, of.block.data(), of.sums.data());
+  for (Index group = 0; group < r.group_count; ++group)
+    means[group] += static_cast<float>(group_sum(s, of.sums, group) / s.elements());
+  spread(s, r, means, of.a);
+  of.clear();
   const auto square = [x, mean = of.a.data()](Index at, Index k) { return (x[at] - mean[k]) * (x[at] - mean[k]); };
   add_over_places(s, r.channel_count, square, of.block.data(), of.sums.data());
   for (Index group = 0; group < r.group_count; ++group) {

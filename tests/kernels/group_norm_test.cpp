@@ -16,6 +16,12 @@ TEST(GroupNorm, SurvivesALargeMean) {
   expect_close(y, of_deviations.to_vector<double>(), 1, 1000);
 }
 
+TEST(GroupNorm, OfEqualElementsIsBeta) {
+  const Tensor x = Tensor::full({2, 300, 4}, 1000.1);
+  const Tensor y = group_norm(x, 2, Tensor::full({4}, 1), Tensor::full({4}, 0.5));
+  expect_close(y, std::vector<double>(static_cast<std::size_t>(x.elements()), 0.5), 1, 10);
+}
+
 TEST(GroupNorm, NamesShapesThatDoNotFit) {
   const std::vector<Tensor> in{Tensor::zeros({4, 3, 6}), Tensor::zeros({6}), Tensor::zeros({6})};
   EXPECT_ERROR(InvalidArgument, "x must be f32 (n, ..., channels), got f32 (6)", group_norm(in[1], 2, in[1], in[2]));
