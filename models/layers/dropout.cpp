@@ -54,8 +54,7 @@ class MaskImpl : public LayerImpl {
  public:
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
-    const NoiseShape noise = noise_shape(input.rank() + 1);
-    for (int axis = 0; axis < (noise.empty() ? 0 : input.rank()); ++axis) check_size(noise, axis + 1, input[axis]);
+    noise_shape(input.rank() + 1);  // sizes are checked by `call`, since they may be unknown here
     return input;
   }
 
@@ -64,7 +63,8 @@ class MaskImpl : public LayerImpl {
     if (call.mode == Mode::inference || rate_ == 0) return x;
     const auto next_key = [this] { return draws_.next(); };
     const NoiseShape noise = noise_shape(x.rank());
-    if (!noise.empty() && x.dim(0) > 0) check_size(noise, 0, x.dim(0));
+    for (int axis = x.dim(0) > 0 ? 0 : 1; axis < static_cast<int>(noise.size()); ++axis)
+      check_size(noise, axis, x.dim(axis));
     if (std::ranges::count(noise, 1) == 0) return dropout(x, rate_, next_key);
     Shape drawn = x.shape();
     for (int axis = 0; axis < drawn.rank(); ++axis)
