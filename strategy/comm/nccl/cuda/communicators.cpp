@@ -249,6 +249,9 @@ void NcclComms::abort_all(const std::string& reason, bool results_lost) {
 }
 
 void NcclComms::finish_all() noexcept {
+  for (const auto& member : members_)
+    if (member->unfinished != nullptr)
+      return abort_all(fmt::format("NCCL did not complete {}", member->unfinished), true);
   try {
     for (const auto& member : members_)
       if (member->communicator != nullptr) check_nccl(ncclCommFinalize(member->communicator), "ncclCommFinalize");
