@@ -71,6 +71,8 @@ std::int64_t width_of(const Shape& shape) {
 /// Moves a table's copies to new memory, so that an earlier optimizer can detect it, and returns the first copy's new
 /// address.
 const void* moved_here(const Variable& table) {
+  require(table.dtype() == DType::f32, "variable '{}' is of {}, optimizers update f32", table.name(),
+          name(table.dtype()));
   const std::vector<Tensor>& copies = table.state().copies();
   for (std::size_t i = 0; i < copies.size(); ++i)
     table.state().move_copy(static_cast<int>(i), Tensor::empty(table.shape(), DType::f32, copies[i].device()));
