@@ -41,8 +41,10 @@ LOCKSTEP_HOST_DEVICE inline CropPosition crop_position(Index i, const float* beg
 template <class T>
 LOCKSTEP_HOST_DEVICE T pixel_of(float value) {
   // The largest i32 is not an f32: interpolation rounds it up to 2^31.
-  if constexpr (std::is_same_v<T, std::int32_t>)
+  if constexpr (std::is_same_v<T, std::int32_t>) {
     if (value >= 0x1p31F) return INT32_MAX;
+    if (value < -0x1p31F) return INT32_MIN;
+  }
   if constexpr (!std::is_same_v<T, std::uint8_t>) return static_cast<T>(value);
   const float from_0 = value < 0.0F ? 0.0F : value;
   return static_cast<T>((from_0 > 255.0F ? 255.0F : from_0) + 0.5F);
