@@ -59,9 +59,8 @@ VariableState::VariableState(VariableSpec spec, const std::vector<LogicalDevice>
       initialize(memory);
     else
       copy(copies_.front(), memory);
-    copies_.push_back(memory.as_parameter(spec_.name));  // tapes note changes of untrainable variables, too
+    copies_.push_back(trainable ? memory.as_parameter(spec_.name) : memory);
   }
-  set_trainable(trainable);
   copy_weights_.assign(copies_.size(), 1);
 }
 
@@ -135,7 +134,10 @@ void VariableState::set_trainable(bool trainable) {
   const std::vector<Tensor> before = std::exchange(parameters_, trainable ? std::vector<Tensor>{} : copies_);
   for (std::size_t i = 0; i < copies_.size(); ++i) {
     Tensor& own = copies_[i];
-    own = trainable ? own.in_place_of(before[i]) : own.view(own.shape());
+    if (!trainable)
+      own = own.view(own.shape());
+    else
+      own = before.empty() ? own.as_parameter(spec_.name) : own.in_place_of(before[i]);
   }
 }
 

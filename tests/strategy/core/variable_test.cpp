@@ -6,10 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <support/expect_error.h>
 
-#include <lockstep/kernels/array/elementwise.h>
-#include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/strategy/core/structure.h>
@@ -174,19 +171,6 @@ TEST(VariableState, RecordsChangesOfTheCopiesThatAreWritten) {
   variable.state().set_trainable(false);
   EXPECT_THAT(changed_by([&] { variable.assign(two); }), ElementsAre(true, true)) << "tapes may know it from before";
   EXPECT_THAT(changed_by([&] { (void)variable.value(); }), ElementsAre(false, false));
-}
-
-TEST(VariableState, OfVariablesThatNeverTrainRecordsChanges) {
-  VariableSpec state = spec("state");
-  state.trainable = false;
-  const Variable variable(state);
-  const Tensor x = Tensor::full({2}, 5);
-  GradientTape tape;
-  tape.watch(x);
-  const Tensor y = x * variable.value();
-  variable.assign_add(1);
-  EXPECT_ERROR(LogicError, "on variable 'state', whose value has changed since then",
-               (void)tape.gradient(y, std::vector{x}));
 }
 
 TEST(VariableState, FrozenAndThawedIsTheSameParameterInTheSameMemory) {
