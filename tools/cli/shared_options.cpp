@@ -110,8 +110,10 @@ void add_options(CLI::App& command, DataOptions& options) {
                   "the model or its weights, otherwise characters)")
       ->type_name("KIND|FILE");
   command
-      .add_option("--sequence-length", options.sequence_length,
-                  "the ids of an example; required for a saved model that takes any number of them")
+      .add_option(
+          "--sequence-length", options.sequence_length,
+          "the number of ids of an example (default: that of the model's input; required for a saved model that "
+          "takes any number of them)")
       ->type_name("IDS")
       ->check(whole_number_from(1));
   command
