@@ -104,17 +104,13 @@ void normalize(const kernels::GroupNorm& kernel, const GroupSizes& s, const Grou
   const float* const x = kernel.x.data<float>() + r.offset;
   float* const means = kernel.mean.data<float>() + r.example * s.groups + r.first_group;
   float* const inverses = kernel.inverse.data<float>() + r.example * s.groups + r.first_group;
-  add_over_places(
-      s, r.channel_count, [x](Index at, Index) { return x[at]; }, of.block.data(), of.sums.data());
+  // Distances to the first place, so that f32 sums are exact enough however large the mean is.
+  const auto distance = [x](Index at, Index k) { return x[at] - x[k]; };
+  add_over_places(s, r.channel_count, distance, of.block.data(), of.sums.data());
+  for (Index k = 0; k < r.channel_count; ++k)
+    of.sums[static_cast<std::size_t>(k)] += static_cast<double>(x[k]) * static_cast<double>(s.places);
   for (Index group = 0; group < r.group_count; ++group)
     means[group] = static_cast<float>(group_sum(s, of.sums, group) / s.elements());
-  spread(s, r, means, of.a);
-  of.clear();
-  // The second pass takes back what the first one's sum rounded off, however large the mean is.
-  const auto distance = [x, mean = of.a.data()](Index at, Index k) { return x[at] - mean[k]; };
-  add_over_places(s, r.channel_count, distance, of.block.data(), of.sums.data());
-  for (Index group = 0; group < r.group_count; ++group)
-    means[group] += static_cast<float>(group_sum(s, of.sums, group) / s.elements());
   spread(s, r, means, of.a);
   of.clear();
   const auto square = [x, mean = of.a.data()](Index at, Index k) { return (x[at] - mean[k]) * (x[at] - mean[k]); };
@@ -185,6 +181,7 @@ void differentiate(const kernels::GroupNormGradient& kernel, const GroupSizes& s
 }  // namespace
 
 void kernels::GroupNorm::on_cpu() const {
+  if (y.elements() == 0) return;
   const GroupSizes s(x, mean);
   for_each_range(s, [&](const GroupRange& r) { normalize(*this, s, r); });
 }

@@ -22,6 +22,10 @@ TEST(GroupNorm, OfEqualElementsIsBeta) {
   expect_close(y, std::vector<double>(static_cast<std::size_t>(x.elements()), 0.5), 1, 10);
 }
 
+TEST(GroupNorm, TakesExamplesWithoutPlaces) {
+  EXPECT_EQ(group_norm(Tensor::zeros({2, 0, 4}), 2, Tensor::zeros({4}), Tensor::zeros({4})).shape(), Shape({2, 0, 4}));
+}
+
 TEST(GroupNorm, NamesShapesThatDoNotFit) {
   const std::vector<Tensor> in{Tensor::zeros({4, 3, 6}), Tensor::zeros({6}), Tensor::zeros({6})};
   EXPECT_ERROR(InvalidArgument, "x must be f32 (n, ..., channels), got f32 (6)", group_norm(in[1], 2, in[1], in[2]));
