@@ -198,7 +198,7 @@ double penalty_of(const Tensor& result) {
 
 /// The penalty of the result of a projection of x: a kernel and the bias after it.
 double penalty_of(const Layer& layer, const Tensor& x, int kernel, bool gate = false) {
-  const Shape& shape = weight(layer, kernel).shape();
+  const Shape shape = weight(layer, kernel).shape();
   const std::int64_t units = shape[1] * shape[2];
   const Tensor y =
       dense(x, reshape(weight(layer, kernel), {shape[0], units}), reshape(weight(layer, kernel + 1), {units}));
