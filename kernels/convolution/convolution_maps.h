@@ -16,7 +16,8 @@ struct ConvolutionMaps {
   Shape y;          ///< the result
 
   ///@{
-  /// x and y are f32 or bf16, the kernel is f32.
+  /// x and dy are f32 or bf16; the kernel is f32. `result` and `gradient_of_x` return the dtype of their first
+  /// argument, `gradient_of_kernel` returns f32.
   Tensor result(const Tensor& x, const Tensor& kernel) const;
   Tensor gradient_of_x(const Tensor& dy, const Tensor& kernel) const;
   Tensor gradient_of_kernel(const Tensor& x, const Tensor& dy) const;

@@ -10,8 +10,9 @@ namespace lockstep {
 
 /// EinsumDense's options.
 struct EinsumDenseOptions {
-  /// The input's, the kernel's and the result's axes, e.g. "abc,cd->abd". The first axis is the batch axis, unless the
-  /// input's and the result's axes begin with `...`. Both may end with `...` instead.
+  /// The axes of the input, the kernel and the result, e.g. "abc,cd->abd". The first letter of the input and of the
+  /// result is the batch axis, unless both begin with `...`, which then includes the batch axis. Both may instead end
+  /// with `...`.
   std::string equation{};
   /// The result's sizes, without the batch axis and the axes of `...`. A size of -1 is taken from the input's axis with
   /// the same letter.
@@ -35,8 +36,9 @@ struct EinsumDenseOptions {
 /// equation; bias, with the result's axes from the first axis in `bias_axes` on, where axes that are not in `bias_axes`
 /// have size 1.
 struct EinsumDense : Layer {
-  /// Throws InvalidArgument for an equation of another form, and for bias axes that the result does not have. The layer
-  /// throws it for inputs and an output_shape that do not fit the equation.
+  /// Throws InvalidArgument for an equation that does not have the form described at EinsumDenseOptions::equation, and
+  /// for bias_axes that the result does not have. The layer throws it for inputs and an output_shape that do not fit
+  /// the equation.
   explicit EinsumDense(const EinsumDenseOptions& options);
   /// Makes the layer from the options in a file.
   static EinsumDense from_config(LayerConfig& config);

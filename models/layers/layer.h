@@ -140,7 +140,7 @@ class LayerImpl {
   /// Keras' `trainable`. Training does not change the weights and moving statistics of a frozen layer, and the loss has
   /// no penalties on its weights.
   bool trainable() const { return trainable_; }
-  /// Freezes or thaws the layer and the layers inside it, in all models that contain it. A model that was compiled
+  /// Freezes or unfreezes the layer and the layers inside it, in all models that contain it. A model that was compiled
   /// before must be compiled again before fit(). Throws LogicError in a replica.
   void set_trainable(bool trainable);
   /// The dtype policy of the scope in which the layer was created, or the one set since.

@@ -62,7 +62,7 @@ struct UpSampling2DOptions {
   std::string name{};
 };
 
-/// Enlarges images by the op resize, (h, w, c) -> (size.height * h, size.width * w, c); `nearest` repeats rows and
+/// Enlarges images with the op resize: (h, w, c) -> (size.height * h, size.width * w, c). `nearest` repeats rows and
 /// columns.
 struct UpSampling2D : Layer {
   /// Throws InvalidArgument for a size below 1.

@@ -18,9 +18,9 @@ struct VariableStep {
   double learning_rate;            ///< learning rate of this step
   std::int64_t t;                  ///< number of the update, from 1
   Tensor gradient{};               ///< gradient of the global batch, scaled and clipped
-  Tensor value{};                  ///< the parameters after weight decay; `compute` replaces them by the new parameters
-  /// The variable's slots, in the order of Rule::slots; `compute` replaces them, too. A slot that is not kept for the
-  /// variable is an undefined tensor before and after `compute`.
+  Tensor value{};  ///< the parameters after weight decay; `compute` replaces them with the new parameters
+  /// The variable's slots, in the order of Rule::slots; `compute` replaces these as well. A slot that is not kept for
+  /// the variable is an undefined tensor before and after `compute`.
   std::vector<Tensor> slots{};
 };
 
@@ -44,9 +44,10 @@ class Optimizer::Rule {
   };
   /// The rule's slots, in the order of UpdateViews::state.
   virtual std::vector<Slot> slots() const = 0;
-  /// Whether Keras keeps this slot for the variable. If not, the slot stays at its start and is not in files. Only a
-  /// rule that computes variables may return false. The result must depend only on the slot and the variable's name and
-  /// shape. Called once for each variable and slot when the optimizer is built, and when files are written or read.
+  /// Whether Keras keeps this slot for the variable. If not, the slot keeps its start value, and files omit it or, if
+  /// it has a left_out_axis, store the integer 0 instead. Only a rule that computes variables may return false. The
+  /// result must depend only on the slot and the variable's name and shape. Called for each variable and slot when
+  /// files are written or read and, if the rule computes variables, when the optimizer is built.
   virtual bool keeps(const Slot& /*slot*/, const Variable& /*variable*/) const { return true; }
   /// The weight decay of a variable that exclude_from_weight_decay does not name. `common` is
   /// OptimizerOptions::weight_decay.
@@ -66,9 +67,9 @@ class Optimizer::Rule {
   virtual bool scales_by_norms() const { return false; }
 
   /// Whether the rule has `compute` instead of `step`. Each variable is then updated by one replica, which writes all
-  /// copies. If the replicas cannot access each other's memory, as those of several workers cannot, each updates its
-  /// own copy; copies then stay equal only if the ops of `compute` give bit-identical results on all replicas, as they
-  /// do on CPUs of one model or on GPUs of one model. All gradients are exchanged as dense tensors.
+  /// copies. Replicas that cannot access each other's memory, such as those of several workers, each update their own
+  /// copy; the copies then stay equal only if `compute` gives bit-identical results on all replicas, as on identical
+  /// CPUs or identical GPUs. All gradients are exchanged as dense tensors.
   virtual bool computes_variables() const { return false; }
   /// Computes a variable's new value and slots with ops. An exception, and results of another shape or dtype, end the
   /// step with an error.

@@ -21,7 +21,7 @@ namespace lockstep {
 /// with its losses and metrics and with its optimizer's options, learning rate, steps and state for each variable, so
 /// that training can resume here and in Keras. A loss or metric without a config is saved by name, and Keras needs it
 /// in custom_objects; a custom schedule is saved as the learning rate of the next step. Gradients accumulated for the
-/// next update are not saved, and test_step is not. If layers have been frozen or thawed since compile(), the
+/// next update are not saved, and test_step is not. If layers have been frozen or unfrozen since compile(), the
 /// optimizer's state is left out, with a warning. A model with a train_step (CustomSteps) is saved as not compiled.
 /// Throws InvalidArgument for another extension, and for an optimizer that has trained variables other than this
 /// model's; InputError naming the path and the reason; Unsupported naming an object of a class that is not registered;

@@ -37,10 +37,10 @@ class TrainStep {
   /// Builds the optimizer before the first step, so that activations can reuse memory that moving the weights has
   /// freed. Does not build it for a model with a train_step, which decides which variables it trains, or with a layer
   /// that has LayerTraits::looks_up_rows, because the first step must find the sparse gradients. Throws LogicError if
-  /// layers have been frozen or thawed.
+  /// layers have been frozen or unfrozen.
   void prepare_optimizer() const;
   /// Runs a step. If `is_first`, logs a warning for predictions that do not fit the losses (warn_of_wrong_from_logits).
-  /// Throws LogicError if layers have been frozen or thawed.
+  /// Throws LogicError if layers have been frozen or unfrozen.
   StepResults run(const DistributedBatch& batch, bool is_first);
   /// The model as it was compiled.
   const Model::State::Compiled& compiled() const { return compiled_; }

@@ -148,7 +148,7 @@ class Variable {
   /// of such a handle throw LogicError.
   bool defined() const { return static_cast<bool>(state_); }
   ///@{
-  /// The variable's properties. trainable() changes when the variable's layer is frozen or thawed.
+  /// The variable's properties. trainable() changes when the variable's layer is frozen or unfrozen.
   const std::string& name() const { return state_->spec().name; }
   const Shape& shape() const { return state_->spec().shape; }
   DType dtype() const { return state_->spec().dtype; }
