@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// What the handles to a copy of a variable and to its views share: its name, and when its value changed last.
-/// Time is the number of changes of all parameters of the program. Thread-safe.
+/// What the handles to a copy of a trainable variable and to its views share: its name, and when its value changed
+/// last. Time is the number of changes of all parameters of the program. Thread-safe.
 class Parameter {
  public:
   /// `name` is for errors.

@@ -85,7 +85,7 @@ class Tensor {
   std::uint64_t id() const { return id_; }
   /// Whether this is a trainable variable, which every tape watches automatically.
   bool is_parameter() const { return is_parameter_; }
-  /// The record of the variable's copy that this tensor is or is a view of; null for other tensors.
+  /// The record of the trainable variable's copy that this tensor is or is a view of; null for other tensors.
   const std::shared_ptr<Parameter>& parameter() const { return parameter_; }
   /// A handle to the same elements, with a new id, that tapes treat as a trainable parameter called `name`.
   Tensor as_parameter(std::string name = {}) const;
@@ -140,7 +140,7 @@ class Tensor {
   /// InvalidArgument when the shapes do not broadcast.
   Tensor broadcast_view(const Shape& shape) const;
   /// If the parts follow one another along `axis` in the same memory, together form a dense tensor, and all belong to
-  /// the same variable or to none, returns a view of them as one tensor; otherwise an undefined tensor. With
+  /// the same trainable variable or to none, returns a view of them as one tensor; otherwise an undefined tensor. With
   /// it, concatenating results that were written in place needs no copy. Throws InvalidArgument when `axis` is out of
   /// range.
   static Tensor joined(std::span<const Tensor> parts, int axis);

@@ -127,7 +127,8 @@ class VariableState {
   std::vector<Tensor> copies_;
   std::vector<double> copy_weights_;
   std::vector<char> moved_;  ///< for each copy: whether move_copy has moved it
-  /// While the variable is not trainable: its copies as tapes and optimizers know them when it is. Otherwise empty.
+  /// While set_trainable has made a trainable variable untrainable: its copies as tapes and optimizers know them.
+  /// Otherwise empty.
   std::vector<Tensor> parameters_;
 };
 
