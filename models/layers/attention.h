@@ -13,15 +13,16 @@ namespace lockstep {
 
 struct AttentionCall;
 
-/// A handle to a layer of attention, which is called on a query and a value. The results are those that Keras returns
-/// with `return_attention_scores`: the attended values, and the weights of the values. Only calls whose second result
-/// is used store these weights.
+/// A handle to an attention layer. A call takes a query and a value, and optionally a key and a mask. As with Keras'
+/// `return_attention_scores`, the first result is the output and the second the attention weights. MultiHeadAttention
+/// and GroupQueryAttention store the attention weights of all queries and keys only for calls whose second result is
+/// used; Attention and AdditiveAttention always do.
 struct AttentionLayer : Layer {
   using Layer::Layer;
   using Layer::operator();
   using Layer::results;
   ///@{
-  /// Describe a call, like Layer's operator() and results(). `call` holds further arguments
+  /// Describe a call, like Layer's operator() and results(). `call` holds the other arguments
   /// (models/graph/attention_call.h). Throw InvalidArgument for shapes that do not fit.
   Symbol operator()(const Symbol& query, const Symbol& value) const;
   Symbol operator()(const Symbol& query, const Symbol& value, const AttentionCall& call) const;
@@ -39,8 +40,8 @@ struct MultiHeadAttentionOptions {
   double dropout = 0;
   bool use_bias = true;
   std::optional<Shape> output_shape{};
-  /// The axes of the query, the batch axis included, along which queries attend to keys; empty for all axes but those
-  /// of the batch and the features. Negative axes count from the end.
+  /// Numbers of the axes along which queries attend to keys. Axis 0 is the batch axis; negative numbers count from the
+  /// end. Empty: all axes between the batch axis and the features.
   std::vector<int> attention_axes{};
   std::optional<int> sliding_window{};
   SeededInitializer kernel_initializer = glorot_uniform;
@@ -55,21 +56,24 @@ struct MultiHeadAttentionOptions {
   ///@}
 };
 
-/// Attention of several heads (Vaswani et al. 2017): projects query (tq, features), value and key (tk, features) to
-/// heads, computes scaled_dot_product_attention of the heads, and projects the result to (tq, output_shape). The
-/// default output_shape is the query's number of features. In place of tq and tk there may be several axes, of which
-/// `attention_axes` take part in the attention; query and key have the same sizes along the others. The weights of the
-/// values (the second result) have the shape (other axes, heads, attention_axes of the query, of the key).
+/// Multi-head attention (Vaswani et al. 2017): projects query (tq, features), value and key (tk, features) to heads,
+/// computes scaled_dot_product_attention of the heads, and projects the result to (tq, output_shape). The default
+/// output_shape is the query's number of features. The inputs may have several axes in place of tq and tk. Queries then
+/// attend to keys along `attention_axes`; along the other axes, query and key must have the same sizes. The attention
+/// weights (the second result) have the shape (other axes, heads, attention_axes of the query, attention_axes of the
+/// key).
 ///
-/// In training, drops attention weights with probability `dropout`. Like Dropout's mask, the choice depends on the
-/// model's seed, the layer, the replica and its number of calls in training. With `sliding_window`, query i attends to
-/// key j only if |i - j| < sliding_window. `use_gate` multiplies the heads' results by a sigmoid of another projection
-/// of the query (Qiu et al. 2025). `activity_regularizer` applies to the result of each projection.
+/// In training, drops attention weights with probability `dropout`; the second result has the weights before dropout.
+/// Like Dropout's mask, the choice depends on the model's seed, the layer, the replica and the replica's number of
+/// calls in training. With `sliding_window`, query i attends to key j only if |i - j| < sliding_window. `use_gate`
+/// multiplies the heads' results by the sigmoid of another projection of the query (Qiu et al. 2025).
+/// `activity_regularizer` applies to the result of each projection.
 ///
 /// Weights: kernel (features, heads, size) and bias (heads, size) of query, key, gate (if used) and value, then kernel
 /// (heads, size, output_shape) and bias (output_shape) of attention_output.
 struct MultiHeadAttention : AttentionLayer {
-  /// Throws InvalidArgument for sizes and a sliding_window below 1, and for a dropout outside [0, 1).
+  /// Throws InvalidArgument for sizes and a sliding_window below 1, for an output_shape without axes, and for a dropout
+  /// outside [0, 1).
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);
   /// Makes the layer from the options in a file.
   static MultiHeadAttention from_config(LayerConfig& config);
@@ -97,10 +101,11 @@ struct GroupQueryAttentionOptions {
   ///@}
 };
 
-/// MultiHeadAttention with fewer heads of keys and values than of queries (Ainslie et al. 2023): num_query_heads /
-/// num_key_value_heads neighboring heads of the query share one head of keys and values. The result has the query's
-/// number of features. Query, value and key are sequences (time, features). As in Keras, `activity_regularizer` applies
-/// to the layer's results in addition to those of the projections.
+/// MultiHeadAttention with fewer key and value heads than query heads (Ainslie et al. 2023): num_query_heads /
+/// num_key_value_heads neighboring query heads share one key head and one value head. Query, value and key are
+/// sequences (time, features). The result has the query's number of features. As in Keras, `activity_regularizer`
+/// applies to the layer's output and, if they are used, to the attention weights, in addition to the results of the
+/// projections.
 struct GroupQueryAttention : AttentionLayer {
   /// Throws InvalidArgument for sizes and a sliding_window below 1, for a dropout outside [0, 1), and if
   /// num_query_heads is not a multiple of num_key_value_heads.
@@ -109,10 +114,10 @@ struct GroupQueryAttention : AttentionLayer {
   static GroupQueryAttention from_config(LayerConfig& config);
 };
 
-/// Whether `class_name` is Keras' name of a layer of attention: one of the classes above, Attention or
-/// AdditiveAttention.
+/// Whether `class_name` is "MultiHeadAttention", "GroupQueryAttention", "Attention" or "AdditiveAttention".
 bool is_attention(std::string_view class_name);
-/// Whether the inputs of a call of the class are separate arguments in Keras, not a list: of the classes above.
+/// Whether `class_name` is "MultiHeadAttention" or "GroupQueryAttention". In Keras, a call of these layers takes the
+/// inputs as separate arguments; a call of the other attention layers takes a list.
 bool is_multi_head_attention(std::string_view class_name);
 
 }  // namespace lockstep

@@ -9,8 +9,8 @@ namespace lockstep {
 
 /// How Attention computes the score of a query and a key.
 enum class ScoreMode {
-  dot,    ///< their product
-  concat  ///< the sum of tanh(query + key)
+  dot,    ///< their dot product
+  concat  ///< the sum of tanh(query + key) over the features
 };
 
 /// Attention's options.
@@ -25,14 +25,15 @@ struct AttentionLayerOptions {
   ///@}
 };
 
-/// Attention of one head without projections (Luong et al. 2015): query (tq, features), value (tk, dv) and key (tk,
-/// features) -> (tq, dv), with weights (tq, tk) as the second result. The weights are the softmax of the scores, of
-/// which ScoreMode::concat stores the terms, tq * tk * features numbers. In training, drops weights with probability
-/// `dropout`, also in the second result, as in Keras; the choice is made as in MultiHeadAttention. The value's mask
-/// hides keys, results of masked queries are 0, and the key's mask has no effect.
+/// Single-head attention without projections (Luong et al. 2015): query (tq, features), value (tk, dv) and key (tk,
+/// features) -> (tq, dv). The second result has the attention weights (tq, tk), the softmax of the scores.
+/// ScoreMode::concat needs memory for tq * tk * features numbers. In training, drops weights with probability
+/// `dropout`, also in the second result, as in Keras; the choice depends on the same values as in MultiHeadAttention.
+/// Queries do not attend to keys that the value's mask excludes. Results of masked queries are 0. The key's mask has no
+/// effect.
 ///
-/// Weights: `scale` () if use_scale, a factor of the score or, with ScoreMode::concat, of query + key; then
-/// `concat_score_weight` () with ScoreMode::concat, a factor of the score.
+/// Weights: if use_scale, `scale` (), which multiplies the score or, with ScoreMode::concat, query + key. With
+/// ScoreMode::concat also `concat_score_weight` (), which multiplies the score.
 struct Attention : AttentionLayer {
   /// Throws InvalidArgument for a dropout outside [0, 1).
   explicit Attention(const AttentionLayerOptions& options = {});
@@ -51,8 +52,8 @@ struct AdditiveAttentionOptions {
   ///@}
 };
 
-/// Attention whose scores are the sums of scale * tanh(query + key) (Bahdanau et al. 2015). Weights: `scale` (features)
-/// if use_scale.
+/// Attention whose scores are the sums of scale * tanh(query + key) over the features (Bahdanau et al. 2015). Weights:
+/// `scale` (features) if use_scale.
 struct AdditiveAttention : AttentionLayer {
   /// Throws InvalidArgument for a dropout outside [0, 1).
   explicit AdditiveAttention(const AdditiveAttentionOptions& options = {});
