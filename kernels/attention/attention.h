@@ -10,29 +10,31 @@ namespace lockstep {
 
 /// Options of scaled_dot_product_attention.
 struct AttentionOptions {
-  std::optional<float> scale{};  ///< factor of the scores; without it 1 / sqrt(d)
+  std::optional<float> scale{};  ///< factor of the scores; 1 / sqrt(d) by default
   bool is_causal = false;        ///< query i attends to keys 0 to i only
-  /// Optional; any dtype, of a shape that broadcasts to (b, heads, tq, tk). Queries do not attend to keys where the
-  /// mask is false or 0.
+  /// Undefined, or a tensor of any dtype whose shape broadcasts to (b, heads, tq, tk). Queries do not attend to keys
+  /// where the mask is false or 0.
   Tensor mask{};
   float dropout_rate = 0;  ///< sets weights to 0 with this probability and scales the others by 1 / (1 - rate)
-  /// Returns the key of the random numbers of dropout. Called once or, for captured work, at each launch; never at rate
-  /// 0.
+  /// Returns the key of the random numbers of dropout. Required if dropout_rate > 0, and otherwise never called. Called
+  /// once or, if the thread captures its GPU's work, at each launch of that work.
   std::function<RandomKey()> next_key{};
 };
 
 /// softmax(scale * query key^T) value for each head (Vaswani et al. 2017), in keras.ops.dot_product_attention's layout:
 /// query (b, tq, heads, d), key (b, tk, kv_heads, d), value (b, tk, kv_heads, dv) -> (b, tq, heads, dv). `heads` is a
-/// multiple of kv_heads; heads / kv_heads neighboring heads of the query share one head of key and value. All f32 or
-/// all bf16, any strides; scores and sums are f32. A query that attends to no key gives all keys the same weight, as in
-/// Keras, and passes gradients on to the values only. Memory for weights is bounded, independently of tq: the gradient
-/// recomputes the weights from the maximum and the sum of each softmax. Differentiable. Throws InvalidArgument for
-/// shapes, dtypes and options that do not fit.
+/// multiple of kv_heads; heads / kv_heads neighboring query heads share one key head and one value head. All tensors
+/// are f32, or all are bf16, with any strides; scores and sums are f32. A query that may not attend to any key gives
+/// all keys the same weight, as in Keras; its gradient reaches only the values. The gradient recomputes the weights
+/// from the maximum and the sum of each softmax, so memory for weights is bounded, independently of tq, except in
+/// cuDNN's gradient (see below). Differentiable once; differentiating the gradient throws Unsupported. Throws
+/// InvalidArgument for shapes, dtypes and options that do not fit.
 ///
-/// On GPUs, cuDNN computes bf16 without dropout where it has a deterministic algorithm: d and dv are multiples of 8, at
-/// most 128, or 256 on some GPUs. It rounds weights to bf16 before it multiplies them, and with a mask, scores must be
-/// smaller than 2^28. Its gradient may take 2 bytes for each score, of as many examples as fit into 1 GiB, at least
-/// one. A slower kernel computes all else, among it dropout, whose random numbers are those of CPUs.
+/// On GPUs, cuDNN computes bf16 attention without dropout if it has a deterministic algorithm, for which d and dv must
+/// be multiples of 8 and at most 128, or 256 on some GPUs. cuDNN rounds the weights to bf16 before it multiplies them
+/// with the values. With a mask, all scores must then be smaller than 2^28. cuDNN's gradient may store scores, 2 bytes
+/// each, of as many examples at a time as fit into 1 GiB, but of at least one. A slower kernel computes everything
+/// else, including dropout, with the same random numbers as on CPUs.
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const AttentionOptions& options = {});
 

@@ -6,7 +6,7 @@
 namespace lockstep::kernels {
 
 /// Options of lockstep::scaled_dot_product_attention (attention.h). The mask is undefined or bool (b, heads, tq, tk),
-/// with stride 0 where it is broadcast. `key` determines the random numbers of dropout.
+/// with stride 0 along broadcast axes. `key` determines the random numbers of dropout.
 struct AttentionRule {
   float scale;
   bool is_causal;
@@ -16,10 +16,10 @@ struct AttentionRule {
 };
 
 /// Computes lockstep::scaled_dot_product_attention; f32 or bf16: query (b, tq, heads, d), key (b, tk, kv_heads, d) and
-/// value (b, tk, kv_heads, dv) of any strides; y (b, tq, heads, dv). Also writes numbers of each softmax, (b, heads,
-/// tq) f32, with which a weight is exp(score - maximum) / sum: its maximum and its sum of exp(score - maximum), or, by
-/// cuDNN, the logarithm of its sum of exp(score) and 1. A query that sees no key has the maximum
-/// attention::hidden_score.
+/// value (b, tk, kv_heads, dv) of any strides; y (b, tq, heads, dv). Also writes `maximum` and `sum`, (b, heads, tq)
+/// f32, such that the weight of a score is exp(score - maximum) / sum. lockstep's own kernels set `maximum` to the
+/// largest score and `sum` to the sum of exp(score - maximum). cuDNN's kernel sets `maximum` to the logarithm of the
+/// sum of exp(score), and `sum` to 1. For a query that may not attend to any key, `maximum` is attention::hidden_score.
 struct Attention {
   Tensor query;
   Tensor key;
@@ -35,7 +35,7 @@ struct Attention {
   void on_gpu() const;
 };
 
-/// The source of Attention that CPUs and GPUs share; GPUs run it where cuDNN has no algorithm.
+/// The source of Attention for CPUs and GPUs. GPUs run it where cuDNN has no algorithm.
 struct AttentionByRows : Attention {
   template <class Executor>
   void run(Executor& on) const;
@@ -43,7 +43,7 @@ struct AttentionByRows : Attention {
   void on_gpu() const;
 };
 
-/// Computes dense gradients from dy; dy may have any strides.
+/// Computes the dense gradients dquery, dkey and dvalue from dy, which may have any strides.
 struct AttentionGradient {
   Tensor query;
   Tensor key;
@@ -65,7 +65,7 @@ struct AttentionGradient {
   void on_gpu() const;
 };
 
-/// The source of AttentionGradient that CPUs and GPUs share; GPUs run it where cuDNN has no algorithm.
+/// The source of AttentionGradient for CPUs and GPUs. GPUs run it where cuDNN has no algorithm.
 struct AttentionGradientByRows : AttentionGradient {
   template <class Executor>
   void run(Executor& on) const;

@@ -8,16 +8,16 @@
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Definitions shared by the sources of the attention kernels. A row is the scores of one query: (example, head, query),
-// in this order.
+// Definitions for the attention kernels of CPUs and GPUs. A row is the scores of one query. Rows are numbered in the
+// order of (example, head, query).
 
 namespace lockstep::attention {
 
-/// The score of a masked key. It is finite because the softmax of a row that contains only -inf is NaN: a query whose
-/// keys are all masked gets equal weights for all of them.
+/// The score of a masked key. Finite, so that a query whose keys are all masked gives all keys the same weight; with
+/// -inf the weights would be NaN.
 inline constexpr float hidden_score = -2.3e38F;
 
-/// Dropout of weights. One block of random words serves four neighboring keys of a row (example, head, query).
+/// Dropout of weights. Each block of random words serves four neighboring keys of a row.
 struct WeightDropout {
   WeightDropout(float rate, const RandomKey& key, std::int64_t keys)
       : rule(rate), sequence(key), blocks((keys + 3) / 4) {}
@@ -58,7 +58,7 @@ struct Heads {
   std::int64_t example_stride, time_stride, head_stride, column_stride;
 };
 
-/// The mask's elements; without a mask all are true.
+/// A mask (b, heads, tq, tk) of any strides. An undefined mask hides no key.
 struct MaskView {
   explicit MaskView(const Tensor& mask) {
     if (!mask.defined()) return;
@@ -75,7 +75,7 @@ struct MaskView {
   std::int64_t strides[4] = {};
 };
 
-/// Which query a row belongs to.
+/// The query of a row.
 struct RowPlace {
   LOCKSTEP_HOST_DEVICE RowPlace(std::int64_t row, std::int64_t heads, std::int64_t queries)
       : example(row / queries / heads), head(row / queries % heads), query(row % queries) {}

@@ -2,19 +2,20 @@
 
 #include <lockstep/kernels/kernel.h>
 
-// Kernels around a library's attention, for masks (cuda/attention.cpp): libraries add numbers to scores instead of
-// masking them, and define no result for queries that see no key.
+// Kernels that apply a mask around a library's attention (cuda/attention.cpp). Libraries add numbers to scores instead
+// of masking them, and do not define the result for a query that may not attend to any key.
 
 namespace lockstep::kernels {
 
-/// What MaskBias adds to the score of a hidden key. Its weight is then exactly 0 if the query sees another key and all
-/// scores are smaller than 2^28. A larger number would not be safe: kernels that multiply score and maximum by log2(e)
-/// separately would be off by more than the exponents of f32 where the first keys of a query are all hidden.
+/// The number that MaskBias adds to the score of a hidden key. The key's weight is then exactly 0 if the query sees
+/// another key and all scores are smaller than 2^28. A larger magnitude would not be safe where the first keys of a
+/// query are all hidden: in kernels that multiply the score and the maximum by log2(e) separately, the rounding error
+/// would exceed the range of f32's exponents.
 inline constexpr float hidden_bias = -0x1p29F;
 
-/// Writes what to add to scores instead of a mask, bool (b, heads, tq, tk) of any strides: bias, bf16 rows of the
-/// mask's shape, is 0 for keys that are seen, else hidden_bias. Also writes each row's first key that is seen, or tk:
-/// first, i64 (b, heads, tq).
+/// Converts a mask, bool (b, heads, tq, tk) of any strides, to numbers to add to the scores. `bias`, bf16 rows of the
+/// mask's shape, is 0 for keys that the query sees and hidden_bias for the others. `first`, i64 (b, heads, tq), is the
+/// first key that the query sees, or tk.
 struct MaskBias {
   Tensor mask;
   Tensor bias;
@@ -28,8 +29,9 @@ struct MaskBias {
   void on_gpu() const;
 };
 
-/// Completes the results of kernels::Attention, bf16, where `maximum` has the logarithms of the sums: sets `sum`, and
-/// all results of queries that see no key. `first`: of MaskBias, (b, heads, tq) of any strides.
+/// Completes the results of kernels::Attention, bf16, after a library has set `maximum` to the logarithms of the sums
+/// of exp(score). Sets `sum` to 1 or, for queries that see no key, sets y, `maximum` and `sum`. `first` is the result
+/// of MaskBias, (b, heads, tq) of any strides.
 struct EqualWeights {
   Tensor value;
   Tensor first;
@@ -46,8 +48,8 @@ struct EqualWeights {
   void on_gpu() const;
 };
 
-/// Adds to dvalue, bf16 (b, tk, kv_heads, dv), what queries that see no key contribute: (b, heads, tq) rows whose
-/// `maximum` is attention::hidden_score. dy (b, tq, heads, dv), bf16 of any strides.
+/// Adds the contributions of queries that see no key to dvalue, bf16 (b, tk, kv_heads, dv). These are the queries whose
+/// `maximum` (b, heads, tq) is attention::hidden_score. dy (b, tq, heads, dv) is bf16 of any strides.
 struct EqualWeightsGradient {
   Tensor dy;
   Tensor maximum;
@@ -61,8 +63,9 @@ struct EqualWeightsGradient {
   void on_gpu() const;
 };
 
-/// The logarithms of the sums of exp(score) from the numbers that kernels::Attention writes, f32 of one shape. For
-/// queries that see no key, a number with which all weights are 0.
+/// Computes y, the logarithms of the sums of exp(score), from the `maximum` and the `sum` that kernels::Attention
+/// writes; all f32 of one shape. For a query that sees no key, y is a number so large that all weights exp(score - y)
+/// are 0.
 struct LogSumExp {
   Tensor maximum;
   Tensor sum;

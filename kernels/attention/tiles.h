@@ -14,7 +14,7 @@
 namespace lockstep::attention {
 
 /// Sixteen floats, as a compiler vector type. Do not pass or return it by value: the calling convention depends on the
-/// instruction sets for which a source is compiled.
+/// instruction sets for which a source file is compiled.
 using Lanes [[gnu::vector_size(64)]] = float;
 inline constexpr std::int64_t lanes = 16;
 
@@ -77,7 +77,7 @@ void load(const Head<T>& head, std::int64_t first, std::int64_t count, float fac
   for (std::int64_t i = 0; i < count; ++i) {
     const T* const from = head.first + (first + i) * head.row_stride;
     float* const to = tile.row(i);
-    // The rows of a head are too far apart for the processor to fetch them ahead.
+    // The rows of a head are too far apart for the hardware prefetcher.
     for (std::int64_t k = 0; k < head.columns; k += lanes) __builtin_prefetch(from + 8 * head.row_stride + k);
     if (head.column_stride == 1)
       for (std::int64_t k = 0; k < head.columns; ++k) to[k] = factor * cpu::value_of(from[k]);

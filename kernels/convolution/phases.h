@@ -4,15 +4,15 @@
 #include <lockstep/kernels/write.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// The gradient of a convolution's x, or the result of a transposed convolution, one phase at a time: pixels whose rows
-// and columns are a stride apart see the same taps of the kernel, so that a convolution of dy with these taps and
-// stride 1 gives all of them. oneDNN 2.6 computes that up to twice as fast as the gradient of a convolution with
-// strides (measured on an Intel processor with AVX-512).
+// The gradient of a convolution's x, or the result of a transposed convolution, one phase at a time. A phase consists
+// of the pixels of dx whose rows and columns are multiples of the stride apart. These pixels see the same taps of the
+// kernel, so a convolution of dy with these taps and stride 1 gives all of them. With oneDNN 2.6, this is up to twice
+// as fast as the gradient of a convolution with strides (measured on an Intel processor with AVX-512).
 
 namespace lockstep::phases {
 
 /// Whether conv2d_gradient_x can compute the gradient dx and, according to measurements, is faster than oneDNN's
-/// gradient.
+/// gradient. `window` is the window of the convolution.
 bool pays(const Tensor& dx, const Shape& kernel, const Tensor& dy, const Window2d& window);
 
 /// Computes kernels::Conv2dGradientX (convolution_kernels.h). Precondition: pays().

@@ -5,7 +5,7 @@
 
 namespace lockstep {
 
-/// Values of the pixels outside an image, with Keras' names. They extend a row of pixels abcd to aaa|abcd|ddd
+/// Values of the pixels outside an image, with Keras' names. A row of pixels abcd is extended to aaa|abcd|ddd
 /// (nearest), kkk|abcd|kkk with a given k (constant), cba|abcd|dcb (reflect) or bcd|abcd|abc (wrap).
 enum class FillMode { nearest, constant, reflect, wrap };
 
@@ -16,12 +16,12 @@ struct AffineTransformOptions {
   double fill_value = 0;                                  ///< value of these pixels with FillMode::constant
 };
 
-/// Transforms images (n, height, width, channels), f32 or bf16, like keras.ops.image.affine_transform: with the row
-/// (a0, a1, a2, b0, b1, b2, c0, c1) of `transforms` (n, 8), f32, the pixel (x, y) of the result is the image's pixel at
-/// (a0 x + a1 y + a2, b0 x + b1 y + b2). c0 and c1 are not read. A position that is not finite gives NaN.
-/// Differentiable with respect to the images; the gradient adds a pixel's contributions in a fixed order. Throws
-/// InvalidArgument for other shapes, dtypes and interpolations, for images without pixels and for a fill_value that is
-/// not finite.
+/// Transforms images (n, height, width, channels), f32 or bf16, like keras.ops.image.affine_transform. Row i of
+/// `transforms` (n, 8), f32, is (a0, a1, a2, b0, b1, b2, c0, c1) for image i. Pixel (x, y) of the result is the image's
+/// pixel at (a0 x + a1 y + a2, b0 x + b1 y + b2); c0 and c1 are not read. A pixel is NaN if a coordinate of this
+/// position is not finite or at least 2^40 in magnitude. Differentiable with respect to the images; the gradient adds a
+/// pixel's contributions in a fixed order. Throws InvalidArgument for other shapes, dtypes and interpolations, for
+/// images without pixels and for a fill_value that is not finite.
 Tensor affine_transform(const Tensor& images, const Tensor& transforms, const AffineTransformOptions& options = {});
 
 }  // namespace lockstep

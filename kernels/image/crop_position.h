@@ -9,7 +9,7 @@
 
 namespace lockstep::kernels {
 
-/// Index of the element of an axis of n elements that provides the value at position k, which may be outside the axis.
+/// Index, on an axis of n elements, of the element whose value is used at position k, which may be outside the axis.
 /// With FillMode::constant, the nearest element.
 LOCKSTEP_HOST_DEVICE inline Index filled_index(Index k, Index n, FillMode mode) {
   if (k >= 0 && k < n) return k;
@@ -19,8 +19,8 @@ LOCKSTEP_HOST_DEVICE inline Index filled_index(Index k, Index n, FillMode mode) 
   return rest < n ? rest : period - 1 - rest;
 }
 
-/// The position of a crop's pixel along an axis of the image, between two pixels. Pixels outside the image are replaced
-/// by filled_index.
+/// The position of a crop's pixel along an axis of the image, between two pixels. filled_index replaces pixels outside
+/// the image.
 struct CropPosition {
   Index low;     ///< the pixel at or before the position
   Index high;    ///< the pixel after `low`
@@ -28,7 +28,8 @@ struct CropPosition {
   bool outside;  ///< the pixel gets the fill value
 };
 
-/// The position of pixel i of a crop that begins at position begin[0] + begin[1] of an axis of n pixels.
+/// The position of pixel i of a crop along an axis of n pixels. The crop begins at begin[0] + begin[1]; see
+/// crop_and_flip.
 LOCKSTEP_HOST_DEVICE inline CropPosition crop_position(Index i, const float* begin, Index n, FillMode mode) {
   const Index low = i + static_cast<Index>(begin[0]);
   const float share = begin[1];

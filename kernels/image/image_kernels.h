@@ -7,10 +7,10 @@
 
 namespace lockstep::kernels {
 
-/// lockstep::resize: x and y (n, height, width, channels), each f32 or bf16; for nearest, they have one dtype, which
-/// can be any. Heights and widths are at least 1 and below 2^30, those of y not both as those of x. `transposed`:
-/// instead computes the gradient of resizing from y's size to x's; x is the gradient of the result and y that of the
-/// operand, both f32 or bf16.
+/// lockstep::resize: x and y (n, height, width, channels), each f32 or bf16. With Interpolation::nearest, x and y have
+/// the same dtype, which can be any. Heights and widths are at least 1 and below 2^30; y differs from x in height or
+/// width. With `transposed`, computes the gradient of resizing instead: x is the gradient of the result and y the
+/// gradient of the operand, both f32 or bf16.
 struct Resize {
   Tensor x;
   Interpolation interpolation;
@@ -20,10 +20,10 @@ struct Resize {
 
   static constexpr const char* name = "resize";
   auto operands() const { return kernels::operands(x, y); }
-  /// Whether to resize the axis of the rows before that of the columns: the first one is the one that leaves fewer
-  /// elements.
+  /// Whether to resize the height before the width, which is better if it makes the tensor between the two passes
+  /// smaller.
   bool rows_first() const { return y.dim(1) * x.dim(2) <= x.dim(1) * y.dim(2); }
-  /// Whether elements are copied, not added.
+  /// Whether each element of y is a copy of an element of x, not a sum.
   bool copies() const { return interpolation == Interpolation::nearest && !transposed; }
   template <class Executor>
   void run(Executor& on) const;
@@ -49,10 +49,10 @@ struct AffineTransform {
 };
 
 /// The gradient of AffineTransform from dy (n, height, width, channels), f32 or bf16. Each pixel of dy contributes to
-/// four neighboring pixels of the image, or to one for nearest; this kernel computes the contributions to neighbor
-/// number `neighbor`. Row i of `values` (n height width, channels) is the contribution of pixel i of dy, and
-/// indices[i], i64, is the number of the neighbor among the pixels of all images, or no_row if the neighbor is outside
-/// its image.
+/// four neighboring pixels of the image or, with Interpolation::nearest, to one. One run computes the contributions to
+/// the neighbor with the number `neighbor`. Row i of `values` (n height width, channels) is the contribution of pixel i
+/// of dy. indices[i], i64, is the number of this neighbor among the pixels of all images, or no_row if the neighbor has
+/// the fill value or the weight 0.
 struct AffineTransformGradient {
   Tensor dy;
   Tensor transforms;

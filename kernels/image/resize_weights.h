@@ -7,7 +7,7 @@
 #include <lockstep/kernels/image/image_kernels.h>
 #include <lockstep/kernels/window/window_range.h>
 
-// The weights with which kernels::Resize adds the elements of an axis.
+// The weights with which kernels::Resize sums the elements of an axis.
 
 namespace lockstep::kernels::detail {
 
@@ -27,7 +27,7 @@ inline Index radius_of(Interpolation interpolation) {
   return 0;
 }
 
-/// The weight of a pixel at a distance of x >= 0 pixels.
+/// The weight of a pixel at a distance of x pixels. Precondition: 0 <= x <= radius_of(interpolation).
 LOCKSTEP_HOST_DEVICE inline double weight_at(Interpolation interpolation, double x) {
   switch (interpolation) {
     case Interpolation::nearest:
@@ -46,13 +46,14 @@ LOCKSTEP_HOST_DEVICE inline double weight_at(Interpolation interpolation, double
   return radius * std::sin(angle) * std::sin(angle / radius) / (angle * angle);
 }
 
-/// Which elements of an axis of `from` elements make one of `to` elements. Positions are integers: the centers of
-/// element j of `from` and i of `to` are at (2 j + 1) to and (2 i + 1) from.
+/// The elements of an axis with `from` elements that contribute to each element of the resized axis with `to` elements.
+/// Positions are integers: element j of the first axis has its center at (2 j + 1) to, element i of the resized axis at
+/// (2 i + 1) from.
 struct Taps {
   Interpolation interpolation;
   Index from, to;
-  Index pixel;  ///< distance at which weight_at is that of one pixel
-  Index reach;  ///< greatest distance of an element with a weight
+  Index pixel;  ///< distance that weight_at counts as one pixel
+  Index reach;  ///< maximum distance of a contributing element
 
   Taps(const Resize& k, int axis)
       : interpolation(k.interpolation),
@@ -61,19 +62,19 @@ struct Taps {
         pixel(2 * (k.antialias ? std::max(from, to) : to)),
         reach(interpolation == Interpolation::nearest ? to : radius_of(interpolation) * pixel) {}
 
-  /// The number of the first element, with centers at (2 k + 1) spacing, that is at `position` or after it.
+  /// The smallest k for which (2 k + 1) spacing, the center of element k, is at least `position`; at most `count`.
   LOCKSTEP_HOST_DEVICE static Index first_from(Index position, Index spacing, Index count) {
     if (position <= spacing) return 0;
     const Index k = (position + spacing - 1) / (2 * spacing);
     return k < count ? k : count;
   }
-  /// The elements of `from` that make element i of `to`.
+  /// The elements of the first axis that contribute to element i of the resized axis.
   LOCKSTEP_HOST_DEVICE IndexRange<Index> sources(Index i) const {
     const Index center = (2 * i + 1) * from;
     const Index end = center + reach + (interpolation == Interpolation::nearest ? 1 : 0);
     return {first_from(center - reach + 1, to, from), first_from(end, to, from)};
   }
-  /// The elements of `to` that are made from element j of `from`.
+  /// The elements of the resized axis to which element j of the first axis contributes.
   LOCKSTEP_HOST_DEVICE IndexRange<Index> targets(Index j) const {
     const Index center = (2 * j + 1) * to;
     const Index begin = center - reach + (interpolation == Interpolation::nearest ? 0 : 1);
@@ -84,20 +85,20 @@ struct Taps {
     const auto pixels = static_cast<double>(distance < 0 ? -distance : distance) / static_cast<double>(pixel);
     return weight_at(interpolation, pixels);
   }
-  /// The sum of the weights of an element of `to`.
+  /// The sum of the weights of the elements that contribute to element i of the resized axis.
   LOCKSTEP_HOST_DEVICE double total(Index i) const {
     const IndexRange<Index> range = sources(i);
     double sum = 0;
     for (Index j = range.begin; j < range.end; ++j) sum += weight(i, j);
     return sum;
   }
-  /// The largest number of elements that `sources` (or `targets` if `transposed`) gives.
+  /// The maximum number of elements that `sources` returns or, if `transposed`, `targets`.
   Index most(bool transposed) const { return std::min(reach / (transposed ? from : to) + 1, transposed ? to : from); }
 };
 
-/// The weights of each element of a result.
+/// For each element of a result, the range of elements of x from which it is computed, and their weights.
 struct WeightTable {
-  IndexRange<Index>* ranges;  ///< of each element
+  IndexRange<Index>* ranges;  ///< (elements)
   float* weights;             ///< (elements, most)
   Index most;
 };
@@ -120,7 +121,7 @@ struct FillTable {
   }
 };
 
-/// The table of a kernel's axis, and its memory.
+/// The table for one axis of a Resize kernel. Owns the table's memory.
 struct ResizeWeights {
   Tensor ranges, weights;
   WeightTable table;

@@ -11,11 +11,11 @@ namespace lockstep {
 Tensor sparse_softmax_cross_entropy(const Tensor& logits, const Tensor& labels);
 
 ///@{
-/// Binary cross-entropy of each element x of an f32 or bf16 tensor with its target t, in the tensor's dtype. From
-/// logits: max(x, 0) - x t + log(1 + exp(-|x|)). From probabilities: -(t log(p) + (1 - t) log(1 - p)), where p is x
-/// clipped to [1e-7, 1 - 1e-7] as in Keras. `targets` have the shape of the first operand and any dtype; their values
-/// must be in [0, 1], which is not checked. Differentiable in the first operand. Throw InvalidArgument for other shapes
-/// and dtypes.
+/// Binary cross-entropy of each element x of the first operand, f32 or bf16, with its target t; the result has the
+/// operand's shape and dtype. sigmoid_cross_entropy takes logits: max(x, 0) - x t + log(1 + exp(-|x|)).
+/// binary_cross_entropy takes probabilities: -(t log(p) + (1 - t) log(1 - p)), where p is x clipped to [1e-7, 1 - 1e-7]
+/// as in Keras. `targets` have the shape of the first operand and any dtype; their values must be in [0, 1], which is
+/// not checked. Differentiable in the first operand. Throw InvalidArgument for other shapes and dtypes.
 Tensor sigmoid_cross_entropy(const Tensor& logits, const Tensor& targets);
 Tensor binary_cross_entropy(const Tensor& probabilities, const Tensor& targets);
 ///@}

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// Values of a row from which the softmax of each of its elements is computed.
+/// The values of a row from which each element's softmax is computed.
 struct RowSoftmax {
   float largest = 0;
   double sum = 0;  ///< sum of exp(x - largest)
@@ -18,7 +18,7 @@ struct RowSoftmax {
   LOCKSTEP_HOST_DEVICE float scale() const { return static_cast<float>(1.0 / sum); }
   LOCKSTEP_HOST_DEVICE float log_sum() const { return static_cast<float>(std::log(sum)); }
   LOCKSTEP_HOST_DEVICE float log_probability(float x, float log_of_sum) const { return (x - largest) - log_of_sum; }
-  /// The cross-entropy of the row from the logit of its label.
+  /// The cross-entropy of the row; x is the logit of the row's label.
   LOCKSTEP_HOST_DEVICE float loss(float x) const {
     return static_cast<float>(std::log(sum) - (static_cast<double>(x) - static_cast<double>(largest)));
   }
@@ -40,7 +40,7 @@ struct BinaryCrossEntropyFromLogits {
   LOCKSTEP_HOST_DEVICE float operator()(float x, float target) const {
     return (x > 0.0F ? x : 0.0F) - x * target + std::log1p(exp_f32(-std::fabs(x)));
   }
-  /// (sigmoid(x) - t) * dloss, without subtracting two numbers near 1, which would lose digits.
+  /// (sigmoid(x) - t) * dloss. Avoids the subtraction of two numbers near 1, which would lose digits.
   LOCKSTEP_HOST_DEVICE float gradient(float x, float target, float dloss) const {
     const float smaller = sigmoid_f32(-std::fabs(x));
     return dloss * (x > 0.0F ? (1.0F - target) - smaller : smaller - target);

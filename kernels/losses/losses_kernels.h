@@ -38,7 +38,8 @@ struct SparseSoftmaxCrossEntropyGradient {
 };
 
 ///@{
-/// Binary cross-entropy of each element x, a logit or a probability, and its gradient with respect to x.
+/// Binary cross-entropy of each element x, a logit or a probability, and its gradient with respect to x. All tensors
+/// are dense f32 of one shape.
 struct BinaryCrossEntropy {
   bool from_logits;
   Tensor x;

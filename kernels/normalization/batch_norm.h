@@ -8,22 +8,22 @@
 
 namespace lockstep {
 
-/// An all-gather between the replicas that hold the parts of a batch. It takes this replica's row `own` (1, k) and
-/// returns the rows of all parts (parts, k), which are the same on every replica. All of these replicas must call it.
+/// An all-gather between the replicas that hold the parts of a batch. Takes the calling replica's row `own` (1, k) and
+/// returns the rows of all parts (parts, k), the same on every replica. All replicas that hold parts must call it.
 using GatherRows = std::function<Tensor(const Tensor& own)>;
 
 /// Options of batch_norm and batch_norm_inference.
 struct BatchNormOptions {
   float epsilon = 1e-3F;  ///< added to the variance
   bool relu = false;      ///< applies max(0, .) to the result in the same pass
-  /// If defined, it is added to the result before the ReLU, in the same pass. It has x's shape and dtype.
+  /// If defined, added to the result before the ReLU, in the same pass. Must have x's shape and dtype.
   Tensor residual{};
-  /// If defined, the result is written to it. It has x's shape and dtype and is dense or a channel slice of a wider
-  /// tensor.
+  /// If defined, the result is written to this tensor, which must have x's shape and dtype and be dense or a channel
+  /// slice of a wider tensor.
   Tensor out{};
-  /// If given, x is one of several parts of a batch, of any sizes, and the statistics are those of the whole batch.
-  /// Called once in the forward pass and, if x needs a gradient and the batch has rows, once in the backward pass.
-  /// Second-order gradients then throw Unsupported. batch_norm_inference ignores it.
+  /// If given, x is one of several parts of a batch, which may have different numbers of rows, and the statistics are
+  /// those of the whole batch. Called once in the forward pass and, if x needs a gradient and the batch has rows, once
+  /// in the backward pass. Differentiating the gradient then throws Unsupported. batch_norm_inference ignores `gather`.
   GatherRows gather{};
 };
 
@@ -32,7 +32,7 @@ struct BatchNormResult {
   Tensor y;               ///< x's shape
   Tensor mean;            ///< (c) f32, over all but the last axis
   Tensor variance;        ///< (c) f32, biased (divided by `rows`), as in Keras 3
-  std::int64_t rows = 0;  ///< number of rows that mean and variance were computed from
+  std::int64_t rows = 0;  ///< number of rows from which mean and variance were computed
 };
 
 /// gamma * (x - mean) / sqrt(variance + epsilon) + beta, with the mean and variance of each channel (last axis) over
@@ -55,8 +55,9 @@ struct MovingAverage {
   ///@}
   float momentum = 0;  ///< weight of `average`; `value` has the weight 1 - momentum
 };
-/// average = average * momentum + value * (1 - momentum), in place, for each of the averages in order. Not
-/// differentiable. Throws InvalidArgument, before changing anything, unless all tensors are as MovingAverage requires.
+/// Sets average = average * momentum + value * (1 - momentum) in place, for one element of the list after the other.
+/// Not differentiable. Throws InvalidArgument, before changing anything, unless all tensors are as MovingAverage
+/// requires.
 void update_moving_averages(const std::vector<MovingAverage>& averages);
 
 }  // namespace lockstep

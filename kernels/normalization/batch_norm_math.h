@@ -26,8 +26,8 @@ struct MomentsMerge {
   double share, weight;
 };
 
-/// 1 / sqrt(variance + epsilon). Computed in f32: on a GPU every thread computes it for its channels, which in f64
-/// would take longer than processing the rows of small images.
+/// 1 / sqrt(variance + epsilon), in f32. On a GPU, every thread computes it for its channels, and f64 would take longer
+/// than processing the rows of small images.
 LOCKSTEP_HOST_DEVICE inline float inverse_deviation(float variance, float epsilon) {
   return 1.0F / std::sqrt(variance + epsilon);
 }
@@ -46,7 +46,8 @@ LOCKSTEP_HOST_DEVICE float normalized(float deviation, float scale, float beta) 
   return rectified<relu>(deviation * scale + beta);
 }
 
-/// Returns dy where the ReLU was active, else 0. Evaluates the same expression as `normalized`, so that both agree.
+/// Returns dy or, with `relu`, 0 where the ReLU's argument was at most 0. Evaluates the same expression as
+/// `normalized`, so that both agree on where the ReLU is active.
 template <bool relu>
 LOCKSTEP_HOST_DEVICE float active(float deviation, float scale, float beta, float dy) {
   return relu && deviation * scale + beta <= 0 ? 0 : dy;
@@ -55,7 +56,7 @@ LOCKSTEP_HOST_DEVICE float active(float deviation, float scale, float beta, floa
 /// The gradient with respect to x: dx = scale * g - (offset + (x - mean) * slope), where g is the result of `active`.
 /// The terms in parentheses come from the dependence of mean and variance on x.
 struct MomentsGradient {
-  /// `count`: number of elements that mean and variance were computed from; 0 when they do not depend on x.
+  /// `count`: number of elements from which mean and variance were computed; 0 if they do not depend on x.
   LOCKSTEP_HOST_DEVICE MomentsGradient(float scale, float inverse, float dgamma, float dbeta, std::int64_t count) {
     if (count == 0) return;
     const float share = scale / static_cast<float>(count);

@@ -8,8 +8,8 @@
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Two sums over rows for each channel. A thread sums a pack of neighboring channels over a few rows in f32, and adds
-// these partial sums in f64: converting each element to f64 would take longer than reading it.
+// Computes two sums over rows for each channel. A thread sums a pack of neighboring channels over a few rows in f32 and
+// adds these partial sums in f64, because converting each element to f64 would take longer than reading it.
 
 namespace lockstep::kernels {
 
@@ -78,8 +78,9 @@ struct JoinedChannelSums {
 
 }  // namespace detail
 
-/// Calls f.finish(channel, sums) for each channel. f.add(f.keep(k), row, k, first, second) adds a row's terms to both
-/// sums, for the F::pack channels from k on. Precondition: `channels` is a multiple of F::pack.
+/// Calls f.finish(channel, sums) for each channel. `f.add(f.keep(k), row, k, first, second)` adds a row's terms for the
+/// F::pack channels from k on to first[0 .. F::pack) and second[0 .. F::pack). Precondition: `channels` is a multiple
+/// of F::pack.
 template <class Executor, class F>
 void sum_channels(Executor& on, Index rows, Index channels, const F& f) {
   constexpr Index wanted_blocks = 512;

@@ -5,9 +5,10 @@
 namespace lockstep {
 
 /// Group normalization (Wu and He 2018): gamma * (x - mean) / sqrt(variance + epsilon) + beta for x (n, ..., channels)
-/// with at least two axes, gamma and beta (channels). Mean and biased variance are those of an example's elements in
-/// one of `groups` equal groups of neighboring channels. f32; differentiable in all three. Throws InvalidArgument for
-/// shapes and dtypes that do not fit and unless `groups` divides the number of channels.
+/// with at least two axes, gamma and beta (channels). The channels are divided into `groups` groups of equal size, each
+/// of neighboring channels; mean and biased variance are computed for each group of each example. f32; differentiable
+/// in x, gamma and beta. Throws InvalidArgument for shapes and dtypes that do not fit and unless `groups` is a positive
+/// divisor of the number of channels.
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& gamma, const Tensor& beta, float epsilon = 1e-3F);
 
 }  // namespace lockstep

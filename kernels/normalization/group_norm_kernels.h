@@ -5,8 +5,9 @@
 namespace lockstep::kernels {
 
 ///@{
-/// Group normalization: x and y (n, places, channels), f32, gamma and beta (channels), mean and inverse =
-/// 1 / sqrt(variance + epsilon) (n, groups), where groups are equal numbers of neighboring channels.
+/// Group normalization: x and y (n, places, channels), gamma and beta (channels), mean and inverse = 1 / sqrt(variance
+/// + epsilon) (n, groups). The groups have equal numbers of neighboring channels. GroupNormGradient computes only
+/// dgamma and dbeta if dx is undefined.
 struct GroupNorm {
   Tensor x;
   Tensor gamma;
@@ -25,7 +26,6 @@ struct GroupNorm {
   void on_gpu() const;
 };
 
-/// dx may be undefined: then only dgamma and dbeta are computed.
 struct GroupNormGradient {
   Tensor x;
   Tensor gamma;

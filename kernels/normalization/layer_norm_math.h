@@ -16,7 +16,7 @@ struct RowMoments {
   }
   /// z, the normalized x.
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return (x - mean) * inverse; }
-  /// Computes dx from g = dy * gamma, z and the means of g and of g z over the row.
+  /// Computes dx from g = dy * gamma, z, and the row's means of g and of g z.
   LOCKSTEP_HOST_DEVICE float gradient(float g, float z, float mean_g, float mean_gz) const {
     return inverse * (g - mean_g - z * mean_gz);
   }

@@ -4,7 +4,8 @@
 
 namespace lockstep::kernels {
 
-/// Mean and variance (c), f32, of each channel of x (rows, f32 or bf16); the variance is the mean squared deviation.
+/// Mean and variance (c), f32, of each channel of x (rows, f32 or bf16). The variance is biased (divided by the number
+/// of rows).
 struct ChannelMoments {
   Tensor x;
   Tensor mean;
@@ -19,8 +20,8 @@ struct ChannelMoments {
   void on_gpu() const;
 };
 
-/// y (rows) = [relu](gamma * (x - mean) / sqrt(variance + epsilon) + beta [+ residual]), with the residual (rows) if it
-/// is defined; f32 or bf16.
+/// y (rows) = [relu](gamma * (x - mean) / sqrt(variance + epsilon) + beta [+ residual]); f32 or bf16. The ReLU is
+/// applied if `relu` is true, and the residual (rows) is added if it is defined.
 struct BatchNorm {
   Tensor x;
   Tensor gamma;
@@ -57,9 +58,9 @@ struct MergeMoments {
   void on_gpu() const;
 };
 
-/// Computes dgamma and dbeta from dy (rows), f32 or bf16. With a ReLU after the addition of a residual, `y` (rows) is
-/// the result of the ReLU, and the gradient with respect to the sum before it, dy or 0, is written to `dsum` (rows) and
-/// used instead of dy; otherwise `y` and `dsum` are undefined.
+/// Computes dgamma and dbeta from dy (rows), f32 or bf16. If a ReLU follows the addition of a residual, `y` (rows) is
+/// the ReLU's result. The gradient with respect to the ReLU's argument, dy or 0, is then written to `dsum` (rows) and
+/// used instead of dy. Otherwise `y` and `dsum` are undefined.
 struct BatchNormGradientSums {
   Tensor x;
   Tensor gamma;
@@ -87,9 +88,9 @@ struct BatchNormGradientSums {
   void run_with_residual(Executor& on) const;
 };
 
-/// Computes dx from dy (rows), f32 or bf16; dx may be x itself. `count` is the number of rows that mean, variance,
-/// dgamma and dbeta were computed from, or 0 if mean and variance do not depend on x; dgamma and dbeta are then not
-/// read.
+/// Computes dx from dy (rows), f32 or bf16; dx may be x itself. `count` is the number of rows from which mean,
+/// variance, dgamma and dbeta were computed. If mean and variance do not depend on x, `count` is 0, and dgamma and
+/// dbeta are not read.
 struct BatchNormGradientX {
   Tensor x;
   Tensor gamma;
@@ -115,7 +116,7 @@ struct BatchNormGradientX {
 
 ///@{
 /// Layer normalization of rows: x and y (n, features), dense f32 or bf16, mean and inverse = 1 / sqrt(variance +
-/// epsilon) (n).
+/// epsilon) (n). LayerNormGradient computes only dgamma and dbeta if dx is undefined.
 struct LayerNorm {
   Tensor x;
   Tensor gamma;

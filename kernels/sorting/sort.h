@@ -3,18 +3,18 @@
 #include <lockstep/kernels/sorting/sort_direction.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Sorting of tensors of any dtype, with the same order on every device: NaN is larger than all numbers, -0 equals 0,
-// false is less than true, and equal elements keep their order. Indices are i64 and not differentiable; the gradient of
-// f32 or bf16 values goes to the elements' original positions. Throw InvalidArgument for undefined tensors and, on
-// GPUs, Unsupported for 2^31 elements or more.
+// Sorting of tensors of any dtype. The order is the same on every device: NaN is larger than all numbers, -0 equals 0,
+// false is less than true, and equal elements keep their order. Indices are i64 and not differentiable. Sorted f32 and
+// bf16 values are differentiable. Throw InvalidArgument for undefined tensors and, on GPUs, Unsupported for 2^31
+// elements or more.
 
 namespace lockstep {
 
-/// x with its elements sorted along `axis` (a negative one counts from the end). Throws InvalidArgument for an axis
+/// x with its elements sorted along `axis`, which counts from the end if negative. Throws InvalidArgument for an axis
 /// that x does not have.
 Tensor sort(const Tensor& x, int axis = -1, SortDirection direction = SortDirection::ascending);
-/// The indices along `axis` of the elements in the order of sort's result, in x's shape. Not differentiable. Throws the
-/// errors of sort.
+/// The indices along `axis` that sort x: take_along_axis(x, argsort(x, axis), axis) equals sort(x, axis). Has x's
+/// shape. Throws the errors of sort.
 Tensor argsort(const Tensor& x, int axis = -1, SortDirection direction = SortDirection::ascending);
 
 /// The largest elements and their indices.

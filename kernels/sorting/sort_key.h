@@ -7,7 +7,7 @@
 #include <lockstep/kernels/sorting/sort_direction.h>
 #include <lockstep/runtime/core/host_device.h>
 
-// Elements as unsigned integer keys; sorting by them gives the same order on every device.
+// Maps elements to unsigned integer keys. Sorting by these keys gives the same order on every device.
 
 namespace lockstep {
 
@@ -19,7 +19,7 @@ template <class T>
 using SortKey = std::conditional_t<sort_key_bits<T> == 64, std::uint64_t, std::uint32_t>;
 
 namespace detail {
-/// Key of a number; keys compare as the numbers do. 0 and -0 have the same key; all NaN have the largest one.
+/// Key of a number; keys are ordered as the numbers are. 0 and -0 have the same key; every NaN has the largest key.
 LOCKSTEP_HOST_DEVICE inline std::uint32_t ascending_key(float x) {
   if (x != x) return 0xffffffffU;
   if (x == 0) return 0x80000000U;

@@ -22,7 +22,8 @@ struct SortMiddle {
   void on_gpu() const;
 };
 
-/// dx (outer, n, inner), f32 or bf16, = dy (outer, k, inner) at `indices`, which are distinct, and 0 elsewhere.
+/// Sets dx (outer, n, inner), f32 or bf16, to dy (outer, k, inner) at `indices` along the axis and to 0 elsewhere. The
+/// indices are distinct along the axis.
 struct SortMiddleGradient {
   Tensor dy;
   Tensor indices;
