@@ -16,7 +16,7 @@ struct AttentionCall;
 /// A handle to an attention layer. A call takes a query and a value, and optionally a key and a mask. As with Keras'
 /// `return_attention_scores`, the first result is the output and the second the attention weights. MultiHeadAttention
 /// and GroupQueryAttention store the attention weights of all queries and keys only for calls whose second result is
-/// used; Attention and AdditiveAttention always do.
+/// used; Attention and AdditiveAttention always store them.
 struct AttentionLayer : Layer {
   using Layer::Layer;
   using Layer::operator();

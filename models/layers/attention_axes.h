@@ -26,8 +26,8 @@ class AttentionAxes {
   /// The shape of the scores, without the batch axis: (other axes, heads, attended axes of the query, attended axes of
   /// the key). `query` and `key` are shapes without the batch axis.
   Shape scores(std::int64_t heads, const Shape& query, const Shape& key) const;
-  /// Whether a mask broadcasts to the scores, both without the batch axis. In the mask, the heads' axis and any of the
-  /// last other axes may be missing.
+  /// Whether a mask broadcasts to the scores, both without the batch axis. The mask may lack the heads' axis and, with
+  /// it, any number of the trailing other axes.
   bool fits(const Shape& mask, const Shape& scores) const;
 
   /// x (n, ..., features) as sequences (n * others, time, features).
