@@ -20,8 +20,7 @@ struct Resize {
 
   static constexpr const char* name = "resize";
   auto operands() const { return kernels::operands(x, y); }
-  /// Whether to resize the height before the width, which is better if it makes the tensor between the two passes
-  /// smaller.
+  /// Whether to resize the height first: true unless resizing the width first makes the intermediate result smaller.
   bool rows_first() const { return y.dim(1) * x.dim(2) <= x.dim(1) * y.dim(2); }
   /// Whether each element of y is a copy of an element of x, not a sum.
   bool copies() const { return interpolation == Interpolation::nearest && !transposed; }
