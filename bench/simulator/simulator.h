@@ -12,8 +12,8 @@
 /// Predicts the time of a data-parallel training step on a machine that is not available, from a step measured on one
 /// device and the machine's links. Pure functions over plain structs; times in seconds.
 ///
-/// The batch of each device stays the same (weak scaling). Not modeled: waiting for the slowest device, input and host
-/// work that grow with the number of devices, other traffic on the network, and switch contention when all nodes send
+/// The batch of each device stays the same (weak scaling). Not modeled: waiting for the slowest device; input and host
+/// work, if they grow with the number of devices; other traffic on the network; switch contention when all nodes send
 /// at once. A prediction is the time of a step without these effects.
 namespace lockstep::simulation {
 

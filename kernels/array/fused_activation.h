@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-/// Whether the kernels of dense and conv2d take this activation: linear and the element-wise functions whose gradient
-/// needs only the result (relu, relu6, leaky_relu, elu, selu, sigmoid, tanh, exponential).
+/// Whether the kernels of dense and conv2d take this activation: linear, relu, relu6, leaky_relu, elu, selu,
+/// sigmoid, tanh and exponential. Their gradients need only the result.
 bool is_fusable(Activation activation);
 
 /// The element-wise function of an activation; nothing for linear, softmax and log_softmax.

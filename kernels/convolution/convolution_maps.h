@@ -4,7 +4,8 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // The three bilinear maps of a convolution without bias and activation, as differentiable ops; the gradients of each
-// map are the other two. conv2d and conv2d_transpose use them for gradients that tapes record.
+// map are the other two. conv2d and conv2d_transpose compute their gradients with them when a tape
+// records the backward pass (second-order gradients).
 
 namespace lockstep {
 

@@ -40,7 +40,8 @@ struct SpatialDropoutOptions {
   std::string name{};
 };
 
-/// Dropout of whole features: a feature of a sequence (steps, features) is dropped in all steps (Tompson et al. 2014).
+/// Dropout of whole features: each feature of a sequence (steps, features) is dropped either in all steps or in
+/// none (Tompson et al. 2014).
 struct SpatialDropout1D : Layer {
   /// Throws InvalidArgument unless 0 <= rate < 1.
   explicit SpatialDropout1D(const SpatialDropoutOptions& options);

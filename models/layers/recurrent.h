@@ -32,9 +32,9 @@ namespace lockstep {
 /// The ops of a recurrent layer; their first arguments are x, kernel, recurrent kernel and bias.
 struct RecurrentOps {
   ///@{
-  /// Used with Keras' defaults for activations, use_bias and reset_after, and without recurrent dropout: `usual_states`
-  /// if initial states are given or c is returned, otherwise `usual`. The last argument is return_sequences. Both are
-  /// null for a layer without such ops.
+  /// Used with Keras' defaults for activations, use_bias and reset_after, and without recurrent dropout. `usual_states`
+  /// is called if there are initial states, or if the layer has a c and its final states are needed; otherwise `usual`.
+  /// The last argument is return_sequences. Both are null for a layer without such ops.
   Tensor (*usual)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool);
   RecurrentStates (*usual_states)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrentStates&,
                                   bool);

@@ -12,9 +12,10 @@ struct MiniGoogLeNetOptions {
   /// Dropout rate before the last layer.
   double dropout = 0.5;
   /// Momentum of all batch normalizations. The layer's default, Keras' 0.99, is too slow for runs of a few hundred
-  /// steps: after 300 steps the moving statistics still hold 0.99^300 = 5 % of their initial 0 and 1 and lag behind the
-  /// weights. The network's nineteen such layers compound this, so that inference does not reflect the training. 0.9
-  /// forgets the initial values within 50 steps. With either momentum, the moving statistics follow Keras' formula.
+  /// steps: after 300 steps the initial values (mean 0, variance 1) still have a weight of 0.99^300 = 5 % in the moving
+  /// statistics, which also lag behind the weights. The network's nineteen such layers compound this, so that inference
+  /// does not reflect the training. 0.9 forgets the initial values within 50 steps. With either momentum, the moving
+  /// statistics follow Keras' formula.
   double batch_norm_momentum = 0.9;
   std::uint64_t seed = 0;  ///< seed of the initial weights and of dropout
 };
