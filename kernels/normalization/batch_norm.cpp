@@ -53,7 +53,6 @@ struct BatchNormSaved {
   }
 
   void contribute_gradients(BackwardContext& c) const {
-    if (gather) c.stop_recording("normalize each replica's part by itself (without synchronized), or use layer_norm");
     if (c.is_recorded()) return contribute_by_ops(c);
     const Tensor dy = make_rows(c.gradient(0));
     // With respect to the sum of the residual and the normalized x; written by the kernel of the sums.
@@ -87,10 +86,16 @@ struct BatchNormSaved {
   /// The result by ops, without a residual.
   Tensor composed(const Tensor& of_x, const Tensor& scale, const Tensor& shift) const {
     const Tensor rows = cast(reshape(of_x, {-1, gamma.elements()}), DType::f32);
-    const Tensor centered = rows - (count > 0 ? lockstep::mean(rows, {0}) : mean);
-    const Tensor squares = count > 0 ? lockstep::mean(square(centered), {0}) : variance;
+    const Tensor centered = rows - (count > 0 ? mean_of_all(rows) : mean);
+    const Tensor squares = count > 0 ? mean_of_all(square(centered)) : variance;
     const Tensor result = centered * rsqrt(squares + epsilon) * scale + shift;
     return cast(reshape(relu && !y.defined() ? lockstep::relu(result) : result, of_x.shape()), of_x.dtype());
+  }
+
+  /// The mean over the rows of all parts of the batch, by ops.
+  Tensor mean_of_all(const Tensor& rows) const {
+    if (!gather) return lockstep::mean(rows, {0});
+    return sum(gather(sum(rows, {0}, true)), {0}) / static_cast<double>(count);
   }
 
   /// For the gradient of gamma or beta. The gradients of one tensor that is several inputs cannot share its

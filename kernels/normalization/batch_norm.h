@@ -22,8 +22,9 @@ struct BatchNormOptions {
   /// slice of a wider tensor.
   Tensor out{};
   /// If given, x is one of several parts of a batch, which may have different numbers of rows, and the statistics are
-  /// those of the whole batch. Called once in the forward pass and, if x needs a gradient and the batch has rows, once
-  /// in the backward pass. Differentiating the gradient then throws Unsupported. batch_norm_inference ignores `gather`.
+  /// those of the whole batch. Called in the forward pass and, if x needs a gradient and the batch has rows, in the
+  /// backward pass. To differentiate the gradient, `gather` must be an op that tapes record, such as
+  /// ReplicaContext::all_gather. batch_norm_inference ignores `gather`.
   GatherRows gather{};
 };
 

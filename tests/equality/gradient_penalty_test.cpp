@@ -11,6 +11,7 @@
 #include <lockstep/kernels/array/statistics.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/flatten.h>
@@ -24,6 +25,15 @@
 
 namespace lockstep::test {
 namespace {
+
+/// Normalized by the statistics of all replicas' rows, before layers that are not linear: the sum of the normalized
+/// rows is a constant.
+Model batch_normalized_critic() {
+  return Sequential({6, 6, 2}, {Conv2D({.filters = 4, .kernel_size = 3, .activation = Activation::tanh}), Flatten(),
+                                Dense({.units = 5, .activation = Activation::tanh}),
+                                BatchNormalization({.epsilon = 0.1, .synchronized = true}),
+                                Dense({.units = 3, .activation = Activation::tanh}), Dense({.units = 1})});
+}
 
 Model critic() {
   return Sequential({6, 6, 2},
@@ -41,11 +51,11 @@ Tensor gradient_penalty(const Model& model, const Tensor& x) {
   return square(norm(gradient, {1, 2, 3}) - 1.0);
 }
 
-/// The critic's variables after two steps on batches of `rows`.
-std::vector<Tensor> trained(int replicas, std::int64_t rows) {
+/// The variables of make()'s model after two steps on batches of `rows`.
+std::vector<Tensor> trained(Model (*make)(), int replicas, std::int64_t rows) {
   const MirroredStrategy strategy = mirrored(replicas);
   const auto scope = strategy.scope();
-  const Model model = critic();
+  const Model model = make();
   const SGD optimizer({.learning_rate = 0.1});
   const Dataset points = Dataset::from_tensors(random_tensor({2 * rows, 6, 6, 2}, 1)).batch(rows);
   for (const DistributedBatch& batch : strategy.distribute(points).epoch())
@@ -63,17 +73,24 @@ std::vector<Tensor> trained(int replicas, std::int64_t rows) {
   return values;
 }
 
-TEST(GradientPenalty, TrainsOnReplicasAsOnOne) {
-  for (const std::int64_t rows : {7, 1}) {
-    const std::vector<Tensor> expected = trained(1, rows);
-    for (const int replicas : {2, 3}) {
-      SCOPED_TRACE(testing::Message() << rows << " rows, " << replicas << " replicas");
-      const std::vector<Tensor> found = trained(replicas, rows);
-      ASSERT_EQ(found.size(), expected.size());
-      for (std::size_t i = 0; i < found.size(); ++i)
-        expect_close(found[i], expected[i].to_vector<double>(), 36 * rows, 1);
-    }
+void expect_same_on_replicas(Model (*make)(), std::int64_t rows, std::initializer_list<int> counts) {
+  const std::vector<Tensor> expected = trained(make, 1, rows);
+  for (const int replicas : counts) {
+    SCOPED_TRACE(testing::Message() << rows << " rows, " << replicas << " replicas");
+    const std::vector<Tensor> found = trained(make, replicas, rows);
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i)
+      expect_close(found[i], expected[i].to_vector<double>(), 36 * rows, 1);
   }
+}
+
+TEST(GradientPenalty, TrainsOnReplicasAsOnOne) {
+  for (const std::int64_t rows : {7, 1}) expect_same_on_replicas(critic, rows, {2, 3});
+}
+
+TEST(GradientPenalty, OfSynchronizedBatchNormalizationTrainsOnReplicasAsOnOne) {
+  expect_same_on_replicas(batch_normalized_critic, 7, {2, 3});
+  expect_same_on_replicas(batch_normalized_critic, 4, {5});
 }
 
 // The penalty's gradient with respect to a weight, by differences of the penalty.
