@@ -2,17 +2,23 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <numeric>
 #include <optional>
+#include <ranges>
+#include <set>
 #include <span>
 #include <utility>
 
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/models/files/json_text.h>
+#include <lockstep/runtime/device/context.h>
 
 namespace lockstep {
 namespace {
@@ -23,29 +29,96 @@ using Json = nlohmann::json;
 
 constexpr std::size_t length_bytes = 8;
 
-/// The format's names of dtypes.
-constexpr std::pair<std::string_view, DType> dtypes[] = {{"F32", DType::f32}, {"BF16", DType::bf16},
-                                                         {"I32", DType::i32}, {"I64", DType::i64},
-                                                         {"U8", DType::u8},   {"BOOL", DType::boolean}};
+/// A dtype of the format that can be read.
+struct FileDType {
+  std::string_view name;  ///< the format's
+  std::size_t size;       ///< bytes of an element
+  DType dtype;            ///< dtype of a tensor that has its values
+};
+constexpr FileDType file_dtypes[] = {{"F32", 4, DType::f32}, {"BF16", 2, DType::bf16}, {"I32", 4, DType::i32},
+                                     {"I64", 8, DType::i64}, {"U8", 1, DType::u8},     {"BOOL", 1, DType::boolean},
+                                     {"F16", 2, DType::f32}, {"F64", 8, DType::f32}};
 
-std::string_view name_in_file(DType dtype) {
-  return std::ranges::find(dtypes, dtype, &std::pair<std::string_view, DType>::second)->first;
+std::string_view name_in_file(DType dtype) { return std::ranges::find(file_dtypes, dtype, &FileDType::dtype)->name; }
+
+/// Null if tensors of this dtype cannot be read.
+const FileDType* file_dtype(std::string_view name) {
+  const auto* const found = std::ranges::find(file_dtypes, name, &FileDType::name);
+  return found == std::end(file_dtypes) ? nullptr : found;
+}
+
+std::string readable_dtypes() {
+  return fmt::format("{} can be read", fmt::join(file_dtypes | std::views::transform(&FileDType::name), ", "));
+}
+
+/// The value of an IEEE 754 binary16 number.
+float from_half(std::uint16_t bits) {
+  const int exponent = bits >> 10 & 31;
+  const int fraction = bits & 1023;
+  float value = 0;
+  if (exponent == 31)
+    value = fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+  else
+    value = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
+                          : std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+  return (bits & 0x8000) != 0 ? -value : value;
+}
+
+/// Writes the elements of type Stored in `bytes`, converted by `value`, to `to`.
+template <class Stored, class To, class Value>
+void convert_to(const std::vector<char>& bytes, const Tensor& to, Value value) {
+  To* const out = to.data<To>();
+  for (std::size_t i = 0; i < bytes.size() / sizeof(Stored); ++i) {
+    Stored stored;
+    std::memcpy(&stored, bytes.data() + i * sizeof(Stored), sizeof(Stored));
+    out[i] = To(value(stored));
+  }
+}
+
+/// Writes real numbers of a file to `to`, which is f32 or bf16.
+void convert(std::string_view dtype, const std::vector<char>& bytes, const Tensor& to) {
+  const auto with = [&]<class Stored>(Stored /*of*/, auto value) {
+    to.dtype() == DType::f32 ? convert_to<Stored, float>(bytes, to, value)
+                             : convert_to<Stored, bfloat16>(bytes, to, value);
+  };
+  const auto narrowed = [](double stored) {  // to infinity beyond f32's range; NaN stays NaN
+    constexpr double most = std::numeric_limits<float>::max();
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    return stored > most ? infinity : stored < -most ? -infinity : static_cast<float>(stored);
+  };
+  if (dtype == "F16") return with(std::uint16_t(), from_half);
+  if (dtype == "F64") return with(double(), narrowed);
+  if (dtype == "BF16") return with(bfloat16(), [](bfloat16 stored) { return static_cast<float>(stored); });
+  with(float(), narrowed);
 }
 
 std::size_t bytes_of(const Tensor& tensor) {
   return static_cast<std::size_t>(tensor.elements()) * size_of(tensor.dtype());
 }
 
-/// The shape of a tensor of `dtype`; empty if the sizes do not result in `bytes` bytes.
-std::optional<Shape> shape_of(std::span<const std::uint64_t> sizes, DType dtype, std::uint64_t bytes) {
+/// The shape of a tensor with elements of `size` bytes; empty if the sizes do not result in `bytes` bytes, or if no
+/// tensor can have them, also without elements.
+std::optional<Shape> shape_of(std::span<const std::uint64_t> sizes, std::size_t size, std::uint64_t bytes) {
   if (sizes.size() > static_cast<std::size_t>(Shape::max_rank)) return {};
   Shape shape;
-  std::uint64_t needed = size_of(dtype);
-  for (const std::uint64_t size : sizes) {
-    if (size > std::numeric_limits<std::int64_t>::max() || __builtin_mul_overflow(needed, size, &needed)) return {};
-    shape.push_back(static_cast<std::int64_t>(size));
+  std::int64_t most =
+      sizeof(std::int64_t);  // bytes, as if all sizes were at least 1 and the elements of the widest type
+  for (const std::uint64_t length : sizes) {
+    if (__builtin_mul_overflow(most, std::max<std::uint64_t>(1, length), &most)) return {};
+    shape.push_back(static_cast<std::int64_t>(length));
   }
-  return needed == bytes ? std::optional(shape) : std::nullopt;
+  return static_cast<std::uint64_t>(shape.elements()) * size == bytes ? std::optional(shape) : std::nullopt;
+}
+
+/// The shape with its axes in this order; empty if they are not a permutation of the shape's.
+std::optional<Shape> permuted(const Shape& shape, const std::vector<int>& axes) {
+  if (axes.empty()) return shape;
+  std::vector<int> all(static_cast<std::size_t>(shape.rank()));
+  std::iota(all.begin(), all.end(), 0);
+  if (!std::ranges::is_permutation(axes, all)) return {};
+  Shape result;
+  for (const int axis : axes) result.push_back(shape[axis]);
+  return result;
 }
 
 }  // namespace
@@ -107,61 +180,97 @@ std::vector<std::uint64_t> SafetensorsFile::whole_numbers(const Json& list, cons
 void SafetensorsFile::add_entries(const Json& header, std::size_t data_size) {
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;
-    const std::string text = entry.at("dtype").get<std::string>();
-    const auto* const dtype = std::ranges::find(dtypes, text, &std::pair<std::string_view, DType>::first);
-    require<InputError>(dtype != std::end(dtypes),
-                        "{}: weight {:?} is {}; F32, BF16, I32, I64, U8 and BOOL can be read", path_, name, text);
+    const std::string dtype = entry.at("dtype").get<std::string>();
     const std::vector<std::uint64_t> sizes = whole_numbers(entry.at("shape"), name);
     const std::vector<std::uint64_t> offsets = whole_numbers(entry.at("data_offsets"), name);
     require<InputError>(offsets.size() == 2 && offsets[0] <= offsets[1] && offsets[1] <= data_size,
                         "{}: weight {:?} lies outside the file", path_, name);
+    Entry& added = entries_.emplace(name, Entry{.dtype = dtype, .begin = offsets[0]}).first->second;
+    const FileDType* const readable = file_dtype(dtype);
+    if (readable == nullptr) continue;
     const std::uint64_t bytes = offsets[1] - offsets[0];
-    const std::optional<Shape> shape = shape_of(sizes, dtype->second, bytes);
+    const std::optional<Shape> shape = shape_of(sizes, readable->size, bytes);
     require<InputError>(shape.has_value(), "{}: weight {:?} is of shape ({}), which {} bytes do not hold", path_, name,
                         fmt::join(sizes, ", "), bytes);
-    entries_.emplace(name, Entry{.dtype = dtype->second, .shape = *shape, .begin = offsets[0]});
+    added.shape = *shape;
   }
 }
 
-Tensor SafetensorsFile::read(const Entry& entry) {
-  const LogicalDevice host;
-  const Tensor value = Tensor::empty(entry.shape, entry.dtype, host);
+/// The tensor in `dtype`. Precondition: its values can have this dtype.
+Tensor SafetensorsFile::read(const Entry& entry, DType dtype) {
+  const FileDType& stored = *file_dtype(entry.dtype);
+  const Tensor value = Tensor::empty(entry.shape, dtype, LogicalDevice());
   in_.seekg(static_cast<std::streamoff>(data_begin_ + entry.begin));
-  in_.read(static_cast<char*>(value.raw_data()), static_cast<std::streamsize>(bytes_of(value)));
+  if (name_in_file(dtype) != stored.name) {
+    std::vector<char> bytes(static_cast<std::size_t>(value.elements()) * stored.size);
+    in_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    convert(stored.name, bytes, value);
+  } else {
+    in_.read(static_cast<char*>(value.raw_data()), static_cast<std::streamsize>(bytes_of(value)));
+  }
   require<InputError>(in_.good(), "{}: cannot be read", path_);
-  if (entry.dtype == DType::boolean) {  // a bool in C++ must be 0 or 1
+  if (dtype == DType::boolean) {  // a bool in C++ must be 0 or 1
     auto* const bytes = static_cast<unsigned char*>(value.raw_data());
     std::transform(bytes, bytes + value.elements(), bytes, [](unsigned char byte) { return byte != 0 ? 1 : 0; });
   }
   return value;
 }
 
+std::map<std::string, Tensor> SafetensorsFile::read_all() {
+  std::map<std::string, Tensor> tensors;
+  for (const auto& [name, entry] : entries_) {
+    const FileDType* const stored = file_dtype(entry.dtype);
+    require<InputError>(stored != nullptr, "{}: weight {:?} is {}; {}", path_, name, entry.dtype, readable_dtypes());
+    tensors.emplace(name, read(entry, stored->dtype));
+  }
+  return tensors;
+}
+
 std::vector<Tensor> SafetensorsFile::read_exactly(const std::vector<Expected>& expected) {
   return read_matching(expected, [](const std::string& message, bool) { fail<InputError>("{}", message); });
 }
 
-std::vector<Tensor> SafetensorsFile::read_matching(const std::vector<Expected>& expected, const MismatchFn& mismatch) {
-  std::map<std::string, Entry> left = entries_;
+std::vector<Tensor> SafetensorsFile::read_matching(const std::vector<Expected>& expected, const MismatchFn& mismatch,
+                                                   bool ignore_extra) {
+  std::set<std::string> extra;
+  for (const auto& [name, entry] : entries_) extra.insert(name);
   std::vector<Tensor> values;
-  for (const auto& [name, dtype, shape] : expected) {
-    Tensor& value = values.emplace_back();
-    const auto found = left.find(name);
-    if (found == left.end()) {
-      mismatch(fmt::format("{}: has no weight '{}'", path_, name), true);
-      continue;
-    }
-    const Entry entry = found->second;
-    left.erase(found);
-    if (entry.shape == shape && entry.dtype == dtype)
-      value = read(entry);
-    else
-      mismatch(fmt::format("{}: weight '{}' is {} {}, the file has {} {}", path_, name, lockstep::name(dtype), shape,
-                           lockstep::name(entry.dtype), entry.shape),
-               false);
+  for (const Expected& tensor : expected) {
+    values.push_back(read_expected(tensor, mismatch));
+    extra.erase(tensor.stored.name);
   }
-  if (!left.empty())
-    mismatch(fmt::format("{}: has weights that the model lacks, such as {:?}", path_, left.begin()->first), true);
+  if (!extra.empty() && !ignore_extra)
+    mismatch(fmt::format("{}: has weights that the model lacks, such as {:?}", path_, *extra.begin()), true);
   return values;
+}
+
+Tensor SafetensorsFile::read_expected(const Expected& expected, const MismatchFn& mismatch) {
+  const StoredWeight& stored = expected.stored;
+  const std::string place = stored.name == expected.name ? "" : fmt::format(" as {:?}", stored.name);
+  const auto found = entries_.find(stored.name);
+  if (found == entries_.end()) {
+    mismatch(fmt::format("{}: has no weight '{}'{}", path_, expected.name, place), true);
+    return {};
+  }
+  const Entry& entry = found->second;
+  const FileDType* const dtype = file_dtype(entry.dtype);
+  if (dtype == nullptr) {
+    mismatch(fmt::format("{}: weight {:?} is {}; {}", path_, stored.name, entry.dtype, readable_dtypes()), false);
+    return {};
+  }
+  const bool has_values = dtype->dtype == expected.dtype || (is_real(dtype->dtype) && is_real(expected.dtype));
+  if (!has_values || permuted(entry.shape, stored.axes) != expected.shape) {
+    const std::string order =
+        stored.axes.empty() ? "" : fmt::format(", to be read in the order ({})", fmt::join(stored.axes, ", "));
+    mismatch(fmt::format("{}: weight '{}' is {} {}, the file has{} {} {}{}", path_, expected.name,
+                         name_in_file(expected.dtype), expected.shape, place, entry.dtype, entry.shape, order),
+             false);
+    return {};
+  }
+  const Tensor value = read(entry, expected.dtype);
+  if (stored.axes.empty()) return value;
+  const ContextScope on_host(context_on(LogicalDevice()));
+  return dense_copy(transpose(value, stored.axes));
 }
 
 }  // namespace lockstep

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <lockstep/models/files/stored_weight.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
@@ -27,35 +28,42 @@ std::vector<std::byte> safetensors_contents(const std::vector<NamedTensor>& tens
 /// Reads a safetensors file. All functions throw InputError naming the file and the problem.
 class SafetensorsFile {
  public:
-  /// Opens the file and reads its header. Throws for dtypes other than F32, BF16, I32, I64, U8 and BOOL.
+  /// Opens the file and reads its header.
   explicit SafetensorsFile(std::string path);
   /// A tensor that a file should have.
   struct Expected {
-    std::string name;  ///< name in the file
-    DType dtype;       ///< dtype of the elements
-    Shape shape;       ///< size of each axis
+    std::string name;     ///< name in the program
+    DType dtype;          ///< dtype of the elements; if real, the file's may be any of F64, F32, F16 and BF16
+    Shape shape;          ///< size of each axis
+    StoredWeight stored;  ///< where it is in the file; several tensors may be at one place
   };
-  /// The values of the expected tensors, in this order, on the host. Throws for a file that lacks one of them, has an
-  /// additional tensor, or has one of them with another dtype or shape.
+  /// The values of the expected tensors, in this order and their dtypes, on the host. Throws for a file that lacks one
+  /// of them, has an additional tensor, or has one of them with another dtype or shape.
   std::vector<Tensor> read_exactly(const std::vector<Expected>& expected);
   /// Called with the message of read_exactly's error. `is_missing`: the file lacks a tensor or has an additional one;
   /// false for another dtype or shape.
   using MismatchFn = std::function<void(const std::string& message, bool is_missing)>;
   /// Like read_exactly, but calls `mismatch` for each of these errors instead of throwing. Tensors that the file lacks
-  /// or has with another dtype or shape are undefined in the result.
-  std::vector<Tensor> read_matching(const std::vector<Expected>& expected, const MismatchFn& mismatch);
+  /// or has with another dtype or shape are undefined in the result. With `ignore_extra`, additional tensors are no
+  /// error.
+  std::vector<Tensor> read_matching(const std::vector<Expected>& expected, const MismatchFn& mismatch,
+                                    bool ignore_extra = false);
+  /// All tensors by their names, on the host: F16 and F64 as f32, other dtypes as they are. Throws for a dtype that has
+  /// no DType, such as F8_E4M3.
+  std::map<std::string, Tensor> read_all();
 
  private:
   /// The header's entry of a tensor.
   struct Entry {
-    DType dtype = DType::f32;  ///< dtype of the elements
-    Shape shape{};             ///< size of each axis
-    std::size_t begin = 0;     ///< first byte, in the data after the header
+    std::string dtype;      ///< the file's name of the elements' dtype
+    Shape shape{};          ///< size of each axis; not checked if the dtype cannot be read
+    std::size_t begin = 0;  ///< first byte, in the data after the header
   };
 
   std::vector<std::uint64_t> whole_numbers(const nlohmann::json& list, const std::string& name) const;
   void add_entries(const nlohmann::json& header, std::size_t data_size);
-  Tensor read(const Entry& entry);
+  Tensor read(const Entry& entry, DType dtype);
+  Tensor read_expected(const Expected& expected, const MismatchFn& mismatch);
 
   std::string path_;
   std::ifstream in_;

@@ -40,7 +40,7 @@ void load_safetensors(const ModuleReplicas& modules, const std::string& path) {
   for (const NamedTensors& tensors : modules.tensors()) {
     const torch::Tensor& value = tensors.replicas.front();
     check_kept_by_safetensors(tensors.name, value);
-    expected.push_back({tensors.name, *dtype_of(value.scalar_type()), shape_of(value)});
+    expected.push_back({tensors.name, *dtype_of(value.scalar_type()), shape_of(value), {tensors.name}});
   }
   const std::vector<Tensor> values = SafetensorsFile(path).read_exactly(expected);
   const torch::NoGradGuard no_grad;

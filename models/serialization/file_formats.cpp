@@ -59,7 +59,10 @@ void save_weights(const Network& network, const std::string& path) {
 
 void load_weights(const Network& network, const std::string& path, const LoadWeightsOptions& options) {
   check_outside_replica("load_weights");
-  weights_format_or_usual(path).load(network, path, options);
+  const WeightsFormat& format = weights_format_or_usual(path);
+  require(&format == &safetensors_format || (!options.ignore_extra && !options.stored_as),
+          "{}: ignore_extra and stored_as are for .safetensors files", path);
+  format.load(network, path, options);
 }
 
 void LoadWeightsOptions::skip(const std::string& message, bool is_missing) const {

@@ -87,8 +87,8 @@ void save_weights(const Network& network, const std::string& path);
 /// Sets all copies of all weights from a file of this or another program, in the format of the extension; for an
 /// unknown extension, from one of Keras' HDF5 files or a `.keras` file. If the file cannot be read or belongs to
 /// another model, throws InputError naming path, layer and mismatch, and leaves the weights unchanged; with `options`,
-/// weights that do not fit can be skipped instead. Throws InvalidArgument for by_name and a file in which layers have
-/// no names, and LogicError in a replica.
+/// weights that do not fit can be skipped instead. Throws InvalidArgument for an option that is not for this format,
+/// and LogicError in a replica.
 void load_weights(const Network& network, const std::string& path, const LoadWeightsOptions& options = {});
 
 }  // namespace lockstep

@@ -18,15 +18,19 @@ std::vector<std::byte> safetensors_contents(const Network& network) {
   return safetensors_contents(weights);
 }
 
-/// Implements load_weights. Without options, the file must have exactly the network's weights.
+/// Implements load_weights. Without options, the file must have exactly the network's weights, in any real dtype.
 void load_safetensors(const Network& network, const std::string& path, const LoadWeightsOptions& options) {
   std::vector<SafetensorsFile::Expected> weights;
   const std::vector<Variable> variables = network.variables();
   const std::vector<std::string> names = network.weight_names();
   for (std::size_t i = 0; i < variables.size(); ++i)
-    weights.push_back({names[i], variables[i].dtype(), variables[i].shape()});
+    weights.push_back({.name = names[i],
+                       .dtype = variables[i].dtype(),
+                       .shape = variables[i].shape(),
+                       .stored = options.stored_as ? options.stored_as(names[i]) : StoredWeight{names[i]}});
   const std::vector<Tensor> values = SafetensorsFile(path).read_matching(
-      weights, [&](const std::string& message, bool is_missing) { options.skip(message, is_missing); });
+      weights, [&](const std::string& message, bool is_missing) { options.skip(message, is_missing); },
+      options.ignore_extra);
   for (std::size_t i = 0; i < variables.size(); ++i)
     if (values[i].defined()) variables[i].assign(values[i]);
 }

@@ -200,8 +200,8 @@ class Model {
   /// must call it; the chief writes.
   void save_weights(const std::string& path) const;
   /// Loads the weights of a file. Throws InputError naming the file, the layer and both shapes when the file does not
-  /// fit this model, which then keeps its weights. `options` can skip what does not fit. Throws InvalidArgument for
-  /// by_name and a file in which layers have no names.
+  /// fit this model, which then keeps its weights. `options` can skip what does not fit, and find the weights of
+  /// other frameworks' `.safetensors` files. Throws InvalidArgument for an option that is not for this format.
   void load_weights(const std::string& path, const LoadWeightsOptions& options = {});
 
   class State;  ///< defined in models/training/model_state.h, for the sources of that folder

@@ -1,11 +1,21 @@
 // Files of modules and optimizers: one copy, for any number of replicas, that libtorch itself reads.
 
+#include <map>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/temporary_folder.h>
 
+#include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/conv_transpose.h>
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/libtorch/distribute.h>
 #include <lockstep/models/libtorch/files.h>
+#include <lockstep/models/libtorch/tensor.h>
+#include <lockstep/models/training/sequential.h>
 #include <lockstep/strategy/core/replica_context.h>
 
 #include "nets.h"
@@ -32,6 +42,61 @@ libtorch::Mirrored<NormedImpl> used_net(const Strategy& strategy) {
   auto net = libtorch::mirror(strategy, [] { return Normed(); });
   strategy.run([&] { net->forward(rows(6, get_replica_context().local_replica()).data); });
   return net;
+}
+
+/// Layers whose weights libtorch keeps in another order of axes.
+struct ConvolutionsImpl : torch::nn::Module {
+  ConvolutionsImpl()
+      : conv(register_module("conv", torch::nn::Conv2d(torch::nn::Conv2dOptions(3, 4, {3, 2})))),
+        depthwise(register_module("depthwise", torch::nn::Conv2d(torch::nn::Conv2dOptions(4, 4, 2).groups(4)))),
+        norm(register_module("norm", torch::nn::BatchNorm2d(4))),
+        up(register_module("up", torch::nn::ConvTranspose2d(torch::nn::ConvTranspose2dOptions(4, 5, 2).stride(2)))),
+        dense(register_module("dense", torch::nn::Linear(5, 6))) {}
+  torch::Tensor forward(const torch::Tensor& x) {
+    return dense(up(torch::relu(norm(depthwise(conv(x))))).mean({2, 3}));
+  }
+  torch::nn::Conv2d conv, depthwise;
+  torch::nn::BatchNorm2d norm;
+  torch::nn::ConvTranspose2d up;
+  torch::nn::Linear dense;
+};
+TORCH_MODULE(Convolutions);
+
+/// The place of a weight of the model below in a file of Convolutions.
+StoredWeight in_convolutions(const std::string& name) {
+  static const std::map<std::string, StoredWeight> places{{"conv/kernel", {"conv.weight", {2, 3, 1, 0}}},
+                                                          {"conv/bias", {"conv.bias"}},
+                                                          {"depthwise/kernel", {"depthwise.weight", {2, 3, 0, 1}}},
+                                                          {"depthwise/bias", {"depthwise.bias"}},
+                                                          {"norm/gamma", {"norm.weight"}},
+                                                          {"norm/beta", {"norm.bias"}},
+                                                          {"norm/moving_mean", {"norm.running_mean"}},
+                                                          {"norm/moving_variance", {"norm.running_var"}},
+                                                          {"up/kernel", {"up.weight", {2, 3, 1, 0}}},
+                                                          {"up/bias", {"up.bias"}},
+                                                          {"dense/kernel", {"dense.weight", {1, 0}}},
+                                                          {"dense/bias", {"dense.bias"}}};
+  return places.at(name);
+}
+
+TEST(FileOfAModule, IsReadByAModelOfTheSameLayers) {
+  const TemporaryFolder folder;
+  const std::string file = folder / "net.safetensors";
+  auto net = libtorch::mirror(cpus(1), [] { return Convolutions(); });
+  net.first()->forward(torch::randn({8, 3, 9, 9}));  // changes the statistics
+  net.first()->eval();
+  libtorch::save(net, file);
+  Model model = Sequential({9, 9, 3}, {Conv2D({.filters = 4, .kernel_size = {3, 2}, .name = "conv"}),
+                                       DepthwiseConv2D({.kernel_size = 2, .name = "depthwise"}),
+                                       BatchNormalization({.epsilon = 1e-5, .name = "norm"}), ReLU(),
+                                       Conv2DTranspose({.filters = 5, .kernel_size = 2, .strides = 2, .name = "up"}),
+                                       GlobalAveragePooling2D(), Dense({.units = 6, .name = "dense"})});
+  model.load_weights(file, {.ignore_extra = true, .stored_as = in_convolutions});
+  const torch::Tensor x = torch::randn({3, 3, 9, 9});
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor expected = net.first()->forward(x);
+  const Tensor found = model(libtorch::from_torch(x.permute({0, 2, 3, 1}).contiguous()), Mode::inference);
+  EXPECT_TRUE(torch::allclose(libtorch::as_torch(found), expected, 1e-4, 1e-5));
 }
 
 class ModuleFile : public testing::TestWithParam<const char*> {
