@@ -75,12 +75,13 @@ Tensor activated(const LayerCall& call, Activation activation, const Compute& co
 }
 
 /// Returns `result`. Adds the regularizer's penalty on it, divided by the number of examples, to the model's loss
-/// (AddedLosses).
+/// (AddedLosses); without examples, the penalty is not divided.
 inline Tensor penalized(const LayerCall& call, const Regularizer& activity_regularizer, const Tensor& result) {
   // A recomputed block must record the same ops as in its first call, even if nothing collects the losses any more.
   const bool is_needed = AddedLosses::are_collected() || recording({result});
   if (activity_regularizer && is_needed && call.penalizes_result)
-    AddedLosses::add(activity_regularizer(cast(result, DType::f32)) / static_cast<double>(result.dim(0)));
+    AddedLosses::add(activity_regularizer(cast(result, DType::f32)) /
+                     static_cast<double>(std::max<std::int64_t>(1, result.dim(0))));
   return result;
 }
 

@@ -233,5 +233,11 @@ TEST(Regularization, OfActivitiesInsideOtherLayersIsAsInKeras) {
   EXPECT_NEAR(added_by(by_step, steps), of_steps, tolerance(DType::f32, 160, of_steps));
 }
 
+// A layer inside a model may get no rows of a batch that has some, e.g. one of several experts.
+TEST(Regularization, OfActivitiesOfNoRowsIsZero) {
+  const Model model = Sequential({3}, {Dense({.units = 2, .activity_regularizer = L2(1)})});
+  EXPECT_EQ(added_by(model, Tensor::zeros({0, 3})), 0);
+}
+
 }  // namespace
 }  // namespace lockstep::test
