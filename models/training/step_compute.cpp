@@ -24,7 +24,7 @@ Forward StepCompute::forward(const Batch& local, std::int64_t global_size) const
   const Tensor added_loss = added.sum();
   require(forward.loss.defined() || added_loss.defined(),
           "the model has no loss: give compile() one for an output, or the model a regularizer or a layer that calls "
-          "add_loss");
+          "add_loss, also on replicas without examples");
   if (const Tensor share = added.share(local.size(), global_size); share.defined()) {
     add(forward.loss, share);
     add(forward.penalty, added_loss);
