@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
@@ -24,6 +26,13 @@ constexpr std::string_view unfinished_suffix = ".tmp";
 
 [[noreturn]] void fail_to_write(const fs::path& path, int reason) {
   fail<InputError>("{}: cannot be written: {}", path.string(), std::strerror(reason));
+}
+
+/// Whether another process of this machine may be writing the new file of this name, which holds its process number.
+bool is_being_written(std::string_view name) {
+  pid_t process = 0;
+  std::from_chars(name.data() + unfinished_prefix.size(), name.data() + name.size(), process);
+  return process > 0 && process != ::getpid() && (::kill(process, 0) == 0 || errno == EPERM);
 }
 
 /// Follows links from `path` to the file to write. Throws InputError if it is already clear that writing will fail.
@@ -102,7 +111,7 @@ void remove_unfinished_files(const std::filesystem::path& folder) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(unfinished_prefix) && name.ends_with(unfinished_suffix))
+    if (name.starts_with(unfinished_prefix) && name.ends_with(unfinished_suffix) && !is_being_written(name))
       std::filesystem::remove(entry.path(), ignored);
   }
 }

@@ -511,7 +511,7 @@ class Checkpoint(Case):
         process.kill()
         process.wait(timeout=300)
         self.refuse("train", *TINY, "--checkpoint", folder, says=[f"--checkpoint {folder}: ", "add --resume"])
-        (folder / ".lockstep-1-0.tmp").write_text("half a fi")  # as if it was killed while it wrote weights
+        (folder / ".lockstep-999999999-0.tmp").write_text("half a fi")  # as if it was killed while it wrote weights
         subprocess.run([*arguments, *outputs, "--checkpoint", folder, "--resume", "--step-log", log, "--save",
                         self.path / "resumed.weights.h5"], check=True, capture_output=True)
         steps = [json.loads(line) for line in log.read_text().splitlines()]

@@ -294,7 +294,7 @@ TEST_F(Backup, RemovesWhatAWriterThatWasKilledHasLeft) {
     return std::distance(std::filesystem::directory_iterator(backup_), std::filesystem::directory_iterator());
   };
   const auto whole = files();
-  test::write_text(backup_ + "/.lockstep-1-0.tmp", "half a fi");
+  test::write_text(backup_ + "/.lockstep-999999999-0.tmp", "half a fi");
   program.epochs = 4;
   program.run();
   EXPECT_EQ(files(), whole);

@@ -262,7 +262,7 @@ TEST(CheckpointManager, KeepsTheNewestAndGoesOnFromTheLast) {
   EXPECT_EQ(first.restore_or_initialize(), std::nullopt);
   for (step = 1; step <= 11; ++step) EXPECT_EQ(first.save(), fmt::format("{}/ckpt-{}.h5", run, step));
   EXPECT_THAT(first.checkpoints(), ElementsAre(run + "/ckpt-10.h5", run + "/ckpt-11.h5"));
-  test::write_text(run + "/.lockstep-1-0.tmp", "half a fi");  // of a killed writer
+  test::write_text(run + "/.lockstep-999999999-0.tmp", "half a fi");  // of a killed writer
   test::write_text(run + "/ckpt-x.h5", "another file");
 
   CheckpointManager second(checkpoint, run, {.max_to_keep = std::nullopt});

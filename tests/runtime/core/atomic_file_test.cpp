@@ -1,6 +1,7 @@
 #include <csignal>
 #include <span>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/errors.h>
@@ -137,6 +138,14 @@ TEST_F(AtomicFile, KeepsTheOldFileWhenSpaceEnds) {
   EXPECT_EQ(message, file_ + ": cannot be written: File too large");
   EXPECT_EQ(contents_of(file_), "old");
   EXPECT_THAT(folder_.names(), ElementsAre("weights"));
+}
+
+TEST_F(AtomicFile, OnlyThoseOfKilledProcessesAreRemovedAsUnfinished) {
+  const std::string of_killed = ".lockstep-999999999-0.tmp";  // a number above those of processes
+  const std::string of_living = fmt::format(".lockstep-{}-0.tmp", ::getppid());
+  for (const std::string& name : {of_killed, of_living}) write_text(folder_ / name, "half a fi");
+  remove_unfinished_files(folder_.path());
+  EXPECT_THAT(folder_.names(), ElementsAre(of_living));
 }
 
 }  // namespace
