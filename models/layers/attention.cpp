@@ -118,6 +118,7 @@ class AttentionImpl final : public LayerImpl {
   }
 
   std::vector<Shape> more_output_shapes(std::span<const Shape> inputs) const override {
+    check_inputs(inputs);
     return {axes_of(inputs[0]).scores(sizes_.query_heads, inputs[0], key_of(inputs))};
   }
 

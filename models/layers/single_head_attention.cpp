@@ -50,7 +50,9 @@ class SingleHeadImpl : public LayerImpl {
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     require(inputs.size() == 2 || inputs.size() == 3,
-            "{} is called with a query, a value, and perhaps a key, got {} inputs", class_name_, inputs.size());
+            "{} is called with a query, a value, and perhaps a key, got {} inputs; it masks by the masks of query and "
+            "value, and takes no attention_mask",
+            class_name_, inputs.size());
     const Shape& query = inputs[0];
     const Shape& value = inputs[1];
     const Shape& key = inputs.back();
@@ -66,6 +68,7 @@ class SingleHeadImpl : public LayerImpl {
   }
 
   std::vector<Shape> more_output_shapes(std::span<const Shape> inputs) const override {
+    output_shape(inputs);  // checks them
     return {{inputs[0][0], inputs[1][0]}};
   }
 

@@ -46,9 +46,10 @@ class TimeDistributedImpl final : public LayerImpl, public FindsUnknownShape {
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape step = shape_of_step(inputs);
+    const Shape result = layer_->output_shape(std::span(&step, 1));
     require(layer_->more_output_shapes(std::span(&step, 1)).empty(),
             "TimeDistributed takes a layer with one result, got {} with several", layer_->class_name());
-    return with_rest({inputs[0][0]}, layer_->output_shape(std::span(&step, 1)), 0);
+    return with_rest({inputs[0][0]}, result, 0);
   }
 
   std::optional<Shape> unknown_output_shape(std::span<const Shape> inputs) const override {

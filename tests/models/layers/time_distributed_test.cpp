@@ -1,11 +1,13 @@
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/graph/network.h>
+#include <lockstep/models/layers/attention.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/layers/gru.h>
+#include <lockstep/models/layers/single_head_attention.h>
 #include <lockstep/models/layers/time_distributed.h>
 
 #include "layer_test.h"
@@ -55,6 +57,10 @@ TEST(TimeDistributedLayer, RefusesWhatItCannotTake) {
                shape_after(TimeDistributed(Dense({.units = 2})), {Shape{3}}));
   const Dense dense({.units = 2, .name = "shared"});
   built(TimeDistributed(dense), {{3, 2}});
+  EXPECT_ERROR(InvalidArgument, "MultiHeadAttention is called with a query, a value, and perhaps a key",
+               TimeDistributed(MultiHeadAttention({.num_heads = 1, .key_dim = 1}))(Input({2, 3, 4})));
+  EXPECT_ERROR(InvalidArgument, "Attention is called with a query, a value, and perhaps a key",
+               TimeDistributed(Attention(AttentionLayerOptions{}))(Input({2, 3, 4})));
   EXPECT_ERROR(InvalidArgument, "TimeDistributed takes a layer with one result, got GRU with several",
                shape_after(TimeDistributed(GRU({.units = 2, .return_state = true})), {{4, 3, 2}}));
   EXPECT_ERROR(InvalidArgument, "TimeDistributed 'layer' cannot hold layer 'shared', which has been built already",
