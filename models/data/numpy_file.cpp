@@ -125,12 +125,14 @@ Shape fortran_strides(const Shape& shape) {
   return strides;
 }
 
-/// The number of bytes of an array's elements; throws InputError if 64 bits cannot hold it.
+/// The number of bytes of an array's elements. Throws InputError for a shape that no tensor can have, also without
+/// elements.
 std::uint64_t array_bytes(const Shape& shape, std::size_t item) {
-  std::uint64_t bytes = item;
+  std::int64_t bytes = sizeof(std::int64_t);  // of the widest element
   for (const std::int64_t size : shape)
-    require<InputError>(!__builtin_mul_overflow(bytes, size, &bytes), "its shape {} is too large", shape);
-  return bytes;
+    require<InputError>(!__builtin_mul_overflow(bytes, std::max<std::int64_t>(1, size), &bytes),
+                        "its shape {} is too large", shape);
+  return static_cast<std::uint64_t>(shape.elements()) * item;
 }
 
 /// Converts the elements, of type From in the file, to T in row-major order.

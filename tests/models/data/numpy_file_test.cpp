@@ -137,6 +137,7 @@ TEST_F(NumpyFile, RefusesWhatIsNotAnArrayOfNumbers) {
   expect_refused(npy_bytes(header_of("<f4", "(-2,)"), ""), "no valid shape");
   expect_refused(npy_bytes(header_of("<f4", "(99999999999999999999,)"), ""), "no valid shape");
   expect_refused(npy_bytes(header_of("<f4", "(4611686018427387904, 4)"), ""), "is too large");
+  expect_refused(npy_bytes(header_of("|u1", "(2305843009213693952, 4, 0)"), ""), "is too large");
   expect_refused(npy_bytes(header_of("<f4", "(1, 1, 1, 1, 1, 1, 1, 1, 1)"), ""), "more than 8 axes");
 }
 
