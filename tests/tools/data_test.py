@@ -85,7 +85,7 @@ class Data(DataCase):
         done = self.succeed("train", *CNN, "--data", f"images:{self.path / 'images'}", "--batch-size", "4", "--augment")
         self.assertIn("images, 2 replicas: 12 examples, 0 to test", done.stderr)
         self.refuse("train", "--data", f"images:{self.path / 'images'}", "--cache-on-devices",
-                    says=["--cache-on-devices", "images is read from files"])
+                    says=["--cache-on-devices", "images is read or converted on the host"])
 
     def test_images_to_train_and_to_test_with(self):
         for part in ["train", "test"]:

@@ -200,7 +200,7 @@ int run(TrainOptions options) {
           data.train_examples);
   RowTensors rows;
   require(!options.cache_on_devices || data.train.row_numbers(rows),
-          "--cache-on-devices: {} is read from files in each epoch", data.name);
+          "--cache-on-devices: {} is read or converted on the host in each epoch", data.name);
   const Optimizer optimizer = compile(options, model, optimizer_problem);
   const ClassWeight weights = class_weight(options, data, model);
   const bool resumes = options.resume && options.has_backup();
