@@ -60,16 +60,21 @@ class Concatenate final : public Stage {
     return std::make_unique<ConcatenateCursor>(*first_, *second_, epoch);
   }
   Extent extent() const override { return sum_of(first_->extent(), second_->extent()); }
-  std::int64_t dropped_rows() const override { return first_->dropped_rows() + second_->dropped_rows(); }
+  std::int64_t dropped_rows() const override {
+    std::int64_t rows = 0;
+    return __builtin_add_overflow(first_->dropped_rows(), second_->dropped_rows(), &rows) ? Extent::endless : rows;
+  }
   StagePtr rows_of_batches(const RowWindow& window) const override {
     const StagePtr first = first_->rows_of_batches(window);
     const StagePtr second = first ? second_->rows_of_batches(window) : nullptr;
     return second ? make_concatenate(first, second) : nullptr;
   }
   std::optional<std::int64_t> batch_rows(std::int64_t number) const override {
-    const std::int64_t of_first = first_->extent().most;
-    const std::optional<std::int64_t> rows = second_->batch_rows(number < of_first ? 0 : number - of_first);
-    return rows && number < of_first ? first_->batch_rows(number) : rows;
+    const Extent of_first = first_->extent();
+    if (!of_first.exact) return std::nullopt;
+    const bool is_of_first = number < of_first.most;
+    const std::optional<std::int64_t> rows = second_->batch_rows(is_of_first ? 0 : number - of_first.most);
+    return rows && is_of_first ? first_->batch_rows(number) : rows;
   }
 
  private:

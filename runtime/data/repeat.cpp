@@ -80,7 +80,10 @@ class Repeat final : public Stage {
     if (!count_ || __builtin_mul_overflow(elements.most, *count_, &elements.most)) elements.most = Extent::endless;
     return elements;
   }
-  std::int64_t dropped_rows() const override { return input_->dropped_rows() * count_.value_or(1); }
+  std::int64_t dropped_rows() const override {
+    std::int64_t rows = 0;
+    return __builtin_mul_overflow(input_->dropped_rows(), count_.value_or(1), &rows) ? Extent::endless : rows;
+  }
   StagePtr row_numbers(RowTensors& tensors) const override {
     const StagePtr numbers = input_->row_numbers(tensors);
     return numbers ? make_repeat(numbers, count_) : nullptr;
@@ -90,8 +93,9 @@ class Repeat final : public Stage {
     return rows ? make_repeat(rows, count_) : nullptr;
   }
   std::optional<std::int64_t> batch_rows(std::int64_t number) const override {
-    const std::int64_t in_each_pass = input_->extent().most;
-    return input_->batch_rows(in_each_pass == 0 ? 0 : number % in_each_pass);
+    const Extent of_pass = input_->extent();
+    if (!of_pass.exact || of_pass.most == 0) return std::nullopt;
+    return input_->batch_rows(number % of_pass.most);
   }
 
  private:

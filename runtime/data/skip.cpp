@@ -57,7 +57,8 @@ class Skip final : public Stage {
     return rows ? make_skip(rows, count_) : nullptr;
   }
   std::optional<std::int64_t> batch_rows(std::int64_t number) const override {
-    return input_->batch_rows(number + count_);
+    std::int64_t of_input = 0;
+    return __builtin_add_overflow(number, count_, &of_input) ? std::nullopt : input_->batch_rows(of_input);
   }
 
  private:

@@ -1,6 +1,7 @@
 #include "lockstep/strategy/input/distributed_dataset.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <lockstep/runtime/core/logging.h>
@@ -21,7 +22,8 @@ void check_buffer(std::int64_t size) {
 }
 
 void warn_of_dropped(std::int64_t rows) {
-  if (rows > 0) log_warning("drop_remainder leaves {} example(s) out of every pass over a data set", rows);
+  const char* const at_least = rows == std::numeric_limits<std::int64_t>::max() ? "at least " : "";
+  if (rows > 0) log_warning("drop_remainder leaves {}{} example(s) out of every pass over a data set", at_least, rows);
 }
 
 /// Splits the global batches of a pass over the replicas.

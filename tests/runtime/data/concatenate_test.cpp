@@ -1,3 +1,5 @@
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,6 +46,24 @@ TEST(DatasetConcatenate, ReadsBothWithTheSameEpoch) {
 TEST(DatasetConcatenate, BatchesNeedElementsOfOneShape) {
   const Dataset set = numbers(1).concatenate(Dataset::from_tensors(Tensor::zeros({1, 2}), Tensor::zeros({1})));
   EXPECT_THAT([&] { read(set.batch(2)); }, ThrowsMessage<InvalidArgument>(HasSubstr("of one shape and dtype")));
+}
+
+// Which of the first set's batches are kept is not known, so neither is which batch is the second set's first.
+TEST(DatasetConcatenate, DoesNotKnowRowsBehindASetOfUnknownSize) {
+  const auto starts_with_0 = [](const Example& batch) { return batch.x().to_vector<float>().front() == 0; };
+  const Dataset first = numbers(12).batch(4).filter(starts_with_0);
+  const Dataset set = first.concatenate(numbers(2).batch(2).concatenate(numbers(8).map(test::negated).batch(4)));
+  EXPECT_FALSE(set.batch_rows(3));
+  EXPECT_THAT(read(set.unbatch().skip(12)), ElementsAre(-6, -7));
+  EXPECT_FALSE(first.repeat(3).batch_rows(1));
+}
+
+TEST(DatasetConcatenate, CountsNoMoreThanFits) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const Dataset many = numbers(5).batch(3, true).repeat(most);
+  EXPECT_EQ(many.dropped_rows(), most);
+  EXPECT_EQ(many.concatenate(many).dropped_rows(), most);
+  EXPECT_FALSE(many.skip(most).batch_rows(1));
 }
 
 }  // namespace
