@@ -185,6 +185,11 @@ std::vector<OpCase> image_cases() {
       cases.push_back(resize_case(name, {2, 6, 9, 8}, {11, 2}, options));
       cases.push_back(resize_case(name, {2, 1, 5, 1}, {3, 5}, options));
     }
+  // Channels that do not fill whole vectors, whole blocks of vectors, and both.
+  cases.push_back(resize_case("bilinear", {1, 3, 4, 20}, {5, 3}, {}));
+  cases.push_back(resize_case("bicubic", {1, 5, 3, 64}, {3, 4}, {.interpolation = Interpolation::bicubic}));
+  cases.push_back(
+      resize_case("lanczos3", {1, 4, 3, 70}, {2, 4}, {.interpolation = Interpolation::lanczos3, .antialias = true}));
   cases.push_back(large(resize_case("bilinear", {4, 24, 24, 16}, {48, 40}, {}), 3));
   cases.push_back(fitted_case("cropped", {.crop_to_aspect_ratio = true}, {2, 3, 6, 3}, 2, 0));
   cases.push_back(fitted_case("padded", {.pad_to_aspect_ratio = true, .fill_value = 0.5}, {2, 7, 14, 3}, 0, -4));
