@@ -44,17 +44,19 @@ Estimator& Estimator::train(const InputFunction& input_fn, const EstimatorTrainO
   if (steps && *steps <= 0) return *this;
   const Dataset batches = global_batches(input_fn);
   if (steps && batches.size()) steps = std::min(*steps, *batches.size());
-  model_.fit(batches, {.steps_per_epoch = steps, .callbacks = options.hooks});
+  model_.fit(batches, {.steps_per_epoch = steps, .callbacks = options.hooks, .verbose = 0});
   return *this;
 }
 
 Logs Estimator::evaluate(const InputFunction& input_fn, std::optional<std::int64_t> steps) {
-  Logs logs = model_.evaluate(global_batches(input_fn), {.steps = steps});
+  Logs logs = model_.evaluate(global_batches(input_fn), {.steps = steps, .verbose = 0});
   logs["global_step"] = static_cast<double>(model_.optimizer().iterations());
   return logs;
 }
 
-Tensor Estimator::predict(const InputFunction& input_fn) { return model_.predict(global_batches(input_fn)); }
+Tensor Estimator::predict(const InputFunction& input_fn) {
+  return model_.predict(global_batches(input_fn), {.verbose = 0});
+}
 
 Estimator model_to_estimator(const Model& keras_model, const RunConfig& config) {
   use_instead("model_to_estimator", "make the model in a strategy's scope and call fit");

@@ -21,10 +21,12 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// FitOptions::callbacks and, if `verbose`, a ProgbarLogger.
+/// FitOptions::callbacks and, if `verbose` and they have none, a ProgbarLogger.
 std::vector<std::shared_ptr<Callback>> callbacks_of(const FitOptions& options) {
   std::vector<std::shared_ptr<Callback>> callbacks = options.callbacks;
-  if (options.verbose != 0) callbacks.push_back(std::make_shared<ProgbarLogger>());
+  const bool has_logger = std::ranges::any_of(
+      callbacks, [](const auto& callback) { return dynamic_cast<const ProgbarLogger*>(callback.get()) != nullptr; });
+  if (options.verbose != 0 && !has_logger) callbacks.push_back(std::make_shared<ProgbarLogger>());
   return callbacks;
 }
 
@@ -192,7 +194,8 @@ Logs TrainingRun::epoch_logs(std::int64_t examples, double seconds, bool validat
   logs["epoch_s"] = seconds;
   logs["examples_per_s"] = static_cast<double>(examples) / seconds;
   if (validate && validates())
-    for (const auto& [name, value] : model_.evaluate(*options_.validation, {.steps = options_.validation_steps}))
+    for (const auto& [name, value] :
+         model_.evaluate(*options_.validation, {.steps = options_.validation_steps, .verbose = 0}))
       logs["val_" + name] = value;
   return logs;
 }

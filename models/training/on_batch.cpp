@@ -25,12 +25,12 @@ Logs Model::train_on_batch(const Batch& batch, const ClassWeight& class_weight) 
 Logs Model::test_on_batch(const Batch& batch) const {
   state_->require_evaluation("test_on_batch()");
   state_->require_own_scope("test_on_batch()");
-  return evaluate(one_batch(batch));
+  return evaluate(one_batch(batch), {.verbose = 0});
 }
 
 Tensor Model::predict_on_batch(const std::vector<Tensor>& xs) const {
   state_->require_own_scope("predict_on_batch()");
-  return predict(one_batch({xs}));
+  return predict(one_batch({xs}), {.verbose = 0});
 }
 
 }  // namespace lockstep

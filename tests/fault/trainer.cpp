@@ -33,7 +33,7 @@ void train(const std::string& folder, int epochs, const std::string& weights) {
   const MirroredStrategy strategy(logical_cpus(2));
   Model model = strategy.scope(make_model);
   model.compile(Adam({.learning_rate = 1e-3}), SparseCategoricalCrossentropy{{.from_logits = true}}, {Accuracy()});
-  FitOptions options{.epochs = epochs};
+  FitOptions options{.epochs = epochs, .verbose = 0};
   if (folder != "-")
     options.callbacks.push_back(std::make_shared<BackupAndRestore>(
         folder, BackupAndRestoreOptions{.save_freq = 1, .delete_checkpoint = false}));

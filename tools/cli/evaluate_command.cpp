@@ -11,7 +11,7 @@ namespace lockstep::cli {
 int run(const EvaluateOptions& options) {
   options.trained.check();
   TrainedModel trained = make_trained_model(options.trained, Compiled::for_evaluation);
-  const Logs logs = trained.model.evaluate(trained.examples);
+  const Logs logs = trained.model.evaluate(trained.examples, {.verbose = 0});
   if (!trained.model.strategy().is_chief()) return 0;
   std::string text;
   nlohmann::ordered_json result{{"model", options.trained.model},

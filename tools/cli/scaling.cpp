@@ -53,7 +53,7 @@ Model make_replicated(const ScalingPlan& plan, ScalingMethod method, int replica
 /// The loss of the untrained model; if the replicas compute correctly, it is that of one replica.
 double first_loss(const ScalingPlan& plan, Model& model, std::int64_t global_batch) {
   const Example examples = synthetic_examples(usual_form(plan.kind), global_batch, plan.run.seed);
-  return model.evaluate(Dataset::from_tensors(examples).batch(global_batch)).at("loss");
+  return model.evaluate(Dataset::from_tensors(examples).batch(global_batch), {.verbose = 0}).at("loss");
 }
 
 /// Measures runs and checks that their losses agree.

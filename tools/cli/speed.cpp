@@ -38,6 +38,7 @@ MeasuredSteps train_at_speed(Model& model, ModelKind kind, const SpeedRun& run) 
   // Each epoch has one step and passes over the same batch, which stays on the devices.
   model.fit(batches, {.epochs = static_cast<int>(run.warmup + run.steps),
                       .callbacks = {record, std::make_shared<InterruptCallback>()},
+                      .verbose = 0,
                       .distribute = {.cache_on_devices = true},
                       .cuda_graphs = run.cuda_graphs});
   const std::span<const StepReport> all = record->steps();

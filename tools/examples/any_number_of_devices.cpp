@@ -33,7 +33,7 @@ Loss squared_error() {
 
 double train(Model model, const Dataset& batches) {
   model.compile(SGD({.learning_rate = 0.5}), squared_error());
-  return model.fit(batches, {.epochs = 3}).values.at("loss").back();
+  return model.fit(batches, {.epochs = 3, .verbose = 0}).values.at("loss").back();
 }
 
 }  // namespace

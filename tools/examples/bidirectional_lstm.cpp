@@ -53,7 +53,7 @@ int main(int argc, char** argv) try {
   x = Dropout({.rate = 0.5})(Bidirectional(LSTM({.units = 32}))(x));
   Model model(ids, Dense({.units = 1, .activation = Activation::sigmoid})(x));
   model.compile(Adam({.learning_rate = 2e-3}), BinaryCrossentropy(), {BinaryAccuracy()});
-  model.fit(train_batches, {.epochs = epochs, .validation = test_batches, .verbose = 1});
+  model.fit(train_batches, {.epochs = epochs, .validation = test_batches});
 
   double lines = 0, of_second = 0;
   for (const Batch& batch : test_batches.epoch()) {

@@ -76,7 +76,9 @@ std::pair<Model, std::vector<double>> train(const Strategy& strategy, const Data
 /// The fraction of images of which two views are recognized: no other image's second view is encoded more similarly to
 /// the first view.
 double fraction_recognized(Model encoder, const Tensor& images) {
-  const auto encoded = [&](std::uint64_t seed) { return encoder.predict(views(Dataset::from_tensors(images), seed)); };
+  const auto encoded = [&](std::uint64_t seed) {
+    return encoder.predict(views(Dataset::from_tensors(images), seed), {.verbose = 0});
+  };
   const Tensor most_similar = argmax(matmul(encoded(3), transpose(encoded(4))), 1);
   const Tensor numbers = arange(static_cast<double>(images.dim(0)), DType::i64);
   return mean(cast(equal(most_similar, numbers), DType::f32)).item<float>();

@@ -83,7 +83,7 @@ int main(int argc, char** argv) try {
   for (int block = 0; block < 2; ++block) x = transformer_block(x);
   Model model(hours, Dense({.units = horizon})(Flatten()(LayerNormalization()(x))), {.name = "forecaster"});
   model.compile(Adam({.learning_rate = 1e-3}), MeanAbsoluteError());
-  model.fit(train, {.epochs = epochs, .verbose = 1});
+  model.fit(train, {.epochs = epochs});
 
   fmt::print("mean absolute error: {:.3f}; repeating the last hour: {:.3f}, the last day: {:.3f}\n",
              model.evaluate(test).at("loss"), error_of_repeating(1, test), error_of_repeating(24, test));

@@ -82,7 +82,9 @@ int main(int argc, char** argv) try {
     minimize(generator_optimizer, generator_tape, cross_entropy(real, judged), generator);
   };
 
-  const auto make = [&](std::int64_t count) { return generator.predict(codes(count), {.batch_size = 250}); };
+  const auto make = [&](std::int64_t count) {
+    return generator.predict(codes(count), {.batch_size = 250, .verbose = 0});
+  };
   fmt::print("distance from the test images: {:.1f}\n", distance(make(1000), test.x()));
   for (int epoch = 0; epoch < epochs; ++epoch) {
     for (const DistributedBatch& batch : strategy.distribute(images).epoch(static_cast<std::uint64_t>(epoch)))

@@ -58,8 +58,7 @@ int main(int argc, char** argv) try {
   Model model = zoo::gpt(
       {.vocabulary = vocabulary.size(), .context = context, .layers = layers, .width = width, .heads = width / 32});
   model.compile(Adam({.learning_rate = 1e-3}), SparseCategoricalCrossentropy({.from_logits = true}), {Accuracy()});
-  const History history =
-      model.fit(windows, {.epochs = epochs, .steps_per_epoch = 100, .callbacks = {std::make_shared<ProgbarLogger>()}});
+  const History history = model.fit(windows, {.epochs = epochs, .steps_per_epoch = 100});
   fmt::print("loss {:.2f}, accuracy {:.2f}\n", history.values.at("loss").back(), history.values.at("accuracy").back());
   fmt::print("{}\n", write(model, context, vocabulary, "The license ", 400, 0.8));
 } catch (const std::exception& error) {

@@ -73,7 +73,7 @@ int main(int argc, char** argv) try {
       model.fit(train_batches, {.epochs = epochs,
                                 .validation = test_batches,
                                 .callbacks = {std::make_shared<LearningRateScheduler>(poly_decay(initial_rate, epochs)),
-                                              std::make_shared<CSVLogger>(table), std::make_shared<ProgbarLogger>()}});
+                                              std::make_shared<CSVLogger>(table)}});
   plot(table, options.at("--output"));
   fmt::print("test accuracy {:.3f} after {} epochs\n", history.values.at("val_accuracy").back(), epochs);
 } catch (const std::out_of_range&) {

@@ -33,7 +33,7 @@ double train(Model model, std::int64_t width, int steps) {
   const Tensor y = Tensor::empty({64, 1});
   for (std::int64_t row = 0; row < 64; ++row) y.data<float>()[row] = x.data<float>()[row * width] > 0 ? 1 : 0;
   model.compile(SGD({.learning_rate = 0.1, .momentum = 0.9}), BinaryCrossentropy({.from_logits = true}));
-  return model.fit(Dataset::from_tensors(x, y).batch(64), {.epochs = steps}).values.at("loss").back();
+  return model.fit(Dataset::from_tensors(x, y).batch(64), {.epochs = steps, .verbose = 0}).values.at("loss").back();
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ int main(int argc, char** argv) try {
   Model model = zoo::unet({side, side, 1}, 2, {.filters = 8, .levels = 3, .synchronized = true});
   model.compile(Adam({.learning_rate = 2e-3}), SparseCategoricalCrossentropy({.from_logits = true}),
                 {IoU({.num_classes = 2, .target_class_ids = {1}, .sparse_y_pred = false})});
-  const History history = model.fit(train, {.epochs = epochs, .callbacks = {std::make_shared<ProgbarLogger>()}});
+  const History history = model.fit(train, {.epochs = epochs});
   fmt::print("loss {:.3f}, IoU of the discs {:.3f}, of the test images' {:.3f}\n", history.values.at("loss").back(),
              history.values.at("io_u").back(), model.evaluate(test).at("io_u"));
 } catch (const std::exception& error) {

@@ -27,7 +27,7 @@ int main(int argc, char** argv) try {
   model.compile(AdamW({.learning_rate = CosineDecay({.initial_learning_rate = 1e-3, .decay_steps = steps}),
                        .weight_decay = 0.05}),
                 SparseCategoricalCrossentropy({.from_logits = true}), {Accuracy()});
-  model.fit(train, {.epochs = epochs, .callbacks = {std::make_shared<ProgbarLogger>()}});
+  model.fit(train, {.epochs = epochs});
   fmt::print("{} parameters: test accuracy {:.3f}\n", model.count_params(), model.evaluate(test).at("accuracy"));
 } catch (const std::exception& error) {
   fmt::print(stderr, "vit: {}\n", error.what());

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,10 +32,11 @@ using Parts = std::vector<std::string>;  // of a line, which joins them with " -
 
 /// Appends parts such as "loss: 0.4123" and "accuracy: 0.8512". The validation's values come last.
 void append_metrics(Parts& parts, const Logs& logs) {
+  constexpr std::string_view of_the_run[] = {"learning_rate", "epoch_s", "examples_per_s"};
   for (const bool validation : {false, true}) {
     for (const auto& [name, value] : logs) {
-      const bool shown = name.find("loss") != std::string::npos || name.find("accuracy") != std::string::npos;
-      if (shown && name.starts_with("val_") == validation) parts.push_back(fmt::format("{}: {:.4f}", name, value));
+      if (std::ranges::find(of_the_run, name) != std::end(of_the_run)) continue;
+      if (name.starts_with("val_") == validation) parts.push_back(fmt::format("{}: {:.4f}", name, value));
     }
   }
 }

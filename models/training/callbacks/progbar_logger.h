@@ -21,8 +21,8 @@ class ProgbarLogger final : public Callback {
 
   bool chief_only() const override { return true; }
   ///@{
-  /// Steps and ends of epochs show the speed and the values whose names contain "loss" or "accuracy". The end of an
-  /// epoch also shows the time taken. A bar also shows the time left if the number of steps is known.
+  /// Steps and ends of epochs show the speed, the losses and the metrics. The end of an epoch also shows the time
+  /// taken. A bar also shows the time left if the number of steps is known.
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
   void on_step_end(Model& model, const StepReport& report) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;

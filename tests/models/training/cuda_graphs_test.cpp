@@ -402,8 +402,8 @@ std::string refusal(const Strategy& strategy) {
   const Dataset data = SmallProblem(96).dataset().batch(16);
   const std::size_t before = launches();
   Outcome outcome;
-  const std::string printed =
-      output_of([&] { outcome = train(model_with<Impl>(strategy), data, {.epochs = 2, .cuda_graphs = true}); });
+  const std::string printed = output_of(
+      [&] { outcome = train(model_with<Impl>(strategy), data, {.epochs = 2, .verbose = 0, .cuda_graphs = true}); });
   EXPECT_EQ(std::ranges::count(printed, '\n'), 1) << printed;
   EXPECT_EQ(launches(), before);
   EXPECT_EQ(outcome, train(model_with<Impl>(strategy), data, {.epochs = 2}));

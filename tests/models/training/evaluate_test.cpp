@@ -169,8 +169,8 @@ TEST(Evaluate, LossesOfSaturatedOutputsAreThoseOfTheirLogits) {
         expected);
 }
 
-TEST(Evaluate, ShowsItsProgressIfAsked) {
-  const Model model = small_model(test::mirrored(2));
+TEST(Evaluate, ShowsItsProgressUnlessTold) {
+  Model model = small_model(test::mirrored(2));
   const SmallProblem problem(6);
   const auto shown = [](const auto& run) {
     testing::internal::CaptureStderr();
@@ -178,20 +178,20 @@ TEST(Evaluate, ShowsItsProgressIfAsked) {
     return testing::internal::GetCapturedStderr();
   };
   const std::string loss = fmt::format("{:.4f}", model.evaluate(problem.x, problem.y).at("loss"));
-  for (const std::string& text : {shown([&] { model.evaluate(problem.x, problem.y, {.batch_size = 4, .verbose = 1}); }),
-                                  shown([&] { model.evaluate(problem.dataset().batch(4), {.verbose = 1}); })})
+  for (const std::string& text : {shown([&] { model.evaluate(problem.x, problem.y, {.batch_size = 4}); }),
+                                  shown([&] { model.evaluate(problem.dataset().batch(4)); })})
     EXPECT_THAT(text, testing::MatchesRegex(
                           "evaluate - 0:0[0-9] - [0-9]+ examples/s - accuracy: [01].[0-9]+ - loss: " + loss + "\n"));
-  for (const std::string& text : {shown([&] { model.predict({problem.x}, {.batch_size = 4, .verbose = 1}); }),
-                                  shown([&] { model.predict_all(problem.dataset().batch(4), {.verbose = 1}); })})
+  for (const std::string& text : {shown([&] { model.predict({problem.x}, {.batch_size = 4}); }),
+                                  shown([&] { model.predict_all(problem.dataset().batch(4)); })})
     EXPECT_THAT(text, testing::MatchesRegex("predict - 0:0[0-9] - [0-9]+ examples/s\n"));
-  EXPECT_EQ(shown([&] {
-              EXPECT_THROW(model.evaluate(Dataset::from_tensors(problem.x).batch(4), {.verbose = 1}), InvalidArgument);
-            }),
+  EXPECT_EQ(shown([&] { EXPECT_THROW(model.evaluate(Dataset::from_tensors(problem.x).batch(4)), InvalidArgument); }),
             "evaluate - stopped after step 0\n");
   EXPECT_EQ(shown([&] {
-              model.evaluate(problem.x, problem.y);
-              model.predict(problem.x);
+              model.evaluate(problem.x, problem.y, {.verbose = 0});
+              model.predict(problem.x, {.verbose = 0});
+              model.train_on_batch({{problem.x}, {problem.y}});
+              model.test_on_batch({{problem.x}, {problem.y}});
             }),
             "");
 }
