@@ -9,8 +9,8 @@
 namespace lockstep {
 
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& gamma, const Tensor& beta, float epsilon) try {
-  require(x.defined() && x.rank() >= 2 && x.dtype() == DType::f32 && x.dim(-1) >= 1,
-          "group_norm: x must be f32 (n, ..., channels), got {}", x);
+  require(x.defined() && x.rank() >= 2 && is_real(x.dtype()) && x.dim(-1) >= 1,
+          "group_norm: x must be f32 or bf16 (n, ..., channels), got {}", x);
   require(groups >= 1 && x.dim(-1) % groups == 0,
           "group_norm: the number of channels of x {} must be divisible by {} groups", x.shape(), groups);
   detail::check_affine("group_norm", "gamma", gamma, x);

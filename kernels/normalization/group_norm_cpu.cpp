@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include <lockstep/kernels/executor/real.h>
 #include <lockstep/kernels/normalization/group_norm_kernels.h>
 #include <lockstep/kernels/normalization/layer_norm_math.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
@@ -13,6 +14,7 @@
 namespace lockstep {
 namespace {
 
+using cpu::value_of;
 using Index = std::int64_t;
 
 constexpr Index block_channels = 256;  ///< fewest channels of a range, if there are as many
@@ -99,21 +101,24 @@ void spread(const GroupSizes& s, const GroupRange& r, const float* values, std::
     std::fill_n(to.begin() + group * s.width, s.width, values[group]);
 }
 
+template <class T>
 void normalize(const kernels::GroupNorm& kernel, const GroupSizes& s, const GroupRange& r) {
   PerChannel of(r.channel_count);
-  const float* const x = kernel.x.data<float>() + r.offset;
+  const T* const x = kernel.x.data<T>() + r.offset;
   float* const means = kernel.mean.data<float>() + r.example * s.groups + r.first_group;
   float* const inverses = kernel.inverse.data<float>() + r.example * s.groups + r.first_group;
   // Distances to the first place, so that f32 sums are exact enough however large the mean is.
-  const auto distance = [x](Index at, Index k) { return x[at] - x[k]; };
+  const auto distance = [x](Index at, Index k) { return value_of(x[at]) - value_of(x[k]); };
   add_over_places(s, r.channel_count, distance, of.block.data(), of.sums.data());
   for (Index k = 0; k < r.channel_count; ++k)
-    of.sums[static_cast<std::size_t>(k)] += static_cast<double>(x[k]) * static_cast<double>(s.places);
+    of.sums[static_cast<std::size_t>(k)] += static_cast<double>(value_of(x[k])) * static_cast<double>(s.places);
   for (Index group = 0; group < r.group_count; ++group)
     means[group] = static_cast<float>(group_sum(s, of.sums, group) / s.elements());
   spread(s, r, means, of.a);
   of.clear();
-  const auto square = [x, mean = of.a.data()](Index at, Index k) { return (x[at] - mean[k]) * (x[at] - mean[k]); };
+  const auto square = [x, mean = of.a.data()](Index at, Index k) {
+    return (value_of(x[at]) - mean[k]) * (value_of(x[at]) - mean[k]);
+  };
   add_over_places(s, r.channel_count, square, of.block.data(), of.sums.data());
   for (Index group = 0; group < r.group_count; ++group) {
     const auto squares = static_cast<float>(group_sum(s, of.sums, group));
@@ -124,20 +129,21 @@ void normalize(const kernels::GroupNorm& kernel, const GroupSizes& s, const Grou
   const float* const inverse = of.b.data();
   const float* const gamma = kernel.gamma.data<float>() + r.first_channel;
   const float* const beta = kernel.beta.data<float>() + r.first_channel;
-  float* const y = kernel.y.data<float>() + r.offset;
+  T* const y = kernel.y.data<T>() + r.offset;
   for (Index row = 0; row < s.places * s.channels; row += s.channels) {
 #pragma omp simd
     for (Index k = 0; k < r.channel_count; ++k)
-      y[row + k] = RowMoments{mean[k], inverse[k]}(x[row + k]) * gamma[k] + beta[k];
+      cpu::store(y[row + k], RowMoments{mean[k], inverse[k]}(value_of(x[row + k])) * gamma[k] + beta[k]);
   }
 }
 
 /// Writes an example's sums of dy * z, z being the normalized x, and of dy (2, channels) to `sums`.
+template <class T>
 void differentiate(const kernels::GroupNormGradient& kernel, const GroupSizes& s, const GroupRange& r,
                    const Tensor& sums) {
   PerChannel of(r.channel_count);
-  const float* const x = kernel.x.data<float>() + r.offset;
-  const float* const dy = kernel.dy.data<float>() + r.offset;
+  const T* const x = kernel.x.data<T>() + r.offset;
+  const T* const dy = kernel.dy.data<T>() + r.offset;
   const float* const gamma = kernel.gamma.data<float>() + r.first_channel;
   spread(s, r, kernel.mean.data<float>() + r.example * s.groups + r.first_group, of.a);
   spread(s, r, kernel.inverse.data<float>() + r.example * s.groups + r.first_group, of.b);
@@ -157,23 +163,24 @@ void differentiate(const kernels::GroupNormGradient& kernel, const GroupSizes& s
     of.clear();
   };
   add_over_places(
-      s, r.channel_count, [dy](Index at, Index) { return dy[at]; }, of.block.data(), of.sums.data());
+      s, r.channel_count, [dy](Index at, Index) { return value_of(dy[at]); }, of.block.data(), of.sums.data());
   write_sums(of_beta);
   write_means(mean_g);
   const auto product = [x, dy, mean, inverse](Index at, Index k) {
-    return dy[at] * RowMoments{mean[k], inverse[k]}(x[at]);
+    return value_of(dy[at]) * RowMoments{mean[k], inverse[k]}(value_of(x[at]));
   };
   add_over_places(s, r.channel_count, product, of.block.data(), of.sums.data());
   write_sums(of_gamma);
   write_means(mean_gz);
   if (!kernel.dx.defined()) return;
-  float* const dx = kernel.dx.data<float>() + r.offset;
+  T* const dx = kernel.dx.data<T>() + r.offset;
   for (Index row = 0; row < s.places * s.channels; row += s.channels) {
 #pragma omp simd
     for (Index k = 0; k < r.channel_count; ++k) {
       const RowMoments moments{mean[k], inverse[k]};
-      dx[row + k] = moments.gradient(dy[row + k] * gamma[k], moments(x[row + k]), mean_g[static_cast<std::size_t>(k)],
-                                     mean_gz[static_cast<std::size_t>(k)]);
+      cpu::store(dx[row + k],
+                 moments.gradient(value_of(dy[row + k]) * gamma[k], moments(value_of(x[row + k])),
+                                  mean_g[static_cast<std::size_t>(k)], mean_gz[static_cast<std::size_t>(k)]));
     }
   }
 }
@@ -183,13 +190,14 @@ void differentiate(const kernels::GroupNormGradient& kernel, const GroupSizes& s
 void kernels::GroupNorm::on_cpu() const {
   if (y.elements() == 0) return;
   const GroupSizes s(x, mean);
-  for_each_range(s, [&](const GroupRange& r) { normalize(*this, s, r); });
+  visit_real(x.dtype(), [&]<class T>() { for_each_range(s, [&](const GroupRange& r) { normalize<T>(*this, s, r); }); });
 }
 
 void kernels::GroupNormGradient::on_cpu() const {
   const GroupSizes s(x, mean);
   const Tensor sums = Tensor::empty({s.examples, 2 * s.channels});
-  for_each_range(s, [&](const GroupRange& r) { differentiate(*this, s, r, sums); });
+  visit_real(x.dtype(),
+             [&]<class T>() { for_each_range(s, [&](const GroupRange& r) { differentiate<T>(*this, s, r, sums); }); });
   const Tensor total = Tensor::empty({1, 2 * s.channels});
   kernels::SumMiddle{sums.view({1, s.examples, 2 * s.channels}), total}.on_cpu();
   std::copy_n(total.data<float>(), s.channels, dgamma.data<float>());

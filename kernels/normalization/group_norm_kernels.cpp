@@ -31,12 +31,13 @@ struct GroupLayout {
   LOCKSTEP_HOST_DEVICE Index channel(Index i) const { return i - i / width * width.value(); }
 };
 
+template <class T>
 struct GroupNorm {
-  const float* x;
+  const T* x;
   const float* gamma;
   const float* beta;
   float epsilon;
-  float* y;
+  T* y;
   float* mean;
   float* inverse;
   GroupLayout at;
@@ -46,10 +47,10 @@ struct GroupNorm {
     const Index n = at.elements();
     const auto add = [](double a, double b) { return a + b; };
     const double sum = team.reduce(
-        n, 0.0, [&](Index i) { return static_cast<double>(x[at.offset(group, i)]); }, add);
+        n, 0.0, [&](Index i) { return static_cast<double>(static_cast<float>(x[at.offset(group, i)])); }, add);
     const auto center = static_cast<float>(sum / static_cast<double>(n));
     const auto square = [&](Index i) {
-      const float distance = x[at.offset(group, i)] - center;
+      const float distance = static_cast<float>(x[at.offset(group, i)]) - center;
       return static_cast<double>(distance * distance);
     };
     const auto squares = static_cast<float>(team.reduce(n, 0.0, square, add));
@@ -62,18 +63,19 @@ struct GroupNorm {
     team.each(n, [&](Index i) {
       const Index offset = at.offset(group, i);
       const Index k = first + at.channel(i);
-      y[offset] = moments(x[offset]) * gamma[k] + beta[k];
+      y[offset] = static_cast<T>(moments(static_cast<float>(x[offset])) * gamma[k] + beta[k]);
     });
   }
 };
 
+template <class T>
 struct GroupNormGradientX {
-  const float* x;
+  const T* x;
   const float* gamma;
   const float* mean;
   const float* inverse;
-  const float* dy;
-  float* dx;
+  const T* dy;
+  T* dx;
   GroupLayout at;
 
   template <class Team>
@@ -81,27 +83,31 @@ struct GroupNormGradientX {
     const Index n = at.elements();
     const Index first = at.first_channel(group);
     const RowMoments moments{mean[group], inverse[group]};
+    const auto scaled = [&](Index i, Index offset) {
+      return static_cast<float>(dy[offset]) * gamma[first + at.channel(i)];
+    };
+    const auto normalized = [&](Index offset) { return moments(static_cast<float>(x[offset])); };
     const auto terms = [&](Index i) {
       const Index offset = at.offset(group, i);
-      const float g = dy[offset] * gamma[first + at.channel(i)];
-      return TwoSums{static_cast<double>(g), static_cast<double>(g * moments(x[offset]))};
+      const float g = scaled(i, offset);
+      return TwoSums{static_cast<double>(g), static_cast<double>(g * normalized(offset))};
     };
     const TwoSums sums = team.reduce(n, TwoSums{}, terms, [](const TwoSums& a, const TwoSums& b) { return a + b; });
     const auto mean_g = static_cast<float>(sums.first / static_cast<double>(n));
     const auto mean_gz = static_cast<float>(sums.second / static_cast<double>(n));
     team.each(n, [&](Index i) {
       const Index offset = at.offset(group, i);
-      const float g = dy[offset] * gamma[first + at.channel(i)];
-      dx[offset] = moments.gradient(g, moments(x[offset]), mean_g, mean_gz);
+      dx[offset] = static_cast<T>(moments.gradient(scaled(i, offset), normalized(offset), mean_g, mean_gz));
     });
   }
 };
 
+template <class T>
 struct GroupNormGradientSums : SumOf<TwoSums> {
-  const float* x;
+  const T* x;
   const float* mean;
   const float* inverse;
-  const float* dy;
+  const T* dy;
   float* dgamma;
   float* dbeta;
   GroupLayout at;
@@ -109,9 +115,10 @@ struct GroupNormGradientSums : SumOf<TwoSums> {
 
   LOCKSTEP_HOST_DEVICE TwoSums load(Index, Index row, Index k) const {
     const Index group = row / places * at.groups.value() + k / at.width;
-    const float upper = dy[row * at.channels + k];
+    const auto upper = static_cast<float>(dy[row * at.channels + k]);
     const RowMoments moments{mean[group], inverse[group]};
-    return {static_cast<double>(upper * moments(x[row * at.channels + k])), static_cast<double>(upper)};
+    const float z = moments(static_cast<float>(x[row * at.channels + k]));
+    return {static_cast<double>(upper * z), static_cast<double>(upper)};
   }
   LOCKSTEP_HOST_DEVICE void finish(Index, Index k, const TwoSums& sums) const {
     dgamma[k] = static_cast<float>(sums.first);
@@ -124,24 +131,28 @@ struct GroupNormGradientSums : SumOf<TwoSums> {
 template <class Executor>
 void GroupNorm::run(Executor& on) const {
   const detail::GroupLayout at(x, mean);
-  const detail::GroupNorm f{x.data<float>(), gamma.data<float>(), beta.data<float>(),    epsilon,
-                            y.data<float>(), mean.data<float>(),  inverse.data<float>(), at};
-  on.teams(mean.elements(), at.elements(), f);
+  visit_real(x.dtype(), [&]<class T>() {
+    const detail::GroupNorm<T> f{x.data<T>(), gamma.data<float>(), beta.data<float>(),    epsilon,
+                                 y.data<T>(), mean.data<float>(),  inverse.data<float>(), at};
+    on.teams(mean.elements(), at.elements(), f);
+  });
 }
 
 template <class Executor>
 void GroupNormGradient::run(Executor& on) const {
   const detail::GroupLayout at(x, mean);
-  const float* const from = x.data<float>();
   const float* const means = mean.data<float>();
   const float* const inverses = inverse.data<float>();
-  const float* const upper = dy.data<float>();
-  const detail::GroupNormGradientSums sums{
-      {}, from, means, inverses, upper, dgamma.data<float>(), dbeta.data<float>(), at, Divisor(at.places)};
-  reduce_middle(on, 1, x.dim(0) * at.places, at.channels, sums);
-  if (!dx.defined()) return;
-  const detail::GroupNormGradientX f{from, gamma.data<float>(), means, inverses, upper, dx.data<float>(), at};
-  on.teams(mean.elements(), at.elements(), f);
+  visit_real(x.dtype(), [&]<class T>() {
+    const T* const from = x.data<T>();
+    const T* const upper = dy.data<T>();
+    const detail::GroupNormGradientSums<T> sums{
+        {}, from, means, inverses, upper, dgamma.data<float>(), dbeta.data<float>(), at, Divisor(at.places)};
+    reduce_middle(on, 1, x.dim(0) * at.places, at.channels, sums);
+    if (!dx.defined()) return;
+    const detail::GroupNormGradientX<T> f{from, gamma.data<float>(), means, inverses, upper, dx.data<T>(), at};
+    on.teams(mean.elements(), at.elements(), f);
+  });
 }
 
 LOCKSTEP_SHARED_KERNEL(GroupNorm)

@@ -28,7 +28,8 @@ TEST(GroupNorm, TakesExamplesWithoutPlaces) {
 
 TEST(GroupNorm, NamesShapesThatDoNotFit) {
   const std::vector<Tensor> in{Tensor::zeros({4, 3, 6}), Tensor::zeros({6}), Tensor::zeros({6})};
-  EXPECT_ERROR(InvalidArgument, "x must be f32 (n, ..., channels), got f32 (6)", group_norm(in[1], 2, in[1], in[2]));
+  EXPECT_ERROR(InvalidArgument, "x must be f32 or bf16 (n, ..., channels), got f32 (6)",
+               group_norm(in[1], 2, in[1], in[2]));
   EXPECT_ERROR(InvalidArgument, "the number of channels of x (4, 3, 6) must be divisible by 4 groups",
                group_norm(in[0], 4, in[1], in[2]));
   EXPECT_ERROR(InvalidArgument, "divisible by 0 groups", group_norm(in[0], 0, in[1], in[2]));

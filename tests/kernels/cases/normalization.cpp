@@ -160,7 +160,7 @@ OpCase group_norm_case(const Shape& shape, std::int64_t groups) {
           .reference = [=](const Values& in) { return group_normalized(in, shape, static_cast<std::size_t>(groups)); },
           .check = {.length = std::max(elements, shape.elements() / shape.dim(-1)), .samples = 8},
           .takes_no_rows = true,
-          .bf16 = Bf16::none,
+          .bf16 = Bf16::data,
           .is_large = shape.elements() > 10'000};
 }
 

@@ -132,35 +132,41 @@ TEST(GridReduction, LayerNorm) {
     }
 }
 
+void expect_group_norm_near(const Shape& shape, std::int64_t groups, DType dtype) {
+  SCOPED_TRACE(fmt::format("{} {} in {} groups", name(dtype), shape, groups));
+  const Shape channels{shape[2]};
+  const std::int64_t rows = shape[0] * shape[1];
+  const std::int64_t elements = shape[1] * shape[2] / groups;
+  const Tensor x = in_dtype(dtype, random_tensor(shape, 1, 3, 5));
+  const Tensor gamma = random_tensor(channels, 2, 0.5, 1.5);
+  const Tensor beta = random_tensor(channels, 3);
+  const Tensor dy = in_dtype(dtype, random_tensor(shape, 4));
+  const Tensor result = unwritten({shape}, dtype)[0];
+  const Tensor per_group = unwritten({{shape[0], groups}})[0];
+  expect_near(Results{result, per_group, per_group}, elements, [&](const Runner& run, const Results& out) {
+    run(kernels::GroupNorm{x, gamma, beta, 1e-3F, out[0], out[1], out[2]});
+  });
+  const Tensor mean = Tensor::empty(per_group.shape());
+  const Tensor inverse = Tensor::empty(per_group.shape());
+  kernels::run_on_cpu(kernels::GroupNorm{x, gamma, beta, 1e-3F, Tensor::empty(shape, dtype), mean, inverse});
+  const Tensor per_channel = unwritten({channels})[0];
+  const Results gradients{result, per_channel, per_channel};
+  expect_near(gradients, std::max(rows, elements), [&](const Runner& run, const Results& out) {
+    run(kernels::GroupNormGradient{x, gamma, mean, inverse, dy, out[0], out[1], out[2]});
+  });
+  expect_near({channels, channels}, rows, [&](const Runner& run, const Results& out) {
+    run(kernels::GroupNormGradient{x, gamma, mean, inverse, dy, Tensor(), out[0], out[1]});
+  });
+}
+
 TEST(GridReduction, GroupNorm) {
-  for (const auto& [shape, groups] : {std::pair(Shape{1, 1, 1}, 1),
-                                      {Shape{2, 35, 6}, 3},
-                                      {Shape{3, 200, 8}, 8},
-                                      {Shape{2, 3, 1200}, 4},
-                                      {Shape{0, 3, 4}, 2}}) {
-    SCOPED_TRACE(fmt::format("{} in {} groups", shape, groups));
-    const Shape channels{shape[2]};
-    const Shape of_groups{shape[0], groups};
-    const std::int64_t rows = shape[0] * shape[1];
-    const std::int64_t elements = shape[1] * shape[2] / groups;
-    const Tensor x = random_tensor(shape, 1, 3, 5);
-    const Tensor gamma = random_tensor(channels, 2, 0.5, 1.5);
-    const Tensor beta = random_tensor(channels, 3);
-    const Tensor dy = random_tensor(shape, 4);
-    expect_near({shape, of_groups, of_groups}, elements, [&](const Runner& run, const Results& out) {
-      run(kernels::GroupNorm{x, gamma, beta, 1e-3F, out[0], out[1], out[2]});
-    });
-    const Tensor y = Tensor::empty(shape);
-    const Tensor mean = Tensor::empty(of_groups);
-    const Tensor inverse = Tensor::empty(of_groups);
-    kernels::run_on_cpu(kernels::GroupNorm{x, gamma, beta, 1e-3F, y, mean, inverse});
-    expect_near({shape, channels, channels}, std::max(rows, elements), [&](const Runner& run, const Results& out) {
-      run(kernels::GroupNormGradient{x, gamma, mean, inverse, dy, out[0], out[1], out[2]});
-    });
-    expect_near({channels, channels}, rows, [&](const Runner& run, const Results& out) {
-      run(kernels::GroupNormGradient{x, gamma, mean, inverse, dy, Tensor(), out[0], out[1]});
-    });
-  }
+  for (const DType dtype : real_dtypes)
+    for (const auto& [shape, groups] : {std::pair(Shape{1, 1, 1}, 1),
+                                        {Shape{2, 35, 6}, 3},
+                                        {Shape{3, 200, 8}, 8},
+                                        {Shape{2, 3, 1200}, 4},
+                                        {Shape{0, 3, 4}, 2}})
+      expect_group_norm_near(shape, groups, dtype);
 }
 
 TEST(GridReduction, LayerNormGradientSumsMissNoRow) {
