@@ -116,7 +116,8 @@ class LayerNormalizationImpl final : public ScaledNormalizationImpl<LayerNormali
 class GroupNormalizationImpl final : public ScaledNormalizationImpl<GroupNormalizationOptions> {
  public:
   explicit GroupNormalizationImpl(const GroupNormalizationOptions& options)
-      : ScaledNormalizationImpl(options, {.can_be_captured = true, .supports_masking = true}) {
+      : ScaledNormalizationImpl(options,
+                                {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}) {
     require(options.epsilon > 0, "GroupNormalization needs an epsilon above 0, got {}", options.epsilon);
     require(options.groups >= 1 || options.groups == -1, "GroupNormalization needs at least 1 group, or -1, got {}",
             options.groups);
