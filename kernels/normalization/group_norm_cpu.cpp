@@ -17,8 +17,7 @@ namespace {
 using cpu::value_of;
 using Index = std::int64_t;
 
-constexpr Index block_channels = 256;  ///< fewest channels of a range, if there are as many
-constexpr Index block_places = 64;     ///< places whose sums are f32
+constexpr Index block_places = 64;  ///< places whose sums are f32
 
 /// The sizes of x (n, places, channels).
 struct GroupSizes {
@@ -31,10 +30,17 @@ struct GroupSizes {
         channels(x.dim(2)),
         groups(mean.dim(1)),
         width(channels / groups),
-        range_groups(std::min(groups, (block_channels + width - 1) / width)),
+        range_groups(groups_of_range()),
         ranges((groups + range_groups - 1) / range_groups) {}
 
   double elements() const { return static_cast<double>(places * width); }
+
+ private:
+  /// As few as give each thread a range, but not so few that the loops over channels become short.
+  Index groups_of_range() const {
+    const auto with_channels = [&](Index count) { return (count + width - 1) / width; };
+    return std::min(groups, std::clamp(groups * examples / compute_threads(), with_channels(16), with_channels(256)));
+  }
 };
 
 /// Neighboring groups of an example. Pointers are to its first place.
@@ -101,17 +107,23 @@ void spread(const GroupSizes& s, const GroupRange& r, const float* values, std::
     std::fill_n(to.begin() + group * s.width, s.width, values[group]);
 }
 
+float median(float a, float b, float c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); }
+
 template <class T>
 void normalize(const kernels::GroupNorm& kernel, const GroupSizes& s, const GroupRange& r) {
   PerChannel of(r.channel_count);
   const T* const x = kernel.x.data<T>() + r.offset;
   float* const means = kernel.mean.data<float>() + r.example * s.groups + r.first_group;
   float* const inverses = kernel.inverse.data<float>() + r.example * s.groups + r.first_group;
-  // Distances to the first place, so that f32 sums are exact enough however large the mean is.
-  const auto distance = [x](Index at, Index k) { return value_of(x[at]) - value_of(x[k]); };
+  // Distances to a typical value, so that f32 sums are exact enough however large the mean is.
+  float* const typical = of.b.data();
+  for (Index k = 0; k < r.channel_count; ++k)
+    typical[k] = median(value_of(x[k]), value_of(x[s.places / 2 * s.channels + k]),
+                        value_of(x[(s.places - 1) * s.channels + k]));
+  const auto distance = [x, typical](Index at, Index k) { return value_of(x[at]) - typical[k]; };
   add_over_places(s, r.channel_count, distance, of.block.data(), of.sums.data());
   for (Index k = 0; k < r.channel_count; ++k)
-    of.sums[static_cast<std::size_t>(k)] += static_cast<double>(value_of(x[k])) * static_cast<double>(s.places);
+    of.sums[static_cast<std::size_t>(k)] += static_cast<double>(typical[k]) * static_cast<double>(s.places);
   for (Index group = 0; group < r.group_count; ++group)
     means[group] = static_cast<float>(group_sum(s, of.sums, group) / s.elements());
   spread(s, r, means, of.a);

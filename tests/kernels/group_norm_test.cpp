@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <gtest/gtest.h>
 #include <support/expect_error.h>
 #include <support/tensors.h>
@@ -14,6 +16,17 @@ TEST(GroupNorm, SurvivesALargeMean) {
   const Tensor y = group_norm(x, 2, Tensor::full({4}, 1), Tensor::zeros({4}));
   const Tensor of_deviations = group_norm(x - 1000.0, 2, Tensor::full({4}, 1), Tensor::zeros({4}));
   expect_close(y, of_deviations.to_vector<double>(), 1, 1000);
+}
+
+TEST(GroupNorm, SurvivesAnExtremePlace) {
+  constexpr std::int64_t places = 4096;
+  for (const std::int64_t extreme : {std::int64_t{0}, places / 2, places - 1}) {
+    std::vector<float> values(places);
+    values[static_cast<std::size_t>(extreme)] = 123456792;
+    const Tensor y = group_norm(Tensor::from(values, {1, places, 1}), 1, Tensor::full({1}, 1), Tensor::zeros({1}));
+    const double others = -1 / std::sqrt(static_cast<double>(places - 1));
+    EXPECT_NEAR(y.to_vector<double>()[1], others, 1e-6) << extreme;
+  }
 }
 
 TEST(GroupNorm, OfEqualElementsIsBeta) {
