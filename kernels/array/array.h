@@ -6,14 +6,14 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Ops that move elements without changing them. All are differentiable. Views are on x's device and share its memory.
-// Negative axes count from the end. Throw InvalidArgument for undefined tensors, axes that are out of range or given
-// twice, and shapes that do not fit.
+// Negative axes count from the end. Throw InvalidArgument for undefined tensors (except dense_copy), axes that are out
+// of range or given twice, and shapes that do not fit.
 
 namespace lockstep {
 
 /// The same elements in another shape; one size may be -1 and is then inferred. A view if x is dense, else a copy.
 Tensor reshape(const Tensor& x, const Shape& shape);
-/// Reshapes x (n, ...) to (n, product of the other sizes), like reshape. Throws InvalidArgument for rank 0.
+/// x (n, ...) as (n, product of the other sizes): a view if x is dense, else a copy. Throws InvalidArgument for rank 0.
 Tensor flatten(const Tensor& x);
 /// Joins tensors of one dtype along `axis`; their other sizes must agree. Throws InvalidArgument for no tensors and
 /// different dtypes. A view if the parts are consecutive slices of one tensor (Tensor::joined).

@@ -21,7 +21,8 @@ void exchange_blocks(Vector (&rows)[16], std::integer_sequence<int, i...>) {
 
 }  // namespace detail
 
-/// Transposes 16 x 16 numbers in place. `Vector` is a compiler's vector type of 16 elements of 32 bits.
+/// Transposes a 16 x 16 matrix in place; rows[i] is row i. `Vector` is a vector type of the compiler (attribute
+/// vector_size) with 16 elements of 32 bits.
 template <class Vector>
 void transpose(Vector (&rows)[16]) {
   constexpr std::make_integer_sequence<int, 16> columns;

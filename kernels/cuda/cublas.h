@@ -41,7 +41,7 @@ struct Functions {
 /// The functions of the library, loaded at first use. Throws Unsupported when the library cannot be loaded or lacks one
 /// of the functions.
 const Functions& functions();
-/// Throws DeviceError naming function and device unless `status` is success.
+/// Throws DeviceError with the function `call`, the calling thread's device and the status, unless `status` is success.
 void check(cublasStatus_t status, const char* call);
 
 /// Deleter of the library's handles, layouts, descriptors and preferences.
@@ -66,7 +66,8 @@ class ProductPlan {
  public:
   /// Describes the product; does not need a GPU.
   explicit ProductPlan(const MatrixProduct& product);
-  /// Chooses the algorithm for the handle's GPU. Throws Unsupported naming the product when there is none.
+  /// Chooses the algorithm for the handle's GPU. Throws Unsupported naming the product when there is no such
+  /// algorithm.
   void choose_algorithm(cublasLtHandle_t handle);
   /// Like choose_algorithm, but returns false if there is no such algorithm.
   bool find_algorithm(cublasLtHandle_t handle);

@@ -12,12 +12,12 @@
 namespace lockstep::cudnn {
 
 /// Whether attention of these tensors (b, time, heads, size) fulfills the conditions for cuDNN: bf16, head sizes that
-/// are multiples of 8, at most 65,535 examples and heads, a finite scale, and no dropout, because cuDNN's random
-/// numbers would differ from those on CPUs. cuDNN may still have no algorithm for it.
+/// are multiples of 8, at most 65,535 examples and at most 65,535 heads, a finite scale, and no dropout, because
+/// cuDNN's random numbers would differ from those on CPUs. cuDNN may still have no algorithm for it.
 bool takes_attention(const Tensor& query, const Tensor& value, const kernels::AttentionRule& rule);
 
-/// Whether cuDNN's kernels can read x (b, time, heads, size), bf16: heads are contiguous and begin at addresses that
-/// are multiples of operand_alignment.
+/// Whether cuDNN's kernels can read x (b, time, heads, size), bf16: the last axis has stride 1, and each example, time
+/// step and head begins at a multiple of operand_alignment.
 bool takes_strides(const Tensor& x);
 
 /// The mask with every broadcast axis (stride 0) narrowed to size 1, except the axis of the keys.
@@ -29,7 +29,8 @@ Tensor empty_bias(const Tensor& narrow_mask);
 /// The key of an attention plan: everything that the plan depends on, except the GPU. query, key, value and dy are bf16
 /// (b, time, heads, size) with strides that takes_strides accepts.
 struct FusedAttention {
-  /// `bias`: undefined, or in memory from empty_bias. With `dy`, the pass is the gradient.
+  /// `bias`: undefined, or a tensor that empty_bias made. Describes the gradient if `dy` is defined, else the forward
+  /// pass.
   FusedAttention(const kernels::AttentionRule& rule, const Tensor& query, const Tensor& key, const Tensor& value,
                  const Tensor& bias, const Tensor& dy = {});
 
@@ -49,7 +50,7 @@ struct FusedAttention {
   Layout dkey() const;
   Layout dvalue() const;
   ///@}
-  /// Layout of the logarithms of each row's sum of exp(score), f32: dense (b, heads, tq, 1).
+  /// Layout of log(sum of exp(score) over the keys) for each query, f32: dense (b, heads, tq, 1).
   Layout log_sum_exp() const;
   /// A complete description in one line: "attention of bf16 queries (8, 1024, 12, 64), keys (8, 1024, 12, 64), ...".
   std::string text() const;

@@ -27,8 +27,8 @@ struct DenseOptions {
   ///@}
 };
 
-/// activation(x kernel + bias), a matrix product along the last axis: (..., in) -> (..., units). Weights: kernel (in,
-/// units), bias (units).
+/// activation(x @ kernel + bias), where @ is the matrix product along x's last axis: (..., in) -> (..., units).
+/// Weights: kernel (in, units), bias (units).
 struct Dense : Layer {
   /// Throws InvalidArgument for units below 1.
   explicit Dense(const DenseOptions& options);

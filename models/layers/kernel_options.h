@@ -2,11 +2,11 @@
 
 #include <lockstep/models/layers/layer_config.h>
 
-// Functions that list options shared by several layers with kernels, in Keras' order.
+// Functions that write or read options shared by several layers with kernels, in Keras' order.
 
 namespace lockstep {
 
-/// Lists a size along one axis, or along both axes of an image.
+/// Writes or reads a size along one axis, or along both axes of an image.
 template <class Size>
 void list_size(LayerConfig& config, const char* key, Size& size) {
   if constexpr (requires { config.only_size(key, size); })
@@ -15,7 +15,7 @@ void list_size(LayerConfig& config, const char* key, Size& size) {
     config.option(key, size);
 }
 
-/// Lists the options of a kernel and a bias.
+/// Writes or reads the options of a kernel and a bias.
 template <class Options>
 void list_kernel_and_bias(LayerConfig& config, Options& options) {
   config.option("kernel_initializer", options.kernel_initializer);
@@ -30,7 +30,7 @@ void list_kernel_and_bias(LayerConfig& config, Options& options) {
   config.option("bias_constraint", options.bias_constraint);
 }
 
-/// Lists the options of a depthwise or separable convolution, in one or two dimensions.
+/// Writes or reads the options of a depthwise or separable convolution, in one or two dimensions.
 template <class Options>
 void list_depthwise(LayerConfig& config, Options& options) {
   constexpr bool is_separable = requires { options.pointwise_initializer; };
@@ -53,7 +53,7 @@ void list_depthwise(LayerConfig& config, Options& options) {
   config.option("depthwise_constraint", options.depthwise_constraint);
   if constexpr (is_separable) config.option("pointwise_constraint", options.pointwise_constraint);
   config.option("bias_constraint", options.bias_constraint);
-  // Keras 2 also lists the options of the convolution that a class derives from.
+  // Keras 2 also writes the options of the convolution that a class derives from.
   config.passed_over("groups");
   if constexpr (is_separable)
     for (const char* key : {"kernel_initializer", "kernel_regularizer", "kernel_constraint"}) config.passed_over(key);

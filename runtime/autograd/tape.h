@@ -20,8 +20,8 @@ class BackwardContext;
 /// Computes the gradients of an op's inputs from the gradients of its outputs. Called with the first output's device as
 /// the current device.
 using BackwardFn = std::function<void(BackwardContext&)>;
-/// Whether an op reads its inputs as a whole or only looks up rows of them. The gradient of an input can be
-/// IndexedSlices only if no op reads it as a whole.
+/// What an op reads of its inputs: all elements (whole), or only the rows that it looks up (rows). The gradient of an
+/// input can be IndexedSlices only if every op that reads it looks up rows.
 enum class Reads { whole, rows };
 
 /// Pauses the recording of all tapes of the calling thread during its lifetime.
@@ -35,11 +35,11 @@ class NoGradientScope {
 
 /// Records the ops that its thread runs on watched tensors, for one call of `gradient`, `gradient_or_slices` or
 /// `backward`. Ops register their gradients with `record`. Trainable parameters are watched automatically. Use it only
-/// on the thread that created it; another thread may destroy it while that thread uses no tape. Tapes of a thread nest
-/// and record independently. If another tape that tracks the target records while `gradient` runs, it also records that
-/// computation and can differentiate it. This takes more time and memory; NoGradientScope prevents it. All ops support
-/// second-order gradients except recurrent ops (lstm.h, gru.h), scaled_dot_product_attention and batch normalization
-/// over several replicas; Unsupported is thrown if their second-order gradient is needed.
+/// on the thread that created it; another thread may destroy it while the creating thread uses no tape. Tapes of a
+/// thread nest and record independently. If another tape that tracks the target records while `gradient` runs, it also
+/// records that computation and can differentiate it. This takes more time and memory; NoGradientScope prevents it. All
+/// ops support second-order gradients except recurrent ops (lstm.h, gru.h), scaled_dot_product_attention and batch
+/// normalization over several replicas; Unsupported is thrown if their second-order gradient is needed.
 class GradientTape {
  public:
   GradientTape();
@@ -72,11 +72,13 @@ class GradientTape {
     Tensor destination{};      ///< where to write the gradient; undefined: new memory
     bool may_be_rows = false;  ///< the gradient may be IndexedSlices, unless a recorded op computed the source
   };
-  /// Called once for every slot, with the slot's index and gradient, as soon as the gradient is final. If the gradient
-  /// is undefined (see `gradient`), the destination is left unchanged.
+  /// Called once for every slot, with the slot's index and gradient, as soon as the gradient is final. An undefined
+  /// gradient means that the target does not depend on the source or, for a slot with a destination, possibly that the
+  /// gradient is 0; the destination is then left unchanged.
   using FinalHook = std::function<void(int slot, const DenseOrSparse& gradient)>;
-  /// Like `gradient`, but writes the gradients to the slots' destinations and passes them to `final`. No tape records
-  /// the computation. Throws the same errors as `gradient`.
+  /// Like `gradient`, but writes dense gradients to the slots' destinations and passes all gradients to `final`;
+  /// IndexedSlices are not written to a destination. No tape records the computation. Throws the same errors as
+  /// `gradient`.
   void backward(const Tensor& target, std::span<const Slot> slots, const FinalHook& final);
 
  private:

@@ -14,7 +14,8 @@
 namespace lockstep {
 
 /// The barrier of a strategy's replicas, with a timeout. Measures how long each replica was busy in its last step. If
-/// `sequential`, one replica runs at a time: replica 0 until it reaches a barrier or ends, then replica 1, and so on.
+/// `sequential`, only one replica runs at any time: replica 0 until it reaches a barrier or ends its step, then replica
+/// 1, and so on.
 class ReplicaGroup {
  public:
   /// Clock of busy times.
@@ -26,9 +27,9 @@ class ReplicaGroup {
         timeout_(timeout),
         sequential_(sequential),
         members_(static_cast<std::size_t>(replicas)) {}
-  /// For one replica on each device. If there are several replicas or `parameter_devices`, all on GPUs, barriers also
-  /// order the work of these GPUs and of those of `parameter_devices`, whose memory the replicas' kernels access.
-  /// Throws the same errors as Event's constructor.
+  /// For one replica on each device. `parameter_devices`: devices whose memory the replicas' kernels access. If all
+  /// replicas are on GPUs, and these and the GPUs of `parameter_devices` are at least two, barriers also order the work
+  /// in the compute streams of all these GPUs. Throws the same errors as Event's constructor.
   ReplicaGroup(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout, bool sequential = false,
                const std::vector<LogicalDevice>& parameter_devices = {});
 
@@ -75,7 +76,7 @@ class ReplicaGroup {
   Clock::duration busy(int replica) const { return members_.at(static_cast<std::size_t>(replica)).busy; }
   /// Whether replicas run one at a time.
   bool sequential() const { return sequential_; }
-  /// The GPUs of `parameter_devices` without a replica.
+  /// The GPUs of `parameter_devices` without a replica; empty unless all replicas are on GPUs.
   const std::vector<LogicalDevice>& parameter_gpus() const { return parameter_gpus_; }
 
  private:
@@ -92,9 +93,9 @@ class ReplicaGroup {
   struct alignas(64) Member {
     Clock::duration busy{};
     std::size_t barriers = 0;  ///< number of barriers of this step that order GPU work
-    /// For even and odd barriers of a step. A replica records an event again two barriers later, or in the next step;
-    /// by then all replicas have enqueued their waits for the event, because they do so before they reach the barrier
-    /// in between or end the step.
+    /// events[0] for the even barriers of a step, events[1] for the odd ones. A replica records an event again two
+    /// barriers later, or in the next step; by then all replicas have enqueued their waits for the event, because they
+    /// do so before they reach the barrier in between or end the step.
     std::array<std::optional<Event>, 2> events{};
   };
   Member& member(int replica) { return members_[static_cast<std::size_t>(replica)]; }

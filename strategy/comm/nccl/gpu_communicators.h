@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-/// One GPU's part in a collective. Its memory must be dense.
+/// One buffer of a GPU in a collective, which may have several. Its memory must be dense.
 struct GpuPart {
   /// The operation on the elements of all GPUs. `mean` supports only f32 and divides each element by the number of GPUs
   /// before adding. `gather` concatenates the elements in the order of the GPUs.
@@ -38,11 +38,12 @@ inline void check_part(const char* what, const Stream& stream, const GpuPart& pa
 class GpuCommunicators {
  public:
   virtual ~GpuCommunicators() = default;
-  /// Number of GPUs of all workers.
+  /// Number of GPUs of all workers together.
   virtual int ranks() const = 0;
-  /// Enqueues one collective as one group in the communication streams. `parts[r]` are the parts of replica r, in its
-  /// GPU's memory. All replicas must have the same number of parts, with the same kinds, dtypes and numbers of
-  /// elements. `what` names the collective in errors. Called by one thread. Throws DeviceError, Timeout.
+  /// Enqueues one collective over all replicas' parts, as one NCCL group, in the GPUs' communication streams.
+  /// `parts[r]` are the parts of replica r, in its GPU's memory. All replicas of all workers must have the same number
+  /// of parts, with the same kinds, dtypes and numbers of elements. `what` names the collective in errors. One thread
+  /// calls it for all replicas. Throws DeviceError, Timeout.
   virtual void enqueue(const char* what, std::span<const std::vector<GpuPart>> parts) = 0;
 };
 
