@@ -72,13 +72,11 @@ class GradientTape {
     Tensor destination{};      ///< where to write the gradient; undefined: new memory
     bool may_be_rows = false;  ///< the gradient may be IndexedSlices, unless a recorded op computed the source
   };
-  /// Called once for every slot, with the slot's index and gradient, as soon as the gradient is final. An undefined
-  /// gradient means that the target does not depend on the source or, for a slot with a destination, possibly that the
-  /// gradient is 0; the destination is then left unchanged.
+  /// Called once for every slot, with its index and gradient, as soon as the gradient is final. If it is undefined, the
+  /// target does not depend on the source or, for a slot with a destination (left unchanged), the gradient may be 0.
   using FinalHook = std::function<void(int slot, const DenseOrSparse& gradient)>;
-  /// Like `gradient`, but writes dense gradients to the slots' destinations and passes all gradients to `final`;
-  /// IndexedSlices are not written to a destination. No tape records the computation. Throws the same errors as
-  /// `gradient`.
+  /// Like `gradient`, but passes the gradients to `final` and writes them, except IndexedSlices, to the slots'
+  /// destinations. No tape records the computation. Throws the same errors as `gradient`.
   void backward(const Tensor& target, std::span<const Slot> slots, const FinalHook& final);
 
  private:
