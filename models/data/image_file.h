@@ -22,8 +22,8 @@ Tensor decode_image(std::span<const std::byte> content, std::int64_t channels = 
 /// bits.
 Tensor read_mask(const std::filesystem::path& file);
 /// Writes an image (height, width, channels) u8, gray with 1 channel or RGB with 3, as a PNG file, which is written
-/// whole or not at all. Throws InvalidArgument for another shape or dtype and for more than 2^27 pixels, InputError
-/// naming the file when it cannot be written.
+/// whole or not at all. Throws InvalidArgument for another shape or dtype, no pixels and more than 2^27 pixels,
+/// InputError naming the file when it cannot be written.
 void write_image(const std::filesystem::path& file, const Tensor& image);
 
 }  // namespace lockstep

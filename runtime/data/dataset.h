@@ -209,7 +209,7 @@ class Dataset {
   /// ElementId as another input (epoch and number, i64 of shape (2)). The data set must begin with from_tensors,
   /// from_rows or a cache of known size (the tensors are then made without filling a cache in memory), followed only by
   /// map with a RowTransform or RandomTransform, shuffle, batch, repeat, take, skip and prefetch. Returns nothing for
-  /// other data sets.
+  /// other data sets. A pass throws InvalidArgument for a RandomTransform after batch().
   std::optional<Dataset> row_numbers(RowTensors& tensors) const;
   /// Starts pass `number`, from 0. Passes of the same number return the same elements in the same order if `read`,
   /// generators and transforms do. This method and the pass throw whatever a stage throws.
