@@ -140,21 +140,24 @@ inline std::vector<Tensor> few_directions(const std::vector<Tensor>& inputs) {
   return directions;
 }
 
-/// The gradient of the sum of the directions times the gradient of the weighted sum of op's squared result, computed by
-/// two tapes. Undefined for inputs for which it is known to be 0.
-inline std::vector<Tensor> second_gradients(const Op& op, const std::vector<Tensor>& inputs, const Tensor& weights,
-                                            const std::vector<Tensor>& directions) {
-  GradientTape outer;
-  GradientTape inner;
-  for (const Tensor& input : inputs) {
-    outer.watch(input);
-    inner.watch(input);
-  }
+/// The sum of the directions times the gradient of the weighted sum of op's squared result, computed by a tape.
+inline Tensor gradient_along(const Op& op, const std::vector<Tensor>& inputs, const Tensor& weights,
+                             const std::vector<Tensor>& directions) {
+  GradientTape tape;
+  for (const Tensor& input : inputs) tape.watch(input);
   const Tensor y = op(inputs);
-  const std::vector<Tensor> gradients = inner.gradient(sum(multiply(square(y), weights)), inputs);
+  const std::vector<Tensor> gradients = tape.gradient(sum(multiply(square(y), weights)), inputs);
   Tensor along = Tensor::zeros({});
   for (std::size_t i = 0; i < inputs.size(); ++i) along = add(along, sum(multiply(gradients[i], directions[i])));
-  return outer.gradient(along, inputs);
+  return along;
+}
+
+/// The gradient of gradient_along, computed by another tape. Undefined for inputs for which it is known to be 0.
+inline std::vector<Tensor> second_gradients(const Op& op, const std::vector<Tensor>& inputs, const Tensor& weights,
+                                            const std::vector<Tensor>& directions) {
+  GradientTape tape;
+  for (const Tensor& input : inputs) tape.watch(input);
+  return tape.gradient(gradient_along(op, inputs, weights, directions), inputs);
 }
 
 /// Compares second_gradients with central differences at a few elements of each input: the elements at which the

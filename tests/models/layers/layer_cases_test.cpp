@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <tuple>
 
@@ -256,9 +257,17 @@ class LayerCases : public testing::TestWithParam<std::size_t> {
   const LayerCase& row_ = layer_cases()[GetParam()];
 };
 
-// The references are the layers themselves, in f32. Their rounding errors are about 1e-7 / step.
-TEST_P(LayerCases, HasTheGradientOfDifferences) {
-  const Subject subject(row_);
+/// The elements of all results, one after another.
+Tensor joined(const Tensors& results) {
+  Tensors flat;
+  for (const Tensor& y : results) flat.push_back(reshape(y, {y.elements()}));
+  return concat(flat, 0);
+}
+
+/// Compares the gradient of function(inputs), which runs the subject, with differences at some elements of each source.
+/// The references are the layers themselves, in f32. Their rounding errors are about 1e-7 / step.
+void check_differences(const Subject& subject, const GradientCheck& check,
+                       const std::function<Tensor(const Tensors& inputs)>& function) {
   const Tensors inputs = subject.inputs();
   const Tensors sources = subject.sources(inputs);
   if (sources.empty()) return;
@@ -274,21 +283,42 @@ TEST_P(LayerCases, HasTheGradientOfDifferences) {
     for (const Variable& variable : subject.network().trainable_variables()) variable.assign(value(variable.shape()));
     return given;
   };
-  const auto flat = [&](const Tensors& given) {
-    Tensors results;
-    for (const Tensor& y : subject.run(given)) results.push_back(reshape(y, {y.elements()}));
-    return concat(results, 0);
-  };
   const auto reference = [&](const std::vector<std::vector<double>>& values) {
-    return flat(assigned(values)).to_vector<double>();
+    return function(assigned(values)).to_vector<double>();
   };
   std::vector<std::vector<double>> values;
   for (const Tensor& source : sources) values.push_back(source.to_vector<double>());
   const auto op = [&](std::span<const Tensor>) {
     assigned(values);
-    return flat(inputs);
+    return function(inputs);
   };
-  check_gradients(op, reference, sources, {.samples = 16, .step = 1.0 / 512, .error = 2e-3});
+  check_gradients(op, reference, sources, check);
+}
+
+TEST_P(LayerCases, HasTheGradientOfDifferences) {
+  const Subject subject(row_);
+  check_differences(subject, {.samples = 16, .step = 1.0 / 512, .error = 2e-3},
+                    [&](const Tensors& inputs) { return joined(subject.run(inputs)); });
+}
+
+TEST_P(LayerCases, HasTheSecondGradientOfDifferences) {
+  const Subject subject(row_);
+  const Tensors inputs = subject.inputs();
+  const Tensors directions = few_directions(subject.sources(inputs));
+  const Tensor weights = random_tensor(joined(subject.run(inputs)).shape(), 4711, 0.5, 1.5);
+  const auto run_on = [&](const Tensors& given) {
+    return [&](std::span<const Tensor>) { return joined(subject.run(given)); };
+  };
+  const std::string& refusal = row_.traits.second_gradient_refusal;
+  if (refusal.empty())
+    return check_differences(subject, {.magnitude = 64, .samples = 6, .step = 1.0 / 1024, .error = 4e-3},
+                             [&](const Tensors& given) {
+                               return gradient_along(run_on(given), subject.sources(given), weights, directions);
+                             });
+  const auto refused = [&] { second_gradients(run_on(inputs), subject.sources(inputs), weights, directions); };
+  EXPECT_THAT(error_of<Unsupported>(refused),
+              testing::AllOf(testing::HasSubstr(refusal), testing::HasSubstr("is not differentiable itself"),
+                             testing::Not(testing::HasSubstr("\n"))));
 }
 
 // As in Keras, ids may be floating-point numbers.

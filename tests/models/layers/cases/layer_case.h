@@ -17,6 +17,8 @@ namespace lockstep::test {
 struct LayerCaseTraits {
   /// For each input, the number of ids (0, 1, ...) that it may contain; 0 for numbers. Missing elements are 0.
   std::vector<std::int64_t> ids{};
+  /// Words of the error of a gradient of the layer's gradient; empty if there is such a gradient.
+  std::string second_gradient_refusal{};
   bool masked = false;            ///< the first input, (time, features), has a mask
   bool stateful = false;          ///< needs the number of examples
   bool depends_on_batch = false;  ///< an example's result depends on the other examples

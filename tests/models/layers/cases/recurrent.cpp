@@ -12,22 +12,28 @@
 namespace lockstep::test {
 namespace {
 
-/// The rows that LSTM, GRU and SimpleRNN have in common.
+// Of layers that run the op, and not the same formulas composed of other ops.
+const LayerCaseTraits of_lstm{.second_gradient_refusal = "gradient of lstm"};
+const LayerCaseTraits of_gru{.second_gradient_refusal = "gradient of gru"};
+
+/// The rows that LSTM, GRU and SimpleRNN have in common. `op`: the traits of the first one.
 template <class Recurrent>
-std::vector<LayerCase> rows_of(const std::string& name, std::size_t states) {
+std::vector<LayerCase> rows_of(const std::string& name, std::size_t states, const LayerCaseTraits& op) {
   const Shape steps{4, 3};
   const auto inputs_and_states = [&](std::size_t count) {
     std::vector<Shape> inputs(1 + count, Shape{2});
     inputs[0] = steps;
     return inputs;
   };
+  const std::string& refusal = op.second_gradient_refusal;
   return {
-      {name, [] { return Recurrent({.units = 2}); }, {steps}},
+      {name, [] { return Recurrent({.units = 2}); }, {steps}, op},
       {name + " backwards",
        [] { return Recurrent({.units = 2, .return_sequences = true, .go_backwards = true}); },
-       {steps}},
+       {steps},
+       op},
       {name + " with states", [] { return Recurrent({.units = 2, .return_sequences = true, .return_state = true}); },
-       inputs_and_states(states)},
+       inputs_and_states(states), op},
       {name + " of another formula",
        [] {
          return Recurrent({.units = 2,
@@ -45,14 +51,17 @@ std::vector<LayerCase> rows_of(const std::string& name, std::size_t states) {
       {name + " masked",
        [] { return Recurrent({.units = 2, .return_sequences = true, .return_state = true}); },
        {steps},
-       {.masked = true}},
+       {.second_gradient_refusal = refusal, .masked = true}},
       {name + " masked backwards",
        [] {
          return Recurrent({.units = 2, .return_sequences = true, .go_backwards = true, .zero_output_for_mask = true});
        },
        {steps},
-       {.masked = true}},
-      {name + " stateful", [] { return Recurrent({.units = 2, .stateful = true}); }, {steps}, {.stateful = true}},
+       {.second_gradient_refusal = refusal, .masked = true}},
+      {name + " stateful",
+       [] { return Recurrent({.units = 2, .stateful = true}); },
+       {steps},
+       {.second_gradient_refusal = refusal, .stateful = true}},
       {name + " with dropout",
        [] { return Recurrent({.units = 2, .dropout = 0.25, .recurrent_dropout = 0.5}); },
        {steps}},
@@ -64,7 +73,7 @@ std::vector<LayerCase> rows_of(const std::string& name, std::size_t states) {
 std::vector<LayerCase> recurrent_layer_cases() {
   const Shape steps{4, 3};
   std::vector<LayerCase> rows{
-      {"LSTM with closed forget gates", [] { return LSTM({.units = 2, .unit_forget_bias = false}); }, {steps}},
+      {"LSTM with closed forget gates", [] { return LSTM({.units = 2, .unit_forget_bias = false}); }, {steps}, of_lstm},
       {"GRU of Keras 1",
        [] {
          return GRU({.units = 2,
@@ -74,33 +83,35 @@ std::vector<LayerCase> recurrent_layer_cases() {
                      .kernel_regularizer = L1(1)});
        },
        {steps}},
-      {"Bidirectional", [] { return Bidirectional(LSTM({.units = 2, .return_sequences = true})); }, {steps}},
+      {"Bidirectional", [] { return Bidirectional(LSTM({.units = 2, .return_sequences = true})); }, {steps}, of_lstm},
       {"Bidirectional sum",
        [] {
          return Bidirectional(GRU({.units = 3, .recurrent_dropout = 0.5}),
                               {.merge_mode = MergeMode::sum,
                                .backward_layer = LSTM({.units = 3, .go_backwards = true, .name = "backwards"})});
        },
-       {steps}},
+       {steps},
+       of_lstm},
       {"Bidirectional mul",
        [] {
          return Bidirectional(GRU({.units = 2, .return_sequences = true, .return_state = true}),
                               {.merge_mode = MergeMode::mul});
        },
-       {steps, {2}, {2}}},
+       {steps, {2}, {2}},
+       of_gru},
       {"Bidirectional ave",
        [] { return Bidirectional(SimpleRNN({.units = 2}), {.merge_mode = MergeMode::ave}); },
        {steps}},
       {"Bidirectional masked",
        [] { return Bidirectional(LSTM({.units = 2, .return_sequences = true})); },
        {steps},
-       {.masked = true}},
+       {.second_gradient_refusal = "gradient of lstm", .masked = true}},
       {"Bidirectional stateful",
        [] { return Bidirectional(GRU({.units = 2, .stateful = true})); },
        {steps},
-       {.stateful = true}},
+       {.second_gradient_refusal = "gradient of gru", .stateful = true}},
       {"TimeDistributed", [] { return TimeDistributed(Dense({.units = 2, .activation = Activation::tanh})); }, {steps}},
-      {"TimeDistributed LSTM", [] { return TimeDistributed(Bidirectional(LSTM({.units = 3}))); }, {{3, 4, 2}}},
+      {"TimeDistributed LSTM", [] { return TimeDistributed(Bidirectional(LSTM({.units = 3}))); }, {{3, 4, 2}}, of_lstm},
       {"TimeDistributed BatchNormalization",
        [] { return TimeDistributed(BatchNormalization()); },
        {{4, 5}},
@@ -108,8 +119,8 @@ std::vector<LayerCase> recurrent_layer_cases() {
       {"TimeDistributed Dropout", [] { return TimeDistributed(Dropout({.rate = 0.25})); }, {steps}},
       {"TimeDistributed masked", [] { return TimeDistributed(Dense({.units = 2})); }, {steps}, {.masked = true}},
   };
-  for (std::vector<LayerCase>& more :
-       std::vector{rows_of<LSTM>("LSTM", 2), rows_of<GRU>("GRU", 1), rows_of<SimpleRNN>("SimpleRNN", 1)})
+  for (std::vector<LayerCase>& more : std::vector{rows_of<LSTM>("LSTM", 2, of_lstm), rows_of<GRU>("GRU", 1, of_gru),
+                                                  rows_of<SimpleRNN>("SimpleRNN", 1, {})})
     rows.insert(rows.end(), more.begin(), more.end());
   return rows;
 }
