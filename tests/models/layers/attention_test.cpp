@@ -1,3 +1,8 @@
+#include <array>
+#include <cmath>
+
+#include <support/gradient_check.h>
+
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
@@ -9,6 +14,7 @@
 #include <lockstep/models/graph/attention_call.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/layers/added_losses.h>
+#include <lockstep/models/layers/attention_weights.h>
 #include <lockstep/models/layers/random_draws.h>
 
 #include "layer_test.h"
@@ -39,6 +45,38 @@ TEST(AttentionLayers, HaveKerasWeights) {
               ElementsAre("layer/query/kernel (6, 4, 3)", "layer/query/bias (4, 3)", "layer/key/kernel (6, 2, 3)",
                           "layer/key/bias (2, 3)", "layer/value/kernel (6, 2, 3)", "layer/value/bias (2, 3)",
                           "layer/attention_output/kernel (4, 3, 6)", "layer/attention_output/bias (6)"));
+}
+
+/// Attention of four queries (1, 4, 2, 2) to four keys (1, 4, 1, 2) with values (1, 4, 1, 3) that are neither later nor
+/// the second, as loops.
+std::vector<double> attended(const std::vector<std::vector<double>>& in) {
+  std::vector<double> y;
+  for (std::size_t query = 0; query < 4; ++query)
+    for (std::size_t head = 0; head < 2; ++head) {
+      const double* const q = &in[0][(query * 2 + head) * 2];
+      double total = 0;
+      std::array<double, 3> sums{};
+      for (std::size_t key = 0; key <= query; ++key) {
+        if (key == 1) continue;
+        const double weight = std::exp((q[0] * in[1][key * 2] + q[1] * in[1][key * 2 + 1]) / std::sqrt(2.0));
+        total += weight;
+        for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += weight * in[2][key * 3 + i];
+      }
+      for (const double sum : sums) y.push_back(sum / total);
+    }
+  return y;
+}
+
+TEST(AttentionWithWeights, HasSecondGradients) {
+  const Tensor mask = Tensor::from(std::vector<std::uint8_t>{1, 0, 1, 1}, {1, 1, 1, 4});
+  const AttentionOptions options{.is_causal = true, .mask = not_equal(mask, 0)};
+  const auto op = [&](std::span<const Tensor> in) {
+    return attention_with_weights(in[0], in[1], in[2], options).values;
+  };
+  const std::vector<Tensor> inputs{random_tensor({1, 4, 2, 2}, 1), random_tensor({1, 4, 1, 2}, 2),
+                                   random_tensor({1, 4, 1, 3}, 3)};
+  check_gradients(op, attended, inputs, {.length = 16});
+  check_second_gradients(op, attended, inputs, {.length = 16});
 }
 
 /// x times a kernel (features, ...) as heads.
