@@ -1,5 +1,7 @@
 #include <array>
 #include <cmath>
+#include <fstream>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <support/errors.h>
@@ -11,8 +13,10 @@
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/attention/attention.h>
 #include <lockstep/kernels/matmul/matmul.h>
+#include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/memory/allocator.h>
 
 namespace lockstep::test {
 namespace {
@@ -70,6 +74,45 @@ TEST(Attention, MasksOfAllDtypesHideTheSame) {
 TEST(Attention, LargeScoresStayFinite) {
   const Tensor x = random_tensor({1, 70, 2, 4}, 1, -1e4, 1e4);
   for (const float y : scaled_dot_product_attention(x, x, x).to_vector<float>()) ASSERT_TRUE(std::isfinite(y));
+}
+
+/// Sets the highest resident size of the process to the current one. False if that is not possible or not meaningful.
+bool reset_highest_resident_size() {
+#ifdef LOCKSTEP_SANITIZED
+  return false;  // sanitizers keep freed memory
+#else
+  return static_cast<bool>(std::ofstream("/proc/self/clear_refs") << 5 << std::flush);
+#endif
+}
+
+/// The number of bytes in this field of the process's status.
+std::int64_t resident_bytes(const std::string& field) {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (std::int64_t kilobytes = 0; word == field && status >> kilobytes) return kilobytes << 10;
+  return 0;
+}
+
+TEST(Attention, NeverHoldsTheScoresOfAllQueries) {
+  constexpr std::int64_t time = 2048;
+  constexpr std::int64_t bytes_of_scores = time * time * std::int64_t{sizeof(float)};
+  const auto differentiate = [](const Tensor& x) {
+    GradientTape tape;
+    tape.watch(x);
+    return tape.gradient(sum(scaled_dot_product_attention(x, x, x)), std::span(&x, 1)).front();
+  };
+  differentiate(random_tensor({1, 64, 1, 16}, 1));  // starts threads
+  const Tensor x = to_current_device(random_tensor({1, time, 1, 16}, 1));
+  CachingAllocator& memory = allocator(x.device());
+  const auto in_use = memory.stats().bytes_in_use;
+  memory.reset_peak();
+  const bool knows_highest = reset_highest_resident_size();
+  const std::int64_t resident = resident_bytes("VmRSS:");
+  const Tensor dx = differentiate(x);
+  EXPECT_EQ(dx.shape(), x.shape());
+  EXPECT_LT(memory.stats().bytes_peak - in_use, static_cast<std::size_t>(bytes_of_scores / 8));
+  const std::int64_t growth = resident_bytes("VmHWM:") - resident;
+  EXPECT_TRUE(!knows_highest || growth < bytes_of_scores / 2) << growth;
 }
 
 /// The error of attention of queries, keys and values of these shapes.
