@@ -16,25 +16,39 @@
 #include <lockstep/kernels/array/statistics.h>
 #include <lockstep/kernels/array/triangle.h>
 #include <lockstep/kernels/attention/attention.h>
+#include <lockstep/kernels/convolution/conv1d.h>
+#include <lockstep/kernels/convolution/conv2d.h>
+#include <lockstep/kernels/convolution/conv2d_transpose.h>
 #include <lockstep/kernels/image/affine_transform.h>
 #include <lockstep/kernels/indexing/embedding.h>
 #include <lockstep/kernels/indexing/one_hot.h>
 #include <lockstep/kernels/indexing/scatter.h>
 #include <lockstep/kernels/indexing/take.h>
+#include <lockstep/kernels/losses/cross_entropy.h>
+#include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/kernels/matmul/einsum.h>
 #include <lockstep/kernels/matmul/matmul.h>
+#include <lockstep/kernels/normalization/batch_norm.h>
+#include <lockstep/kernels/normalization/group_norm.h>
+#include <lockstep/kernels/normalization/layer_norm.h>
+#include <lockstep/kernels/pooling/pool2d.h>
+#include <lockstep/kernels/recurrence/composed_recurrence.h>
+#include <lockstep/kernels/recurrence/gru.h>
+#include <lockstep/kernels/recurrence/lstm.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/scan/product.h>
 #include <lockstep/kernels/scan/scan.h>
 #include <lockstep/kernels/sorting/sort.h>
 #include <lockstep/kernels/sorting/sparsemax.h>
 #include <lockstep/models/data/numpy_file.h>
+#include <lockstep/runtime/autograd/tape.h>
 
 #include "print_tensor.h"
 
 // usage: ops_driver FOLDER
 // Calls each op of the table with the arrays "0", "1", ... of FOLDER/NAME.npz and prints the result: the row's name,
-// then dtype, shape and values. ops_interop.py has the same rows.
+// then dtype, shape and values. If the file has the array "weights", also prints the gradients of sum(weights * result)
+// with respect to the f32 arrays, each after the row's name and the array's. ops_interop.py has the same rows.
 
 namespace {
 
@@ -52,6 +66,16 @@ Tensor of_one(const Inputs& x) {
 template <Tensor (*op)(const Tensor&, const Tensor&)>
 Tensor of_two(const Inputs& x) {
   return op(x[0], x[1]);
+}
+
+template <Tensor (*op)(const Tensor&, double)>
+Tensor with_number(const Inputs& x) {
+  return op(x[0], 1.5);
+}
+
+template <Tensor (*op)(double, const Tensor&)>
+Tensor of_number(const Inputs& x) {
+  return op(1.5, x[0]);
 }
 
 template <Tensor (*op)(const Tensor&, const std::vector<int>&, bool)>
@@ -90,6 +114,61 @@ void add_elementwise(Rows& rows) {
   rows["round"] = of_one<round>;
   rows["clip"] = [](const Inputs& x) { return clip(x[0], -0.5, 1.25); };
   rows["cast"] = [](const Inputs& x) { return cast(x[0], DType::i32); };
+}
+
+void add_with_numbers(Rows& rows) {
+  rows["add_number"] = with_number < operator+>;
+  rows["number_add"] = of_number < operator+>;
+  rows["subtract_number"] = with_number<subtract>;
+  rows["number_subtract"] = of_number<subtract>;
+  rows["multiply_number"] = with_number < operator*>;
+  rows["number_multiply"] = of_number < operator*>;
+  rows["divide_number"] = with_number<divide>;
+  rows["number_divide"] = of_number<divide>;
+  rows["power_number"] = with_number<power>;
+  rows["number_power"] = of_number<power>;
+  rows["maximum_number"] = with_number<maximum>;
+  rows["number_maximum"] = of_number<maximum>;
+  rows["minimum_number"] = with_number<minimum>;
+  rows["number_minimum"] = of_number<minimum>;
+  rows["equal_number"] = with_number<equal>;
+  rows["number_equal"] = of_number<equal>;
+  rows["not_equal_number"] = with_number<not_equal>;
+  rows["number_not_equal"] = of_number<not_equal>;
+  rows["less_number"] = with_number<less>;
+  rows["number_less"] = of_number<less>;
+  rows["less_equal_number"] = with_number<less_equal>;
+  rows["number_less_equal"] = of_number<less_equal>;
+  rows["greater_number"] = with_number<greater>;
+  rows["number_greater"] = of_number<greater>;
+  rows["greater_equal_number"] = with_number<greater_equal>;
+  rows["number_greater_equal"] = of_number<greater_equal>;
+  rows["where_number"] = [](const Inputs& x) { return where(x[0], x[1], 1.5); };
+  rows["number_where"] = [](const Inputs& x) { return where(x[0], 1.5, x[1]); };
+}
+
+void add_of_integers(Rows& rows) {
+  rows["add_integers"] = of_two<add>;
+  rows["subtract_integers"] = of_two<subtract>;
+  rows["multiply_integers"] = of_two<multiply>;
+  rows["maximum_integers"] = of_two<maximum>;
+  rows["minimum_integers"] = of_two<minimum>;
+  rows["negative_integers"] = of_one<negative>;
+  rows["abs_integers"] = of_one<abs>;
+  rows["sign_integers"] = of_one<sign>;
+  rows["square_integers"] = of_one<square>;
+  rows["clip_integers"] = [](const Inputs& x) { return clip(x[0], -2, 3); };
+  rows["sum_integers"] = of_axes<sum>;
+  rows["prod_integers"] = of_axes<prod>;
+  rows["max_integers"] = of_axes<max>;
+  rows["min_integers"] = of_axes<min>;
+  rows["any_integers"] = of_axes<any>;
+  rows["all_integers"] = of_axes<all>;
+  rows["sum_booleans"] = of_axes<sum>;
+  rows["cumsum_integers"] = [](const Inputs& x) { return cumsum(x[0], 1); };
+  rows["cumprod_integers"] = [](const Inputs& x) { return cumprod(x[0], 1); };
+  rows["sort_integers"] = [](const Inputs& x) { return sort(x[0], 1); };
+  rows["argmax_integers"] = [](const Inputs& x) { return argmax(x[0], 1); };
 }
 
 void add_comparisons(Rows& rows) {
@@ -174,6 +253,10 @@ void add_shapes(Rows& rows) {
   rows["pad_reflect"] = [=](const Inputs& x) { return pad(x[0], width, PadMode::reflect); };
   rows["pad_symmetric"] = [=](const Inputs& x) { return pad(x[0], width, PadMode::symmetric); };
   rows["pad_edge"] = [=](const Inputs& x) { return pad(x[0], width, PadMode::edge); };
+  rows["zero_pad2d"] = [](const Inputs& x) { return zero_pad2d(x[0], {1, 0, 2, 3}); };
+  rows["slice"] = [](const Inputs& x) { return slice(x[0], 1, 1, 3); };
+  rows["flatten"] = of_one<flatten>;
+  rows["stop_gradient"] = of_one<stop_gradient>;
 }
 
 void add_reductions(Rows& rows) {
@@ -188,12 +271,25 @@ void add_reductions(Rows& rows) {
   rows["std"] = of_axes<lockstep::std>;
   rows["norm"] = of_axes<norm>;
   rows["logsumexp"] = of_axes<logsumexp>;
+  rows["sum_of_all"] = of_one<sum>;
+  rows["mean_of_all"] = of_one<mean>;
+  rows["max_of_all"] = of_one<max>;
+  rows["min_of_all"] = of_one<min>;
+  rows["prod_of_all"] = of_one<prod>;
+  rows["var_of_all"] = of_one<var>;
+  rows["std_of_all"] = of_one<lockstep::std>;
+  rows["norm_of_all"] = of_one<norm>;
+  rows["logsumexp_of_all"] = of_one<logsumexp>;
   rows["argmax"] = [](const Inputs& x) { return argmax(x[0], 1); };
   rows["argmin"] = [](const Inputs& x) { return argmin(x[0], -1, true); };
   rows["cumsum"] = [](const Inputs& x) { return cumsum(x[0], 1); };
+  rows["cumsum_exclusive"] = [](const Inputs& x) { return cumsum(x[0], 1, {.exclusive = true}); };
+  rows["cumsum_reverse"] = [](const Inputs& x) { return cumsum(x[0], 1, {.reverse = true}); };
   rows["cumprod"] = [](const Inputs& x) { return cumprod(x[0], -1); };
   rows["sort"] = [](const Inputs& x) { return sort(x[0], 1); };
+  rows["sort_descending"] = [](const Inputs& x) { return sort(x[0], 1, SortDirection::descending); };
   rows["argsort"] = [](const Inputs& x) { return argsort(x[0]); };
+  rows["argsort_descending"] = [](const Inputs& x) { return argsort(x[0], -1, SortDirection::descending); };
   rows["top_k_values"] = [](const Inputs& x) { return top_k(x[0], 3).values; };
   rows["top_k_indices"] = [](const Inputs& x) { return top_k(x[0], 3).indices; };
 }
@@ -209,6 +305,7 @@ void add_indexing(Rows& rows) {
 
 void add_products(Rows& rows) {
   rows["matmul"] = of_two<matmul>;
+  rows["dense"] = [](const Inputs& x) { return dense(x[0], x[1], x[2], Activation::tanh); };
   rows["dot"] = of_two<dot>;
   rows["outer"] = of_two<outer>;
   rows["tensordot"] = [](const Inputs& x) { return tensordot(x[0], x[1], {2, 0}, {0, 1}); };
@@ -220,6 +317,69 @@ void add_products(Rows& rows) {
   rows["attention_masked"] = [](const Inputs& x) {
     return scaled_dot_product_attention(x[0], x[1], x[2], {.mask = x[3]});
   };
+  rows["attention_grouped"] = rows["attention"];
+}
+
+void add_windows(Rows& rows) {
+  rows["conv1d"] = [](const Inputs& x) {
+    return conv1d(x[0], x[1], x[2], {.stride = 2, .padding = Padding1d::same, .groups = 2});
+  };
+  rows["conv1d_causal"] = [](const Inputs& x) {
+    return conv1d(x[0], x[1], x[2], {.padding = Padding1d::causal, .dilation = 2});
+  };
+  rows["conv2d"] = [](const Inputs& x) { return conv2d(x[0], x[1], x[2], {.strides = {2, 1}, .groups = 2}); };
+  rows["conv2d_same"] = [](const Inputs& x) {
+    return conv2d(x[0], x[1], x[2], {.padding = Padding::same, .dilation = {2, 3}, .activation = Activation::relu});
+  };
+  rows["depthwise_conv2d"] = [](const Inputs& x) {
+    return depthwise_conv2d(x[0], x[1], x[2], {.strides = 2, .padding = Padding::same});
+  };
+  rows["conv2d_transpose"] = [](const Inputs& x) { return conv2d_transpose(x[0], x[1], x[2], {.strides = {2, 3}}); };
+  rows["conv2d_transpose_same"] = [](const Inputs& x) {
+    return conv2d_transpose(x[0], x[1], x[2], {.strides = 2, .padding = Padding::same, .output_padding = 1});
+  };
+  rows["conv2d_transpose_dilated"] = [](const Inputs& x) {
+    return conv2d_transpose(x[0], x[1], x[2], {.padding = Padding::same, .dilation = {2, 3}});
+  };
+  for (const auto& [name, padding] : {std::pair("valid", Padding::valid), std::pair("same", Padding::same)}) {
+    const Pool2dOptions options{.window = {3, 2}, .strides = Size2d{2, 1}, .padding = padding};
+    rows[fmt::format("max_pool2d_{}", name)] = [=](const Inputs& x) { return max_pool2d(x[0], options); };
+    rows[fmt::format("average_pool2d_{}", name)] = [=](const Inputs& x) { return average_pool2d(x[0], options); };
+  }
+}
+
+void add_normalizations(Rows& rows) {
+  rows["batch_norm"] = [](const Inputs& x) { return batch_norm(x[0], x[1], x[2]).y; };
+  rows["batch_norm_mean"] = [](const Inputs& x) { return batch_norm(x[0], x[1], x[2]).mean; };
+  rows["batch_norm_variance"] = [](const Inputs& x) { return batch_norm(x[0], x[1], x[2]).variance; };
+  rows["batch_norm_residual"] = [](const Inputs& x) {
+    return batch_norm(x[0], x[1], x[2], {.relu = true, .residual = x[3]}).y;
+  };
+  rows["batch_norm_inference"] = [](const Inputs& x) { return batch_norm_inference(x[0], x[1], x[2], x[3], x[4]); };
+  rows["layer_norm"] = [](const Inputs& x) { return layer_norm(x[0], x[1], x[2]); };
+  rows["group_norm"] = [](const Inputs& x) { return group_norm(x[0], 2, x[1], x[2]); };
+}
+
+void add_losses(Rows& rows) {
+  rows["sparse_softmax_cross_entropy"] = of_two<sparse_softmax_cross_entropy>;
+  rows["sigmoid_cross_entropy"] = of_two<sigmoid_cross_entropy>;
+  rows["binary_cross_entropy"] = of_two<binary_cross_entropy>;
+}
+
+void add_recurrences(Rows& rows) {
+  rows["lstm"] = [](const Inputs& x) { return lstm(x[0], x[1], x[2], x[3]); };
+  rows["lstm_sequences"] = [](const Inputs& x) { return lstm(x[0], x[1], x[2], x[3], true); };
+  rows["lstm_states"] = [](const Inputs& x) {
+    return lstm(x[0], x[1], x[2], x[3], RecurrentStates{.h = x[4], .c = x[5]}, false).h;
+  };
+  rows["gru"] = [](const Inputs& x) { return gru(x[0], x[1], x[2], x[3]); };
+  rows["gru_sequences"] = [](const Inputs& x) { return gru(x[0], x[1], x[2], x[3], true); };
+  rows["gru_states"] = [](const Inputs& x) { return gru(x[0], x[1], x[2], x[3], RecurrentStates{.h = x[4]}, false).h; };
+  rows["simple_rnn"] = [](const Inputs& x) { return simple_rnn(x[0], x[1], x[2], x[3], {}).h; };
+  rows["simple_rnn_sequences"] = [](const Inputs& x) {
+    return simple_rnn(x[0], x[1], x[2], x[3], {.return_sequences = true}).h;
+  };
+  rows["simple_rnn_states"] = [](const Inputs& x) { return simple_rnn(x[0], x[1], x[2], x[3], {}, {}, {.h = x[4]}).h; };
 }
 
 Call resize_to(const Size2d& size, const ResizeOptions& options) {
@@ -237,6 +397,8 @@ void add_images(Rows& rows) {
     if (method == Interpolation::nearest) continue;
     rows["resize_antialiased_" + name] = resize_to({3, 4}, {.interpolation = method, .antialias = true});
   }
+  rows["resize_cropped"] = resize_to({8, 5}, {.crop_to_aspect_ratio = true});
+  rows["resize_padded"] = resize_to({8, 5}, {.pad_to_aspect_ratio = true, .fill_value = 0.5});
   const std::map<std::string, FillMode> fills{{"nearest", FillMode::nearest},
                                               {"constant", FillMode::constant},
                                               {"reflect", FillMode::reflect},
@@ -245,14 +407,37 @@ void add_images(Rows& rows) {
     const AffineTransformOptions options{.fill_mode = fill, .fill_value = 0.25};
     rows["affine_transform_" + name] = [=](const Inputs& x) { return affine_transform(x[0], x[1], options); };
   }
+  rows["affine_transform_of_nearest"] = [](const Inputs& x) {
+    return affine_transform(x[0], x[1], {.interpolation = Interpolation::nearest, .fill_mode = FillMode::wrap});
+  };
 }
 
 Rows all_rows() {
   Rows rows;
-  for (const auto add : {add_elementwise, add_comparisons, add_activations, add_creation, add_shapes, add_reductions,
-                         add_indexing, add_products, add_images})
+  for (const auto add : {add_elementwise, add_with_numbers, add_of_integers, add_comparisons, add_activations,
+                         add_creation, add_shapes, add_reductions, add_indexing, add_products, add_windows,
+                         add_normalizations, add_losses, add_recurrences, add_images})
     add(rows);
   return rows;
+}
+
+/// Prints the row's result and, if `weights` is defined, the gradients of sum(weights * result).
+void print_row(const std::string& name, const Call& call, const Inputs& inputs, const Tensor& weights) {
+  if (!weights.defined()) return print(name, call(inputs));
+  std::vector<Tensor> sources;
+  std::vector<std::string> labels;
+  GradientTape tape;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].dtype() != DType::f32) continue;
+    tape.watch(sources.emplace_back(inputs[i]));
+    labels.push_back(fmt::format("{} {}", name, i));
+  }
+  const Tensor result = call(inputs);
+  print(name, result);
+  tape.watch(result);  // so that the tape accepts a result that does not depend on the inputs
+  const std::vector<Tensor> gradients = tape.gradient(result, sources, weights);
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    print(labels[i], gradients[i].defined() ? gradients[i] : zeros_like(sources[i]));
 }
 
 }  // namespace
@@ -261,8 +446,13 @@ int main(int argc, char** argv) {
   if (argc != 2) return 2;
   for (const auto& [name, call] : all_rows()) try {
       Inputs inputs;
-      for (const auto& [number, values] : read_npz(fmt::format("{}/{}.npz", argv[1], name))) inputs.push_back(values);
-      print(name, call(inputs));
+      Tensor weights;
+      for (const auto& [array, values] : read_npz(fmt::format("{}/{}.npz", argv[1], name)))
+        if (array == "weights")
+          weights = values;
+        else
+          inputs.push_back(values);
+      print_row(name, call, inputs, weights);
     } catch (const std::exception& error) {
       fmt::print(stderr, "{}: {}\n", name, error.what());
       return 1;

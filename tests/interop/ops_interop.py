@@ -1,4 +1,4 @@
-"""Compares the results of lockstep's ops with those of keras.ops, keras.activations and NumPy.
+"""Compares the results and gradients of lockstep's ops with those of Keras on JAX.
 
 usage: ops_interop.py --driver OPS_DRIVER
 """
@@ -10,14 +10,17 @@ import tempfile
 import driver_output
 import keras_backend
 
-keras_backend.choose("numpy")
+keras_backend.choose("jax")
 
+import jax
 import numpy as np
-from keras import activations, ops
+from keras import activations, layers, ops
 
 RANDOM = np.random.default_rng(1)
 AXES = {"axis": (0, -1), "keepdims": True}
+EPSILON = 1e-3
 TOLERANCE = 2e-6
+GRADIENT_TOLERANCE = 5e-6  # of the largest element, for the rounding errors of Keras' gradients
 
 
 def real(*shape, low=-2.0, high=2.0):
@@ -32,14 +35,12 @@ def booleans(*shape):
     return RANDOM.random(shape) < 0.5
 
 
-def sparsemax(x, axis):
-    """By bisection of the shift after which the positive elements have the sum 1. Keras 3.15 has another result."""
-    low, high = x.max(axis, keepdims=True) - 1, x.max(axis, keepdims=True)
-    for _ in range(40):
-        middle = (low + high) / 2
-        above = np.maximum(x - middle, 0).sum(axis, keepdims=True) > 1
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return np.maximum(x - low, 0)
+def sparsemax(x):
+    """Along axis 1. The shift after which the positive elements have the sum 1, from the sums of the largest elements.
+    Keras 3.15 has another result."""
+    falling = ops.flip(ops.sort(x, 1), 1)
+    shifts = (ops.cumsum(falling, 1) - 1) / ops.reshape(ops.arange(1, x.shape[1] + 1, dtype="float32"), (-1, 1))
+    return ops.relu(x - ops.max(shifts, 1, keepdims=True))
 
 
 def elementwise():
@@ -56,6 +57,33 @@ def elementwise():
     yield "round", (np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.7, -0.2], np.float32),), ops.round
     yield "clip", (a,), lambda x: ops.clip(x, -0.5, 1.25)
     yield "cast", (a,), lambda x: ops.cast(x, "int32")
+
+
+def with_numbers():
+    x = real(2, 3, 4, low=0.1, high=3)
+    for name in ("add", "subtract", "multiply", "divide", "power", "maximum", "minimum"):
+        yield f"{name}_number", (x,), lambda x, name=name: getattr(ops, name)(x, 1.5)
+        yield f"number_{name}", (x,), lambda x, name=name: getattr(ops, name)(1.5, x)
+    ties = indices(7, 2, 3, 4).astype(np.float32) / 2
+    for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"):
+        yield f"{name}_number", (ties,), lambda x, name=name: getattr(ops, name)(x, 1.5)
+        yield f"number_{name}", (ties,), lambda x, name=name: getattr(ops, name)(1.5, x)
+    yield "where_number", (booleans(3, 1), x), lambda condition, x: ops.where(condition, x, 1.5)
+    yield "number_where", (booleans(3, 1), x), lambda condition, x: ops.where(condition, 1.5, x)
+
+
+def of_integers():
+    x = indices(6, 2, 3, 4, low=-5)
+    for name in ("add", "subtract", "multiply", "maximum", "minimum"):
+        yield f"{name}_integers", (x, indices(6, 3, 1, low=-5)), getattr(ops, name)
+    for name in ("negative", "abs", "sign", "square"):
+        yield f"{name}_integers", (x,), getattr(ops, name)
+    yield "clip_integers", (x,), lambda x: ops.clip(x, -2, 3)
+    for name in ("sum", "prod", "max", "min", "any", "all"):
+        yield f"{name}_integers", (x,), lambda x, name=name: getattr(ops, name)(x, **AXES)
+    yield "sum_booleans", (booleans(3, 4, 2),), lambda x: ops.sum(x, **AXES)
+    for name in ("cumsum", "cumprod", "sort", "argmax"):
+        yield f"{name}_integers", (x,), lambda x, name=name: getattr(ops, name)(x, 1)
 
 
 def comparisons():
@@ -79,7 +107,7 @@ def of_activations():
                  "mish", "softplus", "log_sigmoid", "squareplus", "sparse_plus", "softsign", "tanh", "hard_tanh",
                  "tanh_shrink", "hard_shrink", "soft_shrink", "sparse_sigmoid", "threshold", "glu"):  # fmt: skip
         yield name, (x,), lambda x, name=name: getattr(activations, name)(x, **options.get(name, {}))
-    yield "sparsemax", (x,), lambda x: sparsemax(x, 1)
+    yield "sparsemax", (x,), sparsemax
     yield "gelu_approximate", (x,), lambda x: activations.gelu(x, approximate=True)
     yield "softmax", (x,), lambda x: ops.softmax(x, axis=(0, 2))
     yield "log_softmax", (x,), lambda x: ops.log_softmax(x, axis=1)
@@ -120,22 +148,31 @@ def shapes():
     yield "pad_constant", (x,), lambda x: ops.pad(x, width, constant_values=0.5)
     yield "pad_reflect", (x,), lambda x: ops.pad(x, width, "reflect")
     yield "pad_symmetric", (x,), lambda x: ops.pad(x, width, "symmetric")
-    yield "pad_edge", (x,), lambda x: np.pad(x, width, "edge")  # keras.ops lacks this mode
+    yield "pad_edge", (x,), lambda x: jax.numpy.pad(x, width, "edge")  # keras.ops lacks this mode
+    yield "zero_pad2d", (real(2, 3, 4, 2),), lambda x: ops.pad(x, ((0, 0), (1, 0), (2, 3), (0, 0)))
+    yield "slice", (x,), lambda x: ops.slice(x, (0, 1, 0), (2, 2, 4))
+    yield "flatten", (x,), lambda x: ops.reshape(x, (2, 12))
+    yield "stop_gradient", (x,), lambda x: ops.stop_gradient(x)
 
 
 def reductions():
     x = real(3, 4, 5)
     for name in ("sum", "mean", "max", "min", "prod", "var", "std", "norm", "logsumexp"):
         yield name, (x,), lambda x, name=name: getattr(ops, name)(x, **AXES)
+        yield f"{name}_of_all", (x,), lambda x, name=name: getattr(ops, name)(x)
     for name in ("any", "all"):
         yield name, (booleans(3, 4, 2),), lambda x, name=name: getattr(ops, name)(x, **AXES)
     ties = indices(3, 3, 4, 5).astype(np.float32)
     yield "argmax", (ties,), lambda x: ops.argmax(x, 1)
     yield "argmin", (ties,), lambda x: ops.argmin(x, -1, keepdims=True)
     yield "cumsum", (x,), lambda x: ops.cumsum(x, 1)
+    yield "cumsum_exclusive", (x,), lambda x: ops.cumsum(x, 1) - x
+    yield "cumsum_reverse", (x,), lambda x: ops.flip(ops.cumsum(ops.flip(x, 1), 1), 1)
     yield "cumprod", (x,), lambda x: ops.cumprod(x, -1)
     yield "sort", (x,), lambda x: ops.sort(x, 1)
+    yield "sort_descending", (x,), lambda x: ops.flip(ops.sort(x, 1), 1)
     yield "argsort", (x,), ops.argsort
+    yield "argsort_descending", (x,), lambda x: ops.flip(ops.argsort(x), -1)
     yield "top_k_values", (x,), lambda x: ops.top_k(x, 3)[0]
     yield "top_k_indices", (x,), lambda x: ops.top_k(x, 3)[1]
 
@@ -153,6 +190,7 @@ def indexing():
 
 def products():
     yield "matmul", (real(2, 1, 3, 4), real(5, 4, 6)), ops.matmul
+    yield "dense", (real(2, 3, 4), real(4, 5), real(5)), lambda x, kernel, bias: ops.tanh(ops.matmul(x, kernel) + bias)
     yield "dot", (real(2, 3, 4), real(5, 4, 6)), ops.dot
     yield "outer", (real(2, 3), real(4)), ops.outer
     yield "tensordot", (real(2, 3, 4), real(4, 2, 5)), lambda a, b: ops.tensordot(a, b, ((2, 0), (0, 1)))
@@ -162,6 +200,84 @@ def products():
     yield "attention", (q, k, v), attend
     yield "attention_causal", (q, k, v), lambda q, k, v: attend(q, k, v, scale=0.4, is_causal=True)
     yield "attention_masked", (q, k, v, booleans(2, 1, 5, 5)), lambda q, k, v, mask: attend(q, k, v, mask=mask)
+    yield "attention_grouped", (real(2, 5, 6, 4), k, v), lambda q, k, v: attend(q, ops.repeat(k, 2, 2),
+                                                                                ops.repeat(v, 2, 2))  # fmt: skip
+
+
+def windows():
+    """Convolutions and pooling."""
+    steps, x, bias = real(2, 9, 4), real(2, 7, 8, 4), real(6)
+    yield "conv1d", (steps, real(4, 2, 6), bias), lambda x, k, b: ops.conv(x, k, 2, "same") + b
+    yield "conv1d_causal", (steps, real(3, 4, 6), bias), lambda x, k, b: b + ops.conv(
+        ops.pad(x, ((0, 0), (4, 0), (0, 0))), k, 1, "valid", dilation_rate=2)  # fmt: skip
+    yield "conv2d", (x, real(3, 2, 2, 6), bias), lambda x, k, b: ops.conv(x, k, (2, 1), "valid") + b
+    yield "conv2d_same", (x, real(3, 2, 4, 6), bias), lambda x, k, b: ops.relu(
+        ops.conv(x, k, 1, "same", dilation_rate=(2, 3)) + b)  # fmt: skip
+    yield "depthwise_conv2d", (x, real(3, 2, 4, 2), real(8)), lambda x, k, b: ops.depthwise_conv(x, k, 2, "same") + b
+    transposed, kernel = ops.conv_transpose, real(3, 2, 6, 4)
+    yield "conv2d_transpose", (x, kernel, bias), lambda x, k, b: transposed(x, k, (2, 3), "valid") + b
+    yield "conv2d_transpose_same", (x, kernel, bias), lambda x, k, b: transposed(x, k, 2, "same", 1) + b
+    yield "conv2d_transpose_dilated", (x, kernel, bias), lambda x, k, b: b + transposed(
+        x, k, 1, "same", dilation_rate=(2, 3))  # fmt: skip
+    for padding in ("valid", "same"):
+        for name, pool in (("max", ops.max_pool), ("average", ops.average_pool)):
+            yield f"{name}_pool2d_{padding}", (x,), lambda x, pool=pool, padding=padding: pool(x, (3, 2), (2, 1), padding)
+
+
+def batch_norm(x, gamma, beta):
+    mean, variance = ops.moments(x, (0, 1))
+    return ops.batch_normalization(x, mean, variance, -1, beta, gamma, EPSILON)
+
+
+def group_norm(x, gamma, beta):
+    """Of two groups."""
+    grouped = ops.reshape(x, (4, 3, 2, 3))
+    mean, variance = ops.moments(grouped, (1, 3), keepdims=True)
+    return ops.reshape((grouped - mean) / ops.sqrt(variance + EPSILON), x.shape) * gamma + beta
+
+
+def normalizations():
+    x, gamma, beta, mean, variance = real(4, 3, 6), real(6), real(6), real(6), real(6, low=0.1)
+    yield "batch_norm", (x, gamma, beta), batch_norm
+    yield "batch_norm_mean", (x, gamma, beta), lambda x, *_: ops.mean(x, (0, 1)), 0
+    yield "batch_norm_variance", (x, gamma, beta), lambda x, *_: ops.var(x, (0, 1)), 0
+    yield "batch_norm_residual", (x, gamma, beta, real(4, 3, 6)), lambda x, gamma, beta, residual: ops.relu(
+        batch_norm(x, gamma, beta) + residual)  # fmt: skip
+    yield "batch_norm_inference", (x, gamma, beta, mean, variance), lambda x, gamma, beta, mean, variance: (
+        ops.batch_normalization(x, mean, variance, -1, beta, gamma, EPSILON)), 3  # fmt: skip
+    yield "layer_norm", (x, gamma, beta), lambda x, gamma, beta: ops.layer_normalization(x, gamma, beta, -1, EPSILON)
+    yield "group_norm", (x, gamma, beta), group_norm
+
+
+def losses():
+    logits, targets = real(4, 5, low=-6, high=6), real(4, 5, low=0, high=1)
+    yield "sparse_softmax_cross_entropy", (logits, indices(5, 4)), lambda x, labels: (
+        ops.sparse_categorical_crossentropy(labels, x, from_logits=True))  # fmt: skip
+    yield "sigmoid_cross_entropy", (logits, targets), lambda x, t: ops.binary_crossentropy(t, x, from_logits=True), 1
+    yield "binary_cross_entropy", (real(4, 5, low=0.01, high=0.99), targets), lambda x, t: (
+        ops.binary_crossentropy(t, x)), 1  # fmt: skip
+
+
+def with_weights(layer):
+    """The layer as a function of the input, its weights and, if given, the initial states."""
+    layer.build((2, 5, 4))
+    others = [variable.value for variable in layer.non_trainable_variables]
+
+    def call(x, kernel, recurrent_kernel, bias, *states):
+        options = {"initial_state": list(states)} if states else {}
+        return layer.stateless_call([kernel, recurrent_kernel, bias], others, x, **options)[0]
+
+    return call
+
+
+def recurrences():
+    x, h, c = real(2, 5, 4), real(2, 3), real(2, 3)
+    for name, gates, bias, make in (("lstm", 4, (12,), layers.LSTM), ("gru", 3, (2, 9), layers.GRU),
+                                    ("simple_rnn", 1, (3,), layers.SimpleRNN)):  # fmt: skip
+        inputs = (x, real(4, 3 * gates), real(3, 3 * gates), real(*bias))
+        yield name, inputs, with_weights(make(3))
+        yield f"{name}_sequences", inputs, with_weights(make(3, return_sequences=True))
+        yield f"{name}_states", (*inputs, h, c)[: 6 if name == "lstm" else 5], with_weights(make(3))
 
 
 def images():
@@ -171,40 +287,82 @@ def images():
         yield f"resize_{method}", (x,), lambda x, resize=resize: resize(x, (11, 4))
         if method != "nearest":
             yield f"resize_antialiased_{method}", (x,), lambda x, resize=resize: resize(x, (3, 4), antialias=True)
-    turns = np.array([[0.9, -0.3, 1.25, 0.4, 1.1, -2, 0, 0], [1.2, 0.1, -3.5, -0.2, 0.8, 1.75, 0, 0]], np.float32)
+    yield "resize_cropped", (x,), lambda x: ops.image.resize(x, (8, 5), crop_to_aspect_ratio=True)
+    yield "resize_padded", (x,), lambda x: ops.image.resize(x, (8, 5), pad_to_aspect_ratio=True, fill_value=0.5)
+    # No position is halfway between two pixels, where Keras' backends round to different ones.
+    turns = np.array([[0.9, -0.3, 1.27, 0.4, 1.1, -1.97, 0, 0], [1.2, 0.1, -3.47, -0.2, 0.8, 1.73, 0, 0]], np.float32)
     for fill in ("nearest", "constant", "reflect", "wrap"):
         yield f"affine_transform_{fill}", (x, turns), lambda x, turns, fill=fill: ops.image.affine_transform(
-            x, turns, fill_mode=fill, fill_value=0.25)  # fmt: skip
+            x, turns, fill_mode=fill, fill_value=0.25), 1  # fmt: skip
+    yield "affine_transform_of_nearest", (x, turns), lambda x, turns: ops.image.affine_transform(
+        x, turns, interpolation="nearest", fill_mode="wrap"), 1  # fmt: skip
 
 
 def cases():
-    """The inputs and Keras' op of each row, by name."""
-    groups = (elementwise, comparisons, of_activations, creation, shapes, reductions, indexing, products, images)
-    return {name: (inputs, op) for group in groups for name, inputs, op in group()}
+    """By name: the inputs and Keras' op of each row and, if lockstep's is differentiable only in the first inputs, the
+    number of these inputs."""
+    groups = (elementwise, with_numbers, of_integers, comparisons, of_activations, creation, shapes, reductions,
+              indexing, products, windows, normalizations, losses, recurrences, images)  # fmt: skip
+    return {name: row for group in groups for name, *row in group()}
+
+
+class Row:
+    """A row with Keras' result and its gradients by the index of the input: those of sum(weights * result)."""
+
+    def __init__(self, inputs, op, differentiable=None):
+        self.inputs, self.weights, self.gradients = inputs, None, {}
+        of_reals = {i: x for i, x in enumerate(inputs[:differentiable]) if x.dtype == np.float32}
+
+        def call(reals):
+            return op(*(reals.get(i, x) for i, x in enumerate(inputs)))
+
+        result = jax.eval_shape(call, of_reals)
+        if not of_reals or result.dtype != np.float32:
+            self.result = np.asarray(call({}))
+            return
+        self.weights = real(*result.shape)
+
+        def with_gradients(reals, weights):  # compiled as a whole, which takes half the time
+            result, gradients = jax.vjp(call, reals)
+            return result, gradients(weights)[0]
+
+        self.result, self.gradients = jax.tree.map(np.asarray, jax.jit(with_gradients)(of_reals, self.weights))
+
+    def save(self, path):
+        """Writes what ops_driver reads."""
+        arrays = {str(i): values for i, values in enumerate(self.inputs)}
+        np.savez(path, **arrays, **({} if self.weights is None else {"weights": self.weights}))
+
+
+def differs(name, found, expected, tolerance):
+    """Whether lockstep's dtype and values differ from those expected; if so, prints how."""
+    dtype, values = found
+    kind = {"f": "f32", "i": "integers", "b": "bool"}[expected.dtype.kind]
+    same_kind = dtype in ("i32", "i64", "u8") if kind == "integers" else dtype == kind
+    if same_kind and values.shape == expected.shape and np.allclose(values, expected, tolerance, tolerance):
+        return False
+    difference = abs(values - expected).max() if values.shape == expected.shape else "-"
+    print(f"{name}: {dtype} {values.shape}, expected {expected.dtype} {expected.shape}; difference {difference}")
+    return True
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--driver", required=True)
     driver = parser.parse_args().driver
-    rows = cases()
+    rows = {name: Row(*row) for name, row in cases().items()}
     with tempfile.TemporaryDirectory() as folder:
-        for name, (inputs, _) in rows.items():
-            np.savez(pathlib.Path(folder) / f"{name}.npz", **{str(i): values for i, values in enumerate(inputs)})
+        for name, row in rows.items():
+            row.save(pathlib.Path(folder) / f"{name}.npz")
         found = {name: result for name, *result in driver_output.tensors_of(driver, folder)}
-    assert found.keys() == rows.keys(), f"other rows than the driver's: {sorted(found.keys() ^ rows.keys())}"
-    failures = 0
-    for name, (inputs, op) in rows.items():
-        expected = np.asarray(op(*inputs))
-        dtype, values = found[name]
-        kind = {"f": "f32", "i": "integers", "b": "bool"}[expected.dtype.kind]
-        same_kind = dtype in ("i32", "i64", "u8") if kind == "integers" else dtype == kind
-        if same_kind and values.shape == expected.shape and np.allclose(values, expected, TOLERANCE, TOLERANCE):
-            continue
-        failures += 1
-        difference = abs(values - expected).max() if values.shape == expected.shape else "-"
-        print(f"{name}: {dtype} {values.shape}, expected {expected.dtype} {expected.shape}; difference {difference}")
-    print(f"{len(rows)} rows, {failures} differ")
+    ours = {name for name in found if " " not in name}
+    assert ours == rows.keys(), f"other rows than the driver's: {sorted(ours ^ rows.keys())}"
+    results = [differs(name, found[name], row.result, TOLERANCE) for name, row in rows.items()]
+    gradients = [differs(f"{name}, gradient {i}", found[f"{name} {i}"], gradient,
+                         GRADIENT_TOLERANCE * max(1, abs(gradient).max()))
+                 for name, row in rows.items() for i, gradient in row.gradients.items()]  # fmt: skip
+    failures = sum(results + gradients)
+    print(f"{len(results)} results and {len(gradients)} gradients, {failures} differ")
     return failures > 0
 
 
