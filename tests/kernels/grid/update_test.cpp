@@ -3,39 +3,17 @@
 #if defined(LOCKSTEP_EMULATED_GPU)
 #define LOCKSTEP_KERNELS_OF_GPUS  // also compiles the rules for the emulated GPU
 #endif
-#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/update/element_rule.h>
 #include <lockstep/kernels/update/optimizer_rules.h>
 #include <lockstep/kernels/update/update_kernels.h>
 
-#include "parity.h"
+#include "update_parity.h"
 
 namespace lockstep::test {
 namespace {
 
 // One pointer, some, as many as one launch accepts, and more than two launches accept.
 const std::vector<std::size_t> replica_counts{1, 3, 64, 65, 150};
-
-/// Pointers to the first elements of the tensors.
-template <class T, class Pointer>
-std::vector<Pointer> pointers(const Results& tensors) {
-  std::vector<Pointer> result;
-  for (const Tensor& tensor : tensors) result.push_back(tensor.data<T>());
-  return result;
-}
-
-/// One tensor for each replica, in [1, 2) for real numbers, in [-100, 100) for integers.
-Results of_replicas(std::size_t count, std::int64_t n, DType dtype, unsigned seed) {
-  const bool whole = dtype == DType::i32 || dtype == DType::i64;
-  Results result;
-  for (std::size_t r = 0; r < count; ++r) {
-    const Tensor values = whole ? random_tensor({n}, seed + static_cast<unsigned>(r), -100, 100)
-                                : random_tensor({n}, seed + static_cast<unsigned>(r), 0.9, 1.1);
-    result.push_back(Tensor::empty({n}, dtype));
-    kernels::run_on_cpu(kernels::Convert{values, result.back()});
-  }
-  return result;
-}
 
 template <class T>
 void check_reduce(ReduceOp op, std::size_t replicas, std::int64_t terms) {
@@ -99,27 +77,6 @@ std::vector<std::pair<std::string, OptimizerStep>> steps() {
   all.average = OptimizerStep::Average::overwrite;
   result.emplace_back("adam overwritten by an average", all);
   return result;
-}
-
-/// Updates all but the first `skipped` of 37 elements.
-void check_update(const OptimizerStep& step, std::size_t replicas, std::int64_t skipped) {
-  SCOPED_TRACE(fmt::format("{} replicas from element {}", replicas, skipped));
-  const std::int64_t n = 37;
-  const Results gradients = of_replicas(replicas, n, DType::f32, 1);
-  Results before(replicas, random_tensor({n}, 500));
-  // State as earlier steps would have left it: second moments are larger than the squared first moments.
-  for (int slot = 0; slot < state_slots(step); ++slot) before.push_back(random_tensor({n}, 600U + slot, 0.1, 0.2));
-  expect_same(before, [&](const Runner& run, const Results& out) {
-    auto in = pointers<float, const float*>(gradients);
-    auto all = pointers<float, float*>(out);
-    for (const float*& pointer : in) pointer += skipped;
-    for (float*& pointer : all) pointer += skipped;
-    const std::span<float* const> memory(all);
-    run(kernels::Update{step, UpdateViews{.gradients = in,
-                                          .parameters = memory.first(replicas),
-                                          .state = memory.subspan(replicas),
-                                          .count = n - skipped}});
-  });
 }
 
 TEST(GridUpdate, AppliesEveryRuleToEveryCopy) {
