@@ -4,6 +4,7 @@
 //   interop_driver save MODEL WEIGHTS INPUTS OUTPUTS   randomizes the model, saves its weights, writes its predictions
 //   interop_driver copy MODEL WEIGHTS OTHER_WEIGHTS    loads the first file, saves the second
 //   interop_driver predict MODEL WEIGHTS INPUTS OUTPUTS  loads weights, writes predictions
+//   interop_driver train MODEL INPUTS OUTPUTS          writes the model's results in training
 // INPUTS and OUTPUTS are rows of little-endian f32 without a header; several inputs follow one another.
 
 #include <cstdio>
@@ -33,6 +34,7 @@
 #include <lockstep/strategy/strategies/mirrored_strategy.h>
 
 #include "layers_models.h"
+#include "random_layers.h"
 #include "randomize.h"
 
 namespace lockstep {
@@ -65,6 +67,7 @@ Model lstm() {
 
 Model make_model(const std::string& name) {
   if (const std::optional<Model> model = layers_model(name)) return *model;
+  if (const std::optional<Model> model = random_layer_model(name)) return *model;
   if (name == "minigooglenet") return zoo::mini_googlenet({32, 32, 3}, 10);
   if (name == "mlp") return zoo::mlp({.inputs = 80, .hidden = {40, 20, 10, 6}});
   if (name == "full_mlp") return zoo::mlp();
@@ -94,17 +97,24 @@ std::vector<Tensor> read_inputs(const Model& model, const std::string& path) {
   return xs;
 }
 
+void write(const Tensor& results, const std::string& path) {
+  const std::vector<float> y = results.to_vector<float>();
+  std::ofstream out(path, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(y.data()), static_cast<std::streamsize>(y.size() * sizeof(float)));
+  require<InputError>(out.flush().good(), "{} cannot be written", path);
+}
+
 void predict(Model& model, const std::string& inputs, const std::string& outputs) {
   const std::vector<Tensor> xs = read_inputs(model, inputs);
-  const Tensor predictions = model.predict(Dataset::from_tensors({xs, {}}).batch(4));
-  const std::vector<float> y = predictions.to_vector<float>();
-  std::ofstream out(outputs, std::ios::binary);
-  out.write(reinterpret_cast<const char*>(y.data()), static_cast<std::streamsize>(y.size() * sizeof(float)));
-  require<InputError>(out.flush().good(), "{} cannot be written", outputs);
+  write(model.predict(Dataset::from_tensors({xs, {}}).batch(4)), outputs);
 }
 
 void run(std::span<const std::string> words) {
   require(words.size() == 2 || words.size() == 4 || words.size() == 5, "usage: see interop_driver.cpp");
+  if (words[0] == "train") {
+    const Model on_one_device = make_model(words[1]);
+    return write(on_one_device(read_inputs(on_one_device, words[2]), Mode::train), words[3]);
+  }
   const MirroredStrategy strategy;
   Model model = strategy.scope([&] { return make_model(words[1]); });
   if (words[0] == "parameters") {
