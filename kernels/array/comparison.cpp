@@ -21,17 +21,19 @@ const char* name_of(ComparisonOp op) {
   return names[static_cast<int>(op)];
 }
 
-Tensor compare(ComparisonOp op, const Tensor& left, const Tensor& right) try {
-  require_same_dtype(name_of(op), left, right);
+/// `name` is the caller's.
+Tensor compare(const char* name, ComparisonOp op, const Tensor& left, const Tensor& right) try {
+  require_same_dtype(name, left, right);
   const Tensor a = to_current_device(left);
   const Tensor b = to_current_device(right);
-  const Tensor y = Tensor::empty(broadcast_shape(name_of(op), a.shape(), b.shape()), DType::boolean);
+  const Tensor y = Tensor::empty(broadcast_shape(name, a.shape(), b.shape()), DType::boolean);
   launch(kernels::Compare{op, a.broadcast_view(y.shape()), b.broadcast_view(y.shape()), y});
   return y;
 } catch (Error& error) {
-  rethrow_from(name_of(op), error);
+  rethrow_from(name, error);
 }
 
+Tensor compare(ComparisonOp op, const Tensor& a, const Tensor& b) { return compare(name_of(op), op, a, b); }
 Tensor compare(ComparisonOp op, const Tensor& a, double b) { return compare(op, a, number_like(name_of(op), a, b)); }
 Tensor compare(ComparisonOp op, double a, const Tensor& b) { return compare(op, number_like(name_of(op), b, a), b); }
 
@@ -69,7 +71,9 @@ Tensor greater_equal(double a, const Tensor& b) { return compare(ComparisonOp::g
 Tensor logical_and(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::logical_and, a, b); }
 Tensor logical_or(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::logical_or, a, b); }
 Tensor logical_xor(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::logical_xor, a, b); }
-Tensor logical_not(const Tensor& x) { return compare(ComparisonOp::equal, x, number_like("logical_not", x, 0)); }
+Tensor logical_not(const Tensor& x) {
+  return compare("logical_not", ComparisonOp::equal, x, number_like("logical_not", x, 0));
+}
 
 Tensor where(const Tensor& chosen, const Tensor& left, const Tensor& right) try {
   require(chosen.defined() && chosen.dtype() == DType::boolean, "where takes a condition of bool, got {}", chosen);
@@ -107,7 +111,7 @@ Tensor where(const Tensor& condition, double a, const Tensor& b) {
 
 Tensor isnan(const Tensor& x) {
   require_real("isnan", x);
-  return not_equal(x, x);
+  return compare("isnan", ComparisonOp::not_equal, x, x);
 }
 
 Tensor isinf(const Tensor& x) { return compare_with_infinity("isinf", ComparisonOp::equal, x); }
