@@ -21,6 +21,16 @@ Tensor filled(const char* op, std::int64_t count, kernels::Range range, DType dt
   return range.y;
 }
 
+/// full_like for `op`.
+Tensor filled_like(const char* op, const Tensor& x, double value) try {
+  require_defined(op, x);
+  require(holds(x.dtype(), value), "{} with {} needs a dtype that can represent it, such as f32, got {}", op, value, x);
+  const ContextScope there(context_on(x.device()));
+  return Tensor::full(x.shape(), value, x.dtype());
+} catch (Error& error) {
+  rethrow_from(op, error);
+}
+
 }  // namespace
 
 Tensor arange(double start, double stop, double step, DType dtype) try {
@@ -44,14 +54,8 @@ Tensor linspace(double start, double stop, std::int64_t count, bool endpoint, DT
   rethrow_from("linspace", error);
 }
 
-Tensor full_like(const Tensor& x, double value) try {
-  require_defined("full_like", x);
-  require(holds(x.dtype(), value), "full_like with {} needs a dtype that can represent it, such as f32, got {}", value,
-          x);
-  const ContextScope there(context_on(x.device()));
-  return Tensor::full(x.shape(), value, x.dtype());
-} catch (Error& error) {
-  rethrow_from("full_like", error);
-}
+Tensor full_like(const Tensor& x, double value) { return filled_like("full_like", x, value); }
+Tensor zeros_like(const Tensor& x) { return filled_like("zeros_like", x, 0); }
+Tensor ones_like(const Tensor& x) { return filled_like("ones_like", x, 1); }
 
 }  // namespace lockstep

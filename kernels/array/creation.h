@@ -26,8 +26,8 @@ Tensor linspace(double start, double stop, std::int64_t count = 50, bool endpoin
 /// A tensor of x's shape, dtype and device whose elements are all `value` (full_like), 0 (zeros_like) or 1 (ones_like).
 /// Throw InvalidArgument for an undefined tensor and for a value that an integer dtype or bool cannot represent.
 Tensor full_like(const Tensor& x, double value);
-inline Tensor zeros_like(const Tensor& x) { return full_like(x, 0); }
-inline Tensor ones_like(const Tensor& x) { return full_like(x, 1); }
+Tensor zeros_like(const Tensor& x);
+Tensor ones_like(const Tensor& x);
 ///@}
 
 }  // namespace lockstep
