@@ -87,7 +87,6 @@ Tensor softplus(const Tensor& x) { return unary(UnaryOp::softplus, x); }
 Tensor log_sigmoid(const Tensor& x) { return unary(UnaryOp::log_sigmoid, x); }
 Tensor squareplus(const Tensor& x) { return unary(UnaryOp::squareplus, x); }
 Tensor sparse_plus(const Tensor& x) { return unary(UnaryOp::sparse_plus, x); }
-Tensor sparse_sigmoid(const Tensor& x) { return activate(x, Activation::sparse_sigmoid); }
 Tensor softsign(const Tensor& x) { return unary(UnaryOp::softsign, x); }
 Tensor tanh(const Tensor& x) { return unary(UnaryOp::tanh, x); }
 Tensor hard_tanh(const Tensor& x) { return unary(UnaryOp::hard_tanh, x); }
@@ -101,6 +100,13 @@ Tensor hard_shrink(const Tensor& x, double threshold) {
 Tensor soft_shrink(const Tensor& x, double threshold) {
   require(threshold >= 0, "soft_shrink takes a threshold of at least 0, got {}", threshold);
   return unary({UnaryOp::soft_shrink, static_cast<float>(threshold)}, x);
+}
+
+Tensor sparse_sigmoid(const Tensor& x) try {
+  require_real("sparse_sigmoid", x);
+  return activate(x, Activation::sparse_sigmoid);
+} catch (Error& error) {
+  rethrow_from("sparse_sigmoid", error);
 }
 
 Tensor threshold(const Tensor& x, double threshold, double default_value) try {

@@ -110,7 +110,7 @@ const std::vector<ActivationCase>& activations_of_elements() {
        [](double x) { return x <= -1  ? 0
                              : x >= 1 ? x
                                       : (x + 1) * (x + 1) / 4; }},
-      {"hard_sigmoid as sparse_sigmoid", Activation::sparse_sigmoid, sparse_sigmoid,
+      {"sparse_sigmoid", Activation::sparse_sigmoid, sparse_sigmoid,
        [](double x) { return std::clamp((x + 1) / 2, 0.0, 1.0); }},
       {"elu as celu", Activation::celu, [](const Tensor& x) { return activate(x, Activation::celu); }, elu_of},
       {"hard_tanh", Activation::hard_tanh, hard_tanh, [](double x) { return std::clamp(x, -1.0, 1.0); }},
