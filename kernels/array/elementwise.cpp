@@ -239,14 +239,18 @@ Tensor divide(const Tensor& x, double b) {
 Tensor power(const Tensor& x, double b) { return unary({UnaryOp::power, static_cast<float>(b)}, x); }
 Tensor power(double a, const Tensor& x) { return power(number_like("power", x, a), x); }
 
-Tensor negative(const Tensor& x) {
+Tensor negative(const Tensor& x) try {
   require_number("negative", x);
   return is_integer(x.dtype()) ? subtract(0, x) : unary(UnaryOp::negative, x);
+} catch (Error& error) {
+  rethrow_from("negative", error);
 }
 
-Tensor abs(const Tensor& x) {
+Tensor abs(const Tensor& x) try {
   require_number("abs", x);
   return is_integer(x.dtype()) ? maximum(x, subtract(0, x)) : unary(UnaryOp::abs, x);
+} catch (Error& error) {
+  rethrow_from("abs", error);
 }
 
 Tensor exp(const Tensor& x) { return unary(UnaryOp::exp, x); }
@@ -255,9 +259,11 @@ Tensor log2(const Tensor& x) { return unary(UnaryOp::log2, x); }
 Tensor log10(const Tensor& x) { return unary(UnaryOp::log10, x); }
 Tensor sqrt(const Tensor& x) { return unary(UnaryOp::sqrt, x); }
 
-Tensor square(const Tensor& x) {
+Tensor square(const Tensor& x) try {
   require_number("square", x);
   return is_integer(x.dtype()) ? multiply(x, x) : unary(UnaryOp::square, x);
+} catch (Error& error) {
+  rethrow_from("square", error);
 }
 
 Tensor sin(const Tensor& x) { return unary(UnaryOp::sin, x); }
@@ -275,9 +281,11 @@ Tensor reciprocal(const Tensor& x) try {
 
 Tensor erf(const Tensor& x) { return unary(UnaryOp::erf, x); }
 
-Tensor sign(const Tensor& x) {
+Tensor sign(const Tensor& x) try {
   require_number("sign", x);
   return is_integer(x.dtype()) ? clip(x, -1, 1) : unary(UnaryOp::sign, x);
+} catch (Error& error) {
+  rethrow_from("sign", error);
 }
 
 Tensor floor(const Tensor& x) { return unary(UnaryOp::floor, x); }
@@ -296,12 +304,14 @@ Tensor minimum(const Tensor& x, double highest) {
   return unary({UnaryOp::minimum, static_cast<float>(highest)}, x);
 }
 
-Tensor clip(const Tensor& x, double lowest, double highest) {
+Tensor clip(const Tensor& x, double lowest, double highest) try {
   require(lowest <= highest, "clip takes bounds in increasing order, got {} and {}", lowest, highest);
   require_number("clip", x);
   if (is_integer(x.dtype()))
     return minimum(maximum(x, number_like("clip", x, lowest)), number_like("clip", x, highest));
   return unary({UnaryOp::clip, static_cast<float>(lowest), static_cast<float>(highest)}, x);
+} catch (Error& error) {
+  rethrow_from("clip", error);
 }
 
 Tensor cast(const Tensor& operand, DType dtype) try {

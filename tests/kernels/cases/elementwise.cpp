@@ -50,7 +50,9 @@ std::vector<OpCase> unary_cases() {
       unary_case(
           "cos", cos, [](double x) { return std::cos(x); }, -4, 4),
       unary_case(
-          "sign", sign, [](double x) { return x > 0 ? 1.0 : -1.0; }, -2, 2, true),
+          "sign", sign, [](double x) { return x > 0   ? 1.0
+                                              : x < 0 ? -1.0
+                                                      : 0.0; }, -2, 2, true),
       unary_case(
           "floor", floor, [](double x) { return std::floor(x); }, -3, 3),
       unary_case(
@@ -60,6 +62,9 @@ std::vector<OpCase> unary_cases() {
       unary_case(
           "clip", [](const Tensor& x) { return clip(x, -0.7, 0.9); }, [](double x) { return std::clamp(x, -0.7, 0.9); },
           -2, 2),
+      unary_case(
+          "clip to 1", [](const Tensor& x) { return clip(x, -1, 1); },
+          [](double x) { return std::clamp(x, -1.0, 1.0); }, -2, 2, true),
       unary_case(
           "power of 3", [](const Tensor& x) { return power(x, 3); }, [](double x) { return x * x * x; }, -2, 2),
       unary_case(
