@@ -189,11 +189,14 @@ Tensor reduce(const char* op, ReduceOp kind, const Tensor& operand, const std::v
   rethrow_from(op, error);
 }
 
-Tensor sum(const Tensor& x, const std::vector<int>* axes, bool keepdims) {
-  if (x.defined() && x.dtype() == DType::boolean) return sum(in_dtype(DType::i32, x), axes, keepdims);
+Tensor sum(const Tensor& x, const std::vector<int>* axes, bool keepdims) try {
+  if (x.defined() && x.dtype() == DType::boolean)
+    return sum(in_dtype(DType::i32, to_current_device(x)), axes, keepdims);
   require_number("sum", x);
   if (is_integer(x.dtype())) return reduce("sum", ReduceOp::sum, x, axes, keepdims);
   return add_up("sum", x, axes, keepdims, false);
+} catch (Error& error) {
+  rethrow_from("sum", error);
 }
 
 /// any and all: the maximum and minimum of truth values.
