@@ -17,10 +17,12 @@ Tensor as_rows(const Tensor& x) {
   return x.view({1, rows, width});
 }
 
-void check_addable(const IndexedSlices& slices) {
+/// Throws InvalidArgument naming the op unless the slices are defined rows of f32 or bf16 with shapes that fit.
+void check_addable(const char* op, const IndexedSlices& slices) {
+  require(slices.values.defined() && slices.indices.defined(), "{} takes values and their indices, got {} and {}", op,
+          slices.values, slices.indices);
+  require(is_real(slices.values.dtype()), "{} takes rows of f32 or bf16, got {}", op, slices.values);
   check_shapes(slices);
-  const DType dtype = slices.values.dtype();
-  require(is_real(dtype), "only f32 and bf16 rows can be added, got {}", slices.values);
 }
 
 /// The distinct indices in increasing order.
@@ -44,7 +46,8 @@ Tensor one_behind_the_other(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 void scatter_add(const IndexedSlices& slices, const Tensor& to) try {
-  check_addable(slices);
+  check_addable("scatter_add", slices);
+  require(to.defined(), "scatter_add takes a tensor to add to, got an undefined one");
   require(to.shape() == slices.dense_shape && to.dtype() == slices.values.dtype(), "{} cannot be added to {}",
           slices.text(), to);
   const ContextScope there(context_on(to.device()));
@@ -59,7 +62,7 @@ void scatter_add(const IndexedSlices& slices, const Tensor& to) try {
 }
 
 Tensor to_dense(const IndexedSlices& slices) try {
-  check_addable(slices);
+  check_addable("to_dense", slices);
   const Tensor dense = Tensor::zeros(slices.dense_shape, slices.values.dtype());
   scatter_add(slices, dense);
   return dense;
@@ -73,7 +76,7 @@ Tensor as_dense(const DenseOrSparse& value) {
 }
 
 IndexedSlices sum_duplicates(const IndexedSlices& slices) try {
-  check_addable(slices);
+  check_addable("sum_duplicates", slices);
   const std::vector<std::int64_t> indices = slices.indices.to_vector<std::int64_t>();
   if (std::ranges::adjacent_find(indices, std::ranges::greater_equal{}) == indices.end()) return slices;
   const std::vector<std::int64_t> rows = distinct(indices);
@@ -88,11 +91,14 @@ IndexedSlices sum_duplicates(const IndexedSlices& slices) try {
   rethrow_from("sum_duplicates", error);
 }
 
-IndexedSlices joined(const IndexedSlices& a, const IndexedSlices& b) {
+IndexedSlices joined(const IndexedSlices& a, const IndexedSlices& b) try {
   if (!a.values.defined()) return b;
+  for (const IndexedSlices& part : {a, b}) check_addable("joined", part);
   require(a.dense_shape == b.dense_shape && a.values.dtype() == b.values.dtype(),
-          "{} and {} differ in dense shape or dtype", a.text(), b.text());
+          "joined: {} and {} differ in dense shape or dtype", a.text(), b.text());
   return {one_behind_the_other(a.values, b.values), one_behind_the_other(a.indices, b.indices), a.dense_shape};
+} catch (Error& error) {
+  rethrow_from("joined", error);
 }
 
 }  // namespace lockstep

@@ -77,8 +77,6 @@ TEST(IndexedSlices, ThatDoNotFitTogetherAreRefused) {
                to_dense({two_rows, indices({0, 5}), {5, 1}}));
   EXPECT_ERROR(InvalidArgument, "index -1", to_dense({two_rows, indices({-1, 0}), {5, 1}}));
   EXPECT_ERROR(InvalidArgument, "one axis of i64", to_dense({two_rows, Tensor::zeros({2}, DType::i32), {5, 1}}));
-  EXPECT_ERROR(InvalidArgument, "only f32 and bf16 rows", to_dense({indices({7}), indices({0}), {5}}));
-  EXPECT_ERROR(InvalidArgument, "need values and indices", to_dense({}));
 }
 
 }  // namespace
