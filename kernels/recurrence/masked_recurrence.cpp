@@ -24,10 +24,10 @@ Tensor take_steps(const Tensor& x, const Tensor& steps) {
 }  // namespace
 
 MaskedRecurrenceResult masked_recurrence(const Tensor& x, const Tensor& mask, const MaskedRecurrenceOptions& options,
-                                         const std::function<RecurrentStates(const Tensor& x)>& recurrence) {
-  require(x.defined() && x.rank() == 3 && x.dim(1) >= 1, "a recurrence takes (n, time, features), got {}", x);
+                                         const std::function<RecurrentStates(const Tensor& x)>& recurrence) try {
+  require(x.defined() && x.rank() == 3 && x.dim(1) >= 1, "masked_recurrence takes x (n, time, features), got {}", x);
   require(mask.defined() && mask.dtype() == DType::boolean && mask.shape() == Shape{x.dim(0), x.dim(1)},
-          "a recurrence over {} takes a mask of bool {}, got {}", x, Shape{x.dim(0), x.dim(1)}, mask);
+          "masked_recurrence over {} takes a mask of bool {}, got {}", x, Shape{x.dim(0), x.dim(1)}, mask);
   const std::int64_t time = x.dim(1);
   const Tensor unmasked = cast(mask, DType::f32);
   const Tensor order = argsort(unmasked, 1, SortDirection::descending);  // equal elements keep their order
@@ -48,6 +48,8 @@ MaskedRecurrenceResult masked_recurrence(const Tensor& x, const Tensor& mask, co
   };
   result.states = {.h = state(steps.h, options.initial.h), .c = state(steps.c, options.initial.c)};
   return result;
+} catch (Error& error) {
+  rethrow_from("masked_recurrence", error);
 }
 
 }  // namespace lockstep
