@@ -43,6 +43,7 @@ class OpWithoutMemory : public testing::TestWithParam<std::size_t> {
 
   const OpCase& op_ = small_op_cases()[GetParam()];
   const ContextScope there_;
+  const Tensor in_use_ = Tensor::zeros({});  // a limit of 0 bytes would stand for no limit
   std::vector<Tensor> inputs_;
 };
 
@@ -50,9 +51,10 @@ class OpWithoutMemory : public testing::TestWithParam<std::size_t> {
 /// too.
 TEST_P(OpWithoutMemory, IsNamed) {
   for (std::size_t blocks = 0;; ++blocks) {
-    const std::string error = error_with(blocks, [&] { op_.run(inputs_); });
+    Tensor y;
+    const std::string error = error_with(blocks, [&] { y = op_.run(inputs_); });
     if (error.empty()) {
-      EXPECT_TRUE(blocks > 0 || op_.is_view) << "it takes no memory";
+      EXPECT_TRUE(blocks > 0 || op_.is_view || y.elements() == 0) << "it takes no memory";
       break;
     }
     EXPECT_THAT(error, testing::StartsWith(op_.function() + ": "));
@@ -62,6 +64,7 @@ TEST_P(OpWithoutMemory, IsNamed) {
 }
 
 TEST_P(OpWithoutMemory, IsNamedInBackward) {
+  if (!op_.has_gradient()) return;
   for (std::size_t blocks = 0;; ++blocks) {
     GradientTape tape;
     for (const Tensor& input : inputs_) tape.watch(input);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <numeric>
 #include <random>
@@ -14,7 +15,7 @@
 namespace lockstep::test {
 
 /// For each element of the sorted result (..., count, ...), its index in the row-major x. Equal elements keep their
-/// order.
+/// order; NaN is larger than all numbers.
 inline std::vector<std::size_t> sorted_places(const Shape& shape, int axis, std::int64_t count, SortDirection direction,
                                               const std::vector<double>& x) {
   std::size_t inner = 1;
@@ -24,12 +25,15 @@ inline std::vector<std::size_t> sorted_places(const Shape& shape, int axis, std:
   const auto kept = static_cast<std::size_t>(count);
   const std::size_t columns = n == 0 ? 0 : x.size() / n;
   std::vector<std::size_t> places(columns * kept);
+  const auto less = [&](std::size_t a, std::size_t b) {
+    return x[a] < x[b] || (!std::isnan(x[a]) && std::isnan(x[b]));
+  };
   for (std::size_t column = 0; column < columns; ++column) {
     const std::size_t outer = column / inner;
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < n; ++i) order.push_back((outer * n + i) * inner + column % inner);
     std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-      return direction == SortDirection::ascending ? x[a] < x[b] : x[a] > x[b];
+      return direction == SortDirection::ascending ? less(a, b) : less(b, a);
     });
     for (std::size_t i = 0; i < kept; ++i) places[(outer * kept + i) * inner + column % inner] = order[i];
   }

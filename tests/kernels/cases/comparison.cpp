@@ -1,3 +1,6 @@
+#include <cmath>
+
+#include <kernels/cases/dtypes.h>
 #include <kernels/cases/op_case.h>
 
 #include <lockstep/kernels/array/comparison.h>
@@ -52,12 +55,102 @@ OpCase number_case(bool number_first) {
           .nan_spreads = false};
 }
 
+struct ComparisonOp {
+  const char* name;
+  Tensor (*op)(const Tensor&, const Tensor&);
+  bool (*reference)(double, double);
+  ///@{
+  /// With a number; null for logic, which takes none.
+  Tensor (*number_last)(const Tensor&, double) = nullptr;
+  Tensor (*number_first)(double, const Tensor&) = nullptr;
+  ///@}
+};
+
+constexpr ComparisonOp comparisons[] = {
+    {"equal", equal, [](double a, double b) { return a == b; }, equal, equal},
+    {"not_equal", not_equal, [](double a, double b) { return a != b; }, not_equal, not_equal},
+    {"less", less, [](double a, double b) { return a < b; }, less, less},
+    {"less_equal", less_equal, [](double a, double b) { return a <= b; }, less_equal, less_equal},
+    {"greater", greater, [](double a, double b) { return a > b; }, greater, greater},
+    {"greater_equal", greater_equal, [](double a, double b) { return a >= b; }, greater_equal, greater_equal},
+    {"logical_and", logical_and, [](double a, double b) { return a != 0 && b != 0; }},
+    {"logical_or", logical_or, [](double a, double b) { return a != 0 || b != 0; }},
+    {"logical_xor", logical_xor, [](double a, double b) { return (a != 0) != (b != 0); }},
+};
+
+/// Of shapes that broadcast to `full`.
+OpCase comparison_case(const ComparisonOp& op, DType dtype, const Shape& a, const Shape& b, const Shape& full) {
+  return {.name = fmt::format("{} of {}, {} and {}", op.name, name(dtype), a, b),
+          .inputs = {repeated_numbers(dtype, a, 1), repeated_numbers(dtype, b, 2)},
+          .run = [=](In in) { return op.op(in[0], in[1]); },
+          .reference =
+              [=](const Values& in) {
+                std::vector<double> y;
+                for (std::size_t i = 0; i < static_cast<std::size_t>(full.elements()); ++i)
+                  y.push_back(op.reference(in[0][source_index(a, full, i)], in[1][source_index(b, full, i)]));
+                return y;
+              },
+          .data = 2,
+          .takes_no_rows = a == b,
+          .gives = DType::boolean};
+}
+
+OpCase comparison_with_1(const ComparisonOp& op, DType dtype, bool number_first) {
+  return {.name = fmt::format("{} of {} with a number, {}", op.name, name(dtype), number_first ? "first" : "last"),
+          .inputs = {repeated_numbers(dtype, {4, 33}, 1)},
+          .run = [=](In in) { return number_first ? op.number_first(1, in[0]) : op.number_last(in[0], 1); },
+          .reference = each([=](double x) { return number_first ? op.reference(1, x) : op.reference(x, 1); }),
+          .gives = DType::boolean};
+}
+
+/// An op of each element by itself that takes all dtypes but these.
+OpCase predicate_case(const char* op, DType dtype, Tensor (*run)(const Tensor&), bool (*reference)(double),
+                      const std::vector<DType>& refuses = {}) {
+  return {.name = fmt::format("{} of {}", op, name(dtype)),
+          .inputs = {repeated_numbers(dtype, {4, 33}, 1)},
+          .run = [=](In in) { return run(in[0]); },
+          .reference = each(reference),
+          .gives = DType::boolean,
+          .refuses = refuses};
+}
+
+std::vector<OpCase> cases_of_bools() {
+  std::vector<OpCase> cases;
+  const Shape full{4, 33};
+  for (const ComparisonOp& op : comparisons) {
+    for (const DType dtype : all_dtypes) {
+      cases.push_back(comparison_case(op, dtype, full, full, full));
+      if (op.number_last == nullptr) continue;
+      for (const bool number_first : {false, true}) cases.push_back(comparison_with_1(op, dtype, number_first));
+    }
+    for (const Shape& shape : {Shape{33}, Shape{4, 1}, Shape{}}) {
+      cases.push_back(comparison_case(op, DType::f32, full, shape, full));
+      cases.push_back(comparison_case(op, DType::i64, shape, full, full));
+    }
+    cases.push_back(comparison_case(op, DType::f32, {4, 0}, {4, 1}, {4, 0}));
+  }
+  cases.push_back(large(comparison_case(comparisons[2], DType::f32, {300, 1000}, {300, 1000}, {300, 1000}), 0));
+  for (const DType dtype : all_dtypes)
+    cases.push_back(predicate_case("logical_not", dtype, logical_not, [](double x) { return x == 0; }));
+  const std::vector<DType> others{DType::i32, DType::i64, DType::u8, DType::boolean};
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    cases.push_back(predicate_case(
+        "isnan", dtype, isnan, [](double x) { return std::isnan(x); }, others));
+    cases.push_back(predicate_case(
+        "isinf", dtype, isinf, [](double x) { return std::isinf(x); }, others));
+    cases.push_back(predicate_case(
+        "isfinite", dtype, isfinite, [](double x) { return std::isfinite(x); }, others));
+  }
+  return cases;
+}
+
 }  // namespace
 
 std::vector<OpCase> comparison_cases() {
   std::vector<OpCase> cases{where_case({{3, 7}, {3, 7}, {3, 7}}), where_case({{3, 1}, {1, 7}, {}}),
                             where_case({{7}, {3, 1}, {3, 7}}), where_case({{3, 7}, {7}, {1}})};
   for (const bool number_first : {false, true}) cases.push_back(number_case(number_first));
+  for (OpCase& c : cases_of_bools()) cases.push_back(std::move(c));
   return cases;
 }
 

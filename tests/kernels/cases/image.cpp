@@ -5,7 +5,9 @@
 #include <kernels/cases/op_case.h>
 #include <kernels/cases/sources.h>
 
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/image/affine_transform.h>
+#include <lockstep/kernels/image/crop_and_flip.h>
 #include <lockstep/kernels/image/resize.h>
 
 namespace lockstep::test {
@@ -168,6 +170,54 @@ OpCase affine_case(const char* name, const AffineTransformOptions& options) {
           .nan_spreads = options.fill_mode != FillMode::constant};
 }
 
+/// Pixel `at` of a crop, whose six numbers are given: a sum over the whole numbers around its position.
+double plain_crop_pixel(const std::vector<double>& x, const Shape& shape, const Shape& at, const float* numbers,
+                        const CropOptions& options) {
+  const auto position = [&](std::int64_t i, std::int64_t size, const float* begin, bool flips) {
+    return static_cast<double>(flips ? size - 1 - i : i) + static_cast<double>(begin[0]) +
+           static_cast<double>(begin[1]);
+  };
+  const double row = position(at[1], options.size.height, numbers, numbers[4] != 0);
+  const double column = position(at[2], options.size.width, numbers + 2, numbers[5] != 0);
+  double sum = 0;
+  for (std::int64_t i = -10; i < 20; ++i)
+    for (std::int64_t j = -10; j < 20; ++j) {
+      const double share = std::max(0.0, 1 - std::abs(static_cast<double>(i) - row)) *
+                           std::max(0.0, 1 - std::abs(static_cast<double>(j) - column));
+      if (share == 0) continue;
+      const Shape from{at[0], element_for(i, shape[1], options.fill_mode), element_for(j, shape[2], options.fill_mode),
+                       at[3]};
+      if (from[1] < 0 || from[2] < 0) return options.fill_value;
+      sum += share * x[static_cast<std::size_t>(number_of(from, shape))];
+    }
+  return sum;
+}
+
+OpCase crop_case(const char* name, DType dtype, FillMode fill_mode) {
+  const Shape shape{3, 5, 6, 2};
+  const CropOptions options{.size = {4, 7}, .fill_mode = fill_mode, .fill_value = 7};
+  const std::vector<float> numbers{1, 0.25F, -2, 0, 0, 0, -3, 0, 2, 0.5F, 1, 0, 2, 0.5F, -1, 0.75F, 0, 1};
+  return {
+      .name = fmt::format("crop_and_flip of {}, {}", lockstep::name(dtype), name),
+      .inputs = {cast(random_tensor(shape, 1, 0, 255), dtype)},
+      .run = [options, crops = Tensor::from(numbers, {3, 6})](In in) { return crop_and_flip(in[0], crops, options); },
+      .reference =
+          [=](const Values& in) {
+            std::vector<double> y;
+            for_each_place({3, 4, 7, 2}, [&](const Shape& at) {
+              const double pixel = plain_crop_pixel(in[0], shape, at, numbers.data() + at[0] * 6, options);
+              y.push_back(dtype == DType::u8    ? std::floor(pixel + 0.5)
+                          : dtype == DType::i32 ? std::trunc(pixel)
+                                                : pixel);
+            });
+            return y;
+          },
+      .check = {.length = 4},
+      .takes_no_rows = false,  // the crops are of three images
+      .gives = dtype,
+      .refuses = {DType::bf16, DType::i64, DType::boolean}};
+}
+
 }  // namespace
 
 std::vector<OpCase> image_cases() {
@@ -201,6 +251,12 @@ std::vector<OpCase> image_cases() {
     add("with the nearest pixel", FillMode::nearest);
     add("with reflections", FillMode::reflect);
     add("with repetitions", FillMode::wrap);
+  }
+  for (const DType dtype : {DType::f32, DType::i32, DType::u8}) {
+    cases.push_back(crop_case("with a constant", dtype, FillMode::constant));
+    cases.push_back(crop_case("with the nearest pixel", dtype, FillMode::nearest));
+    cases.push_back(crop_case("with reflections", dtype, FillMode::reflect));
+    cases.push_back(crop_case("with repetitions", dtype, FillMode::wrap));
   }
   return cases;
 }

@@ -1,7 +1,9 @@
+#include <kernels/cases/dtypes.h>
 #include <kernels/cases/op_case.h>
 #include <kernels/cases/sources.h>
 
 #include <lockstep/kernels/indexing/embedding.h>
+#include <lockstep/kernels/indexing/one_hot.h>
 #include <lockstep/kernels/indexing/scatter.h>
 #include <lockstep/kernels/indexing/take.h>
 
@@ -163,9 +165,41 @@ OpCase segment_sum_case() {
           .nan_spreads = false};
 }
 
-}  // namespace
+/// 1 in the classes of some indices along `axis`. Indices outside of the classes give none.
+OpCase one_hot_case(DType indices, int axis, DType gives) {
+  const std::vector<std::int64_t> ids{2, 0, -1, 1, 3, 2};
+  Shape result{2, 3};
+  result.push_back(3);
+  for (int after = 2; after > result.normalize_axis(axis); --after) std::swap(result[after], result[after - 1]);
+  return {.name = fmt::format("one_hot of {} along {} in {}", name(indices), axis, name(gives)),
+          .inputs = {cast(Tensor::from(ids, {2, 3}), indices)},
+          .run = [=](In in) { return one_hot(in[0], 3, axis, gives); },
+          .reference =
+              [=](const Values& in) {
+                std::vector<double> y;
+                for_each_place(result, [&](const Shape& at) {
+                  const int place = result.normalize_axis(axis);
+                  const std::int64_t row = at[place == 0 ? 1 : 0];
+                  const std::int64_t column = at[place == 2 ? 1 : 2];
+                  const double id = in[0][static_cast<std::size_t>(row * 3 + column)];
+                  y.push_back(id == static_cast<double>(at[place]) ? 1 : 0);
+                });
+                return y;
+              },
+          .takes_no_rows = axis != 0,
+          .gives = gives,
+          .refuses = {DType::f32, DType::bf16, DType::boolean}};
+}
 
-std::vector<OpCase> indexing_cases() {
+std::vector<OpCase> one_hot_cases() {
+  std::vector<OpCase> cases;
+  for (const DType indices : {DType::i32, DType::i64, DType::u8})
+    for (const int axis : {-1, 0, 1}) cases.push_back(one_hot_case(indices, axis, DType::f32));
+  for (const DType gives : all_dtypes) cases.push_back(one_hot_case(DType::i64, 1, gives));
+  return cases;
+}
+
+std::vector<OpCase> cases_with_gradient() {
   return {embedding_case(1, 1, 1),
           embedding_case(7, 3, 20),
           embedding_case(5, 4, 0),
@@ -187,6 +221,14 @@ std::vector<OpCase> indexing_cases() {
           scatter_update_case(1),
           scatter_update_case(6),
           segment_sum_case()};
+}
+
+}  // namespace
+
+std::vector<OpCase> indexing_cases() {
+  std::vector<OpCase> cases = cases_with_gradient();
+  for (OpCase& c : one_hot_cases()) cases.push_back(std::move(c));
+  return cases;
 }
 
 }  // namespace lockstep::test

@@ -5,6 +5,7 @@
 #include <kernels/cases/op_case.h>
 
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/normalization/batch_norm.h>
 #include <lockstep/kernels/normalization/group_norm.h>
 #include <lockstep/kernels/normalization/layer_norm.h>
@@ -99,6 +100,27 @@ OpCase batch_norm_of_parts_case() {
   return result;
 }
 
+/// The mean or the variance that batch_norm used.
+OpCase statistics_case(DType dtype, bool mean) {
+  const std::vector<Tensor> all = operands({3, 4, 4, 5});
+  return {.name = fmt::format("batch_norm of {}, its {}", name(dtype), mean ? "mean" : "variance"),
+          .inputs = {cast(all[0], dtype)},
+          .run =
+              [=](In in) {
+                const BatchNormResult result = batch_norm(in[0], all[1], all[2]);
+                return mean ? result.mean : result.variance;
+              },
+          .reference =
+              [=](const Values& in) {
+                const Statistics s = statistics_of_columns(in[0], 5);
+                return mean ? s.mean : s.variance;
+              },
+          .check = {.length = 48},
+          .takes_no_rows = false,  // the statistics of no rows are 0
+          .gives = DType::f32,
+          .refuses = {DType::i32, DType::i64, DType::u8, DType::boolean}};
+}
+
 OpCase batch_norm_inference_case(bool relu) {
   const Shape shape{3, 4, 4, 5};
   const Tensor mean = random_tensor({5}, 7);
@@ -184,6 +206,8 @@ std::vector<OpCase> normalization_cases() {
                                       {Shape{1, 2, 2, 34}, 1},
                                       {Shape{2, 70, 600}, 4}})
     cases.push_back(group_norm_case(shape, groups));
+  for (const DType dtype : {DType::f32, DType::bf16})
+    for (const bool mean : {false, true}) cases.push_back(statistics_case(dtype, mean));
   return cases;
 }
 

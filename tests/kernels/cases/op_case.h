@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 // from the table, so that a new op needs rows here, and its own tests only for behavior that these do not cover:
 //   op_test.cpp            value, gradients and gradients of these, bf16, slices, NaN, no rows, same bits, misuse: on
 //                          CPUs and GPUs
+//   op_without_gradient_test.cpp  the same for ops without a gradient, whose rows have inputs of one dtype each
 //   both_devices_test.cpp  GPUs accept and return the same as CPUs
 //   other_device_test.cpp  inputs, gradients and the thread on different devices
 //   op_errors_test.cpp, launch_errors_test.cpp  out of memory, a launch that fails
@@ -24,7 +26,7 @@ enum class Bf16 { none, data, all };
 
 struct OpCase {
   std::string name;            ///< name of the function that `run` calls last, optionally followed by its arguments
-  std::vector<Tensor> inputs;  ///< f32, in host memory
+  std::vector<Tensor> inputs;  ///< in host memory; f32 if the op has a gradient
   Op run;
   Reference reference;
   GradientCheck check{};
@@ -41,9 +43,16 @@ struct OpCase {
   std::size_t optional_data = 0;  ///< number of data, counted from the last one, that may be undefined
   bool same_bits_on_any_threads = true;
   std::string no_second_gradient{};  ///< why tapes cannot record its gradient; empty if they can
-  bool is_view = false;              ///< the result shares memory with the first input
-  bool is_large = false;             ///< large enough for several threads and blocks; only op_test.cpp runs it
+  bool is_view = false;   ///< the result is on the first input's device, as it shares its memory or by contract
+  bool is_large = false;  ///< large enough for several threads and blocks; only op_test.cpp and
+                          ///< op_without_gradient_test.cpp run it
+  ///@{
+  /// Only for ops without a gradient: the dtype of the result, and the dtypes that the op refuses for its inputs.
+  std::optional<DType> gives{};
+  std::vector<DType> refuses{};
+  ///@}
 
+  bool has_gradient() const { return !gives; }
   std::string function() const { return name.substr(0, name.find(' ')); }
   friend void PrintTo(const OpCase& c, std::ostream* out) { *out << c.name; }
 };
@@ -81,11 +90,13 @@ std::vector<OpCase> array_cases();
 std::vector<OpCase> attention_cases();
 std::vector<OpCase> comparison_cases();
 std::vector<OpCase> convolution_cases();
+std::vector<OpCase> creation_cases();
 std::vector<OpCase> einsum_cases();
 std::vector<OpCase> elementwise_cases();
 std::vector<OpCase> image_cases();
 std::vector<OpCase> indexing_cases();
 std::vector<OpCase> loss_cases();
+std::vector<OpCase> masked_recurrence_cases();
 std::vector<OpCase> matmul_cases();
 std::vector<OpCase> normalization_cases();
 std::vector<OpCase> pooling_cases();
@@ -94,12 +105,16 @@ std::vector<OpCase> recurrence_cases();
 std::vector<OpCase> reduction_cases();
 std::vector<OpCase> scan_cases();
 std::vector<OpCase> shape_cases();
+std::vector<OpCase> slices_cases();
 std::vector<OpCase> sorting_cases();
 
-/// All rows; every call returns the same objects.
+///@{
+/// The rows of ops with a gradient, of those without one, and all rows that are not large. Every call returns the same
+/// objects.
 const std::vector<OpCase>& op_cases();
-/// The rows that are not large.
+const std::vector<OpCase>& op_cases_without_gradient();
 const std::vector<OpCase>& small_op_cases();
+///@}
 
 /// Replaces characters that GoogleTest does not accept in names by underscores.
 std::string as_test_name(std::string name);

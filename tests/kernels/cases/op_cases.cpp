@@ -2,32 +2,70 @@
 #include <cctype>
 #include <cmath>
 #include <iterator>
+#include <set>
 
 #include <kernels/cases/op_case.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/elementwise.h>
+
 namespace lockstep::test {
 
-const std::vector<OpCase>& op_cases() {
+namespace {
+
+/// The first row of each op that takes integers, with these as inputs: small ones, whose products doubles hold.
+std::vector<OpCase> integer_cases(const std::vector<OpCase>& cases) {
+  std::set<std::string> functions;
+  std::vector<OpCase> result;
+  for (const OpCase& c : cases) {
+    if (!c.has_gradient() || !c.takes_integers || !functions.insert(c.function()).second) continue;
+    for (const DType dtype : {DType::i32, DType::i64}) {
+      result.push_back(c);
+      result.back().name += fmt::format(" of {}", name(dtype));
+      for (Tensor& input : result.back().inputs) input = cast(input * 1.5, dtype);
+      result.back().gives = dtype;
+    }
+  }
+  return result;
+}
+
+const std::vector<OpCase>& all_cases() {
   static const auto& all = *new std::vector([] {
     std::vector<OpCase> cases;
-    for (const auto family :
-         {activation_cases, array_cases, attention_cases, comparison_cases, convolution_cases, einsum_cases,
-          elementwise_cases, image_cases, indexing_cases, loss_cases, matmul_cases, normalization_cases, pooling_cases,
-          random_cases, recurrence_cases, reduction_cases, scan_cases, shape_cases, sorting_cases})
+    for (const auto family : {activation_cases,  array_cases,         attention_cases, comparison_cases,
+                              convolution_cases, creation_cases,      einsum_cases,    elementwise_cases,
+                              image_cases,       indexing_cases,      loss_cases,      masked_recurrence_cases,
+                              matmul_cases,      normalization_cases, pooling_cases,   random_cases,
+                              recurrence_cases,  reduction_cases,     scan_cases,      shape_cases,
+                              slices_cases,      sorting_cases})
       std::ranges::move(family(), std::back_inserter(cases));
+    std::ranges::move(integer_cases(cases), std::back_inserter(cases));
     return cases;
   }());
   return all;
 }
 
+std::vector<OpCase> cases_that(bool (*matches)(const OpCase&)) {
+  std::vector<OpCase> cases;
+  std::ranges::copy_if(all_cases(), std::back_inserter(cases), matches);
+  return cases;
+}
+
+}  // namespace
+
+const std::vector<OpCase>& op_cases() {
+  static const auto& cases = *new std::vector(cases_that([](const OpCase& c) { return c.has_gradient(); }));
+  return cases;
+}
+
+const std::vector<OpCase>& op_cases_without_gradient() {
+  static const auto& cases = *new std::vector(cases_that([](const OpCase& c) { return !c.has_gradient(); }));
+  return cases;
+}
+
 const std::vector<OpCase>& small_op_cases() {
-  static const auto& small = *new std::vector([] {
-    std::vector<OpCase> cases = op_cases();
-    std::erase_if(cases, [](const OpCase& c) { return c.is_large; });
-    return cases;
-  }());
-  return small;
+  static const auto& cases = *new std::vector(cases_that([](const OpCase& c) { return !c.is_large; }));
+  return cases;
 }
 
 Tensor bias_far_from_0(std::int64_t units, std::int64_t terms) {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include <kernels/cases/dtypes.h>
 #include <kernels/cases/op_case.h>
 
 #include <lockstep/kernels/array/statistics.h>
@@ -130,6 +131,74 @@ OpCase product_with_zeros() {
           .takes_integers = true};
 }
 
+OpCase sum_of_bools(const std::vector<int>& axes) {
+  const Shape shape{3, 4, 5};
+  return {.name = fmt::format("sum of bools over {}", fmt::join(axes, ", ")),
+          .inputs = {repeated_numbers(DType::boolean, shape, 5)},
+          .run = [=](In in) { return sum(in[0], axes); },
+          .reference = of_groups(shape, axes, sum_of),
+          .takes_no_rows = axes[0] != 0,
+          .gives = DType::i32};
+}
+
+/// Numbers of which two thirds are 0 for any, none for all. Of the others of f32 and bf16, many are fractions or NaN.
+Tensor truth_values(DType dtype, const Shape& shape, bool of_any) {
+  std::vector<float> x = random_tensor(shape, 5, -2, 4).to_vector<float>();
+  for (float& value : x) {
+    const bool zero = (value > 0) == of_any;
+    value = zero ? 0 : !is_real(dtype) ? 1 : std::abs(value) > 1 ? std::nanf("") : 0.5F;
+  }
+  return cast(Tensor::from(x, shape), dtype);
+}
+
+OpCase truth_case(bool of_any, DType dtype, const Shape& shape, const std::vector<int>& axes) {
+  const bool keepdims = axes.size() == 2;
+  return {.name = fmt::format("{} of {} {} over {}", of_any ? "any" : "all", name(dtype), shape, fmt::join(axes, ", ")),
+          .inputs = {truth_values(dtype, shape, of_any)},
+          .run = [=](In in) { return of_any ? any(in[0], axes, keepdims) : all(in[0], axes, keepdims); },
+          .reference = of_groups(shape, axes,
+                                 [=](Elements x) {
+                                   const auto is_true = [](double value) { return value != 0; };
+                                   return of_any ? std::ranges::any_of(x, is_true) : std::ranges::all_of(x, is_true);
+                                 }),
+          .takes_no_rows = axes[0] != 0,
+          .gives = DType::boolean};
+}
+
+/// argmax or argmin.
+OpCase index_case(bool of_max, DType dtype, const Shape& shape, int axis, bool keepdims = false) {
+  return {.name = fmt::format("{} of {} {} along {}{}", of_max ? "argmax" : "argmin", name(dtype), shape, axis,
+                              keepdims ? ", keepdims" : ""),
+          .inputs = {repeated_numbers(dtype, shape, 5)},
+          .run = [=](In in) { return of_max ? argmax(in[0], axis, keepdims) : argmin(in[0], axis, keepdims); },
+          .reference = of_groups(shape, {axis},
+                                 [=](Elements x) {
+                                   std::size_t best = 0;
+                                   for (std::size_t i = 1; i < x.size() && !std::isnan(x[best]); ++i)
+                                     if (std::isnan(x[i]) || (of_max ? x[i] > x[best] : x[i] < x[best])) best = i;
+                                   return static_cast<double>(best);
+                                 }),
+          .takes_no_rows = shape.normalize_axis(axis) != 0,
+          .gives = DType::i64};
+}
+
+std::vector<OpCase> cases_without_gradient() {
+  std::vector<OpCase> cases{sum_of_bools({1}), sum_of_bools({0, -1})};
+  for (const bool first : {false, true}) {
+    for (const DType dtype : all_dtypes) {
+      cases.push_back(truth_case(first, dtype, {3, 4, 5}, {1}));
+      cases.push_back(index_case(first, dtype, {3, 4, 5}, -1));
+    }
+    cases.push_back(truth_case(first, DType::f32, {3, 4, 5}, {0, 1}));
+    cases.push_back(truth_case(first, DType::bf16, {37}, {0}));
+    cases.push_back(large(truth_case(first, DType::f32, {100, 3, 1000}, {1}), 0));
+    for (const int axis : {0, 1, -1}) cases.push_back(index_case(first, DType::f32, {4, 5, 7}, axis, axis == 1));
+    cases.push_back(index_case(first, DType::i64, {4, 5, 7}, 0));
+    cases.push_back(large(index_case(first, DType::f32, {300, 1000}, 1), 0));
+  }
+  return cases;
+}
+
 }  // namespace
 
 std::vector<OpCase> reduction_cases() {
@@ -152,6 +221,7 @@ std::vector<OpCase> reduction_cases() {
        {Shape{1, 500'000, 1}, Shape{1, 40'000, 10}, Shape{3, 9'000, 33}, Shape{2, 50, 3000}, Shape{1000, 300, 1}}) {
     cases.push_back(large(sum_case(shape, {1}), 2));
   }
+  for (OpCase& c : cases_without_gradient()) cases.push_back(std::move(c));
   return cases;
 }
 

@@ -1,6 +1,7 @@
 #include <array>
 #include <functional>
 
+#include <kernels/cases/dtypes.h>
 #include <kernels/cases/op_case.h>
 #include <kernels/cases/sources.h>
 
@@ -198,6 +199,16 @@ std::vector<OpCase> triangle_cases() {
   return cases;
 }
 
+OpCase stop_gradient_case(DType dtype) {
+  const Shape x{2, 3, 4};
+  return {.name = fmt::format("stop_gradient of {}", name(dtype)),
+          .inputs = {cast(random_tensor(x, 1, 0, 4), dtype)},
+          .run = [](In in) { return stop_gradient(in[0]); },
+          .reference = moved(x, [=](const Shape& at) { return number_of(at, x); }),
+          .is_view = true,
+          .gives = dtype};
+}
+
 }  // namespace
 
 std::vector<OpCase> shape_cases() {
@@ -209,6 +220,7 @@ std::vector<OpCase> shape_cases() {
   cases.push_back(pad_case("pad with reflections", PadMode::reflect, {{0, 0}, {1, 0}, {2, 3}}, 0));
   cases.push_back(pad_case("pad symmetrically", PadMode::symmetric, {{1, 3}, {0, 0}, {4, 2}}, 0));
   for (OpCase& c : triangle_cases()) cases.push_back(std::move(c));
+  for (const DType dtype : all_dtypes) cases.push_back(stop_gradient_case(dtype));
   return cases;
 }
 

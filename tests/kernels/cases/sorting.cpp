@@ -2,6 +2,7 @@
 #include <numeric>
 #include <random>
 
+#include <kernels/cases/dtypes.h>
 #include <kernels/cases/op_case.h>
 #include <kernels/sorted_places.h>
 
@@ -38,6 +39,50 @@ OpCase top_k_case(const Shape& shape, std::int64_t k) {
           .check = {.samples = 60},
           .takes_no_rows = shape.rank() > 1,
           .takes_integers = true};
+}
+
+/// The indices, along the axis, of the first `count` elements.
+Reference sorting_indices(const Shape& shape, int axis, std::int64_t count, SortDirection direction) {
+  std::int64_t inner = 1;
+  for (int after = shape.normalize_axis(axis) + 1; after < shape.rank(); ++after) inner *= shape[after];
+  return [=](const Values& in) {
+    std::vector<double> y;
+    for (const std::size_t place : sorted_places(shape, axis, count, direction, in[0]))
+      y.push_back(static_cast<double>(static_cast<std::int64_t>(place) / inner % shape.dim(axis)));
+    return y;
+  };
+}
+
+OpCase argsort_case(DType dtype, const Shape& shape, int axis, SortDirection direction) {
+  return {.name = fmt::format("argsort of {} {} along {}{}", name(dtype), shape, axis,
+                              direction == SortDirection::descending ? ", descending" : ""),
+          .inputs = {repeated_numbers(dtype, shape, 5)},
+          .run = [=](In in) { return argsort(in[0], axis, direction); },
+          .reference = sorting_indices(shape, axis, shape.dim(axis), direction),
+          .gives = DType::i64};
+}
+
+OpCase top_k_indices_case(DType dtype, const Shape& shape, std::int64_t k) {
+  return {.name = fmt::format("top_k of {} {}, indices of {}", name(dtype), shape, k),
+          .inputs = {repeated_numbers(dtype, shape, 6)},
+          .run = [=](In in) { return top_k(in[0], k).indices; },
+          .reference = sorting_indices(shape, -1, k, SortDirection::descending),
+          .takes_no_rows = shape.rank() > 1,
+          .gives = DType::i64};
+}
+
+std::vector<OpCase> index_cases() {
+  std::vector<OpCase> cases;
+  for (const SortDirection direction : {SortDirection::ascending, SortDirection::descending}) {
+    for (const DType dtype : all_dtypes) cases.push_back(argsort_case(dtype, {7, 30}, 1, direction));
+    for (const Shape& shape : {Shape{50}, Shape{7, 300}, Shape{40, 3, 5}})
+      for (int axis = 0; axis < shape.rank(); ++axis) cases.push_back(argsort_case(DType::f32, shape, axis, direction));
+    cases.push_back(large(argsort_case(DType::f32, {700, 300}, 1, direction), 0));
+  }
+  for (const DType dtype : all_dtypes) cases.push_back(top_k_indices_case(dtype, {4, 30}, 3));
+  for (const std::int64_t k : {1, 9}) cases.push_back(top_k_indices_case(DType::f32, {9}, k));
+  cases.push_back(large(top_k_indices_case(DType::f32, {3, 20'000}, 40), 0));
+  return cases;
 }
 
 /// Rows of four: the sum of the elements that exceed the shift is 1 more than their number times the shift.
@@ -79,6 +124,7 @@ std::vector<OpCase> sorting_cases() {
     cases.push_back(large(sort_case(shape, axis, SortDirection::ascending), 0));
   }
   cases.push_back(sparsemax_case());
+  for (OpCase& c : index_cases()) cases.push_back(std::move(c));
   return cases;
 }
 
