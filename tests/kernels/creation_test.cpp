@@ -64,13 +64,5 @@ TEST(FullLike, RefusesNumbersThatTheDtypeDoesNotHold) {
                full_like(Tensor::zeros({1}, DType::i64), 0.5));
 }
 
-TEST(FullLike, HasShapeAndDtype) {
-  const Tensor x = Tensor::zeros({2, 3}, DType::bf16);
-  expect_same_bits(full_like(x, 1.5), Tensor::full({2, 3}, 1.5, DType::bf16));
-  expect_same_bits(zeros_like(x), x);
-  expect_same_bits(ones_like(x), Tensor::full({2, 3}, 1, DType::bf16));
-  EXPECT_ERROR(InvalidArgument, "full_like takes a tensor, got an undefined one", full_like({}, 1));
-}
-
 }  // namespace
 }  // namespace lockstep::test

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <ostream>
 #include <string>
 
@@ -10,14 +9,12 @@
 #include <support/tensors.h>
 
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/recurrence/composed_recurrence.h>
 #include <lockstep/kernels/recurrence/gru.h>
 #include <lockstep/kernels/recurrence/lstm.h>
 #include <lockstep/kernels/recurrence/masked_recurrence.h>
 #include <lockstep/kernels/reduction/reduction.h>
-#include <lockstep/kernels/scan/scan.h>
 #include <lockstep/runtime/autograd/tape.h>
 
 // The recurrent ops: tests that all must pass, and tests of each one's formula and errors.
@@ -171,69 +168,6 @@ TEST(RecurrentStates, ContinueASequence) {
   const RecurrentStates again = part(3, 5, part(0, 3, {}));
   expect_close(again.h, whole.h.to_vector<double>(), 20);
   expect_close(again.c, whole.c.to_vector<double>(), 20);
-}
-
-/// (3, 4): some, no and all steps masked.
-Tensor a_mask() {
-  const Tensor steps = Tensor::from(std::vector<float>{0, 1, 0, 1, 0, 0, 0, 0, 1, 1, 1, 1}, {3, 4});
-  return not_equal(steps, 0);
-}
-
-/// masked_recurrence of the sums of squares up to each step, in double precision.
-Reference masked_sums(const MaskedRecurrenceOptions& options) {
-  const std::vector<bool> mask = a_mask().to_vector<bool>();
-  return [options, mask](const Values& in) {
-    std::vector<double> y;
-    for (std::size_t row = 0; row < 3; ++row) {
-      std::array<double, 2> sums{};
-      for (std::size_t step = 0; step < 4; ++step) {
-        const bool counts = mask[4 * row + step];
-        for (std::size_t unit = 0; unit < 2; ++unit) {
-          const double x = in[0][8 * row + 2 * step + unit];
-          if (counts) sums[unit] += x * x;
-          if (options.return_sequences)
-            y.push_back(counts || !options.zero_output_for_mask ? sums[unit] : 0);
-          else if (step == 3)
-            y.push_back(sums[unit]);
-        }
-      }
-    }
-    return y;
-  };
-}
-
-RecurrentStates sums_of_squares(const Tensor& x) { return {.h = cumsum(square(x), 1)}; }
-
-TEST(MaskedRecurrence, SkipsMaskedSteps) {
-  for (const MaskedRecurrenceOptions& options :
-       {MaskedRecurrenceOptions{}, MaskedRecurrenceOptions{.return_sequences = true},
-        MaskedRecurrenceOptions{.return_sequences = true, .zero_output_for_mask = true}}) {
-    const auto op = [&](std::span<const Tensor> in) {
-      return masked_recurrence(in[0], a_mask(), options, sums_of_squares).y;
-    };
-    check_gradients(op, masked_sums(options), {random_tensor({3, 4, 2}, 1)}, {.length = 4});
-  }
-}
-
-// The states are those of the last unmasked step; where there is none, 0.
-TEST(MaskedRecurrence, ReturnsTheStatesOfTheLastUnmaskedStep) {
-  for (const bool sequences : {false, true}) {
-    const auto op = [&](std::span<const Tensor> in) {
-      const auto sums = [](const Tensor& x) {
-        const Tensor all = cumsum(square(x), 1);
-        return RecurrentStates{.h = all, .c = all * 2};
-      };
-      const RecurrentStates last =
-          masked_recurrence(in[0], a_mask(), {.return_sequences = sequences, .return_state = true}, sums).states;
-      return last.h + last.c;
-    };
-    const auto reference = [](const Values& in) {
-      std::vector<double> sums = masked_sums({})(in);
-      for (double& value : sums) value *= 3;
-      return sums;
-    };
-    check_gradients(op, reference, {random_tensor({3, 4, 2}, 1)}, {.length = 4});
-  }
 }
 
 TEST(MaskedRecurrence, TakesBatchesWithoutRows) {

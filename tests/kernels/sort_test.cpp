@@ -1,10 +1,8 @@
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include <gmock/gmock.h>
 #include <kernels/many_equals.h>
-#include <kernels/sorted_places.h>
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
@@ -66,26 +64,6 @@ TEST(Sort, ItsGradientOfEqualsGoesToEachOfThem) {
   const Tensor weights = Tensor::from<float>({10, 20, 30, 40}, {4});
   const Tensor gradient = tape.gradient(sum(sort(x) * weights), std::vector{x})[0];
   EXPECT_THAT(gradient.to_vector<float>(), ElementsAre(30, 10, 40, 20));
-}
-
-TEST(Argsort, AreTheIndicesOfWhatSortGives) {
-  for (const Shape& shape : {Shape{50}, Shape{7, 300}, Shape{40, 3, 5}})
-    for (int axis = 0; axis < shape.rank(); ++axis)
-      for (const SortDirection direction : {SortDirection::ascending, SortDirection::descending}) {
-        std::int64_t inner = 1;
-        for (int after = axis + 1; after < shape.rank(); ++after) inner *= shape[after];
-        const Tensor x = distinct_numbers(shape, 3) * 0;  // equal ones stay where they are
-        const Tensor y = distinct_numbers(shape, 4);
-        for (const Tensor& in : {x, y}) {
-          std::vector<std::int64_t> expected;
-          for (const std::size_t place : sorted_places(shape, axis, shape[axis], direction, in.to_vector<double>()))
-            expected.push_back(static_cast<std::int64_t>(place) / inner % shape[axis]);
-          const Tensor indices = argsort(in, axis, direction);
-          EXPECT_EQ(indices.dtype(), DType::i64);
-          EXPECT_EQ(indices.shape(), shape);
-          EXPECT_EQ(indices.to_vector<std::int64_t>(), expected);
-        }
-      }
 }
 
 TEST(TopK, AreTheFirstOfTheSortedAndTheirIndices) {
