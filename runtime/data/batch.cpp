@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/data/stack.h>
 #include <lockstep/runtime/data/stage.h>
 
@@ -87,6 +88,9 @@ class WindowCursor final : public BatchCursor {
     if (number_ == batches_) return std::nullopt;
     const std::int64_t rows = stage_.batch_rows(number_++).value();
     const RowRange wanted = stage_.window_(rows);
+    require(0 <= wanted.begin && wanted.begin < wanted.end && wanted.end <= rows,
+            "rows_of_batches() needs at least one of a batch's {} row(s), got [{}, {})", rows, wanted.begin,
+            wanted.end);
     input_->skip(wanted.begin);
     std::optional<Batch> batch = input_->next_batch(wanted.end - wanted.begin);
     input_->skip(rows - wanted.end);

@@ -89,7 +89,7 @@ class Dataset {
   /// pass reads only the rows that are needed next; later calls read ahead, up to 4 MiB of the first input. Skipped
   /// rows are not read unless they have been read ahead. Several passes may call `read` concurrently. The pass throws
   /// whatever `read` throws, as map does, with the number of the first row to read. Throws InvalidArgument for an empty
-  /// function and rows < 0; a pass throws it if `read` returns no x or another number of rows.
+  /// function and rows < 0; a pass throws it if `read` returns no x or a tensor of another number of rows.
   static Dataset from_rows(std::function<Batch(std::int64_t begin, std::int64_t end)> read, std::int64_t rows);
 
   /// The elements of generators, for programs that used fit_generator. `make` creates a generator for each pass, given
@@ -200,7 +200,8 @@ class Dataset {
   /// A data set of the same batches, each with only its rows in `window`. Its passes read and transform the other rows
   /// only where this cannot be avoided. Returns nothing if all rows have to be made, for example because there is no
   /// batch(), because a shuffle or a map without a RowTransform follows it, or because the number of rows of the last
-  /// batch is not known in advance. Throws InvalidArgument for an empty function.
+  /// batch is not known in advance. Throws InvalidArgument for an empty function; a pass throws it if `window` returns
+  /// no row or rows that the batch does not have.
   std::optional<Dataset> rows_of_batches(const RowWindow& window) const;
   /// Number of rows of batch `number`. Empty if rows_of_batches returns nothing. Precondition: a pass has this batch.
   std::optional<std::int64_t> batch_rows(std::int64_t number) const;

@@ -53,11 +53,18 @@ class RowCursor final : public Cursor {
     end_ = std::min(rows_, begin_ + std::max(wanted, at_once));
     try {
       block_ = read_(begin_, end_);
-      require(block_.x().defined() && block_.x().rank() >= 1 && block_.size() == end_ - begin_,
-              "the function given to from_rows() must return {} row(s), got x {}", end_ - begin_, block_.x());
+      check(block_.x(), "x");
+      for (const Tensor& input : block_.inputs) check(input, "an input");
+      for (const Tensor& target : block_.targets) check(target, "a target");
+      for (const Tensor& weight : block_.sample_weights) check(weight, "a sample weight");
     } catch (...) {
       std::rethrow_exception(with_element("from_rows", begin_));
     }
+  }
+
+  void check(const Tensor& tensor, const char* which) const {
+    require(tensor.defined() && tensor.rank() >= 1 && tensor.dim(0) == end_ - begin_,
+            "the function given to from_rows() must return {} row(s), got {} {}", end_ - begin_, which, tensor);
   }
 
   const ReadRows& read_;

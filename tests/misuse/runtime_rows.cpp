@@ -76,6 +76,13 @@ Rows data_rows() {
                                 const auto one = [](std::int64_t, std::int64_t) { return Batch{{zeros({1})}}; };
                                 Dataset::from_rows(one, 2).batch(2).epoch().next();
                               }),
+      misuse<InvalidArgument>("Dataset::from_rows", "fewer targets than inputs", {"from_rows", "f32 (1)"},
+                              [] {
+                                const auto unequal = [](std::int64_t, std::int64_t) {
+                                  return Batch{{zeros({2})}, {zeros({1})}};
+                                };
+                                Dataset::from_rows(unequal, 2).batch(2).epoch().next();
+                              }),
       misuse<InvalidArgument>("Dataset::from_generator", "no function", {"function"},
                               [] { Dataset::from_generator(nullptr); }),
       misuse<InvalidArgument>("Dataset::epoch", "a generator that is null", {"pass 0"},
@@ -89,6 +96,17 @@ Rows data_rows() {
       misuse<InvalidArgument>("RowTransform", "no function", {"RowTransform"}, [] { RowTransform(nullptr); }),
       misuse<InvalidArgument>("Dataset::rows_of_batches", "no function", {"rows_of_batches()"},
                               [] { (void)ten().batch(2).rows_of_batches(nullptr); }),
+      misuse<InvalidArgument>("Dataset::rows_of_batches", "a window that exceeds the batch",
+                              {"rows_of_batches()", "[1, 3)"},
+                              [] {
+                                const auto window = [](std::int64_t rows) { return RowRange{1, rows + 1}; };
+                                (void)ten().batch(2).rows_of_batches(window)->epoch().next();
+                              }),
+      misuse<InvalidArgument>("Dataset::rows_of_batches", "an empty window", {"rows_of_batches()", "[1, 1)"},
+                              [] {
+                                const auto window = [](std::int64_t) { return RowRange{1, 1}; };
+                                (void)ten().batch(2).rows_of_batches(window)->epoch().next();
+                              }),
       misuse<InvalidArgument>("Dataset::batch", "no rows", {"batch", "got 0"}, [] { ten().batch(0); }),
       misuse<InvalidArgument>("Dataset::batch", "examples of unequal shape", {"shape"},
                               [] {

@@ -223,6 +223,11 @@ TEST(DatasetFromRows, SaysWhereReadingFailed) {
   EXPECT_THAT([&] { (void)Dataset::from_rows(too_few, 9).skip(2).batch(4).epoch().next(); },
               ThrowsMessage<InvalidArgument>(HasSubstr(
                   "from_rows, element 2: the function given to from_rows() must return 4 row(s), got x f32 (3)")));
+  const auto more_targets = [](std::int64_t, std::int64_t) {
+    return Batch{{Tensor::zeros({4})}, {Tensor::zeros({4}), Tensor::zeros({5})}};
+  };
+  EXPECT_THAT([&] { (void)Dataset::from_rows(more_targets, 9).batch(4).epoch().next(); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("must return 4 row(s), got a target f32 (5)")));
   EXPECT_THAT([] { (void)Dataset::from_rows(nullptr, 1); },
               ThrowsMessage<InvalidArgument>(HasSubstr("needs a function")));
   EXPECT_THAT([&] { (void)Dataset::from_rows(too_few, -1); }, ThrowsMessage<InvalidArgument>(HasSubstr("got -1")));
