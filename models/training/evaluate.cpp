@@ -75,7 +75,8 @@ void each_batch(const Strategy& strategy, const Dataset& batches, const Evaluate
   require(batches.size() != 0, "the data set is empty");
   require(!batches.is_endless() || options.steps,
           "a data set without end has no result: give steps, or use take() to limit it");
-  const Dataset read = options.steps ? batches.take(*options.steps) : batches;
+  // After repeat(), take() limits the pass; before it, it may be refused, as a split of the examples.
+  const Dataset read = options.steps ? batches.repeat(1).take(*options.steps) : batches;
   DistributeOptions distribution;
   if (read.size() == 1) distribution.per_replica_buffer_size = 0;  // there is nothing to make ahead
   progress.begin(read);

@@ -23,9 +23,10 @@ class BatchStage final : public Stage {
     return {.most = elements.most / rows_ + (partial ? 1 : 0), .exact = elements.exact};
   }
   std::int64_t dropped_rows() const override { return drop_remainder_ ? input_->size().value_or(0) % rows_ : 0; }
+  bool has_fixed_parts() const override { return input_->has_fixed_parts(); }
   StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
     const StagePtr part = input_->fixed_part(elements_of(first), elements_of(count));
-    return part ? make_batch(part, rows_, drop_remainder_) : nullptr;
+    return part ? std::make_shared<BatchStage>(part, rows_, drop_remainder_, window_) : nullptr;
   }
   StagePtr row_numbers(RowTensors& tensors) const override {
     const StagePtr numbers = input_->row_numbers(tensors);

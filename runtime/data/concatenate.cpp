@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/data/stack.h>
 #include <lockstep/runtime/data/stage.h>
 
@@ -63,6 +65,17 @@ class Concatenate final : public Stage {
   std::int64_t dropped_rows() const override {
     std::int64_t rows = 0;
     return __builtin_add_overflow(first_->dropped_rows(), second_->dropped_rows(), &rows) ? Extent::endless : rows;
+  }
+  bool has_fixed_parts() const override { return first_->has_fixed_parts() || second_->has_fixed_parts(); }
+  StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
+    if (!has_fixed_parts()) return nullptr;
+    const std::optional<std::int64_t> of_first = first_->size();
+    require(of_first.has_value(),
+            "take() and skip() after concatenate() to a data set of unknown size {} concatenate()", other_examples);
+    const std::int64_t begin = std::min(first, *of_first);
+    const std::int64_t from_first = std::min(count, *of_first - begin);
+    const std::int64_t from_second = count == Extent::endless ? count : count - from_first;
+    return make_concatenate(part_of(first_, begin, from_first), part_of(second_, first - begin, from_second));
   }
   StagePtr rows_of_batches(const RowWindow& window) const override {
     const StagePtr first = first_->rows_of_batches(window);

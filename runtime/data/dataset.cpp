@@ -140,14 +140,12 @@ Dataset Dataset::repeat(std::optional<std::int64_t> count) const {
 
 Dataset Dataset::take(std::int64_t count) const {
   require(count >= 0, "take() needs a count of at least 0, got {}", count);
-  if (detail::StagePtr part = stage_->fixed_part(0, count)) return Dataset(std::move(part));
-  return Dataset(detail::make_take(stage_.shared(), count));
+  return Dataset(detail::part_of(stage_.shared(), 0, count));
 }
 
 Dataset Dataset::skip(std::int64_t count) const {
   require(count >= 0, "skip() needs a count of at least 0, got {}", count);
-  if (detail::StagePtr part = stage_->fixed_part(count, detail::Extent::endless)) return Dataset(std::move(part));
-  return Dataset(detail::make_skip(stage_.shared(), count));
+  return Dataset(detail::part_of(stage_.shared(), count, detail::Extent::endless));
 }
 
 Dataset Dataset::filter(std::function<bool(const Example&)> keep) const {

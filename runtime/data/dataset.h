@@ -32,9 +32,9 @@ struct ShuffleOptions {
 
   std::uint64_t seed = 0;       ///< equal seeds give equal orders
   std::int64_t buffer = whole;  ///< elements to draw from; a smaller buffer shuffles less and takes less memory
-  /// Only for a data set of from_tensors() shuffled as a whole. If true, `take` and `skip` after the shuffle select
-  /// from one fixed order, which depends on the seed alone, and each epoch shuffles the selected part. If false, they
-  /// select from each epoch's order.
+  /// Only for a data set of from_tensors() shuffled as a whole. If true, `take` and `skip` after the shuffle, also with
+  /// other stages in between, select from one fixed order, which depends on the seed alone, and each epoch shuffles the
+  /// selected part. If false, they select from each epoch's order.
   bool fixed_parts = false;
 };
 
@@ -139,8 +139,12 @@ class Dataset {
   Dataset repeat(std::optional<std::int64_t> count = std::nullopt) const;
   ///@{
   /// The first `count` elements (take) or the elements after them (skip). Before any shuffle, or after one with
-  /// fixed_parts, they split a set permanently, e.g. for validation. Skipped elements are neither read nor transformed
-  /// where possible. Throws InvalidArgument for count < 0.
+  /// fixed_parts, they split a set permanently, e.g. for validation. After a cache they select from the cached order,
+  /// after repeat() from all repetitions. Skipped elements are neither read nor transformed where possible. Throws
+  /// InvalidArgument for count < 0, and for stages after a shuffle with fixed_parts that cannot be split permanently:
+  /// filter, flat_map, interleave, sample_from_datasets, windows that overlap, unbatch (unless the split is between two
+  /// batches whose numbers of rows are known) and concatenate after a set of unknown size. Shuffles of data sets that
+  /// functions of flat_map, interleave or from_generator return cannot be split: split these data sets instead.
   Dataset take(std::int64_t count) const;
   Dataset skip(std::int64_t count) const;
   ///@}

@@ -48,6 +48,8 @@ class Filter final : public Stage {
     return elements;
   }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+  bool has_fixed_parts() const override { return input_->has_fixed_parts(); }
+  StagePtr fixed_part(std::int64_t, std::int64_t) const override { return no_fixed_part(*input_, "filter"); }
 
  private:
   StagePtr input_;

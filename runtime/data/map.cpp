@@ -125,6 +125,7 @@ class Map final : public Stage {
   }
   Extent extent() const override { return input_->extent(); }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+  bool has_fixed_parts() const override { return input_->has_fixed_parts(); }
   StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
     const StagePtr part = input_->fixed_part(first, count);
     return part ? make_map(part, function_) : nullptr;

@@ -122,6 +122,11 @@ class PaddingStage final : public Stage {
   }
   Extent extent() const override { return input_->extent(); }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+  bool has_fixed_parts() const override { return input_->has_fixed_parts(); }
+  StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
+    const StagePtr part = input_->fixed_part(first, count);
+    return part ? make_padding(part, options_) : nullptr;
+  }
   bool depends_on_batch() const override { return true; }  // the largest example decides the size of all
 
  private:

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -93,6 +94,13 @@ class Sample final : public Stage {
     std::int64_t rows = 0;
     for (const StagePtr& input : inputs_) rows += input->dropped_rows();
     return rows;
+  }
+  bool has_fixed_parts() const override {
+    return std::ranges::any_of(inputs_, [](const StagePtr& input) { return input->has_fixed_parts(); });
+  }
+  StagePtr fixed_part(std::int64_t, std::int64_t) const override {
+    for (const StagePtr& input : inputs_) no_fixed_part(*input, "sample_from_datasets");
+    return nullptr;
   }
 
  private:

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <variant>
 
 #include <lockstep/runtime/data/dataset.h>
@@ -53,8 +54,11 @@ class Stage {
   virtual std::int64_t dropped_rows() const { return 0; }
   /// This stage shuffled as a whole, if it can shuffle without holding its elements in a buffer; else null.
   virtual std::shared_ptr<const Stage> shuffled(const ShuffleOptions&) const { return nullptr; }
-  /// Elements [first, first + count), as far as they exist, of a stage that is shuffled with fixed_parts: the same
-  /// elements in every epoch. Null for other stages.
+  /// Whether the elements are shuffled with fixed_parts, also if a later stage cannot be split. False after cache() and
+  /// repeat(), whose elements have an order of their own.
+  virtual bool has_fixed_parts() const { return false; }
+  /// Elements [first, first + count), as far as they exist, of a stage that has fixed parts: the same elements in every
+  /// epoch. Null for other stages. Throws InvalidArgument if a stage after the shuffle cannot be split in this way.
   virtual std::shared_ptr<const Stage> fixed_part(std::int64_t /*first*/, std::int64_t /*count*/) const {
     return nullptr;
   }
@@ -81,6 +85,15 @@ struct Interleaving {
   std::int64_t cycle_length;
   std::int64_t block_length;
 };
+
+/// Elements [first, first + count), as far as they exist: Stage::fixed_part, or those of each epoch's order.
+StagePtr part_of(const StagePtr& elements, std::int64_t first, std::int64_t count);
+/// Stage::fixed_part of a stage of which no part consists of a part of `input`: throws InvalidArgument naming the
+/// method `name` if `input` has fixed parts; else returns null.
+StagePtr no_fixed_part(const Stage& input, std::string_view name);
+/// The last part of the errors of Stage::fixed_part.
+inline constexpr const char* other_examples =
+    "would select other examples in each epoch, because the examples are shuffled: call them before";
 
 // One function for each method of Dataset. The methods check the arguments.
 StagePtr make_tensor_source(const Example& set);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/data/stage.h>
 
 namespace lockstep::detail {
@@ -65,6 +66,18 @@ class Take final : public Stage {
 };
 
 }  // namespace
+
+StagePtr part_of(const StagePtr& elements, std::int64_t first, std::int64_t count) {
+  if (first == 0 && count == Extent::endless) return elements;
+  if (StagePtr part = elements->fixed_part(first, count)) return part;
+  const StagePtr rest = first == 0 ? elements : make_skip(elements, first);
+  return count == Extent::endless ? rest : make_take(rest, count);
+}
+
+StagePtr no_fixed_part(const Stage& input, std::string_view name) {
+  require(!input.has_fixed_parts(), "take() and skip() after {}() {} {}()", name, other_examples, name);
+  return nullptr;
+}
 
 StagePtr make_take(StagePtr input, std::int64_t count) { return std::make_shared<Take>(std::move(input), count); }
 

@@ -88,6 +88,7 @@ class ShuffledTensorSource final : public Stage {
     return std::make_unique<Shuffled>(set_, ShuffleDraws(options_.seed, epoch));
   }
   Extent extent() const override { return {.most = set_.size()}; }
+  bool has_fixed_parts() const override { return options_.fixed_parts; }
   StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
     if (!options_.fixed_parts) return nullptr;
     const std::int64_t begin = std::min(first, set_.size());

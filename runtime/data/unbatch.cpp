@@ -114,8 +114,32 @@ class Unbatch final : public Stage {
   }
   Extent extent() const override { return rows_; }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+  bool has_fixed_parts() const override { return input_->has_fixed_parts(); }
+  StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
+    if (!has_fixed_parts()) return nullptr;
+    const std::optional<std::int64_t> begin = batches_of(first);
+    const std::int64_t after = count < Extent::endless - first ? first + count : Extent::endless;
+    const std::optional<std::int64_t> end = batches_of(after);
+    require(begin && end, "take() and skip() after unbatch(), unless of the rows of whole batches, {} unbatch()",
+            other_examples);
+    return make_unbatch(input_->fixed_part(*begin, *end - *begin));
+  }
 
  private:
+  /// The number of batches that consist of the first `rows` rows, or of all if there are fewer. Empty if these end
+  /// within a batch, or if it is not known in advance.
+  std::optional<std::int64_t> batches_of(std::int64_t rows) const {
+    const std::optional<std::int64_t> batches = input_->size();
+    if (!batches) return std::nullopt;
+    std::int64_t number = 0;
+    for (; rows > 0 && number < *batches; ++number) {
+      const std::optional<std::int64_t> of_batch = input_->batch_rows(number);
+      if (!of_batch || *of_batch > rows) return std::nullopt;
+      rows -= *of_batch;
+    }
+    return number;
+  }
+
   StagePtr input_;
   Extent rows_;
 };

@@ -27,9 +27,24 @@ class Windows final : public Stage {
     return windows;
   }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+  bool has_fixed_parts() const override { return input_->has_fixed_parts(); }
+  StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
+    if (shift_ < span_) return no_fixed_part(*input_, "window");  // the windows on both sides of a border overlap
+    StagePtr part = input_->fixed_part(elements_of(first), elements_of(count));
+    if (!part) return nullptr;
+    auto windows = std::make_shared<Windows>(*this);
+    windows->input_ = std::move(part);
+    return windows;
+  }
 
  private:
   friend class WindowsCursor;
+
+  /// Number of elements from the start of a window to that of the `windows`-th one after it.
+  std::int64_t elements_of(std::int64_t windows) const {
+    std::int64_t elements = 0;
+    return __builtin_mul_overflow(windows, shift_, &elements) ? Extent::endless : elements;
+  }
 
   StagePtr input_;
   std::int64_t span_;  ///< number of consecutive elements that a whole window covers
@@ -56,9 +71,7 @@ class WindowsCursor final : public Cursor {
   std::int64_t skip(std::int64_t count) override {
     if (!windows_) return Cursor::skip(count);  // where the input ends decides how many windows it has
     const std::int64_t skipped = std::min(count, *windows_ - number_);
-    std::int64_t elements = 0;
-    if (__builtin_mul_overflow(skipped, stage_.shift_, &elements)) elements = Extent::endless;
-    shift_by(elements);
+    shift_by(stage_.elements_of(skipped));
     number_ += skipped;
     return skipped;
   }

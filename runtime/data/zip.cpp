@@ -90,6 +90,15 @@ class Zip final : public Stage {
     for (const StagePtr& input : inputs_) most = std::max(most, input->dropped_rows());
     return most;
   }
+  bool has_fixed_parts() const override {
+    return std::ranges::any_of(inputs_, [](const StagePtr& input) { return input->has_fixed_parts(); });
+  }
+  StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
+    if (!has_fixed_parts()) return nullptr;
+    std::vector<StagePtr> parts;
+    for (const StagePtr& input : inputs_) parts.push_back(part_of(input, first, count));
+    return make_zip(std::move(parts));
+  }
   StagePtr rows_of_batches(const RowWindow& window) const override {
     std::vector<StagePtr> rows;
     for (const StagePtr& input : inputs_) {

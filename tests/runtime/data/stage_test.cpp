@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <random>
 #include <string>
 
@@ -70,6 +71,11 @@ bool begins_with_even(const Example& element) {
   return static_cast<std::int64_t>(element.x().to_vector<float>()[0]) % 2 == 0;
 }
 
+/// Elements of a reader, which are shuffled.
+StagePtr shuffled(std::int64_t n, std::uint64_t seed = 3) {
+  return tensors(n)->shuffled({.seed = seed, .fixed_parts = true});
+}
+
 struct StageCase {
   std::string name;
   StagePtr stage;
@@ -82,8 +88,8 @@ std::vector<StageCase> all_stages() {
   return {
       {"tensors", tensors(40)},
       {"shuffledTensors", tensors(40)->shuffled({.seed = 3})},
-      {"fixedPart", tensors(40)->shuffled({.seed = 3, .fixed_parts = true})->fixed_part(9, 20)},
-      {"fixedPartOfNothing", tensors(0)->shuffled({.seed = 3, .fixed_parts = true})->fixed_part(0, 20)},
+      {"fixedPart", shuffled(40)->fixed_part(9, 20)},
+      {"fixedPartOfNothing", shuffled(0)->fixed_part(0, 20)},
       {"rows", make_row_source(counted, 40)},
       {"largeRows", large_rows(40)},
       {"generator", generator(40, 40)},
@@ -129,6 +135,9 @@ std::vector<StageCase> all_stages() {
       {"concatenate", make_concatenate(tensors(17), generator(20, 20))},
       {"concatenateOfUnknownSize", make_concatenate(generator(17, std::nullopt), tensors(20))},
       {"sample", make_sample({tensors(17), make_skip(tensors(40), 20)}, {.weights = {1, 3}, .seed = 4})},
+      {"fixedPartOfUnbatch", make_unbatch(make_batch(shuffled(40), 4, false))->fixed_part(4, 32)},
+      {"fixedPartOfWindows", make_window(shuffled(80), 2, 3, {})->fixed_part(3, 20)},
+      {"fixedPartOfConcatenate", make_concatenate(shuffled(17), generator(30, std::nullopt))->fixed_part(5, 30)},
       {"sampleUntilOneIsEmpty", make_sample({tensors(17), tensors(40)}, {.stop_on_empty_dataset = true})},
   };
 }
@@ -212,6 +221,135 @@ TEST_P(EachStage, HasAsManyElementsAsItsExtentSays) {
 std::string name_of_stage(const testing::TestParamInfo<StageCase>& info) { return info.param.name; }
 
 INSTANTIATE_TEST_SUITE_P(Data, EachStage, testing::ValuesIn(all_stages()), name_of_stage);
+
+/// All numbers of the elements of a pass.
+std::vector<float> numbers_of(const StagePtr& stage, std::uint64_t number) {
+  std::vector<float> numbers;
+  const auto cursor = stage->open(number);
+  while (const std::optional<Example> element = cursor->next())
+    for (const Tensor& tensor : element->inputs)
+      for (const float value : tensor.to_vector<float>()) numbers.push_back(value);
+  return numbers;
+}
+
+/// Stages after shuffles with fixed_parts, which have each number of 0 to 47 once.
+std::vector<StageCase> stages_with_fixed_parts() {
+  using namespace detail;
+  const auto plus = [](const StagePtr& numbers, float more) {
+    return make_map(numbers, [more](const Example& e, const ElementId&) {
+      return e.with_x(Tensor::full({}, e.x().item<float>() + more));
+    });
+  };
+  const StagePtr batches = make_batch(shuffled(48), 4, false);
+  const StagePtr others = plus(shuffled(31, 4), 17);
+  return {
+      {"shuffle", shuffled(48)},
+      {"map", plus(shuffled(48), 0)},
+      {"prefetch", make_prefetch(shuffled(48), 3)},
+      {"batch", batches},
+      {"unevenBatch", make_batch(shuffled(48), 5, false)},
+      {"windowOfBatch", batches->rows_of_batches([](std::int64_t rows) {
+         return RowRange{0, rows};
+       })},
+      {"padding", make_padding(shuffled(48), {})},
+      {"paddedBatch", make_batch(make_padding(shuffled(48), {}), 5, false)},
+      {"secondShuffle", make_shuffle(shuffled(48), {.seed = 5, .buffer = 9})},
+      {"shuffleOfBatches", make_shuffle(batches, {.seed = 5})},
+      {"window", make_window(shuffled(48), 3, 3, {})},
+      {"unevenWindow", make_window(shuffled(48), 5, 5, {})},
+      {"zip", make_zip({shuffled(24), plus(shuffled(24, 4), 24)})},
+      {"zipWithPlain", make_zip({tensors(24), plus(shuffled(24), 24)})},
+      {"concatenate", make_concatenate(shuffled(17), others)},
+      {"concatenateToPlain", make_concatenate(tensors(17), others)},
+      {"concatenateOfBatches", make_concatenate(make_batch(shuffled(17), 4, false), make_batch(others, 4, false))},
+  };
+}
+
+class EachStageWithFixedParts : public testing::TestWithParam<StageCase> {
+ protected:
+  const StagePtr stage_ = GetParam().stage;
+};
+
+TEST_P(EachStageWithFixedParts, IsSplitWithoutLeaks) {
+  const std::int64_t size = stage_->size().value();
+  for (std::int64_t first = 0; first <= size + 1; ++first) {
+    SCOPED_TRACE(first);
+    const StagePtr taken = detail::part_of(stage_, 0, first);
+    const StagePtr rest = detail::part_of(stage_, first, detail::Extent::endless);
+    EXPECT_EQ(taken->size(), std::min(first, size));
+    EXPECT_EQ(rest->size(), std::max<std::int64_t>(size - first, 0));
+    std::vector<float> all = numbers_of(taken, 0);
+    EXPECT_THAT(numbers_of(taken, 1), testing::UnorderedElementsAreArray(all)) << "a fixed part";
+    for (const float number : numbers_of(rest, 1)) all.push_back(number);
+    std::ranges::sort(all);
+    EXPECT_EQ(all, values_of(counted(0, 48)));
+  }
+  EXPECT_NE(numbers_of(detail::part_of(stage_, 0, size), 0), numbers_of(detail::part_of(stage_, 0, size), 1));
+}
+
+TEST_P(EachStageWithFixedParts, IsSplitInThree) {
+  const std::int64_t size = stage_->size().value();
+  std::vector<float> all;
+  for (const StagePtr& part : {detail::part_of(stage_, 0, 2), detail::part_of(detail::part_of(stage_, 2, size), 0, 3),
+                               detail::part_of(stage_, 5, size)})
+    for (const float number : numbers_of(part, static_cast<std::uint64_t>(all.size()))) all.push_back(number);
+  std::ranges::sort(all);
+  EXPECT_EQ(all, values_of(counted(0, 48)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Data, EachStageWithFixedParts, testing::ValuesIn(stages_with_fixed_parts()), name_of_stage);
+
+TEST(FixedParts, OfUnbatchAreRowsOfWholeBatches) {
+  using namespace detail;
+  const StagePtr rows = make_unbatch(make_batch(shuffled(48), 5, false));
+  for (const std::int64_t first : {0, 5, 45, 48, 60}) {
+    std::vector<float> all = numbers_of(part_of(rows, 0, first), 0);
+    EXPECT_EQ(static_cast<std::int64_t>(all.size()), std::min<std::int64_t>(first, 48));
+    for (const float number : numbers_of(part_of(rows, first, Extent::endless), 1)) all.push_back(number);
+    std::ranges::sort(all);
+    EXPECT_EQ(all, values_of(counted(0, 48)));
+  }
+  for (const std::int64_t first : {1, 47})
+    EXPECT_THAT([&] { (void)part_of(rows, 0, first); },
+                testing::ThrowsMessage<InvalidArgument>(
+                    "take() and skip() after unbatch(), unless of the rows of whole batches, would select other "
+                    "examples in each epoch, because the examples are shuffled: call them before unbatch()"));
+  const StagePtr unknown = make_unbatch(make_batch(make_padding(shuffled(48), {}), 5, false));
+  EXPECT_THROW((void)part_of(unknown, 5, 5), InvalidArgument);
+  EXPECT_EQ(numbers_of(part_of(unknown, 0, Extent::endless), 0).size(), 48U);
+}
+
+TEST(FixedParts, AreRefusedWhereTheyWouldLeak) {
+  using namespace detail;
+  const Interleaving in_turn{"interleave", 3, 2};
+  const Interleaving flat{"flat_map", 1, Extent::endless};
+  const auto stages = [&](const StagePtr& input) {
+    return std::map<std::string, StagePtr>{
+        {"filter", make_filter(input, begins_with_even)},
+        {"interleave", make_interleave(input, repeated_numbers, in_turn)},
+        {"flat_map", make_interleave(input, repeated_numbers, flat)},
+        {"sample_from_datasets", make_sample({tensors(9), input}, {})},
+        {"window", make_window(input, 3, 2, {})},
+        {"concatenate", make_concatenate(generator(5, std::nullopt), input)},
+    };
+  };
+  for (const auto& [name, stage] : stages(make_map(shuffled(20), [](const Example&e, const ElementId&) { return e; })))
+    for (const std::int64_t first : {0, 4})
+      EXPECT_THAT([&] { (void)part_of(stage, first, 4); },
+                  testing::ThrowsMessage<InvalidArgument>(
+                      testing::AllOf(testing::HasSubstr("take() and skip() after " + name),
+                                     testing::HasSubstr("would select other examples in each epoch"),
+                                     testing::HasSubstr("call them before " + name + "()"))));
+  for (const StagePtr& input :
+       {tensors(20), tensors(20)->shuffled({.seed = 3}), make_cache(shuffled(20)), make_repeat(shuffled(20), 2)})
+    for (const auto& [name, stage] : stages(input)) EXPECT_EQ(part_of(stage, 0, 1)->extent().most, 1) << name;
+}
+
+TEST(StageWithFixedParts, MayBeOneOfMany) {
+  StagePtr all = shuffled(4);
+  for (int i = 1; i < 64; ++i) all = detail::make_concatenate(detail::make_zip({all}), shuffled(4));
+  EXPECT_EQ(part_of(all, 250, 10)->size(), 6);
+}
 
 TEST(StageOfBatches, CountsTheLastPartialOneAmongThoseSkipped) {
   EXPECT_EQ(detail::make_batch(tensors(23), 7, false)->open(0)->skip(9), 4);
