@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <functional>
 #include <iterator>
@@ -10,7 +9,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <models/layers/cases/layer_case.h>
+#include <models/layers/cases/case_checks.h>
 #include <nlohmann/json.hpp>
 #include <support/expect_error.h>
 #include <support/gradient_check.h>
@@ -34,52 +33,10 @@ namespace lockstep::test {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Shapes = std::vector<Shape>;
-using Tensors = std::vector<Tensor>;
-
-constexpr std::int64_t examples = 3;
-
-const std::vector<LayerCase>& layer_cases() {
-  static const std::vector<LayerCase> all = [] {
-    std::vector<LayerCase> rows;
-    for (const auto& more :
-         {array_layer_cases(), attention_layer_cases(), convolution_layer_cases(), dense_layer_cases(),
-          normalization_layer_cases(), pooling_layer_cases(), random_layer_cases(), recurrent_layer_cases()})
-      rows.insert(rows.end(), more.begin(), more.end());
-    return rows;
-  }();
-  return all;
-}
-
-Shape batched(std::int64_t rows, const Shape& shape) {
-  Shape result{rows};
-  for (const std::int64_t size : shape) result.push_back(size);
-  return result;
-}
-
-/// Numbers that bf16 represents exactly. Those of two neighboring inputs, and 128 successive numbers of an input,
-/// differ by at least 1 / 128, and are at least 1 / 256 away from 0: differences with a smaller step cross no kink.
-Tensor numbers(const Shape& shape, std::size_t seed) {
-  std::vector<float> values;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(shape.elements()); ++i)
-    values.push_back(static_cast<float>(4 * ((i * 53 + seed * 29) % 128) + 1 + 2 * (seed % 2)) / 256 - 1);
-  return Tensor::from(values, shape);
-}
-
-Tensor some_ids(const Shape& shape, std::int64_t count) {
-  return cast(random_tensor(shape, 3, 0, static_cast<double>(count)), DType::i64);
-}
 
 bool draws(LayerImpl& layer) {
   return layer.random_draws() != nullptr ||
          std::ranges::any_of(layer.inner_layers(), [](const InnerLayer& inner) { return draws(*inner.layer); });
-}
-
-/// Makes the next call draw the same random numbers as the first one.
-void repeat_draws(LayerImpl& layer) {
-  if (RandomDraws* const own = layer.random_draws())
-    own->set_counts(std::vector<std::uint64_t>(own->counts().size(), 0));
-  for (const InnerLayer& inner : layer.inner_layers()) repeat_draws(*inner.layer);
 }
 
 /// A layer and a network that consists of a call of it, and of an Embedding with mask_zero if the row is masked.
@@ -87,13 +44,7 @@ class Subject {
  public:
   Subject(const LayerCase& row, const Layer& layer, const Shapes& shapes)
       : row_(row), shapes_(shapes), layer_(layer), was_built_(layer.impl().is_built()), network_(make_network()) {
-    if (was_built_) return;
-    // Initial values are often 0 or 1, for which many faults cannot be seen.
-    unsigned seed = 0;
-    for (const Variable& variable : network_.variables()) {
-      const Tensor value = add(variable.value(), random_tensor(variable.shape(), ++seed, -0.25, 0.25));
-      variable.assign(cast(cast(value, DType::bf16), DType::f32));
-    }
+    if (!was_built_) change_values(network_.variables());
   }
   explicit Subject(const LayerCase& row) : Subject(row, row.make(), row.inputs) {}
 
@@ -180,23 +131,6 @@ class Subject {
   bool was_built_;
   Network network_;
 };
-
-void expect_same(const Tensors& actual, const Tensors& expected) {
-  ASSERT_EQ(actual.size(), expected.size());
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    SCOPED_TRACE(i);
-    ASSERT_EQ(actual[i].defined(), expected[i].defined());
-    if (actual[i].defined()) expect_same_bits(actual[i], expected[i]);
-  }
-}
-
-/// Compares with an error relative to the largest element, or to 0.1 for results that are almost 0.
-void expect_near(const Tensor& actual, const Tensor& expected, double error) {
-  ASSERT_EQ(actual.shape(), expected.shape());
-  const std::vector<double> exact = expected.to_vector<double>();
-  const double allowed = error * (unsigned_sum(exact, 1) + 0.1);
-  EXPECT_THAT(actual.to_vector<double>(), testing::Pointwise(testing::DoubleNear(allowed), exact));
-}
 
 /// The message of the InvalidArgument that `action` throws; empty if it throws nothing.
 template <class Action>
@@ -509,14 +443,7 @@ TEST(LayerCasesTable, HasARowForEachClass) {
       std::tuple_cat(keras_layers, layers_of_applications));
 }
 
-std::string test_name(const testing::TestParamInfo<std::size_t>& info) {
-  std::string name = layer_cases()[info.param].name;
-  std::ranges::replace_if(
-      name, [](unsigned char letter) { return std::isalnum(letter) == 0; }, '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Layers, LayerCases, testing::Range<std::size_t>(0, layer_cases().size()), test_name);
+INSTANTIATE_TEST_SUITE_P(Layers, LayerCases, testing::Range<std::size_t>(0, layer_cases().size()), row_name);
 
 }  // namespace
 }  // namespace lockstep::test

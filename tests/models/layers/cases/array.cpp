@@ -52,12 +52,14 @@ std::vector<LayerCase> array_layer_cases() {
                        .shared_axes = {1, 2}});
        },
        {image}},
-      {"Softmax", [] { return Softmax(); }, {{9}}},
+      {"Softmax", [] { return Softmax(); }, {{9}}, {.mask_rank = 2}},
+      {"Softmax of steps", [] { return Softmax(); }, {steps}, {.mask_refusal = "needs a mask of its input's shape"}},
       {"Softmax over two axes",
        [] {
          return Softmax({.axis = {1, -1}});
        },
-       {image}},
+       {image},
+       {.mask_rank = 4}},
       {"Flatten", [] { return Flatten(); }, {image}},
       {"Reshape",
        [] {

@@ -34,6 +34,7 @@ GroupQueryAttention gated_groups() {
 std::vector<LayerCase> attention_layer_cases() {
   const Shape query{5, 6};
   const Shape value{4, 6};
+  const std::string of_one_axis = "takes masks of inputs whose last axis is the only attention axis";
   std::vector<LayerCase> rows{
       {"MultiHeadAttention", multi_head_attention, {query, value}},
       {"MultiHeadAttention causal", multi_head_attention, {query, query}, {.causal = true}},
@@ -66,7 +67,7 @@ std::vector<LayerCase> attention_layer_cases() {
        gated_attention,
        {query, value, value, {5, 4}},
        {.ids = {0, 0, 0, 2}, .scores = true}},
-      {"MultiHeadAttention of images", multi_head_attention, {{3, 2, 6}, {2, 2, 6}}},
+      {"MultiHeadAttention of images", multi_head_attention, {{3, 2, 6}, {2, 2, 6}}, {.mask_refusal = of_one_axis}},
       {"MultiHeadAttention along rows",
        [] {
          return MultiHeadAttention(
@@ -77,13 +78,13 @@ std::vector<LayerCase> attention_layer_cases() {
       {"MultiHeadAttention along columns with scores",
        [] { return MultiHeadAttention({.num_heads = 2, .key_dim = 3, .attention_axes = {1}, .sliding_window = 2}); },
        {{4, 3, 6}, {2, 3, 6}},
-       {.causal = true, .scores = true}},
+       {.causal = true, .scores = true, .mask_rank = 2}},
       {"MultiHeadAttention along two axes with scores",
        [] {
          return MultiHeadAttention({.num_heads = 2, .key_dim = 3, .attention_axes = {3, 1}});
        },
        {{2, 2, 3, 4}, {2, 2, 2, 4}, {2, 2, 2, 4}, {2, 3, 2, 1, 2}},
-       {.ids = {0, 0, 0, 2}, .scores = true}},
+       {.ids = {0, 0, 0, 2}, .scores = true, .mask_refusal = of_one_axis}},
       {"GroupQueryAttention", group_query_attention, {query, value}},
       {"GroupQueryAttention gated", gated_groups, {query, value}},
       {"GroupQueryAttention with scores", gated_groups, {query, value}, {.scores = true}},

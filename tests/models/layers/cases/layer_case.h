@@ -7,9 +7,9 @@
 
 #include <lockstep/models/layers/layer.h>
 
-// The table of layers. Each row is a layer with some of its options. layer_cases_test.cpp has the tests that each row
-// must pass, so that a new layer needs rows here, and its own tests only for its values and for behavior that these do
-// not cover.
+// The table of layers. Each row is a layer with some of its options. layer_cases_test.cpp and layer_case_masks_test.cpp
+// have the tests that each row must pass, so that a new layer needs rows here, and its own tests only for its values
+// and for behavior that these do not cover.
 
 namespace lockstep::test {
 
@@ -26,6 +26,8 @@ struct LayerCaseTraits {
   bool causal = false;            ///< is called with use_causal_mask
   bool scores = false;            ///< for layers of attention: whether the second result is used
   bool in_files = true;           ///< whether files can hold the layer
+  int mask_rank = 0;              ///< axes of an input's mask, with the batch axis; 0: those of the input but the last
+  std::string mask_refusal{};     ///< words of the error of a call with masks; empty: such calls are accepted
   Mode mode = Mode::train;        ///< the mode of the calls
 };
 
