@@ -266,7 +266,13 @@ class AttentionImpl final : public LayerImpl {
       options.dropout_rate = static_cast<float>(options_.dropout);
       options.next_key = [this] { return draws_.next(); };
     }
-    if (call.more_results == nullptr) return scaled_dot_product_attention(query, key, value, options);
+    if (call.more_results == nullptr) {
+      const Tensor values = scaled_dot_product_attention(query, key, value, options);
+      // Such calls are in Keras composed of ops that give a query without any key weights of 0, not equal ones.
+      const bool is_composed_in_keras = options_.dropout > 0 || inputs[0].rank() != 3;
+      if (!is_composed_in_keras || !options.mask.defined()) return values;
+      return where(swapaxes(sees_any_key(options.mask, options.is_causal, query.dim(1)), 1, 2), values, 0);
+    }
     const AttendedValues result = attention_with_weights(query, key, value, options);
     *call.more_results = {reshape(result.weights, scores)};
     if (std::is_same_v<Options, GroupQueryAttentionOptions>)

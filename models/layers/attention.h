@@ -63,6 +63,10 @@ struct MultiHeadAttentionOptions {
 /// weights (the second result) have the shape (other axes, heads, attention_axes of the query, attention_axes of the
 /// key).
 ///
+/// As in Keras, a query whose keys are all masked gives all keys the weight 0 if the call's attention weights are used,
+/// if the layer has a `dropout` above 0, or if the inputs have several axes in place of tq and tk. Otherwise it gives
+/// all keys the same weight.
+///
 /// In training, drops attention weights with probability `dropout`; the second result has the weights before dropout.
 /// Like Dropout's mask, the choice depends on the model's seed, the layer, the replica and the replica's number of
 /// calls in training. With `sliding_window`, query i attends to key j only if |i - j| < sliding_window. `use_gate`

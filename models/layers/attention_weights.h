@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include <lockstep/kernels/attention/attention.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
@@ -12,10 +14,16 @@ struct AttendedValues {
 };
 
 /// Computes scaled_dot_product_attention with other ops, and also returns the weights. Both results have the query's
-/// dtype; the softmax is computed in f32. Precondition: arguments that scaled_dot_product_attention accepts; the mask
-/// is undefined or bool with four axes.
+/// dtype; the softmax is computed in f32. Unlike in scaled_dot_product_attention, the weights of a query that may not
+/// attend to any key are 0. Precondition: arguments that scaled_dot_product_attention accepts; the mask is undefined or
+/// bool with four axes.
 AttendedValues attention_with_weights(const Tensor& query, const Tensor& key, const Tensor& value,
                                       const AttentionOptions& options);
+
+/// Whether each query may attend to any key: bool of the shape of the mask, bool (b, heads, queries, keys), with 1 in
+/// place of the keys. `is_causal`: as in AttentionOptions; the axis of the mask's queries then becomes `queries`, even
+/// if it has size 1.
+Tensor sees_any_key(const Tensor& mask, bool is_causal, std::int64_t queries);
 
 /// bool (1, queries, keys): true where the key's index is at most the query's index.
 Tensor causal_mask(std::int64_t queries, std::int64_t keys);
