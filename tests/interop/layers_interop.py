@@ -133,8 +133,7 @@ def attention():
 
 
 def attention_options():
-    """Attention with scores, gates and windows, along other axes than that of time, and without projections. Only for
-    files_interop.py: here, inputs may hide all keys of a query, which Keras then gives weights of 0."""
+    """Attention with scores, gates and windows, along other axes than that of time, and without projections."""
     sequence, pictures = keras.Input((6, 8)), keras.Input((4, 3, 8))
     masked = layers.Masking(0.0)(layers.ReLU()(sequence))
     x, first = layers.MultiHeadAttention(2, 3, use_gate=True, sliding_window=3)(  # Keras removes its inputs' masks
@@ -286,10 +285,11 @@ def adaptive_pools():
 
 MODELS = {"preprocessing": preprocessing, "borders": borders, "merges": merges, "images": images,
           "sequences": sequences, "wrapped": wrapped, "all_activations": all_activations, "products": products,
-          "steps": steps, "attention": attention, "masked": masked, "seq2seq": seq2seq, "pools": pools,
-          "activation_layers": activation_layers, "softmax_over_axes": softmax_over_axes,
-          "normalizations": normalizations, "transposes": transposes, "channels": channels, "dropouts": dropouts,
-          "adaptive_pools": adaptive_pools, "resized": resized, "augmented": augmented}
+          "steps": steps, "attention": attention, "attention_options": attention_options, "masked": masked,
+          "seq2seq": seq2seq, "pools": pools, "activation_layers": activation_layers,
+          "softmax_over_axes": softmax_over_axes, "normalizations": normalizations, "transposes": transposes,
+          "channels": channels, "dropouts": dropouts, "adaptive_pools": adaptive_pools, "resized": resized,
+          "augmented": augmented}
 
 if __name__ == "__main__":
     keras_interop.main(MODELS)
