@@ -9,7 +9,9 @@ Symbol call_attention(const Layer& layer, const Symbol& query, const Symbol& val
   std::vector<Symbol> inputs{query, value};
   if (call.key || call.attention_mask) inputs.push_back(call.key.value_or(value));
   if (call.attention_mask) inputs.push_back(*call.attention_mask);
-  return edited(layer(inputs), [&](Symbol::Node& node) { node.use_causal_mask = call.use_causal_mask; });
+  const Symbol result = layer(inputs);
+  if (call.use_causal_mask) check_causal_call(layer.impl(), query.shape());
+  return edited(result, [&](Symbol::Node& node) { node.use_causal_mask = call.use_causal_mask; });
 }
 
 }  // namespace

@@ -99,6 +99,12 @@ class AttentionImpl final : public LayerImpl {
 
   std::string_view class_name() const override { return class_name_; }
 
+  /// See check_causal_call. `rank`: that of the query, without the batch axis.
+  void check_causal(int rank) const {
+    const std::size_t axes = axes_of(rank).attended().size();
+    require(axes == 1, "{} with use_causal_mask needs one attention axis, got {}", class_name_, axes);
+  }
+
   std::vector<WeightsPart> weights_parts() const override {
     const std::size_t count = options_.use_bias ? 2 : 1;
     std::vector<WeightsPart> parts{{.group = hidden_ + "query_dense/vars", .name = "query", .count = count},
@@ -119,11 +125,11 @@ class AttentionImpl final : public LayerImpl {
 
   std::vector<Shape> more_output_shapes(std::span<const Shape> inputs) const override {
     check_inputs(inputs);
-    return {axes_of(inputs[0]).scores(sizes_.query_heads, inputs[0], key_of(inputs))};
+    return {axes_of(inputs[0].rank()).scores(sizes_.query_heads, inputs[0], key_of(inputs))};
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
-    const AttentionAxes axes = axes_of(example_of(inputs[0].shape()));
+    const AttentionAxes axes = axes_of(inputs[0].rank() - 1);
     const Tensor x = axes.sequences(inputs[0]);
     const auto heads_of = [&](const Tensor& sequences, const Projection& p, std::int64_t heads, std::int64_t size) {
       return reshape(penalized_by_example(call, inputs[0].dim(0), product(sequences, p, p.features(), heads * size)),
@@ -162,12 +168,12 @@ class AttentionImpl final : public LayerImpl {
     return inputs[inputs.size() > 2 ? 2 : 1];
   }
 
-  /// How the axes of inputs like `query` (without the batch axis) take part.
-  AttentionAxes axes_of(const Shape& query) const {
+  /// How the axes of inputs of this rank (without the batch axis) take part.
+  AttentionAxes axes_of(int rank) const {
     if constexpr (requires { options_.attention_axes; })
-      return {class_name_, options_.attention_axes, query.rank() + 1};
+      return {class_name_, options_.attention_axes, rank + 1};
     else
-      return {class_name_, {}, query.rank() + 1};
+      return {class_name_, {}, rank + 1};
   }
 
   /// Throws InvalidArgument for inputs that the layer cannot take or was not built for.
@@ -184,7 +190,7 @@ class AttentionImpl final : public LayerImpl {
             "{} takes {}, got query {}, value {}, key {}", class_name_,
             any_rank ? "inputs (time, ..., features) of one number of axes" : "sequences (time, features)", query,
             value, key);
-    const AttentionAxes axes = axes_of(query);
+    const AttentionAxes axes = axes_of(query.rank());
     bool fit = true;
     for (int axis = 0; axis < query.rank() - 1; ++axis) fit = fit && value[axis] == key[axis];
     require(fit, "{} needs a key for each value, got value {} and key {}", class_name_, value, key);
@@ -223,7 +229,7 @@ class AttentionImpl final : public LayerImpl {
     value_ = projection("value", {inputs[1].dim(-1)}, {sizes_.key_heads, sizes_.value_size}, seed, 4);
     result_ = result_of(inputs[0]);
     rank_ = inputs[0].rank();
-    if constexpr (requires { options_.attention_axes; }) options_.attention_axes = axes_of(inputs[0]).attended();
+    if constexpr (requires { options_.attention_axes; }) options_.attention_axes = axes_of(inputs[0].rank()).attended();
     output_ = projection("attention_output", {sizes_.query_heads, sizes_.value_size}, result_, seed, 6);
     draws_.start(seed.key(8));
   }
@@ -259,8 +265,7 @@ class AttentionImpl final : public LayerImpl {
     const Shape scores = with_batch_axis(
         axes.scores(sizes_.query_heads, example_of(inputs[0].shape()), example_of(key_of(inputs).shape())),
         inputs[0].dim(0));
-    require(!call.use_causal_mask || axes.attended().size() == 1,
-            "{} with use_causal_mask needs one attention axis, got {}", class_name_, axes.attended().size());
+    if (call.use_causal_mask) check_causal(inputs[0].rank() - 1);
     AttentionOptions options{.is_causal = call.use_causal_mask, .mask = mask_of(axes, scores, inputs, call)};
     if (call.mode == Mode::train) {
       options.dropout_rate = static_cast<float>(options_.dropout);
@@ -329,6 +334,11 @@ GroupQueryAttention::GroupQueryAttention(const GroupQueryAttentionOptions& optio
 
 GroupQueryAttention GroupQueryAttention::from_config(LayerConfig& config) {
   return GroupQueryAttention(read_options<GroupQueryAttentionOptions>(config, list));
+}
+
+void check_causal_call(const LayerImpl& layer, const Shape& query) {
+  if (const auto* const attention = dynamic_cast<const AttentionImpl<MultiHeadAttentionOptions>*>(&layer))
+    attention->check_causal(query.rank());
 }
 
 bool is_multi_head_attention(std::string_view class_name) {

@@ -65,7 +65,7 @@ struct MultiHeadAttentionOptions {
 ///
 /// As in Keras, a query whose keys are all masked gives all keys the weight 0 if the call's attention weights are used,
 /// if the layer has a `dropout` above 0, or if the inputs have several axes in place of tq and tk. Otherwise it gives
-/// all keys the same weight.
+/// all keys the same weight. A call with `use_causal_mask` needs exactly one attention axis.
 ///
 /// In training, drops attention weights with probability `dropout`; the second result has the weights before dropout.
 /// Like Dropout's mask, the choice depends on the model's seed, the layer, the replica and the replica's number of
@@ -120,6 +120,9 @@ struct GroupQueryAttention : AttentionLayer {
 
 /// Whether `class_name` is "MultiHeadAttention", "GroupQueryAttention", "Attention" or "AdditiveAttention".
 bool is_attention(std::string_view class_name);
+/// Throws InvalidArgument if the layer refuses calls with use_causal_mask for such a query, whose shape has no batch
+/// axis: a MultiHeadAttention with several attention axes.
+void check_causal_call(const LayerImpl& layer, const Shape& query);
 /// Whether `class_name` is "MultiHeadAttention" or "GroupQueryAttention". In Keras, a call of these layers takes the
 /// inputs as separate arguments; a call of the other attention layers takes a list.
 bool is_multi_head_attention(std::string_view class_name);

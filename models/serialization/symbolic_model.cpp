@@ -243,7 +243,7 @@ std::vector<Symbol> ModelGraph::make_inputs() const {
   return inputs;
 }
 
-Symbol call_layer(Member& member, const std::vector<Symbol>& inputs) {
+Symbol call_layer(Member& member, const std::vector<Symbol>& inputs, bool use_causal_mask) {
   require<InputError>(!inputs.empty(), "a call of layer '{}' has no inputs", member.name);
   if (!member.layer) member.layer = layer_of(member, inputs.front().shape().rank() + 1);
   for (const Symbol& input : inputs)
@@ -253,6 +253,7 @@ Symbol call_layer(Member& member, const std::vector<Symbol>& inputs) {
                         member.name, inputs.front().shape(), input.shape());
   try {
     const Symbol result = (*member.layer)(inputs);
+    if (use_causal_mask) check_causal_call(member.layer->impl(), inputs.front().shape());
     check_example(result, member.name);
     return result;
   } catch (const InvalidArgument& error) {
@@ -307,7 +308,7 @@ std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Sy
     outermost->results = numbers_of(results);
     return with_what_is_beside(results, made);
   }
-  const Symbol first = edited(call_layer(member, inputs), [&](Symbol::Node& node) {
+  const Symbol first = edited(call_layer(member, inputs, within.use_causal_mask), [&](Symbol::Node& node) {
     node.part_of = within.part_of;
     node.use_causal_mask = within.use_causal_mask;
     if (within.training) node.mode = mode_of(*within.training);

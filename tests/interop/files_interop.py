@@ -219,6 +219,11 @@ def mask_of_an_operation():
     return keras.Model(ids, layers.LSTM(2, name="last")(layers.Embedding(9, 3, mask_zero=True)(ids) * 2.0))
 
 
+def causal_along_two_axes():
+    x = keras.Input((4, 3, 2))
+    return keras.Model(x, layers.MultiHeadAttention(2, 3, name="last")(x, x, use_causal_mask=True))
+
+
 # Models of layers_interop.py whose layers no other model here has.
 OF_LAYERS = ("steps", "products", "pools", "adaptive_pools", "transposes", "channels", "activation_layers",
              "normalizations", "dropouts", "resized", "augmented")
@@ -243,7 +248,8 @@ THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "r
           **{f"{name}_by_keras": layers_interop.MODELS[name] for name in OF_LAYERS}}
 # Models that lockstep refuses, and what the error says.
 REFUSED = {"another_mask": (another_mask, "'last' is called with a mask that is not the mask of its input"),
-           "mask_of_an_operation": (mask_of_an_operation, "'last' would read the mask of an operation's result")}
+           "mask_of_an_operation": (mask_of_an_operation, "'last' would read the mask of an operation's result"),
+           "causal_along_two_axes": (causal_along_two_axes, "'last': MultiHeadAttention with use_causal_mask needs one attention axis, got 2")}
 ALL = [*OURS, *THEIRS, *REFUSED]
 # Keras itself does not find these layers, lists of axes, score modes and operations again in .h5 files.
 ONLY_KERAS_3 = {"attention_options", "attention_options_by_keras", "of_applications", "normalizations", "operations", "gpt", "vit", "operations_by_keras",

@@ -422,6 +422,9 @@ TEST(AttentionLayers, RefuseAxesThatDoNotFit) {
   const Tensor x = random_tensor({2, 4, 5, 6}, 1);
   EXPECT_ERROR(InvalidArgument, "MultiHeadAttention with use_causal_mask needs one attention axis, got 2",
                call(both, {x, x}, {.use_causal_mask = true}));
+  const Symbol images = Input({4, -1, 6});
+  EXPECT_ERROR(InvalidArgument, "MultiHeadAttention with use_causal_mask needs one attention axis, got 2",
+               both(images, images, {.use_causal_mask = true}));
   const std::vector<Tensor> masks{Tensor::full({2, 4}, 1, DType::boolean)};
   EXPECT_ERROR(InvalidArgument,
                "whose last axis is the only attention axis, got a mask (2, 4) for attention_axes (1, 2)",
