@@ -6,6 +6,7 @@
 
 #include <lockstep/kernels/image/crop_and_flip.h>
 #include <lockstep/models/data/element_draws.h>
+#include <lockstep/runtime/core/batch_axis.h>
 
 namespace lockstep {
 namespace {
@@ -78,14 +79,8 @@ void check_movable(const Example& example, bool has_mask, int first) {
 }
 
 /// A tensor as the only row of a batch, and back.
-Tensor as_row(const Tensor& tensor) {
-  Shape shape{1};
-  for (const std::int64_t dim : tensor.shape()) shape.push_back(dim);
-  return tensor.view(shape);
-}
-Tensor only_row(const Tensor& rows) {
-  return rows.view(Shape(std::span(rows.shape().begin() + 1, rows.shape().end())));
-}
+Tensor as_row(const Tensor& tensor) { return tensor.view(with_batch_axis(tensor.shape())); }
+Tensor only_row(const Tensor& rows) { return rows.view(without_batch_axis(rows.shape())); }
 
 /// A transform that moves images. `size_of` returns the size of the results for images of a size; `draw` the move of
 /// an image of that size, for its position in the data set.

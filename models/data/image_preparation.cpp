@@ -1,13 +1,13 @@
 #include "lockstep/models/data/image_preparation.h"
 
 #include <algorithm>
-#include <span>
 #include <vector>
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/pad.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/models/data/device_constant.h>
+#include <lockstep/runtime/core/batch_axis.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -91,7 +91,7 @@ Tensor mean_image(const Tensor& images) {
   require(count > 0, "the mean of no images is not defined");
   const std::int64_t pixels = images.elements() / count;
   const std::uint8_t* values = images.span<std::uint8_t>().data();
-  Tensor mean = Tensor::empty(Shape(std::span(images.shape().begin() + 1, images.shape().end())));
+  Tensor mean = Tensor::empty(without_batch_axis(images.shape()));
   float* to = mean.data<float>();
   parallel_for<LoopThreads::onetbb>(pixels, 64, [&](std::int64_t begin, std::int64_t end) {
     std::vector<std::int64_t> sums(static_cast<std::size_t>(end - begin), 0);

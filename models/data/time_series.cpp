@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include <lockstep/runtime/core/batch_axis.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
@@ -53,9 +54,7 @@ Dataset timeseries_dataset_from_array(const Tensor& data, const Tensor& targets,
   return Dataset::from_tensors(positions).map([=](const Example& position) {
     const auto start = position.x().item<std::int64_t>();
     Example window{{steps_of(data, start, sequence_length, rate)}};
-    if (targets.defined())
-      window.targets = {
-          steps_of(targets, start, 1, 1).view(Shape(std::span(targets.shape().begin() + 1, targets.shape().end())))};
+    if (targets.defined()) window.targets = {steps_of(targets, start, 1, 1).view(without_batch_axis(targets.shape()))};
     return window;
   });
 }

@@ -69,9 +69,6 @@ Shape joined(Shape shape, const Shape& further) {
   return shape;
 }
 
-/// The shape of an example of a batch.
-Shape example_of(const Shape& batch) { return Shape(std::span(batch.begin() + 1, batch.end())); }
-
 /// The inputs are query, value and, if given, key and mask.
 template <class Options>
 class AttentionImpl final : public LayerImpl {
@@ -262,9 +259,9 @@ class AttentionImpl final : public LayerImpl {
   /// The values that the queries attend to (n, queries, heads, size), of sequences.
   Tensor attended(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionAxes& axes,
                   std::span<const Tensor> inputs, const LayerCall& call) {
-    const Shape scores = with_batch_axis(
-        axes.scores(sizes_.query_heads, example_of(inputs[0].shape()), example_of(key_of(inputs).shape())),
-        inputs[0].dim(0));
+    const Shape scores = with_batch_axis(axes.scores(sizes_.query_heads, without_batch_axis(inputs[0].shape()),
+                                                     without_batch_axis(key_of(inputs).shape())),
+                                         inputs[0].dim(0));
     if (call.use_causal_mask) check_causal(inputs[0].rank() - 1);
     AttentionOptions options{.is_causal = call.use_causal_mask, .mask = mask_of(axes, scores, inputs, call)};
     if (call.mode == Mode::train) {

@@ -24,7 +24,7 @@ int summed_axis(std::int64_t axis, const Shape& input) {
   const auto result = static_cast<int>(axis < 0 ? axis + input.rank() : axis);
   const bool exists = -input.rank() <= axis && axis < input.rank();
   require(exists && result > 0, "Dot can sum over any axis but the batch axis, got {} for (batch) + {}", axis,
-          Shape(std::span(input.begin() + 1, input.end())));
+          without_batch_axis(input));
   return result;
 }
 

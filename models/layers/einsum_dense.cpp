@@ -93,7 +93,7 @@ class EinsumDenseImpl final : public LayerImpl {
     require(!is_built() || shapes.kernel == kernel_.shape(),
             "EinsumDense '{}' was built with a kernel {}, and the input {} needs {}", name(),
             is_built() ? kernel_.shape() : Shape(), inputs[0], shapes.kernel);
-    return Shape(std::span(shapes.result.begin() + 1, shapes.result.end()));
+    return without_batch_axis(shapes.result);
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {

@@ -23,8 +23,7 @@ class LambdaImpl final : public LayerImpl {
     if (output_shape_) return *output_shape_;
     std::vector<Tensor> examples;
     for (const Shape& input : inputs) examples.push_back(Tensor::zeros(with_batch_axis(input), call_dtype()));
-    const Shape result = result_of(examples).shape();
-    return Shape(std::span(result.begin() + 1, result.end()));
+    return without_batch_axis(result_of(examples).shape());
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return result_of(inputs); }

@@ -14,6 +14,7 @@
 #include <lockstep/models/layers/added_losses.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/core/batch_axis.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/shape.h>
 
@@ -89,13 +90,6 @@ inline Tensor penalized(const LayerCall& call, const Regularizer& activity_regul
 template <class Options, class Compute>
 Tensor activated_and_penalized(const LayerCall& call, const Options& options, const Compute& compute) {
   return penalized(call, options.activity_regularizer, activated(call, options.activation, compute));
-}
-
-/// The shape of a batch of examples: (rows, shape).
-inline Shape with_batch_axis(const Shape& shape, std::int64_t rows = 1) {
-  Shape result{rows};
-  for (const std::int64_t size : shape) result.push_back(size);
-  return result;
 }
 
 }  // namespace lockstep

@@ -10,6 +10,7 @@
 #include <lockstep/kernels/op/number.h>
 #include <lockstep/models/layers/operation_call.h>
 #include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/core/batch_axis.h>
 
 namespace lockstep {
 namespace {
@@ -68,11 +69,7 @@ class OperationImpl final : public LayerImpl {
   std::vector<Shape> shapes_for(std::span<const Shape> inputs) const {
     const NoGradientScope nothing;
     std::vector<Tensor> batches;
-    for (const Shape& input : inputs) {
-      Shape shape{0};
-      for (const std::int64_t size : input) shape.push_back(size);
-      batches.push_back(Tensor::zeros(shape));
-    }
+    for (const Shape& input : inputs) batches.push_back(Tensor::zeros(with_batch_axis(input, 0)));
     std::vector<Shape> shapes;
     for (const Tensor& result : run(batches)) {
       const Shape& shape = result.shape();
@@ -83,7 +80,7 @@ class OperationImpl final : public LayerImpl {
           "operation {} of inputs {} does not keep the batch axis first: name other axes, or compute it outside the "
           "model",
           row_.name, fmt::join(inputs, " and "));
-      shapes.emplace_back(std::span(shape.begin() + 1, shape.end()));
+      shapes.push_back(without_batch_axis(shape));
     }
     return shapes;
   }

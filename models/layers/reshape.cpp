@@ -66,10 +66,7 @@ class ReshapeImpl final : public LayerImpl, public FindsUnknownShape {
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
     const Tensor& x = inputs[0];
-    Shape result{x.dim(0)};
-    for (const std::int64_t size : shape_of(Shape(std::span(x.shape().begin() + 1, x.shape().end()))))
-      result.push_back(size);
-    return reshape(x, result);
+    return reshape(x, with_batch_axis(shape_of(without_batch_axis(x.shape())), x.dim(0)));
   }
 
   void describe(LayerConfig& config) const override {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include <lockstep/runtime/core/batch_axis.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/thread/parallel.h>
 
@@ -11,12 +12,6 @@ namespace {
 
 /// The smallest share of a copy that pays for waking a thread.
 constexpr std::int64_t bytes_per_chunk = 1 << 18;
-
-Shape with_rows(std::int64_t rows, std::span<const std::int64_t> row_shape) {
-  Shape shape{rows};
-  for (const std::int64_t dim : row_shape) shape.push_back(dim);
-  return shape;
-}
 
 /// Calls copy_row(row, its memory) for every row of `batch`.
 template <class CopyRow>
@@ -41,8 +36,7 @@ Tensor stacked_tensor(std::span<const Example> examples, TensorList list, std::s
     fail("the examples of a batch need {} of one shape and dtype, got {} and {}", which, first, tensor);
   }
   const auto rows = static_cast<std::int64_t>(examples.size());
-  const Shape& row_shape = first.shape();
-  Tensor batch = Tensor::empty(with_rows(rows, {row_shape.begin(), row_shape.end()}), first.dtype());
+  Tensor batch = Tensor::empty(with_batch_axis(first.shape(), rows), first.dtype());
   fill_rows(batch, [&](std::int64_t row, std::byte* to) {
     copy_elements((examples[static_cast<std::size_t>(row)].*list)[index], to);
   });
@@ -97,14 +91,14 @@ Batch join(std::span<const Batch> batches) {
 Example row_view(const Batch& batch, std::int64_t index) {
   return batch.each([&](const Tensor& tensor) {
     const Shape& shape = tensor.shape();
-    return tensor.slice_view(0, index, index + 1).view(Shape(std::span(shape.begin() + 1, shape.end())));
+    return tensor.slice_view(0, index, index + 1).view(without_batch_axis(shape));
   });
 }
 
 Tensor gather_rows(const Tensor& from, std::span<const std::int64_t> indices) {
   const Shape& shape = from.shape();
   const auto rows = static_cast<std::int64_t>(indices.size());
-  Tensor batch = Tensor::empty(with_rows(rows, {shape.begin() + 1, shape.end()}), from.dtype());
+  Tensor batch = Tensor::empty(with_batch_axis(without_batch_axis(shape), rows), from.dtype());
   const std::int64_t row_bytes = rows == 0 ? 0 : bytes_of(batch) / rows;
   const auto* source = static_cast<const std::byte*>(from.raw_data());
   fill_rows(batch, [&](std::int64_t row, std::byte* to) {
