@@ -197,10 +197,16 @@ class AttentionImpl final : public LayerImpl {
               class_name_, query, key);
     require(!options_.sliding_window || axes.attended().size() == 1,
             "{} with a sliding_window needs one attention axis, got {}", class_name_, axes.attended().size());
+    const std::size_t axes_of_scores = axes.others().size() + 2 * axes.attended().size() + 2;
+    require(axes_of_scores <= std::size_t{Shape::max_rank},
+            "{} takes at most {} axes of scores: batch, other axes, heads, attention axes of the query and of the key; "
+            "got {} for query {}",
+            class_name_, Shape::max_rank, axes_of_scores, query);
     const Shape scores = axes.scores(sizes_.query_heads, query, key);
     if (inputs.size() > 3)
-      require(axes.fits(inputs[3], scores), "{}: a mask {} does not fit scores (heads, queries, keys) {}", class_name_,
-              inputs[3], scores);
+      require(axes.fits(inputs[3], scores),
+              "{}: a mask {} does not fit scores {} (other axes, heads, attention axes of the query and of the key)",
+              class_name_, inputs[3], scores);
     check_built_for(query, key, value);
   }
 

@@ -394,7 +394,7 @@ TEST(AttentionLayers, RefuseInputsThatDoNotFit) {
                            {{4, 5, 6}, {4, 5, 6}}));
   EXPECT_ERROR(InvalidArgument, "needs a key for each value, got value (5, 6) and key (4, 6)",
                shape_after(layer, {{5, 6}, {5, 6}, {4, 6}}));
-  EXPECT_ERROR(InvalidArgument, "a mask (5, 4) does not fit scores (heads, queries, keys) (2, 5, 5)",
+  EXPECT_ERROR(InvalidArgument, "a mask (5, 4) does not fit scores (2, 5, 5) (other axes, heads, attention axes",
                shape_after(layer, {{5, 6}, {5, 6}, {5, 6}, {5, 4}}));
   built(layer, {{5, 6}, {7, 8}});
   EXPECT_ERROR(InvalidArgument, "was built for 6, 8 and 8 features of query, key and value",
@@ -404,6 +404,8 @@ TEST(AttentionLayers, RefuseInputsThatDoNotFit) {
 }
 
 TEST(AttentionLayers, RefuseAxesThatDoNotFit) {
+  EXPECT_ERROR(InvalidArgument, "MultiHeadAttention takes at most 8 axes of scores: batch, other axes, heads",
+               MultiHeadAttention({.num_heads = 1, .key_dim = 1})(Input({2, 2, 2, 2, 3}), Input({2, 2, 2, 2, 3})));
   const auto shapes = [](const std::vector<int>& axes, const Shape& query, const Shape& value) {
     return shape_after(MultiHeadAttention({.num_heads = 2, .key_dim = 3, .attention_axes = axes}), {query, value});
   };
