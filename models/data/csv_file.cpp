@@ -283,6 +283,14 @@ class CsvText {
   std::vector<Chunk> chunks_;
 };
 
+void check_rows(const std::vector<CsvColumn>& columns) {
+  const Tensor& first = columns.front().values;
+  for (const auto& [name, type, values, categories] : columns)
+    require(values.defined() && values.rank() == 1 && values.shape() == first.shape(),
+            "the columns of a table need equally many values of shape (rows), got {:?} {} and {:?} {}",
+            columns.front().name, first, name, values);
+}
+
 /// Copies a column as f32, with a distance of `stride` elements between values.
 void copy_column(const Tensor& values, float* to, std::int64_t stride) {
   visit_dtype(values.dtype(), [&]<class T>() {
@@ -313,6 +321,7 @@ Example csv_examples(const std::vector<CsvColumn>& columns, const std::string& t
   require(target.empty() || y != columns.end(), "there is no column {:?}", target);
   const auto count = static_cast<std::int64_t>(columns.size()) - (target.empty() ? 0 : 1);
   require(count >= 1, "there is no column for x");
+  check_rows(columns);
   Example examples{{Tensor::empty({columns.front().values.dim(0), count})}};
   float* to = examples.x().data<float>();
   for (const CsvColumn& column : columns)

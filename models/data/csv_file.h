@@ -44,8 +44,9 @@ struct CsvOptions {
 std::vector<CsvColumn> read_csv(const std::filesystem::path& file, const CsvOptions& options = {});
 
 /// Makes examples from a table. x has all columns but `target` side by side, (rows, columns) f32; y is the column
-/// `target`, (rows); if `target` is empty, there is no y. Throws InvalidArgument if the table has no column `target` or
-/// no other column, and if values of the target are missing.
+/// `target`, (rows); if `target` is empty, there is no y. In x, categories are their indices, a missing number is NaN
+/// and a missing category -1. Throws InvalidArgument if the table has no column `target` or no other column, for
+/// columns of different lengths, and if values of the target are missing.
 Example csv_examples(const std::vector<CsvColumn>& columns, const std::string& target = "");
 
 }  // namespace lockstep

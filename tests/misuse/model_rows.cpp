@@ -359,6 +359,21 @@ Rows file_rows() {
       misuse<InputError>("read_csv", "a file that is not there", {"nowhere/t.csv"},
                          [=] { read_csv(nowhere + "t.csv"); }),
       misuse<InvalidArgument>("csv_examples", "no columns", {"column"}, [] { csv_examples({}); }),
+      misuse<InvalidArgument>(
+          "csv_examples", "columns of different lengths", {"\"long\"", "(5)", "\"short\"", "(3)"},
+          [] {
+            csv_examples({{"short", CsvType::number, zeros({3}), {}}, {"long", CsvType::number, zeros({5}), {}}});
+          }),
+      misuse<InvalidArgument>("csv_examples", "a column of two axes", {"wide", "(3, 2)"},
+                              [] {
+                                csv_examples({{"wide", CsvType::number, zeros({3, 2}), {}}});
+                              }),
+      misuse<InvalidArgument>("csv_examples", "a target that was moved from", {"y"},
+                              [] {
+                                csv_examples({{"x", CsvType::number, zeros({2}), {}},
+                                              {"y", CsvType::number, moved_from_tensor(), {}}},
+                                             "y");
+                              }),
       misuse<InputError>("read_npy", "a file that is not there", {"nowhere/a.npy"},
                          [=] { read_npy(nowhere + "a.npy"); }),
       misuse<InputError>("read_npz", "a file that is not there", {"nowhere/a.npz"},

@@ -328,12 +328,21 @@ TEST_F(CsvFile, BecomesExamples) {
   EXPECT_TRUE(std::isnan(x[3]));
   EXPECT_THAT(examples.y().to_vector<int>(), ElementsAre(1, 0));
   EXPECT_EQ(examples.y().dtype(), DType::i32);
+  EXPECT_THAT(csv_examples(read("a,b\nx,1\n,2\n")).x().to_vector<int>(), ElementsAre(0, 1, -1, 2));
   EXPECT_THAT(csv_examples(columns).x().slice_view(1, 1, 2).to_vector<int>(), ElementsAre(1, 0));
   EXPECT_FALSE(csv_examples(columns).y().defined());
   EXPECT_THAT([&] { csv_examples(columns, "c"); }, ThrowsMessage<InvalidArgument>("there is no column \"c\""));
   EXPECT_THAT([&] { csv_examples(columns, "b"); },
               ThrowsMessage<InvalidArgument>("column \"b\" of the targets has no value in row 1"));
   EXPECT_THAT([&] { csv_examples(read("a\n1\n"), "a"); }, ThrowsMessage<InvalidArgument>("there is no column for x"));
+  const std::vector<CsvColumn> unequal{columns[0], read("c\n1\n2\n3\n")[0]};
+  for (const char* target : {"", "a", "c"})
+    EXPECT_THAT(
+        [&] {
+          csv_examples({unequal[0], unequal[1], columns[2]}, target);
+        },
+        ThrowsMessage<InvalidArgument>("the columns of a table need equally many values of shape (rows), got "
+                                       "\"a\" i64 (2) on CPU:0 and \"c\" i64 (3) on CPU:0"));
 }
 
 }  // namespace
