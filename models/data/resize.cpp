@@ -101,6 +101,8 @@ Tensor resize_bilinear(const Tensor& image, ImageSize size) {
   require(image.elements() > 0 && size.height >= 1 && size.width >= 1,
           "an image of {} x {} pixels cannot become one of {} x {}", image.dim(0), image.dim(1), size.height,
           size.width);
+  require(image.is_dense() && image.device().kind == DeviceKind::cpu,
+          "an image to resize must be dense and in host memory, got {}", image);
   return image.dtype() == DType::u8 ? resize<std::uint8_t>(image, size) : resize<float>(image, size);
 }
 

@@ -50,6 +50,7 @@ TEST(ResizeBilinear, RefusesOtherImagesAndSizes) {
   EXPECT_THROW((void)resize_bilinear(Tensor::zeros({2, 0, 3}), {2, 2}), InvalidArgument);
   EXPECT_THROW((void)resize_bilinear(Tensor::zeros({2, 2, 3}, DType::i32), {2, 2}), InvalidArgument);
   EXPECT_THROW((void)resize_bilinear(Tensor::zeros({2, 2, 3}), {2, 0}), InvalidArgument);
+  EXPECT_THROW((void)resize_bilinear(Tensor::zeros({2, 4, 3}).slice_view(1, 0, 2), {2, 2}), InvalidArgument);
 }
 
 }  // namespace
