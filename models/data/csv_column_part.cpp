@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -13,11 +14,12 @@
 namespace lockstep {
 namespace {
 
-/// A number's text without spaces around it and without a plus sign.
+/// A number's text without white space around it and without a plus sign.
 std::string_view number_text(std::string_view text) {
   if (!text.empty() && text.front() > '+' && text.back() > ' ') return text;  // begins with a digit, minus or point
-  const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
-  text = text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+  constexpr const char* white_space = " \t\n\v\f\r";
+  const std::size_t begin = std::min(text.find_first_not_of(white_space), text.size());
+  text = text.substr(begin, text.find_last_not_of(white_space) + 1 - begin);
   return text.size() > 1 && text[0] == '+' && text[1] != '-' ? text.substr(1) : text;
 }
 
@@ -79,6 +81,7 @@ std::optional<float> number_in(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::invalid_argument || end != text.data() + text.size()) return std::nullopt;
+  if (std::isnan(value)) return std::nullopt;  // a missing value is one of na_values
   if (error == std::errc::result_out_of_range)
     value = std::strtod(std::string(text).c_str(), nullptr);  // 0 or infinite
   return static_cast<float>(value);

@@ -11,7 +11,7 @@ namespace lockstep {
 
 /// Type of the values of a column of a CSV file.
 enum class CsvType {
-  integer,   ///< whole numbers, i64
+  integer,   ///< whole numbers, i64; none is missing
   number,    ///< f32; a missing value is NaN
   category,  ///< texts, each represented by its index in CsvColumn::categories, i32; -1 if missing
 };
@@ -29,7 +29,8 @@ struct CsvOptions {
   char separator = ',';  ///< character between two fields
   bool header = true;    ///< the first record has the names of the columns; if false, they are "0", "1", ...
   /// Types of columns, by name. The type of any other column is the first of integer, number and category that suits
-  /// all its values; a column with missing values is never an integer column.
+  /// all its values; a column with missing values is never an integer column, so that its whole numbers become f32,
+  /// which holds those up to 2^24 exactly.
   std::map<std::string, CsvType> types{};
   /// The texts of missing values; by default those of pandas.
   std::vector<std::string> na_values{"",     "#N/A",   "#N/A N/A", "#NA",  "-1.#IND", "-1.#QNAN", "-NaN",
@@ -37,10 +38,12 @@ struct CsvOptions {
                                      "NaN",  "None",   "n/a",      "nan",  "null"};
 };
 
-/// Reads a CSV file (RFC 4180), plain or compressed with gzip, with the types that pandas.read_csv infers; booleans are
-/// categories. Empty lines are skipped. Throws InputError naming the file, and the line and the column of a value, when
-/// the file is missing or empty, a record has another number of fields than the first, a quotation mark is not closed,
-/// two columns have the same name, a value does not have the given type, or a column of `types` is missing.
+/// Reads a CSV file (RFC 4180), plain or compressed with gzip, with the types that pandas.read_csv infers, except that
+/// numbers are f32, booleans are categories, and whole numbers that do not fit into i64 are numbers. Numbers are
+/// decimal, with an optional exponent, or `inf` and `infinity` in any case; white space around them is ignored. Lines
+/// of nothing but spaces and tabs are skipped. Throws InputError naming the file, and the line and the column of a
+/// value, when the file is missing or empty, a record has another number of fields than the first, a quotation mark is
+/// not closed, two columns have the same name, a value does not have the given type, or a column of `types` is missing.
 std::vector<CsvColumn> read_csv(const std::filesystem::path& file, const CsvOptions& options = {});
 
 /// Makes examples from a table. x has all columns but `target` side by side, (rows, columns) f32; y is the column

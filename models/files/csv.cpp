@@ -40,9 +40,18 @@ inline std::size_t CsvRecords::next_mark() {
   return mark;
 }
 
+/// Moves to the end of the line if it has only spaces and tabs that are not separators; else returns false.
+inline bool CsvRecords::pass_blank_line() {
+  std::size_t end = at_;
+  while (end < text_.size() && (text_[end] == ' ' || text_[end] == '\t') && text_[end] != separator_) ++end;
+  if (end < text_.size() && text_[end] != '\n' && text_[end] != '\r') return false;
+  at_ = end;
+  return true;
+}
+
 std::size_t CsvRecords::next(std::span<std::string_view> fields) {
   if (fields.empty()) release();
-  while (at_ < text_.size() && at_line_end()) end_line();
+  while (at_ < text_.size() && pass_blank_line()) end_line();
   if (at_ == text_.size()) return 0;
   line_ = next_line_;
   const std::size_t count = read_plain_record(fields) ? fields.size() : read_record(fields);

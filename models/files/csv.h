@@ -23,9 +23,10 @@ class CsvRecords {
   explicit CsvRecords(std::string_view text, char separator = ',', std::int64_t first_line = 1)
       : text_(text), separator_(separator), next_line_(first_line) {}
 
-  /// Reads the next record that is not an empty line and returns the number of its fields, 0 at the end. Writes as many
-  /// fields to `fields` as it has room for; they are valid until release() or a call with empty `fields`. Throws
-  /// InputError, naming the record's first line, for a quotation mark that is not closed.
+  /// Reads the next record that is not a line of nothing but spaces and tabs, apart from separators, and returns the
+  /// number of its fields, 0 at the end. Writes as many fields to `fields` as it has room for; they are valid until
+  /// release() or a call with empty `fields`. Throws InputError, naming the record's first line, for a quotation mark
+  /// that is not closed.
   std::size_t next(std::span<std::string_view> fields);
   /// Like next(), but returns copies of all fields of the record; none at the end.
   std::vector<std::string> next_copied();
@@ -43,6 +44,7 @@ class CsvRecords {
   static constexpr std::size_t blocks_at_once = 128;
 
   bool at_line_end() const { return at_ == text_.size() || text_[at_] == '\n' || text_[at_] == '\r'; }
+  bool pass_blank_line();
   void end_line();
   bool read_plain_record(std::span<std::string_view> fields);
   std::size_t read_record(std::span<std::string_view> fields);

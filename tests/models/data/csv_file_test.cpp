@@ -96,6 +96,40 @@ TEST_F(CsvFile, ReadsFilesAsPeopleHaveThem) {
   EXPECT_EQ(read("a,b\n")[1].values.shape(), Shape{0});
 }
 
+TEST_F(CsvFile, SkipsLinesOfNothingButSpaces) {
+  for (const std::string text : {"a,b\n1,2\n   \n3,4\n", "  \na,b\n1,2\n\t \n3,4", "a,b\r\n \r\n1,2\r\n3,4\r\n   "}) {
+    const std::vector<CsvColumn> columns = read(text);
+    ASSERT_EQ(columns.size(), 2U);
+    EXPECT_EQ(columns[0].type, CsvType::integer) << text;
+    EXPECT_THAT(columns[0].values.to_vector<int>(), ElementsAre(1, 3));
+    EXPECT_THAT(columns[1].values.to_vector<int>(), ElementsAre(2, 4));
+  }
+  EXPECT_THAT(read("a\n1\n   \n3\n")[0].values.to_vector<int>(), ElementsAre(1, 3));
+  EXPECT_THAT(read("a\n1\n\" \"\n3\n")[0].categories, ElementsAre(" ", "1", "3")) << "a quoted field is a record";
+  EXPECT_EQ(read("a\tb\n1\t2\n\t\n \n", {.separator = '\t'})[0].values.shape(), Shape{2}) << "separators make a record";
+  expect_refused("a,b\n1,2\n \n3\n", "line 4: has 1 field(s), the first record has 2");
+}
+
+/// The spellings that pandas.read_csv takes as numbers, as missing values and as texts.
+TEST_F(CsvFile, TakesSpellingsOfNumbersAsPandas) {
+  const auto type_of = [&](const std::string& text) { return read("a,b\n5,1\n" + text + ",1\n")[0].type; };
+  for (const char* text : {"+1", " 1", "1 ", "\t1", "\v1", "1\f", "\"1\n\"", "\"1\" ", "00012", "-0"})
+    EXPECT_EQ(type_of(text), CsvType::integer) << text;
+  for (const char* text : {"inf", "-inf", "+inf", "INF", "infinity", "+Infinity", "1e5", "1E+05", "1.", "+.5", "-.5e-3",
+                           "1e400", "9223372036854775808"})
+    EXPECT_EQ(type_of(text), CsvType::number) << text;
+  for (const std::string& text : CsvOptions().na_values) {
+    EXPECT_EQ(type_of(text), CsvType::number) << text;
+    EXPECT_TRUE(std::isnan(read("a,b\n5,1\n" + text + ",1\n")[0].values.to_vector<float>()[1])) << text;
+  }
+  for (const char* text :
+       {"NAN", "Nan",  "nan(1)", "nan(ind)", " nan", "nan ",    "+nan", "+NaN",  "-NAN", " NA",     "none", "Null",
+        "N/a", "0x10", "0x1p3",  "1_000",    "1e",   "1e+",     ".",    "1d5",   "1f",   "1L",      "--1",  "++1",
+        "+-1", "+ 1",  "- 1",    "1 2",      "1e 5", "infinit", "True", "false", " ",    "\u00a01", "1'000"})
+    EXPECT_EQ(type_of(text), CsvType::category) << text;
+  expect_refused("a\nNAN\n", "line 2: column \"a\": \"NAN\" is not a number", {.types = {{"a", CsvType::number}}});
+}
+
 TEST_F(CsvFile, ReadsNumbersOfAnySize) {
   const std::vector<CsvColumn> columns = read("a,b\n9223372036854775807,1e400\n-9223372036854775808,-1e-400\n");
   EXPECT_EQ(columns[0].type, CsvType::integer);
@@ -238,6 +272,14 @@ std::string many(const std::function<std::string(int)>& row) {
   std::string text;
   for (int number = 0; number < 30000; ++number) text += row(number);
   return text;
+}
+
+TEST_F(CsvFile, SkipsLinesOfSpacesInAllThreadsRows) {
+  const ComputeThreadsScope share(4);
+  const std::vector<CsvColumn> columns =
+      read("a,b\n" + many([](int i) { return fmt::format("{},2\n{}", i, i % 2 == 0 ? "  \n" : ""); }));
+  EXPECT_EQ(columns[0].type, CsvType::integer);
+  EXPECT_EQ(columns[0].values.shape(), Shape{30000});
 }
 
 TEST_F(CsvFile, IsReadByThreadsAsByOne) {
