@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -70,6 +72,35 @@ TEST_F(TextLines, AreShuffledAndSplit) {
   EXPECT_THAT(lines_of(set.take(2), 1), testing::UnorderedElementsAreArray(all));
   for (const std::string& line : lines_of(set.skip(2), 1)) all.push_back(line);
   EXPECT_THAT(all, testing::UnorderedElementsAre("1", "2", "3", "4", "5"));
+}
+
+TEST_F(TextLines, AreSplitWithoutLeaksAfterBatches) {
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += std::string(static_cast<std::size_t>(i % 7), ' ') + std::to_string(i) + '\n';
+  const Dataset lines = text_line_dataset({write("a", text)}, line_bytes, {.shuffle = true, .seed = 1});
+  const Dataset batches = lines.padded_batch(4);
+  const auto lines_in = [](const Dataset& set, std::uint64_t epoch) {
+    std::set<std::string> all;
+    for (const Batch& batch : set.epoch(epoch))
+      for (std::int64_t row = 0; row < batch.size(); ++row) {
+        const std::vector<std::uint8_t> bytes = batch.x().slice_view(0, row, row + 1).to_vector<std::uint8_t>();
+        all.emplace(bytes.begin(), std::ranges::find(bytes, 0));
+      }
+    return all;
+  };
+  const std::set<std::string> validation = lines_in(batches.take(5), 0);
+  EXPECT_EQ(validation.size(), 20U);
+  for (const std::uint64_t epoch : {0, 1, 2}) {
+    EXPECT_EQ(lines_in(batches.take(5), epoch), validation);
+    const std::set<std::string> trained = lines_in(batches.skip(5), epoch);
+    EXPECT_EQ(trained.size(), 30U);
+    for (const std::string& line : trained) EXPECT_FALSE(validation.contains(line)) << line;
+  }
+  const Dataset long_lines = lines.filter([](const Example& line) { return line.x().dim(0) > 3; });
+  EXPECT_THAT([&] { (void)long_lines.take(9); },
+              ThrowsMessage<InvalidArgument>("take() and skip() after filter() would select other examples in each "
+                                             "epoch, because the examples are shuffled: call them before filter()"));
+  EXPECT_EQ(lines_of(long_lines.repeat(1).take(9)).size(), 9U);
 }
 
 TEST_F(TextLines, BecomeIdsOfUnequalNumber) {
