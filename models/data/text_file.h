@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/data/element_error.h>
 
 namespace lockstep {
 
@@ -16,8 +17,9 @@ std::string read_text(const std::filesystem::path& file);
 /// A line without the line feed, or carriage return and line feed, at its end.
 std::string_view without_line_end(std::string_view line);
 
-/// Calls visit(line, number) for the lines of a file's text, numbered from 1, without their ends. Adds the file and the
-/// line to the message of an Error that `visit` throws.
+/// Calls visit(line, number) for the lines of a file's text, numbered from 1, without their ends. Throws whatever
+/// `visit` throws, with the file and the line in its message: a lockstep::Error keeps its type, any other exception is
+/// nested in an InputError.
 template <class Visit>
 void for_each_line(std::string_view text, const std::filesystem::path& file, const Visit& visit) {
   for (std::int64_t number = 1; !text.empty(); ++number) {
@@ -25,9 +27,8 @@ void for_each_line(std::string_view text, const std::filesystem::path& file, con
     text.remove_prefix(line.size());
     try {
       visit(without_line_end(line), number);
-    } catch (Error& error) {
-      error.add_context(fmt::format("{}: line {}", file.string(), number));
-      throw;
+    } catch (...) {
+      std::rethrow_exception(detail::with_context(fmt::format("{}: line {}", file.string(), number)));
     }
   }
 }

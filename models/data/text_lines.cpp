@@ -1,6 +1,7 @@
 #include "lockstep/models/data/text_lines.h"
 
 #include <algorithm>
+#include <exception>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 #include <lockstep/models/data/example_numbers.h>
 #include <lockstep/models/data/text_file.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/data/element_error.h>
 
 namespace lockstep {
 namespace {
@@ -71,9 +73,8 @@ struct Lines {
     const std::int64_t number = index - file.first;
     try {
       return {{encode(without_line_end(read_line(file, static_cast<std::size_t>(number))))}};
-    } catch (Error& error) {
-      error.add_context(fmt::format("{}: line {}", file.path.string(), number + 1));
-      throw;
+    } catch (...) {
+      std::rethrow_exception(detail::with_context(fmt::format("{}: line {}", file.path.string(), number + 1)));
     }
   }
 };

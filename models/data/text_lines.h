@@ -26,7 +26,8 @@ struct TextLineOptions {
 /// The call only scans the files for the positions of lines. Lines are read when they are needed, on all threads of the
 /// reader, so files may be larger than memory. Throws InvalidArgument for an empty function, and InputError naming the
 /// file when it is missing or compressed. Reading the data set throws InputError for a file that has become shorter,
-/// and whatever `encode` throws; a lockstep::Error names the file and the line, from 1.
+/// and whatever `encode` throws, with the file and the line, from 1: a lockstep::Error keeps its type, any other
+/// exception is nested in an InputError.
 Dataset text_line_dataset(const std::vector<std::filesystem::path>& files, LineEncoder encode,
                           const TextLineOptions& options = {});
 

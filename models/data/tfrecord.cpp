@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <span>
@@ -13,6 +14,7 @@
 #include <lockstep/models/data/image_file.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/record.h>
+#include <lockstep/runtime/data/element_error.h>
 
 namespace lockstep {
 namespace {
@@ -120,9 +122,8 @@ struct Records {
       const std::string data = RecordFile(files[at.file]).read(at.position);
       require<InputError>(record.ParseFromString(data), "is not a tf.train.Example");
       return read_record(record);
-    } catch (Error& error) {
-      error.add_context(fmt::format("{}: record {}", files[at.file].string(), at.number));
-      throw;
+    } catch (...) {
+      std::rethrow_exception(detail::with_context(fmt::format("{}: record {}", files[at.file].string(), at.number)));
     }
   }
 };

@@ -29,7 +29,7 @@ struct RecordFeature {
 struct TfRecordOptions {
   std::vector<RecordFeature> inputs{};   ///< the features that become Example's inputs, in their order
   std::vector<RecordFeature> targets{};  ///< the features that become Example's targets
-  /// If given, applied to each example; must be thread-safe. Its errors name the file and the record.
+  /// If given, applied to each example; must be thread-safe. Whatever it throws names the file and the record.
   std::function<Example(const Example&)> transform{};
   /// Reads the records of all files in a new order in each epoch; `take` and `skip` still split them into the same
   /// parts in every epoch.
@@ -43,7 +43,8 @@ struct TfRecordOptions {
 /// with 1 or 3. Throws InputError naming the file and the record, from 0, when a file is missing, compressed or cut
 /// short, and when a length has a wrong checksum. Reading the data set throws it when a record's data have a wrong
 /// checksum or are not an example, and when a feature is missing, has another type or number of values, or is an image
-/// that cannot be decoded.
+/// that cannot be decoded. It throws whatever `transform` throws: a lockstep::Error keeps its type, any other exception
+/// is nested in an InputError.
 Dataset tfrecord_dataset(const std::vector<std::filesystem::path>& files, const TfRecordOptions& options);
 
 /// The features of the first record of TFRecord files that tfrecord_dataset can read, by name: lists of numbers and of

@@ -17,18 +17,26 @@ namespace {
 
 }  // namespace
 
-std::exception_ptr with_element(std::string_view stage, std::int64_t number) noexcept {
+std::exception_ptr with_context(std::string_view context) noexcept {
   try {
     try {
       throw;
     } catch (Error& error) {
-      error.add_context(fmt::format("{}, element {}", stage, number));
+      error.add_context(std::string(context));
       throw;
     } catch (const std::exception& error) {
-      throw_around_it(fmt::format("{}, element {}: {}", stage, number, error.what()));
+      throw_around_it(fmt::format("{}: {}", context, error.what()));
     } catch (...) {
-      throw_around_it(fmt::format("{}, element {}: an exception of unknown type", stage, number));
+      throw_around_it(fmt::format("{}: an exception of unknown type", context));
     }
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+std::exception_ptr with_element(std::string_view stage, std::int64_t number) noexcept {
+  try {
+    return with_context(fmt::format("{}, element {}", stage, number));
   } catch (...) {
     return std::current_exception();
   }

@@ -1,3 +1,4 @@
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,6 +49,9 @@ TEST(TextFile, NamesTheLineOfAnError) {
   const auto refuse = [](std::string_view line, std::int64_t) { require<InputError>(line != "b", "is a b"); };
   EXPECT_THAT([&] { for_each_line("a\nb\n", "folder/file", refuse); },
               ThrowsMessage<InputError>("folder/file: line 2: is a b"));
+  const auto other = [](std::string_view, std::int64_t) { throw std::runtime_error("bad"); };
+  EXPECT_THAT([&] { for_each_line("a\n", "folder/file", other); },
+              ThrowsMessage<InputError>("folder/file: line 1: bad"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -120,6 +121,26 @@ TEST_F(TextLines, NameTheLineThatCannotBeEncoded) {
                                         [vocabulary](std::string_view line) { return vocabulary.encode(line); });
   EXPECT_THAT([&] { (void)lines_of(set.skip(1)); },
               ThrowsMessage<InputError>(HasSubstr(file.string() + ": line 2: byte 1 is not UTF-8: 0xff")));
+}
+
+TEST_F(TextLines, NameTheLineForWhichTheEncoderThrows) {
+  const std::filesystem::path file = write("a", "good\nbad\n");
+  const auto expect = [&](const auto& error, const std::string& message) {
+    const LineEncoder encode = [error](std::string_view line) {
+      if (line == "bad") throw error;
+      return line_bytes(line);
+    };
+    for (const bool shuffle : {false, true})
+      EXPECT_THAT([&] { (void)lines_of(text_line_dataset({file}, encode, {.shuffle = shuffle})); },
+                  ThrowsMessage<InputError>(HasSubstr(file.string() + ": line 2: " + message)));
+  };
+  expect(std::runtime_error("bad word"), "bad word");
+  expect(std::out_of_range("no such id"), "no such id");
+  expect(5, "an exception of unknown type");
+  const LineEncoder refuse = [](std::string_view) -> Tensor { fail("wrong use"); };
+  EXPECT_THAT([&] { (void)lines_of(text_line_dataset({file}, refuse)); },
+              ThrowsMessage<InvalidArgument>(HasSubstr(file.string() + ": line 1: wrong use")))
+      << "keeps its type";
 }
 
 TEST_F(TextLines, NameTheFileThatCannotBeRead) {

@@ -1,6 +1,7 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -109,6 +110,14 @@ TEST_F(TfRecord, TransformsExamples) {
   };
   EXPECT_THAT(firsts(tfrecord_dataset({write("a", {numbered(1), numbered(3)})}, options)), ElementsAre(10, 30));
   expect_refused(write("a", {numbered(1), numbered(2)}), "record 1: must not be 2");
+  options.transform = [](const Example& read) {
+    if (read.y().item<std::int64_t>() == 2) throw std::runtime_error("is bad");
+    return read;
+  };
+  for (const bool shuffle : {false, true}) {
+    options.shuffle = shuffle;
+    expect_refused(write("a", {numbered(1), numbered(3), numbered(2)}), "record 2: is bad");
+  }
 }
 
 TEST_F(TfRecord, ShufflesAndSplitsRecordsOfAllFiles) {
