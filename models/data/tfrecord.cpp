@@ -75,8 +75,12 @@ Tensor tensor_of(const tensorflow::Feature& feature, const RecordFeature& wanted
       return tensor_of<std::int64_t>(values_of<FeatureType::integers>(feature), wanted.shape, "integer(s)");
     case FeatureType::bytes:
       return tensor_of<std::uint8_t>(&bytes_in(feature), wanted.shape, "byte(s)");
-    case FeatureType::image:
-      return decode_image(std::as_bytes(std::span(bytes_in(feature))), wanted.shape.dim(-1));
+    case FeatureType::image: {
+      const Tensor image = decode_image(std::as_bytes(std::span(bytes_in(feature))), wanted.shape.dim(-1));
+      require<InputError>(wanted.shape.rank() == 1 || image.shape() == wanted.shape, "is an image {}, not {}",
+                          image.shape(), wanted.shape);
+      return image;
+    }
   }
   fail<BrokenInvariant>("no such type of feature");
 }
@@ -132,10 +136,14 @@ void check_features(const TfRecordOptions& options) {
   require(!options.inputs.empty(), "tfrecord_dataset() needs a feature for the inputs");
   for (const auto* features : {&options.inputs, &options.targets})
     for (const RecordFeature& feature : *features) {
-      const std::int64_t channels = feature.shape.rank() == 0 ? 0 : feature.shape.dim(-1);
-      require(feature.type != FeatureType::image || channels == 1 || channels == 3,
-              "the shape of the image {:?} must end with 1 or 3 channels, got {}", feature.name, feature.shape);
       (void)feature.shape.elements();
+      if (feature.type != FeatureType::image) continue;
+      const int axes = feature.shape.rank();
+      const std::int64_t channels = axes == 1 || axes == 3 ? feature.shape.dim(-1) : 0;
+      require(
+          channels == 1 || channels == 3,
+          "the shape of the image {:?} must be (channels) or (height, width, channels) with 1 or 3 channels, got {}",
+          feature.name, feature.shape);
     }
 }
 

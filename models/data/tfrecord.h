@@ -15,7 +15,9 @@ enum class FeatureType {
   numbers,   ///< a float_list: f32 of the given shape
   integers,  ///< an int64_list: i64 of the given shape
   bytes,     ///< a bytes_list of one element: its bytes, u8 of the given shape
-  image,     ///< a bytes_list of one JPEG, PNG or BMP file: u8 (height, width, the shape's last axis: 1 or 3)
+  /// A bytes_list of one JPEG, PNG or BMP file: u8 (height, width, channels). The shape is (channels), 1 or 3, or the
+  /// height and width of all images, too.
+  image,
 };
 
 /// A feature that every record has; tf.io.FixedLenFeature.
@@ -39,11 +41,11 @@ struct TfRecordOptions {
 
 /// The records of TFRecord files, each a serialized tf.train.Example, in the order of the files. The call only scans
 /// the files for the positions of records. Records are read when they are needed, on all threads of the reader, so
-/// files may be larger than memory. Throws InvalidArgument without inputs and for an image whose shape does not end
-/// with 1 or 3. Throws InputError naming the file and the record, from 0, when a file is missing, compressed or cut
+/// files may be larger than memory. Throws InvalidArgument without inputs and for an image whose shape is not as
+/// FeatureType says. Throws InputError naming the file and the record, from 0, when a file is missing, compressed or cut
 /// short, and when a length has a wrong checksum. Reading the data set throws it when a record's data have a wrong
 /// checksum or are not an example, and when a feature is missing, has another type or number of values, or is an image
-/// that cannot be decoded. It throws whatever `transform` throws: a lockstep::Error keeps its type, any other exception
+/// of another size or that cannot be decoded. It throws whatever `transform` throws: a lockstep::Error keeps its type, any other exception
 /// is nested in an InputError.
 Dataset tfrecord_dataset(const std::vector<std::filesystem::path>& files, const TfRecordOptions& options);
 

@@ -59,14 +59,14 @@ class Records {
     return target;
   }
 
-  /// The inputs, each with its part of the model's input as shape.
+  /// The inputs, each with its part of the model's input as shape; an image with its number of channels.
   Features inputs() const {
     Features inputs;
     for (const std::string& name : options_.inputs) inputs.push_back(named(name, "--inputs"));
     if (inputs.empty()) inputs = usual_inputs();
     const Shape& shape = model_.form.shape;
     if (inputs.size() == 1 && inputs[0].type == FeatureType::image && model_.images) {
-      inputs[0].shape = shape;
+      inputs[0].shape = {shape.dim(-1)};  // of any size
       return inputs;
     }
     std::int64_t values = 0;

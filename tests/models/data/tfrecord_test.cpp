@@ -99,6 +99,12 @@ TEST_F(TfRecord, ReadsBytesAndImages) {
   EXPECT_EQ(read.inputs.at(0).shape(), (Shape{1, 2, 3}));
   EXPECT_THAT(read.inputs.at(0).to_vector<int>(), ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_EQ(read.inputs.at(1).shape(), (Shape{2, 1}));
+  options.inputs.at(0).shape = {1, 2, 3};
+  EXPECT_EQ(tfrecord_dataset({folder / "a"}, options).epoch().next().value().x().shape(), (Shape{1, 2, 3}));
+  for (const Shape& other : {Shape{2, 1, 3}, Shape{224, 224, 3}}) {
+    options.inputs.at(0).shape = other;
+    expect_refused(folder / "a", fmt::format("record 0: feature \"image\": is an image (1, 2, 3), not {}", other));
+  }
   EXPECT_THAT(read.inputs.at(1).to_vector<int>(), ElementsAre('a', 'b'));
   EXPECT_FALSE(read.y().defined());
 }
@@ -201,11 +207,12 @@ TEST_F(TfRecord, DescribesTheFeaturesOfTheFirstRecord) {
 TEST_F(TfRecord, ChecksItsOptions) {
   EXPECT_THAT([] { (void)tfrecord_dataset({}, {}); },
               ThrowsMessage<InvalidArgument>(HasSubstr("a feature for the inputs")));
-  EXPECT_THAT(
-      [] {
-        (void)tfrecord_dataset({}, {.inputs = {{"x", FeatureType::image, {4}}}});
-      },
-      ThrowsMessage<InvalidArgument>(HasSubstr("must end with 1 or 3 channels, got (4)")));
+  for (const Shape& shape : {Shape{4}, Shape{}, Shape{2, 3}, Shape{2, 2, 4}, Shape{1, 2, 2, 3}})
+    EXPECT_THAT(
+        [&] {
+          (void)tfrecord_dataset({}, {.inputs = {{"x", FeatureType::image, shape}}});
+        },
+        ThrowsMessage<InvalidArgument>(HasSubstr(fmt::format("with 1 or 3 channels, got {}", shape))));
 }
 
 }  // namespace
