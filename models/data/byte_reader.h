@@ -24,6 +24,8 @@ class ByteReader {
   ByteReader(const ByteReader&) = delete;
   ByteReader& operator=(const ByteReader&) = delete;
 
+  /// Whether the content is decompressed.
+  bool is_compressed() const { return inflater_ != nullptr; }
   /// Reads the next `bytes` bytes, or fewer at the end of the content; returns their number.
   std::size_t read(std::byte* to, std::size_t bytes);
   /// The whole content, u8; call it instead of `read`. Several threads read an uncompressed file, up to the size that

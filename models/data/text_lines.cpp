@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include <lockstep/models/data/byte_reader.h>
 #include <lockstep/models/data/example_numbers.h>
 #include <lockstep/models/data/text_file.h>
 #include <lockstep/runtime/core/error.h>
@@ -19,44 +20,46 @@ namespace {
 struct LinesOfFile {
   std::filesystem::path path;
   std::int64_t first;                   ///< number of lines in all earlier files
-  std::vector<std::uint64_t> begins{};  ///< where each line begins; the last element is the size of the file
+  std::vector<std::uint64_t> begins{};  ///< where each line begins; the last element is the size of the text
+  Tensor text{};                        ///< the text of a compressed file; undefined for others
 
   std::int64_t lines() const { return static_cast<std::int64_t>(begins.size()) - 1; }
 };
 
-std::ifstream open_text(const std::filesystem::path& path) {
-  std::error_code error;
-  require<InputError>(std::filesystem::is_regular_file(path, error), "{}: there is no such file", path.string());
-  std::ifstream file;
-  file.rdbuf()->pubsetbuf(nullptr, 0);  // reads no more than a line
-  file.open(path, std::ios::binary);
-  require<InputError>(file.is_open(), "{}: cannot be opened", path.string());
-  return file;
+std::string_view text_of(const Tensor& bytes) {
+  return {static_cast<const char*>(bytes.raw_data()), static_cast<std::size_t>(bytes.dim(0))};
 }
 
 LinesOfFile lines_of(const std::filesystem::path& path, std::int64_t first) {
   LinesOfFile lines{path, first, {0}};
-  std::ifstream file = open_text(path);
-  std::vector<char> block(1 << 18);
   std::uint64_t size = 0;
-  while (file) {
-    file.read(block.data(), static_cast<std::streamsize>(block.size()));
-    const std::string_view text(block.data(), static_cast<std::size_t>(file.gcount()));
-    require<InputError>(size > 0 || !text.starts_with("\x1f\x8b"),
-                        "{}: is compressed; lines are read from files that gunzip has decompressed", path.string());
+  const auto add = [&](std::string_view text) {
     for (std::size_t at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1))
       lines.begins.push_back(size + at + 1);
     size += text.size();
+  };
+  ByteReader reader(path);
+  if (reader.is_compressed()) {
+    lines.text = reader.read_all();
+    add(text_of(lines.text));
+  } else {
+    std::vector<char> block(1 << 18);
+    while (const std::size_t bytes = reader.read(reinterpret_cast<std::byte*>(block.data()), block.size()))
+      add({block.data(), bytes});
   }
-  require<InputError>(!file.bad(), "{}: reading failed", path.string());
   if (lines.begins.back() < size) lines.begins.push_back(size);  // the last line does not end with a newline
   return lines;
 }
 
 std::string read_line(const LinesOfFile& lines, std::size_t number) {
-  std::ifstream file = open_text(lines.path);
-  file.seekg(static_cast<std::streamoff>(lines.begins[number]));
-  std::string line(lines.begins[number + 1] - lines.begins[number], '\0');
+  const std::uint64_t begin = lines.begins[number];
+  std::string line(lines.begins[number + 1] - begin, '\0');
+  if (lines.text.defined()) return std::string(text_of(lines.text).substr(begin, line.size()));
+  std::ifstream file;
+  file.rdbuf()->pubsetbuf(nullptr, 0);  // reads no more than a line
+  file.open(lines.path, std::ios::binary);
+  require<InputError>(file.is_open(), "cannot be opened");
+  file.seekg(static_cast<std::streamoff>(begin));
   file.read(line.data(), static_cast<std::streamsize>(line.size()));
   require<InputError>(static_cast<bool>(file), "the file is shorter than when it was opened");
   return line;

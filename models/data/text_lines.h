@@ -24,10 +24,11 @@ struct TextLineOptions {
 /// The lines of text files, as tf.data's TextLineDataset: example i has x = encode(line i), and no y. Lines end with a
 /// line feed, which may follow a carriage return; `encode` gets them without their ends. Empty lines are examples, too.
 /// The call only scans the files for the positions of lines. Lines are read when they are needed, on all threads of the
-/// reader, so files may be larger than memory. Throws InvalidArgument for an empty function, and InputError naming the
-/// file when it is missing or compressed. Reading the data set throws InputError for a file that has become shorter,
-/// and whatever `encode` throws, with the file and the line, from 1: a lockstep::Error keeps its type, any other
-/// exception is nested in an InputError.
+/// reader, so files may be larger than memory. A file compressed by gzip is decompressed into memory. Throws
+/// InvalidArgument for an empty function, and InputError naming the file when it is missing or its compressed data are
+/// damaged. Reading the data set throws InputError for a file that has become shorter, and whatever `encode` throws,
+/// with the file and the line, from 1: a lockstep::Error keeps its type, any other exception is nested in an
+/// InputError.
 Dataset text_line_dataset(const std::vector<std::filesystem::path>& files, LineEncoder encode,
                           const TextLineOptions& options = {});
 

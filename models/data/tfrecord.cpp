@@ -10,6 +10,7 @@
 
 #include <tf_example.pb.h>
 
+#include <lockstep/models/data/byte_reader.h>
 #include <lockstep/models/data/example_numbers.h>
 #include <lockstep/models/data/image_file.h>
 #include <lockstep/runtime/core/error.h>
@@ -25,20 +26,6 @@ struct RecordOfFiles {
   std::int64_t number;  ///< of the record in its file
   RecordPosition position;
 };
-
-/// Appends the records of a file, until there are `most` of them.
-void scan(const std::filesystem::path& path, std::size_t index, std::vector<RecordOfFiles>& records,
-          std::size_t most = SIZE_MAX) {
-  RecordFile file(path);
-  std::uint64_t offset = 0;
-  for (std::int64_t number = 0; offset < file.size() && records.size() < most; ++number) try {
-      records.push_back({index, number, file.find(offset)});
-      offset = records.back().position.end();
-    } catch (Error& error) {
-      error.add_context(fmt::format("{}: record {}", path.string(), number));
-      throw;
-    }
-}
 
 /// The values of a feature, or null if it does not have a list of this type.
 template <FeatureType type>
@@ -113,23 +100,60 @@ std::optional<RecordFeature> described(const std::string& name, const tensorflow
 }
 
 /// Files and their records.
-struct Records {
-  std::vector<std::filesystem::path> files;
-  std::vector<RecordOfFiles> records{};
+class Records {
+ public:
+  /// Scans files until there are `most` records.
+  explicit Records(const std::vector<std::filesystem::path>& files, std::size_t most = SIZE_MAX)
+      : files_(files), contents_(files.size()) {
+    for (std::size_t i = 0; i < files_.size() && records_.size() < most; ++i) {
+      if (ByteReader reader(files_[i]); reader.is_compressed()) contents_[i] = reader.read_all();
+      scan(i, most);
+    }
+  }
+
+  std::size_t size() const { return records_.size(); }
 
   /// read_record(record `index`).
   template <class Read>
   auto read(std::size_t index, const Read& read_record) const {
-    const RecordOfFiles& at = records[index];
+    const RecordOfFiles& at = records_[index];
     try {
       tensorflow::Example record;
-      const std::string data = RecordFile(files[at.file]).read(at.position);
+      const std::string data = open(at.file).read(at.position);
       require<InputError>(record.ParseFromString(data), "is not a tf.train.Example");
       return read_record(record);
     } catch (...) {
-      std::rethrow_exception(detail::with_context(fmt::format("{}: record {}", files[at.file].string(), at.number)));
+      std::rethrow_exception(in_context(at.file, at.number));
     }
   }
+
+ private:
+  void scan(std::size_t index, std::size_t most) {
+    RecordFile file = open(index);
+    std::uint64_t offset = 0;
+    for (std::int64_t number = 0; offset < file.size() && records_.size() < most; ++number) try {
+        records_.push_back({index, number, file.find(offset)});
+        offset = records_.back().position.end();
+      } catch (...) {
+        std::rethrow_exception(in_context(index, number));
+      }
+  }
+
+  RecordFile open(std::size_t index) const {
+    const Tensor& content = contents_[index];
+    if (!content.defined()) return RecordFile(files_[index]);
+    return RecordFile(
+        std::span(static_cast<const char*>(content.raw_data()), static_cast<std::size_t>(content.dim(0))));
+  }
+
+  /// The current exception with the record in its message.
+  std::exception_ptr in_context(std::size_t file, std::int64_t number) const {
+    return detail::with_context(fmt::format("{}: record {}", files_[file].string(), number));
+  }
+
+  std::vector<std::filesystem::path> files_;
+  std::vector<Tensor> contents_;  ///< of compressed files; undefined for others
+  std::vector<RecordOfFiles> records_;
 };
 
 void check_features(const TfRecordOptions& options) {
@@ -151,12 +175,11 @@ void check_features(const TfRecordOptions& options) {
 
 Dataset tfrecord_dataset(const std::vector<std::filesystem::path>& files, const TfRecordOptions& options) {
   check_features(options);
-  Records records{files};
-  for (std::size_t i = 0; i < files.size(); ++i) scan(files[i], i, records.records);
-  const Dataset numbers = example_numbers(records.records.size(), options.shuffle, options.seed);
-  return numbers.map([options, shared = std::make_shared<const Records>(std::move(records))](const Example& number) {
+  const auto records = std::make_shared<const Records>(files);
+  const Dataset numbers = example_numbers(records->size(), options.shuffle, options.seed);
+  return numbers.map([options, records](const Example& number) {
     const auto index = static_cast<std::size_t>(number.x().item<std::int64_t>());
-    return shared->read(index, [&](const tensorflow::Example& record) {
+    return records->read(index, [&](const tensorflow::Example& record) {
       const Example example{tensors_of(record, options.inputs), tensors_of(record, options.targets)};
       return options.transform ? options.transform(example) : example;
     });
@@ -164,10 +187,8 @@ Dataset tfrecord_dataset(const std::vector<std::filesystem::path>& files, const 
 }
 
 std::vector<RecordFeature> tfrecord_features(const std::vector<std::filesystem::path>& files) {
-  Records records{files};
-  for (std::size_t i = 0; i < files.size(); ++i) scan(files[i], i, records.records, 1);
-  require<InputError>(!records.records.empty(), "{}: there are no records",
-                      files.empty() ? "" : files.front().string());
+  const Records records(files, 1);
+  require<InputError>(records.size() > 0, "{}: there are no records", files.empty() ? "" : files.front().string());
   std::map<std::string, RecordFeature> features;  // in the order of the names, which the record's map does not have
   records.read(0, [&](const tensorflow::Example& record) {
     for (const auto& [name, feature] : record.features().feature())

@@ -41,12 +41,12 @@ struct TfRecordOptions {
 
 /// The records of TFRecord files, each a serialized tf.train.Example, in the order of the files. The call only scans
 /// the files for the positions of records. Records are read when they are needed, on all threads of the reader, so
-/// files may be larger than memory. Throws InvalidArgument without inputs and for an image whose shape is not as
-/// FeatureType says. Throws InputError naming the file and the record, from 0, when a file is missing, compressed or cut
-/// short, and when a length has a wrong checksum. Reading the data set throws it when a record's data have a wrong
-/// checksum or are not an example, and when a feature is missing, has another type or number of values, or is an image
-/// of another size or that cannot be decoded. It throws whatever `transform` throws: a lockstep::Error keeps its type, any other exception
-/// is nested in an InputError.
+/// files may be larger than memory. A file compressed by gzip is decompressed into memory. Throws InvalidArgument
+/// without inputs and for an image whose shape is not as FeatureType says. Throws InputError naming the file and the
+/// record, from 0, when a file is missing, damaged or cut short, and when a length has a wrong checksum. Reading the
+/// data set throws it when a record's data have a wrong checksum or are not an example, and when a feature is missing,
+/// has another type or number of values, or is an image of another size or that cannot be decoded. It throws whatever
+/// `transform` throws: a lockstep::Error keeps its type, any other exception is nested in an InputError.
 Dataset tfrecord_dataset(const std::vector<std::filesystem::path>& files, const TfRecordOptions& options);
 
 /// The features of the first record of TFRecord files that tfrecord_dataset can read, by name: lists of numbers and of

@@ -63,19 +63,23 @@ RecordFile::RecordFile(const std::filesystem::path& path) {
   size_ = std::filesystem::file_size(path);
 }
 
-void RecordFile::seek(std::uint64_t offset) {
+/// Returns false if the file ends before.
+bool RecordFile::read_at(std::uint64_t offset, std::span<char> bytes) {
+  if (!file_.is_open()) {
+    if (offset > size_ || bytes.size() > size_ - offset) return false;
+    std::ranges::copy(content_.subspan(offset, bytes.size()), bytes.begin());
+    return true;
+  }
   file_.clear();
   // Seeking discards the bytes that have been read ahead.
   if (file_.tellg() != static_cast<std::streamoff>(offset)) file_.seekg(static_cast<std::streamoff>(offset));
+  file_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  return file_.good();
 }
 
 RecordPosition RecordFile::find(std::uint64_t offset) {
   std::array<char, length_bytes + crc_bytes> head{};
-  seek(offset);
-  file_.read(head.data(), head.size());
-  if (offset == 0 && head[0] == '\x1f' && head[1] == '\x8b')
-    fail<InputError>("the file is compressed; records are read from files that gunzip has decompressed");
-  require<InputError>(file_.good(), "the file ends within it");
+  require<InputError>(read_at(offset, head), "the file ends within it");
   require<InputError>(has_crc(std::span(head).first(length_bytes), &head[length_bytes]),
                       "its length has a wrong checksum");
   RecordPosition found{.offset = offset + head.size(), .length = 0};
@@ -87,9 +91,7 @@ RecordPosition RecordFile::find(std::uint64_t offset) {
 
 std::string RecordFile::read(const RecordPosition& at) {
   std::string data(at.length + crc_bytes, '\0');
-  seek(at.offset);
-  file_.read(data.data(), static_cast<std::streamsize>(data.size()));
-  require<InputError>(file_.good(), "the file is shorter than when it was opened");
+  require<InputError>(read_at(at.offset, data), "the file is shorter than when it was opened");
   require<InputError>(has_crc(std::span(data).first(at.length), &data[at.length]), "its data have a wrong checksum");
   data.resize(at.length);
   return data;

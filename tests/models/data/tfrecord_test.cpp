@@ -126,6 +126,29 @@ TEST_F(TfRecord, TransformsExamples) {
   }
 }
 
+TEST_F(TfRecord, ReadsCompressedFiles) {
+  const auto packed = [&](const std::string& name, const std::vector<std::string>& records) {
+    const std::string bytes = test::contents_of(write(name, records));
+    test::write_text(folder / name, test::gzip(bytes));
+    return folder / name;
+  };
+  const std::vector<std::filesystem::path> files{packed("a.gz", {numbered(1), numbered(2)}), write("b", {numbered(3)}),
+                                                 packed("c.gz", {})};
+  const Dataset set = tfrecord_dataset(files, options);
+  EXPECT_THAT(firsts(set), ElementsAre(1, 2, 3));
+  EXPECT_THAT(firsts(set.skip(1)), ElementsAre(2, 3));
+  EXPECT_EQ(tfrecord_features(files).size(), 2U);
+  const std::string whole = test::contents_of(write("d", {numbered(1), numbered(2)}));
+  for (const std::size_t missing : {1, 40}) {
+    test::write_text(folder / "d", test::gzip(whole.substr(0, whole.size() - missing)));
+    expect_refused(folder / "d", "record 1: the file ends within it");
+  }
+  test::write_text(folder / "d", test::gzip("anything"));
+  expect_refused(folder / "d", "record 0: the file ends within it");
+  test::write_text(folder / "d", test::gzip(whole).substr(0, 30));
+  expect_refused(folder / "d", "the compressed data are");
+}
+
 TEST_F(TfRecord, ShufflesAndSplitsRecordsOfAllFiles) {
   options.shuffle = true;
   const Dataset set = tfrecord_dataset(
@@ -159,8 +182,6 @@ TEST_F(TfRecord, NamesTheRecordThatIsDamaged) {
     std::filesystem::resize_file(file, bytes);
     expect_refused(file, "record 1: the file ends within it");
   }
-  test::write_text(folder / "a", test::gzip("anything"));
-  expect_refused(folder / "a", "record 0: the file is compressed");
   expect_refused(folder / "none", "there is no such file");
 }
 
