@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -175,10 +176,18 @@ Tensor elements_of(const NpyHeader& header, std::span<const std::byte> bytes) {
   fail<InputError>("its elements have the type {:?}; numbers of 1 to 8 bytes and booleans are read", header.type);
 }
 
+constexpr std::string_view magic = "\x93NUMPY";
+
+bool is_npy(const std::filesystem::path& file) {
+  std::array<char, magic.size()> begin{};
+  std::ifstream(file, std::ios::binary).read(begin.data(), begin.size());
+  return std::ranges::equal(begin, magic);
+}
+
 /// The array of the bytes of a .npy file (numpy.lib.format, versions 1 to 3).
 Tensor parse_npy(std::span<const std::byte> bytes) {
-  constexpr std::string_view magic = "\x93NUMPY";
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  require<InputError>(!text.starts_with("PK"), "is not a .npy file but a zip archive, as .npz files are");
   require<InputError>(text.starts_with(magic), "is not a .npy file");
   const auto byte = [&](std::size_t index) {
     require<InputError>(index < bytes.size(), "ends within its header");
@@ -211,6 +220,8 @@ Tensor read_npy(const std::filesystem::path& file) {
 }
 
 std::map<std::string, Tensor> read_npz(const std::filesystem::path& file) {
+  require<InputError>(!is_npy(file), "{}: is a .npy file of one array; a .npz file of named arrays is needed",
+                      file.string());
   std::map<std::string, Tensor> arrays;
   for (const std::string& entry : zip_entry_names(file.string())) {
     constexpr std::string_view extension = ".npy";

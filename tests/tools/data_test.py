@@ -421,6 +421,8 @@ class Numpy(DataCase):
         refuse(["--data", f"numpy:{self.path}/none.npz"], "none.npz: there is no such file")
         (self.path / "text.npz").write_text("no archive")
         refuse(["--data", f"numpy:{self.path}/text.npz"], "text.npz: cannot be opened as a zip archive")
+        (self.path / "one.npy").write_bytes(b"\x93NUMPY\x01\0")
+        refuse(["--data", f"numpy:{self.path}/one.npy"], "one.npy: is a .npy file of one array; a .npz file")
         refuse(self.write_npz("short.npz", x=x, y=("<i8", [12], bytes(95))), "short.npz: y: has 95 bytes of elements")
         refuse(self.write_npz("objects.npz", x=("|O", [12, 2], bytes(96)), y=y),
                "objects.npz: x: its elements have the type \"O\"")

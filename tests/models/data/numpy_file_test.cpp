@@ -153,7 +153,12 @@ TEST_F(NumpyFile, ReadsTheArraysOfAnArchive) {
   EXPECT_THAT(arrays.at("y").to_vector<int>(), ElementsAre('a'));
   write_file_atomically(file, make_zip(std::vector<ZipEntry>{{"x.npy", span_of("damaged")}}));
   EXPECT_THAT([&] { read_npz(file); }, ThrowsMessage<InputError>(file + ": x: is not a .npy file"));
-  EXPECT_THAT([&] { read_npz(write(x)); }, ThrowsMessage<InputError>(HasSubstr("cannot be opened as a zip archive")));
+  EXPECT_THAT([&] { read_npy(file); },
+              ThrowsMessage<InputError>(file + ": is not a .npy file but a zip archive, as .npz files are"));
+  EXPECT_THAT([&] { read_npz(write("x")); }, ThrowsMessage<InputError>(HasSubstr("cannot be opened as a zip archive")));
+  EXPECT_THAT(
+      [&] { read_npz(write(x)); },
+      ThrowsMessage<InputError>(HasSubstr(": is a .npy file of one array; a .npz file of named arrays is needed")));
   EXPECT_THAT([&] { read_npz(directory / "none.npz"); }, ThrowsMessage<InputError>(HasSubstr("there is no such file")));
   EXPECT_THAT([&] { read_npy(directory / "none.npy"); }, ThrowsMessage<InputError>(HasSubstr("there is no such file")));
 }
