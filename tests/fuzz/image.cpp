@@ -7,6 +7,5 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   file.write(data, size);
   for (const std::int64_t channels : {1, 3})
     lockstep::fuzz::result_or_error([&] { (void)lockstep::read_image(file.path(), channels); });
-  lockstep::fuzz::result_or_error([&] { (void)lockstep::read_mask(file.path()); });
   return 0;
 }
