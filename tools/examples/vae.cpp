@@ -1,9 +1,8 @@
-// A variational autoencoder of Fashion-MNIST over two replicas: the layer that draws an image's code adds the code's KL
-// divergence to the loss of `fit`.
+// A variational autoencoder of Fashion-MNIST over two replicas, as a custom loop: an encoder gives the distribution of
+// an image's code, and a decoder makes the image again from a code drawn from it.
 //   vae [IMAGES [EPOCHS]]
 // Writes vae.png with 64 images that the decoder makes of random codes, vae_encoder.keras and vae_decoder.keras.
 
-#include <memory>
 #include <string>
 
 #include <fmt/core.h>
@@ -15,26 +14,6 @@ using namespace lockstep;
 namespace {
 
 constexpr std::int64_t side = 28, code_size = 8;
-
-/// Draws codes from normal distributions with the given means and logarithms of variances, (n, code_size) each. Adds
-/// the distributions' KL divergence from the standard normal one, divided by the number of pixels, to the loss.
-class SamplingImpl : public LayerImpl {
- public:
-  SamplingImpl() : LayerImpl("sampling") {}
-  std::string_view class_name() const override { return "Sampling"; }
-  Shape output_shape(std::span<const Shape> inputs) const override { return inputs[0]; }
-  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
-    const Tensor& mu = inputs[0];
-    const Tensor& log_variance = inputs[1];
-    add_loss(mean(sum(square(mu) + exp(log_variance) - log_variance - 1.0, {1})) * (0.5 / (side * side)));
-    return mu + exp(log_variance / 2) * normal(mu.shape(), 0, 1, [&] { return draws_.next(); });
-  }
-  RandomDraws* random_draws() override { return &draws_; }
-
- private:
-  void make_weights(std::span<const Shape>, const LayerSeed& seed) override { draws_.start(seed.key(0)); }
-  RandomDraws draws_;
-};
 
 Model make_encoder() {
   const Symbol images = Input({side, side, 1});
@@ -61,13 +40,17 @@ Model make_decoder() {
       {.name = "decoder"});
 }
 
-/// Pixels of 0 to 1, which are both x and y.
+/// Images with pixels of 0 to 1.
 Dataset load(const FashionMnistOptions& options) {
-  return Dataset::from_tensors(load_fashion_mnist(options))
-      .shuffle()
-      .batch(64)
-      .map(image_preparation({.mean = Tensor::zeros({side, side}), .padding = 0, .channels = 1}))
-      .map(RowTransform([](const Batch& images) { return images.with_y(images.x()); }));
+  const auto prepare = image_preparation({.mean = Tensor::zeros({side, side}), .padding = 0, .channels = 1});
+  return Dataset::from_tensors(load_fashion_mnist(options)).shuffle().batch(64).map(prepare).prefetch();
+}
+
+/// The loss of each image, (n), in nats for each pixel: that of its pixels, and the KL divergence of the distribution
+/// of its code from the standard normal one.
+Tensor losses_of(const Tensor& images, const Tensor& decoded, const Tensor& mu, const Tensor& log_variance) {
+  const Tensor divergence = 0.5 * sum(square(mu) + exp(log_variance) - log_variance - 1.0, {1});
+  return BinaryCrossentropy()(images, decoded) + divergence / (side * side);
 }
 
 }  // namespace
@@ -80,21 +63,50 @@ int main(int argc, char** argv) try {
 
   const MirroredStrategy strategy({"CPU:0", "CPU:1"});
   const auto scope = strategy.scope();
-  const Model encoder = make_encoder();
+  Model encoder = make_encoder();
   Model decoder = make_decoder();
-  const Symbol code = Layer(std::make_shared<SamplingImpl>())(encoder.outputs());
-  Model vae(encoder.inputs(), decoder(code), {.name = "vae"});
-  vae.compile(Adam({.learning_rate = 1e-3}), BinaryCrossentropy());
-  vae.fit(train, {.epochs = epochs, .verbose = 1});
+  const Adam optimizer({.learning_rate = 1e-3});
+  RandomDraws draws;
+  draws.start({.seed = 1});
+  const auto noise = [&](const Shape& shape) { return normal(shape, 0, 1, [&] { return draws.next(); }); };
+  MetricTracker mean_loss{Mean()};
 
+  const auto losses = [&](const Tensor& images, Mode mode) {
+    const std::vector<Tensor> code = encoder.run({images}, mode);
+    const Tensor &mu = code[0], &log_variance = code[1];
+    const Tensor drawn = mu + exp(log_variance / 2) * noise(mu.shape());
+    return losses_of(images, decoder(drawn, mode), mu, log_variance);
+  };
+  const auto train_step = [&](const Batch& local, std::int64_t global_size) {
+    GradientTape tape;
+    const Tensor of_images = losses(local.x(), Mode::train);
+    std::vector<Variable> variables = encoder.trainable_variables();
+    for (const Variable& variable : decoder.trainable_variables()) variables.push_back(variable);
+    optimizer.minimize(tape, compute_average_loss(of_images, {.global_batch_size = global_size}), variables);
+    mean_loss.update_state({}, of_images);
+  };
+
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    mean_loss.reset_state();
+    for (const DistributedBatch& batch : strategy.distribute(train).epoch(static_cast<std::uint64_t>(epoch)))
+      strategy.run([&](const Batch& local) { train_step(local, batch.global_size()); }, batch);
+    fmt::print("epoch {}: loss {:.3f}\n", epoch + 1, mean_loss.result());
+  }
+
+  mean_loss.reset_state();
   MetricTracker of_mean_image{MeanMetricWrapper(BinaryCrossentropy())};
   const Tensor mean_pixels = expand_dims(mean_image(load_fashion_mnist({.limit = limit}).x()), -1);
-  for (const Batch& batch : test.epoch())
-    of_mean_image.update_state(batch.y(), broadcast_to(mean_pixels, batch.y().shape()));
+  for (const DistributedBatch& batch : strategy.distribute(test).epoch())
+    strategy.run(
+        [&](const Batch& local) {
+          mean_loss.update_state({}, losses(local.x(), Mode::inference));
+          of_mean_image.update_state(local.x(), broadcast_to(mean_pixels, local.x().shape()));
+        },
+        batch);
   fmt::print("loss of test images, in nats for each pixel: {:.3f}; if all codes gave the mean image: {:.3f}\n",
-             vae.evaluate(test).at("loss"), of_mean_image.result());
+             mean_loss.result(), of_mean_image.result());
 
-  const Tensor images = decoder.predict(normal({64, code_size}, 0, 1, [] { return RandomKey{}; }));
+  const Tensor images = decoder.predict(noise({64, code_size}));
   const Tensor grid = transpose(reshape(images, {8, 8, side, side}), {0, 2, 1, 3});
   write_image("vae.png", cast(reshape(grid, {8 * side, 8 * side, 1}) * 255.0, DType::u8));
   encoder.save("vae_encoder.keras");
