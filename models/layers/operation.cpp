@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -27,7 +28,27 @@ const OperationRow* row_of(std::string_view class_name) {
 Json all_inputs(const OperationRow& row, std::size_t count) {
   Json list = Json::array();
   for (std::size_t i = 0; i < count; ++i) list.push_back({{"tensor", i}});
-  return row.takes_list ? Json::array({std::move(list)}) : list;
+  return row.arguments == one_list ? Json::array({std::move(list)}) : list;
+}
+
+/// Adds the numbers of the inputs in the arguments of a call.
+void add_inputs(const Json& args, std::set<std::size_t>& inputs) {
+  if (args.is_object() && args.contains("tensor"))
+    inputs.insert(args["tensor"].get<std::size_t>());
+  else if (args.is_structured())
+    for (const Json& part : args) add_inputs(part, inputs);
+}
+
+/// Throws InvalidArgument unless a call has as many arguments as the operation takes, with each input among them.
+void check_arguments(const OperationRow& row, std::size_t inputs, const Json& args) {
+  std::set<std::size_t> used;
+  add_inputs(args, used);
+  const std::size_t takes = row.arguments == one_list ? 1 : static_cast<std::size_t>(std::max(row.arguments, 0));
+  require(args.is_array() && (row.arguments == any_number || args.size() == takes),
+          "operation {} takes {} argument(s), got {}", row.name, takes, args.dump());
+  require(inputs > 0 && used.size() == inputs && *used.rbegin() == inputs - 1,
+          "operation {} takes results of layers, each as one of its arguments, got {} for {} of them", row.name,
+          args.dump(), inputs);
 }
 
 class OperationImpl final : public LayerImpl {
@@ -56,6 +77,7 @@ class OperationImpl final : public LayerImpl {
 
  private:
   std::vector<Tensor> run(std::span<const Tensor> inputs) const try {
+    check_arguments(row_, inputs.size(), args_);
     const OperationCall call(row_.name, inputs, options_, args_);
     std::vector<Tensor> results = row_.run(call);
     call.check_all_read();

@@ -56,12 +56,18 @@ class OperationCall {
   mutable std::set<std::string> read_{};
 };
 
+///@{
+/// OperationRow::arguments of calls with one argument, the list of the inputs, and of calls on any number of inputs.
+inline constexpr int one_list = -1;
+inline constexpr int any_number = -2;
+///@}
+
 /// An operation of Keras and the function that computes it.
 struct OperationRow {
   const char* name;                                       ///< name of Keras' class
   const char* module;                                     ///< module in keras.src.ops
   std::vector<Tensor> (*run)(const OperationCall& call);  ///< computes the results
-  bool takes_list = false;                                ///< Keras' call has one argument, the list of inputs
+  int arguments = 1;                                      ///< number of arguments of Keras' call
 };
 
 /// All operations, ordered by name.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
@@ -176,7 +177,10 @@ Results ones_of(const Call& call) {
     call.refuse("makes float32 only; leave its dtype out");
   return {Tensor::full(call.x[0].shape(), 1)};
 }
-Results clipped(const Call& call) { return {clip(call.x[0], call.number("x_min", 0), call.number("x_max", 0))}; }
+Results clipped(const Call& call) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return {clip(call.x[0], call.number("x_min", -infinity), call.number("x_max", infinity))};
+}
 Results rounded(const Call& call) {
   if (call.number("decimals", 0) != 0) call.refuse("rounds to whole numbers; multiply before and divide after it");
   return {round(call.x[0])};
@@ -207,16 +211,16 @@ Tensor std_over(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
 
 constexpr OperationRow rows[] = {
     {"Absolute", "numpy", each<abs>},
-    {"Add", "numpy", of_two<add>},
+    {"Add", "numpy", of_two<add>, 2},
     {"Cast", "core", cast_to},
     {"Ceil", "numpy", each<ceil>},
     {"Clip", "numpy", clipped},
-    {"Concatenate", "numpy", concatenated, true},
+    {"Concatenate", "numpy", concatenated, one_list},
     {"Cos", "numpy", each<cos>},
     {"Cumprod", "numpy", cumulative_product},
     {"Cumsum", "numpy", cumulative_sum},
-    {"Divide", "numpy", of_two<divide>},
-    {"Einsum", "numpy", einsum_of},
+    {"Divide", "numpy", of_two<divide>, 2},
+    {"Einsum", "numpy", einsum_of, any_number},
     {"Elu", "nn", elu_of},
     {"Erf", "math", each<erf>},
     {"Exp", "numpy", each<exp>},
@@ -225,7 +229,7 @@ constexpr OperationRow rows[] = {
     {"Flip", "numpy", flipped_over},
     {"Floor", "numpy", each<floor>},
     {"Gelu", "nn", gelu_of},
-    {"GetItem", "numpy", get_item},
+    {"GetItem", "numpy", get_item, 2},
     {"Glu", "nn", gated},
     {"HardShrink", "nn", hard_shrunk},
     {"HardSigmoid", "nn", each<hard_sigmoid>},
@@ -239,17 +243,17 @@ constexpr OperationRow rows[] = {
     {"LogSigmoid", "nn", each<log_sigmoid>},
     {"LogSoftmax", "nn", along_axes<log_softmax_over>},
     {"Logsumexp", "math", over_axes_of<logsumexp>},
-    {"Matmul", "numpy", of_two<matmul>},
+    {"Matmul", "numpy", of_two<matmul>, 2},
     {"Max", "numpy", over_axes_of<max>},
-    {"Maximum", "numpy", of_two<maximum>},
+    {"Maximum", "numpy", of_two<maximum>, 2},
     {"Mean", "numpy", over_axes_of<mean>},
     {"Min", "numpy", over_axes_of<min>},
-    {"Minimum", "numpy", of_two<minimum>},
+    {"Minimum", "numpy", of_two<minimum>, 2},
     {"Moveaxis", "numpy", moved},
-    {"Multiply", "numpy", of_two<multiply>},
+    {"Multiply", "numpy", of_two<multiply>, 2},
     {"Negative", "numpy", each<negative>},
     {"OnesLike", "numpy", ones_of},
-    {"Power", "numpy", of_two<power>},
+    {"Power", "numpy", of_two<power>, 2},
     {"Prod", "numpy", over_axes_of<prod>},
     {"Reciprocal", "numpy", each<reciprocal>},
     {"Relu", "nn", each<relu>},
@@ -275,17 +279,17 @@ constexpr OperationRow rows[] = {
     {"Square", "numpy", each<square>},
     {"Squareplus", "nn", squareplus_of},
     {"Squeeze", "numpy", squeezed},
-    {"Stack", "numpy", stacked, true},
+    {"Stack", "numpy", stacked, one_list},
     {"Std", "numpy", over_axes_of<std_over>},
     {"StopGradient", "core", same},
-    {"Subtract", "numpy", of_two<subtract>},
+    {"Subtract", "numpy", of_two<subtract>, 2},
     {"Sum", "numpy", over_axes_of<sum>},
     {"Swapaxes", "numpy", swapped},
     {"Tanh", "numpy", each<tanh>},
     {"TanhShrink", "nn", each<tanh_shrink>},
     {"Threshold", "nn", thresholded},
     {"Transpose", "numpy", transposed},
-    {"TrueDivide", "numpy", of_two<divide>},
+    {"TrueDivide", "numpy", of_two<divide>, 2},
     {"Unstack", "core", unstacked},
     {"Var", "numpy", over_axes_of<var>},
 };
