@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,13 @@ struct OperationForm {
 /// The form of a layer that is an operation. Its pointers are valid as long as the layer exists; for other layers they
 /// are null.
 OperationForm operation_form(const LayerImpl& layer);
+/// The dtypes of an operation's results for inputs of these shapes (without the batch axis) and dtypes; none for other
+/// layers.
+std::vector<DType> operation_dtypes(const LayerImpl& layer, std::span<const Shape> inputs,
+                                    std::span<const DType> dtypes);
+/// Moves the arguments of a call that files give by name, such as Pad's constant_values, from `named` to their places
+/// in `args`.
+void place_arguments(std::string_view class_name, nlohmann::ordered_json& args, nlohmann::ordered_json& named);
 /// Whether operation_names() has the name.
 bool is_operation_name(std::string_view class_name);
 /// Makes the layer of an operation. `options`: the arguments of Keras' class, by name. `args`: the list of the call's

@@ -35,11 +35,19 @@ class OperationCall {
   bool flag(const char* key) const;                        ///< false if it is left out
   double number(const char* key, double otherwise) const;  ///< a number; `otherwise` if it is left out
   std::int64_t integer(const char* key) const;             ///< a whole number, which must be given
+  /// A dtype, by Keras' name; `otherwise` if it is left out.
+  DType dtype(const char* key, DType otherwise) const;
   /// Any value; null if it is left out.
   const nlohmann::ordered_json& value(const char* key) const;
-  /// Argument i of the call: an input, or a number as a tensor of rank 0 and of the first input's dtype.
+  /// Argument i of the call: an input, or a constant: a tensor, a number or bool, or a list of these.
   Tensor operand(std::size_t i) const;
-  /// Argument i of the call as JSON.
+  /// These arguments in one dtype, to which Keras converts them: the widest of the tensors' dtypes, to which numbers
+  /// adapt, but f32 or i32 for numbers that only these hold.
+  std::vector<Tensor> promoted(std::initializer_list<std::size_t> arguments) const;
+  std::size_t arguments() const { return args_.size(); }  ///< number of the call's arguments
+  /// Whether argument i of the call is an input.
+  bool is_input(std::size_t i) const;
+  /// Argument i of the call as JSON; null for one that is left out.
   const nlohmann::ordered_json& argument(std::size_t i) const;
   /// Throws InvalidArgument if an option other than "name" has a value that is not null and that no member above has
   /// read.
@@ -68,6 +76,7 @@ struct OperationRow {
   const char* module;                                     ///< module in keras.src.ops
   std::vector<Tensor> (*run)(const OperationCall& call);  ///< computes the results
   int arguments = 1;                                      ///< number of arguments of Keras' call
+  std::span<const std::string_view> optional{};           ///< names of further arguments of the call
 };
 
 /// All operations, ordered by name.

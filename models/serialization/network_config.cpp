@@ -1,6 +1,7 @@
 #include "lockstep/models/serialization/network_config.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/graph/unknown_sizes.h>
 #include <lockstep/models/layers/attention.h>
 #include <lockstep/models/layers/layer_registry.h>
 #include <lockstep/models/layers/naming.h>
@@ -43,18 +45,83 @@ Shape shape_of(const NestedModel& model, const PartResult& result) {
                           : shape_of(*inner, inner->outputs[index(result.result)]);
 }
 
-const char* dtype_of(const NestedModel& model, const PartResult& result) {
-  if (result.call < 0) return "float32";
-  if (const NestedModel* const inner = model_of(model, result))
-    return dtype_of(*inner, inner->outputs[index(result.result)]);
-  const LayerImpl& layer = model.layers[index(model.calls[index(result.call)].part)].layer->impl();
-  return layer.compute_dtype() == DType::bf16 ? "bfloat16" : "float32";
+const char* keras_name(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return "float32";
+    case DType::bf16:
+      return "bfloat16";
+    case DType::i32:
+      return "int32";
+    case DType::i64:
+      return "int64";
+    case DType::u8:
+      return "uint8";
+    case DType::boolean:
+      return "bool";
+  }
+  return "float32";
 }
+
+/// The dtypes of the results of each call in a model.
+class ResultDTypes {
+ public:
+  explicit ResultDTypes(const NestedModel& model) : model_(model), of_calls_(model.calls.size()) {
+    for (std::size_t i = 0; i < model.calls.size(); ++i) find(i);
+  }
+
+  DType of(const PartResult& result) const {
+    if (result.call < 0) return DType::f32;
+    const std::vector<DType>& found = of_calls_[index(result.call)];
+    return index(result.result) < found.size() ? found[index(result.result)] : DType::f32;
+  }
+
+ private:
+  /// Finds the dtypes of a call, after those of all calls that it depends on.
+  void find(std::size_t call) {
+    std::vector<std::size_t> path{call};
+    while (!path.empty()) {
+      const std::vector<PartResult>& inputs = model_.calls[path.back()].inputs;
+      const auto next = std::ranges::find_if(
+          inputs, [&](const PartResult& input) { return input.call >= 0 && of_calls_[index(input.call)].empty(); });
+      if (next != inputs.end()) {
+        path.push_back(index(next->call));
+      } else {
+        of_calls_[path.back()] = results_of(model_.calls[path.back()]);
+        path.pop_back();
+      }
+    }
+  }
+
+  std::vector<DType> results_of(const PartCall& call) {
+    const ModelPart& part = model_.layers[index(call.part)];
+    if (part.model) {
+      std::vector<DType>& found = of_models_[part.model.get()];
+      if (!found.empty()) return found;
+      const ResultDTypes inner(*part.model);
+      for (const PartResult& output : part.model->outputs) found.push_back(inner.of(output));
+      return found;
+    }
+    std::vector<Shape> shapes;
+    std::vector<DType> dtypes;
+    for (const PartResult& input : call.inputs) {
+      shapes.push_back(examples_of(shape_of(model_, input))[0]);
+      dtypes.push_back(of(input));
+    }
+    const std::vector<DType> found = operation_dtypes(part.layer->impl(), shapes, dtypes);
+    return found.empty() ? std::vector(std::max<std::size_t>(call.shapes.size(), 1), part.layer->impl().compute_dtype())
+                         : found;
+  }
+
+  const NestedModel& model_;
+  std::vector<std::vector<DType>> of_calls_;  ///< empty for calls that are not done
+  std::map<const NestedModel*, std::vector<DType>> of_models_{};
+};
 
 /// Keras' references to results: [name of the layer or model, index of its call, index of the call's result].
 class References {
  public:
-  explicit References(const NestedModel& model) : model_(model) {
+  explicit References(const NestedModel& model) : model_(model), dtypes_(model) {
     std::vector<int> calls_of(model.layers.size(), 0);
     for (const PartCall& call : model.calls) numbers_.push_back(calls_of[index(call.part)]++);
   }
@@ -72,12 +139,13 @@ class References {
     return {{"class_name", "__keras_tensor__"},
             {"config",
              {{"shape", batch_shape(shape_of(model_, result))},
-              {"dtype", dtype_of(model_, result)},
+              {"dtype", keras_name(dtypes_.of(result))},
               {"keras_history", of(result, false)}}}};
   }
 
  private:
   const NestedModel& model_;
+  ResultDTypes dtypes_;
   std::vector<int> numbers_;  ///< for each call, its index among the calls of its part
 };
 

@@ -98,9 +98,19 @@ std::optional<std::pair<double, double>> affine_form(const std::string& operatio
   return {};
 }
 
+/// Whether the results of layers in an operation's arguments have floating-point numbers, as those of most layers.
+bool has_real_tensors(const Json& args) {
+  if (is_tensor(args)) {
+    const Json dtype = args.at("config").value("dtype", Json());
+    return !dtype.is_string() || dtype.get<std::string>().find("float") != std::string::npos;
+  }
+  return !args.is_array() || std::ranges::all_of(args, has_real_tensors);
+}
+
 /// Turns a negation, and an operation of a tensor and a number, into a Rescaling.
 void make_rescaling(ParsedLayer& layer, Json& node) {
   Json& args = node.at("args");
+  if (!has_real_tensors(args)) return;
   std::optional<std::pair<double, double>> affine = affine_form(layer.class_name, args);
   if (layer.class_name == "Negative") affine = {-1, 0};
   if (!affine) return;
@@ -134,10 +144,13 @@ bool has_values(const Json& args) {
 bool make_operation(ParsedLayer& layer, const Json& node) {
   const std::set<std::string_view> layers{"Add", "Subtract", "Multiply", "Maximum", "Minimum", "Concatenate"};
   Json args = node.at("args");
-  if (!is_operation_name(layer.class_name) || (layers.contains(layer.class_name) && !has_values(args))) return false;
+  const bool is_layer = layers.contains(layer.class_name) && !has_values(args) && has_real_tensors(args);
+  if (!is_operation_name(layer.class_name) || is_layer) return false;
   ParsedCall& call = layer.calls.emplace_back();
+  Json named = node.at("kwargs");
+  place_arguments(layer.class_name, args, named);
   take_tensors(layer.name, args, call);
-  read_arguments(layer.name, node.at("kwargs"), call);
+  read_arguments(layer.name, named, call);
   layer.arguments = std::make_shared<const Json>(std::move(args));
   return true;
 }

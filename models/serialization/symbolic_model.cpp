@@ -65,6 +65,17 @@ struct Within {
   bool return_attention_scores = false;        ///< the call's own argument
 };
 
+constexpr std::int64_t most_elements = std::numeric_limits<std::int32_t>::max();
+
+bool is_size(const Json& value) {
+  return value.is_number_integer() && value.get<std::int64_t>() >= 1 && value.get<std::int64_t>() <= most_elements;
+}
+
+/// The batch size in a batch_shape; 0 if there is none.
+std::int64_t batch_size_of(const Json& shape) {
+  return shape.is_array() && !shape.empty() && is_size(shape[0]) ? shape[0].get<std::int64_t>() : 0;
+}
+
 /// A model of the file. All calls of the model share its layers.
 class ModelGraph {
  public:
@@ -100,6 +111,11 @@ class ModelGraph {
   Json declared_shape(const ParsedReference& input) const;
   /// Whether an input in the file has sizes that differ between calls.
   bool has_unknown_sizes() const;
+  /// Whether each input in the file has a batch size of 1.
+  bool has_batches_of_one() const {
+    return std::ranges::all_of(config_.inputs,
+                               [&](const ParsedReference& input) { return batch_size_of(declared_shape(input)) == 1; });
+  }
   /// Fills nested_, the model's description, from the first call or, if the file's input shapes have unknown sizes,
   /// from another call on inputs of those shapes.
   void describe(const std::vector<Symbol>& inputs, const Results& results) const;
@@ -171,8 +187,6 @@ std::shared_ptr<Member> ModelGraph::member_of(const ParsedLayer& layer, const st
   return member;
 }
 
-constexpr std::int64_t most_elements = std::numeric_limits<std::int32_t>::max();
-
 /// The layer that a file's entry describes. `input_rank`: the rank of its first input, including the batch axis.
 Layer layer_of(const Member& member, int input_rank) {
   Json values = *member.config->values;
@@ -202,17 +216,8 @@ void check_example(const Symbol& symbol, const std::string& layer) {
                         "layer '{}' makes {} of each example, which is more than {} numbers", layer, shape, most);
 }
 
-bool is_size(const Json& value) {
-  return value.is_number_integer() && value.get<std::int64_t>() >= 1 && value.get<std::int64_t>() <= most_elements;
-}
-
 Json batch_shape_of(const ParsedLayer& input) {
   return input.values->value("batch_shape", input.values->value("batch_input_shape", Json()));
-}
-
-/// The batch size in a batch_shape; 0 if there is none.
-std::int64_t batch_size_of(const Json& shape) {
-  return shape.is_array() && !shape.empty() && is_size(shape[0]) ? shape[0].get<std::int64_t>() : 0;
 }
 
 Symbol input_of(const ParsedLayer& layer) {
@@ -243,14 +248,17 @@ std::vector<Symbol> ModelGraph::make_inputs() const {
   return inputs;
 }
 
-Symbol call_layer(Member& member, const std::vector<Symbol>& inputs, bool use_causal_mask) {
+/// `of_one`: whether each batch has one example.
+Symbol call_layer(Member& member, const std::vector<Symbol>& inputs, bool use_causal_mask, bool of_one) {
   require<InputError>(!inputs.empty(), "a call of layer '{}' has no inputs", member.name);
   if (!member.layer) member.layer = layer_of(member, inputs.front().shape().rank() + 1);
   for (const Symbol& input : inputs)
-    require<InputError>(!member.config->is_operation || member.config->arguments ||
-                            input.shape().rank() == inputs.front().shape().rank(),
-                        "operation '{}' takes inputs of one rank, got {} and {}: reshape one of them first",
-                        member.name, inputs.front().shape(), input.shape());
+    require<InputError>(
+        !member.config->is_operation || member.config->arguments || of_one ||
+            input.shape().rank() == inputs.front().shape().rank(),
+        "operation '{}' takes inputs of one rank, got {} and {}: Keras would align the batch axis of one with another "
+        "axis of the other; insert axes of size 1 by Reshape or ExpandDims first",
+        member.name, inputs.front().shape(), input.shape());
   try {
     const Symbol result = (*member.layer)(inputs);
     if (use_causal_mask) check_causal_call(member.layer->impl(), inputs.front().shape());
@@ -308,7 +316,8 @@ std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Sy
     outermost->results = numbers_of(results);
     return with_what_is_beside(results, made);
   }
-  const Symbol first = edited(call_layer(member, inputs, within.use_causal_mask), [&](Symbol::Node& node) {
+  const bool is_causal = within.use_causal_mask;
+  const Symbol first = edited(call_layer(member, inputs, is_causal, has_batches_of_one()), [&](Symbol::Node& node) {
     node.part_of = within.part_of;
     node.use_causal_mask = within.use_causal_mask;
     if (within.training) node.mode = mode_of(*within.training);

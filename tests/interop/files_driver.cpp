@@ -16,6 +16,7 @@
 //   files_driver curve FILE FOLDER REPLICAS RATE EPOCHS
 //                                           opens a model, trains it with SGD on batches of 8 rows, prints the loss of
 //                                           each step
+//   files_driver operations                 prints the names of the operations that files may have
 //   files_driver evaluate FILE FOLDER       opens a model, prints the names and values of its loss and metrics
 // FOLDER has input_0, input_1, ... and, for training, target (for gradients and curve target_0, ...) and, for evaluate,
 // weights; output_0, ... are written to it: rows of little-endian f32 without a header.
@@ -27,6 +28,7 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <support/custom_classes.h>
 
 #include <lockstep/kernels/array/array.h>
@@ -44,6 +46,7 @@
 #include <lockstep/models/layers/gru.h>
 #include <lockstep/models/layers/layer_normalization.h>
 #include <lockstep/models/layers/merge.h>
+#include <lockstep/models/layers/operation.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/time_distributed.h>
 #include <lockstep/models/losses/regression.h>
@@ -220,7 +223,7 @@ void predict(const Model& model, const std::string& folder) {
     for (std::size_t i = 0; i < results.size(); ++i) outputs[i].push_back(results[i]);
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const std::vector<float> values = concat(outputs[i], 0).to_vector<float>();
+    const std::vector<float> values = cast(concat(outputs[i], 0), DType::f32).to_vector<float>();
     std::ofstream out(fmt::format("{}/output_{}", folder, i), std::ios::binary);
     out.write(reinterpret_cast<const char*>(values.data()),
               static_cast<std::streamsize>(values.size() * sizeof(float)));
@@ -394,6 +397,10 @@ void train_with_own_step(const std::string& student, const std::string& teacher,
 }
 
 void run(std::span<const std::string> words) {
+  if (words.size() == 1 && words[0] == "operations") {
+    fmt::print("{}\n", fmt::join(operation_names(), "\n"));
+    return;
+  }
   require(words.size() >= 3, "usage: see files_driver.cpp");
   if (words[0] == "save" && words.size() == 4) {
     const MirroredStrategy strategy(logical_cpus(2));

@@ -19,6 +19,7 @@ keras_backend.choose("numpy")
 import keras
 import layers_interop
 import numpy as np
+import operation_models
 import safetensors.numpy
 from custom_classes import Gain, Negated, Residual
 from keras import layers
@@ -233,13 +234,15 @@ OF_IDS = {"shared", "gpt"}  # models whose inputs are ids below 9
 OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15, 4)], "sequences": [(54,)],
         "wrapped": [(6, 4)], "seq2seq": [(5, 3), (4, 2)], "stateful": [(5, 3)],
         "mixed": [(10, 10, 3)], "parts": [(4,), (4,)], "attention": [(6, 8), (5, 8), (6, 5)], "attention_options": [(6, 8), (4, 3, 8)],
-        "pools": [(10, 4)], "activation_layers": [(6, 4)], "normalizations": [(5, 4, 6)],
+        "pools": [(10, 4)],
+        "activation_layers": [(6, 4)], "normalizations": [(5, 4, 6)],
         "transposes": [(3, 4, 3)], "channels": [(12, 4)], "dropouts": [(6, 5, 4)],
         "adaptive_pools": [(11, 7, 4)], "resized": [(9, 12, 3)],
         "augmented": [(6, 7, 3)], "operations": [(6, 8)], "gpt": [(12,)],
         "unet": [(8, 12, 3)], "vit": [(8, 12, 3)], "custom": [(4, 3)]}
 THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "regularized": regularized,
           "borders": borders, "formulas": formulas, "operations_by_keras": operations_by_keras,
+          "all_operations_by_keras": operation_models.all_operations,
           "of_applications": of_applications,
           "mixed_by_keras": mixed_by_keras, "attention_by_keras": attention_by_keras,
           "attention_options_by_keras": layers_interop.attention_options,
@@ -253,6 +256,7 @@ REFUSED = {"another_mask": (another_mask, "'last' is called with a mask that is 
 ALL = [*OURS, *THEIRS, *REFUSED]
 # Keras itself does not find these layers, lists of axes, score modes and operations again in .h5 files.
 ONLY_KERAS_3 = {"attention_options", "attention_options_by_keras", "of_applications", "normalizations", "operations", "gpt", "vit", "operations_by_keras",
+                "all_operations_by_keras",
                 *(f"{name}_by_keras" for name in OF_LAYERS)}
 
 
@@ -424,6 +428,12 @@ def check_parts(files, path):
             assert np.ptp(theirs) > 0.1 and np.abs(ours - theirs).max() <= TOLERANCE
 
 
+def check_all_operations(files):
+    """The model must have each operation that lockstep knows."""
+    missing = set(files.lockstep("operations")) - operation_models.classes(operation_models.all_operations())
+    assert missing == operation_models.UNTESTED, f"no operation of {missing - operation_models.UNTESTED} in operation_models.py"
+
+
 def check(driver, case, suffix):
     print(f"== {case}{suffix}", flush=True)
     keras.utils.clear_session()
@@ -437,6 +447,8 @@ def check(driver, case, suffix):
             check_safetensors(files, path)
         if case == "parts":
             check_parts(files, path)
+        if case == "all_operations_by_keras":
+            check_all_operations(files)
 
 
 def main():

@@ -26,7 +26,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const Cases& operation_cases() {
-  static const Cases all = joined({function_cases(), array_cases()});
+  static const Cases all = joined({function_cases(), array_cases(), mask_and_index_cases()});
   return all;
 }
 
@@ -132,6 +132,8 @@ TEST(Operation, RefusesOtherNamesAndTexts) {
     EXPECT_ERROR(InvalidArgument, "operation Exp: arguments are a JSON object and a JSON list, got",
                  operation("Exp", {x}, "{}", text));
   }
+  const char* const broken = R"([{"tensor": 0}, {"class_name": "__tensor__", "config": 1}])";
+  EXPECT_ERROR(InvalidArgument, "operation Add with ", operation("Add", {x}, "{}", broken));
 }
 
 std::string test_name(const testing::TestParamInfo<std::size_t>& info) {

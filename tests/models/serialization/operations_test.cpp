@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <support/expect_error.h>
 
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/serialization/symbolic_model.h>
 
@@ -13,7 +14,8 @@ using Json = nlohmann::ordered_json;
 using testing::ElementsAre;
 
 /// x -> an operation of Keras' ops, in Keras 3's form.
-Json operation_config(const char* class_name, const char* args, const char* options = "{}") {
+Json operation_config(const char* class_name, const char* args, const char* options = "{}", const char* named = "{}",
+                      const char* batch = "null") {
   Json config = Json::parse(options);
   config["name"] = "op";
   const Json operation{{"module", "keras.src.ops.numpy"},
@@ -21,17 +23,18 @@ Json operation_config(const char* class_name, const char* args, const char* opti
                        {"config", std::move(config)},
                        {"registered_name", class_name},
                        {"name", "op"},
-                       {"inbound_nodes", Json::array({{{"args", Json::parse(args)}, {"kwargs", Json::object()}}})}};
-  const auto input = [](const char* name, const char* shape) {
+                       {"inbound_nodes", Json::array({{{"args", Json::parse(args)}, {"kwargs", Json::parse(named)}}})}};
+  const auto input = [&](const char* name, Json shape) {
+    shape.insert(shape.begin(), Json::parse(batch));
     return Json{{"class_name", "InputLayer"},
-                {"config", {{"name", name}, {"batch_input_shape", Json::parse(shape)}}},
+                {"config", {{"name", name}, {"batch_input_shape", std::move(shape)}}},
                 {"name", name},
                 {"inbound_nodes", Json::array()}};
   };
   return {{"class_name", "Functional"},
           {"config",
            {{"name", "formula"},
-            {"layers", Json::array({input("x", "[null, 2]"), input("y", "[null, 3, 2]"), operation})},
+            {"layers", Json::array({input("x", Json::array({2})), input("y", Json::array({3, 2})), operation})},
             {"input_layers", Json::parse(R"([["x", 0, 0], ["y", 0, 0]])")},
             {"output_layers", Json::parse(R"([["op", 0, 0]])")}}}};
 }
@@ -40,10 +43,12 @@ const std::string tensor_x = R"({"class_name": "__keras_tensor__", "config": {"k
 const std::string tensor_y = R"({"class_name": "__keras_tensor__", "config": {"keras_history": ["y", 0, 0]}})";
 
 /// The operation's result for x = (2, -4).
-std::vector<float> result_of(const char* class_name, const std::string& args, const char* options = "{}") {
-  const SymbolicModel model = model_from_config(operation_config(class_name, args.c_str(), options));
+std::vector<float> result_of(const char* class_name, const std::string& args, const char* options = "{}",
+                             const std::string& named = "{}") {
+  const SymbolicModel model = model_from_config(operation_config(class_name, args.c_str(), options, named.c_str()));
   const Network network({model.inputs[0]}, model.outputs, 0);
-  return network(Tensor::from<float>({2, -4}, {1, 2}), Mode::inference).to_vector<float>();
+  const Tensor result = network(Tensor::from<float>({2, -4}, {1, 2}), Mode::inference);
+  return cast(result, DType::f32).to_vector<float>();
 }
 
 TEST(Operations, OfATensorAndANumberAreRead) {
@@ -69,6 +74,58 @@ TEST(Operations, AreReadAsKerasComputesThem) {
   EXPECT_THAT(result_of("GetItem", "[" + tensor_x + ", [" + all + ", " + last + "]]"), ElementsAre(-4));
 }
 
+TEST(Operations, TakeArgumentsByName) {
+  const char* const widths = R"({"pad_width": [[0, 0], [1, 0]], "mode": "constant"})";
+  EXPECT_THAT(result_of("Pad", "[" + tensor_x + "]", widths, R"({"constant_values": 7})"), ElementsAre(7, 2, -4));
+  EXPECT_THAT(result_of("Pad", "[" + tensor_x + "]", widths, R"({"constant_values": null})"), ElementsAre(0, 2, -4));
+  EXPECT_ERROR(InputError, "layer 'op' is called with how = 7",
+               result_of("Pad", "[" + tensor_x + "]", widths, R"({"how": 7})"));
+}
+
+// Layers combine floating-point numbers only.
+TEST(Operations, OfIntegersAndBoolAreNoLayers) {
+  std::string integers = tensor_x;
+  integers.insert(integers.find("\"keras_history"), R"("dtype": "int32", )");
+  for (const char* class_name : {"Add", "Multiply"}) {
+    const auto class_of = [&](const std::string& tensor) {
+      const SymbolicModel model = model_from_config(operation_config(class_name, ("[" + tensor + ", 2]").c_str()));
+      return std::string(model.layers.at(0).layer.impl().class_name());
+    };
+    EXPECT_EQ(class_of(integers), class_name);
+    EXPECT_EQ(class_of(tensor_x), "Rescaling");
+  }
+  const std::string both = "[" + integers + ", " + integers + "]";
+  const SymbolicModel model = model_from_config(operation_config("Multiply", both.c_str()));
+  const Network network({model.inputs[0]}, model.outputs, 0);
+  EXPECT_THAT(network(Tensor::from<std::int64_t>({2, -4}, {1, 2}), Mode::inference).to_vector<std::int64_t>(),
+              ElementsAre(4, 16));
+  const SymbolicModel sum = model_from_config(operation_config("Add", ("[" + integers + ", 3000000000]").c_str()));
+  const Network adds({sum.inputs[0]}, sum.outputs, 0);
+  const Tensor x = cast(Tensor::from<std::int64_t>({2, -4}, {1, 2}), DType::i32);
+  EXPECT_ERROR(InvalidArgument, "operation Add of i32 cannot take the number 3000000000", adds(x, Mode::inference));
+}
+
+TEST(Operations, TakeConstants) {
+  const std::string table = R"({"class_name": "__numpy__", "config": {"value": [1.5, -1], "dtype": "float32"}})";
+  EXPECT_THAT(result_of("Add", "[" + tensor_x + ", " + table + "]"), ElementsAre(3.5, -5));
+  EXPECT_THAT(result_of("Where", "[[true, false], " + tensor_x + ", " + table + "]"), ElementsAre(2, -1));
+  EXPECT_THAT(result_of("Power", "[" + tensor_x + ", [2, 3]]"), ElementsAre(4, -64));
+  EXPECT_ERROR(InputError, "operation Add takes results of layers, numbers and tensors of numbers, got [1,[2]]",
+               result_of("Add", "[" + tensor_x + ", [1, [2]]]"));
+  EXPECT_ERROR(InputError, "operation Concatenate takes a list of results of layers, got",
+               result_of("Concatenate", "[[" + tensor_x + ", " + table + "]]"));
+}
+
+// Keras aligns the last axes of two tensors, so that only for batches of one example is the batch axis kept.
+TEST(Operations, OfInputsOfTwoRanksTakeBatchesOfOneExample) {
+  const std::string args = "[" + tensor_x + ", " + tensor_y + "]";
+  const SymbolicModel model = model_from_config(operation_config("Add", args.c_str(), "{}", "{}", "1"));
+  const Network network(model.inputs, model.outputs, 0);
+  const Tensor y = Tensor::from<float>({1, 2, 3, 4, 5, 6}, {1, 3, 2});
+  EXPECT_THAT(network({Tensor::from<float>({2, -4}, {1, 2}), y}, Mode::inference).to_vector<float>(),
+              ElementsAre(3, -2, 5, 0, 7, 2));
+}
+
 TEST(Operations, OfOtherKindsAreRefused) {
   EXPECT_ERROR(InputError, "operation 'op' of class Arctan2 cannot be read; build the model of layers and of the ",
                result_of("Arctan2", "[" + tensor_x + ", " + tensor_x + "]"));
@@ -78,8 +135,30 @@ TEST(Operations, OfOtherKindsAreRefused) {
                result_of("Softmax", "[" + tensor_x + "]", R"({"axis": 0})"));
   EXPECT_ERROR(InputError, "operation Max with initial = 3 is not supported; leave it out",
                result_of("Max", "[" + tensor_x + "]", R"({"axis": 1, "keepdims": true, "initial": 3})"));
-  EXPECT_ERROR(InputError, "operation OnesLike makes float32 only; leave its dtype out",
-               result_of("OnesLike", "[" + tensor_x + "]", R"({"dtype": "int32"})"));
+  EXPECT_ERROR(InputError,
+               "operation Cast cannot have the dtype \"float16\"; use float32, bfloat16, int32, int64, uint8 or bool",
+               result_of("Cast", "[" + tensor_x + "]", R"({"dtype": "float16"})"));
+  EXPECT_ERROR(InputError, "operation Where takes results of layers, numbers and tensors of numbers, got null",
+               result_of("Where", "[" + tensor_x + ", null, null]"));
+  EXPECT_ERROR(InputError, "operation Sort needs an axis: all axes include the batch's",
+               result_of("Sort", "[" + tensor_x + "]", R"({"axis": null})"));
+  EXPECT_ERROR(InputError, "operation Pad cannot add examples to a batch",
+               result_of("Pad", "[" + tensor_x + "]", R"({"pad_width": [[1, 1]], "mode": "constant"})"));
+  EXPECT_ERROR(InputError, "operation Pad needs a pad_width with a pair for each axis",
+               result_of("Pad", "[" + tensor_x + "]", R"({"pad_width": 1, "mode": "constant"})"));
+  EXPECT_ERROR(InputError, "operation Pad has the modes constant, reflect, symmetric and edge",
+               result_of("Pad", "[" + tensor_x + "]", R"({"pad_width": [[0, 0], [1, 1]], "mode": "wrap"})"));
+  EXPECT_ERROR(InputError, "operation Tile cannot repeat a batch",
+               result_of("Tile", "[" + tensor_x + "]", R"({"repeats": [2, 1]})"));
+  EXPECT_ERROR(InvalidArgument, "operation BroadcastTo is for batches of 7 examples, got 1",
+               result_of("BroadcastTo", "[" + tensor_x + "]", R"({"shape": [7, 2]})"));
+  EXPECT_ERROR(InputError, "operation BroadcastTo needs a shape of as many axes as its input has",
+               result_of("BroadcastTo", "[" + tensor_x + "]", R"({"shape": [1, 7, 2]})"));
+  EXPECT_ERROR(InputError, "operation Norm is the Euclidean norm over one axis or two; compose others",
+               result_of("Norm", "[" + tensor_x + "]", R"({"axis": [1], "ord": 1})"));
+  EXPECT_ERROR(InputError, "operation Tril takes matrices", result_of("Tril", "[" + tensor_x + "]"));
+  EXPECT_ERROR(InputError, "operation OneHot makes dense tensors only",
+               result_of("OneHot", "[" + tensor_x + "]", R"({"num_classes": 3, "sparse": true})"));
   EXPECT_ERROR(InputError, "does not keep the batch axis first",
                result_of("Einsum", "[" + tensor_x + "]", R"({"subscripts": "ab->ba"})"));
   EXPECT_ERROR(InputError, "operation GetItem takes all examples of a batch: its first key must be : or ...",
@@ -88,7 +167,8 @@ TEST(Operations, OfOtherKindsAreRefused) {
   EXPECT_ERROR(InputError, "operation GetItem takes all examples of a batch: its first key must be : or ...",
                result_of("GetItem", "[" + tensor_x + R"(, [{"class_name": "__ellipsis__", "config": {}}, )" +
                                         first_two + ", " + first_two + "]]"));
-  EXPECT_ERROR(InputError, "operation 'op' takes inputs of one rank, got (2) and (3, 2): reshape one of them first",
+  EXPECT_ERROR(InputError,
+               "operation 'op' takes inputs of one rank, got (2) and (3, 2): Keras would align the batch axis",
                result_of("Add", "[" + tensor_x + ", " + tensor_y + "]"));
 }
 

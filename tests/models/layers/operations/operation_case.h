@@ -64,6 +64,7 @@ inline Cases joined(std::initializer_list<Cases> parts) {
 /// Rows by the kind of operation.
 Cases function_cases();
 Cases array_cases();
+Cases mask_and_index_cases();
 ///@}
 
 }  // namespace lockstep::test
