@@ -84,6 +84,34 @@ TEST(UnknownSizes, TrainOverReplicas) {
       EXPECT_NEAR(found[i][k], expected[i][k], tolerance(DType::f32, 64, 1)) << i << ": " << k;
 }
 
+// In one epoch, batches of images of several sizes, some with fewer images than there are replicas.
+TEST(UnknownSizes, OfImagesTrainOverReplicas) {
+  const auto images = [](std::int64_t rows, std::int64_t height, std::int64_t width) {
+    std::vector<std::int64_t> labels;
+    for (std::int64_t i = 0; i < rows; ++i) labels.push_back(i % 2);
+    return Dataset::from_tensors(random_tensor({rows, height, width, 3}, 1), Tensor::from(labels, {rows})).batch(rows);
+  };
+  const Dataset data = images(7, 8, 8).concatenate(images(2, 5, 9)).concatenate(images(5, 6, 4));
+  const auto weights_after = [&](int replicas) {
+    const Strategy strategy = mirrored(replicas);
+    const auto inside = strategy.scope();
+    const Symbol image = Input({-1, -1, 3});
+    Symbol x = Conv2D({.filters = 4, .kernel_size = 3, .strides = 2, .padding = Padding::same})(image);
+    x = ReLU()(BatchNormalization({.synchronized = true})(x));
+    Model model(image, Dense({.units = 2})(GlobalAveragePooling2D()(MaxPooling2D({.pool_size = 2})(x))), {.seed = 2});
+    model.compile(SGD({.learning_rate = 0.1}), SparseCategoricalCrossentropy{{.from_logits = true}});
+    model.fit(data, {.epochs = 2});
+    return weights_of(model);
+  };
+  const auto expected = weights_after(1);
+  for (const int replicas : {2, 3}) {
+    const auto found = weights_after(replicas);
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      for (std::size_t k = 0; k < expected[i].size(); ++k)
+        EXPECT_NEAR(found[i][k], expected[i][k], tolerance(DType::f32, 512, 1)) << i << ": " << k;
+  }
+}
+
 TEST(UnknownSizes, AreThoseOfAModelInAModel) {
   const Symbol inner_image = Input({-1, -1, 3});
   const Model inner(inner_image, Conv2D({.filters = 2, .kernel_size = 3})(inner_image));

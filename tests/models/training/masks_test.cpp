@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -39,9 +40,9 @@ struct Sentences {
   Tensor y;
 };
 
-Model tagger(const Strategy& strategy, Activation activation) {
+Model tagger(const Strategy& strategy, Activation activation, std::int64_t length = 6) {
   const auto inside = strategy.scope();
-  const Symbol ids = Input({6});
+  const Symbol ids = Input({length});
   const Symbol words = Embedding({.input_dim = 9, .output_dim = 4, .mask_zero = true})(ids);
   const std::vector<Symbol> last = LSTM({.units = 5, .return_state = true}).results({words});
   const Symbol states = LSTM({.units = 5, .return_sequences = true})({words, last[1], last[2]});
@@ -84,23 +85,40 @@ TEST_P(MasksOn, TheLossIsTheMeanOverUnmaskedSteps) {
   }
 }
 
-TEST_P(MasksOn, TrainingIsThatOfOneReplica) {
-  const Sentences sentences(23);
-  const Dataset data = Dataset::from_tensors(sentences.x, sentences.y).batch(11);  // the last batch has one row
-  const auto train = [&](int replicas) {
-    Model model = tagger(test::mirrored(replicas), Activation::softmax);
+/// Expects training to give the losses and weights of one replica.
+void expect_training_of_one_replica(int replicas, const Dataset& data, std::int64_t length) {
+  const auto train = [&](int on) {
+    Model model = tagger(test::mirrored(on), Activation::softmax, length);
     model.compile(SGD({.learning_rate = 0.5}), SparseCategoricalCrossentropy());
     const History history = model.fit(data, {.epochs = 3});
     EXPECT_LT(history.values.at("loss").back(), history.values.at("loss").front());
     return std::pair(history.values.at("loss"), test::weights_of(model));
   };
-  const auto [losses, weights] = train(GetParam());
+  const auto [losses, weights] = train(replicas);
   const auto [expected_losses, expected_weights] = train(1);
   for (std::size_t epoch = 0; epoch < losses.size(); ++epoch)
     EXPECT_NEAR(losses[epoch], expected_losses[epoch], test::tolerance(DType::f32, 66, 1)) << epoch;
   for (std::size_t i = 0; i < weights.size(); ++i)
     for (std::size_t k = 0; k < weights[i].size(); ++k)
       EXPECT_NEAR(weights[i][k], expected_weights[i][k], test::tolerance(DType::f32, 64, 1)) << i << ": " << k;
+}
+
+TEST_P(MasksOn, TrainingIsThatOfOneReplica) {
+  const Sentences sentences(23);
+  const Dataset data = Dataset::from_tensors(sentences.x, sentences.y).batch(11);  // the last batch has one row
+  expect_training_of_one_replica(GetParam(), data, 6);
+}
+
+// Each batch is as long as its longest sentence, from 2 to 6 words; the last one has one row.
+TEST_P(MasksOn, TrainingOnBatchesOfDifferentLengthsIsThatOfOneReplica) {
+  const Sentences sentences(21);
+  const auto without_padding = [](const Example& sentence) {
+    const std::vector<std::int64_t> ids = sentence.x().to_vector<std::int64_t>();
+    const std::int64_t words = std::ranges::find(ids, 0) - ids.begin();
+    return Example{{slice(sentence.x(), 0, 0, words)}, {slice(sentence.y(), 0, 0, words)}};
+  };
+  const Dataset data = Dataset::from_tensors(sentences.x, sentences.y).map(without_padding);
+  expect_training_of_one_replica(GetParam(), data.take(20).padded_batch(2).concatenate(data.skip(20).batch(1)), -1);
 }
 
 /// Whether the largest of each step's predictions is that of its label, 1 or 0.
