@@ -4,6 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include <fmt/ranges.h>
+
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/shapes.h>
@@ -190,8 +192,12 @@ class CategoryEncodingImpl final : public LayerImpl {
   std::string_view class_name() const override { return "CategoryEncoding"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
-    const Shape& input = only_input(class_name(), inputs);
+    const Shape& input = only_input(class_name(), inputs.first(std::min<std::size_t>(inputs.size(), 1)));
     require(input.rank() == 1, "CategoryEncoding takes lists of ids (k), got {}", input);
+    require(inputs.size() == 1 ||
+                (inputs.size() == 2 && options_.output_mode == CategoryOutput::count && inputs[1] == input),
+            "CategoryEncoding takes ids and, with the output_mode count, a weight for each of them, got {}",
+            fmt::join(inputs, " and "));
     const bool one_by_one = options_.output_mode == CategoryOutput::one_hot && input[0] != 1;
     return one_by_one ? Shape{input[0], options_.num_tokens} : Shape{options_.num_tokens};
   }
@@ -200,7 +206,7 @@ class CategoryEncodingImpl final : public LayerImpl {
     const Tensor& ids = inputs[0];
     const Tensor each = one_hot(ids.dtype() == DType::f32 ? cast(ids, DType::i64) : ids, options_.num_tokens);
     if (options_.output_mode == CategoryOutput::one_hot) return ids.dim(1) == 1 ? squeeze(each, {1}) : each;
-    const Tensor counts = sum(each, {1});
+    const Tensor counts = sum(inputs.size() > 1 ? each * expand_dims(cast(inputs[1], DType::f32), -1) : each, {1});
     return options_.output_mode == CategoryOutput::count ? counts : minimum(counts, 1);
   }
 

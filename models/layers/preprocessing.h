@@ -75,7 +75,8 @@ struct CategoryEncodingOptions {
 };
 
 /// Encodes ids (k) as (num_tokens), or as (k, num_tokens) with one_hot unless k is 1. Ids of f32 are truncated to
-/// integers. Ids that are not in [0, num_tokens) give zeros. Keras' count_weights are not supported.
+/// integers. Ids that are not in [0, num_tokens) give zeros. A second input (k), only with `count`, has Keras'
+/// count_weights: each id counts as its weight.
 struct CategoryEncoding : Layer {
   /// Throws InvalidArgument for a num_tokens below 1.
   explicit CategoryEncoding(const CategoryEncodingOptions& options);

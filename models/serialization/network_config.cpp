@@ -149,13 +149,30 @@ class References {
   std::vector<int> numbers_;  ///< for each call, its index among the calls of its part
 };
 
-Json input_config(const NetworkInput& input) {
+/// Whether Keras needs input i of a model to have integers, because all calls that read it encode them.
+bool are_ids(const NestedModel& model, int i) {
+  bool is_read = false;
+  for (const PartCall& call : model.calls)
+    for (const PartResult& input : call.inputs) {
+      if (input.call != -1 - i) continue;
+      const ModelPart& part = model.layers[index(call.part)];
+      const std::string_view class_name = part.layer ? part.layer->impl().class_name() : std::string_view();
+      if ((class_name != "CategoryEncoding" && class_name != "OneHot") || &input != &call.inputs.front()) return false;
+      is_read = true;
+    }
+  return is_read;
+}
+
+Json input_config(const NetworkInput& input, bool has_ids) {
   const std::string& name = input.name;
   Json shape = batch_shape(input.shape);
   if (input.batch_size > 0) shape[0] = input.batch_size;
   Json layer = keras_object({"keras.layers", "InputLayer"});
-  layer["config"] = {
-      {"batch_shape", std::move(shape)}, {"dtype", "float32"}, {"sparse", false}, {"ragged", false}, {"name", name}};
+  layer["config"] = {{"batch_shape", std::move(shape)},
+                     {"dtype", has_ids ? "int32" : "float32"},
+                     {"sparse", false},
+                     {"ragged", false},
+                     {"name", name}};
   layer["name"] = name;
   layer["inbound_nodes"] = Json::array();
   return layer;
@@ -190,8 +207,8 @@ Json layer_config(const LayerImpl& layer, const std::string& name) {
 }
 
 /// A call of a layer or model. As in Keras, a single input is written as itself and several inputs as a list. The
-/// inputs of MultiHeadAttention (query, value, key, mask) are separate arguments, and the initial states of a recurrent
-/// layer are the argument initial_state.
+/// inputs of MultiHeadAttention (query, value, key, mask) are separate arguments, the initial states of a recurrent
+/// layer are the argument initial_state, and the weights of CategoryEncoding's ids are count_weights.
 Json node_config(const PartCall& call, const ModelPart& part, const References& references) {
   const std::string_view class_name = part.layer ? part.layer->impl().class_name() : std::string_view();
   Json tensors = Json::array();
@@ -214,6 +231,10 @@ Json node_config(const PartCall& call, const ModelPart& part, const References& 
     tensors.erase(0);
     kwargs["initial_state"] = std::move(tensors);
     tensors = Json::array({std::move(sequences)});
+  }
+  if (class_name == "CategoryEncoding" && tensors.size() > 1) {
+    kwargs["count_weights"] = tensors[1];
+    tensors.erase(1);
   }
   if (attends)
     args = std::move(tensors);
@@ -242,7 +263,8 @@ Json part_config(const ModelPart& part) {
 
 Json all_layers(const NestedModel& model, const References& references) {
   Json layers = Json::array();
-  for (const NetworkInput& input : model.inputs) layers.push_back(input_config(input));
+  for (std::size_t i = 0; i < model.inputs.size(); ++i)
+    layers.push_back(input_config(model.inputs[i], are_ids(model, static_cast<int>(i))));
   const std::size_t first = layers.size();
   for (const ModelPart& part : model.layers) layers.push_back(part_config(part));
   if (model.class_name != "Sequential")

@@ -237,6 +237,10 @@ ParsedCall read_call(const ParsedLayer& called, const Json& node) {
       add_tensors(called, arguments["initial_state"], call.inputs);
       arguments.erase("initial_state");
     }
+    if (called.class_name == "CategoryEncoding" && arguments.contains("count_weights")) {
+      add_tensors(called, arguments["count_weights"], call.inputs);
+      arguments.erase("count_weights");
+    }
     read_arguments(layer, arguments, call);
     return call;
   }

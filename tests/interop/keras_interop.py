@@ -114,8 +114,12 @@ class Comparison:
         self.driver, self.case, self.model, self.folder = driver, case, model, pathlib.Path(folder)
         self.tolerance = DEEP_TOLERANCE if case in DEEP_MODELS else TOLERANCE
         self.random = np.random.default_rng(1)
-        self.inputs = [self.random_rows(model_input.shape[1:]) for model_input in model.inputs]
+        self.inputs = [self.random_ids(model_input.shape[1:]) if "int" in model_input.dtype
+                       else self.random_rows(model_input.shape[1:]) for model_input in model.inputs]
         (self.folder / "inputs").write_bytes(b"".join(rows.tobytes() for rows in self.inputs))
+
+    def random_ids(self, shape):
+        return self.random.integers(0, 9, (ROWS, *shape)).astype("<f4")
 
     def random_rows(self, shape):
         """Noise that is brighter in some rows; otherwise, models that end in a mean over an image would predict nearly

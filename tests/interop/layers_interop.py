@@ -78,6 +78,16 @@ def merges():
     return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(mean)))
 
 
+def encodings():
+    """CategoryEncoding of lists of ids and of single ones, in each form."""
+    ids, weights = keras.Input((5,), dtype="int32"), keras.Input((5,))
+    single = keras.Input((1,), dtype="int32")
+    encoded = [layers.CategoryEncoding(9)(ids), layers.Flatten()(layers.CategoryEncoding(9, "one_hot")(ids)),
+               layers.CategoryEncoding(9, "one_hot")(single), layers.CategoryEncoding(9, "count")(ids),
+               layers.CategoryEncoding(9, "count")(ids, count_weights=weights)]
+    return keras.Model([ids, weights, single], layers.Dense(3)(layers.Concatenate()(encoded)))
+
+
 def borders():
     """Sequences with steps removed and added."""
     sequence = keras.Input((6, 5))
@@ -283,7 +293,7 @@ def adaptive_pools():
     return keras.Model(pictures, layers.Dense(3)(results))
 
 
-MODELS = {"preprocessing": preprocessing, "borders": borders, "merges": merges, "images": images,
+MODELS = {"preprocessing": preprocessing, "borders": borders, "merges": merges, "encodings": encodings, "images": images,
           "sequences": sequences, "wrapped": wrapped, "all_activations": all_activations, "products": products,
           "steps": steps, "attention": attention, "attention_options": attention_options, "masked": masked,
           "seq2seq": seq2seq, "pools": pools, "activation_layers": activation_layers,

@@ -113,6 +113,20 @@ inline Model merges_model() {
   return {pictures, Dense({.units = 3})(Flatten()(mean))};
 }
 
+inline Model encodings_model() {
+  const Symbol ids = Input({5}, "ids");
+  const Symbol weights = Input({5}, "weights");
+  const Symbol id = Input({1}, "id");
+  const auto encoded = [](CategoryOutput mode, const std::vector<Symbol>& inputs) {
+    return CategoryEncoding({.num_tokens = 9, .output_mode = mode})(inputs);
+  };
+  const Symbol all =
+      Concatenate()({encoded(CategoryOutput::multi_hot, {ids}), Flatten()(encoded(CategoryOutput::one_hot, {ids})),
+                     encoded(CategoryOutput::one_hot, {id}), encoded(CategoryOutput::count, {ids}),
+                     encoded(CategoryOutput::count, {ids, weights})});
+  return {{ids, weights, id}, Dense({.units = 3})(all)};
+}
+
 inline Model borders_model() {
   const Symbol sequence = Input({6, 5});
   const Symbol x = ZeroPadding1D({.padding = {1, 3}})(Cropping1D({.cropping = {2, 1}})(sequence));
@@ -201,6 +215,7 @@ inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "wrapped") return wrapped_model();
   if (name == "all_activations") return all_activations_model();
   if (name == "merges") return merges_model();
+  if (name == "encodings") return encodings_model();
   if (name == "borders") return borders_model();
   if (name == "preprocessing") return preprocessing_model();
   if (name == "products") return products_model();

@@ -168,6 +168,8 @@ TEST(LayerConfig, SaysWhatALayerCannotBe) {
   EXPECT_ERROR(InputError, "no name", layer_of("Dense", {{"units", 2}}));
   EXPECT_ERROR(InputError, "layer 'x' (Conv2D): data_format cannot be \"channels_first\"; it must be \"channels_last\"",
                layer_of("Conv2D", {{"name", "x"}, {"data_format", "channels_first"}}));
+  EXPECT_ERROR(InputError, "sparse cannot be true; it must be left out",
+               layer_of("CategoryEncoding", {{"name", "x"}, {"num_tokens", 2}, {"sparse", true}}));
   EXPECT_ERROR(InputError, "layer 'x' (Dense): dtype cannot be \"float16\"; it must be float32 or mixed_bfloat16",
                layer_of("Dense", {{"name", "x"}, {"dtype", "float16"}}));
   EXPECT_ERROR(InputError, "layer 'x' (LSTM): recurrent_activation cannot be \"glu\"",

@@ -4,6 +4,7 @@
 #include <support/replicas.h>
 
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/layers/preprocessing.h>
 
 #include "layer_test.h"
@@ -129,6 +130,17 @@ TEST(CategoryEncoding, EncodesIds) {
               ElementsAre(1, 1, 0, 0, 2, 0, 0, 0, 0, 1, 1, 0, 0, 1, 0, 1));
   EXPECT_EQ(encoded(CategoryOutput::one_hot, pairs, {4, 2}).shape(), (Shape{4, 2, 4}));
   EXPECT_THAT(encoded(CategoryOutput::count, {4, -1}, {1, 2}).to_vector<float>(), ElementsAre(0, 0, 0, 0));
+}
+
+TEST(CategoryEncoding, CountsWeights) {
+  const CategoryEncoding layer({.num_tokens = 4, .output_mode = CategoryOutput::count});
+  const Tensor ids = Tensor::from<float>({0, 1, 0, 3, 5, 3}, {2, 3});
+  const Tensor weights = Tensor::from<float>({0.5, 2, 0.25, 1, 7, -3}, {2, 3});
+  EXPECT_THAT(call(layer, {ids, weights}).to_vector<float>(), ElementsAre(0.75, 2, 0, 0, 0, 0, 0, -2));
+  EXPECT_THAT(call(layer, {ids, cast(ids, DType::i64)}).to_vector<float>(), ElementsAre(0, 1, 0, 0, 0, 0, 0, 6));
+  const std::string refusal = "takes ids and, with the output_mode count, a weight for each of them, got (3) and ";
+  EXPECT_ERROR(InvalidArgument, refusal + "(2)", shape_after(layer, {{3}, {2}}));
+  EXPECT_ERROR(InvalidArgument, refusal + "(3)", shape_after(CategoryEncoding({.num_tokens = 4}), {{3}, {3}}));
 }
 
 TEST(CategoryEncoding, GivesKerasShapes) {
