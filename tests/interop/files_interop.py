@@ -77,6 +77,7 @@ def regularized():
     spread = keras.initializers.VarianceScaling(2, "fan_avg", "untruncated_normal")
     x = layers.Conv2D(3, 2, kernel_initializer=spread, bias_initializer=keras.initializers.Constant(0.5), activation="swish",
                       kernel_constraint="max_norm", bias_constraint="non_neg")(x)
+    x = layers.ActivityRegularization(0.25, 0.125)(x)
     return keras.Model(pictures, layers.GlobalAveragePooling2D(keepdims=True)(x))
 
 
@@ -226,7 +227,7 @@ def causal_along_two_axes():
 
 
 # Models of layers_interop.py whose layers no other model here has.
-OF_LAYERS = ("steps", "products", "encodings", "pools", "adaptive_pools", "transposes", "channels", "activation_layers",
+OF_LAYERS = ("steps", "products", "merges", "encodings", "pools", "adaptive_pools", "transposes", "channels", "activation_layers",
              "normalizations", "dropouts", "resized", "augmented")
 
 OF_IDS = {"shared", "gpt", "encodings", "encodings_by_keras"}  # models whose inputs are ids below 9
@@ -234,7 +235,7 @@ OF_IDS = {"shared", "gpt", "encodings", "encodings_by_keras"}  # models whose in
 OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15, 4)], "sequences": [(54,)],
         "wrapped": [(6, 4)], "seq2seq": [(5, 3), (4, 2)], "stateful": [(5, 3)],
         "mixed": [(10, 10, 3)], "parts": [(4,), (4,)], "attention": [(6, 8), (5, 8), (6, 5)], "attention_options": [(6, 8), (4, 3, 8)],
-        "encodings": [(5,), (5,), (1,)], "pools": [(10, 4)],
+        "encodings": [(5,), (5,), (1,)], "merges": [(5, 4, 6)], "pools": [(10, 4)],
         "activation_layers": [(6, 4)], "normalizations": [(5, 4, 6)],
         "transposes": [(3, 4, 3)], "channels": [(12, 4)], "dropouts": [(6, 5, 4)],
         "adaptive_pools": [(11, 7, 4)], "resized": [(9, 12, 3)],
