@@ -91,14 +91,16 @@ void list(LayerConfig& config, BatchNormalizationOptions& options) {
   config.option("epsilon", options.epsilon);
   config.option("center", options.center);
   config.option("scale", options.scale);
-  for (const char* key : {"beta_regularizer", "gamma_regularizer"}) config.fixed_null(key);
+  config.option("beta_initializer", options.beta_initializer);
+  config.option("gamma_initializer", options.gamma_initializer);
+  config.option("moving_mean_initializer", options.moving_mean_initializer);
+  config.option("moving_variance_initializer", options.moving_variance_initializer);
+  config.option("beta_regularizer", options.beta_regularizer);
+  config.option("gamma_regularizer", options.gamma_regularizer);
   config.option("beta_constraint", options.beta_constraint);
   config.option("gamma_constraint", options.gamma_constraint);
   config.option("synchronized", options.synchronized);
-  // Ignored: initializers, since the weights come from the file, and the momentum of renorm, which is not supported.
-  for (const char* key : {"beta_initializer", "gamma_initializer", "moving_mean_initializer",
-                          "moving_variance_initializer", "renorm_momentum"})
-    config.passed_over(key);
+  config.passed_over("renorm_momentum");  // for renorm, an option of Keras 2, which is not supported
 }
 
 class BatchNormalizationImpl final : public LayerImpl {
@@ -183,14 +185,18 @@ class BatchNormalizationImpl final : public LayerImpl {
     return fused_relu ? relu(y) : y;
   }
 
-  void make_weights(std::span<const Shape> inputs, const LayerSeed&) override {
+  void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
     const Shape channels{channels_of(inputs[0])};
-    const VariableSpec gamma{.name = "gamma", .shape = channels, .initializer = ones()};
-    const VariableSpec beta{.name = "beta", .shape = channels, .initializer = zeros()};
-    gamma_ = options_.scale ? add_weight(gamma, {}, options_.gamma_constraint) : constant_weight(gamma);
-    beta_ = options_.center ? add_weight(beta, {}, options_.beta_constraint) : constant_weight(beta);
-    moving_mean_ = add_statistic("moving_mean", channels, zeros());
-    moving_variance_ = add_statistic("moving_variance", channels, ones());
+    VariableSpec gamma{.name = "gamma", .shape = channels, .initializer = options_.gamma_initializer(seed.key(0))};
+    VariableSpec beta{.name = "beta", .shape = channels, .initializer = options_.beta_initializer(seed.key(1))};
+    if (!options_.scale) gamma.initializer = ones();
+    if (!options_.center) beta.initializer = zeros();
+    gamma_ = options_.scale ? add_weight(gamma, options_.gamma_regularizer, options_.gamma_constraint)
+                            : constant_weight(gamma);
+    beta_ =
+        options_.center ? add_weight(beta, options_.beta_regularizer, options_.beta_constraint) : constant_weight(beta);
+    moving_mean_ = add_statistic("moving_mean", channels, options_.moving_mean_initializer(seed.key(2)));
+    moving_variance_ = add_statistic("moving_variance", channels, options_.moving_variance_initializer(seed.key(3)));
   }
 
   Variable add_statistic(const char* name, const Shape& shape, Initializer initializer) {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/runtime/core/defaults.h>
 
@@ -26,6 +27,18 @@ struct BatchNormalizationOptions {
   /// Whether the layer has the weights beta (center) and gamma (scale). Without the weight, beta is 0 or gamma is 1.
   bool center = true;
   bool scale = true;
+  ///@}
+  ///@{
+  /// Initializers of the weights.
+  SeededInitializer beta_initializer = zeros;
+  SeededInitializer gamma_initializer = ones;
+  SeededInitializer moving_mean_initializer = zeros;
+  SeededInitializer moving_variance_initializer = ones;
+  ///@}
+  ///@{
+  /// Penalties on beta and gamma.
+  Regularizer beta_regularizer{};
+  Regularizer gamma_regularizer{};
   ///@}
   ///@{
   /// Constraints of beta and gamma.

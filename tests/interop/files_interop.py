@@ -77,7 +77,10 @@ def regularized():
     spread = keras.initializers.VarianceScaling(2, "fan_avg", "untruncated_normal")
     x = layers.Conv2D(3, 2, kernel_initializer=spread, bias_initializer=keras.initializers.Constant(0.5), activation="swish",
                       kernel_constraint="max_norm", bias_constraint="non_neg")(x)
-    x = layers.ActivityRegularization(0.25, 0.125)(x)
+    x = layers.ActivityRegularization(0.25, 0.125)(layers.BatchNormalization(
+        beta_initializer=keras.initializers.Constant(0.25), gamma_initializer="random_uniform", beta_regularizer="l2",
+        gamma_regularizer=keras.regularizers.L1L2(0.5, 0.25), moving_mean_initializer="ones",
+        moving_variance_initializer=keras.initializers.Constant(2.0))(x))
     return keras.Model(pictures, layers.GlobalAveragePooling2D(keepdims=True)(x))
 
 

@@ -64,6 +64,28 @@ TEST(BatchNormalization, HasNoGammaOrBetaOnRequest) {
   EXPECT_ERROR(InvalidArgument, "built for 4 channels, got (5)", shape_after(layer, {{5}}));
 }
 
+TEST(BatchNormalization, StartsWithItsInitializersAndIsPenalized) {
+  const BatchNormalizationOptions options{.beta_initializer = constant(0.25),
+                                          .gamma_initializer = constant(3),
+                                          .moving_mean_initializer = constant(-0.5),
+                                          .moving_variance_initializer = constant(2),
+                                          .beta_regularizer = L1(0.5),
+                                          .gamma_regularizer = L2(0.25)};
+  const BatchNormalization layer = built(BatchNormalization(options), {{2}});
+  EXPECT_THAT(weight(layer, 0).to_vector<float>(), testing::Each(3));
+  EXPECT_THAT(weight(layer, 1).to_vector<float>(), testing::Each(0.25));
+  EXPECT_THAT(weight(layer, 2).to_vector<float>(), testing::Each(-0.5));
+  EXPECT_THAT(weight(layer, 3).to_vector<float>(), testing::Each(2));
+  EXPECT_FLOAT_EQ(layer.impl().regularization_loss().item<float>(), 0.5F * 2 * 0.25F + 0.25F * 2 * 9);
+  // As constants, gamma and beta are 1 and 0, and have no penalty.
+  BatchNormalizationOptions none = options;
+  none.scale = none.center = false;
+  const BatchNormalization plain = built(BatchNormalization(none), {{2}});
+  EXPECT_FALSE(plain.impl().regularization_loss().defined());
+  const float y = call(plain, {Tensor::from<float>({0.5, 0.5}, {1, 2})}).to_vector<float>()[0];
+  EXPECT_NEAR(y, 1 / std::sqrt(2.001), 1e-6);
+}
+
 TEST(BatchNormalization, TakesTheChannelsOfAnyAxis) {
   const Tensor x = random_tensor({3, 4, 5}, 1);
   const Tensor last = dense_copy(transpose(x, {0, 2, 1}));

@@ -31,6 +31,17 @@ std::vector<LayerCase> normalization_layer_cases() {
        },
        {image},
        {.depends_on_batch = true, .synchronized = true}},
+      {"BatchNormalization penalized",
+       [] {
+         return BatchNormalization({.beta_initializer = constant(0.25),
+                                    .gamma_initializer = random_normal({.mean = 1, .stddev = 0.25}),
+                                    .moving_mean_initializer = constant(-0.5),
+                                    .moving_variance_initializer = constant(2),
+                                    .beta_regularizer = L1(0.5),
+                                    .gamma_regularizer = L2(0.25)});
+       },
+       {image},
+       {.depends_on_batch = true}},
       {"BatchNormalization synchronized and masked",
        [] { return BatchNormalization({.synchronized = true, .center = false}); },
        {steps},
