@@ -15,12 +15,12 @@ namespace {
 
 void list(LayerConfig& config, AdaptivePooling1DOptions& options) {
   config.only_size("output_size", options.output_size);
-  config.fixed("data_format", "channels_last");
+  config.channels_last();
 }
 
 void list(LayerConfig& config, AdaptivePooling2DOptions& options) {
   config.option("output_size", options.output_size);
-  config.fixed("data_format", "channels_last");
+  config.channels_last();
 }
 
 using Op = Tensor (*)(const Tensor&, const Pool2dOptions&);

@@ -133,8 +133,10 @@ class BatchNormalizationImpl final : public LayerImpl {
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     if (options_.axis == -1 || options_.axis == inputs[0].rank() - 1) return normalized(inputs, call);
-    require<Unsupported>(call.mode == Mode::inference || !trainable() || !call.mask(0).defined(),
-                         "BatchNormalization trains on masked sequences only along the last axis");
+    require<Unsupported>(
+        call.mode == Mode::inference || !trainable() || !call.mask(0).defined(),
+        "BatchNormalization trains on masked sequences only along the last axis: set axis to -1, or freeze "
+        "the layer");
     const Tensor x = moveaxis(inputs[0], options_.axis, -1);
     return moveaxis(normalized(std::span(&x, 1), call), -1, options_.axis);
   }

@@ -15,7 +15,7 @@ void list(LayerConfig& config, Conv2DOptions& options) {
   config.option("kernel_size", options.kernel_size);
   config.option("strides", options.strides);
   config.option("padding", options.padding);
-  config.fixed("data_format", "channels_last");
+  config.channels_last();
   config.option("dilation_rate", options.dilation_rate);
   config.option("groups", options.groups);
   config.option("activation", options.activation);

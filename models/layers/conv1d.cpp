@@ -16,7 +16,7 @@ void list(LayerConfig& config, Conv1DOptions& options) {
   config.only_size("strides", options.strides);
   config.choice("padding", options.padding,
                 {{"valid", Padding1d::valid}, {"same", Padding1d::same}, {"causal", Padding1d::causal}});
-  config.fixed("data_format", "channels_last");
+  config.channels_last();
   config.only_size("dilation_rate", options.dilation_rate);
   config.option("groups", options.groups);
   config.option("activation", options.activation);

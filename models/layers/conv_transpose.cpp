@@ -22,7 +22,7 @@ void list(LayerConfig& config, Options& options) {
   list_size(config, "strides", options.strides);
   config.option("padding", options.padding);
   list_size(config, "output_padding", options.output_padding);
-  config.fixed("data_format", "channels_last");
+  config.channels_last();
   list_size(config, "dilation_rate", options.dilation_rate);
   config.option("activation", options.activation);
   config.option("use_bias", options.use_bias);

@@ -34,7 +34,7 @@ void list_sequences(LayerConfig& config, SpatialDropoutOptions& options) {
 
 void list_images(LayerConfig& config, SpatialDropoutOptions& options) {
   list_sequences(config, options);
-  config.fixed("data_format", "channels_last");
+  config.channels_last();
 }
 
 void list(LayerConfig& config, GaussianNoiseOptions& options) {

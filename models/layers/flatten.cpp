@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-void list(LayerConfig& config) { config.fixed("data_format", "channels_last"); }
+void list(LayerConfig& config) { config.channels_last(); }
 
 class FlattenImpl final : public LayerImpl {
  public:

@@ -205,7 +205,10 @@ void LayerConfig::option(const char* key, SeededInitializer& value) {
   const Json* found = exchange(key, own);
   if (found == nullptr) return;
   const SeededInitializer known = find_initializer(*found);
-  if (!known) refuse(key, *found, "one of Keras' initializers that this project has");
+  if (!known)
+    refuse(key, *found,
+           "one of Keras' initializers that this project has; as the weights are in the file, set another one "
+           "before saving it");
   value = known;
 }
 
@@ -280,6 +283,22 @@ void LayerConfig::string_or_null(const char* key, std::string& value) {
   if (found == nullptr || found->is_null()) return;
   if (!found->is_string()) refuse(key, *found, "text or null");
   value = found->get<std::string>();
+}
+
+void LayerConfig::fixed(const char* key, std::string_view value, std::string_view remedy) {
+  const Json* found = exchange(key, value);
+  if (found != nullptr && *found != Json(value)) refuse(key, *found, fmt::format("\"{}\": {}", value, remedy));
+}
+
+void LayerConfig::fixed_flag(const char* key, bool value, std::string_view remedy) {
+  const Json* found = exchange(key, value);
+  if (found != nullptr && *found != value) refuse(key, *found, fmt::format("{}: {}", value, remedy));
+}
+
+void LayerConfig::channels_last() {
+  fixed("data_format", "channels_last",
+        "in Keras, make the model again with channels_last, load its weights (kernels have the same form in both) and "
+        "save it; transpose the data, or begin the model with Permute((2, 3, 1))");
 }
 
 Json LayerConfig::written() const {

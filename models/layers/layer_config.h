@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -105,9 +106,21 @@ class LayerConfig : public OptionVisitor {
   ///@}
   /// A string; null in files if it is empty.
   void string_or_null(const char* key, std::string& value);
+  ///@{
+  /// An option for which lockstep supports only this value. The InputError for another value says that it can be read
+  /// after the `remedy`.
+  void fixed(const char* key, std::string_view value, std::string_view remedy);
+  void fixed(const char* key, std::same_as<bool> auto value, std::string_view remedy) {
+    fixed_flag(key, value, remedy);
+  }
+  using OptionVisitor::fixed;
+  ///@}
+  /// The option data_format, of which lockstep supports channels_last only.
+  void channels_last();
 
  private:
   void read_dtype();
+  void fixed_flag(const char* key, bool value, std::string_view remedy);
 
   std::string class_name_;
   std::string name_;

@@ -31,7 +31,7 @@ void list_parameters(LayerConfig& config, Options& options) {
 
 void list(LayerConfig& config, LayerNormalizationOptions& options) {
   config.axes("axis", options.axis);
-  config.fixed("rms_scaling", false);
+  config.fixed("rms_scaling", false, "use the layer RMSNormalization");
   list_parameters(config, options);
 }
 

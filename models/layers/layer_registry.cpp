@@ -17,8 +17,10 @@ ClassRegistry<Layer, LayerConfig>& layer_classes() {
 
 Layer layer_from_config(LayerConfig& config) {
   const auto maker = layer_classes().find(config.class_name());
-  require<InputError>(maker != nullptr, "layer '{}' is of class {}; known are {}", config.name(), config.class_name(),
-                      layer_classes().known_names());
+  require<InputError>(
+      maker != nullptr,
+      "layer '{}' is of class {}; known are {}; register a class of your own with register_keras_serializable",
+      config.name(), config.class_name(), layer_classes().known_names());
   try {
     const Layer layer = maker(config);
     layer.impl().set_trainable(config.trainable());

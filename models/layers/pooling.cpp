@@ -17,11 +17,11 @@ void list(LayerConfig& config, Pooling2DOptions& options) {
   config.option("pool_size", options.pool_size);
   config.option("padding", options.padding);
   config.option("strides", options.strides);
-  config.fixed("data_format", "channels_last");
+  config.channels_last();
 }
 
 void list(LayerConfig& config, GlobalPooling2DOptions& options) {
-  config.fixed("data_format", "channels_last");
+  config.channels_last();
   config.option("keepdims", options.keepdims);
 }
 
@@ -29,11 +29,11 @@ void list(LayerConfig& config, Pooling1DOptions& options) {
   config.only_size("pool_size", options.pool_size);
   config.option("padding", options.padding);
   config.only_size("strides", options.strides);
-  config.fixed("data_format", "channels_last");
+  config.channels_last();
 }
 
 void list(LayerConfig& config, GlobalPooling1DOptions& options) {
-  config.fixed("data_format", "channels_last");
+  config.channels_last();
   config.option("keepdims", options.keepdims);
 }
 

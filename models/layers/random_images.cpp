@@ -58,7 +58,7 @@ void list_sampling(LayerConfig& config, Options& options) {
   config.option("interpolation", options.interpolation);
   config.passed_over("seed");
   config.option("fill_value", options.fill_value);
-  config.fixed("data_format", "channels_last");
+  config.channels_last();
 }
 
 void list(LayerConfig& config, RandomFlipOptions& options) {
@@ -67,7 +67,7 @@ void list(LayerConfig& config, RandomFlipOptions& options) {
                 {{"horizontal", FlipMode::horizontal},
                  {"vertical", FlipMode::vertical},
                  {"horizontal_and_vertical", FlipMode::horizontal_and_vertical}});
-  config.fixed("data_format", "channels_last");
+  config.channels_last();
 }
 
 void list(LayerConfig& config, RandomTranslationOptions& options) {
@@ -91,14 +91,14 @@ void list(LayerConfig& config, RandomCropLayerOptions& options) {
   config.option("height", options.height);
   config.option("width", options.width);
   config.passed_over("seed");
-  config.fixed("data_format", "channels_last");
+  config.channels_last();
 }
 
 void list(LayerConfig& config, RandomColorOptions& options) {
   list_range(config, "factor", options.factor);
   list_range(config, "value_range", options.value_range);
   config.passed_over("seed");
-  config.fixed("data_format", "channels_last");
+  config.channels_last();
 }
 
 /// Throws InvalidArgument unless the range lies in [least, 1].

@@ -15,7 +15,7 @@ void list(LayerConfig& config, UpSampling1DOptions& options) { config.option("si
 
 void list(LayerConfig& config, UpSampling2DOptions& options) {
   config.option("size", options.size);
-  config.fixed("data_format", "channels_last");
+  config.channels_last();
   config.option("interpolation", options.interpolation);
 }
 

@@ -20,7 +20,7 @@ void list(LayerConfig& config, PermuteOptions& options) { config.option("dims", 
 
 void list(LayerConfig& config, ZeroPadding2DOptions& options) {
   config.option("padding", options.padding);
-  config.fixed("data_format", "channels_last");
+  config.channels_last();
 }
 
 /// Reads and writes the widths as a list of two, and reads one number for both.
@@ -32,14 +32,14 @@ void list_borders(LayerConfig& config, const char* key, Borders1d& borders) {
 
 void list(LayerConfig& config, ZeroPadding1DOptions& options) {
   list_borders(config, "padding", options.padding);
-  config.fixed("data_format", "channels_last");
+  config.channels_last();
 }
 
 void list(LayerConfig& config, Cropping1DOptions& options) { list_borders(config, "cropping", options.cropping); }
 
 void list(LayerConfig& config, Cropping2DOptions& options) {
   config.option("cropping", options.cropping);
-  config.fixed("data_format", "channels_last");
+  config.channels_last();
 }
 
 class ReshapeImpl final : public LayerImpl, public FindsUnknownShape {

@@ -15,7 +15,7 @@ void list(LayerConfig& config, ResizingOptions& options) {
   config.fixed("fill_mode", "constant");
   config.option("fill_value", options.fill_value);
   config.option("antialias", options.antialias);
-  config.fixed("data_format", "channels_last");
+  config.channels_last();
 }
 
 class ResizingImpl final : public LayerImpl {

@@ -62,8 +62,8 @@ class TimeDistributedImpl final : public LayerImpl, public FindsUnknownShape {
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const Tensor& x = inputs[0];
     if (call.mode == Mode::train && layer_->trainable() && layer_->has_statistics()) {
-      require<Unsupported>(!call.mask(0).defined(), "{} in TimeDistributed does not train on masked sequences",
-                           layer_->class_name());
+      require<Unsupported>(!call.mask(0).defined(),
+                           "{} in TimeDistributed does not train on masked sequences: freeze it", layer_->class_name());
       return by_step(x, call.mode);
     }
     const Tensor y = all_steps(reshape(x, with_rest({x.dim(0) * x.dim(1)}, x.shape(), 2)), x.dim(1), call.mode);

@@ -166,8 +166,14 @@ TEST(LayerConfig, SaysWhatALayerCannotBe) {
   EXPECT_ERROR(InputError, "layer 'x' is of class Conv3D; known are Activation, ActivityRegularization, ",
                layer_of("Conv3D", {{"name", "x"}}));
   EXPECT_ERROR(InputError, "no name", layer_of("Dense", {{"units", 2}}));
-  EXPECT_ERROR(InputError, "layer 'x' (Conv2D): data_format cannot be \"channels_first\"; it must be \"channels_last\"",
+  EXPECT_ERROR(InputError,
+               "layer 'x' (Conv2D): data_format cannot be \"channels_first\"; it must be \"channels_last\": in Keras, "
+               "make the model again with channels_last",
                layer_of("Conv2D", {{"name", "x"}, {"data_format", "channels_first"}}));
+  EXPECT_ERROR(InputError,
+               "layer 'x' (LayerNormalization): rms_scaling cannot be true; it must be false: use the layer "
+               "RMSNormalization",
+               layer_of("LayerNormalization", {{"name", "x"}, {"rms_scaling", true}}));
   EXPECT_ERROR(InputError, "sparse cannot be true; it must be left out",
                layer_of("CategoryEncoding", {{"name", "x"}, {"num_tokens", 2}, {"sparse", true}}));
   EXPECT_ERROR(InputError, "layer 'x' (Dense): dtype cannot be \"float16\"; it must be float32 or mixed_bfloat16",
