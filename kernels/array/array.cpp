@@ -53,6 +53,27 @@ void contribute_joined(BackwardContext& c, const Shape& shape, DType dtype, int 
   pass_on(c, 0, concat(parts, axis));
 }
 
+/// Parts of these sizes. Precondition: `axis` is not negative, and the sizes add up to its size.
+std::vector<Tensor> split_up(const Tensor& x, const std::vector<std::int64_t>& sizes, int axis) {
+  std::vector<Tensor> ys;
+  for_each_part(sizes,
+                [&](int, std::int64_t begin, std::int64_t end) { ys.push_back(x.slice_view(axis, begin, end)); });
+  if (recording({x})) {
+    record("split", std::span(&x, 1), ys, [shape = x.shape(), dtype = x.dtype(), axis, sizes](BackwardContext& c) {
+      if (c.is_recorded()) return contribute_joined(c, shape, dtype, axis, sizes);
+      const auto write = [&](const Tensor& out) {
+        launch(kernels::Fill{out, 0});
+        for_each_part(sizes, [&](int i, std::int64_t begin, std::int64_t end) {
+          if (const Tensor& gradient = c.gradient(i); gradient.defined())
+            launch(kernels::Convert{gradient, out.slice_view(axis, begin, end)});
+        });
+      };
+      contribute(c, 0, shape, write, dtype);
+    });
+  }
+  return ys;
+}
+
 /// The axes of x in another order: axis i of the result is axis axes[i] of x. Precondition: a permutation.
 Tensor permuted(const Tensor& x, const std::vector<int>& axes) {
   Tensor y = x;
@@ -153,24 +174,22 @@ std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis) {
   require_defined("split", x);
   axis = x.shape().normalize_axis(axis);
   require(parts >= 1 && x.dim(axis) % parts == 0, "split: axis {} of {} has no {} equal parts", axis, x, parts);
-  const std::vector<std::int64_t> sizes(static_cast<std::size_t>(parts), x.dim(axis) / parts);
-  std::vector<Tensor> ys;
-  for_each_part(sizes,
-                [&](int, std::int64_t begin, std::int64_t end) { ys.push_back(x.slice_view(axis, begin, end)); });
-  if (recording({x})) {
-    record("split", std::span(&x, 1), ys, [shape = x.shape(), dtype = x.dtype(), axis, sizes](BackwardContext& c) {
-      if (c.is_recorded()) return contribute_joined(c, shape, dtype, axis, sizes);
-      const auto write = [&](const Tensor& out) {
-        launch(kernels::Fill{out, 0});
-        for_each_part(sizes, [&](int i, std::int64_t begin, std::int64_t end) {
-          if (const Tensor& gradient = c.gradient(i); gradient.defined())
-            launch(kernels::Convert{gradient, out.slice_view(axis, begin, end)});
-        });
-      };
-      contribute(c, 0, shape, write, dtype);
-    });
+  return split_up(x, std::vector<std::int64_t>(static_cast<std::size_t>(parts), x.dim(axis) / parts), axis);
+}
+
+std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& indices, int axis) {
+  require_defined("split", x);
+  axis = x.shape().normalize_axis(axis);
+  std::vector<std::int64_t> sizes;
+  std::int64_t begin = 0;
+  for (const std::int64_t end : indices) {
+    require(end >= begin && end <= x.dim(axis), "split: index {} is outside {} to {} along axis {} of {}", end, begin,
+            x.dim(axis), axis, x);
+    sizes.push_back(end - begin);
+    begin = end;
   }
-  return ys;
+  sizes.push_back(x.dim(axis) - begin);
+  return split_up(x, sizes, axis);
 }
 
 Tensor transpose(const Tensor& x) {

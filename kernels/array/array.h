@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,14 @@ Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
 /// `parts` equal parts along `axis`, as views. Throws InvalidArgument unless `parts` is at least 1 and divides the size
 /// of `axis`.
 std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis);
+///@{
+/// The parts of x between successive `indices` along `axis`, as views: before the first index, from it to the second
+/// one, and so on. Throws InvalidArgument for indices that decrease or lie outside of x.
+std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& indices, int axis);
+inline std::vector<Tensor> split(const Tensor& x, std::initializer_list<std::int64_t> indices, int axis) {
+  return split(x, std::vector<std::int64_t>(indices), axis);
+}
+///@}
 ///@{
 /// A view of x with its axes in the order of `axes`, which must contain each axis once. Without `axes`, reverses the
 /// order.

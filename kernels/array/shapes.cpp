@@ -80,6 +80,20 @@ Tensor expand_dims(const Tensor& x, int axis) {
   return y;
 }
 
+Tensor expand_dims(const Tensor& x, const std::vector<int>& axes) {
+  require_defined("expand_dims", x);
+  const int others = x.rank() + static_cast<int>(axes.size()) - 1;  // axes of the result beside a new one
+  std::vector<int> places;
+  for (const int axis : axes) {
+    places.push_back(new_axis("expand_dims", others, axis));
+    require(std::ranges::count(places, places.back()) == 1, "expand_dims: the new axis {} is given twice", axis);
+  }
+  std::ranges::sort(places);
+  Tensor y = x;
+  for (const int place : places) y = expand_dims(y, place);
+  return y;
+}
+
 Tensor squeeze(const Tensor& x) {
   require_defined("squeeze", x);
   std::vector<int> axes = all_axes(x);
@@ -190,6 +204,20 @@ Tensor flip(const Tensor& operand, const std::vector<int>& axes) try {
   rethrow_from("flip", error);
 }
 
+Tensor roll(const Tensor& x, std::int64_t shift) {
+  require_defined("roll", x);
+  return reshape(roll(reshape(x, {x.elements()}), shift, 0), x.shape());
+}
+
+Tensor roll(const Tensor& x, const std::vector<std::int64_t>& shifts, const std::vector<int>& axes) {
+  require_defined("roll", x);
+  require(shifts.size() == axes.size(), "roll takes a shift for each axis, got {} shifts and {} axes", shifts.size(),
+          axes.size());
+  Tensor y = to_current_device(x);
+  for (std::size_t i = 0; i < axes.size(); ++i) y = roll(y, shifts[i], axes[i]);
+  return y;
+}
+
 Tensor roll(const Tensor& operand, std::int64_t shift, int axis) try {
   require_defined("roll", operand);
   const Tensor x = to_current_device(operand);
@@ -212,12 +240,25 @@ Tensor roll(const Tensor& operand, std::int64_t shift, int axis) try {
 }
 
 Tensor moveaxis(const Tensor& x, int source, int destination) {
+  return moveaxis(x, std::vector{source}, std::vector{destination});
+}
+
+Tensor moveaxis(const Tensor& x, const std::vector<int>& sources, const std::vector<int>& destinations) try {
   require_defined("moveaxis", x);
+  require(sources.size() == destinations.size(), "moveaxis takes a destination for each source, got {} and {}",
+          destinations.size(), sources.size());
+  const AxisSet moved = axis_set(x.shape(), sources);
+  axis_set(x.shape(), destinations);  // throws for axes that are given twice
   std::vector<int> axes = all_axes(x);
-  const int from = x.shape().normalize_axis(source);
-  axes.erase(axes.begin() + from);
-  axes.insert(axes.begin() + x.shape().normalize_axis(destination), from);
+  std::erase_if(axes, [&](int axis) { return moved[static_cast<std::size_t>(axis)]; });
+  std::vector<std::pair<int, int>> moves;  // destination and source
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    moves.emplace_back(x.shape().normalize_axis(destinations[i]), x.shape().normalize_axis(sources[i]));
+  std::ranges::sort(moves);
+  for (const auto& [to, from] : moves) axes.insert(axes.begin() + to, from);
   return transpose(x, axes);
+} catch (Error& error) {
+  rethrow_from("moveaxis", error);
 }
 
 Tensor swapaxes(const Tensor& x, int first, int second) {

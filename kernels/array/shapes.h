@@ -14,6 +14,8 @@ namespace lockstep {
 /// A view of x with an axis of size 1 inserted, which is axis `axis` of the result; a negative axis counts from the
 /// result's end.
 Tensor expand_dims(const Tensor& x, int axis);
+/// The same for several axes, all of them counted in the result.
+Tensor expand_dims(const Tensor& x, const std::vector<int>& axes);
 ///@{
 /// x without its axes of size 1, or without `axes`, whose sizes must be 1. A view if x is dense, else a copy.
 Tensor squeeze(const Tensor& x);
@@ -36,10 +38,19 @@ Tensor repeat(const Tensor& x, std::int64_t repeats, int axis);
 Tensor flip(const Tensor& x);
 Tensor flip(const Tensor& x, const std::vector<int>& axes);
 ///@}
-/// x shifted by `shift` positions along `axis`; elements shifted beyond one end reappear at the other.
+///@{
+/// x shifted by `shift` positions along `axis`; elements shifted beyond one end reappear at the other. Without `axis`,
+/// along all elements in row-major order; with several axes, by shifts[i] along axes[i].
+Tensor roll(const Tensor& x, std::int64_t shift);
 Tensor roll(const Tensor& x, std::int64_t shift, int axis);
-/// x with its axis `source` moved to position `destination`, as a view; the other axes keep their order.
+Tensor roll(const Tensor& x, const std::vector<std::int64_t>& shifts, const std::vector<int>& axes);
+///@}
+///@{
+/// x with its axis `source` moved to position `destination`, as a view; the other axes keep their order. With several
+/// axes, sources[i] is moved to destinations[i].
 Tensor moveaxis(const Tensor& x, int source, int destination);
+Tensor moveaxis(const Tensor& x, const std::vector<int>& sources, const std::vector<int>& destinations);
+///@}
 /// x with two axes exchanged, as a view.
 Tensor swapaxes(const Tensor& x, int first, int second);
 /// A view of x that tapes treat as a constant: no gradient flows through it.

@@ -74,6 +74,19 @@ TEST(Split, IsTheSlicesWithOneGradient) {
   EXPECT_ERROR(InvalidArgument, "has no 4 equal parts", split(x, 4, 1));
 }
 
+TEST(Split, TakesIndices) {
+  const Tensor x = random_tensor({4, 6}, 1);
+  const std::vector<Tensor> parts = split(x, {2, 2, 5}, -1);
+  ASSERT_EQ(parts.size(), 4U);
+  expect_same_bits(parts[0], slice(x, 1, 0, 2));
+  EXPECT_EQ(parts[1].shape(), (Shape{4, 0}));
+  expect_same_bits(parts[2], slice(x, 1, 2, 5));
+  expect_same_bits(parts[3], slice(x, 1, 5, 6));
+  EXPECT_EQ(split(x, {3}, 0)[1].shape(), (Shape{1, 6})) << "braces contain indices";
+  EXPECT_ERROR(InvalidArgument, "split: index 7 is outside 2 to 6 along axis 1", split(x, {2, 7}, 1));
+  EXPECT_ERROR(InvalidArgument, "split: index 1 is outside 2 to 6 along axis 1", split(x, {2, 1}, 1));
+}
+
 TEST(Concat, OfSlicesThatLieSideBySideCopiesNothing) {
   const Tensor whole = random_tensor({2, 3, 6}, 1);
   const std::vector<Tensor> parts = {whole.slice_view(2, 0, 2), whole.slice_view(2, 2, 6)};

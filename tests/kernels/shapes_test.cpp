@@ -24,6 +24,10 @@ TEST(ExpandDims, PutsTheAxisWhereItIsInTheResult) {
   EXPECT_EQ(expand_dims(x, -3).shape(), (Shape{1, 2, 3}));
   EXPECT_EQ(expand_dims(x, 1).raw_data(), x.raw_data());
   EXPECT_ERROR(InvalidArgument, "expand_dims: the new axis 3 is outside -3 to 2", expand_dims(x, 3));
+  EXPECT_EQ(expand_dims(x, {3, 0}).shape(), (Shape{1, 2, 3, 1}));
+  EXPECT_EQ(expand_dims(x, {1, -2}).shape(), (Shape{2, 1, 1, 3}));
+  EXPECT_ERROR(InvalidArgument, "expand_dims: the new axis 4 is outside -4 to 3", expand_dims(x, {0, 4}));
+  EXPECT_ERROR(InvalidArgument, "expand_dims: the new axis -4 is given twice", expand_dims(x, {0, -4}));
 }
 
 TEST(Squeeze, TakesAxesOfSize1) {
@@ -71,6 +75,23 @@ TEST(Roll, ByWholeTurnsChangesNothing) {
   const Tensor x = random_tensor({2, 3}, 1);
   for (const std::int64_t shift : {0, 3, -6}) expect_same_bits(roll(x, shift, 1), x);
   EXPECT_EQ(roll(Tensor::zeros({0, 2}), 1, 0).shape(), (Shape{0, 2}));
+}
+
+TEST(Roll, TakesAShiftForEachAxis) {
+  const Tensor x = Tensor::from<int>({0, 1, 2, 3}, {2, 2});
+  EXPECT_THAT(roll(x, 1).to_vector<int>(), testing::ElementsAre(3, 0, 1, 2));
+  EXPECT_THAT(roll(x, {1, 1}, {0, 1}).to_vector<int>(), testing::ElementsAre(3, 2, 1, 0));
+  EXPECT_THAT(roll(x, {1, 1}, {0, -2}).to_vector<int>(), testing::ElementsAre(0, 1, 2, 3));
+  EXPECT_ERROR(InvalidArgument, "roll takes a shift for each axis, got 2 shifts and 1 axes", roll(x, {1, 1}, {0}));
+}
+
+TEST(Moveaxis, TakesEachAxisOnce) {
+  const Tensor x = random_tensor({2, 3, 4, 5}, 1);
+  EXPECT_EQ(moveaxis(x, {0, 1}, {-1, -2}).shape(), (Shape{4, 5, 3, 2}));
+  EXPECT_EQ(moveaxis(x, {3, 0}, {0, 1}).shape(), (Shape{5, 2, 3, 4}));
+  EXPECT_ERROR(InvalidArgument, "axis -4 of shape (2, 3, 4, 5) is given twice", moveaxis(x, {0, -4}, {0, 1}));
+  EXPECT_ERROR(InvalidArgument, "axis 3 of shape (2, 3, 4, 5) is given twice", moveaxis(x, {0, 1}, {-1, 3}));
+  EXPECT_ERROR(InvalidArgument, "moveaxis takes a destination for each source, got 1 and 2", moveaxis(x, {0, 1}, {0}));
 }
 
 TEST(StopGradient, IsAConstantForTapes) {

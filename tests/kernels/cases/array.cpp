@@ -141,6 +141,15 @@ std::vector<OpCase> array_cases() {
        .reference = slice_of({4, 6}, 1, 2, 4),
        .takes_integers = true,
        .is_view = true},
+      {.name = "split at two indices, the second part",
+       .inputs = {random_tensor({4, 6}, 1)},
+       .run =
+           [](In in) {
+             return split(in[0], {1, 5}, 1)[1];
+           },
+       .reference = slice_of({4, 6}, 1, 1, 5),
+       .takes_integers = true,
+       .is_view = true},
       transpose_case("transpose", {2, 1, 0}, [](In in) { return transpose(in[0]); }),
       transpose_case("transpose to (1, 2, 0)", {1, 2, 0},
                      [](In in) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <functional>
 
@@ -31,12 +32,25 @@ OpCase view_case(const std::string& name, const Shape& shape, Op run) {
 std::vector<OpCase> view_cases() {
   std::vector<OpCase> cases{view_case("expand_dims in the middle", {2, 3}, [](In in) { return expand_dims(in[0], 1); }),
                             view_case("expand_dims at the end", {2, 3}, [](In in) { return expand_dims(in[0], -1); }),
+                            view_case("expand_dims of several axes", {2, 3},
+                                      [](In in) {
+                                        return expand_dims(in[0], {-1, 0, 2});
+                                      }),
                             view_case("squeeze", {2, 1, 3, 1}, [](In in) { return squeeze(in[0]); }),
                             view_case("squeeze of an axis", {2, 1, 3, 1}, [](In in) { return squeeze(in[0], {-1}); }),
                             move_case(
                                 "moveaxis", {2, 3, 4}, [](In in) { return moveaxis(in[0], 0, -1); }, {3, 4, 2},
                                 [](const Shape& at) {
                                   return number_of({at[2], at[0], at[1]}, {2, 3, 4});
+                                }),
+                            move_case(
+                                "moveaxis of several axes", {2, 3, 4},
+                                [](In in) {
+                                  return moveaxis(in[0], {0, 2}, {-1, 0});
+                                },
+                                {4, 3, 2},
+                                [](const Shape& at) {
+                                  return number_of({at[2], at[1], at[0]}, {2, 3, 4});
                                 }),
                             move_case(
                                 "swapaxes", {2, 3, 4}, [](In in) { return swapaxes(in[0], -1, 0); }, {4, 3, 2},
@@ -53,8 +67,9 @@ std::vector<OpCase> view_cases() {
                                 "unstack the second", {4, 3}, [](In in) { return unstack(in[0], 1)[1]; }, {4},
                                 [](const Shape& at) { return at[0] * 3 + 1; })};
   for (OpCase& c : cases) c.is_view = true;
-  cases[6].check = {.length = 8};
-  cases[6].takes_no_rows = false;  // the shape of the result has a size for the first axis
+  OpCase& broadcast = *std::ranges::find(cases, "broadcast_to", &OpCase::name);
+  broadcast.check = {.length = 8};
+  broadcast.takes_no_rows = false;  // the shape of the result has a size for the first axis
   return cases;
 }
 
@@ -133,7 +148,19 @@ std::vector<OpCase> copy_cases() {
                                 "roll backward", x, [](In in) { return roll(in[0], -7, 1); }, x,
                                 [=](const Shape& at) {
                                   return number_of({at[0], (at[1] + 7) % 3, at[2]}, x);
-                                })};
+                                }),
+                            move_case(
+                                "roll along several axes", x,
+                                [](In in) {
+                                  return roll(in[0], {3, -7, 2}, {2, 1, -1});
+                                },
+                                x,
+                                [=](const Shape& at) {
+                                  return number_of({at[0], (at[1] + 7) % 3, (at[2] + 3) % 4}, x);
+                                }),
+                            move_case(
+                                "roll of all elements", x, [](In in) { return roll(in[0], 5); }, x,
+                                [=](const Shape& at) { return (number_of(at, x) + 19) % 24; })};
   for (OpCase& c : cases) c.check = {.length = 6};
   for (int axis = 0; axis < 3; ++axis) cases.push_back(stack_case(axis));
   return cases;
