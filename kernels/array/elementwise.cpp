@@ -22,8 +22,8 @@ namespace lockstep {
 namespace {
 
 const char* name_of(BinaryOp op) {
-  constexpr const char* names[] = {"add",     "subtract", "multiply", "divide",
-                                   "maximum", "minimum",  "power",    "squared_difference"};
+  constexpr const char* names[] = {"add",     "subtract", "multiply",           "divide",       "maximum",
+                                   "minimum", "power",    "squared_difference", "floor_divide", "mod"};
   return names[static_cast<int>(op)];
 }
 
@@ -90,7 +90,7 @@ Tensor operand_gradient(BinaryOp op, bool of_first, const Tensor& a, const Tenso
     const Tensor base = where(positive, a, 1.0);
     return where(positive, dy * power(base, b) * log(base), 0.0);
   }
-  const Tensor taken = Tensor::empty(dy.shape(), dy.dtype());  // 1 where the operand is the result: a constant
+  const Tensor taken = Tensor::empty(dy.shape(), dy.dtype());  // the derivative, which is piecewise constant
   const Tensor ones = Tensor::full(dy.shape(), 1, dy.dtype());
   launch(
       kernels::BinaryGradient{op, of_first, a.broadcast_view(dy.shape()), b.broadcast_view(dy.shape()), ones, taken});
@@ -127,17 +127,15 @@ BackwardFn binary_gradient(BinaryOp op, const Tensor& a, const Tensor& b, const 
     case BinaryOp::minimum:
     case BinaryOp::power:
     case BinaryOp::squared_difference:
+    case BinaryOp::floor_divide:
+    case BinaryOp::mod:
       return [op, a, b](BackwardContext& c) { operands_gradient(c, op, a, b); };
   }
   fail<BrokenInvariant>("binary op {} has no gradient", static_cast<int>(op));
 }
 
-bool takes_integers(BinaryOp op) {
-  return op != BinaryOp::divide && op != BinaryOp::power && op != BinaryOp::squared_difference;
-}
-
 Tensor binary(BinaryOp op, const Tensor& left, const Tensor& right) try {
-  const auto require_operand = takes_integers(op) ? require_number : require_real;
+  const auto require_operand = op == BinaryOp::divide ? require_real : require_number;
   require_operand(name_of(op), left);
   require_operand(name_of(op), right);
   require_same_dtype(name_of(op), left, right);
@@ -184,12 +182,14 @@ Tensor maximum(const Tensor& a, const Tensor& b) { return binary(BinaryOp::maxim
 Tensor minimum(const Tensor& a, const Tensor& b) { return binary(BinaryOp::minimum, a, b); }
 Tensor power(const Tensor& a, const Tensor& b) { return binary(BinaryOp::power, a, b); }
 Tensor squared_difference(const Tensor& a, const Tensor& b) { return binary(BinaryOp::squared_difference, a, b); }
+Tensor floor_divide(const Tensor& a, const Tensor& b) { return binary(BinaryOp::floor_divide, a, b); }
+Tensor mod(const Tensor& a, const Tensor& b) { return binary(BinaryOp::mod, a, b); }
 
 Tensor add_n(std::span<const Tensor> operands) try {
   require(!operands.empty(), "add_n needs at least one tensor");
   std::vector<Tensor> parts;
   for (const Tensor& part : operands) {
-    require_real("add_n", part);
+    require_number("add_n", part);
     require(part.shape() == operands[0].shape() && part.dtype() == operands[0].dtype(),
             "add_n takes tensors of one shape and dtype, got {} and {}", operands[0], part);
     parts.push_back(to_current_device(part));
@@ -198,7 +198,7 @@ Tensor add_n(std::span<const Tensor> operands) try {
   const Tensor y = Tensor::empty(parts[0].shape(), parts[0].dtype());
   apply(BinaryOp::add, parts[0], parts[1], y);
   for (std::size_t i = 2; i < parts.size(); ++i) apply(BinaryOp::add, y, parts[i], y);
-  if (recording(parts)) {
+  if (is_real(y.dtype()) && recording(parts)) {
     record("add_n", parts, std::span(&y, 1), [count = static_cast<int>(parts.size())](BackwardContext& c) {
       for (int i = 0; i < count; ++i) pass_on(c, i, c.gradient(0));
     });
@@ -236,8 +236,18 @@ Tensor divide(const Tensor& x, double b) {
   return overflows ? divide(x, number_like("divide", x, b)) : affine("divide", x, factor, 0);
 }
 
-Tensor power(const Tensor& x, double b) { return unary({UnaryOp::power, static_cast<float>(b)}, x); }
+Tensor power(const Tensor& x, double b) {
+  require_number("power", x);
+  if (!is_integer(x.dtype())) return unary({UnaryOp::power, static_cast<float>(b)}, x);
+  require(b >= 0, "power by {} takes f32 or bf16, got {}", b, x);
+  return power(x, number_like("power", x, b));
+}
+
 Tensor power(double a, const Tensor& x) { return power(number_like("power", x, a), x); }
+Tensor floor_divide(const Tensor& a, double b) { return floor_divide(a, number_like("floor_divide", a, b)); }
+Tensor floor_divide(double a, const Tensor& b) { return floor_divide(number_like("floor_divide", b, a), b); }
+Tensor mod(const Tensor& a, double b) { return mod(a, number_like("mod", a, b)); }
+Tensor mod(double a, const Tensor& b) { return mod(number_like("mod", b, a), b); }
 
 Tensor negative(const Tensor& x) try {
   require_number("negative", x);

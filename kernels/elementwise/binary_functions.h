@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <type_traits>
 
@@ -66,18 +67,70 @@ struct Smaller {
     return takes_first(a, b) == of_first ? dy : 0.0F;
   }
 };
-/// In the gradient with respect to b, log(a) counts as 0 where a is not positive, as in TensorFlow.
+/// In the gradient with respect to b, log(a) counts as 0 where a is not positive, as in TensorFlow. A negative power of
+/// an integer is rounded towards 0; that of 0 is 0.
 struct Power {
   LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return std::pow(a, b); }
+  template <std::integral T>
+  LOCKSTEP_HOST_DEVICE T operator()(T a, T b) const {
+    if (b < 0) return a == 1 || (a == -1 && b % 2 == 0) ? T{1} : a == -1 ? T{-1} : T{0};
+    Wrapping<T> result = 1;
+    Wrapping<T> square = static_cast<Wrapping<T>>(a);
+    for (; b > 0; b /= 2) {
+      if (b % 2 == 1) result *= square;
+      square *= square;
+    }
+    return static_cast<T>(result);
+  }
   LOCKSTEP_HOST_DEVICE float gradient(float a, float b, float dy, bool of_first) const {
     if (of_first) return b == 0.0F ? 0.0F : dy * b * std::pow(a, b - 1.0F);
     return a > 0.0F ? dy * std::pow(a, b) * std::log(a) : 0.0F;
   }
 };
 struct SquaredDifference {
-  LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return (a - b) * (a - b); }
+  template <class T>
+  LOCKSTEP_HOST_DEVICE T operator()(T a, T b) const {
+    const Wrapping<T> difference = static_cast<Wrapping<T>>(a) - static_cast<Wrapping<T>>(b);
+    return static_cast<T>(difference * difference);
+  }
   LOCKSTEP_HOST_DEVICE float gradient(float a, float b, float dy, bool of_first) const {
     return dy * 2.0F * (of_first ? a - b : b - a);
+  }
+};
+// FloorDivide and Mod are Python's // and %: a == b * FloorDivide(a, b) + Mod(a, b), and Mod has the sign of b. For
+// integers both are 0 where b is 0, as in NumPy.
+
+struct FloorDivide {
+  LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const {
+    const float rest = std::fmod(a, b);
+    if (b == 0) return a / b;
+    const float quotient = (a - rest) / b - (rest != 0 && (rest < 0) != (b < 0) ? 1.0F : 0.0F);
+    if (quotient == 0) return std::copysign(0.0F, a / b);
+    return std::round(quotient);  // the division may have rounded a - rest, a multiple of b
+  }
+  template <std::integral T>
+  LOCKSTEP_HOST_DEVICE T operator()(T a, T b) const {
+    if (b == 0) return 0;
+    if (b == -1) return Subtract()(T{0}, a);  // the division may overflow
+    const T quotient = a / b;
+    return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+  }
+  LOCKSTEP_HOST_DEVICE float gradient(float, float, float, bool) const { return 0.0F; }
+};
+struct Mod {
+  LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const {
+    const float rest = std::fmod(a, b);
+    if (rest == 0) return std::copysign(rest, b);
+    return (rest < 0) != (b < 0) ? rest + b : rest;
+  }
+  template <std::integral T>
+  LOCKSTEP_HOST_DEVICE T operator()(T a, T b) const {
+    if (b == 0 || b == -1) return 0;  // the division by -1 may overflow
+    const T rest = a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  }
+  LOCKSTEP_HOST_DEVICE float gradient(float a, float b, float dy, bool of_first) const {
+    return of_first ? dy : -dy * FloorDivide()(a, b);
   }
 };
 /// F::gradient as a function object of (a, b, dy).
@@ -110,6 +163,10 @@ void visit_binary(BinaryOp op, Visit&& visit) {
       return visit(functor::Power{});
     case BinaryOp::squared_difference:
       return visit(functor::SquaredDifference{});
+    case BinaryOp::floor_divide:
+      return visit(functor::FloorDivide{});
+    case BinaryOp::mod:
+      return visit(functor::Mod{});
   }
 }
 

@@ -9,14 +9,14 @@
 namespace lockstep {
 
 /// Element-wise ops of two operands.
-enum class BinaryOp { add, subtract, multiply, divide, maximum, minimum, power, squared_difference };
+enum class BinaryOp { add, subtract, multiply, divide, maximum, minimum, power, squared_difference, floor_divide, mod };
 
 }  // namespace lockstep
 
 namespace lockstep::kernels {
 
-/// out = a op b; a and b have out's rank and any strides (0 on broadcast axes). f32 or bf16; add, subtract, multiply,
-/// maximum and minimum also take i32 and i64, whose overflow wraps around.
+/// out = a op b; a and b have out's rank and any strides (0 on broadcast axes). f32 or bf16; all ops but divide also
+/// take i32 and i64, whose overflow wraps around.
 struct Binary {
   BinaryOp op;
   Tensor a;
@@ -32,9 +32,9 @@ struct Binary {
   void on_gpu() const;
 };
 
-/// out = dy * d op(a, b) / da if `of_first`, else dy * d op(a, b) / db. `op` is maximum, minimum, power or
-/// squared_difference. f32 or bf16; a, b and dy have out's rank and any strides. Where a equals b, the gradient of
-/// maximum and minimum goes to a, as in TensorFlow.
+/// out = dy * d op(a, b) / da if `of_first`, else dy * d op(a, b) / db. `op` is maximum, minimum, power,
+/// squared_difference, floor_divide or mod. f32 or bf16; a, b and dy have out's rank and any strides. Where a equals b,
+/// the gradient of maximum and minimum goes to a, as in TensorFlow.
 struct BinaryGradient {
   BinaryOp op;
   bool of_first;

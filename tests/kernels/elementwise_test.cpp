@@ -112,9 +112,62 @@ TEST(Binary, OfIntegersWrapsAround) {
     EXPECT_THAT(sign(a - 7.0).template to_vector<T>(), ElementsAre(1, 1, 1, 0));
     EXPECT_THAT(clip(a, -9, 5).template to_vector<T>(), ElementsAre(-9, 5, 5, 5));
     EXPECT_THAT((10.0 - 2.0 * b).template to_vector<T>(), ElementsAre(8, 8, 12, 16));
+    EXPECT_THAT(squared_difference(a, b).template to_vector<T>(), ElementsAre(1, 4, 0, 100));
+    EXPECT_THAT(power(a, 2).template to_vector<T>(), ElementsAre(0, 1, 1, 49));
+    EXPECT_THAT(add_n(std::array{a, a, b}).template to_vector<T>(), ElementsAre(1, -1, highest - 2, 11));
+    EXPECT_THAT(floor_divide(a, -1).template to_vector<T>(), ElementsAre(lowest, -highest, -highest, -7));
+    EXPECT_THAT(mod(a, -1).template to_vector<T>(), ElementsAre(0, 0, 0, 0));
   };
   check(std::numeric_limits<std::int32_t>::lowest());
   check(std::numeric_limits<std::int64_t>::lowest());
+}
+
+TEST(Power, OfIntegersIsExact) {
+  const Tensor a = Tensor::from<std::int64_t>({3, -3, 0, 2, 5, 1, -1, -1, 0}, {9});
+  const Tensor b = Tensor::from<std::int64_t>({39, 39, 0, -1, -2, -3, -3, -4, -1}, {9});
+  EXPECT_THAT(power(a, b).to_vector<std::int64_t>(),
+              ::testing::ElementsAre(4052555153018976267, -4052555153018976267, 1, 0, 0, 1, -1, 1, 0));
+  EXPECT_THAT(power(2, b.slice_view(0, 2, 3)).to_vector<std::int64_t>(), ::testing::ElementsAre(1));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { power(a, -1); }),
+              ::testing::HasSubstr("power by -1 takes f32 or bf16, got i64 (9)"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { power(a, 0.5); }), ::testing::HasSubstr("power with 0.5"));
+}
+
+// The expected values are Python's.
+TEST(FloorDivideAndMod, RoundDownAsInPython) {
+  const std::vector<double> a{7, -7, 7, -7, 6, -6, 0};
+  const std::vector<double> b{3, 3, -3, -3, 3, 3, -3};
+  const std::vector<double> quotients{2, -3, -3, 2, 2, -2, 0};
+  const std::vector<double> rests{1, 2, -2, -1, 0, 0, 0};
+  for (const DType dtype : {DType::f32, DType::bf16, DType::i32, DType::i64}) {
+    const auto of = [&](const std::vector<double>& x) {
+      return cast(Tensor::from(std::vector<float>(x.begin(), x.end()), {7}), dtype);
+    };
+    EXPECT_EQ(floor_divide(of(a), of(b)).to_vector<double>(), quotients);
+    EXPECT_EQ(mod(of(a), of(b)).to_vector<double>(), rests);
+  }
+}
+
+TEST(FloorDivideAndMod, OfRealNumbersKeepSignsAndExactQuotients) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  // 0.1F is more than 0.1. The nearest f32 to the fourth quotient, 50331643, is 50331644.
+  const Tensor a = Tensor::from<float>({1, -1, -6, 16777215, 1, 0, -0.0F, 2, -2}, {9});
+  const Tensor b = Tensor::from<float>({0.1F, 0.1F, 3, 0.33333334F, infinity, 0, 4, -infinity, 0}, {9});
+  using ::testing::ElementsAre;
+  using ::testing::IsNan;
+  EXPECT_THAT(floor_divide(a, b).to_vector<float>(),
+              ElementsAre(9, -10, -2, 50331644, 0, IsNan(), -0.0F, -1, -infinity));
+  const std::vector<float> rests = mod(a, b).to_vector<float>();
+  EXPECT_THAT(rests,
+              ElementsAre(0.09999998658895493F, 1.49011612e-08F, 0, ::testing::_, 1, IsNan(), 0, -infinity, IsNan()));
+  EXPECT_FALSE(std::signbit(rests[2]));
+  EXPECT_FALSE(std::signbit(rests[6]));
+}
+
+TEST(FloorDivideAndMod, OfIntegersByZeroAreZero) {
+  const Tensor a = Tensor::from<int>({-2, 0, 2}, {3});
+  EXPECT_THAT(floor_divide(a, 0).to_vector<int>(), ::testing::Each(0));
+  EXPECT_THAT(mod(a, 0).to_vector<int>(), ::testing::Each(0));
 }
 
 TEST(CompoundAssignment, RebindsTheHandleAndIsRecorded) {

@@ -66,7 +66,7 @@ std::vector<OpCase> unary_cases() {
           "clip to 1", [](const Tensor& x) { return clip(x, -1, 1); },
           [](double x) { return std::clamp(x, -1.0, 1.0); }, -2, 2, true),
       unary_case(
-          "power of 3", [](const Tensor& x) { return power(x, 3); }, [](double x) { return x * x * x; }, -2, 2),
+          "power of 3", [](const Tensor& x) { return power(x, 3); }, [](double x) { return x * x * x; }, -2, 2, true),
       unary_case(
           "power of 0.5", [](const Tensor& x) { return power(x, 0.5); }, [](double x) { return std::sqrt(x); }, 0.3, 4),
       unary_case(
@@ -75,6 +75,18 @@ std::vector<OpCase> unary_cases() {
       unary_case(
           "power of a number", [](const Tensor& x) { return power(1.5, x); }, [](double x) { return std::pow(1.5, x); },
           -2, 2),
+      unary_case(
+          "floor_divide by a number", [](const Tensor& x) { return floor_divide(x, 0.75); },
+          [](double x) { return std::floor(x / 0.75); }, -3, 3),
+      unary_case(
+          "floor_divide of a number", [](const Tensor& x) { return floor_divide(2.5, x); },
+          [](double x) { return std::floor(2.5 / x); }, 0.5, 3),
+      unary_case(
+          "mod by a number", [](const Tensor& x) { return mod(x, -0.75); },
+          [](double x) { return x + 0.75 * std::floor(x / -0.75); }, -3, 3),
+      unary_case(
+          "mod of a number", [](const Tensor& x) { return mod(-2.5, x); },
+          [](double x) { return -2.5 - x * std::floor(-2.5 / x); }, 0.5, 3),
       unary_case(
           "subtract from a number", [](const Tensor& x) { return 2.5 - x; }, [](double x) { return 2.5 - x; }, -2, 2),
       unary_case(
@@ -110,9 +122,15 @@ constexpr BinaryOp divide_op{"divide", divide, [](double a, double b) { return a
 
 constexpr BinaryOp maximum_op{"maximum", maximum, [](double a, double b) { return std::max(a, b); }};
 constexpr BinaryOp minimum_op{"minimum", minimum, [](double a, double b) { return std::min(a, b); }};
-constexpr BinaryOp power_op{"power", power, [](double a, double b) { return std::pow(a, b); }, 0.3, 2, false};
-constexpr BinaryOp squared_difference_op{
-    "squared_difference", squared_difference, [](double a, double b) { return (a - b) * (a - b); }, -1, 1, false};
+constexpr BinaryOp power_op{"power", power, [](double a, double b) { return std::pow(a, b); }, 0.3, 2};
+constexpr BinaryOp squared_difference_op{"squared_difference", squared_difference,
+                                         [](double a, double b) { return (a - b) * (a - b); }};
+
+/// 0 where b is 0, which only the integers of tests are.
+double floor_of_quotient(double a, double b) { return b == 0 ? 0 : std::floor(a / b); }
+constexpr BinaryOp floor_divide_op{"floor_divide", floor_divide, floor_of_quotient, -4, 4};
+constexpr BinaryOp mod_op{"mod", mod, [](double a, double b) { return b == 0 ? 0 : a - b * floor_of_quotient(a, b); },
+                          -4, 4};
 
 OpCase binary_case(const BinaryOp& op, const Shape& a, const Shape& b, const Shape& y) {
   return {.name = fmt::format("{} of {} and {}", op.name, a, b),
@@ -133,11 +151,11 @@ OpCase binary_case(const BinaryOp& op, const Shape& a, const Shape& b, const Sha
 
 std::vector<OpCase> binary_cases() {
   std::vector<OpCase> cases;
-  for (const BinaryOp& op :
-       {add_op, subtract_op, multiply_op, divide_op, maximum_op, minimum_op, power_op, squared_difference_op})
+  for (const BinaryOp& op : {add_op, subtract_op, multiply_op, divide_op, maximum_op, minimum_op, power_op,
+                             squared_difference_op, floor_divide_op, mod_op})
     for (const Shape& b : {Shape{4, 33}, Shape{33}, Shape{4, 1}, Shape{}})
       cases.push_back(binary_case(op, {4, 33}, b, {4, 33}));
-  for (const BinaryOp& op : {subtract_op, divide_op, maximum_op, power_op, squared_difference_op}) {
+  for (const BinaryOp& op : {subtract_op, divide_op, maximum_op, power_op, squared_difference_op, mod_op}) {
     cases.push_back(binary_case(op, {}, {}, {}));
     cases.push_back(binary_case(op, {1}, {3, 5}, {3, 5}));
     cases.push_back(binary_case(op, {2, 3, 5}, {2, 1, 5}, {2, 3, 5}));
@@ -165,7 +183,8 @@ OpCase add_n_case(std::size_t count) {
           .run = [](In in) { return add_n(in); },
           .reference = sum_of_all,
           .check = {.length = 4},
-          .data = count};
+          .data = count,
+          .takes_integers = true};
 }
 
 /// Ops that read several parts of one tensor.

@@ -79,13 +79,14 @@ TEST_P(GridElementwiseOf, BinaryOfAnyStrides) {
                                      numbers({4}, 4, 1, 2).broadcast_view(shape),
                                      numbers({3, 1, 1, 1}, 5, 1, 2).broadcast_view(shape),
                                      numbers({1}, 6, 1, 2).broadcast_view(shape)};
-  for (int op = 0; op <= static_cast<int>(BinaryOp::squared_difference); ++op)
+  for (int op = 0; op <= static_cast<int>(BinaryOp::mod); ++op)
     for (const Tensor& a : operands)
       for (const Tensor& b : operands)
         expect_same_results(dtype_, {shape}, [&](const Runner& run, const Results& out) {
           run(kernels::Binary{static_cast<BinaryOp>(op), a, b, out[0]});
         });
-  for (const BinaryOp op : {BinaryOp::maximum, BinaryOp::minimum, BinaryOp::power, BinaryOp::squared_difference})
+  for (const BinaryOp op : {BinaryOp::maximum, BinaryOp::minimum, BinaryOp::power, BinaryOp::squared_difference,
+                            BinaryOp::floor_divide, BinaryOp::mod})
     for (const bool of_first : {false, true})
       for (const Tensor& a : operands)
         for (const Tensor& dy : operands)
@@ -178,12 +179,15 @@ TEST(GridElementwise, ConvertsAllTypesAtAnyStrides) {
 TEST(GridElementwise, BinaryOfIntegers) {
   for (const DType dtype : {DType::i32, DType::i64}) {
     const Tensor a = in_dtype(dtype, random_tensor({3, 5, 4}, 1, -1e9, 1e9));
-    const Tensor b = in_dtype(dtype, random_tensor({5, 1}, 2, -1e9, 1e9)).broadcast_view({3, 5, 4});
-    for (const BinaryOp op :
-         {BinaryOp::add, BinaryOp::subtract, BinaryOp::multiply, BinaryOp::maximum, BinaryOp::minimum})
-      expect_same(Results{Tensor::full({3, 5, 4}, 1, dtype)}, [&](const Runner& run, const Results& out) {
-        run(kernels::Binary{op, a, b, out[0]});
-      });
+    const Tensor large = in_dtype(dtype, random_tensor({5, 1}, 2, -1e9, 1e9)).broadcast_view({3, 5, 4});
+    const Tensor small = in_dtype(dtype, Tensor::from<int>({-7, -1, 0, 3, 70}, {5, 1})).broadcast_view({3, 5, 4});
+    for (int op = 0; op <= static_cast<int>(BinaryOp::mod); ++op)
+      for (const Tensor& b : {large, small}) {
+        if (static_cast<BinaryOp>(op) == BinaryOp::divide) continue;
+        expect_same(Results{Tensor::full({3, 5, 4}, 1, dtype)}, [&](const Runner& run, const Results& out) {
+          run(kernels::Binary{static_cast<BinaryOp>(op), a, b, out[0]});
+        });
+      }
   }
 }
 
