@@ -28,6 +28,11 @@ Tensor std(const Tensor& x, const std::vector<int>& axes, bool keepdims = false)
 Tensor norm(const Tensor& x);
 Tensor norm(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
+/// The norm of order `ord` as in NumPy. Along one axis, of vectors: the sum of |x|^ord to the power 1 / ord, the
+/// largest |x| for infinity, the smallest for -infinity, the number of elements that are not 0 for 0. Along two axes,
+/// of matrices with rows along the first one: the largest sum of a column of |x| for 1, and of a row for infinity; the
+/// smallest for -1 and -infinity. Throws InvalidArgument for other numbers of axes and other orders.
+Tensor norm(const Tensor& x, const std::vector<int>& axes, bool keepdims, double ord);
 ///@{
 /// log(sum(exp(x))), computed without overflow for any x. Throws InvalidArgument if a reduced axis has size 0 and the
 /// result has elements.

@@ -199,6 +199,13 @@ Tensor sum(const Tensor& x, const std::vector<int>* axes, bool keepdims) try {
   rethrow_from("sum", error);
 }
 
+Tensor mean(const Tensor& x, const std::vector<int>* axes, bool keepdims) try {
+  const bool is_converted = x.defined() && !is_real(x.dtype());
+  return add_up("mean", is_converted ? in_dtype(DType::f32, to_current_device(x)) : x, axes, keepdims, true);
+} catch (Error& error) {
+  rethrow_from("mean", error);
+}
+
 /// any and all: the maximum and minimum of truth values.
 Tensor reduce_truth(const char* op, ReduceOp kind, const Tensor& operand, const std::vector<int>* chosen,
                     bool keepdims) try {
@@ -264,11 +271,9 @@ Tensor sum(const Tensor& x) { return sum(x, nullptr, false); }
 
 Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims) { return sum(x, &axes, keepdims); }
 
-Tensor mean(const Tensor& x) { return add_up("mean", x, nullptr, false, true); }
+Tensor mean(const Tensor& x) { return mean(x, nullptr, false); }
 
-Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
-  return add_up("mean", x, &axes, keepdims, true);
-}
+Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims) { return mean(x, &axes, keepdims); }
 
 Tensor max(const Tensor& x) { return reduce("max", ReduceOp::max, x, nullptr, false); }
 

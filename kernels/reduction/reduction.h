@@ -18,7 +18,7 @@ Tensor sum(const Tensor& x);
 Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// f32 or bf16. The mean of no elements is NaN, as in NumPy. Differentiable.
+/// f32 or bf16; in f32 for other dtypes. The mean of no elements is NaN, as in NumPy. Differentiable.
 Tensor mean(const Tensor& x);
 Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}

@@ -205,8 +205,8 @@ TEST_P(OpTest, NamesItselfWhenAnInputIsUndefined) {
 TEST_P(OpTest, NamesItselfAndItsTypesWhenAnInputIsOfIntegers) {
   Inputs inputs = inputs_;
   for (Tensor& input : inputs) input = cast(input, DType::i64);
-  if (op_.takes_integers)
-    EXPECT_EQ(op_.run(inputs).dtype(), DType::i64);
+  if (op_.takes_integers || op_.integers_give_f32)
+    EXPECT_EQ(op_.run(inputs).dtype(), op_.integers_give_f32 ? DType::f32 : DType::i64);
   else
     EXPECT_THAT(refusal_of(inputs), testing::AllOf(HasSubstr(op_.function()), HasSubstr("f32"), HasSubstr("got i64")));
 }

@@ -7,6 +7,7 @@
 #include <support/errors.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/statistics.h>
 #include <lockstep/kernels/reduction/reduction.h>
@@ -62,8 +63,36 @@ TEST(Reduction, ErrorsNameAxisAndShape) {
             }),
             "axis -1 of shape (2, 3) is given twice");
   EXPECT_THAT(error_of<InvalidArgument>([] { sum(Tensor::zeros({2, 3}), {2}); }), ::testing::HasSubstr("2"));
-  EXPECT_THAT(error_of<InvalidArgument>([] { mean(Tensor::zeros({2}, DType::i64)); }),
-              ::testing::HasSubstr("mean takes f32 or bf16, got i64 (2)"));
+  EXPECT_THAT(error_of<InvalidArgument>([] { mean(Tensor()); }), ::testing::HasSubstr("mean takes f32 or bf16"));
+}
+
+TEST(Mean, OfIntegersAndBoolsIsF32) {
+  const Tensor x = Tensor::from<int>({1, 0, 3, 3, 0, 3}, {2, 3});
+  for (const DType dtype : {DType::i32, DType::i64, DType::u8}) {
+    const Tensor y = mean(cast(x, dtype), {0});
+    EXPECT_EQ(y.dtype(), DType::f32);
+    EXPECT_THAT(y.to_vector<float>(), ::testing::ElementsAre(2, 0, 3)) << name(dtype);
+  }
+  EXPECT_EQ(mean(cast(x, DType::boolean)).item<float>(), 4.0F / 6);
+}
+
+TEST(Norm, TakesOrders) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const Tensor x = Tensor::from<float>({3, 0, -4, 1, 2, -2}, {2, 3});
+  using ::testing::ElementsAre;
+  EXPECT_THAT(norm(x, {1}, false, 0).to_vector<float>(), ElementsAre(2, 3));
+  EXPECT_THAT(norm(x, {1}, false, 2).to_vector<float>(), ElementsAre(5, 3));
+  EXPECT_EQ(norm(x, {0, 1}, true, 1).shape(), (Shape{1, 1}));
+  for (const auto& [ord, expected] : {std::pair(1.0, 6.0), {-1.0, 2.0}, {infinity, 7.0}, {-infinity, 5.0}}) {
+    EXPECT_EQ(norm(x, {0, 1}, false, ord).item<double>(), expected) << ord;
+    EXPECT_EQ(norm(transpose(x), {-1, 0}, false, ord).item<double>(), expected) << ord;
+  }
+  EXPECT_THAT(error_of<InvalidArgument>([&] {
+                norm(x, {0, 1}, false, 2);
+              }),
+              ::testing::HasSubstr("norm of matrices takes the orders 1, -1, inf and -inf, got 2"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { norm(x, {}, false, 1); }),
+              ::testing::HasSubstr("norm of an order takes one axis or two, got 0"));
 }
 
 TEST(Argmax, DropsOrKeepsTheAxis) {

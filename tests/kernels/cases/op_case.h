@@ -38,6 +38,8 @@ struct OpCase {
   Bf16 bf16 = Bf16::all;
   std::string calls_first{};  ///< another function that `run` calls first
   bool takes_integers = false;
+  /// Takes integers, with a result of f32.
+  bool integers_give_f32 = false;
   bool nan_spreads = true;        ///< whether all results are NaN if all data are NaN
   std::size_t optional = 0;       ///< number of inputs, counted from the last one, that may be undefined
   std::size_t optional_data = 0;  ///< number of data, counted from the last one, that may be undefined

@@ -85,7 +85,8 @@ OpCase mean_case(const Shape& shape, const std::vector<int>& axes) {
           .run = [=](In in) { return mean(in[0], axes); },
           .reference = of_groups(shape, axes, mean_of),
           .check = {.length = summed_elements(shape, axes)},
-          .takes_no_rows = false};
+          .takes_no_rows = false,
+          .integers_give_f32 = true};
 }
 
 struct ReductionOp {
@@ -120,6 +121,59 @@ OpCase reduction_case(const ReductionOp& op, const Shape& shape, const std::vect
       .takes_integers = op.takes_integers};
 }
 
+/// Of order `ord` along axis 1 of (2, 3, 4).
+OpCase norm_case(double ord, std::function<double(Elements)> reference) {
+  const Shape shape{2, 3, 4};
+  return {.name = fmt::format("norm of order {}", ord),
+          .inputs = {random_tensor(shape, 5)},
+          .run = [=](In in) { return norm(in[0], {1}, false, ord); },
+          .reference = of_groups(shape, {1}, std::move(reference)),
+          .check = {.length = 3}};
+}
+
+/// Of matrices with three rows along axis 1 and five columns along axis 3, each kind of sum by itself.
+OpCase matrix_norm_case(double ord, bool of_columns, bool takes_largest) {
+  const Shape shape{2, 3, 4, 5};
+  const auto reference = [=](Elements x) {
+    std::vector<double> sums(of_columns ? 5 : 3);
+    for (std::size_t i = 0; i < x.size(); ++i) sums[of_columns ? i % 5 : i / 5] += std::abs(x[i]);
+    return takes_largest ? largest_of(sums) : smallest_of(sums);
+  };
+  return {.name = fmt::format("norm of matrices of order {}", ord),
+          .inputs = {random_tensor(shape, 5)},
+          .run =
+              [=](In in) {
+                return norm(in[0], {1, -1}, false, ord);
+              },
+          .reference = of_groups(shape, {1, 3}, reference),
+          .check = {.length = 15}};
+}
+
+std::vector<OpCase> norm_cases() {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const auto of_sizes = [](auto of) {
+    return [=](Elements x) {
+      std::vector<double> sizes;
+      for (const double value : x) sizes.push_back(std::abs(value));
+      return of(sizes);
+    };
+  };
+  const auto of_order_3 = [](Elements x) {
+    double sum = 0;
+    for (const double value : x) sum += value * value * value;
+    return std::cbrt(sum);
+  };
+  return {norm_case(1, of_sizes(sum_of)),
+          norm_case(2, [](Elements x) { return std::sqrt(squares_of(x)); }),
+          norm_case(3, of_sizes(of_order_3)),
+          norm_case(infinity, of_sizes(largest_of)),
+          norm_case(-infinity, of_sizes(smallest_of)),
+          matrix_norm_case(1, true, true),
+          matrix_norm_case(-1, true, false),
+          matrix_norm_case(infinity, false, true),
+          matrix_norm_case(-infinity, false, false)};
+}
+
 /// Rows of four with no, one and two zeros: the product's gradient at a 0 is the product of the others.
 OpCase product_with_zeros() {
   std::vector<float> x = random_tensor({3, 4}, 5, 0.5, 1.5).to_vector<float>();
@@ -139,6 +193,16 @@ OpCase sum_of_bools(const std::vector<int>& axes) {
           .reference = of_groups(shape, axes, sum_of),
           .takes_no_rows = axes[0] != 0,
           .gives = DType::i32};
+}
+
+OpCase mean_of_other_numbers(DType dtype, const std::vector<int>& axes) {
+  const Shape shape{3, 4, 5};
+  return {.name = fmt::format("mean of {} over {}", name(dtype), fmt::join(axes, ", ")),
+          .inputs = {repeated_numbers(dtype, shape, 5)},
+          .run = [=](In in) { return mean(in[0], axes); },
+          .reference = of_groups(shape, axes, mean_of),
+          .takes_no_rows = axes[0] != 0,
+          .gives = DType::f32};
 }
 
 /// Numbers of which two thirds are 0 for any, none for all. Of the others of f32 and bf16, many are fractions or NaN.
@@ -184,6 +248,8 @@ OpCase index_case(bool of_max, DType dtype, const Shape& shape, int axis, bool k
 
 std::vector<OpCase> cases_without_gradient() {
   std::vector<OpCase> cases{sum_of_bools({1}), sum_of_bools({0, -1})};
+  for (const DType dtype : {DType::boolean, DType::u8, DType::i32, DType::i64})
+    cases.push_back(mean_of_other_numbers(dtype, {1}));
   for (const bool first : {false, true}) {
     for (const DType dtype : all_dtypes) {
       cases.push_back(truth_case(first, dtype, {3, 4, 5}, {1}));
@@ -222,6 +288,7 @@ std::vector<OpCase> reduction_cases() {
     cases.push_back(large(sum_case(shape, {1}), 2));
   }
   for (OpCase& c : cases_without_gradient()) cases.push_back(std::move(c));
+  for (OpCase& c : norm_cases()) cases.push_back(std::move(c));
   return cases;
 }
 
