@@ -156,8 +156,20 @@ std::optional<std::string_view> activation_name(Activation activation) {
   return {};
 }
 
+Json activation_config(Activation activation) {
+  if (activation == Activation::gelu_tanh) {
+    Json object = keras_object({"keras.src.ops.nn", "Gelu", "Gelu"});
+    object["config"] = {{"name", "gelu"}, {"approximate", true}};
+    return object;
+  }
+  const std::optional<std::string_view> name = activation_name(activation);
+  return name ? Json(*name) : Json();
+}
+
 std::optional<Activation> find_activation(const Json& value) {
   if (value.is_null()) return Activation::linear;
+  if (const auto object = value.is_object() ? object_of(value) : std::nullopt; object && object->class_name == "Gelu")
+    return object->options->value("approximate", Json(true)) != false ? Activation::gelu_tanh : Activation::gelu;
   // Some versions of Keras 3 write {"class_name": "function", "config": "relu"}.
   const Json& name = value.is_object() && value.contains("config") ? value["config"] : value;
   if (name == "swish") return Activation::silu;

@@ -22,7 +22,10 @@ inline constexpr std::string_view keras_2_hard_sigmoid = "hard_sigmoid of Keras 
 /// Keras' name, e.g. "relu". Empty for gelu_tanh, which is gelu with an argument in Keras, and for
 /// keras_2_hard_sigmoid.
 std::optional<std::string_view> activation_name(Activation activation);
-/// Reads an activation from its name or from Keras' object for a function; null means linear.
+/// Serializes an activation in Keras' JSON form: its name or, for gelu_tanh, Keras' operation Gelu; null for
+/// keras_2_hard_sigmoid, which Keras 3 lacks.
+nlohmann::ordered_json activation_config(Activation activation);
+/// Reads an activation from its name, from Keras' object for a function, or from the operation Gelu; null means linear.
 std::optional<Activation> find_activation(const nlohmann::ordered_json& value);
 /// All names, in the form "one of linear, relu, ...", for messages.
 std::string activation_names();

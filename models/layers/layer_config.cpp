@@ -173,10 +173,10 @@ void LayerConfig::option(const char* key, Interpolation& value) {
 }
 
 void LayerConfig::option(const char* key, Activation& value) {
-  const std::optional<std::string_view> name = activation_name(value);
-  require<Unsupported>(name || is_reading(), "{}: {} has no name in Keras' files; save the weights alone", object(),
-                       key);
-  const Json* found = exchange(key, name.value_or(""));
+  const Json config = activation_config(value);
+  require<Unsupported>(!config.is_null() || is_reading(),
+                       "{}: Keras 3 lacks the function of its {}; save the weights alone", object(), key);
+  const Json* found = exchange(key, config);
   if (found == nullptr) return;
   const std::optional<Activation> known = find_activation(*found);
   if (!known) refuse(key, *found, activation_names());

@@ -74,8 +74,8 @@ class LayerConfig : public OptionVisitor {
   void option(const char* key, Padding& value);
   /// An interpolation, by name.
   void option(const char* key, Interpolation& value);
-  /// An activation, by name. When writing, throws Unsupported for gelu_tanh and Keras 2's hard_sigmoid, which have no
-  /// name in Keras 3.
+  /// An activation, by name or as the operation Gelu. When writing, throws Unsupported for Keras 2's hard_sigmoid,
+  /// which Keras 3 lacks.
   void option(const char* key, Activation& value);
   /// A penalty; null in files for no penalty.
   void option(const char* key, Regularizer& value);

@@ -231,7 +231,7 @@ def causal_along_two_axes():
 
 # Models of layers_interop.py whose layers no other model here has.
 OF_LAYERS = ("steps", "products", "merges", "encodings", "pools", "adaptive_pools", "transposes", "channels", "activation_layers",
-             "normalizations", "dropouts", "resized", "augmented")
+             "normalizations", "dropouts", "resized", "augmented", "all_activations")
 
 OF_IDS = {"shared", "gpt", "encodings", "encodings_by_keras"}  # models whose inputs are ids below 9
 # The models that lockstep makes, with the shapes of their inputs.
@@ -242,7 +242,7 @@ OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15,
         "activation_layers": [(6, 4)], "normalizations": [(5, 4, 6)],
         "transposes": [(3, 4, 3)], "channels": [(12, 4)], "dropouts": [(6, 5, 4)],
         "adaptive_pools": [(11, 7, 4)], "resized": [(9, 12, 3)],
-        "augmented": [(6, 7, 3)], "operations": [(6, 8)], "gpt": [(12,)],
+        "augmented": [(6, 7, 3)], "all_activations": [(12,)], "operations": [(6, 8)], "gpt": [(12,)],
         "unet": [(8, 12, 3)], "vit": [(8, 12, 3)], "custom": [(4, 3)]}
 THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "regularized": regularized,
           "borders": borders, "formulas": formulas, "operations_by_keras": operations_by_keras,

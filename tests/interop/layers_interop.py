@@ -5,7 +5,8 @@ usage: layers_interop.py --driver INTEROP_DRIVER [CASE ...]
 
 import keras_interop  # first: it chooses Keras' backend
 import keras
-from keras import activations, layers
+from keras import layers
+from keras.src.ops.nn import Gelu
 
 
 def images():
@@ -58,7 +59,7 @@ def all_activations():
              "hard_sigmoid", "hard_silu", "mish", "log_sigmoid", "squareplus", "sparse_plus", "celu", "hard_tanh",
              "hard_shrink", "soft_shrink", "tanh_shrink"]
     names += ["exponential", "softmax", "log_softmax", "sparse_sigmoid"]
-    functions = names + [lambda x: activations.gelu(x, approximate=True)]
+    functions = names + [Gelu(approximate=True)]  # not a lambda, so that files have it
     results = [layers.Activation(f)(layers.Dense(3, activation=f)(vector)) for f in functions]
     results.append(layers.Softmax()(layers.Dense(3)(vector)))
     return keras.Model(vector, layers.Dense(6)(layers.Concatenate()(results)))
@@ -205,7 +206,8 @@ def activation_layers():
     results = [layers.ReLU(threshold=0.25)(sequence),
                layers.ReLU(0.75, negative_slope=0.5, threshold=0.125)(sequence),
                layers.PReLU(shared_axes=[1])(layers.PReLU("ones")(sequence)),
-               layers.Softmax(1)(layers.Dense(4)(sequence))]
+               layers.Softmax(1)(layers.Dense(4)(sequence)),
+               layers.Dense(4, activation=Gelu(approximate=True))(sequence)]
     return keras.Model(sequence, layers.Dense(3)(layers.Flatten()(layers.Concatenate()(results))))
 
 

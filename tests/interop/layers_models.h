@@ -181,7 +181,8 @@ inline Model activation_layers_model() {
   const Symbol second = ReLU({.max_value = 0.75, .negative_slope = 0.5, .threshold = 0.125})(sequence);
   const Symbol third = PReLU({.shared_axes = {1}})(PReLU({.alpha_initializer = ones})(sequence));
   const Symbol fourth = Softmax({.axis = {1}})(Dense({.units = 4})(sequence));
-  return {sequence, Dense({.units = 3})(Flatten()(Concatenate()({first, second, third, fourth})))};
+  const Symbol fifth = Dense({.units = 4, .activation = Activation::gelu_tanh})(sequence);
+  return {sequence, Dense({.units = 3})(Flatten()(Concatenate()({first, second, third, fourth, fifth})))};
 }
 
 inline Model softmax_over_axes_model() {

@@ -34,6 +34,23 @@ TEST(KerasNames, OfInitializersHaveTheirOptions) {
   expect_written(constant(0.5), "Constant", {{"value", 0.5}});
 }
 
+TEST(KerasNames, OfActivationsAreReadAgain) {
+  for (int number = 0; number <= static_cast<int>(Activation::sparse_sigmoid); ++number) {
+    const auto activation = static_cast<Activation>(number);
+    const Json written = activation_config(activation);
+    EXPECT_EQ(written.is_null(), activation == Activation::keras_2_hard_sigmoid);
+    if (written.is_null()) continue;
+    EXPECT_EQ(find_activation(written), activation) << written;
+  }
+  const auto gelu = [](const char* options) {
+    return find_activation({{"class_name", "Gelu"}, {"config", Json::parse(options)}});
+  };
+  EXPECT_EQ(gelu(R"({"name": "gelu_1", "approximate": true})"), Activation::gelu_tanh);
+  EXPECT_EQ(gelu(R"({"approximate": false})"), Activation::gelu);
+  EXPECT_EQ(gelu("{}"), Activation::gelu_tanh);
+  EXPECT_EQ(find_activation("Gelu"), std::nullopt);
+}
+
 TEST(KerasNames, OfOwnInitializersAreMissing) {
   EXPECT_TRUE(initializer_config([](const RandomKey&) { return zeros(); }).is_null());
 }

@@ -210,8 +210,9 @@ TEST(LayerConfig, SaysWhatALayerCannotBe) {
   EXPECT_ERROR(InputError, "output_shape cannot be \"x\"; it must be null, a size or a list of sizes",
                layer_of("MultiHeadAttention", {{"name", "x"}, {"output_shape", "x"}}));
   EXPECT_ERROR(InputError, "layer 'x': Dense needs at least 1 unit", layer_of("Dense", {{"name", "x"}}));
-  EXPECT_ERROR(Unsupported, "layer 'x' (Activation): activation has no name in Keras' files",
-               config_of(ActivationLayer(Activation::gelu_tanh, "x")));
+  EXPECT_ERROR(Unsupported,
+               "layer 'x' (Activation): Keras 3 lacks the function of its activation; save the weights alone",
+               config_of(ActivationLayer(Activation::keras_2_hard_sigmoid, "x")));
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ TEST(Keras2Recurrences, PredictAsInKeras2) {
   const Model model = load_model(file_of("recurrent"));
   expect_predictions(model, "recurrent");
   const test::TemporaryFolder folder;
-  EXPECT_ERROR(Unsupported, "activation has no name in Keras' files; save the weights alone",
+  EXPECT_ERROR(Unsupported, "Keras 3 lacks the function of its recurrent_activation; save the weights alone",
                save_model(model, folder / "model.keras"));
 }
 
