@@ -26,9 +26,13 @@ struct BidirectionalFileOptions {
 };
 
 void list(LayerConfig& config, BidirectionalFileOptions& options) {
-  config.choice(
-      "merge_mode", options.merge_mode,
-      {{"concat", MergeMode::concat}, {"sum", MergeMode::sum}, {"mul", MergeMode::mul}, {"ave", MergeMode::ave}});
+  if (config.is_null("merge_mode")) options.merge_mode = MergeMode::none;
+  if (options.merge_mode == MergeMode::none)
+    config.fixed_null("merge_mode");
+  else
+    config.choice(
+        "merge_mode", options.merge_mode,
+        {{"concat", MergeMode::concat}, {"sum", MergeMode::sum}, {"mul", MergeMode::mul}, {"ave", MergeMode::ave}});
   config.option("layer", options.layer, config.input_rank());
   config.option("backward_layer", options.backward_layer, config.input_rank());
 }
@@ -81,31 +85,34 @@ class BidirectionalImpl final : public LayerImpl {
   }
 
   std::vector<Shape> more_output_shapes(std::span<const Shape> inputs) const override {
-    std::vector<Shape> shapes = forward_->more_output_shapes(of_direction(inputs, true));
+    std::vector<Shape> shapes;
+    if (merge_mode_ == MergeMode::none) shapes.push_back(backward_->output_shape(of_direction(inputs, false)));
+    for (const Shape& shape : forward_->more_output_shapes(of_direction(inputs, true))) shapes.push_back(shape);
     for (const Shape& shape : backward_->more_output_shapes(of_direction(inputs, false))) shapes.push_back(shape);
     return shapes;
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    require<Unsupported>(
+        merge_mode_ != MergeMode::none || !forward_->return_sequences() || !call.mask(0).defined(),
+        "Bidirectional without a merge_mode takes no masked input if it returns sequences; use a recurrent "
+        "layer for each direction");
+    const bool returns_states = call.more_results != nullptr && forward_->return_state();
     std::vector<Tensor> states;
+    std::vector<Tensor> backward_states;
     LayerCall inner{.mode = call.mode, .masks = call.masks.first(std::min<std::size_t>(call.masks.size(), 1))};
-    if (call.more_results != nullptr) inner.more_results = &states;
+    if (returns_states) inner.more_results = &states;
     const Tensor y = call_inner(*forward_, *this, of_direction(inputs, true), inner);
-    if (call.more_results != nullptr) *call.more_results = states;
+    if (returns_states) inner.more_results = &backward_states;
     const Tensor backward = call_inner(*backward_, *this, of_direction(inputs, false), inner);
-    if (call.more_results != nullptr) call.more_results->insert(call.more_results->end(), states.begin(), states.end());
     const Tensor y_reversed = backward_->return_sequences() ? flip(backward, {1}) : backward;
-    switch (merge_mode_) {
-      case MergeMode::concat:
-        return concat(std::array{y, y_reversed}, -1);
-      case MergeMode::sum:
-        return y + y_reversed;
-      case MergeMode::mul:
-        return y * y_reversed;
-      case MergeMode::ave:
-        break;
+    if (call.more_results != nullptr) {
+      call.more_results->clear();
+      if (merge_mode_ == MergeMode::none) call.more_results->push_back(y_reversed);
+      for (const auto* part : {&states, &backward_states})
+        call.more_results->insert(call.more_results->end(), part->begin(), part->end());
     }
-    return (y + y_reversed) / 2;
+    return merged(y, y_reversed);
   }
 
   Tensor compute_mask(std::span<const Tensor> inputs, std::span<const Tensor> masks) const override {
@@ -118,6 +125,23 @@ class BidirectionalImpl final : public LayerImpl {
   }
 
  private:
+  /// The first result.
+  Tensor merged(const Tensor& y, const Tensor& y_reversed) const {
+    switch (merge_mode_) {
+      case MergeMode::concat:
+        return concat(std::array{y, y_reversed}, -1);
+      case MergeMode::sum:
+        return y + y_reversed;
+      case MergeMode::mul:
+        return y * y_reversed;
+      case MergeMode::ave:
+        return (y + y_reversed) / 2;
+      case MergeMode::none:
+        break;
+    }
+    return y;
+  }
+
   /// The sequences and, if given, the initial states of one direction. In `inputs`, the forward layer's states come
   /// first.
   template <class Input>

@@ -8,8 +8,8 @@
 namespace lockstep {
 
 /// How Bidirectional merges the results of both directions: concatenated along the last axis, or their sum, product or
-/// mean.
-enum class MergeMode { concat, sum, mul, ave };
+/// mean. `none`, Keras' None, returns both.
+enum class MergeMode { concat, sum, mul, ave, none };
 
 /// Bidirectional's options.
 struct BidirectionalOptions {
@@ -24,7 +24,9 @@ struct BidirectionalOptions {
 
 /// Keras' Bidirectional: runs a recurrent layer over the time steps in both directions and merges the results. The
 /// forward layer is a copy of `layer` with the name "forward_NAME". Weights, initial states and, with return_state,
-/// further results are those of the forward layer, followed by those of the backward layer.
+/// further results are those of the forward layer, followed by those of the backward layer. With MergeMode::none, the
+/// first two results are those of the forward and of the backward layer; such a layer throws Unsupported for a masked
+/// input if it returns sequences.
 struct Bidirectional : Layer {
   /// Throws InvalidArgument unless both layers are LSTM, GRU or SimpleRNN, agree in return_sequences, return_state and
   /// stateful, and run in opposite directions. Calling the layer throws it unless both have the same number of units.

@@ -351,12 +351,14 @@ ParsedLayer input_before(const ParsedLayer& first, const Json& config) {
           .values = std::make_shared<const Json>(values)};
 }
 
-/// Whether a recurrent layer, or the one inside Bidirectional, returns its states.
-bool returns_state(const Json& options) {
-  if (!options.is_object()) return false;
+/// The option that gives a recurrent layer, or the one inside Bidirectional, several results; empty if none does.
+std::string_view option_of_several_results(const Json& options) {
+  if (!options.is_object()) return {};
+  if (options.value("return_state", Json()) == true) return "return_state";
   const Json inner = options.value("layer", Json());
-  const bool in_inner = inner.is_object() && inner.contains("config") && returns_state(inner["config"]);
-  return in_inner || options.value("return_state", Json()) == true;
+  if (!inner.is_object() || !inner.contains("config")) return {};
+  if (options.contains("merge_mode") && options["merge_mode"].is_null()) return "no merge_mode";
+  return option_of_several_results(inner["config"]);
 }
 
 ParsedModel read_sequential(const Json& config) {
@@ -368,11 +370,12 @@ ParsedModel read_sequential(const Json& config) {
   for (const ParsedLayer& layer : model.layers) names.take(layer.name);
   for (ParsedLayer& layer : model.layers)  // the get_config of a registered class may leave out the name
     if (layer.name.empty()) layer.name = names.make(layer.group);
-  for (const ParsedLayer& layer : model.layers)
-    require<InputError>(
-        !returns_state(*layer.values),
-        "layer '{}' of the Sequential model '{}' has return_state; layers of such models have one result", layer.name,
-        model.name);
+  for (const ParsedLayer& layer : model.layers) {
+    const std::string_view option = option_of_several_results(*layer.values);
+    require<InputError>(option.empty(),
+                        "layer '{}' of the Sequential model '{}' has {}; layers of such models have one result",
+                        layer.name, model.name, option);
+  }
   if (model.layers.front().class_name != "InputLayer")
     model.layers.insert(model.layers.begin(), input_before(model.layers.front(), config));
   for (std::size_t i = 1; i < model.layers.size(); ++i)

@@ -230,8 +230,8 @@ def causal_along_two_axes():
 
 
 # Models of layers_interop.py whose layers no other model here has.
-OF_LAYERS = ("steps", "products", "merges", "encodings", "pools", "adaptive_pools", "transposes", "channels", "activation_layers",
-             "normalizations", "dropouts", "resized", "augmented", "all_activations")
+OF_LAYERS = ("steps", "products", "merges", "encodings", "pools", "adaptive_pools", "transposes", "channels",
+             "activation_layers", "normalizations", "dropouts", "resized", "augmented", "all_activations", "wrapped")
 
 OF_IDS = {"shared", "gpt", "encodings", "encodings_by_keras"}  # models whose inputs are ids below 9
 # The models that lockstep makes, with the shapes of their inputs.

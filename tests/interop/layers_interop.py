@@ -49,7 +49,10 @@ def wrapped():
     x = layers.Bidirectional(layers.SimpleRNN(8, return_sequences=True, activation="softsign"), merge_mode="mul")(x)
     x = layers.TimeDistributed(layers.Reshape((4, 2)))(x)
     x = layers.TimeDistributed(layers.Bidirectional(layers.LSTM(3), merge_mode="ave"))(x)
-    return keras.Model(sequence, layers.Bidirectional(layers.GRU(2, dropout=0.25, recurrent_dropout=0.5))(x))
+    x = layers.Bidirectional(layers.GRU(2, dropout=0.25, recurrent_dropout=0.5))(x)
+    forward, backward = layers.Bidirectional(layers.GRU(3, return_sequences=True), merge_mode=None)(sequence)
+    both = layers.Flatten()(layers.Subtract()([forward, backward]))
+    return keras.Model(sequence, layers.Concatenate()([x, both]))
 
 
 def all_activations():

@@ -81,7 +81,9 @@ inline Model wrapped_model() {
                     {.merge_mode = MergeMode::mul})(x);
   x = TimeDistributed(Reshape({.target_shape = {4, 2}}))(x);
   x = TimeDistributed(Bidirectional(LSTM({.units = 3}), {.merge_mode = MergeMode::ave}))(x);
-  return {sequence, Bidirectional(GRU({.units = 2, .dropout = 0.25, .recurrent_dropout = 0.5}))(x)};
+  x = Bidirectional(GRU({.units = 2, .dropout = 0.25, .recurrent_dropout = 0.5}))(x);
+  const Bidirectional unmerged(GRU({.units = 3, .return_sequences = true}), {.merge_mode = MergeMode::none});
+  return {sequence, Concatenate()({x, Flatten()(Subtract()(unmerged.results({sequence})))})};
 }
 
 inline Model all_activations_model() {

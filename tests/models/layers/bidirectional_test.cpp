@@ -79,6 +79,31 @@ TEST(BidirectionalLayer, TakesAndReturnsTheStatesOfBothDirections) {
                shape_after(layer, {{5, 7}, {3}, {3}}));
 }
 
+TEST(BidirectionalLayer, ReturnsBothDirectionsWithoutAMergeMode) {
+  const Tensor x = random_tensor({4, 5, 7}, 2);
+  for (const bool return_state : {false, true}) {
+    const Bidirectional layer =
+        built(Bidirectional(LSTM({.units = 3, .return_sequences = true, .return_state = return_state}),
+                            {.merge_mode = MergeMode::none}),
+              {{5, 7}});
+    std::vector<Tensor> more;
+    const Tensor y = call(layer, {x}, {.more_results = &more});
+    const auto op = [&](const Tensor& steps, int first) {
+      return lstm(steps, weight(layer, first), weight(layer, first + 1), weight(layer, first + 2), true);
+    };
+    expect_same_bits(y, op(x, 0));
+    expect_same_bits(call(layer, {x}), y);
+    ASSERT_EQ(more.size(), return_state ? 5U : 1U);
+    expect_same_bits(more[0], reversed(op(reversed(x), 3)));
+    if (return_state) expect_same_bits(more[1], reshape(slice(y, 1, 4, 5), {4, 3}));
+    std::vector<Shape> shapes(more.size(), Shape{3});
+    shapes[0] = {5, 3};
+    EXPECT_EQ(layer.impl().more_output_shapes(std::vector<Shape>{{5, 7}}), shapes);
+    const std::vector<Tensor> masks{Tensor::full({4, 5}, 1, DType::boolean)};
+    EXPECT_ERROR(Unsupported, "without a merge_mode takes no masked input", call(layer, {x}, {.masks = masks}));
+  }
+}
+
 TEST(BidirectionalLayer, IsFrozenAndPenalizedAsAWhole) {
   const Bidirectional layer(LSTM({.units = 2, .kernel_regularizer = L2(0.5)}));
   built(layer, {{3, 2}});

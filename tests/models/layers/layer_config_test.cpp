@@ -194,8 +194,8 @@ TEST(LayerConfig, SaysWhatALayerCannotBe) {
                layer_of("TimeDistributed", {{"name", "x"}, {"layer", 3}}));
   EXPECT_ERROR(InputError, "layer 'x': TimeDistributed needs a layer", layer_of("TimeDistributed", {{"name", "x"}}));
   EXPECT_ERROR(InputError, "layer 'x': Bidirectional needs a layer", layer_of("Bidirectional", {{"name", "x"}}));
-  EXPECT_ERROR(InputError, "merge_mode cannot be null; it must be \"concat\" or \"sum\" or",
-               layer_of("Bidirectional", {{"name", "x"}, {"merge_mode", nullptr}}));
+  EXPECT_ERROR(InputError, "merge_mode cannot be \"max\"; it must be \"concat\" or \"sum\" or",
+               layer_of("Bidirectional", {{"name", "x"}, {"merge_mode", "max"}}));
   EXPECT_ERROR(InputError, "axis cannot be 1; it must be -1", layer_of("Normalization", {{"name", "x"}, {"axis", 1}}));
   EXPECT_ERROR(InputError, "layer 'x' (BatchNormalization): axis cannot be [1,2]; it must be the number of an axis",
                layer_of("BatchNormalization", {{"name", "x"}, {"axis", {1, 2}}}));

@@ -395,6 +395,10 @@ TEST(SymbolicModel, SaysWhatIsWrong) {
                model_from_config(Json::parse(R"({"class_name": "Sequential", "config": {"name": "line", "layers": [
                    {"class_name": "GRU", "config": {"name": "states", "batch_input_shape": [null, 3, 2], "units": 2,
                                                     "return_state": true}}]}})")));
+  EXPECT_ERROR(InputError, "layer 'both' of the Sequential model 'line' has no merge_mode",
+               model_from_config(Json::parse(R"({"class_name": "Sequential", "config": {"name": "line", "layers": [
+                   {"class_name": "Bidirectional", "config": {"name": "both", "batch_input_shape": [null, 3, 2],
+                       "merge_mode": null, "layer": {"class_name": "GRU", "config": {"units": 2}}}}]}})")));
   const auto broken = [](const char* path, Json value) {
     Json model = template_config();
     model[Json::json_pointer(path)] = std::move(value);
