@@ -319,6 +319,13 @@ TEST(FixedParts, OfUnbatchAreRowsOfWholeBatches) {
   EXPECT_EQ(numbers_of(part_of(unknown, 0, Extent::endless), 0).size(), 48U);
 }
 
+TEST(FixedParts, OfRowsOfBatchesHaveOnlyTheseRows) {
+  const auto first = [](std::int64_t) { return RowRange{0, 1}; };
+  const StagePtr rows = detail::make_batch(shuffled(48), 4, false)->rows_of_batches(first);
+  EXPECT_EQ(numbers_of(detail::part_of(rows, 0, 5), 0).size(), 5U);
+  EXPECT_EQ(numbers_of(detail::part_of(rows, 5, detail::Extent::endless), 0).size(), 7U);
+}
+
 TEST(FixedParts, AreRefusedWhereTheyWouldLeak) {
   using namespace detail;
   const Interleaving in_turn{"interleave", 3, 2};
