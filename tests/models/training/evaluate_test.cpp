@@ -76,6 +76,10 @@ TEST_P(EvaluateOn, ReadsAsManyBatchesAsStepsSay) {
   const Dataset data = problem_.dataset().batch(5);
   EXPECT_EQ(model_.evaluate(data.repeat(), {.steps = 3}), model_.evaluate(data.take(3)));
   EXPECT_EQ(model_.predict(data.repeat(), {.steps = 7}).shape(), (Shape{33, 3})) << "5 batches, then 2 again";
+  const Dataset kept =
+      problem_.dataset().shuffle({.seed = 1, .fixed_parts = true}).filter([](const Example&) { return true; });
+  EXPECT_EQ(model_.evaluate(kept.batch(5), {.steps = 2}), model_.evaluate(kept.repeat(1).take(10).batch(5)))
+      << "steps limit a pass where take() is refused";
   testing::internal::CaptureStderr();
   EXPECT_EQ(model_.evaluate(data, {.steps = 9}), model_.evaluate(data));
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("the data ended after 5 of 9 steps"));
