@@ -18,6 +18,8 @@
 //   other_device_test.cpp  inputs, gradients and the thread on different devices
 //   op_errors_test.cpp, launch_errors_test.cpp  out of memory, a launch that fails
 //   captured_ops_test.cpp  launches of a captured graph
+// Functions that write to their operands or move them between devices have no rows: scatter_add, assign, limit_norms,
+// update_moving_averages, to_device. both_devices_test.cpp runs them beside the rows.
 
 namespace lockstep::test {
 
