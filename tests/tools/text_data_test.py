@@ -39,7 +39,7 @@ class Text(DataCase):
         done = self.succeed("train", *model, *data, "--save", save)
         kept = self.path / "trained.vocabulary.txt"
         self.assertIn(f"wrote {kept}: the vocabulary", done.stderr)
-        self.assertIn(f"windows of 5 of {len(names) + 2} ids of characters", " ".join(done.stderr.split()))
+        self.assertIn(f"windows of 5 ids, a vocabulary of {len(names) + 2} ids of characters", " ".join(done.stderr.split()))
         self.assertEqual(kept.read_text(), "".join({"\n": "\\n"}.get(name, name) + "\n" for name in names))
 
         # Another text, with other frequencies and a new character, has the same ids.
@@ -66,7 +66,7 @@ class Text(DataCase):
         done = self.succeed("train", *model, *data, "--sequence-length", "8", "--optimizer", "adam", "--learning-rate",
                             "0.03", "--epochs", "30", "--batch-size", "8", "--save", save, "--history",
                             self.path / "h.json")
-        self.assertIn("windows of 8 of 6 ids of characters", " ".join(done.stderr.split()))
+        self.assertIn("windows of 8 ids, a vocabulary of 6 ids of characters", " ".join(done.stderr.split()))
         losses = json.loads((self.path / "h.json").read_text())["loss"]
         self.assertLess(losses[-1], 0.5 * losses[0])
         self.assertEqual(self.evaluate("--model", save, *data, "--sequence-length", "8")["examples"], 39)
@@ -137,11 +137,11 @@ class Text(DataCase):
         refuse(["--data", f"text:{self.path}/none.txt"], "none.txt: there is no such file")
         refuse(self.write(b"good\nb\xffad\n", "bad.txt"), "bad.txt: line 2: byte 1 is not UTF-8: 0xff", options=save)
         refuse(self.write("short", "short.txt"), "short.txt: has 5 id(s), this --model needs at least 6")
-        refuse(book, "book.txt: needs a --model that takes (n) ids", "this one takes (32, 32, 3)",
+        refuse(book, "book.txt: needs a --model that takes n ids, (n)", "this one takes (32, 32, 3)",
                options=["--model", "small-cnn"])
-        refuse(book, "needs a --model that takes (n) ids", options=self.write_model(2, 3))
-        refuse(book, "beside", "16_text.keras is no vocabulary", "--vocabulary", command="evaluate")
-        refuse(book, "--vocabulary byte-pairs: train learns a vocabulary", command="evaluate",
+        refuse(book, "needs a --model that takes n ids, (n)", options=self.write_model(2, 3))
+        refuse(book, "found no vocabulary beside", "16_text.keras", "--vocabulary", command="evaluate")
+        refuse(book, "--vocabulary byte-pairs: only train learns a vocabulary", command="evaluate",
                options=["--vocabulary", "byte-pairs"])
         refuse(book, "--vocabulary words: must be characters, byte-pairs, a .txt file",
                options=["--vocabulary", "words"])

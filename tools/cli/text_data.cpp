@@ -19,12 +19,13 @@ TextVocabulary vocabulary_of(const std::string& text, const std::string& file, c
   const bool to_learn = given == TextVocabulary::characters || given == TextVocabulary::byte_pairs;
   if (!given.empty() && !to_learn) return TextVocabulary::load(given);
   const bool trains = options.use == DataUse::training;
-  require(trains || !to_learn, "--vocabulary {}: train learns a vocabulary; here, name the file of the model's", given);
+  require(trains || !to_learn,
+          "--vocabulary {}: only train learns a vocabulary; give the file of the model's vocabulary", given);
   if (!to_learn)
     for (const std::string& trained : options.trained_files)
       if (std::optional<TextVocabulary> kept = TextVocabulary::beside(trained)) return std::move(*kept);
   require<InputError>(trains,
-                      "--data {}: beside {} is no vocabulary, which train writes; give its file to --vocabulary",
+                      "--data {}: found no vocabulary beside {}, where train writes it; give its file to --vocabulary",
                       options.source, fmt::join(options.trained_files, " and "));
   return TextVocabulary::learn(to_learn ? given : TextVocabulary::characters, text, file, model.outputs);
 }
@@ -42,8 +43,8 @@ TrainingData load_text(const std::string& file, const DataOptions& options, cons
   const std::string& source = options.source;
   require(!file.empty(), "--data text:FILE needs the file");
   require(model.each_step,
-          "--data {}: needs a --model that takes (n) ids and gives, for each, a number for every possible next id, (n, "
-          "ids); this one takes {}",
+          "--data {}: needs a --model that takes n ids, (n), and gives at each step a number for every possible next "
+          "id, (n, number of ids); this one takes {} or gives another shape",
           source, taken_by(model));
   const std::string text = read_text(file);
   const TextVocabulary vocabulary = vocabulary_of(text, file, options, model);
@@ -59,7 +60,7 @@ TrainingData load_text(const std::string& file, const DataOptions& options, cons
   ArrayPart rows{.x = "the text", .examples = predicts ? windows : windows.map(split_input_target)};
   rows.targets = rows.examples->map([](const Example& pair) { return Example{pair.targets}; });
   TrainingData data = array_data(std::move(rows), {}, options, model);
-  data.preparation = fmt::format("windows of {} of {}", steps, vocabulary.description());
+  data.preparation = fmt::format("windows of {} ids, a vocabulary of {}", steps, vocabulary.description());
   data.class_names = names_of_outputs(vocabulary, model);
   data.vocabulary = vocabulary;
   if (!predicts) return data;
