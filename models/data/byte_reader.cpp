@@ -45,7 +45,8 @@ ByteReader::ByteReader(const std::filesystem::path& file) : file_(file) {
   file_bytes_ = std::filesystem::file_size(file, error);
   require<InputError>(!error, "{}: its size is unknown: {}", file.string(), error.message());
   refill();
-  if (rest_.size() < 2 || rest_[0] != 0x1f || rest_[1] != 0x8b) return;
+  const std::array<std::uint8_t, 3> gzip{0x1f, 0x8b, 8};  // the magic number and deflate
+  if (rest_.size() < gzip.size() || !std::ranges::equal(rest_.first(gzip.size()), gzip)) return;
   inflater_ = std::make_unique<inflate_state>();
   isal_inflate_init(inflater_.get());
   inflater_->crc_flag = ISAL_GZIP;
@@ -84,8 +85,16 @@ std::size_t ByteReader::inflate_some(std::byte* to, std::size_t bytes) {
   require<InputError>(status >= ISAL_DECOMP_OK, "{}: the compressed data are damaged: {}", file_.string(),
                       reason_of(status));
   rest_ = rest_.last(inflater_->avail_in);
-  ended_ = inflater_->block_state == ISAL_BLOCK_FINISH;
-  return room - inflater_->avail_out;
+  const std::size_t done = room - inflater_->avail_out;
+  ended_ = inflater_->block_state == ISAL_BLOCK_FINISH && !begin_member();
+  return done;
+}
+
+bool ByteReader::begin_member() {
+  if ((rest_.empty() && !refill()) || rest_[0] != 0x1f) return false;
+  isal_inflate_reset(inflater_.get());
+  inflater_->crc_flag = ISAL_GZIP;
+  return true;
 }
 
 std::size_t ByteReader::read(std::byte* to, std::size_t bytes) {

@@ -14,8 +14,8 @@ struct inflate_state;  // declared by ISA-L
 
 namespace lockstep {
 
-/// Reads a file, and decompresses it if it begins with the magic number of gzip. The functions throw InputError naming
-/// the file when it cannot be read or its compressed data are damaged or cut short.
+/// Reads a file, and decompresses it if it begins as gzip files do; the contents of several members are joined. The
+/// functions throw InputError naming the file when it cannot be read or its compressed data are damaged or cut short.
 class ByteReader {
  public:
   /// Opens the file. Throws InputError when it is missing, not a regular file or cannot be opened.
@@ -40,6 +40,8 @@ class ByteReader {
   bool refill();
   std::size_t read_plain(std::byte* to, std::size_t bytes);
   std::size_t inflate_some(std::byte* to, std::size_t bytes);
+  /// Begins to decompress the next member of a gzip file; false if there is none.
+  bool begin_member();
   Tensor read_all_plain() const;
 
   std::filesystem::path file_;

@@ -89,8 +89,8 @@ TEST_F(CsvFile, ReadsFilesAsPeopleHaveThem) {
     EXPECT_THAT(columns[0].values.to_vector<int>(), ElementsAre(1, 3));
     EXPECT_THAT(columns[1].values.to_vector<int>(), ElementsAre(2, 4));
   }
-  test::write_text(file, test::gzip("a\n7\n"));
-  EXPECT_THAT(read_csv(file)[0].values.to_vector<int>(), ElementsAre(7));
+  test::write_text(file, test::gzip("a\n7\n") + test::gzip("") + test::gzip("8\n"));
+  EXPECT_THAT(read_csv(file)[0].values.to_vector<int>(), ElementsAre(7, 8));
   EXPECT_THAT(read("1;2\n3;4\n", {.separator = ';', .header = false})[1].values.to_vector<int>(), ElementsAre(2, 4));
   EXPECT_EQ(read("1;2\n", {.separator = ';', .header = false})[1].name, "1");
   EXPECT_EQ(read("a,b\n")[1].values.shape(), Shape{0});
