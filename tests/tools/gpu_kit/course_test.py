@@ -17,7 +17,7 @@ import unittest
 ROOT, BUILD = map(pathlib.Path, sys.argv[1:3])
 del sys.argv[1:3]
 PACKER = ROOT / "tools" / "gpu-kit"
-TESTS = "^gpu[.](models_serialization|strategy_core)_test$"
+TESTS = "^gpu[.]strategy_(core|variable)_test$"
 TROUBLES = {
     "AWorkingCaseAtFirst": "passed", "Crash": "crashed", "ACaseBehindTheCrash": "passed", "Hang": "timed out",
     "ACaseBehindTheHang": "passed", "HangWithoutAWatchdog": "timed out", "ACaseThatLeavesAStickyError": "passed",
