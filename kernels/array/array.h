@@ -26,7 +26,8 @@ Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
 std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis);
 ///@{
 /// The parts of x between successive `indices` along `axis`, as views: before the first index, from it to the second
-/// one, and so on. Throws InvalidArgument for indices that decrease or lie outside of x.
+/// one, and so on. An index in braces, {2}, is an index, not a number of parts. Throws InvalidArgument for indices that
+/// decrease or lie outside of x.
 std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& indices, int axis);
 inline std::vector<Tensor> split(const Tensor& x, std::initializer_list<std::int64_t> indices, int axis) {
   return split(x, std::vector<std::int64_t>(indices), axis);

@@ -40,7 +40,8 @@ Tensor flip(const Tensor& x, const std::vector<int>& axes);
 ///@}
 ///@{
 /// x shifted by `shift` positions along `axis`; elements shifted beyond one end reappear at the other. Without `axis`,
-/// along all elements in row-major order; with several axes, by shifts[i] along axes[i].
+/// along all elements in row-major order; with several axes, by shifts[i] along axes[i], where an axis may be given
+/// several times.
 Tensor roll(const Tensor& x, std::int64_t shift);
 Tensor roll(const Tensor& x, std::int64_t shift, int axis);
 Tensor roll(const Tensor& x, const std::vector<std::int64_t>& shifts, const std::vector<int>& axes);

@@ -8,8 +8,8 @@
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Definitions for the attention kernels of CPUs and GPUs. A row is the scores of one query. Rows are numbered in the
-// order of (example, head, query).
+// Definitions for the attention kernels of CPUs and GPUs. A row holds the scores of one query of one head for all keys.
+// Rows are numbered in the order of (example, head, query).
 
 namespace lockstep::attention {
 
@@ -75,7 +75,7 @@ struct MaskView {
   std::int64_t strides[4] = {};
 };
 
-/// The query of a row.
+/// The example, head and query of a row.
 struct RowPlace {
   LOCKSTEP_HOST_DEVICE RowPlace(std::int64_t row, std::int64_t heads, std::int64_t queries)
       : example(row / queries / heads), head(row / queries % heads), query(row % queries) {}

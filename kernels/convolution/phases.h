@@ -5,10 +5,10 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Computes the gradient dx of a convolution with respect to its input x, which is also the result of a transposed
-// convolution, one phase at a time. A phase consists
-// of the pixels of dx whose rows and columns are multiples of the stride apart. These pixels see the same taps of the
-// kernel, so a convolution of dy with these taps and stride 1 gives all of them. With oneDNN 2.6, this is up to twice
-// as fast as the gradient of a convolution with strides (measured on an Intel processor with AVX-512).
+// convolution, one phase at a time. A phase consists of the pixels of dx whose rows and columns are multiples of the
+// stride apart. The same taps of the kernel contribute to all of them, so a convolution of dy with these taps and
+// stride 1 gives all pixels of the phase. With oneDNN 2.6, this is up to twice as fast as the gradient of a convolution
+// with strides (measured on an Intel processor with AVX-512).
 
 namespace lockstep::phases {
 

@@ -82,7 +82,7 @@ class ProductPlan {
     void* d;                 ///< the result
     void* vector = nullptr;  ///< bias that the epilogue reads or bias gradient that it writes; null if neither
     ///@{
-    /// d = alpha * product + beta * d.
+    /// d = epilogue(alpha * product + beta * d).
     float alpha = 1, beta = 0;
     ///@}
   };

@@ -19,8 +19,8 @@ struct AverageLossOptions {
 };
 
 /// sum(per_example_loss [* sample_weight]) / global_batch_size, a scalar; 0 for an empty global batch.
-/// `per_example_loss` is (n), one value for each example. Throws InvalidArgument for a scalar loss, for weights of
-/// another shape and for a negative size; LogicError in a strategy's scope outside `run`.
+/// `per_example_loss` is (n), one value for each example, or (n, ...). Throws InvalidArgument for a scalar loss, for
+/// weights of another shape and for a negative size; LogicError in a strategy's scope outside `run`.
 Tensor compute_average_loss(const Tensor& per_example_loss, const AverageLossOptions& options = {});
 
 /// sum(loss) / number of replicas, for a loss that does not depend on the examples, such as a regularizer's penalty.

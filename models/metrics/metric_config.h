@@ -11,11 +11,13 @@
 
 namespace lockstep {
 
-/// The classes of metrics, including losses as metrics. Keras' classes and functions have their plain_names as keys.
+/// The classes of metrics, including losses as metrics. Keras' classes and functions are registered
+/// under their plain_name (object_config.h).
 ClassRegistry<Metric, OptionVisitor>& metric_classes();
 
 /// Serializes a metric in Keras' JSON form. "accuracy" and metrics without a config are written by name. Throws
-/// Unsupported, naming the metric, for a custom class that is not registered.
+/// Unsupported, naming the metric, for a custom class that is not registered, and for a registered one with an option
+/// that has the name of one that all metrics have.
 nlohmann::ordered_json metric_json(const Metric& metric, ConfigForm form);
 /// Makes a metric from Keras' JSON object or from a name such as "mse". A metric of a known class gets the name in the
 /// object, if it has one. Searches the custom metrics `own` first. Throws InputError for unknown or invalid options,

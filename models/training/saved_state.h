@@ -10,11 +10,11 @@
 #include <lockstep/models/training/model.h>
 
 // The parts of a run's state that backups and checkpoints have in common. Tensors are data sets of an HDF5 file, under
-// a prefix; everything else is in a JSON object. Functions that save are collectives: every worker must call them.
+// a prefix; everything else is in a JSON object. Saving is collective: every worker must call the functions that save.
 
 namespace lockstep {
 
-/// What the messages of the workers' collectives call the saved state.
+/// The name of the saved state in error messages of collectives between workers.
 inline constexpr const char* saved_state_place = "the saved state of a training run";
 
 ///@{
@@ -27,7 +27,8 @@ std::vector<double> to_numbers(const nlohmann::json& list);
 
 /// Reads a tensor that one of the functions below has written.
 Tensor read_tensor(const hdf5::Reader& file, const std::string& name);
-/// Throws InputError, naming the file, unless the saved run had as many `what`, such as "weights", as this one.
+/// Throws InputError, naming the file, unless `saved` equals `own`, the numbers of `what` (e.g. "weights") in the saved
+/// run and in this one.
 void check_saved_count(const hdf5::Reader& file, std::size_t saved, std::size_t own, const std::string& what);
 
 /// The stored state of variables. Reading checks all of it; set() cannot fail.
@@ -56,7 +57,8 @@ class SavedModel {
  public:
   /// Writes the variables to "PREFIXweights/", everything else to `json`.
   static void save(hdf5::Writer& file, const std::string& prefix, nlohmann::json& json, const Model& model);
-  /// Throws InputError as SavedVariables does, and for other layers and dtype policies.
+  /// Throws InputError as SavedVariables does, and for another number of layers, other dtype policies of layers and
+  /// another number of a layer's sequences of random numbers.
   SavedModel(const hdf5::Reader& file, const std::string& prefix, const nlohmann::json& json, const Model& model);
   /// Sets the model's state.
   void set() const;

@@ -39,8 +39,8 @@ void write_file_atomically(const std::string& path, std::span<const std::byte> b
 void make_folder_of(const std::string& path);
 
 /// Removes new files of AtomicFile that killed processes left behind in `folder`, but not those of other processes that
-/// run on this machine. Ignores errors. Precondition: neither this process nor one of another machine is writing an
-/// AtomicFile in `folder`.
+/// run on this machine and in this PID namespace. Ignores errors. Precondition: neither this process nor one of another
+/// machine or PID namespace (container) is writing an AtomicFile in `folder`.
 void remove_unfinished_files(const std::filesystem::path& folder);
 
 }  // namespace lockstep

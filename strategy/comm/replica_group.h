@@ -21,26 +21,27 @@ class ReplicaGroup {
   /// Clock of busy times.
   using Clock = WaitTimer::Clock;
 
-  /// For replicas 0 .. replicas - 1. `timeout` is the longest wait at a barrier.
+  /// For replicas 0 .. replicas - 1. `timeout` is the longest wait for the other replicas at a barrier; if
+  /// `sequential`, the longest wait for one replica's run.
   ReplicaGroup(int replicas, std::chrono::milliseconds timeout, bool sequential = false)
       : rendezvous_(replicas),
         timeout_(timeout),
         sequential_(sequential),
         members_(static_cast<std::size_t>(replicas)) {}
   /// For one replica on each device. `parameter_devices`: devices whose memory the replicas' kernels access. If all
-  /// replicas are on GPUs, and these and the GPUs of `parameter_devices` are at least two, barriers also order the work
-  /// in the compute streams of all these GPUs. Throws the same errors as Event's constructor.
+  /// replicas are on GPUs and there are at least two GPUs, counting those of `parameter_devices`, barriers also order
+  /// the work in the compute streams of all these GPUs. Throws the same errors as Event's constructor.
   ReplicaGroup(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout, bool sequential = false,
                const std::vector<LogicalDevice>& parameter_devices = {});
 
-  /// Longest wait at a barrier.
+  /// The constructor's `timeout`.
   std::chrono::milliseconds timeout() const { return timeout_; }
   /// Number of replicas.
   int size() const { return rendezvous_.members(); }
-  /// Blocks until every replica has called it. If barriers order the work of GPUs (see the constructor), work that a
-  /// replica submits to its compute stream after the barrier runs after all work that the replicas submitted to their
-  /// compute streams before the barrier; the host does not wait for that work. Throws the same errors as
-  /// Rendezvous::arrive_and_wait and also NotCapturable while the calling thread captures.
+  /// Blocks until every replica has called it. If barriers order the work of GPUs (see the constructor), a GPU begins
+  /// work that its replica submits after the barrier only when all work that the replicas submitted to their compute
+  /// streams before the barrier is done; the host does not wait for that work. Throws the same errors as
+  /// Rendezvous::arrive_and_wait and also NotCapturable while the calling thread captures a graph (GpuCapture).
   void barrier(int replica, const char* place) {
     refuse_capture(combined_value);
     if (gpus_.empty()) return barrier_on_host(replica, place);
@@ -102,7 +103,7 @@ class ReplicaGroup {
   Event& event_of(int replica, std::size_t barrier_number) { return *member(replica).events[barrier_number % 2]; }
   Stream stream_of(int replica) const { return {gpus_[static_cast<std::size_t>(replica)]}; }
   /// Makes later work in this replica's compute stream wait for the work that the other replicas submitted before the
-  /// barrier, and for that of parameter_gpus_, whose later work waits for this replica's stream.
+  /// barrier and for that of parameter_gpus_ so far, and later work of parameter_gpus_ wait for this replica's stream.
   void order_after_all(int replica, std::size_t barrier_number);
 
   Rendezvous rendezvous_;
