@@ -11,12 +11,13 @@ namespace lockstep {
 template <class Description, class Plan>
 class KnownPlans {
  public:
-  /// When there are `limit` plans, all are dropped, which bounds the memory of programs whose shapes never repeat.
-  /// Choose a limit far above the number of layers of a model, so that programs whose shapes repeat never reach it.
+  /// Before a plan is added to `limit` plans, these are dropped, which bounds the memory of programs whose shapes never
+  /// repeat. Choose a limit far above the number of layers of a model, so that programs whose shapes repeat never reach
+  /// it.
   explicit KnownPlans(std::size_t limit) : limit_(limit) {}
 
   /// The plan for a description on the GPU with CUDA ordinal `ordinal`; the first use calls `make()`. If that throws,
-  /// nothing is kept and the next call tries again. The reference is valid until the next call.
+  /// no plan is stored for the description and the next call tries again. The reference is valid until the next call.
   template <class Make>
   Plan& get(int ordinal, const Description& description, const Make& make) {
     const std::pair key(ordinal, description);

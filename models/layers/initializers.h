@@ -5,7 +5,8 @@
 #include <lockstep/kernels/random/random_key.h>
 #include <lockstep/strategy/core/variable.h>
 
-// Initial values of f32 variables. Equal keys give equal values, whatever the number of threads, replicas and machines.
+// Initial values of f32 variables. Equal keys give equal values for any number of threads, replicas and machines;
+// different kinds of processors may round differently.
 
 namespace lockstep {
 
@@ -72,7 +73,7 @@ struct UniformOptions {
   double maxval = 0.05;
   ///@}
 };
-/// Values uniform in [minval, maxval).
+/// Values uniform between minval and maxval, which itself may occur because f32 is rounded.
 SeededInitializer random_uniform(const UniformOptions& options = {});
 
 /// A uniformly distributed matrix with orthonormal rows or, if it has more rows than columns, orthonormal columns (Saxe
@@ -84,7 +85,7 @@ Initializer orthogonal(const RandomKey& key);
 /// Sets every element to `value`.
 SeededInitializer constant(double value);
 ///@{
-/// The initializers of constant(0) and constant(1). The key is ignored.
+/// Set every element to 0 or to 1. The key is ignored.
 Initializer zeros(const RandomKey& key = {});
 Initializer ones(const RandomKey& key = {});
 ///@}

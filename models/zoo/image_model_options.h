@@ -8,11 +8,12 @@
 
 namespace lockstep::zoo {
 
-/// What a model of keras.applications without its top returns: the last convolution's result (h, w, c), or the mean or
-/// the largest element of each of its channels (c).
+/// Output of a model of keras.applications without its top: the result of its last block (h, w, c), or the mean or the
+/// maximum of each of its channels (c).
 enum class FeaturePooling : std::uint8_t { none, avg, max };
 
 /// Options of the models of keras.applications, with Keras' names and, except for `weights`, Keras' defaults.
+/// `seed` is lockstep's own.
 struct ImageModelOptions {
   bool include_top = true;  ///< whether the model ends in its classifier
   /// Path of a file that load_weights() reads, as Keras saves or publishes it for the same options; empty: random

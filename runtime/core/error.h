@@ -22,8 +22,8 @@ class Error : public std::exception {
   const char* what() const noexcept override { return message_.c_str(); }
   /// Where `fail` or `require` was called.
   const std::source_location& where() const noexcept { return where_; }
-  /// Prepends "context: " to the message, unless the message already begins with it, because a program may throw one
-  /// exception object several times. To keep the exception's type, catch by reference, call this and rethrow with
+  /// Prepends "context: " to the message. Does nothing if the message already begins with it, as a program may throw
+  /// one exception object several times. To keep the exception's type, catch by reference, call this and rethrow with
   /// `throw;`.
   void add_context(std::string_view context);
 

@@ -42,7 +42,7 @@ struct ShuffleOptions {
 struct WindowOptions {
   std::optional<std::int64_t> shift{};  ///< distance from a window's start to the next one's; default: the size
   std::int64_t stride = 1;              ///< distance between successive elements of a window
-  bool drop_remainder = false;          ///< drops the windows that the end of the data cuts short
+  bool drop_remainder = false;          ///< drops windows at the end with fewer elements
 };
 
 /// How Dataset::padded_batch pads one tensor of each element: the padding is added at the end of each axis.
@@ -117,7 +117,7 @@ class Dataset {
   /// with the element's number: a lockstep::Error keeps its type, any other exception is nested in an InputError.
   /// Throws InvalidArgument for an empty function.
   Dataset map(std::function<Example(const Example&)> transform) const;
-  /// map with a transform that rows_of_batches may call with only some of a batch's rows.
+  /// map with a transform that passes of rows_of_batches may apply to only some of a batch's rows.
   Dataset map(RowTransform transform) const;
   ///@{
   /// map with a transform that also gets the element's position, to draw random numbers.
@@ -167,17 +167,17 @@ class Dataset {
   /// A pass throws InputError that names the file if it cannot be written, is damaged or cut short, is no cache file,
   /// or has another number of elements. Throws InvalidArgument for an endless set and an empty name.
   Dataset cache(const std::filesystem::path& file) const;
-  /// The rows of batches, one by one: the inverse of batch(). The size is known if the number of rows of each batch is
-  /// known in advance. A pass throws InvalidArgument if the tensors of an element differ in their number of rows.
+  /// The rows of batches, one by one: the inverse of batch(). The size is known if batch_rows() is for each batch. A
+  /// pass throws InvalidArgument if the tensors of an element differ in their number of rows.
   Dataset unbatch() const;
   /// The elements of the data set that `make` returns for the first element, then those for the second, and so on.
   /// Throws the same errors as interleave.
   Dataset flat_map(std::function<Dataset(const Example&)> make) const;
   /// The elements of the data sets that `make` returns for each element: `block_length` elements from each of
-  /// `cycle_length` data sets in turn. When it is the turn of a data set that has ended, the next data set takes its
-  /// place. The size is unknown. The order depends on the elements alone. The data sets are read with this pass's
-  /// epoch. A pass throws whatever `make` and the data sets throw, as map does. Throws InvalidArgument for an empty
-  /// function and lengths below 1.
+  /// `cycle_length` data sets in turn. A data set that is found to have ended at its turn leaves its place empty until
+  /// the place's next turn, when the next data set takes it, as in tf.data. The size is unknown. The order depends on
+  /// the elements alone. The data sets are read with this pass's epoch. A pass throws whatever `make` and the data sets
+  /// throw, as map does. Throws InvalidArgument for an empty function and lengths below 1.
   Dataset interleave(std::function<Dataset(const Example&)> make, std::int64_t cycle_length,
                      std::int64_t block_length = 1) const;
   /// Like batch(), but for elements of unequal size: pads each to the sizes of `options`. Throws InvalidArgument for
@@ -209,15 +209,16 @@ class Dataset {
   std::optional<Dataset> rows_of_batches(const RowWindow& window) const;
   /// Number of rows of batch `number`. Empty if rows_of_batches returns nothing. Precondition: a pass has this batch.
   std::optional<std::int64_t> batch_rows(std::int64_t number) const;
-  /// For a data set whose elements are rows of tensors, stores these tensors in `tensors` and returns a data set of row
-  /// numbers. Each of its elements has the number of a row as x (i64) and, for each RandomTransform in `tensors`, the
-  /// ElementId as another input (epoch and number, i64 of shape (2)). The data set must begin with from_tensors,
-  /// from_rows or a cache of known size (the tensors are then made without filling a cache in memory), followed only by
-  /// map with a RowTransform or RandomTransform, shuffle, batch, repeat, take, skip and prefetch. Returns nothing for
-  /// other data sets. A pass throws InvalidArgument for a RandomTransform after batch().
+  /// For a data set whose elements are rows of tensors, stores in `tensors` how to make these tensors and what to apply
+  /// to their rows, and returns a data set of row numbers. Each of its elements has the number of a row as x (i64) and,
+  /// for each RandomTransform in `tensors`, the ElementId as another input (epoch and number, i64 of shape (2)). The
+  /// data set must begin with from_tensors, from_rows or a cache of known size (the tensors are then made without
+  /// filling a cache in memory), followed only by map with a RowTransform or RandomTransform, shuffle, batch, repeat,
+  /// take, skip and prefetch. Returns nothing for other data sets. A pass throws InvalidArgument for a RandomTransform
+  /// after batch().
   std::optional<Dataset> row_numbers(RowTensors& tensors) const;
   /// Starts pass `number`, from 0. Passes of the same number return the same elements in the same order if `read`,
-  /// generators and transforms do. This method and the pass throw whatever a stage throws.
+  /// generators and transforms are deterministic. This method and the pass throw whatever a stage throws.
   DatasetIterator epoch(std::uint64_t number = 0) const;
 
  private:

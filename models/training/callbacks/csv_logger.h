@@ -15,9 +15,9 @@ struct CSVLoggerOptions {
   bool append = false;  ///< true: appends to an existing file; false: replaces it, unless the run resumes
 };
 
-/// Writes a line to a file at the end of each epoch: "epoch", from 0, and the logged values, sorted by name. The
-/// columns are those that the file already has or, in a new file, the values of the first epoch and of its validation,
-/// even if validation_freq skips that validation. NA stands for a value that an epoch lacks. A run that resumes from a
+/// Writes a line to a file at the end of each epoch: "epoch", from 0, and the logged values. The columns are those that
+/// the file already has or, in a new file, sorted by name, the values of the first epoch and of its validation, even if
+/// validation_freq skips that validation. NA stands for a value that an epoch lacks. A run that resumes from a
 /// backup keeps the lines of earlier epochs.
 class CSVLogger final : public Callback {
  public:
