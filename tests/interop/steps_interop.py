@@ -239,7 +239,8 @@ def check(driver, name, with_curve):
         our_loss, ours = files.gradients()
         training = KerasTraining(model)
         loss, theirs = training.step(x, targets)
-        one, two = (files.lockstep("curve", replicas, learning_rate(model, loss, theirs), 3) for replicas in (1, 2))
+        rate = learning_rate(model, loss, theirs)
+        one, two = (files.lockstep("curve", replicas, rate, 3) for replicas in (1, 2))
         apart = differences(ours, theirs)
         tolerance = TOLERANCE
         if np.median(apart) > TOLERANCE:
@@ -253,6 +254,10 @@ def check(driver, name, with_curve):
         assert abs(our_loss - loss) <= tolerance * loss
         assert np.median(apart) <= tolerance and apart.max() <= LARGEST
         assert one[2] < 0.95 * one[0], "three steps hardly lower the loss: they prove nothing"
+        if not np.allclose(two, one, rtol=tolerance, atol=0):  # then as far apart as rounding errors may take them
+            order = random.permutation(ROWS)
+            files.write(x[order], [target[order] for target in targets])
+            tolerance = max(tolerance, 5 * np.abs(files.lockstep("curve", 1, rate, 3) / one - 1).max())
         np.testing.assert_allclose(two, one, rtol=tolerance)
         if with_curve and name in CURVES:
             check_curve(name, files, training)
