@@ -15,6 +15,7 @@
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/scaled_normalization.h>
 #include <lockstep/models/layers/statistic_updates.h>
 #include <lockstep/runtime/autograd/repeated_values.h>
 #include <lockstep/runtime/autograd/tape.h>
@@ -103,17 +104,16 @@ void list(LayerConfig& config, BatchNormalizationOptions& options) {
   config.passed_over("renorm_momentum");  // for renorm, an option of Keras 2, which is not supported
 }
 
-class BatchNormalizationImpl final : public LayerImpl {
+class BatchNormalizationImpl final : public ScaledNormalizationImpl<BatchNormalizationOptions> {
  public:
   explicit BatchNormalizationImpl(const BatchNormalizationOptions& options)
-      : LayerImpl(options.name, {.can_fuse_relu = true,
-                                 .can_fuse_add = true,
-                                 .can_write_to = true,
-                                 .channel_axis = options.axis,
-                                 .can_compute_in_bf16 = true,
-                                 .can_be_captured = !options.synchronized,
-                                 .supports_masking = true}),
-        options_(options),
+      : ScaledNormalizationImpl(options, {.can_fuse_relu = true,
+                                          .can_fuse_add = true,
+                                          .can_write_to = true,
+                                          .channel_axis = options.axis,
+                                          .can_compute_in_bf16 = true,
+                                          .can_be_captured = !options.synchronized,
+                                          .supports_masking = true}),
         epsilon_(static_cast<float>(options.epsilon)) {
     require(options.momentum >= 0 && options.momentum <= 1,
             "BatchNormalization needs a momentum between 0 and 1, got {}", options.momentum);
@@ -189,14 +189,7 @@ class BatchNormalizationImpl final : public LayerImpl {
 
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
     const Shape channels{channels_of(inputs[0])};
-    VariableSpec gamma{.name = "gamma", .shape = channels, .initializer = options_.gamma_initializer(seed.key(0))};
-    VariableSpec beta{.name = "beta", .shape = channels, .initializer = options_.beta_initializer(seed.key(1))};
-    if (!options_.scale) gamma.initializer = ones();
-    if (!options_.center) beta.initializer = zeros();
-    gamma_ = options_.scale ? add_weight(gamma, options_.gamma_regularizer, options_.gamma_constraint)
-                            : constant_weight(gamma);
-    beta_ =
-        options_.center ? add_weight(beta, options_.beta_regularizer, options_.beta_constraint) : constant_weight(beta);
+    make_gamma_and_beta(channels, seed);
     moving_mean_ = add_statistic("moving_mean", channels, options_.moving_mean_initializer(seed.key(2)));
     moving_variance_ = add_statistic("moving_variance", channels, options_.moving_variance_initializer(seed.key(3)));
   }
@@ -210,10 +203,7 @@ class BatchNormalizationImpl final : public LayerImpl {
                        .aggregation = Aggregation::mean});
   }
 
-  BatchNormalizationOptions options_;
   float epsilon_;
-  Variable gamma_;
-  Variable beta_;
   Variable moving_mean_;
   Variable moving_variance_;
 };

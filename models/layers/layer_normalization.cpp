@@ -11,6 +11,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/scaled_normalization.h>
 
 namespace lockstep {
 namespace {
@@ -54,29 +55,6 @@ Shape sizes_of(std::string_view layer, const std::vector<int>& axes, const Shape
   for (const int axis : axes_of(layer, axes, input)) sizes.push_back(input[axis - 1]);
   return sizes;
 }
-
-/// Base of the layers that multiply by gamma and add beta; without `scale` or `center` these are constants, 1 and 0.
-template <class Options>
-class ScaledNormalizationImpl : public LayerImpl {
- protected:
-  ScaledNormalizationImpl(const Options& options, LayerTraits traits)
-      : LayerImpl(options.name, traits), options_(options) {}
-
-  void make_gamma_and_beta(const Shape& shape, const LayerSeed& seed) {
-    VariableSpec gamma{.name = "gamma", .shape = shape, .initializer = options_.gamma_initializer(seed.key(0))};
-    VariableSpec beta{.name = "beta", .shape = shape, .initializer = options_.beta_initializer(seed.key(1))};
-    if (!options_.scale) gamma.initializer = ones();
-    if (!options_.center) beta.initializer = zeros();
-    gamma_ = options_.scale ? add_weight(gamma, options_.gamma_regularizer, options_.gamma_constraint)
-                            : constant_weight(gamma);
-    beta_ =
-        options_.center ? add_weight(beta, options_.beta_regularizer, options_.beta_constraint) : constant_weight(beta);
-  }
-
-  Options options_;
-  Variable gamma_;
-  Variable beta_;
-};
 
 class LayerNormalizationImpl final : public ScaledNormalizationImpl<LayerNormalizationOptions> {
  public:
