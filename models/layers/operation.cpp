@@ -327,6 +327,10 @@ std::vector<DType> operation_dtypes(const LayerImpl& layer, std::span<const Shap
   return found;
 }
 
+std::string_view keras_dtype_name(DType dtype) {
+  return std::ranges::find(keras_dtypes, dtype, &KerasDType::dtype)->name;
+}
+
 void place_arguments(std::string_view class_name, Json& args, Json& named) {
   const OperationRow* const row = row_of(class_name);
   if (row == nullptr || !args.is_array()) return;

@@ -31,6 +31,8 @@ OperationForm operation_form(const LayerImpl& layer);
 /// layers.
 std::vector<DType> operation_dtypes(const LayerImpl& layer, std::span<const Shape> inputs,
                                     std::span<const DType> dtypes);
+/// Keras' name of a dtype, such as "float32".
+std::string_view keras_dtype_name(DType dtype);
 /// Moves the arguments of a call that files give by name, such as Pad's constant_values, from `named` to their places
 /// in `args`.
 void place_arguments(std::string_view class_name, nlohmann::ordered_json& args, nlohmann::ordered_json& named);

@@ -45,24 +45,6 @@ Shape shape_of(const NestedModel& model, const PartResult& result) {
                           : shape_of(*inner, inner->outputs[index(result.result)]);
 }
 
-const char* keras_name(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return "float32";
-    case DType::bf16:
-      return "bfloat16";
-    case DType::i32:
-      return "int32";
-    case DType::i64:
-      return "int64";
-    case DType::u8:
-      return "uint8";
-    case DType::boolean:
-      return "bool";
-  }
-  return "float32";
-}
-
 /// The dtypes of the results of each call in a model.
 class ResultDTypes {
  public:
@@ -139,7 +121,7 @@ class References {
     return {{"class_name", "__keras_tensor__"},
             {"config",
              {{"shape", batch_shape(shape_of(model_, result))},
-              {"dtype", keras_name(dtypes_.of(result))},
+              {"dtype", keras_dtype_name(dtypes_.of(result))},
               {"keras_history", of(result, false)}}}};
   }
 
