@@ -85,10 +85,13 @@ std::optional<Tensor> constant_of(const Json& given) {
   return cast(Tensor::from(std::vector<std::int64_t>(numbers.begin(), numbers.end()), shape), dtype);
 }
 
-/// Whether a call has constants other than single numbers, which are copied from the host.
-bool has_constants(const Json& args) {
-  return std::ranges::any_of(args,
-                             [](const Json& part) { return part.is_structured() && constant_of(part).has_value(); });
+using Constants = std::vector<std::optional<Tensor>>;
+
+/// For each argument of a call, the constant that it is, other than single numbers.
+Constants constants_of(const Json& args) {
+  Constants constants;
+  for (const Json& part : args) constants.push_back(part.is_structured() ? constant_of(part) : std::nullopt);
+  return constants;
 }
 
 /// The arguments of a call on all inputs.
@@ -118,11 +121,14 @@ void check_arguments(const OperationRow& row, std::size_t inputs, const Json& ar
 
 class OperationImpl final : public LayerImpl {
  public:
-  OperationImpl(const OperationRow& row, Json options, Json args, std::string name)
-      : LayerImpl(std::move(name), {.can_be_captured = !has_constants(args)}),
+  /// `constants`: those of `args`. They are copied from the host, which cannot be captured.
+  OperationImpl(const OperationRow& row, Json options, Json args, Constants constants, std::string name)
+      : LayerImpl(std::move(name),
+                  {.can_be_captured = std::ranges::none_of(constants, &std::optional<Tensor>::has_value)}),
         row_(row),
         options_(std::move(options)),
-        args_(std::move(args)) {}
+        args_(std::move(args)),
+        constants_(std::move(constants)) {}
 
   std::string_view class_name() const override { return row_.name; }
   Shape output_shape(std::span<const Shape> inputs) const override { return shapes_for(inputs).front(); }
@@ -154,7 +160,7 @@ class OperationImpl final : public LayerImpl {
  private:
   std::vector<Tensor> run(std::span<const Tensor> inputs) const try {
     check_arguments(row_, inputs.size(), args_);
-    const OperationCall call(row_.name, inputs, options_, args_);
+    const OperationCall call(row_.name, inputs, options_, args_, constants_);
     std::vector<Tensor> results = row_.run(call);
     call.check_all_read();
     if (results.empty()) call.refuse("has no result");
@@ -183,6 +189,7 @@ class OperationImpl final : public LayerImpl {
   const OperationRow& row_;
   Json options_;
   Json args_;
+  Constants constants_;
 };
 
 }  // namespace
@@ -250,7 +257,7 @@ bool OperationCall::is_input(std::size_t i) const {
 Tensor OperationCall::operand(std::size_t i) const {
   const Json& given = argument(i);
   if (is_input(i)) return x[given["tensor"].get<std::size_t>()];
-  const std::optional<Tensor> constant = constant_of(given);
+  const std::optional<Tensor> constant = given.is_structured() ? constants_[i] : constant_of(given);
   if (!constant) refuse("takes results of layers, numbers and tensors of numbers, got " + given.dump());
   return *constant;
 }
@@ -306,8 +313,9 @@ Layer operation_layer(std::string_view class_name, const Json& options, const Js
   const OperationRow* const row = row_of(class_name);
   require(row != nullptr, "operation {} is not supported; known are {}; build it of these or of layers", class_name,
           fmt::join(operation_names(), ", "));
-  return Layer(std::make_shared<OperationImpl>(*row, options, args.is_null() ? all_inputs(*row, inputs) : args,
-                                               std::move(name)));
+  Json given = args.is_null() ? all_inputs(*row, inputs) : args;
+  Constants constants = constants_of(given);
+  return Layer(std::make_shared<OperationImpl>(*row, options, std::move(given), std::move(constants), std::move(name)));
 } catch (const Json::exception& error) {
   fail("operation {} with {}: {}", class_name, args.dump(), error.what());
 }

@@ -18,10 +18,11 @@ namespace lockstep {
 /// batch axis and for an axis or an argument that does not exist, and a JSON exception for a value of the wrong type.
 class OperationCall {
  public:
-  /// The arguments must outlive this object.
+  /// `constants`: for each of `args`, the constant that it is, other than single numbers. The arguments must outlive
+  /// this object.
   OperationCall(std::string_view name, std::span<const Tensor> x, const nlohmann::ordered_json& options,
-                const nlohmann::ordered_json& args)
-      : x(x), name_(name), options_(options), args_(args) {}
+                const nlohmann::ordered_json& args, std::span<const std::optional<Tensor>> constants)
+      : x(x), name_(name), options_(options), args_(args), constants_(constants) {}
 
   std::span<const Tensor> x;  ///< the inputs, with the batch axis
 
@@ -61,6 +62,7 @@ class OperationCall {
   std::string_view name_;
   const nlohmann::ordered_json& options_;
   const nlohmann::ordered_json& args_;
+  std::span<const std::optional<Tensor>> constants_;
   mutable std::set<std::string> read_{};
 };
 
