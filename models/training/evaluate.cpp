@@ -25,8 +25,7 @@ using Clock = std::chrono::steady_clock;
 class Progress {
  public:
   Progress(const Model& model, const char* title, const EvaluateOptions& options) : model_(model) {
-    require(options.verbose == 0 || options.verbose == 1, "verbose must be 0 or 1, got {}", options.verbose);
-    if (options.verbose != 0 && model.strategy().is_chief()) logger_.emplace(title);
+    if (shows_progress(options.verbose) && model.strategy().is_chief()) logger_.emplace(title);
   }
   ~Progress() {
     if (!shown_) return;

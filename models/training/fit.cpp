@@ -26,7 +26,7 @@ std::vector<std::shared_ptr<Callback>> callbacks_of(const FitOptions& options) {
   std::vector<std::shared_ptr<Callback>> callbacks = options.callbacks;
   const bool has_logger = std::ranges::any_of(
       callbacks, [](const auto& callback) { return dynamic_cast<const ProgbarLogger*>(callback.get()) != nullptr; });
-  if (options.verbose != 0 && !has_logger) callbacks.push_back(std::make_shared<ProgbarLogger>());
+  if (shows_progress(options.verbose) && !has_logger) callbacks.push_back(std::make_shared<ProgbarLogger>());
   return callbacks;
 }
 
@@ -205,7 +205,6 @@ void check(const FitOptions& options) {
   require(options.epochs >= 1 && options.initial_epoch >= 0,
           "fit() needs epochs >= 1 and initial_epoch >= 0, got {} and {}", options.epochs, options.initial_epoch);
   require(options.verify_every >= 0, "verify_every must not be negative, got {}", options.verify_every);
-  require(options.verbose == 0 || options.verbose == 1, "verbose must be 0 or 1, got {}", options.verbose);
   const int* const every = std::get_if<int>(&options.validation_freq);
   require(!every || *every >= 1, "validation_freq must be at least 1, got {}", every ? *every : 1);
   require(options.validation_steps.value_or(1) >= 1, "validation_steps must be at least 1, got {}",

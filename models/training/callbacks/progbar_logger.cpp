@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <lockstep/models/training/training_progress.h>
+#include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
 namespace {
@@ -64,6 +65,11 @@ std::vector<std::string> lines_of(const Parts& parts, std::size_t width) {
 }
 
 }  // namespace
+
+bool shows_progress(int verbose) {
+  require(verbose == 0 || verbose == 1, "verbose must be 0 or 1, got {}", verbose);
+  return verbose == 1;
+}
 
 struct ProgbarLogger::Epoch {
   EpochPlan plan{};

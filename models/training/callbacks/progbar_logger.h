@@ -10,6 +10,10 @@
 
 namespace lockstep {
 
+/// Whether the option `verbose` of fit, evaluate and predict asks for a ProgbarLogger. Throws InvalidArgument unless it
+/// is 0 or 1.
+bool shows_progress(int verbose);
+
 /// Shows the progress of fit, or of evaluate or predict, on standard error. On a terminal, redraws a bar during an
 /// epoch and replaces it at the end by the epoch's values, in lines that fit the terminal. Elsewhere, prints a line at
 /// the end of each epoch and, at most every 15 seconds, after a step.
