@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <lockstep/models/data/byte_reader.h>
+#include <lockstep/models/files/shape_limit.h>
 #include <lockstep/models/files/zip_file.h>
 #include <lockstep/runtime/core/error.h>
 
@@ -129,10 +130,7 @@ Shape fortran_strides(const Shape& shape) {
 /// The number of bytes of an array's elements. Throws InputError for a shape that no tensor can have, also without
 /// elements.
 std::uint64_t array_bytes(const Shape& shape, std::size_t item) {
-  std::int64_t bytes = sizeof(std::int64_t);  // of the widest element
-  for (const std::int64_t size : shape)
-    require<InputError>(!__builtin_mul_overflow(bytes, std::max<std::int64_t>(1, size), &bytes),
-                        "its shape {} is too large", shape);
+  require<InputError>(is_possible(shape), "its shape {} is too large", shape);
   return static_cast<std::uint64_t>(shape.elements()) * item;
 }
 

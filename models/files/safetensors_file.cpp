@@ -18,6 +18,7 @@
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/models/files/json_text.h>
+#include <lockstep/models/files/shape_limit.h>
 #include <lockstep/runtime/device/context.h>
 
 namespace lockstep {
@@ -101,13 +102,12 @@ std::size_t bytes_of(const Tensor& tensor) {
 std::optional<Shape> shape_of(std::span<const std::uint64_t> sizes, std::size_t size, std::uint64_t bytes) {
   if (sizes.size() > static_cast<std::size_t>(Shape::max_rank)) return {};
   Shape shape;
-  std::int64_t most =
-      sizeof(std::int64_t);  // bytes, as if all sizes were at least 1 and the elements of the widest type
   for (const std::uint64_t length : sizes) {
-    if (__builtin_mul_overflow(most, std::max<std::uint64_t>(1, length), &most)) return {};
+    if (length > std::numeric_limits<std::int64_t>::max()) return {};
     shape.push_back(static_cast<std::int64_t>(length));
   }
-  return static_cast<std::uint64_t>(shape.elements()) * size == bytes ? std::optional(shape) : std::nullopt;
+  const bool fits = is_possible(shape) && static_cast<std::uint64_t>(shape.elements()) * size == bytes;
+  return fits ? std::optional(shape) : std::nullopt;
 }
 
 /// The shape with its axes in this order; empty if they are not a permutation of the shape's.
