@@ -9,9 +9,11 @@ namespace lockstep {
 template <class Options>
 class ScaledNormalizationImpl : public LayerImpl {
  protected:
+  /// The layer has the name in `options`.
   ScaledNormalizationImpl(const Options& options, LayerTraits traits)
       : LayerImpl(options.name, traits), options_(options) {}
 
+  /// Creates gamma and beta of this shape. Called once, by `build`.
   void make_gamma_and_beta(const Shape& shape, const LayerSeed& seed) {
     VariableSpec gamma{.name = "gamma", .shape = shape, .initializer = options_.gamma_initializer(seed.key(0))};
     VariableSpec beta{.name = "beta", .shape = shape, .initializer = options_.beta_initializer(seed.key(1))};
@@ -23,9 +25,12 @@ class ScaledNormalizationImpl : public LayerImpl {
         options_.center ? add_weight(beta, options_.beta_regularizer, options_.beta_constraint) : constant_weight(beta);
   }
 
-  Options options_;
+  Options options_;  ///< as given to the constructor
+  ///@{
+  /// Empty until make_gamma_and_beta.
   Variable gamma_;
   Variable beta_;
+  ///@}
 };
 
 }  // namespace lockstep
