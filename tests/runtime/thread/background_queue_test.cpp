@@ -12,13 +12,17 @@ TEST(BackgroundQueue, ComputesInTheContextOfItsMaker) {
   context.replica = 5;
   context.ahead_threads = 3;
   const ContextScope scope(context);
-  int replica = -1;
-  BackgroundQueue<int> queue(1, [&]() -> std::optional<int> {
-    replica = current_context().replica;
-    return compute_threads();
+  struct Context {
+    int replica;
+    int threads;
+  };
+  BackgroundQueue<Context> queue(1, []() -> std::optional<Context> {
+    return Context{.replica = current_context().replica, .threads = compute_threads()};
   });
-  EXPECT_EQ(queue.next(), 3);
-  EXPECT_EQ(replica, 5);
+  const std::optional<Context> produced = queue.next();
+  ASSERT_TRUE(produced);
+  EXPECT_EQ(produced->replica, 5);
+  EXPECT_EQ(produced->threads, 3);
 }
 
 TEST(BackgroundQueue, LeavesTheOtherCoresToOthersUnlessToldOtherwise) {
