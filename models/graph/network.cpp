@@ -204,14 +204,22 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
 void Network::name_layers(const std::vector<std::string>& models) {
   UniqueNames names;
   for (const NetworkInput& input : inputs_) names.take(input.name);
+  const auto rename = [&](std::size_t i, const std::string& name) {
+    if (!names.take(layers_[i].name())) layers_[i] = layers_[i].with_name(names.make(name));
+  };
+  const auto is_chosen = [&](std::size_t i) {
+    return models[i].empty() && !layers_[i].name().empty() && !layers_[i].impl().has_automatic_name();
+  };
   for (std::size_t i = 0; i < layers_.size(); ++i)
-    require(layers_[i].name().empty() || !models[i].empty() || names.take(layers_[i].name()),
-            "two layers of the model are named '{}'", layers_[i].name());
+    require(!is_chosen(i) || names.take(layers_[i].name()), "two layers of the model are named '{}'",
+            layers_[i].name());
   for (std::size_t i = 0; i < layers_.size(); ++i)
-    if (!models[i].empty() && !names.take(layers_[i].name()))
-      layers_[i] = layers_[i].with_name(names.make(fmt::format("{}_{}", models[i], layers_[i].name())));
+    if (models[i].empty() && layers_[i].impl().has_automatic_name())
+      rename(i, snake_case(layers_[i].impl().class_name()));
+  for (std::size_t i = 0; i < layers_.size(); ++i)
+    if (!models[i].empty()) rename(i, fmt::format("{}_{}", models[i], layers_[i].name()));
   for (const Layer& layer : layers_)
-    if (layer.name().empty()) layer.impl().set_name(names.make(snake_case(layer.impl().class_name())));
+    if (layer.name().empty()) layer.impl().set_automatic_name(names.make(snake_case(layer.impl().class_name())));
 }
 
 std::vector<std::string> Network::output_names() const {
@@ -225,7 +233,17 @@ std::vector<std::string> Network::output_names() const {
   return result;
 }
 
+/// The first number from which on no layer has a stream of random numbers of this seed.
+std::uint32_t Network::first_free_stream(std::uint64_t seed) const {
+  std::uint32_t first = 0;
+  for (const Layer& layer : layers_)
+    if (const std::optional<LayerSeed>& built_with = layer.impl().seed(); built_with && built_with->seed == seed)
+      first = std::max(first, built_with->stream + 1);
+  return first;
+}
+
 void Network::build_layers(std::uint64_t seed) {
+  const std::uint32_t first_stream = first_free_stream(seed);
   bool made_variables = false;  // all workers make them together
   for (const GraphCall& call : calls_) {
     if (call.result > 0) continue;
@@ -240,7 +258,7 @@ void Network::build_layers(std::uint64_t seed) {
     if (!layer.is_built()) {
       std::optional<DeviceScope> there;
       if (call.device) there.emplace(*call.device);
-      layer.build(inputs.to_build, {.seed = seed, .stream = static_cast<std::uint32_t>(call.layer)});
+      layer.build(inputs.to_build, {.seed = seed, .stream = first_stream + static_cast<std::uint32_t>(call.layer)});
       made_variables = made_variables || !layer.variables().empty();
     }
     inputs.check(layer);

@@ -14,8 +14,11 @@ namespace lockstep {
 
 /// Layers that connect one or several inputs to one or several outputs, and their execution plan. The constructor gives
 /// layers without a name the names that Keras would (conv2d, conv2d_1, ...), and builds new layers in the open
-/// strategy's scope. Equal networks with equal seeds have equal initial weights. Layers run in the order in which they
-/// were called on symbols, or in Keras' order if a layer with statistics is called several times (running_order).
+/// strategy's scope. If it contains layers of several networks, their automatic names are made unique again. Equal
+/// networks with equal seeds have equal initial weights. The random numbers of new layers are independent of those of
+/// layers that other networks have built, but networks built apart with equal seeds draw the same numbers. Layers run
+/// in the order in which they were called on symbols, or in Keras' order if a layer with statistics is called several
+/// times (running_order).
 ///
 /// A network that is called on symbols becomes part of another network. As in Keras, this includes its layers whose
 /// results are not used.
@@ -115,6 +118,7 @@ class Network {
   /// belongs to, or an empty string.
   std::vector<std::string> add_calls(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs);
   void name_layers(const std::vector<std::string>& models);
+  std::uint32_t first_free_stream(std::uint64_t seed) const;
   void build_layers(std::uint64_t seed);
   /// Sets stateful_. Throws InvalidArgument for stateful layers unless all inputs have the same batch size above 0.
   void check_stateful();

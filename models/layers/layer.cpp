@@ -14,13 +14,13 @@
 namespace lockstep {
 
 void LayerImpl::build(std::span<const Shape> inputs, const LayerSeed& seed) {
-  require<LogicError>(!built_, "layer '{}' has been built already", name_);
+  require<LogicError>(!is_built(), "layer '{}' has been built already", name_);
   try {
     make_weights(inputs, seed);
   } catch (const std::bad_function_call&) {
     fail("layer '{}' was given an initializer that is null", name_);
   }
-  built_ = true;
+  seed_ = seed;
 }
 
 Tensor LayerImpl::compute_mask(std::span<const Tensor>, std::span<const Tensor> masks) const { return masks.front(); }
@@ -30,6 +30,11 @@ void LayerImpl::describe(LayerConfig&) const {
       "files of whole models cannot hold layer '{}' of the custom class {}; override its describe and register it with "
       "register_keras_serializable, or save only the weights",
       name_, class_name());
+}
+
+void LayerImpl::set_automatic_name(std::string name) {
+  set_name(std::move(name));
+  has_automatic_name_ = true;
 }
 
 void LayerImpl::set_trainable(bool trainable) {
@@ -43,7 +48,7 @@ void LayerImpl::set_trainable(bool trainable) {
 }
 
 void LayerImpl::set_dtype_policy(DTypePolicy policy) {
-  require<LogicError>(!built_, "layer '{}' has been built already: its dtype policy is settled", name_);
+  require<LogicError>(!is_built(), "layer '{}' has been built already: its dtype policy is settled", name_);
   dtype_policy_ = policy;
 }
 

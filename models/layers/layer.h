@@ -2,15 +2,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <lockstep/kernels/random/random_key.h>
 #include <lockstep/models/layers/constraints.h>
 #include <lockstep/models/layers/dtype_policy.h>
+#include <lockstep/models/layers/layer_seed.h>
 #include <lockstep/models/layers/regularizers.h>
 #include <lockstep/runtime/core/handle.h>
 #include <lockstep/runtime/tensor/tensor.h>
@@ -41,17 +42,6 @@ struct LayerCall {
 
   /// The mask of an input; undefined if it has none.
   Tensor mask(std::size_t input) const { return input < masks.size() ? masks[input] : Tensor(); }
-};
-
-/// The seed of a layer's initial weights and random numbers.
-struct LayerSeed {
-  std::uint64_t seed = 0;    ///< the model's seed
-  std::uint32_t stream = 0;  ///< the layer's index in the model
-  std::uint32_t first = 0;   ///< number of the first random sequence of a layer inside another layer
-
-  /// The key of the layer's random sequence `number`, for example one for each weight. A layer may use the numbers 0 to
-  /// 15, but a layer that is one of several inside another layer only 0 to 3.
-  RandomKey key(std::uint32_t number) const { return {.seed = seed, .stream = stream * 16 + first + number}; }
 };
 
 /// Properties of a class of layers that the network and training use.
@@ -137,6 +127,11 @@ class LayerImpl {
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
   ///@}
+  ///@{
+  /// Whether a model chose the name. In another model with a layer of that name, the layer gets another one.
+  bool has_automatic_name() const { return has_automatic_name_; }
+  void set_automatic_name(std::string name);
+  ///@}
   /// Keras' `trainable`. Training does not change the weights and moving statistics of a frozen layer, and the loss has
   /// no penalties on its weights.
   bool trainable() const { return trainable_; }
@@ -155,7 +150,9 @@ class LayerImpl {
     return dtype_policy_ == DTypePolicy::float32 || traits_.can_compute_in_bf16 ? compute_dtype() : DType::f32;
   }
   /// Whether build() has created the variables.
-  bool is_built() const { return built_; }
+  bool is_built() const { return seed_.has_value(); }
+  /// The seed given to build(); empty before.
+  const std::optional<LayerSeed>& seed() const { return seed_; }
   /// Whether another layer has built this one as an inner layer; only that layer calls it.
   bool is_inner() const { return !outer_name_.empty(); }
   /// The layers inside this one, in the order in which they were built.
@@ -194,7 +191,8 @@ class LayerImpl {
   std::string name_;        ///< empty until the model gives one
   std::string outer_name_;  ///< names of the layers around this one, outermost first, each with a "/"
   LayerTraits traits_;
-  bool built_ = false;
+  bool has_automatic_name_ = false;
+  std::optional<LayerSeed> seed_;
   bool trainable_ = true;
   DTypePolicy dtype_policy_ = current_dtype_policy();
   std::vector<Variable> variables_;

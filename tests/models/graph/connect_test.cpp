@@ -47,6 +47,20 @@ TEST(ModelInAModel, GivesWhatOneAfterTheOtherGives) {
   EXPECT_TRUE(both.variables()[0] == first.variables()[0]);
 }
 
+TEST(ModelInAModel, DrawsOtherRandomNumbersThanTheLayersAroundIt) {
+  const Symbol x = Input({8});
+  const Model inner(x, Dense({.units = 8})(x));
+  const Symbol y = Input({8});
+  const Model outer(y, Dense({.units = 8})(inner(Dense({.units = 8})(y))));
+  std::vector<std::vector<float>> kernels;
+  for (const Layer& layer : outer.network().layers())
+    kernels.push_back(layer.impl().variables().front().value().to_vector<float>());
+  ASSERT_EQ(kernels.size(), 3U);
+  EXPECT_NE(kernels[0], kernels[1]);
+  EXPECT_NE(kernels[1], kernels[2]);
+  EXPECT_NE(kernels[0], kernels[2]);
+}
+
 TEST(ModelInAModel, PutsItsNameBeforeThatOfALayerWhoseNameIsTaken) {
   const Symbol x = Input({8});
   const Model a = encoder("a", 1);

@@ -228,6 +228,29 @@ TEST(Network, RefusesADescriptionThatIsNoModel) {
   EXPECT_ERROR(InvalidArgument, "sizes of at least 1", Input({4, 0}));
 }
 
+// Keras numbers layers over all models, so that two unnamed heads never have the same name.
+TEST(Network, NumbersUnnamedLayersOfSeveralModelsAgain) {
+  const Symbol x = Input({4});
+  const Symbol trunk = Dense({.units = 3})(x);
+  const Network first(x, Dense({.units = 1})(trunk), 0);
+  const Network second(x, Dense({.units = 2})(trunk), 1);
+  const Network both({x}, {first.output_symbols()[0], second.output_symbols()[0]}, 0);
+  std::vector<std::string> names;
+  for (const Layer& layer : both.layers()) names.push_back(layer.name());
+  EXPECT_THAT(names, testing::ElementsAre("dense", "dense_1", "dense_2"));
+  EXPECT_EQ(second.layers()[1].name(), "dense_1");
+  EXPECT_THAT(both.weight_names(), testing::Contains("dense_2/kernel"));
+}
+
+TEST(Network, KeepsAChosenNameAndRenamesTheUnnamedLayer) {
+  const Symbol x = Input({4});
+  const Symbol unnamed = Dense({.units = 3})(x);
+  const Network first(x, unnamed, 0);
+  const Network both({x}, {unnamed, Dense({.units = 3, .name = "dense"})(x)}, 0);
+  EXPECT_EQ(both.layers()[0].name(), "dense_1");
+  EXPECT_EQ(both.layers()[1].name(), "dense");
+}
+
 TEST(Network, RefusesWhatItCannotRun) {
   const Symbol x = Input({4});
   const Network network(x, Dense({.units = 2})(x), 0);
