@@ -6,10 +6,11 @@
 
 namespace lockstep {
 
-BatchFeed::BatchFeed(const Strategy& strategy, const Dataset& batches, std::optional<std::int64_t> steps_per_epoch,
-                     const DistributeOptions& options)
+BatchFeed::BatchFeed(const Strategy& strategy, const Dataset& batches, std::uint64_t first_pass,
+                     std::optional<std::int64_t> steps_per_epoch, const DistributeOptions& options)
     : data_(strategy.distribute(batches, options)),
       replicas_(strategy.num_replicas_in_sync()),
+      first_pass_(first_pass),
       steps_per_epoch_(steps_per_epoch) {
   require(batches.size() != 0, "the data set is empty");
   require(!batches.is_endless() || steps_per_epoch, "a data set without end needs steps_per_epoch");
@@ -24,18 +25,18 @@ std::int64_t BatchFeed::steps_in_epoch() const {
   return std::min(*steps_per_epoch_, pass_ && !pass_is_over() ? *size - position_.batches : *size);
 }
 
-void BatchFeed::begin_epoch(int epoch) {
+void BatchFeed::begin_epoch() {
   given_ = 0;
-  if (!steps_per_epoch_ || !pass_)
-    start_pass(static_cast<std::uint64_t>(epoch));
-  else if (pass_is_over())
+  if (!pass_)
+    start_pass(first_pass_);
+  else if (!steps_per_epoch_ || pass_is_over())
     start_pass(position_.pass + 1);
 }
 
-void BatchFeed::resume_epoch(int epoch, std::int64_t steps_done, std::int64_t examples_done,
-                             const FeedPosition& position) {
-  const auto pass_of_epoch = FeedPosition{static_cast<std::uint64_t>(epoch), steps_done};
-  const auto [pass, batches] = steps_per_epoch_ ? position : pass_of_epoch;
+void BatchFeed::resume_epoch(std::int64_t steps_done, std::int64_t examples_done, const FeedPosition& position) {
+  const FeedPosition in_pass_of_epoch{.pass = steps_done > 0 ? position.pass : position.pass + 1,
+                                      .batches = steps_done};
+  const auto [pass, batches] = steps_per_epoch_ ? position : in_pass_of_epoch;
   start_pass(pass);
   std::int64_t examples = 0;  // examples of the epoch
   while (position_.batches < batches) {

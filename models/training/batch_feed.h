@@ -19,20 +19,20 @@ struct FeedPosition {
 /// and the next epoch then begins the next pass.
 class BatchFeed {
  public:
-  /// Throws InvalidArgument for an empty data set, for an endless one without `steps_per_epoch`, for a
-  /// `steps_per_epoch` below 1, and for options that do not fit the strategy. For a generator without a size, only
-  /// next() can detect that it is empty.
-  BatchFeed(const Strategy& strategy, const Dataset& batches, std::optional<std::int64_t> steps_per_epoch,
-            const DistributeOptions& options);
+  /// The first epoch begins with the pass `first_pass`. Throws InvalidArgument for an empty data set, for an endless
+  /// one without `steps_per_epoch`, for a `steps_per_epoch` below 1, and for options that do not fit the strategy. For
+  /// a generator without a size, only next() can detect that it is empty.
+  BatchFeed(const Strategy& strategy, const Dataset& batches, std::uint64_t first_pass,
+            std::optional<std::int64_t> steps_per_epoch, const DistributeOptions& options);
 
   /// Number of batches in the next epoch. For a generator without a size: `steps_per_epoch`, or 0 if that is not given.
   std::int64_t steps_in_epoch() const;
-  /// Starts epoch number `epoch`, from 0.
-  void begin_epoch(int epoch);
+  /// Starts the next epoch.
+  void begin_epoch();
   /// Resumes an epoch; call it instead of begin_epoch. Another feed of the same data has given `steps_done` batches of
   /// the epoch, with `examples_done` examples in all, and was then at `position`. Skips these batches. Throws
   /// InputError if the pass has fewer batches or they have another number of examples.
-  void resume_epoch(int epoch, std::int64_t steps_done, std::int64_t examples_done, const FeedPosition& position);
+  void resume_epoch(std::int64_t steps_done, std::int64_t examples_done, const FeedPosition& position);
   /// The position after the batches given so far.
   const FeedPosition& position() const { return position_; }
   /// The epoch's next batch; empty at the end of the epoch. Throws InvalidArgument for an empty data set, and for a
@@ -50,6 +50,7 @@ class BatchFeed {
 
   DistributedDataset data_;
   int replicas_;
+  std::uint64_t first_pass_;
   std::optional<std::int64_t> steps_per_epoch_;
   std::int64_t given_ = 0;  ///< number of batches that this epoch has given
   FeedPosition position_{};

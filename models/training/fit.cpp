@@ -39,7 +39,8 @@ class TrainingRun {
         options_(options),
         callbacks_(callbacks_of(options)),
         step_(model, state, options.class_weight, "fit()"),
-        feed_(model.strategy(), batches, options.steps_per_epoch, options.distribute),
+        feed_(model.strategy(), batches, std::max(state.next_pass, static_cast<std::uint64_t>(options.initial_epoch)),
+              options.steps_per_epoch, options.distribute),
         progress_{.epoch = options.initial_epoch, .callbacks = options.callbacks},
         workers_(model.strategy().state()->cluster()),
         is_chief_(model.strategy().is_chief()) {
@@ -108,7 +109,9 @@ void TrainingRun::restore() {
   for (const auto& callback : callbacks_)
     if (is_chief_ || !callback->chief_only()) callback->restore(model_, progress_);
   resumed_ = progress_.steps > 0;
-  if (resumed_) notify(&Callback::on_resume);
+  if (!resumed_) return;
+  state_.next_pass = std::max(state_.next_pass, progress_.position.pass + 1);
+  notify(&Callback::on_resume);
 }
 
 void TrainingRun::begin_epoch() {
@@ -120,9 +123,9 @@ void TrainingRun::begin_epoch() {
                                               .validation = options_.validation.has_value(),
                                               .resumed = resumed_});
   if (std::exchange(resumed_, false))
-    feed_.resume_epoch(progress_.epoch, progress_.steps_in_epoch, progress_.totals.examples, progress_.position);
+    feed_.resume_epoch(progress_.steps_in_epoch, progress_.totals.examples, progress_.position);
   else
-    feed_.begin_epoch(progress_.epoch);
+    feed_.begin_epoch();
 }
 
 void TrainingRun::run_epoch() {
@@ -150,6 +153,7 @@ bool TrainingRun::run_step() {
   StepClock::take();
   const std::optional<DistributedBatch> batch = feed_.next();
   if (!batch) return false;
+  state_.next_pass = feed_.position().pass + 1;
   const double input_ms = StepClock::take()[static_cast<std::size_t>(Phase::input)];
 
   StepResults results = step_.run(*batch, progress_.steps == 0);

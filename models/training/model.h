@@ -80,11 +80,12 @@ class Model {
   /// loss of a step is the sum of its examples' losses, each times its weight, divided by the global number of examples
   /// (as in Keras, not by the sum of the weights), however the batch is split, plus the regularizers' penalties and
   /// what layers add (LayerImpl::add_loss). The loss of an output with a mask is its mean over the unmasked time steps
-  /// instead. Throws LogicError before compile, if layers have been frozen or unfrozen since, inside a replica and in
-  /// the scope of another strategy. Throws InvalidArgument for a data set that is empty, is a single batch of fewer
-  /// examples than there are replicas, or lacks a target for an output; for class weights together with sample weights
-  /// or for a model with several outputs; for cuda_graphs with replicas on CPUs or on several workers; and for other
-  /// invalid options.
+  /// instead. The first pass over the data is number `initial_epoch`, or follows the last pass of the previous call if
+  /// that is later: a shuffled data set has another order in each pass. Throws LogicError before compile, if layers
+  /// have been frozen or unfrozen since, inside a replica and in the scope of another strategy. Throws InvalidArgument
+  /// for a data set that is empty, is a single batch of fewer examples than there are replicas, or lacks a target for
+  /// an output; for class weights together with sample weights or for a model with several outputs; for cuda_graphs
+  /// with replicas on CPUs or on several workers; and for other invalid options.
   History fit(const Dataset& batches, const FitOptions& options = {});
   ///@{
   /// Trains on tensors, `Example{{x}, {y}}`, possibly with sample weights: the same as fit on

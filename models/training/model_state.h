@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <optional>
 
 #include <lockstep/models/training/model.h>
@@ -43,6 +44,7 @@ class Model::State {
   const std::shared_ptr<const NestedModel> nested;  ///< description of this model for models that contain it
   const std::shared_ptr<const State> saved_as;      ///< the model that files store in place of this one, or null
   std::optional<Compiled> compiled;
+  std::uint64_t next_pass = 0;  ///< number of the pass over the data with which the next fit() begins
   std::atomic<StopRequest> stop{StopRequest::none};
 };
 

@@ -153,7 +153,9 @@ int main(int argc, char** argv) try {
   model.save(file);
   Model loaded = load_model(file);
   std::filesystem::remove(file);
-  const auto train_on = [&](Model& trained) { return trained.fit(data).values.at("loss").front(); };
+  const auto train_on = [&](Model& trained) {
+    return trained.fit(data, {.epochs = epochs + 1, .initial_epoch = epochs}).values.at("loss").front();
+  };
   const double loss = train_on(model);
   fmt::print("loss of one more epoch: {:.4f}, of the loaded model: {}\n", loss,
              train_on(loaded) == loss ? "the same" : "another");
