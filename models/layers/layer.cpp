@@ -32,6 +32,11 @@ void LayerImpl::describe(LayerConfig&) const {
       name_, class_name());
 }
 
+void LayerImpl::set_name(std::string name) {
+  name_ = std::move(name);
+  has_automatic_name_ = false;
+}
+
 void LayerImpl::set_automatic_name(std::string name) {
   set_name(std::move(name));
   has_automatic_name_ = true;
@@ -41,6 +46,11 @@ void LayerImpl::set_trainable(bool trainable) {
   require<LogicError>(!current_context().in_replica(),
                       "layer '{}' was {} inside a replica; do it outside run(), for all of them", name_,
                       trainable ? "thawed" : "frozen");
+  for (const Variable& variable : variables_) {
+    const bool is_mean =
+        variable.synchronization() == Synchronization::on_read && variable.aggregation() == Aggregation::mean;
+    if (!trainable && is_mean && is_real(variable.dtype())) variable.assign(variable.value());
+  }
   trainable_ = trainable;
   for (const InnerLayer& inner : inner_layers_) inner.layer->set_trainable(trainable);
   for (const Variable& variable : variables_)

@@ -125,7 +125,7 @@ class LayerImpl {
   ///@{
   /// The name; empty until the program or the model sets one.
   const std::string& name() const { return name_; }
-  void set_name(std::string name) { name_ = std::move(name); }
+  void set_name(std::string name);
   ///@}
   ///@{
   /// Whether a model chose the name. In another model with a layer of that name, the layer gets another one.
@@ -136,7 +136,9 @@ class LayerImpl {
   /// no penalties on its weights.
   bool trainable() const { return trainable_; }
   /// Freezes or unfreezes the layer and the layers inside it, in all models that contain it. A model that was compiled
-  /// before must be compiled again before fit(). Throws LogicError in a replica.
+  /// before must be compiled again before fit(). When a layer is frozen, every replica gets the mean of the replicas'
+  /// moving statistics, which no step changes until it is unfrozen; all workers must freeze it at the same time. Throws
+  /// LogicError in a replica and, for a layer with such statistics, in the scope of another strategy.
   void set_trainable(bool trainable);
   /// The dtype policy of the scope in which the layer was created, or the one set since.
   DTypePolicy dtype_policy() const { return dtype_policy_; }

@@ -135,6 +135,20 @@ TEST(FineTuning, FrozenBatchNormalizationUsesItsStatisticsAndKeepsThem) {
             random_tensor({16}, 7, 0.5, 1.5).to_vector<double>());
 }
 
+TEST(FineTuning, FrozenStatisticsAreTheMeanOnAllReplicas) {
+  const MirroredStrategy strategy = mirrored(3);
+  const auto scope = strategy.scope();
+  Model model = classifier();
+  model.compile(SGD({.learning_rate = 0.1}), from_logits);
+  model.fit(SmallProblem(60).dataset().batch(12));
+  const Layer& norm = model.get_layer("norm");
+  const Variable& moving_mean = norm.impl().variables()[2];
+  const Tensor mean = moving_mean.value();
+  EXPECT_NE(moving_mean.state().copies()[0].to_vector<float>(), mean.to_vector<float>());
+  norm.impl().set_trainable(false);
+  for (const Tensor& copy : moving_mean.state().copies()) expect_same_bits(copy, mean);
+}
+
 TEST(FineTuning, NeedsCompileAfterAChange) {
   Model model = small_model(mirrored(2));
   const Dataset data = SmallProblem(24).dataset().batch(8);
