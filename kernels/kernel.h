@@ -33,17 +33,42 @@
 //     auto operands() const { return kernels::operands(x, y); }   // all memory that the kernel reads or writes
 //     template <class Executor>
 //     void run(Executor& on) const;                               // for both kinds of device (executor/executor.h)
-//     void on_host() const;                                       // defined by LOCKSTEP_SHARED_KERNEL(Twice)
-//     void on_gpu() const;                                        // by the macro or, with a library, in cuda/
-//     void on_cpu() const;                                        // faster than on_host(); required only without it
+//     void on_cpu() const;                                        // faster than run(); required only without it
+//     void on_gpu() const;                                        // with a library, in cuda/; only without run()
 //   };
 // clang-format on
+//
+// LOCKSTEP_SHARED_KERNEL(Twice) (executor/shared_kernel.h), in the source that defines run(), compiles run() for both
+// kinds of device.
 //
 // A kernel that checks indices returns std::int64_t: the position of the first index out of range, or -1. On GPUs it
 // always returns -1, and the next Gpu::synchronize throws instead. A kernel whose result the host waits for, or whose
 // arguments change from step to step, has the member `capturable = false`.
 
 namespace lockstep::kernels {
+
+namespace detail {
+
+struct AnyExecutor;
+
+/// What Kernel::run returns; no type if Kernel has no run().
+template <class Kernel>
+struct ResultOf {};
+template <class Kernel>
+requires requires(const Kernel& kernel, AnyExecutor& on) { kernel.run(on); }
+struct ResultOf<Kernel> {
+  using type = decltype(std::declval<const Kernel&>().run(std::declval<AnyExecutor&>()));
+};
+
+}  // namespace detail
+
+/// Calls Kernel::run on the host.
+template <class Kernel>
+typename detail::ResultOf<Kernel>::type on_host(const Kernel& kernel);
+
+/// Calls Kernel::run on the calling thread's GPU.
+template <class Kernel>
+typename detail::ResultOf<Kernel>::type on_gpu(const Kernel& kernel);
 
 namespace detail {
 
@@ -54,7 +79,7 @@ concept Tuned = requires(const Kernel& kernel) {
 
 template <class Kernel>
 concept Shared = requires(const Kernel& kernel) {
-  kernel.on_host();
+  on_host(kernel);
 };
 
 template <class Kernel>
@@ -74,7 +99,7 @@ void refuse_capture_of(const char* kernel);
 template <class Kernel>
 auto run_shared(const Kernel& kernel) {
   if constexpr (Shared<Kernel>)
-    return kernel.on_host();
+    return on_host(kernel);
   else
     return kernel.on_cpu();
 }
@@ -118,7 +143,7 @@ auto run_on_cpu(const Kernel& kernel) {
   if constexpr (detail::Tuned<Kernel>)
     return kernel.on_cpu();
   else
-    return kernel.on_host();
+    return on_host(kernel);
 }
 
 /// Runs a kernel on the calling thread's device and returns its result. On a GPU, enqueues the kernel in the compute
@@ -134,7 +159,10 @@ auto launch(const Kernel& kernel) {
   if constexpr (!detail::capturable<Kernel>()) detail::refuse_capture_of(Kernel::name);
   if (GpuStandIn* const gpu = gpu_stand_in()) return detail::run_on(*gpu, kernel);
 #if LOCKSTEP_HAVE_CUDA
-  return kernel.on_gpu();
+  if constexpr (detail::Shared<Kernel>)
+    return on_gpu(kernel);
+  else
+    return kernel.on_gpu();
 #else
   detail::no_gpu_kernels();
 #endif

@@ -39,8 +39,6 @@ struct Attention {
 struct AttentionByRows : Attention {
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 /// Computes the dense gradients dquery, dkey and dvalue from dy, which may have any strides.
@@ -69,8 +67,6 @@ struct AttentionGradient {
 struct AttentionGradientByRows : AttentionGradient {
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 }  // namespace lockstep::kernels

@@ -25,8 +25,6 @@ struct MaskBias {
   auto operands() const { return kernels::operands(mask, bias, first); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 /// Completes the results of kernels::Attention, bf16, after a library has set `maximum` to the logarithms of the sums
@@ -44,8 +42,6 @@ struct EqualWeights {
   auto operands() const { return kernels::operands(value, first, y, maximum, sum); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 /// Adds the contributions of queries that see no key to dvalue, bf16 (b, tk, kv_heads, dv). These are the queries whose
@@ -59,8 +55,6 @@ struct EqualWeightsGradient {
   auto operands() const { return kernels::operands(dy, maximum, dvalue); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 /// Computes y, the logarithms of the sums of exp(score), from the `maximum` and the `sum` that kernels::Attention
@@ -75,8 +69,6 @@ struct LogSumExp {
   auto operands() const { return kernels::operands(maximum, sum, y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 }  // namespace lockstep::kernels

@@ -56,7 +56,7 @@ void run(const AttentionPlan& plan, const Gpu& gpu, const AttentionPlan::Operand
 Tensor for_cudnn(const Tensor& x) {
   if (cudnn::takes_strides(x)) return x;
   const Tensor copy = Tensor::empty(x.shape(), x.dtype());
-  kernels::Convert{x, copy}.on_gpu();
+  kernels::on_gpu(kernels::Convert{x, copy});
   return copy;
 }
 
@@ -75,7 +75,7 @@ struct Inputs {
   }
 
   void fill_bias() const {
-    if (mask.defined()) kernels::MaskBias{mask, bias, first_seen}.on_gpu();
+    if (mask.defined()) kernels::on_gpu(kernels::MaskBias{mask, bias, first_seen});
   }
 
   Tensor query, key, value;
@@ -106,7 +106,7 @@ struct GradientPart {
 
   void compute(const AttentionPlan& plan, const Gpu& gpu) const {
     const Tensor log_sum_exp = Tensor::empty(maximum.shape());
-    kernels::LogSumExp{maximum, sum, log_sum_exp}.on_gpu();
+    kernels::on_gpu(kernels::LogSumExp{maximum, sum, log_sum_exp});
     run(plan, gpu,
         {.query = query.raw_data(),
          .key = key.raw_data(),
@@ -143,7 +143,7 @@ bool compute_gradient(const kernels::AttentionGradient& kernel) {
     if (plan == nullptr) return false;
     part.compute(*plan, gpu);
   }
-  if (in.mask.defined()) kernels::EqualWeightsGradient{dy, kernel.maximum, kernel.dvalue}.on_gpu();
+  if (in.mask.defined()) kernels::on_gpu(kernels::EqualWeightsGradient{dy, kernel.maximum, kernel.dvalue});
   return true;
 }
 
@@ -151,11 +151,11 @@ bool compute_gradient(const kernels::AttentionGradient& kernel) {
 
 void kernels::Attention::on_gpu() const {
   if (y.elements() == 0) return;
-  if (!cudnn::takes_attention(query, value, rule)) return AttentionByRows{*this}.on_gpu();
+  if (!cudnn::takes_attention(query, value, rule)) return kernels::on_gpu(AttentionByRows{*this});
   const Gpu& gpu = current_gpu();
   const Inputs in(*this);
   const AttentionPlan* const plan = plan_of(FusedAttention(rule, in.query, in.key, in.value, in.bias), gpu);
-  if (plan == nullptr) return AttentionByRows{*this}.on_gpu();
+  if (plan == nullptr) return kernels::on_gpu(AttentionByRows{*this});
   in.fill_bias();
   run(*plan, gpu,
       {.query = in.query.raw_data(),
@@ -165,14 +165,15 @@ void kernels::Attention::on_gpu() const {
        .y = y.raw_data(),
        .log_sum_exp = maximum.raw_data()});
   if (in.mask.defined())
-    EqualWeights{in.value, in.first_seen.broadcast_view(maximum.shape()), rule.is_causal, y, maximum, sum}.on_gpu();
+    kernels::on_gpu(
+        EqualWeights{in.value, in.first_seen.broadcast_view(maximum.shape()), rule.is_causal, y, maximum, sum});
   else
-    Fill{sum, 1}.on_gpu();
+    kernels::on_gpu(Fill{sum, 1});
 }
 
 void kernels::AttentionGradient::on_gpu() const {
   if (y.elements() == 0 || !cudnn::takes_attention(query, value, rule) || !compute_gradient(*this))
-    AttentionGradientByRows{*this}.on_gpu();
+    kernels::on_gpu(AttentionGradientByRows{*this});
 }
 
 }  // namespace lockstep

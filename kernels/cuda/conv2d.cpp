@@ -102,20 +102,20 @@ void kernels::Conv2dGradientX::on_gpu() const {
   if (write == Write::add) {
     const Tensor apart = Tensor::empty(dx.shape(), dx.dtype());
     kernels::Conv2dGradientX{dy, kernel, window, Write::replace, apart, filters}.on_gpu();
-    return kernels::Accumulate{apart, 1, dx}.on_gpu();
+    return kernels::on_gpu(kernels::Accumulate{apart, 1, dx});
   }
   const Convolution convolution(ConvolutionPass::gradient_x, dx.dtype(), dx.shape(), kernel.shape(), dy.shape(),
                                 window);
   const Tensor gradient = aligned(dy);
   const Tensor written = is_aligned(dx) ? dx : Tensor::empty(dx.shape(), dx.dtype());
   run(convolution, {.x = written.raw_data(), .kernel = filters.raw_data(), .y = gradient.raw_data()});
-  if (written.raw_data() != dx.raw_data()) kernels::Convert{written, dx}.on_gpu();
+  if (written.raw_data() != dx.raw_data()) kernels::on_gpu(kernels::Convert{written, dx});
 }
 
 void kernels::Conv2dGradientKernel::on_gpu() const {
   if (dy.elements() == 0) {
-    kernels::Fill{dkernel, 0}.on_gpu();
-    if (dbias.defined()) kernels::Fill{dbias, 0}.on_gpu();
+    kernels::on_gpu(kernels::Fill{dkernel, 0});
+    if (dbias.defined()) kernels::on_gpu(kernels::Fill{dbias, 0});
     return;
   }
   const Convolution convolution(ConvolutionPass::gradient_kernel, x.dtype(), x.shape(), dkernel.shape(), dy.shape(),
@@ -125,7 +125,7 @@ void kernels::Conv2dGradientKernel::on_gpu() const {
   const Tensor filters = empty_filters_first(dkernel.shape(), x.dtype());
   run(convolution, {.x = images.raw_data(), .kernel = filters.raw_data(), .y = gradient.raw_data()});
   filters_last(filters, dkernel);
-  if (dbias.defined()) kernels::SumMiddle{dy.view({1, -1, dy.dim(3)}), dbias.view({1, -1})}.on_gpu();
+  if (dbias.defined()) kernels::on_gpu(kernels::SumMiddle{dy.view({1, -1, dy.dim(3)}), dbias.view({1, -1})});
 }
 
 }  // namespace lockstep

@@ -123,7 +123,7 @@ bool pads(std::int64_t n, std::int64_t in, std::int64_t out, DType operands, DTy
 Tensor fitted(const Tensor& x, std::int64_t rows, std::int64_t columns) {
   if (x.dim(0) == rows && x.dim(1) == columns) return x;
   const Tensor copy = Tensor::empty({rows, columns}, x.dtype());
-  kernels::FitMatrix{x, copy}.on_gpu();
+  kernels::on_gpu(kernels::FitMatrix{x, copy});
   return copy;
 }
 
@@ -135,7 +135,7 @@ Tensor room_for(const Tensor& result, std::int64_t rows, std::int64_t columns) {
 
 /// Copies what room_for() gave to the result.
 void take_from(const Tensor& room, const Tensor& result) {
-  if (room.raw_data() != result.raw_data()) kernels::FitMatrix{room, result}.on_gpu();
+  if (room.raw_data() != result.raw_data()) kernels::on_gpu(kernels::FitMatrix{room, result});
 }
 
 /// x itself if cuBLASLt takes its strides, among them one for the whole batch, else a copy.
@@ -198,7 +198,8 @@ void kernels::Dense::on_gpu() const {
   if (!shift.defined() || !run_if_taken(product(Epilogue::bias), operands(result))) {
     run(product(Epilogue::none), operands(result));
     if (shift.defined())
-      kernels::Binary{BinaryOp::add, result.tensor(), shift.broadcast_view(y.shape()), result.tensor()}.on_gpu();
+      kernels::on_gpu(
+          kernels::Binary{BinaryOp::add, result.tensor(), shift.broadcast_view(y.shape()), result.tensor()});
   }
   result.finish();
 }
@@ -212,7 +213,7 @@ void kernels::DenseGradientX::on_gpu() const {
   if (write == Write::add && (!is_aligned(dx) || (on_copies && in != dx.dim(1)))) {
     const Tensor apart = Tensor::empty(dx.shape(), dx.dtype());
     kernels::DenseGradientX{dy, kernel, Write::replace, apart}.on_gpu();
-    return kernels::Accumulate{apart, 1, dx}.on_gpu();
+    return kernels::on_gpu(kernels::Accumulate{apart, 1, dx});
   }
   if (on_copies) {
     const Tensor room = room_for(dx, n, in);
@@ -232,8 +233,8 @@ void kernels::DenseGradientX::on_gpu() const {
 
 void kernels::DenseGradientKernel::on_gpu() const {
   if (x.elements() == 0 || dy.elements() == 0) {
-    kernels::Fill{dkernel, 0}.on_gpu();
-    if (dbias.defined()) kernels::Fill{dbias, 0}.on_gpu();
+    kernels::on_gpu(kernels::Fill{dkernel, 0});
+    if (dbias.defined()) kernels::on_gpu(kernels::Fill{dbias, 0});
     return;
   }
   if (pads(x.dim(0), x.dim(1), dy.dim(1), x.dtype(), dkernel.dtype())) {
@@ -263,12 +264,13 @@ void kernels::DenseGradientKernel::on_gpu() const {
   }
   run(product(Epilogue::none), operands);
   result.finish();
-  if (dbias.defined()) kernels::SumMiddle{dy.view({1, dy.dim(0), dy.dim(1)}), dbias.view({1, dy.dim(1)})}.on_gpu();
+  if (dbias.defined())
+    kernels::on_gpu(kernels::SumMiddle{dy.view({1, dy.dim(0), dy.dim(1)}), dbias.view({1, dy.dim(1)})});
 }
 
 void kernels::Matmul::on_gpu() const {
   if (y.elements() == 0) return;
-  if (a.dim(-1) == 0) return kernels::Fill{y, 0}.on_gpu();
+  if (a.dim(-1) == 0) return kernels::on_gpu(kernels::Fill{y, 0});
   multiply(for_library(a), for_library(b), y);
 }
 

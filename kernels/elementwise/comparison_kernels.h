@@ -33,8 +33,6 @@ struct Compare {
   auto operands() const { return kernels::operands(a, b, out); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 /// out = a where `condition` (bool), else b. a and b have out's dtype; all operands have out's rank and any strides (0
@@ -49,8 +47,6 @@ struct Select {
   auto operands() const { return kernels::operands(condition, a, b, out); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 }  // namespace lockstep::kernels

@@ -77,7 +77,7 @@ void kernels::UnaryGradient::on_cpu() const {
 }
 
 void kernels::Binary::on_cpu() const {
-  if (!is_real(out.dtype())) return on_host();
+  if (!is_real(out.dtype())) return on_host(*this);
   const StridedLoop<3> loop(out.shape(), {a.strides(), b.strides(), out.strides()});
   visit_real(out.dtype(), [&]<class T>() {
     const T* left = a.data<T>();

@@ -27,9 +27,7 @@ struct Binary {
   auto operands() const { return kernels::operands(a, b, out); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// out = dy * d op(a, b) / da if `of_first`, else dy * d op(a, b) / db. `op` is maximum, minimum, power,
@@ -47,9 +45,7 @@ struct BinaryGradient {
   auto operands() const { return kernels::operands(a, b, dy, out); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// y = x * scale + shift, f32 or bf16.
@@ -63,9 +59,7 @@ struct Affine {
   auto operands() const { return kernels::operands(x, y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// out += sign * x, where sign is 1 or -1; f32, bf16, i32 or i64. x may have any strides.
@@ -78,9 +72,7 @@ struct Accumulate {
   auto operands() const { return kernels::operands(x, out); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// y = x, converted to y's dtype. x and y have the same shape and any strides and dtypes.
@@ -92,9 +84,7 @@ struct Convert {
   auto operands() const { return kernels::operands(of_any_gpu(x), y); }  // replicas gather each other's tensors
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// Crops or zero-pads the matrix x to the shape of y: y[i][j] = x[i][j] where x has such an element, else 0. f32 or
@@ -107,8 +97,6 @@ struct FitMatrix {
   auto operands() const { return kernels::operands(x, y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 /// Sets every element of x, of any dtype, to value. Precondition: the dtype can represent it, after rounding for f32
@@ -121,9 +109,7 @@ struct Fill {
   auto operands() const { return kernels::operands(x); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// Sets the elements of several ranges of memory to 0, in one launch.
@@ -141,8 +127,6 @@ struct Clear {
   std::vector<Operand> operands() const;
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 /// average = average * momentum + value * (1 - momentum) for each of several distinct averages, in one launch.
@@ -162,8 +146,6 @@ struct MovingAverages {
   std::vector<Operand> operands() const;
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 }  // namespace lockstep::kernels

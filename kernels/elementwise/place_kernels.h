@@ -20,8 +20,6 @@ struct Range {
   auto operands() const { return kernels::operands(y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 /// Indices for adaptive pooling along an axis, y (results) i64. Result i covers the elements from floor(i * elements /
@@ -37,8 +35,6 @@ struct AdaptivePlaces {
   auto operands() const { return kernels::operands(y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 /// For matrices x (n, rows, columns) of any dtype: y = x where column <= row + diagonal if `lower`, or where column >=
@@ -53,8 +49,6 @@ struct Triangle {
   auto operands() const { return kernels::operands(x, y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 }  // namespace lockstep::kernels

@@ -15,9 +15,7 @@ struct Unary {
   auto operands() const { return kernels::operands(x, y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// dx = dy * f'(x), f32 or bf16. `kept` is f(x) if gradient_from_result(f) (array/unary.h), else x.
@@ -31,9 +29,7 @@ struct UnaryGradient {
   auto operands() const { return kernels::operands(kept, dy, dx); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 }  // namespace lockstep::kernels

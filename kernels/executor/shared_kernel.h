@@ -1,28 +1,43 @@
 #pragma once
 
+#include <lockstep/kernels/kernel.h>
+
 // Sources that host and GPUs share (FAMILY_kernels.cpp) are compiled twice: for the host, and as CUDA with
 // LOCKSTEP_KERNELS_OF_GPUS defined for GPUs.
 //
-// LOCKSTEP_SHARED_KERNEL(Kernel) defines Kernel::on_host() or Kernel::on_gpu(), which calls Kernel::run(executor).
+// LOCKSTEP_SHARED_KERNEL(Kernel) instantiates on_host(kernel) or on_gpu(kernel) (kernel.h). Write it in namespace
+// lockstep::kernels, after the definition of Kernel::run.
 
 #if defined(LOCKSTEP_KERNELS_OF_GPUS)
 
 #include <lockstep/kernels/executor/cuda_executor.cuh>
 
-#define LOCKSTEP_SHARED_KERNEL(Kernel)                                      \
-  decltype(std::declval<const Kernel&>().on_gpu()) Kernel::on_gpu() const { \
-    cuda::CudaExecutor on;                                                  \
-    return run(on);                                                         \
-  }
+namespace lockstep::kernels {
+
+template <class Kernel>
+typename detail::ResultOf<Kernel>::type on_gpu(const Kernel& kernel) {
+  cuda::CudaExecutor on;
+  return kernel.run(on);
+}
+
+}  // namespace lockstep::kernels
+
+#define LOCKSTEP_SHARED_KERNEL(Kernel) template detail::ResultOf<Kernel>::type on_gpu(const Kernel& kernel);
 
 #else
 
 #include <lockstep/kernels/executor/host_executor.h>
 
-#define LOCKSTEP_SHARED_KERNEL(Kernel)                                        \
-  decltype(std::declval<const Kernel&>().on_host()) Kernel::on_host() const { \
-    HostExecutor on;                                                          \
-    return run(on);                                                           \
-  }
+namespace lockstep::kernels {
+
+template <class Kernel>
+typename detail::ResultOf<Kernel>::type on_host(const Kernel& kernel) {
+  HostExecutor on;
+  return kernel.run(on);
+}
+
+}  // namespace lockstep::kernels
+
+#define LOCKSTEP_SHARED_KERNEL(Kernel) template detail::ResultOf<Kernel>::type on_host(const Kernel& kernel);
 
 #endif

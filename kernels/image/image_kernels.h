@@ -26,8 +26,6 @@ struct Resize {
   bool copies() const { return interpolation == Interpolation::nearest && !transposed; }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
   void on_cpu() const;
 };
 
@@ -43,8 +41,6 @@ struct AffineTransform {
   auto operands() const { return kernels::operands(x, transforms, y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 /// The gradient of AffineTransform from dy (n, height, width, channels), f32 or bf16. Each pixel of dy contributes to
@@ -64,8 +60,6 @@ struct AffineTransformGradient {
   auto operands() const { return kernels::operands(dy, transforms, values, indices); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 /// lockstep::crop_and_flip (crop_and_flip.h): x (n, height, width, channels) and y (n, size.height, size.width,
@@ -80,8 +74,6 @@ struct CropAndFlip {
   auto operands() const { return kernels::operands(x, crops, y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
   void on_cpu() const;
 };
 

@@ -178,7 +178,7 @@ class RowResizer {
 }  // namespace
 
 void kernels::Resize::on_cpu() const {
-  if (copies()) return on_host();
+  if (copies()) return on_host(*this);
   if (y.elements() == 0) return;
   HostExecutor on;
   const auto weights = [&](int axis) {

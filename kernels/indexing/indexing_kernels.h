@@ -13,8 +13,6 @@ struct OneHot {
   auto operands() const { return kernels::operands(ids, y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 /// flat[i] = the row-major offset, in a tensor of shape `sizes`, of the element whose index is row i of `indices` (n,
@@ -29,8 +27,6 @@ struct FlatIndices {
   auto operands() const { return kernels::operands(indices, flat); }
   template <class Executor>
   std::int64_t run(Executor& on) const;
-  std::int64_t on_host() const;
-  std::int64_t on_gpu() const;
 };
 
 /// flat[o, i, k] = the row-major offset, in a tensor (outer, size, inner), of element (o, indices[o, i, k], k); flat
@@ -45,8 +41,6 @@ struct FlatIndicesAlong {
   auto operands() const { return kernels::operands(indices, flat); }
   template <class Executor>
   std::int64_t run(Executor& on) const;
-  std::int64_t on_host() const;
-  std::int64_t on_gpu() const;
 };
 
 }  // namespace lockstep::kernels

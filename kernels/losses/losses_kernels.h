@@ -16,9 +16,7 @@ struct SparseSoftmaxCrossEntropy {
   auto operands() const { return kernels::operands(logits, labels, loss, probabilities); }
   template <class Executor>
   std::int64_t run(Executor& on) const;
-  std::int64_t on_host() const;
   std::int64_t on_cpu() const;
-  std::int64_t on_gpu() const;
 };
 
 /// dx = dloss (rows) * (probabilities - one_hot(labels)). Dense f32 or bf16; the probabilities are f32.
@@ -32,9 +30,7 @@ struct SparseSoftmaxCrossEntropyGradient {
   auto operands() const { return kernels::operands(probabilities, labels, dloss, dx); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 ///@{
@@ -50,9 +46,7 @@ struct BinaryCrossEntropy {
   auto operands() const { return kernels::operands(x, targets, loss); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 struct BinaryCrossEntropyGradient {
@@ -66,9 +60,7 @@ struct BinaryCrossEntropyGradient {
   auto operands() const { return kernels::operands(x, targets, dloss, dx); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 ///@}
 

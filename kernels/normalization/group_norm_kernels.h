@@ -21,9 +21,7 @@ struct GroupNorm {
   auto operands() const { return kernels::operands(x, gamma, beta, y, mean, inverse); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 struct GroupNormGradient {
@@ -40,9 +38,7 @@ struct GroupNormGradient {
   auto operands() const { return kernels::operands(x, gamma, mean, inverse, dy, dx, dgamma, dbeta); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 ///@}
 

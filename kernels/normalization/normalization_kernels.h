@@ -15,9 +15,7 @@ struct ChannelMoments {
   auto operands() const { return kernels::operands(x, mean, variance); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// y (rows) = [relu](gamma * (x - mean) / sqrt(variance + epsilon) + beta [+ residual]); f32 or bf16. The ReLU is
@@ -37,9 +35,7 @@ struct BatchNorm {
   auto operands() const { return kernels::operands(x, gamma, beta, mean, variance, y, residual); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// Mean and variance (c) over the rows of all parts. Each row of `parts` (m, 2 c + 1) holds the mean (c), the variance
@@ -53,9 +49,7 @@ struct MergeMoments {
   auto operands() const { return kernels::operands(parts, mean, variance); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// Computes dgamma and dbeta from dy (rows), f32 or bf16. If a ReLU follows the addition of a residual, `y` (rows) is
@@ -79,9 +73,7 @@ struct BatchNormGradientSums {
   auto operands() const { return kernels::operands(x, gamma, beta, mean, variance, dy, dgamma, dbeta, y, dsum); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 
  private:
   template <class Executor>
@@ -109,9 +101,7 @@ struct BatchNormGradientX {
   auto operands() const { return kernels::operands(x, gamma, beta, mean, variance, dy, dgamma, dbeta, dx); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 ///@{
@@ -130,9 +120,7 @@ struct LayerNorm {
   auto operands() const { return kernels::operands(x, gamma, beta, y, mean, inverse); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 struct LayerNormGradient {
@@ -149,9 +137,7 @@ struct LayerNormGradient {
   auto operands() const { return kernels::operands(x, gamma, mean, inverse, dy, dx, dgamma, dbeta); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 ///@}
 

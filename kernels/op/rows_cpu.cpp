@@ -85,7 +85,7 @@ std::int64_t kernels::GatherRows::on_cpu() const {
 }
 
 std::int64_t kernels::ScatterRows::on_cpu() const {
-  if (write == Write::add && out.dtype() == DType::bf16) return on_host();  // rounds each sum once
+  if (write == Write::add && out.dtype() == DType::bf16) return on_host(*this);  // rounds each sum once
   const std::span<const std::int64_t> rows = indices.span<std::int64_t>();
   visit_addable(out.dtype(), [&]<class T>() { scatter<T>(values, rows, write, out); });
   return first_outside(rows, out.dim(1), true);

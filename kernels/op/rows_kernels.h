@@ -34,9 +34,7 @@ struct GatherRows {
   auto operands() const { return kernels::operands(x, indices, y); }
   template <class Executor>
   std::int64_t run(Executor& on) const;
-  std::int64_t on_host() const;
   std::int64_t on_cpu() const;
-  std::int64_t on_gpu() const;
 };
 
 /// For each matrix of `values` (outer, n, inner) and of `out` (outer, rows, inner): row indices[i] of out =
@@ -52,9 +50,7 @@ struct ScatterRows {
   auto operands() const { return kernels::operands(values, indices, out); }
   template <class Executor>
   std::int64_t run(Executor& on) const;
-  std::int64_t on_host() const;
   std::int64_t on_cpu() const;
-  std::int64_t on_gpu() const;
 };
 
 }  // namespace lockstep::kernels

@@ -15,9 +15,7 @@ struct Softmax {
   auto operands() const { return kernels::operands(logits, y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// dx = y * (dy - sum(dy * y)) for each row. Rows of bf16 are scaled first so that they add up to 1 in spite of their
@@ -31,9 +29,7 @@ struct SoftmaxGradient {
   auto operands() const { return kernels::operands(y, dy, dx); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// The logarithm of the softmax of each row: logits and y (rows, n).
@@ -45,9 +41,7 @@ struct LogSoftmax {
   auto operands() const { return kernels::operands(logits, y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// dx = dy - exp(y) * sum(dy) for each row.
@@ -60,9 +54,7 @@ struct LogSoftmaxGradient {
   auto operands() const { return kernels::operands(y, dy, dx); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 }  // namespace lockstep::kernels

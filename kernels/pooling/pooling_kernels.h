@@ -19,9 +19,7 @@ struct MaxPool2d {
   auto operands() const { return kernels::operands(x, y, indices); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 struct MaxPool2dGradient {
@@ -34,9 +32,7 @@ struct MaxPool2dGradient {
   auto operands() const { return kernels::operands(indices, dy, dx); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// y = the elements of x at max_pool2d's indices.
@@ -50,8 +46,6 @@ struct MaxPool2dTaken {
   auto operands() const { return kernels::operands(x, indices, y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 struct AveragePool2d {
@@ -63,9 +57,7 @@ struct AveragePool2d {
   auto operands() const { return kernels::operands(x, y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 struct AveragePool2dGradient {
@@ -77,9 +69,7 @@ struct AveragePool2dGradient {
   auto operands() const { return kernels::operands(dy, dx); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 ///@}
 

@@ -18,9 +18,7 @@ struct Dropout {
   auto operands() const { return kernels::operands(x, y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// lockstep::normal (normal.h), f32 or bf16.
@@ -34,8 +32,6 @@ struct Normal {
   auto operands() const { return kernels::operands(y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 ///@{
@@ -51,8 +47,6 @@ struct Uniform {
   auto operands() const { return kernels::operands(y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 struct TruncatedNormal {
@@ -65,8 +59,6 @@ struct TruncatedNormal {
   auto operands() const { return kernels::operands(y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 struct RandomIntegers {
@@ -79,8 +71,6 @@ struct RandomIntegers {
   auto operands() const { return kernels::operands(y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 struct Binomial {
@@ -93,8 +83,6 @@ struct Binomial {
   auto operands() const { return kernels::operands(y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 ///@}
 
@@ -108,8 +96,6 @@ struct Categorical {
   auto operands() const { return kernels::operands(logits, y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 /// y (n) i64 = a random permutation of 0, ..., n - 1: the order in which a stable sort puts n random keys of 48 bits.
@@ -121,8 +107,6 @@ struct Permutation {
   auto operands() const { return kernels::operands(y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 }  // namespace lockstep::kernels

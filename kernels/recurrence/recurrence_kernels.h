@@ -18,9 +18,7 @@ struct LstmStep {
   auto operands() const { return kernels::operands(gates, recurrent, c_before, c, h); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// Computes dsums (n, 4 units), the gradient with respect to the pre-activations, from dh and dc; replaces dc by the
@@ -37,9 +35,7 @@ struct LstmStepGradient {
   auto operands() const { return kernels::operands(gates, c_before, c, dh, dc, dsums); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// One step of a GRU. On entry, `gates` and `recurrent` (n, 3 units) hold the contributions of the input and of the
@@ -56,9 +52,7 @@ struct GruStep {
   auto operands() const { return kernels::operands(gates, recurrent, h_before, state_sum, h); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// Computes dgates and drecurrent (n, 3 units), the gradients with respect to the contributions of the input and of the
@@ -75,9 +69,7 @@ struct GruStepGradient {
   auto operands() const { return kernels::operands(gates, state_sum, h_before, dh, dgates, drecurrent); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 }  // namespace lockstep::kernels

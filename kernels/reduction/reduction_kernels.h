@@ -25,9 +25,7 @@ struct SumMiddle {
   auto operands() const { return kernels::operands(x, y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// y (outer, inner) = the reduction `op` over the middle axis of x (outer, n, inner). x and y are each f32 or bf16, or
@@ -43,8 +41,6 @@ struct ReduceMiddle {
   auto operands() const { return kernels::operands(x, y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 /// y (rows) i64 = index of the largest or, if `smallest`, the smallest element in each row of x (rows, n): the first of
@@ -58,9 +54,7 @@ struct Argmax {
   auto operands() const { return kernels::operands(x, y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// The gradient of products p of x (rows, n), f32: dx[r, k] = sum over i of dy[r, i] times the derivative of p[r, i]
@@ -75,8 +69,6 @@ struct ProductGradient {
   auto operands() const { return kernels::operands(x, dy, dx); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 /// Returns the sum of the squares of `count` elements, in f64; the order of addition depends only on `count` and the
@@ -90,9 +82,7 @@ struct SquaredNorm {
   std::vector<Operand> operands() const { return {Operand(x, count)}; }
   template <class Executor>
   double run(Executor& on) const;
-  double on_host() const;
   double on_cpu() const;
-  double on_gpu() const;
 };
 
 }  // namespace lockstep::kernels

@@ -43,9 +43,7 @@ struct CumulativeSum {
   auto operands() const { return kernels::operands(x, y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// y[r, i] = the product of x[r, 0] to x[r, i], for x (rows, n) of y's dtype: f32 or bf16, computed in f64, i32 or i64.
@@ -57,8 +55,6 @@ struct CumulativeProduct {
   auto operands() const { return kernels::operands(x, y); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
-  void on_gpu() const;
 };
 
 }  // namespace lockstep::kernels

@@ -17,9 +17,7 @@ struct SortMiddle {
   auto operands() const { return kernels::operands(x, values, indices); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// Sets dx (outer, n, inner), f32 or bf16, to dy (outer, k, inner) at `indices` along the axis and to 0 elsewhere. The
@@ -33,9 +31,7 @@ struct SortMiddleGradient {
   auto operands() const { return kernels::operands(dy, indices, dx); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 }  // namespace lockstep::kernels

@@ -27,7 +27,7 @@ std::function<void()> Reduce::deferred() const {
       [this]<class T>(const ReduceViews<T>& of) -> std::function<void()> {
         return [op = op, in = std::vector<const T*>(of.in.begin(), of.in.end()),
                 out = std::vector<T*>(of.out.begin(), of.out.end()), count = of.count, terms = of.terms] {
-          Reduce{op, ReduceViews<T>{in, out, count, terms}}.on_host();
+          on_host(Reduce{op, ReduceViews<T>{in, out, count, terms}});
         };
       },
       views);

@@ -23,14 +23,14 @@ void kernels::Update::on_cpu() const {
   step.rule->on_cpu(step, views);
 }
 
-void kernels::Update::on_host() const {
-  check_views(step, views);
-  step.rule->on_host(step, views);
+void kernels::on_host(const Update& update) {
+  check_views(update.step, update.views);
+  update.step.rule->on_host(update.step, update.views);
 }
 
-void kernels::Update::on_gpu() const {
-  check_views(step, views);
-  step.rule->on_gpu(step, views);
+void kernels::on_gpu(const Update& update) {
+  check_views(update.step, update.views);
+  update.step.rule->on_gpu(update.step, update.views);
 }
 
 }  // namespace lockstep

@@ -21,9 +21,7 @@ struct LimitNorms {
   auto operands() const { return kernels::operands(x); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// The reduction that ReduceViews describes. Throws the errors of check_views.
@@ -36,9 +34,7 @@ struct Reduce {
   std::function<void()> deferred() const;
   template <class Executor>
   void run(Executor& on) const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
 
 /// Sums the replicas' gradients and applies the step to every copy of the parameters in one pass. Throws the errors of
@@ -50,9 +46,13 @@ struct Update {
   static constexpr const char* name = "update";
   static constexpr bool capturable = false;
   std::vector<Operand> operands() const;
-  void on_host() const;
   void on_cpu() const;
-  void on_gpu() const;
 };
+
+///@{
+/// The step's rule calls its own shared source.
+void on_host(const Update& update);
+void on_gpu(const Update& update);
+///@}
 
 }  // namespace lockstep::kernels

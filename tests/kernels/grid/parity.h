@@ -27,9 +27,9 @@ class Runner {
   auto operator()(const Kernel& kernel) const {
     if (source_ == Source::cpu) return kernels::run_on_cpu(kernel);
 #if defined(LOCKSTEP_EMULATED_GPU)
-    return kernel.on_gpu();
+    return on_gpu(kernel);
 #else
-    return kernel.on_host();
+    return on_host(kernel);
 #endif
   }
 

@@ -153,8 +153,8 @@ std::string see_attention(const AttentionCase& c) {
   const auto found = attended.results();
   launch(attended.gradient());
   require<DeviceError>(attended.results() == found, "the gradient has other bits when it is computed again");
-  kernels::AttentionByRows{attended.forward()}.on_gpu();
-  kernels::AttentionGradientByRows{attended.gradient()}.on_gpu();
+  kernels::on_gpu(kernels::AttentionByRows{attended.forward()});
+  kernels::on_gpu(kernels::AttentionGradientByRows{attended.gradient()});
   return fmt::format("{}, by {}", compared_results(found, attended.results()), engines);
 }
 
@@ -208,8 +208,8 @@ std::string see_attention_speed() {
     seen += fmt::format("{}{}: forward {:.3f} ms, gradient {:.3f} ms, without cuDNN {:.3f} ms and {:.3f} ms",
                         seen.empty() ? "" : "; ", c.name, time_of([&] { launch(attended.forward()); }, 20),
                         time_of([&] { launch(attended.gradient()); }, 20),
-                        time_of([&] { kernels::AttentionByRows{attended.forward()}.on_gpu(); }, 1),
-                        time_of([&] { kernels::AttentionGradientByRows{attended.gradient()}.on_gpu(); }, 1));
+                        time_of([&] { kernels::on_gpu(kernels::AttentionByRows{attended.forward()}); }, 1),
+                        time_of([&] { kernels::on_gpu(kernels::AttentionGradientByRows{attended.gradient()}); }, 1));
   }
   return seen;
 }
