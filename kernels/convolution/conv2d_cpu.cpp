@@ -228,7 +228,7 @@ void kernels::Conv2dGradientX::on_cpu() const {
   if (write == Write::add) {
     const Tensor apart = Tensor::empty(dx.shape(), dx.dtype());
     kernels::Conv2dGradientX{dy, kernel, window, Write::replace, apart}.on_cpu();
-    return kernels::Accumulate{apart, 1, dx}.on_cpu();
+    return kernels::Binary{BinaryOp::add, dx, apart, dx}.on_cpu();
   }
   if (better_wide(dx))
     return narrowed(dx, [&](const Tensor& wide) {

@@ -102,7 +102,7 @@ void kernels::Conv2dGradientX::on_gpu() const {
   if (write == Write::add) {
     const Tensor apart = Tensor::empty(dx.shape(), dx.dtype());
     kernels::Conv2dGradientX{dy, kernel, window, Write::replace, apart, filters}.on_gpu();
-    return kernels::on_gpu(kernels::Accumulate{apart, 1, dx});
+    return kernels::on_gpu(kernels::Binary{BinaryOp::add, dx, apart, dx});
   }
   const Convolution convolution(ConvolutionPass::gradient_x, dx.dtype(), dx.shape(), kernel.shape(), dy.shape(),
                                 window);

@@ -213,7 +213,7 @@ void kernels::DenseGradientX::on_gpu() const {
   if (write == Write::add && (!is_aligned(dx) || (on_copies && in != dx.dim(1)))) {
     const Tensor apart = Tensor::empty(dx.shape(), dx.dtype());
     kernels::DenseGradientX{dy, kernel, Write::replace, apart}.on_gpu();
-    return kernels::on_gpu(kernels::Accumulate{apart, 1, dx});
+    return kernels::on_gpu(kernels::Binary{BinaryOp::add, dx, apart, dx});
   }
   if (on_copies) {
     const Tensor room = room_for(dx, n, in);

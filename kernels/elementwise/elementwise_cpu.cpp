@@ -112,29 +112,6 @@ void kernels::BinaryGradient::on_cpu() const {
 
 void kernels::Affine::on_cpu() const { map(functor::Affine{.scale = scale, .shift = shift}, x, y); }
 
-namespace {
-
-template <class T>
-void accumulate_elements(const Tensor& x, int sign, const Tensor& out) {
-  const functor::Accumulate<T> add{.subtract = sign < 0};
-  const StridedLoop<2> loop(out.shape(), {x.strides(), out.strides()});
-  const T* from = x.data<T>();
-  T* to = out.data<T>();
-  for_each_run(loop, [&](const std::array<std::int64_t, 2>& at, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      T& sum = to[at[1] + i * loop.inner_stride(1)];
-      sum = add(sum, from[at[0] + i * loop.inner_stride(0)]);
-    }
-  });
-}
-
-}  // namespace
-
-void kernels::Accumulate::on_cpu() const {
-  if (is_real(out.dtype())) return kernels::Binary{sign > 0 ? BinaryOp::add : BinaryOp::subtract, out, x, out}.on_cpu();
-  visit_dtype(out.dtype(), [&]<class T>() { accumulate_elements<T>(x, sign, out); });
-}
-
 void kernels::Convert::on_cpu() const {
   const StridedLoop<2> loop(y.shape(), {x.strides(), y.strides()});
   const std::int64_t from_stride = loop.inner_stride(0);

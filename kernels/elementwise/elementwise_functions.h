@@ -25,16 +25,6 @@ struct MovingAverage {
     return average * momentum + value * (1.0F - momentum);
   }
 };
-/// sum + x, or with `subtract` sum - x; bf16 is added in f32.
-template <class T>
-struct Accumulate {
-  using Sum = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
-  bool subtract;
-  LOCKSTEP_HOST_DEVICE T operator()(T sum, T x) const {
-    const auto term = static_cast<Sum>(x);
-    return T(static_cast<Sum>(sum) + (subtract ? static_cast<Sum>(-term) : term));
-  }
-};
 
 }  // namespace functor
 

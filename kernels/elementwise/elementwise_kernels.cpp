@@ -108,14 +108,6 @@ void Affine::run(Executor& on) const {
 }
 
 template <class Executor>
-void Accumulate::run(Executor& on) const {
-  if (is_real(out.dtype())) return Binary{sign > 0 ? BinaryOp::add : BinaryOp::subtract, out, x, out}.run(on);
-  visit_dtype(out.dtype(), [&]<class T>() {
-    detail::strided_map<T>(on, functor::Accumulate<T>{.subtract = sign < 0}, out, out, x);
-  });
-}
-
-template <class Executor>
 void MovingAverages::run(Executor& on) const {
   const detail::MovedAverages f(averages);
   on.teams(f.ranges.runs(), f.ranges.run, f);
@@ -132,7 +124,6 @@ LOCKSTEP_SHARED_KERNEL(UnaryGradient)
 LOCKSTEP_SHARED_KERNEL(Binary)
 LOCKSTEP_SHARED_KERNEL(BinaryGradient)
 LOCKSTEP_SHARED_KERNEL(Affine)
-LOCKSTEP_SHARED_KERNEL(Accumulate)
 LOCKSTEP_SHARED_KERNEL(MovingAverages)
 LOCKSTEP_SHARED_KERNEL(Fill)
 LOCKSTEP_SHARED_KERNEL(Clear)

@@ -62,19 +62,6 @@ struct Affine {
   void on_cpu() const;
 };
 
-/// out += sign * x, where sign is 1 or -1; f32, bf16, i32 or i64. x may have any strides.
-struct Accumulate {
-  Tensor x;
-  int sign;
-  Tensor out;
-
-  static constexpr const char* name = "accumulate";
-  auto operands() const { return kernels::operands(x, out); }
-  template <class Executor>
-  void run(Executor& on) const;
-  void on_cpu() const;
-};
-
 /// y = x, converted to y's dtype. x and y have the same shape and any strides and dtypes.
 struct Convert {
   Tensor x;

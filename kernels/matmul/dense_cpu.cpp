@@ -182,7 +182,7 @@ void kernels::DenseGradientX::on_cpu() const {
   if (write == Write::add && (has_few_rows || better_wide(dx))) {
     const Tensor apart = Tensor::empty(dx.shape(), dx.dtype());
     kernels::DenseGradientX{dy, kernel, Write::replace, apart}.on_cpu();
-    return kernels::Accumulate{apart, 1, dx}.on_cpu();
+    return kernels::Binary{BinaryOp::add, dx, apart, dx}.on_cpu();
   }
   if (better_wide(dx))
     return narrowed(dx, [&](const Tensor& wide) {

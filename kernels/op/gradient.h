@@ -14,7 +14,7 @@ namespace lockstep {
 /// to += gradient, on the device of `to`.
 inline void accumulate(const Tensor& gradient, const Tensor& to) {
   const ContextScope there(context_on(to.device()));
-  launch(kernels::Accumulate{reachable_from(to.device(), gradient), 1, to});
+  launch(kernels::Binary{BinaryOp::add, to, reachable_from(to.device(), gradient), to});
 }
 
 /// Call this before contributing a gradient that kernels have written, which tapes cannot differentiate

@@ -63,9 +63,9 @@ Tensor result_of(const Tensor& steps, bool return_sequences) {
 void add_gradient_of_result(const Tensor& dy, std::int64_t s, std::int64_t time, const Tensor& dh) {
   if (!dy.defined()) return;
   if (dy.rank() == 3)
-    launch(kernels::Accumulate{dy.slice_view(1, s, s + 1), 1, dh.view({dh.dim(0), 1, dh.dim(1)})});
+    accumulate(dy.slice_view(1, s, s + 1), dh.view({dh.dim(0), 1, dh.dim(1)}));
   else if (s == time - 1)
-    launch(kernels::Accumulate{dy, 1, dh});
+    accumulate(dy, dh);
 }
 
 void sum_rows(const Tensor& dsums, const Tensor& dbias) {

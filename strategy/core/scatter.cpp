@@ -41,9 +41,9 @@ void apply_to_row(ScatterOp op, const Tensor& value, const Tensor& row) {
   };
   switch (op) {
     case ScatterOp::add:
-      return launch(kernels::Accumulate{value, 1, row});
+      return launch(kernels::Binary{BinaryOp::add, row, value, row});
     case ScatterOp::sub:
-      return launch(kernels::Accumulate{value, -1, row});
+      return launch(kernels::Binary{BinaryOp::subtract, row, value, row});
     case ScatterOp::mul:
       return launch(kernels::Binary{BinaryOp::multiply, row, value, row});
     case ScatterOp::div:

@@ -117,7 +117,8 @@ void VariableState::write_copy(int index, AssignOp op, const Tensor& value) {
   set_changed(index);
   if (op == AssignOp::set) return assign(value, own);
   const ContextScope there(context_on(own.device()));
-  launch(kernels::Accumulate{reachable_from(own.device(), value), op == AssignOp::add ? 1 : -1, own});
+  const BinaryOp binary = op == AssignOp::add ? BinaryOp::add : BinaryOp::subtract;
+  launch(kernels::Binary{binary, own, reachable_from(own.device(), value), own});
 }
 
 void VariableState::scatter_copy(int index, ScatterOp op, const IndexedSlices& slices) {

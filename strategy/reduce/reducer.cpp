@@ -240,7 +240,7 @@ void GradientReducer::accumulate(const ReplicaContext& context) {
     const Tensor& gradients = arena_->gradients_of(replica);
     if (!own.accumulated.defined()) own.accumulated = Tensor::empty(gradients.shape());
     if (own.has_accumulated)
-      launch(kernels::Accumulate{gradients, 1, own.accumulated});
+      launch(kernels::Binary{BinaryOp::add, own.accumulated, gradients, own.accumulated});
     else
       copy(gradients, own.accumulated);
   }
@@ -277,7 +277,10 @@ void GradientReducer::move_average(const ReplicaContext& context, std::size_t sl
 void GradientReducer::add_accumulated(int replica) {
   Own& own = own_[static_cast<std::size_t>(replica)];
   if (!own.has_accumulated) return;
-  if (arena_) launch(kernels::Accumulate{own.accumulated, 1, arena_->gradients_of(replica)});
+  if (arena_) {
+    const Tensor& gradients = arena_->gradients_of(replica);
+    launch(kernels::Binary{BinaryOp::add, gradients, own.accumulated, gradients});
+  }
   own.has_accumulated = false;
 }
 

@@ -90,7 +90,7 @@ DenseOrSparse plus(const DenseOrSparse& a, const DenseOrSparse& b) {
     if (const auto* const rows = std::get_if<IndexedSlices>(part))
       scatter_add(*rows, sum);
     else
-      launch(kernels::Accumulate{std::get<Tensor>(*part), 1, sum});
+      launch(kernels::Binary{BinaryOp::add, sum, std::get<Tensor>(*part), sum});
   }
   return sum;
 }

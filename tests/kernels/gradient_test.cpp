@@ -149,7 +149,7 @@ TEST(Gradient, IsComputedForWantedInputsOnly) {
 }
 
 void add_three_times(const Tensor& x, const Tensor& out) {
-  for (int i = 0; i < 3; ++i) launch(kernels::Accumulate{x, 1, out});
+  for (int i = 0; i < 3; ++i) launch(kernels::Binary{BinaryOp::add, out, x, out});
 }
 
 /// 3 x, as an op that can add its gradient to an existing one; appends the requested kinds of writing to `writes`.

@@ -270,15 +270,17 @@ TEST(GridElementwise, RoundsWhatBf16DoesNotHave) {
 TEST(GridElementwise, AccumulatesTypesThatCanBeSummed) {
   const Tensor x = random_tensor({6, 5}, 1, -100, 100);
   for (const DType dtype : {DType::f32, DType::bf16, DType::i32, DType::i64})
-    for (const int sign : {1, -1}) {
-      SCOPED_TRACE(fmt::format("{} {}", sign, name(dtype)));
+    for (const BinaryOp op : {BinaryOp::add, BinaryOp::subtract}) {
+      SCOPED_TRACE(fmt::format("{} {}", static_cast<int>(op), name(dtype)));
       const Tensor terms = in_dtype(dtype, x);
       const Results before{in_dtype(dtype, random_tensor({6, 5}, 2, -100, 100))};
       expect_same(before, [&](const Runner& run, const Results& out) {
-        run(kernels::Accumulate{terms, sign, out[0]});
+        run(kernels::Binary{op, out[0], terms, out[0]});
       });
       const Tensor row = terms.slice_view(0, 3, 4).broadcast_view({6, 5});
-      expect_same(before, [&](const Runner& run, const Results& out) { run(kernels::Accumulate{row, sign, out[0]}); });
+      expect_same(before, [&](const Runner& run, const Results& out) {
+        run(kernels::Binary{op, out[0], row, out[0]});
+      });
     }
 }
 
