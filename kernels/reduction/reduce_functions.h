@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <lockstep/kernels/executor/wrapping.h>
+#include <lockstep/kernels/elementwise/binary_functions.h>
 #include <lockstep/kernels/reduction/reduce_op.h>
 #include <lockstep/runtime/core/bfloat16.h>
 #include <lockstep/runtime/core/host_device.h>
@@ -16,55 +16,28 @@ namespace lockstep {
 template <class T>
 using Accumulator = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
 
-// Combine the replicas' values of one element, as accumulators, in the order of the replicas. The maximum and minimum
-// of NaN and a number are NaN.
+// Combine the replicas' values of one element, as accumulators, in the order of the replicas, by the functions of
+// element-wise ops: the maximum and minimum of NaN and a number are NaN.
 
-struct SumOfReplicas {
+template <class F>
+struct OfReplicas {
   template <class A>
   LOCKSTEP_HOST_DEVICE A combine(A a, A b) const {
-    using W = Wrapping<A>;
-    return static_cast<A>(static_cast<W>(a) + static_cast<W>(b));
+    return F{}(a, b);
   }
   template <class A>
   LOCKSTEP_HOST_DEVICE A finish(A a, A) const {
     return a;
   }
 };
+using SumOfReplicas = OfReplicas<functor::Add>;
+using MaxOfReplicas = OfReplicas<functor::Larger>;
+using MinOfReplicas = OfReplicas<functor::Smaller>;
+using ProductOfReplicas = OfReplicas<functor::Multiply>;
 struct MeanOfReplicas : SumOfReplicas {
   template <class A>
   LOCKSTEP_HOST_DEVICE A finish(A a, A terms) const {
     return a / terms;
-  }
-};
-struct MaxOfReplicas {
-  template <class A>
-  LOCKSTEP_HOST_DEVICE A combine(A a, A b) const {
-    return a >= b || a != a ? a : b;
-  }
-  template <class A>
-  LOCKSTEP_HOST_DEVICE A finish(A a, A) const {
-    return a;
-  }
-};
-struct MinOfReplicas {
-  template <class A>
-  LOCKSTEP_HOST_DEVICE A combine(A a, A b) const {
-    return a <= b || a != a ? a : b;
-  }
-  template <class A>
-  LOCKSTEP_HOST_DEVICE A finish(A a, A) const {
-    return a;
-  }
-};
-struct ProductOfReplicas {
-  template <class A>
-  LOCKSTEP_HOST_DEVICE A combine(A a, A b) const {
-    using W = Wrapping<A>;
-    return static_cast<A>(static_cast<W>(a) * static_cast<W>(b));
-  }
-  template <class A>
-  LOCKSTEP_HOST_DEVICE A finish(A a, A) const {
-    return a;
   }
 };
 
