@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <utility>
 
 #include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/fused_activation.h>
@@ -209,13 +210,11 @@ void kernels::Conv2d::on_cpu() const {
   const Geometry g(x.shape(), kernel.shape(), y.shape(), x.dtype(), window, bias, within);
   const onednn::Plan& plan = plans.get(g.key, [&] { return forward_plan(g); });
   const Tensor weights = onednn::in_layout_of(plan, g.kernel, kernel);
-  const Tensor scratch = onednn::allocate(plan.scratchpad);
   onednn::Arguments arguments{{DNNL_ARG_SRC, onednn::bind(g.x, x)},
                               {DNNL_ARG_WEIGHTS, onednn::bind(plan.weights, weights)},
-                              {DNNL_ARG_DST, onednn::bind(g.y, y)},
-                              {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}};
+                              {DNNL_ARG_DST, onednn::bind(g.y, y)}};
   if (bias.defined()) arguments.emplace(DNNL_ARG_BIAS, onednn::bind(g.bias, bias));
-  onednn::execute("a convolution", plan.primitive, arguments);
+  onednn::execute("a convolution", plan, std::move(arguments));
   if (within != activation) kernels::Unary{*function_of(activation), y, y}.on_cpu();
 }
 
@@ -238,12 +237,10 @@ void kernels::Conv2dGradientX::on_cpu() const {
   const Geometry g(dx.shape(), kernel.shape(), dy.shape(), dx.dtype(), window);
   const onednn::Plan& plan = plans.get(g.key, [&] { return gradient_x_plan(g); });
   const Tensor weights = onednn::in_layout_of(plan, g.kernel, kernel);
-  const Tensor scratch = onednn::allocate(plan.scratchpad);
-  onednn::execute("a data gradient of a convolution", plan.primitive,
+  onednn::execute("a data gradient of a convolution", plan,
                   {{DNNL_ARG_DIFF_DST, onednn::bind(g.y, dy)},
                    {DNNL_ARG_WEIGHTS, onednn::bind(plan.weights, weights)},
-                   {DNNL_ARG_DIFF_SRC, onednn::bind(g.x, dx)},
-                   {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}});
+                   {DNNL_ARG_DIFF_SRC, onednn::bind(g.x, dx)}});
 }
 
 void kernels::Conv2dGradientKernel::on_cpu() const {
@@ -263,13 +260,11 @@ void kernels::Conv2dGradientKernel::on_cpu() const {
   const Geometry g(x.shape(), dkernel.shape(), dy.shape(), x.dtype(), window, dbias);
   const onednn::Plan& plan = plans.get(g.key, [&] { return gradient_kernel_plan(g); });
   const Tensor gradient = plan.reorder ? onednn::allocate(plan.weights) : dkernel;
-  const Tensor scratch = onednn::allocate(plan.scratchpad);
   onednn::Arguments arguments{{DNNL_ARG_SRC, onednn::bind(g.x, x)},
                               {DNNL_ARG_DIFF_DST, onednn::bind(g.y, dy)},
-                              {DNNL_ARG_DIFF_WEIGHTS, onednn::bind(plan.weights, gradient)},
-                              {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}};
+                              {DNNL_ARG_DIFF_WEIGHTS, onednn::bind(plan.weights, gradient)}};
   if (dbias.defined()) arguments.emplace(DNNL_ARG_DIFF_BIAS, onednn::bind(g.bias, dbias));
-  onednn::execute("a kernel gradient of a convolution", plan.primitive, arguments);
+  onednn::execute("a kernel gradient of a convolution", plan, std::move(arguments));
   if (plan.reorder)
     onednn::execute(
         "a reorder of a kernel", plan.reorder,

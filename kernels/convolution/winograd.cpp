@@ -215,12 +215,10 @@ void multiply(Product kind, const PointMatrices& left, const PointMatrices& righ
   const memory::desc left_desc = kind == Product::plain ? left.desc() : left.transposed_desc();
   const onednn::PlanKey key{static_cast<Index>(kind), left.rows, left.columns, right.columns};
   const onednn::Plan& plan = plans.get(key, [&] { return product_plan(kind, left_desc, right.desc(), result.desc()); });
-  const Tensor scratch = onednn::allocate(plan.scratchpad);
-  onednn::execute("a product of Winograd's points", plan.primitive,
+  onednn::execute("a product of Winograd's points", plan,
                   {{DNNL_ARG_SRC, onednn::bind(left_desc, left.values)},
                    {DNNL_ARG_WEIGHTS, onednn::bind(right.desc(), right.values)},
-                   {DNNL_ARG_DST, onednn::bind(result.desc(), result.values)},
-                   {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}});
+                   {DNNL_ARG_DST, onednn::bind(result.desc(), result.values)}});
 }
 
 Index longest_block(Index tiles) { return std::min(block_tiles, tiles); }
@@ -275,11 +273,8 @@ Tensor swapped(const Tensor& kernel) {
     return onednn::Plan{dnnl::reorder(description), description.scratchpad_desc(), to, {}};
   });
   const Tensor result = Tensor::empty({taps, taps, kernel.dim(3), kernel.dim(2)});
-  const Tensor scratch = onednn::allocate(plan.scratchpad);
-  onednn::execute("a transposition of a kernel", plan.primitive,
-                  {{DNNL_ARG_FROM, onednn::bind(from, kernel)},
-                   {DNNL_ARG_TO, onednn::bind(to, result)},
-                   {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}});
+  onednn::execute("a transposition of a kernel", plan,
+                  {{DNNL_ARG_FROM, onednn::bind(from, kernel)}, {DNNL_ARG_TO, onednn::bind(to, result)}});
   return result;
 }
 

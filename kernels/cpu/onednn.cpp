@@ -156,6 +156,12 @@ void execute(const char* what, const dnnl::primitive& primitive, const Arguments
   }
 }
 
+void execute(const char* what, const Plan& plan, Arguments arguments) {
+  const Tensor scratch = allocate(plan.scratchpad);
+  arguments.emplace(DNNL_ARG_SCRATCHPAD, bind(plan.scratchpad, scratch));
+  execute(what, plan.primitive, arguments);
+}
+
 Tensor in_layout_of(const Plan& plan, const dnnl::memory::desc& plain, const Tensor& kernel) {
   if (!plan.reorder) return kernel;
   const Tensor result = allocate(plan.weights);

@@ -4,6 +4,7 @@
 // third for the rows of a time step, and divides long sums among threads.
 
 #include <algorithm>
+#include <utility>
 
 #include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/fused_activation.h>
@@ -101,12 +102,10 @@ void gradient_kernel_of_rows(const Tensor& x, const Tensor& dy, Write write, con
     const auto description = onednn::describe<dnnl::matmul>(onednn::attributes(write), transposed_x, of_dy, of_kernel);
     return onednn::Plan{dnnl::matmul(description), description.scratchpad_desc(), of_kernel, {}};
   });
-  const Tensor scratch = onednn::allocate(plan.scratchpad);
-  onednn::execute("a kernel gradient of a matrix product", plan.primitive,
+  onednn::execute("a kernel gradient of a matrix product", plan,
                   {{DNNL_ARG_SRC, onednn::bind(transposed_x, x)},
                    {DNNL_ARG_WEIGHTS, onednn::bind(of_dy, dy)},
-                   {DNNL_ARG_DST, onednn::bind(of_kernel, dkernel)},
-                   {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}});
+                   {DNNL_ARG_DST, onednn::bind(of_kernel, dkernel)}});
 }
 
 /// From 2048 rows on, matmul divides the sums among threads, so that the bits depend on their number: it gets fewer.
@@ -125,12 +124,10 @@ void gradient_kernel_as_product(const Tensor& x, const Tensor& dy, const Tensor&
 void gradient_x_of_few_rows(const Geometry& g, const Tensor& dy, const Tensor& kernel, const Tensor& dx) {
   thread_local onednn::PlanCache plans("data gradient of a matrix product");
   const onednn::Plan& plan = plans.get(key_of(dx, dy, false), [&] { return gradient_x_plan(g); });
-  const Tensor scratch = onednn::allocate(plan.scratchpad);
-  onednn::execute("a data gradient of a matrix product", plan.primitive,
+  onednn::execute("a data gradient of a matrix product", plan,
                   {{DNNL_ARG_DIFF_DST, onednn::bind(g.y, dy)},
                    {DNNL_ARG_WEIGHTS, onednn::bind(g.kernel, kernel)},
-                   {DNNL_ARG_DIFF_SRC, onednn::bind(g.x, dx)},
-                   {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}});
+                   {DNNL_ARG_DIFF_SRC, onednn::bind(g.x, dx)}});
 }
 
 void gradient_x_as_product(const Geometry& g, const Tensor& dy, const Tensor& kernel, Write write, const Tensor& dx) {
@@ -145,12 +142,10 @@ void gradient_x_as_product(const Geometry& g, const Tensor& dy, const Tensor& ke
     return gradient_x_product_plan(g, write, plain, reorder_pays(dy, dx) ? transposed(Tag::any) : plain);
   });
   const Tensor weights = onednn::in_layout_of(plan, plain, kernel);
-  const Tensor scratch = onednn::allocate(plan.scratchpad);
-  onednn::execute("a data gradient of a matrix product", plan.primitive,
+  onednn::execute("a data gradient of a matrix product", plan,
                   {{DNNL_ARG_SRC, onednn::bind(g.y, dy)},
                    {DNNL_ARG_WEIGHTS, onednn::bind(plan.weights, weights)},
-                   {DNNL_ARG_DST, onednn::bind(g.x, dx)},
-                   {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}});
+                   {DNNL_ARG_DST, onednn::bind(g.x, dx)}});
 }
 
 }  // namespace
@@ -165,13 +160,11 @@ void kernels::Dense::on_cpu() const {
   const Geometry g(x.dim(0), x.dim(1), y.dim(1), x.dtype(), bias.defined());
   const Activation within = onednn::applies(activation) ? activation : Activation::linear;
   const onednn::Plan& plan = plans.get(key_of(x, y, bias.defined(), within), [&] { return forward_plan(g, within); });
-  const Tensor scratch = onednn::allocate(plan.scratchpad);
   onednn::Arguments arguments{{DNNL_ARG_SRC, onednn::bind(g.x, x)},
                               {DNNL_ARG_WEIGHTS, onednn::bind(g.kernel, kernel)},
-                              {DNNL_ARG_DST, onednn::bind(g.y, y)},
-                              {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}};
+                              {DNNL_ARG_DST, onednn::bind(g.y, y)}};
   if (bias.defined()) arguments.emplace(DNNL_ARG_BIAS, onednn::bind(g.bias, bias));
-  onednn::execute("a matrix product", plan.primitive, arguments);
+  onednn::execute("a matrix product", plan, std::move(arguments));
   if (within != activation) kernels::Unary{*function_of(activation), y, y}.on_cpu();
 }
 
@@ -210,13 +203,11 @@ void kernels::DenseGradientKernel::on_cpu() const {
   thread_local onednn::PlanCache plans("kernel gradient of a matrix product");
   const Geometry g(x.dim(0), x.dim(1), dy.dim(1), x.dtype(), dbias.defined());
   const onednn::Plan& plan = plans.get(key_of(x, dy, dbias.defined()), [&] { return gradient_kernel_plan(g); });
-  const Tensor scratch = onednn::allocate(plan.scratchpad);
   onednn::Arguments arguments{{DNNL_ARG_SRC, onednn::bind(g.x, x)},
                               {DNNL_ARG_DIFF_DST, onednn::bind(g.y, dy)},
-                              {DNNL_ARG_DIFF_WEIGHTS, onednn::bind(g.kernel_gradient, dkernel)},
-                              {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}};
+                              {DNNL_ARG_DIFF_WEIGHTS, onednn::bind(g.kernel_gradient, dkernel)}};
   if (dbias.defined()) arguments.emplace(DNNL_ARG_DIFF_BIAS, onednn::bind(g.bias, dbias));
-  onednn::execute("a kernel gradient of a matrix product", plan.primitive, arguments);
+  onednn::execute("a kernel gradient of a matrix product", plan, std::move(arguments));
 }
 
 }  // namespace lockstep

@@ -78,12 +78,10 @@ void multiply(const Tensor& a, const Tensor& b, const Tensor& y) {
     const auto description = onednn::describe<dnnl::matmul>(onednn::attributes(), a_layout, b_layout, y_layout);
     return onednn::reading_plan(description, dnnl::matmul(description), b_layout);
   });
-  const Tensor scratch = onednn::allocate(plan.scratchpad);
-  onednn::execute("a product of matrices", plan.primitive,
+  onednn::execute("a product of matrices", plan,
                   {{DNNL_ARG_SRC, onednn::bind(a_layout, a)},
                    {DNNL_ARG_WEIGHTS, onednn::bind(b_layout, b)},
-                   {DNNL_ARG_DST, onednn::bind(y_layout, y)},
-                   {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}});
+                   {DNNL_ARG_DST, onednn::bind(y_layout, y)}});
 }
 
 }  // namespace
