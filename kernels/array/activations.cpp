@@ -1,5 +1,8 @@
 #include "lockstep/kernels/array/activations.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
@@ -154,82 +157,47 @@ Tensor activate(const Tensor& x, Activation activation) {
 }
 
 std::optional<UnaryFunction> function_of(Activation activation) {
-  switch (activation) {
-    case Activation::relu:
-      return UnaryOp::relu;
-    case Activation::relu6:
-      return UnaryOp::relu6;
-    case Activation::leaky_relu:
-      return UnaryFunction(UnaryOp::leaky_relu, 0.2F);
-    case Activation::elu:
-      return UnaryFunction(UnaryOp::elu, 1.0F);
-    case Activation::selu:
-      return UnaryOp::selu;
-    case Activation::gelu:
-      return UnaryOp::gelu;
-    case Activation::gelu_tanh:
-      return UnaryOp::gelu_tanh;
-    case Activation::sigmoid:
-      return UnaryOp::sigmoid;
-    case Activation::hard_sigmoid:
-      return UnaryFunction(UnaryOp::hard_sigmoid, 1.0F / 6.0F);
-    case Activation::keras_2_hard_sigmoid:
-      return UnaryFunction(UnaryOp::hard_sigmoid, 0.2F);
-    case Activation::sparse_sigmoid:
-      return UnaryFunction(UnaryOp::hard_sigmoid, 0.5F);
-    case Activation::silu:
-      return UnaryOp::silu;
-    case Activation::hard_silu:
-      return UnaryOp::hard_silu;
-    case Activation::mish:
-      return UnaryOp::mish;
-    case Activation::log_sigmoid:
-      return UnaryOp::log_sigmoid;
-    case Activation::squareplus:
-      return UnaryOp::squareplus;
-    case Activation::sparse_plus:
-      return UnaryOp::sparse_plus;
-    case Activation::celu:
-      return UnaryFunction(UnaryOp::elu, 1.0F);
-    case Activation::hard_tanh:
-      return UnaryOp::hard_tanh;
-    case Activation::hard_shrink:
-      return UnaryFunction(UnaryOp::hard_shrink, 0.5F);
-    case Activation::soft_shrink:
-      return UnaryFunction(UnaryOp::soft_shrink, 0.5F);
-    case Activation::tanh_shrink:
-      return UnaryOp::tanh_shrink;
-    case Activation::softplus:
-      return UnaryOp::softplus;
-    case Activation::softsign:
-      return UnaryOp::softsign;
-    case Activation::tanh:
-      return UnaryOp::tanh;
-    case Activation::exponential:
-      return UnaryOp::exp;
-    case Activation::linear:
-    case Activation::softmax:
-    case Activation::log_softmax:
-      return {};
-  }
-  fail<BrokenInvariant>("unknown activation {}", static_cast<int>(activation));
+  // In the order of Activation.
+  static constexpr std::optional<UnaryFunction> functions[] = {
+      std::nullopt,  // linear
+      UnaryOp::relu,
+      UnaryOp::relu6,
+      UnaryFunction(UnaryOp::leaky_relu, 0.2F),
+      UnaryFunction(UnaryOp::elu, 1.0F),
+      UnaryOp::selu,
+      UnaryOp::gelu,
+      UnaryOp::gelu_tanh,
+      UnaryOp::sigmoid,
+      UnaryFunction(UnaryOp::hard_sigmoid, 1.0F / 6.0F),
+      UnaryFunction(UnaryOp::hard_sigmoid, 0.2F),  // keras_2_hard_sigmoid
+      UnaryOp::silu,
+      UnaryOp::softplus,
+      UnaryOp::softsign,
+      UnaryOp::tanh,
+      UnaryOp::exp,  // exponential
+      std::nullopt,  // softmax
+      std::nullopt,  // log_softmax
+      UnaryOp::hard_silu,
+      UnaryOp::mish,
+      UnaryOp::log_sigmoid,
+      UnaryOp::squareplus,
+      UnaryOp::sparse_plus,
+      UnaryFunction(UnaryOp::elu, 1.0F),  // celu
+      UnaryOp::hard_tanh,
+      UnaryFunction(UnaryOp::hard_shrink, 0.5F),
+      UnaryFunction(UnaryOp::soft_shrink, 0.5F),
+      UnaryOp::tanh_shrink,
+      UnaryFunction(UnaryOp::hard_sigmoid, 0.5F),  // sparse_sigmoid
+  };
+  static_assert(std::size(functions) == static_cast<int>(Activation::sparse_sigmoid) + 1);
+  return functions[static_cast<int>(activation)];
 }
 
 bool is_fusable(Activation activation) {
-  switch (activation) {
-    case Activation::linear:
-    case Activation::relu:
-    case Activation::relu6:
-    case Activation::leaky_relu:
-    case Activation::elu:
-    case Activation::selu:
-    case Activation::sigmoid:
-    case Activation::tanh:
-    case Activation::exponential:
-      return true;
-    default:
-      return false;
-  }
+  constexpr Activation fusable[] = {Activation::linear,     Activation::relu, Activation::relu6,
+                                    Activation::leaky_relu, Activation::elu,  Activation::selu,
+                                    Activation::sigmoid,    Activation::tanh, Activation::exponential};
+  return std::ranges::find(fusable, activation) != std::end(fusable);
 }
 
 Tensor before_activation(Activation activation, const Tensor& y, const Tensor& dy) {

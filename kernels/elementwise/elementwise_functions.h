@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tuple>
 #include <type_traits>
 
 #include <lockstep/kernels/elementwise/activation_functions.h>
@@ -26,103 +27,33 @@ struct MovingAverage {
   }
 };
 
+/// The functors of the unary ops, in the order of UnaryOp.
+using OfUnaryOps =
+    std::tuple<Negative, Exp, Log, Sqrt, Square, Abs, Maximum, Minimum, Clip, PowerOf, Divided, Rsqrt, Log1p, Expm1,
+               Log2, Log10, Erf, Sin, Cos, Sign, Floor, Ceil, Round, Relu, Relu6, LeakyRelu, Elu, Selu, Gelu, GeluTanh,
+               Sigmoid, HardSigmoid, Silu, Softplus, Softsign, Tanh, HardSilu, Mish, LogSigmoid, Squareplus, SparsePlus,
+               HardTanh, HardShrink, SoftShrink, TanhShrink>;
+static_assert(std::tuple_size_v<OfUnaryOps> == static_cast<int>(UnaryOp::tanh_shrink) + 1);
+
 }  // namespace functor
 
-/// Calls visit with the functor of a unary op.
+/// Calls visit with the functor of a unary op; its members are alpha and beta of `function`, as far as it has any.
 template <class Visit>
 void visit_unary(const UnaryFunction& function, Visit&& visit) {
-  switch (function.op) {
-    case UnaryOp::negative:
-      return visit(functor::Negative{});
-    case UnaryOp::exp:
-      return visit(functor::Exp{});
-    case UnaryOp::log:
-      return visit(functor::Log{});
-    case UnaryOp::sqrt:
-      return visit(functor::Sqrt{});
-    case UnaryOp::square:
-      return visit(functor::Square{});
-    case UnaryOp::abs:
-      return visit(functor::Abs{});
-    case UnaryOp::maximum:
-      return visit(functor::Maximum{function.alpha});
-    case UnaryOp::minimum:
-      return visit(functor::Minimum{function.alpha});
-    case UnaryOp::clip:
-      return visit(functor::Clip{function.alpha, function.beta});
-    case UnaryOp::power:
-      return visit(functor::PowerOf{function.alpha});
-    case UnaryOp::divided:
-      return visit(functor::Divided{function.alpha});
-    case UnaryOp::rsqrt:
-      return visit(functor::Rsqrt{});
-    case UnaryOp::log1p:
-      return visit(functor::Log1p{});
-    case UnaryOp::expm1:
-      return visit(functor::Expm1{});
-    case UnaryOp::log2:
-      return visit(functor::Log2{});
-    case UnaryOp::log10:
-      return visit(functor::Log10{});
-    case UnaryOp::erf:
-      return visit(functor::Erf{});
-    case UnaryOp::sin:
-      return visit(functor::Sin{});
-    case UnaryOp::cos:
-      return visit(functor::Cos{});
-    case UnaryOp::sign:
-      return visit(functor::Sign{});
-    case UnaryOp::floor:
-      return visit(functor::Floor{});
-    case UnaryOp::ceil:
-      return visit(functor::Ceil{});
-    case UnaryOp::round:
-      return visit(functor::Round{});
-    case UnaryOp::relu:
-      return visit(functor::Relu{});
-    case UnaryOp::relu6:
-      return visit(functor::Relu6{});
-    case UnaryOp::leaky_relu:
-      return visit(functor::LeakyRelu{function.alpha});
-    case UnaryOp::elu:
-      return visit(functor::Elu{function.alpha});
-    case UnaryOp::selu:
-      return visit(functor::Selu{});
-    case UnaryOp::gelu:
-      return visit(functor::Gelu{});
-    case UnaryOp::gelu_tanh:
-      return visit(functor::GeluTanh{});
-    case UnaryOp::sigmoid:
-      return visit(functor::Sigmoid{});
-    case UnaryOp::hard_sigmoid:
-      return visit(functor::HardSigmoid{function.alpha});
-    case UnaryOp::silu:
-      return visit(functor::Silu{});
-    case UnaryOp::hard_silu:
-      return visit(functor::HardSilu{});
-    case UnaryOp::mish:
-      return visit(functor::Mish{});
-    case UnaryOp::softplus:
-      return visit(functor::Softplus{});
-    case UnaryOp::log_sigmoid:
-      return visit(functor::LogSigmoid{});
-    case UnaryOp::squareplus:
-      return visit(functor::Squareplus{});
-    case UnaryOp::sparse_plus:
-      return visit(functor::SparsePlus{});
-    case UnaryOp::hard_tanh:
-      return visit(functor::HardTanh{});
-    case UnaryOp::hard_shrink:
-      return visit(functor::HardShrink{function.alpha});
-    case UnaryOp::soft_shrink:
-      return visit(functor::SoftShrink{function.alpha});
-    case UnaryOp::tanh_shrink:
-      return visit(functor::TanhShrink{});
-    case UnaryOp::softsign:
-      return visit(functor::Softsign{});
-    case UnaryOp::tanh:
-      return visit(functor::Tanh{});
-  }
+  const auto visit_if = [&]<class F>(UnaryOp op, std::type_identity<F>) {
+    if (op != function.op) return false;
+    if constexpr (std::is_empty_v<F>)
+      visit(F{});
+    else if constexpr (sizeof(F) == sizeof(float))
+      visit(F{function.alpha});
+    else
+      visit(F{function.alpha, function.beta});
+    return true;
+  };
+  [&]<class... F>(std::type_identity<std::tuple<F...>>) {
+    int op = 0;
+    (visit_if(static_cast<UnaryOp>(op++), std::type_identity<F>()) || ...);
+  }(std::type_identity<functor::OfUnaryOps>());
 }
 
 /// Converts an element to another type: bf16 via f32, real numbers to integers by truncation (unspecified for NaN and

@@ -54,7 +54,7 @@ enum class UnaryOp {
 /// A unary op with its parameters.
 struct UnaryFunction {
   /// Sets `alpha` to `first` and `beta` to `second`.
-  UnaryFunction(UnaryOp kind, float first = 0, float second = 0)  // NOLINT: implicit
+  constexpr UnaryFunction(UnaryOp kind, float first = 0, float second = 0)  // NOLINT: implicit
       : op(kind), alpha(first), beta(second) {}
 
   UnaryOp op;  ///< the function
