@@ -9,18 +9,14 @@ namespace lockstep {
 namespace {
 
 void list(OptionVisitor& visitor, AdamOptions& options) {
-  visitor.option("beta_1", options.beta_1);
-  visitor.option("beta_2", options.beta_2);
-  visitor.option("epsilon", options.epsilon);
+  list_moments(visitor, options);
   visitor.option("amsgrad", options.amsgrad);
 }
 
 class AdaptiveMoments final : public Optimizer::Rule {
  public:
   AdaptiveMoments(const char* class_name, const AdamOptions& options) : class_name_(class_name), options_(options) {
-    require(0 <= options.beta_1 && options.beta_1 < 1 && 0 <= options.beta_2 && options.beta_2 < 1,
-            "the betas of Adam must lie in [0, 1), got {} and {}", options.beta_1, options.beta_2);
-    require(options.epsilon > 0, "the epsilon of Adam must be positive, got {}", options.epsilon);
+    check_moments("Adam", options);
   }
 
   ObjectConfig config() const override { return config_of(class_name_, list, options_); }

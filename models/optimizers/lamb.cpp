@@ -6,21 +6,11 @@
 namespace lockstep {
 namespace {
 
-void list(OptionVisitor& visitor, LambOptions& options) {
-  visitor.option("beta_1", options.beta_1);
-  visitor.option("beta_2", options.beta_2);
-  visitor.option("epsilon", options.epsilon);
-}
-
 class LayerwiseMoments final : public Optimizer::Rule {
  public:
-  explicit LayerwiseMoments(const LambOptions& options) : options_(options) {
-    require(0 <= options.beta_1 && options.beta_1 < 1 && 0 <= options.beta_2 && options.beta_2 < 1,
-            "the betas of Lamb must lie in [0, 1), got {} and {}", options.beta_1, options.beta_2);
-    require(options.epsilon > 0, "the epsilon of Lamb must be positive, got {}", options.epsilon);
-  }
+  explicit LayerwiseMoments(const LambOptions& options) : options_(options) { check_moments("Lamb", options); }
 
-  ObjectConfig config() const override { return config_of("Lamb", list, options_); }
+  ObjectConfig config() const override { return config_of("Lamb", list_moments, options_); }
   std::vector<Slot> slots() const override {
     return {{.name = "momentum"}, {.name = "velocity", .beside_previous = true}};
   }
@@ -40,7 +30,7 @@ Lamb::Lamb(const LambOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<LayerwiseMoments>(options), common) {}
 
 Lamb Lamb::from_config(const OptimizerConfig& config) {
-  return Lamb(rule_options<LambOptions>(config, list), config.common);
+  return Lamb(rule_options<LambOptions>(config, list_moments), config.common);
 }
 
 }  // namespace lockstep

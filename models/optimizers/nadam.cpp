@@ -20,21 +20,11 @@ double product_of_momenta(double beta_1, std::int64_t t) {
   return product;
 }
 
-void list(OptionVisitor& visitor, NadamOptions& options) {
-  visitor.option("beta_1", options.beta_1);
-  visitor.option("beta_2", options.beta_2);
-  visitor.option("epsilon", options.epsilon);
-}
-
 class NesterovMoments final : public Optimizer::Rule {
  public:
-  explicit NesterovMoments(const NadamOptions& options) : options_(options) {
-    require(0 <= options.beta_1 && options.beta_1 < 1 && 0 <= options.beta_2 && options.beta_2 < 1,
-            "the betas of Nadam must lie in [0, 1), got {} and {}", options.beta_1, options.beta_2);
-    require(options.epsilon > 0, "the epsilon of Nadam must be positive, got {}", options.epsilon);
-  }
+  explicit NesterovMoments(const NadamOptions& options) : options_(options) { check_moments("Nadam", options); }
 
-  ObjectConfig config() const override { return config_of("Nadam", list, options_); }
+  ObjectConfig config() const override { return config_of("Nadam", list_moments, options_); }
   std::vector<Slot> slots() const override {
     return {{.name = "momentum"}, {.name = "velocity", .beside_previous = true}};
   }
@@ -66,7 +56,7 @@ Nadam::Nadam(const NadamOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<NesterovMoments>(options), common) {}
 
 Nadam Nadam::from_config(const OptimizerConfig& config) {
-  return Nadam(rule_options<NadamOptions>(config, list), config.common);
+  return Nadam(rule_options<NadamOptions>(config, list_moments), config.common);
 }
 
 }  // namespace lockstep

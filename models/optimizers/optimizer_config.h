@@ -52,6 +52,23 @@ Options rule_options(const OptimizerConfig& config, void (*list)(OptionVisitor&,
 }
 
 ///@{
+/// The options beta_1, beta_2 and epsilon of Adam and similar optimizers. check_moments throws InvalidArgument, naming
+/// `class_name`, unless the betas lie in [0, 1) and epsilon is positive.
+template <class Options>
+void list_moments(OptionVisitor& visitor, Options& options) {
+  visitor.option("beta_1", options.beta_1);
+  visitor.option("beta_2", options.beta_2);
+  visitor.option("epsilon", options.epsilon);
+}
+template <class Options>
+void check_moments(const char* class_name, const Options& options) {
+  require(0 <= options.beta_1 && options.beta_1 < 1 && 0 <= options.beta_2 && options.beta_2 < 1,
+          "the betas of {} must lie in [0, 1), got {} and {}", class_name, options.beta_1, options.beta_2);
+  require(options.epsilon > 0, "the epsilon of {} must be positive, got {}", class_name, options.epsilon);
+}
+///@}
+
+///@{
 /// Write and read Keras' JSON object of an optimizer. A custom schedule is written as the current rate. Objects and
 /// names of Keras 2 are also read. Writing throws Unsupported for a custom class that is not registered.
 nlohmann::ordered_json optimizer_json(const Optimizer& optimizer, ConfigForm form);
