@@ -246,8 +246,6 @@ void Optimizer::State::step(const ReplicaContext& context) try {
     accumulate(context, done);
   else if (needs_sums())
     update_from_sums(context, done);
-  else if (!options_.aggregate)
-    update_own(context, done);
   else
     update(context, done);
   if (!constrained_.empty()) constrain(context);  // as in Keras, even in a step that only accumulates
@@ -315,15 +313,8 @@ void Optimizer::State::update(const ReplicaContext& context, std::int64_t done) 
   for (const Group& group : groups_) {
     OptimizerStep step = next_step(done);
     add_common(step, group, done);
-    group.reducer->apply(context, [&](const UpdateViews& views) { launch(kernels::Update{step, views}); });
-  }
-}
-
-void Optimizer::State::update_own(const ReplicaContext& context, std::int64_t done) const {
-  for (const Group& group : groups_) {
-    OptimizerStep step = next_step(done);
-    add_common(step, group, done);
-    group.reducer->apply_own(context, [&](const UpdateViews& views) { launch(kernels::Update{step, views}); });
+    const auto update = [&](const UpdateViews& views) { launch(kernels::Update{step, views}); };
+    options_.aggregate ? group.reducer->apply(context, update) : group.reducer->apply_own(context, update);
   }
 }
 

@@ -88,8 +88,8 @@ class Optimizer::State {
   /// The update of the parameters' averages in the step after `done` steps.
   AverageStep average_step(std::int64_t done) const;
   void accumulate(const ReplicaContext& context, std::int64_t done) const;
+  /// Updates with the summed gradients or, if they are not summed, each copy with its replica's gradients.
   void update(const ReplicaContext& context, std::int64_t done) const;
-  void update_own(const ReplicaContext& context, std::int64_t done) const;
   void update_from_sums(const ReplicaContext& context, std::int64_t done) const;
   /// The factor, by group and variable, that averages and clips the sum of a variable's gradients.
   std::vector<std::vector<float>> gradient_scales(const ReplicaContext& context) const;
