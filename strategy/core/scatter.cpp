@@ -1,57 +1,43 @@
 #include "lockstep/strategy/core/scatter.h"
 
 #include <algorithm>
-#include <array>
-#include <type_traits>
+#include <cstdint>
+#include <vector>
 
+#include <lockstep/kernels/elementwise/binary_functions.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/op/transfer.h>
-#include <lockstep/kernels/reduction/reduce_op.h>
-#include <lockstep/kernels/update/reduce.h>
-#include <lockstep/strategy/comm/combine.h>
 
 namespace lockstep {
 namespace {
 
+/// Divides integers and rounds towards 0, for which no device has a kernel.
 template <class T>
-T scaled(ScatterOp op, T element, T by) {
-  using Bits = std::make_unsigned_t<T>;
-  if (op == ScatterOp::mul) return static_cast<T>(static_cast<Bits>(element) * static_cast<Bits>(by));
-  return by == -1 ? static_cast<T>(-static_cast<Bits>(element)) : element / by;
-}
-
-/// Multiplies or divides integers, for which no device has a kernel.
-template <class T>
-void scale_integers(ScatterOp op, const Tensor& value, const Tensor& row) {
+void divide_integers(const Tensor& row, const Tensor& value) {
   std::vector<T> elements = row.to_vector<T>();
   const std::vector<T> by = value.to_vector<T>();
-  for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = scaled(op, elements[i], by[i]);
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    elements[i] = by[i] == -1 ? functor::Subtract()(T{0}, elements[i]) : elements[i] / by[i];  // -1: may overflow
   copy(Tensor::from(elements, row.shape()), row);
 }
 
-bool scales(ScatterOp op) { return op == ScatterOp::mul || op == ScatterOp::div; }
-
 void apply_to_row(ScatterOp op, const Tensor& value, const Tensor& row) {
-  if (scales(op) && is_integer(row.dtype()))
-    return row.dtype() == DType::i32 ? scale_integers<std::int32_t>(op, value, row)
-                                     : scale_integers<std::int64_t>(op, value, row);
-  const auto keep = [&](ReduceOp extreme) {
-    const std::array both{row, value};
-    copy(combine(extreme, both), row);
-  };
+  const auto apply = [&](BinaryOp binary) { launch(kernels::Binary{binary, row, value, row}); };
   switch (op) {
     case ScatterOp::add:
-      return launch(kernels::Binary{BinaryOp::add, row, value, row});
+      return apply(BinaryOp::add);
     case ScatterOp::sub:
-      return launch(kernels::Binary{BinaryOp::subtract, row, value, row});
+      return apply(BinaryOp::subtract);
     case ScatterOp::mul:
-      return launch(kernels::Binary{BinaryOp::multiply, row, value, row});
+      return apply(BinaryOp::multiply);
     case ScatterOp::div:
-      return launch(kernels::Binary{BinaryOp::divide, row, value, row});
+      if (row.dtype() == DType::i32) return divide_integers<std::int32_t>(row, value);
+      if (row.dtype() == DType::i64) return divide_integers<std::int64_t>(row, value);
+      return apply(BinaryOp::divide);
     case ScatterOp::min:
-      return keep(ReduceOp::min);
+      return apply(BinaryOp::minimum);
     case ScatterOp::max:
-      return keep(ReduceOp::max);
+      return apply(BinaryOp::maximum);
     case ScatterOp::update:
       return copy(value, row);
   }
@@ -69,8 +55,9 @@ void scatter(ScatterOp op, const IndexedSlices& slices, const Tensor& to) {
   check_shapes(slices);
   require(slices.dense_shape == to.shape() && slices.values.dtype() == to.dtype(), "{} of {} does not fit {}", name(op),
           slices.text(), to);
-  require(!scales(op) || to.dtype() == DType::f32 || is_integer(to.dtype()), "{} takes f32, i32 or i64, got {}",
-          name(op), to);
+  const bool scales = op == ScatterOp::mul || op == ScatterOp::div;
+  require(!scales || to.dtype() == DType::f32 || is_integer(to.dtype()), "{} takes f32, i32 or i64, got {}", name(op),
+          to);
   const std::vector<std::int64_t> indices = slices.indices.to_vector<std::int64_t>();
   for (const std::int64_t index : indices)
     require(index >= 0 && index < to.dim(0), "{}: index {} is outside the {} rows of {}", name(op), index, to.dim(0),
