@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
+#include <lockstep/kernels/cpu/lanes.h>
 #include <lockstep/kernels/executor/parallel_strided.h>
 #include <lockstep/kernels/executor/real.h>
 #include <lockstep/kernels/reduction/reduce_functions.h>
@@ -114,6 +116,11 @@ void sum(const SumPlan& plan, const From* from, To* to) {
                });
 }
 
+/// f64 sum of squares.
+double squares(const float* x, std::int64_t n) {
+  return cpu::sum_in_lanes(0, n, [x](std::int64_t i) { return static_cast<double>(x[i]) * static_cast<double>(x[i]); });
+}
+
 }  // namespace
 
 void kernels::SumMiddle::on_cpu() const {
@@ -138,6 +145,18 @@ void kernels::Argmax::on_cpu() const {
       }
     });
   });
+}
+
+double kernels::SquaredNorm::on_cpu() const {
+  constexpr std::int64_t block = 16384;  // fixed: the order of addition must not depend on the threads
+  std::vector<double> sums(static_cast<std::size_t>((count + block - 1) / block));
+  parallel_for(static_cast<std::int64_t>(sums.size()), 4, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t last = std::min(count, (i + 1) * block);
+      sums[static_cast<std::size_t>(i)] = squares(x + i * block, last - i * block);
+    }
+  });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 }  // namespace lockstep

@@ -1,13 +1,9 @@
 #include "lockstep/kernels/update/update_cpu.h"
 
 #include <algorithm>
-#include <numeric>
 #include <type_traits>
-#include <vector>
 
-#include <lockstep/kernels/cpu/lanes.h>
 #include <lockstep/kernels/reduction/reduce_functions.h>
-#include <lockstep/kernels/reduction/reduction_kernels.h>
 #include <lockstep/kernels/update/reduce.h>
 #include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/runtime/thread/parallel.h>
@@ -38,27 +34,10 @@ void reduce_replicas(ReduceOp op, const ReduceViews<T>& views) {
   });
 }
 
-/// f64 sum of squares.
-double squares(const float* x, std::int64_t n) {
-  return cpu::sum_in_lanes(0, n, [x](std::int64_t i) { return static_cast<double>(x[i]) * static_cast<double>(x[i]); });
-}
-
 }  // namespace
 
 void kernels::Reduce::on_cpu() const {
   std::visit([this](const auto& of) { reduce_replicas(op, of); }, views);
-}
-
-double kernels::SquaredNorm::on_cpu() const {
-  constexpr std::int64_t block = 16384;  // fixed: the order of addition must not depend on the threads
-  std::vector<double> sums(static_cast<std::size_t>((count + block - 1) / block));
-  parallel_for(static_cast<std::int64_t>(sums.size()), 4, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t last = std::min(count, (i + 1) * block);
-      sums[static_cast<std::size_t>(i)] = squares(x + i * block, last - i * block);
-    }
-  });
-  return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 }  // namespace lockstep
