@@ -61,19 +61,4 @@ void kernels::SortMiddle::on_cpu() const {
   });
 }
 
-void kernels::SortMiddleGradient::on_cpu() const {
-  const std::int64_t n = dx.dim(1);
-  const std::int64_t inner = dx.dim(2);
-  const std::int64_t count = dy.dim(1);
-  visit_real(dx.dtype(), [&]<class T>() {
-    for_each_column(dx.dim(0), n, inner, [&](std::int64_t outer, std::int64_t k) {
-      T* const to = dx.data<T>() + outer * n * inner + k;
-      for (std::int64_t i = 0; i < n; ++i) to[i * inner] = T(0.0F);
-      std::int64_t at = outer * count * inner + k;
-      for (std::int64_t j = 0; j < count; ++j, at += inner)
-        to[indices.data<std::int64_t>()[at] * inner] = dy.data<T>()[at];
-    });
-  });
-}
-
 }  // namespace lockstep

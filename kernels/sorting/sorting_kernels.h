@@ -31,7 +31,6 @@ struct SortMiddleGradient {
   auto operands() const { return kernels::operands(dy, indices, dx); }
   template <class Executor>
   void run(Executor& on) const;
-  void on_cpu() const;
 };
 
 }  // namespace lockstep::kernels
