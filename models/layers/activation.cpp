@@ -6,6 +6,7 @@
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_of.h>
 
 namespace lockstep {
 namespace {
@@ -100,16 +101,14 @@ class ActivationImpl final : public LayerImpl {
   Activation activation_;
 };
 
-class SoftmaxImpl final : public LayerImpl {
+class SoftmaxImpl final : public LayerOf<SoftmaxOptions> {
  public:
   /// The value of masked elements before the softmax, as in Keras.
   static constexpr double lowest_score = -1e9;
 
   explicit SoftmaxImpl(const SoftmaxOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}),
-        options_(options) {}
-
-  std::string_view class_name() const override { return "Softmax"; }
+      : LayerOf("Softmax", list_softmax, options,
+                {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}) {}
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
@@ -133,8 +132,6 @@ class SoftmaxImpl final : public LayerImpl {
     return masks[0];
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list_softmax, options_); }
-
  private:
   void check_mask(const Tensor& x, const Tensor& mask) const {
     require(mask.rank() == x.rank(),
@@ -142,16 +139,12 @@ class SoftmaxImpl final : public LayerImpl {
             "activation softmax of Dense or Activation, which passes such a mask on",
             name());
   }
-
-  SoftmaxOptions options_;
 };
 
-class PReLUImpl final : public LayerImpl {
+class PReLUImpl final : public LayerOf<PReLUOptions> {
  public:
   explicit PReLUImpl(const PReLUOptions& options)
-      : LayerImpl(options.name, {.can_be_captured = true, .supports_masking = true}), options_(options) {}
-
-  std::string_view class_name() const override { return "PReLU"; }
+      : LayerOf("PReLU", list_prelu, options, {.can_be_captured = true, .supports_masking = true}) {}
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
@@ -164,8 +157,6 @@ class PReLUImpl final : public LayerImpl {
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
     return relu(inputs[0]) - alpha_.value() * relu(-inputs[0]);
   }
-
-  void describe(LayerConfig& config) const override { write_options(config, list_prelu, options_); }
 
  private:
   Shape shape_of_alpha(const Shape& input) const {
@@ -185,7 +176,6 @@ class PReLUImpl final : public LayerImpl {
         options_.alpha_regularizer, options_.alpha_constraint);
   }
 
-  PReLUOptions options_;
   Variable alpha_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_of.h>
 
 namespace lockstep {
 namespace {
@@ -11,24 +12,20 @@ void list(LayerConfig& config, ActivityRegularizationOptions& options) {
   config.option("l2", options.l2);
 }
 
-class ActivityRegularizationImpl final : public LayerImpl {
+class ActivityRegularizationImpl final : public LayerOf<ActivityRegularizationOptions> {
  public:
   explicit ActivityRegularizationImpl(const ActivityRegularizationOptions& options)
-      : LayerImpl(
-            options.name,
+      : LayerOf(
+            "ActivityRegularization", list, options,
             {.can_compute_in_bf16 = true, .can_be_captured = true, .may_return_input = true, .supports_masking = true}),
-        options_(options),
         regularizer_(options.l1, options.l2) {}
 
-  std::string_view class_name() const override { return "ActivityRegularization"; }
   Shape output_shape(std::span<const Shape> inputs) const override { return only_input(class_name(), inputs); }
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     return penalized(call, regularizer_, inputs[0]);
   }
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 
  private:
-  ActivityRegularizationOptions options_;
   Regularizer regularizer_;
 };
 

@@ -6,6 +6,7 @@
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_of.h>
 
 namespace lockstep {
 namespace {
@@ -17,14 +18,12 @@ void list(LayerConfig& config, LayerScaleOptions& options) {
   config.option("projection_dim", options.projection_dim);
 }
 
-class CustomScaleLayerImpl final : public LayerImpl {
+class CustomScaleLayerImpl final : public LayerOf<CustomScaleLayerOptions> {
  public:
   explicit CustomScaleLayerImpl(const CustomScaleLayerOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), options_(options) {
+      : LayerOf("CustomScaleLayer", list, options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
     require(std::isfinite(options.scale), "CustomScaleLayer needs a scale that is finite, got {}", options.scale);
   }
-
-  std::string_view class_name() const override { return "CustomScaleLayer"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     require(inputs.size() == 2, "CustomScaleLayer takes two inputs, got {}", inputs.size());
@@ -38,22 +37,17 @@ class CustomScaleLayerImpl final : public LayerImpl {
 
   void describe(LayerConfig& config) const override {
     config.of_applications("keras.src.applications.inception_resnet_v2");
-    write_options(config, list, options_);
+    LayerOf::describe(config);
   }
-
- private:
-  CustomScaleLayerOptions options_;
 };
 
-class LayerScaleImpl final : public LayerImpl {
+class LayerScaleImpl final : public LayerOf<LayerScaleOptions> {
  public:
   explicit LayerScaleImpl(const LayerScaleOptions& options)
-      : LayerImpl(options.name, {.can_be_captured = true}), options_(options) {
+      : LayerOf("LayerScale", list, options, {.can_be_captured = true}) {
     require(options.projection_dim >= 1, "LayerScale needs a projection_dim of at least 1, got {}",
             options.projection_dim);
   }
-
-  std::string_view class_name() const override { return "LayerScale"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
@@ -66,7 +60,7 @@ class LayerScaleImpl final : public LayerImpl {
 
   void describe(LayerConfig& config) const override {
     config.of_applications("keras.src.applications.convnext");
-    write_options(config, list, options_);
+    LayerOf::describe(config);
   }
 
  private:
@@ -76,7 +70,6 @@ class LayerScaleImpl final : public LayerImpl {
                          .initializer = constant(options_.init_values)(seed.key(0))});
   }
 
-  LayerScaleOptions options_;
   Variable gamma_;
 };
 

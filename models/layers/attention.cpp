@@ -17,6 +17,7 @@
 #include <lockstep/models/layers/kernel_options.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_of.h>
 #include <lockstep/models/layers/random_draws.h>
 
 namespace lockstep {
@@ -71,14 +72,15 @@ Shape joined(Shape shape, const Shape& further) {
 
 /// The inputs are query, value and, if given, key and mask.
 template <class Options>
-class AttentionImpl final : public LayerImpl {
+class AttentionImpl final : public LayerOf<Options> {
+  using Base = LayerOf<Options>;
+
  public:
   /// `hidden`: the prefix of the inner layers' names in Keras.
   AttentionImpl(const char* class_name, std::string hidden, const Options& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}),
-        class_name_(class_name),
+      : Base(class_name, list, options,
+             {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}),
         hidden_(std::move(hidden)),
-        options_(options),
         sizes_(sizes_of(options)) {
     for (const std::int64_t size : {sizes_.query_heads, sizes_.key_heads, sizes_.size, sizes_.value_size})
       require(size >= 1, "{} needs at least 1 head, and head sizes of at least 1, got {}", class_name, size);
@@ -93,8 +95,6 @@ class AttentionImpl final : public LayerImpl {
       require(result->rank() >= 1 && std::ranges::all_of(*result, [](std::int64_t size) { return size >= 1; }),
               "{} needs an output_shape of sizes of at least 1, got {}", class_name, *result);
   }
-
-  std::string_view class_name() const override { return class_name_; }
 
   /// See check_causal_call. `rank`: that of the query, without the batch axis.
   void check_causal(int rank) const {
@@ -145,8 +145,6 @@ class AttentionImpl final : public LayerImpl {
     if (std::is_same_v<Options, GroupQueryAttentionOptions>) penalized(call, options_.activity_regularizer, result);
     return result;
   }
-
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 
   RandomDraws* random_draws() override { return options_.dropout > 0 ? &draws_ : nullptr; }
 
@@ -211,12 +209,12 @@ class AttentionImpl final : public LayerImpl {
   }
 
   void check_built_for(const Shape& query, const Shape& key, const Shape& value) const {
-    if (!is_built()) return;
+    if (!this->is_built()) return;
     require(query.dim(-1) == query_.features() && key.dim(-1) == key_.features() && value.dim(-1) == value_.features(),
             "{} '{}' was built for {}, {} and {} features of query, key and value, got {}, {} and {}", class_name_,
-            name(), query_.features(), key_.features(), value_.features(), query, key, value);
+            this->name(), query_.features(), key_.features(), value_.features(), query, key, value);
     require(query.rank() == rank_, "{} '{}' was built for a query of {} axes, without the batch axis, got {}",
-            class_name_, name(), rank_, query);
+            class_name_, this->name(), rank_, query);
   }
 
   /// The last axes of the result for a query (time, features).
@@ -239,12 +237,12 @@ class AttentionImpl final : public LayerImpl {
 
   Projection projection(const std::string& name, const Shape& from, const Shape& to, const LayerSeed& seed,
                         std::uint32_t number) {
-    Projection made{.kernel = add_weight({.name = name + "/kernel",
-                                          .shape = joined(from, to),
-                                          .initializer = options_.kernel_initializer(seed.key(number))},
-                                         options_.kernel_regularizer, options_.kernel_constraint)};
+    Projection made{.kernel = this->add_weight({.name = name + "/kernel",
+                                                .shape = joined(from, to),
+                                                .initializer = options_.kernel_initializer(seed.key(number))},
+                                               options_.kernel_regularizer, options_.kernel_constraint)};
     if (options_.use_bias)
-      made.bias = add_weight(
+      made.bias = this->add_weight(
           {.name = name + "/bias", .shape = to, .initializer = options_.bias_initializer(seed.key(number + 1))},
           options_.bias_regularizer, options_.bias_constraint);
     return made;
@@ -304,7 +302,7 @@ class AttentionImpl final : public LayerImpl {
       require(axes.attended().size() == 1 && mask.rank() == axes.attended()[0] + 1,
               "{} '{}' takes masks of inputs whose last axis is the only attention axis, got a mask {} for "
               "attention_axes ({})",
-              class_name_, name(), mask.shape(), fmt::join(axes.attended(), ", "));
+              class_name_, this->name(), mask.shape(), fmt::join(axes.attended(), ", "));
       add(expand_dims(mask, i == 0 ? -1 : -2));
     }
     if (const std::optional<int> window = options_.sliding_window)
@@ -312,9 +310,10 @@ class AttentionImpl final : public LayerImpl {
     return result.defined() ? axes.of_sequences(result, scores) : result;
   }
 
-  const char* class_name_;
+  using Base::class_name_;
+  using Base::options_;
+
   std::string hidden_;
-  Options options_;
   HeadSizes sizes_;
   Shape result_;  ///< last axes of the result
   int rank_ = 0;  ///< of the inputs that the layer was built for, without the batch axis

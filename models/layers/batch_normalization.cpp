@@ -107,20 +107,19 @@ void list(LayerConfig& config, BatchNormalizationOptions& options) {
 class BatchNormalizationImpl final : public ScaledNormalizationImpl<BatchNormalizationOptions> {
  public:
   explicit BatchNormalizationImpl(const BatchNormalizationOptions& options)
-      : ScaledNormalizationImpl(options, {.can_fuse_relu = true,
-                                          .can_fuse_add = true,
-                                          .can_write_to = true,
-                                          .channel_axis = options.axis,
-                                          .can_compute_in_bf16 = true,
-                                          .can_be_captured = !options.synchronized,
-                                          .supports_masking = true}),
+      : ScaledNormalizationImpl("BatchNormalization", list, options,
+                                {.can_fuse_relu = true,
+                                 .can_fuse_add = true,
+                                 .can_write_to = true,
+                                 .channel_axis = options.axis,
+                                 .can_compute_in_bf16 = true,
+                                 .can_be_captured = !options.synchronized,
+                                 .supports_masking = true}),
         epsilon_(static_cast<float>(options.epsilon)) {
     require(options.momentum >= 0 && options.momentum <= 1,
             "BatchNormalization needs a momentum between 0 and 1, got {}", options.momentum);
     require(options.epsilon > 0, "BatchNormalization needs an epsilon above 0, got {}", options.epsilon);
   }
-
-  std::string_view class_name() const override { return "BatchNormalization"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
@@ -140,8 +139,6 @@ class BatchNormalizationImpl final : public ScaledNormalizationImpl<BatchNormali
     const Tensor x = moveaxis(inputs[0], options_.axis, -1);
     return moveaxis(normalized(std::span(&x, 1), call), -1, options_.axis);
   }
-
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 
  private:
   std::int64_t channels_of(const Shape& input) const {

@@ -6,6 +6,7 @@
 #include <lockstep/models/layers/kernel_options.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_of.h>
 
 namespace lockstep {
 namespace {
@@ -24,10 +25,10 @@ void list(LayerConfig& config, Conv1DOptions& options) {
   list_kernel_and_bias(config, options);
 }
 
-class Conv1DImpl final : public LayerImpl {
+class Conv1DImpl final : public LayerOf<Conv1DOptions> {
  public:
   explicit Conv1DImpl(const Conv1DOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), options_(options) {
+      : LayerOf("Conv1D", list, options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
     const auto check = [](const char* what, std::int64_t number) {
       require(number >= 1, "Conv1D needs {} of at least 1, got {}", what, number);
     };
@@ -41,8 +42,6 @@ class Conv1DImpl final : public LayerImpl {
     require(options.filters % options.groups == 0,
             "Conv1D needs a number of filters divisible by its {} groups, got {}", options.groups, options.filters);
   }
-
-  std::string_view class_name() const override { return "Conv1D"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
@@ -61,8 +60,6 @@ class Conv1DImpl final : public LayerImpl {
       return conv1d(inputs[0], kernel_.value(), value_if_any(bias_), conv(activation));
     });
   }
-
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 
  private:
   Conv1dOptions conv(Activation activation) const {
@@ -84,7 +81,6 @@ class Conv1DImpl final : public LayerImpl {
           options_.bias_regularizer, options_.bias_constraint);
   }
 
-  Conv1DOptions options_;
   Variable kernel_;
   Variable bias_;
 };

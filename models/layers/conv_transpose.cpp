@@ -10,6 +10,7 @@
 #include <lockstep/models/layers/kernel_options.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_of.h>
 
 namespace lockstep {
 namespace {
@@ -40,12 +41,12 @@ Size2d for_images(std::int64_t size, std::int64_t of_rows) { return {of_rows, si
 
 /// Options: Conv2DTransposeOptions or Conv1DTransposeOptions.
 template <class Options>
-class ConvTransposeImpl final : public LayerImpl {
+class ConvTransposeImpl final : public LayerOf<Options> {
+  using Base = LayerOf<Options>;
+
  public:
   ConvTransposeImpl(const char* class_name, const Options& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}),
-        class_name_(class_name),
-        options_(options) {
+      : Base(class_name, list<Options>, options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
     require(options.filters >= 1, "{} needs at least 1 filter, got {}", class_name, options.filters);
     const auto check = [&](const char* what, const auto& size) {
       const std::vector<std::int64_t> all = sizes(size);
@@ -66,12 +67,10 @@ class ConvTransposeImpl final : public LayerImpl {
               fmt::join(added, ", "), fmt::join(strides, ", "));
   }
 
-  std::string_view class_name() const override { return class_name_; }
-
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = is_1d ? only_sequence(class_name_, inputs) : only_image(class_name_, inputs);
-    require(!is_built() || input.dim(-1) == kernel_.shape().dim(-1), "{} '{}' was built for {} channels, got {}",
-            class_name_, name(), is_built() ? kernel_.shape().dim(-1) : 0, input);
+    require(!this->is_built() || input.dim(-1) == kernel_.shape().dim(-1), "{} '{}' was built for {} channels, got {}",
+            class_name_, this->name(), this->is_built() ? kernel_.shape().dim(-1) : 0, input);
     const Shape image = is_1d ? Shape{1, 1, input[0], input[1]} : with_batch_axis(input);
     const Size2d size =
         slide_transposed(class_name_, image, for_images(options_.kernel_size, 1), conv(Activation::linear)).output;
@@ -82,14 +81,15 @@ class ConvTransposeImpl final : public LayerImpl {
     const Tensor x = is_1d ? as_images(inputs[0]) : inputs[0];
     const Tensor kernel = is_1d ? expand_dims(kernel_.value(), 0) : kernel_.value();
     return activated_and_penalized(call, options_, [&](Activation activation) {
-      const Tensor y = conv2d_transpose(x, kernel, value_if_any(bias_), conv(activation));
+      const Tensor y = conv2d_transpose(x, kernel, this->value_if_any(bias_), conv(activation));
       return is_1d ? squeeze(y, {1}) : y;
     });
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list<Options>, options_); }
-
  private:
+  using Base::class_name_;
+  using Base::options_;
+
   static constexpr bool is_1d = std::is_same_v<Options, Conv1DTransposeOptions>;
 
   Conv2dTransposeOptions conv(Activation activation) const {
@@ -105,16 +105,15 @@ class ConvTransposeImpl final : public LayerImpl {
     Shape kernel(sizes(options_.kernel_size));
     kernel.push_back(options_.filters);
     kernel.push_back(inputs[0].dim(-1));
-    kernel_ = add_weight({.name = "kernel", .shape = kernel, .initializer = options_.kernel_initializer(seed.key(0))},
+    kernel_ =
+        this->add_weight({.name = "kernel", .shape = kernel, .initializer = options_.kernel_initializer(seed.key(0))},
                          options_.kernel_regularizer, options_.kernel_constraint);
     if (options_.use_bias)
-      bias_ = add_weight(
+      bias_ = this->add_weight(
           {.name = "bias", .shape = {options_.filters}, .initializer = options_.bias_initializer(seed.key(1))},
           options_.bias_regularizer, options_.bias_constraint);
   }
 
-  const char* class_name_;
-  Options options_;
   Variable kernel_;
   Variable bias_;
 };

@@ -3,6 +3,7 @@
 #include <lockstep/models/layers/kernel_options.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_of.h>
 
 namespace lockstep {
 namespace {
@@ -14,15 +15,13 @@ void list(LayerConfig& config, DenseOptions& options) {
   list_kernel_and_bias(config, options);
 }
 
-class DenseImpl final : public LayerImpl {
+class DenseImpl final : public LayerOf<DenseOptions> {
  public:
   explicit DenseImpl(const DenseOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}),
-        options_(options) {
+      : LayerOf("Dense", list, options,
+                {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}) {
     require(options.units >= 1, "Dense needs at least 1 unit, got {}", options.units);
   }
-
-  std::string_view class_name() const override { return "Dense"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
@@ -40,8 +39,6 @@ class DenseImpl final : public LayerImpl {
     });
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
-
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
     kernel_ = add_weight({.name = "kernel",
@@ -54,7 +51,6 @@ class DenseImpl final : public LayerImpl {
                      options_.bias_regularizer, options_.bias_constraint);
   }
 
-  DenseOptions options_;
   Variable kernel_;
   Variable bias_;
 };

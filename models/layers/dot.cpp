@@ -10,6 +10,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_of.h>
 
 namespace lockstep {
 namespace {
@@ -42,17 +43,15 @@ std::string term_of(int rank, int summed, char& next) {
   return term;
 }
 
-class DotImpl final : public LayerImpl {
+class DotImpl final : public LayerOf<DotOptions> {
  public:
   explicit DotImpl(const DotOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}),
-        options_(options) {
+      : LayerOf("Dot", list, options,
+                {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}) {
     const auto& axes = options.axes;
     require((axes.size() == 1 || axes.size() == 2) && axes.front() != 0 && axes.back() != 0,
             "Dot needs one or two axes that are not the batch axis, 0, got ({})", fmt::join(axes, ", "));
   }
-
-  std::string_view class_name() const override { return "Dot"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     require(inputs.size() == 2, "Dot takes two inputs, got {}", inputs.size());
@@ -88,14 +87,10 @@ class DotImpl final : public LayerImpl {
 
   Tensor compute_mask(std::span<const Tensor>, std::span<const Tensor>) const override { return {}; }
 
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
-
  private:
   int axis_of(std::size_t input, const Shape& shape) const {
     return summed_axis(input == 0 ? options_.axes.front() : options_.axes.back(), shape);
   }
-
-  DotOptions options_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <lockstep/kernels/random/normal.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_of.h>
 #include <lockstep/models/layers/random_draws.h>
 
 namespace lockstep {
@@ -102,19 +103,16 @@ class MaskImpl : public LayerImpl {
   RandomDraws draws_;
 };
 
-class DropoutImpl final : public MaskImpl {
+class DropoutImpl final : public LayerOf<DropoutOptions, MaskImpl> {
  public:
   explicit DropoutImpl(const DropoutOptions& options)
-      : MaskImpl(options.name, options.rate, options.noise_shape.empty(), true), options_(options) {
+      : LayerOf("Dropout", list, options, options.rate, options.noise_shape.empty(), true) {
     require(options.rate >= 0 && options.rate < 1, "Dropout needs a rate of at least 0 and below 1, got {}",
             options.rate);
     require(std::ranges::all_of(options.noise_shape, [](std::int64_t size) { return size >= 1 || size == -1; }),
             "Dropout needs a noise_shape of sizes of at least 1 and -1 (None), got ({})",
             fmt::join(options.noise_shape, ", "));
   }
-
-  std::string_view class_name() const override { return "Dropout"; }
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 
  private:
   NoiseShape noise_shape(int rank) const override {
@@ -124,27 +122,16 @@ class DropoutImpl final : public MaskImpl {
             noise.size(), rank);
     return noise;
   }
-
-  DropoutOptions options_;
 };
 
-class SpatialDropoutImpl final : public MaskImpl {
+class SpatialDropoutImpl final : public LayerOf<SpatialDropoutOptions, MaskImpl> {
  public:
-  using List = void (*)(LayerConfig&, SpatialDropoutOptions&);
-
   /// `noise`: see DropoutOptions::noise_shape.
   SpatialDropoutImpl(const char* class_name, NoiseShape noise, List list, const SpatialDropoutOptions& options)
-      : MaskImpl(options.name, options.rate, false, true),
-        class_name_(class_name),
-        noise_(std::move(noise)),
-        list_(list),
-        options_(options) {
+      : LayerOf(class_name, list, options, options.rate, false, true), noise_(std::move(noise)) {
     require(options.rate >= 0 && options.rate < 1, "{} needs a rate of at least 0 and below 1, got {}", class_name,
             options.rate);
   }
-
-  std::string_view class_name() const override { return class_name_; }
-  void describe(LayerConfig& config) const override { write_options(config, list_, options_); }
 
  private:
   NoiseShape noise_shape(int rank) const override {
@@ -153,10 +140,7 @@ class SpatialDropoutImpl final : public MaskImpl {
     return noise_;
   }
 
-  const char* class_name_;
   NoiseShape noise_;
-  List list_;
-  SpatialDropoutOptions options_;
 };
 
 /// Base of the layers that draw a normally distributed number for each element in training.
@@ -183,60 +167,45 @@ class GaussianImpl : public LayerImpl {
   RandomDraws draws_;
 };
 
-class GaussianNoiseImpl final : public GaussianImpl {
+class GaussianNoiseImpl final : public LayerOf<GaussianNoiseOptions, GaussianImpl> {
  public:
-  explicit GaussianNoiseImpl(const GaussianNoiseOptions& options) : GaussianImpl(options.name), options_(options) {
+  explicit GaussianNoiseImpl(const GaussianNoiseOptions& options) : LayerOf("GaussianNoise", list, options) {
     require(options.stddev >= 0 && options.stddev <= 1, "GaussianNoise needs a stddev from 0 to 1, got {}",
             options.stddev);
   }
-
-  std::string_view class_name() const override { return "GaussianNoise"; }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const Tensor& x = inputs[0];
     if (call.mode == Mode::inference || options_.stddev == 0) return x;
     return x + numbers_for(x, 0, options_.stddev);
   }
-
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
-
- private:
-  GaussianNoiseOptions options_;
 };
 
-class GaussianDropoutImpl final : public GaussianImpl {
+class GaussianDropoutImpl final : public LayerOf<GaussianDropoutOptions, GaussianImpl> {
  public:
-  explicit GaussianDropoutImpl(const GaussianDropoutOptions& options) : GaussianImpl(options.name), options_(options) {
+  explicit GaussianDropoutImpl(const GaussianDropoutOptions& options) : LayerOf("GaussianDropout", list, options) {
     require(options.rate >= 0 && options.rate < 1, "GaussianDropout needs a rate of at least 0 and below 1, got {}",
             options.rate);
   }
-
-  std::string_view class_name() const override { return "GaussianDropout"; }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const Tensor& x = inputs[0];
     if (call.mode == Mode::inference || options_.rate == 0) return x;
     return x * numbers_for(x, 1, std::sqrt(options_.rate / (1 - options_.rate)));
   }
-
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
-
- private:
-  GaussianDropoutOptions options_;
 };
 
-class StochasticDepthImpl final : public MaskImpl {
+class StochasticDepthImpl final : public LayerOf<StochasticDepthOptions, MaskImpl> {
  public:
   explicit StochasticDepthImpl(const StochasticDepthOptions& options)
-      : MaskImpl(options.name, options.drop_path_rate, false, false), options_(options) {
+      : LayerOf("StochasticDepth", list, options, options.drop_path_rate, false, false) {
     require(options.drop_path_rate >= 0 && options.drop_path_rate < 1,
             "StochasticDepth needs a drop_path_rate of at least 0 and below 1, got {}", options.drop_path_rate);
   }
 
-  std::string_view class_name() const override { return "StochasticDepth"; }
   void describe(LayerConfig& config) const override {
     config.of_applications("keras.src.applications.convnext");
-    write_options(config, list, options_);
+    LayerOf::describe(config);
   }
 
  private:
@@ -245,8 +214,6 @@ class StochasticDepthImpl final : public MaskImpl {
     noise.front() = -1;
     return noise;
   }
-
-  StochasticDepthOptions options_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <lockstep/models/layers/kernel_options.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_of.h>
 
 namespace lockstep {
 namespace {
@@ -75,18 +76,15 @@ struct Shapes {
   Shape result, kernel, bias;
 };
 
-class EinsumDenseImpl final : public LayerImpl {
+class EinsumDenseImpl final : public LayerOf<EinsumDenseOptions> {
  public:
   explicit EinsumDenseImpl(const EinsumDenseOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}),
-        options_(options),
+      : LayerOf("EinsumDense", list, options, {.can_compute_in_bf16 = true, .can_be_captured = true}),
         equation_(parsed(options.equation)) {
     for (const char axis : options.bias_axes)
       require(equation_.output.find(axis) != std::string::npos,
               "EinsumDense needs bias_axes of the result of '{}', got '{}'", options.equation, options.bias_axes);
   }
-
-  std::string_view class_name() const override { return "EinsumDense"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shapes shapes = shapes_of(only_input(class_name(), inputs));
@@ -104,8 +102,6 @@ class EinsumDenseImpl final : public LayerImpl {
       return activate(y, activation);
     });
   }
-
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
@@ -166,7 +162,6 @@ class EinsumDenseImpl final : public LayerImpl {
     return result;
   }
 
-  EinsumDenseOptions options_;
   Equation equation_;
   Variable kernel_;
   Variable bias_;

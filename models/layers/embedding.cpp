@@ -6,6 +6,7 @@
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_of.h>
 
 namespace lockstep {
 namespace {
@@ -21,18 +22,15 @@ void list(LayerConfig& config, EmbeddingOptions& options) {
   config.passed_over("input_length");  // an option of Keras 2; the input has its length
 }
 
-class EmbeddingImpl final : public LayerImpl {
+class EmbeddingImpl final : public LayerOf<EmbeddingOptions> {
  public:
   explicit EmbeddingImpl(const EmbeddingOptions& options)
-      : LayerImpl(options.name,
-                  {.looks_up_rows = true, .supports_masking = options.mask_zero, .makes_masks = options.mask_zero}),
-        options_(options) {
+      : LayerOf("Embedding", list, options,
+                {.looks_up_rows = true, .supports_masking = options.mask_zero, .makes_masks = options.mask_zero}) {
     require(options.input_dim >= 1 && options.output_dim >= 1,
             "Embedding needs an input_dim and an output_dim of at least 1, got {} and {}", options.input_dim,
             options.output_dim);
   }
-
-  std::string_view class_name() const override { return "Embedding"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     Shape shape = only_input(class_name(), inputs);
@@ -50,8 +48,6 @@ class EmbeddingImpl final : public LayerImpl {
     return not_equal(inputs[0], 0);
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
-
  private:
   void make_weights(std::span<const Shape>, const LayerSeed& seed) override {
     embeddings_ = add_weight({.name = "embeddings",
@@ -60,7 +56,6 @@ class EmbeddingImpl final : public LayerImpl {
                              options_.embeddings_regularizer, options_.embeddings_constraint);
   }
 
-  EmbeddingOptions options_;
   Variable embeddings_;
 };
 

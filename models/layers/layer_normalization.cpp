@@ -11,6 +11,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_of.h>
 #include <lockstep/models/layers/scaled_normalization.h>
 
 namespace lockstep {
@@ -59,12 +60,10 @@ Shape sizes_of(std::string_view layer, const std::vector<int>& axes, const Shape
 class LayerNormalizationImpl final : public ScaledNormalizationImpl<LayerNormalizationOptions> {
  public:
   explicit LayerNormalizationImpl(const LayerNormalizationOptions& options)
-      : ScaledNormalizationImpl(options,
+      : ScaledNormalizationImpl("LayerNormalization", list, options,
                                 {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}) {
     require(options.epsilon > 0, "LayerNormalization needs an epsilon above 0, got {}", options.epsilon);
   }
-
-  std::string_view class_name() const override { return "LayerNormalization"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
@@ -83,8 +82,6 @@ class LayerNormalizationImpl final : public ScaledNormalizationImpl<LayerNormali
     });
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
-
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
     make_gamma_and_beta(sizes_of(class_name(), options_.axis, inputs[0]), seed);
@@ -94,14 +91,12 @@ class LayerNormalizationImpl final : public ScaledNormalizationImpl<LayerNormali
 class GroupNormalizationImpl final : public ScaledNormalizationImpl<GroupNormalizationOptions> {
  public:
   explicit GroupNormalizationImpl(const GroupNormalizationOptions& options)
-      : ScaledNormalizationImpl(options,
+      : ScaledNormalizationImpl("GroupNormalization", list, options,
                                 {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}) {
     require(options.epsilon > 0, "GroupNormalization needs an epsilon above 0, got {}", options.epsilon);
     require(options.groups >= 1 || options.groups == -1, "GroupNormalization needs at least 1 group, or -1, got {}",
             options.groups);
   }
-
-  std::string_view class_name() const override { return "GroupNormalization"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
@@ -121,8 +116,6 @@ class GroupNormalizationImpl final : public ScaledNormalizationImpl<GroupNormali
     return moveaxis(y, -1, options_.axis);
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
-
  private:
   std::int64_t channels_of(const Shape& input) const { return sizes_of(class_name(), {options_.axis}, input)[0]; }
   std::int64_t groups_of(std::int64_t channels) const { return options_.groups == -1 ? channels : options_.groups; }
@@ -135,14 +128,12 @@ class GroupNormalizationImpl final : public ScaledNormalizationImpl<GroupNormali
   std::int64_t channels_ = 0;  ///< channels that the weights were built for
 };
 
-class RMSNormalizationImpl final : public LayerImpl {
+class RMSNormalizationImpl final : public LayerOf<RMSNormalizationOptions> {
  public:
   explicit RMSNormalizationImpl(const RMSNormalizationOptions& options)
-      : LayerImpl(options.name, {.can_be_captured = true}), options_(options) {
+      : LayerOf("RMSNormalization", list, options, {.can_be_captured = true}) {
     require(options.epsilon > 0, "RMSNormalization needs an epsilon above 0, got {}", options.epsilon);
   }
-
-  std::string_view class_name() const override { return "RMSNormalization"; }
 
   /// Requires the last axes: Keras multiplies by the scale along the last axes, whichever axes it normalizes.
   Shape output_shape(std::span<const Shape> inputs) const override {
@@ -161,24 +152,19 @@ class RMSNormalizationImpl final : public LayerImpl {
     return x * rsqrt(mean(square(x), options_.axis, true) + options_.epsilon) * scale_.value();
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
-
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed&) override {
     scale_ =
         add_weight({.name = "scale", .shape = sizes_of(class_name(), options_.axis, inputs[0]), .initializer = ones()});
   }
 
-  RMSNormalizationOptions options_;
   Variable scale_;
 };
 
-class UnitNormalizationImpl final : public LayerImpl {
+class UnitNormalizationImpl final : public LayerOf<UnitNormalizationOptions> {
  public:
   explicit UnitNormalizationImpl(const UnitNormalizationOptions& options)
-      : LayerImpl(options.name, {.can_be_captured = true, .supports_masking = true}), options_(options) {}
-
-  std::string_view class_name() const override { return "UnitNormalization"; }
+      : LayerOf("UnitNormalization", list, options, {.can_be_captured = true, .supports_masking = true}) {}
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
@@ -191,11 +177,6 @@ class UnitNormalizationImpl final : public LayerImpl {
     const Tensor& x = inputs[0];
     return x * rsqrt(maximum(sum(square(x), options_.axis, true), 1e-24));
   }
-
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
-
- private:
-  UnitNormalizationOptions options_;
 };
 
 }  // namespace

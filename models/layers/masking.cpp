@@ -7,21 +7,20 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_of.h>
 
 namespace lockstep {
 namespace {
 
 void list(LayerConfig& config, MaskingOptions& options) { config.option("mask_value", options.mask_value); }
 
-class MaskingImpl final : public LayerImpl {
+class MaskingImpl final : public LayerOf<MaskingOptions> {
  public:
   explicit MaskingImpl(const MaskingOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .supports_masking = true, .makes_masks = true}),
-        options_(options) {
+      : LayerOf("Masking", list, options,
+                {.can_compute_in_bf16 = true, .supports_masking = true, .makes_masks = true}) {
     require(std::isfinite(options.mask_value), "Masking needs a finite mask_value, got {}", options.mask_value);
   }
-
-  std::string_view class_name() const override { return "Masking"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
@@ -37,12 +36,8 @@ class MaskingImpl final : public LayerImpl {
     return mask_of(inputs[0]);
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
-
  private:
   Tensor mask_of(const Tensor& x) const { return any(not_equal(x, options_.mask_value), {-1}); }
-
-  MaskingOptions options_;
 };
 
 }  // namespace

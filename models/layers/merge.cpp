@@ -11,6 +11,7 @@
 #include <lockstep/kernels/op/broadcast.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_of.h>
 
 namespace lockstep {
 namespace {
@@ -29,36 +30,35 @@ Tensor folded(std::span<const Tensor> parts) {
   return y;
 }
 
-class ConcatenateImpl final : public LayerImpl {
+class ConcatenateImpl final : public LayerOf<ConcatenateOptions> {
  public:
   explicit ConcatenateImpl(const ConcatenateOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true,
-                                 .can_be_captured = true,
-                                 .concatenated_axis = options.axis,
-                                 .supports_masking = true}),
-        axis_(options.axis) {
-    require(axis_ != 0, "Concatenate joins any axis but the batch axis, 0");
+      : LayerOf("Concatenate", list, options,
+                {.can_compute_in_bf16 = true,
+                 .can_be_captured = true,
+                 .concatenated_axis = options.axis,
+                 .supports_masking = true}) {
+    require(options.axis != 0, "Concatenate joins any axis but the batch axis, 0");
   }
-
-  std::string_view class_name() const override { return "Concatenate"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     check_at_least_two(class_name(), inputs);
     const Shape& first = inputs[0];
-    const int axis = axis_ < 0 ? axis_ + first.rank() : axis_ - 1;
-    require(axis >= 0 && axis < first.rank(), "Concatenate has no axis {} to join in (batch) + {}", axis_, first);
+    const int axis = options_.axis < 0 ? options_.axis + first.rank() : options_.axis - 1;
+    require(axis >= 0 && axis < first.rank(), "Concatenate has no axis {} to join in (batch) + {}", options_.axis,
+            first);
     Shape result = first;
     for (const Shape& input : inputs.subspan(1)) {
       bool agrees = input.rank() == first.rank();
       for (int i = 0; agrees && i < first.rank(); ++i) agrees = i == axis || input[i] == first[i];
       require(agrees, "Concatenate needs inputs that agree in all but {}, got {} and {}",
-              axis_ == -1 ? "the last axis" : "the joined axis", first, input);
+              options_.axis == -1 ? "the last axis" : "the joined axis", first, input);
       result[axis] += input[axis];
     }
     return result;
   }
 
-  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return concat(inputs, axis_); }
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return concat(inputs, options_.axis); }
 
   /// Along the last axis, true for the steps at which at least one input is not masked; along another axis, the
   /// concatenated masks. An input without a mask counts as not masked.
@@ -71,14 +71,10 @@ class ConcatenateImpl final : public LayerImpl {
       require(parts[i].shape() == steps, "Concatenate needs a mask of shape {} for an input {}, got {}", steps, shape,
               masks[i]);
     }
+    const int axis = options_.axis;
     const int last = inputs[0].rank() - 1;
-    return axis_ == -1 || axis_ == last ? folded<logical_or>(parts) : concat(parts, axis_ < 0 ? axis_ + 1 : axis_);
+    return axis == -1 || axis == last ? folded<logical_or>(parts) : concat(parts, axis < 0 ? axis + 1 : axis);
   }
-
-  void describe(LayerConfig& config) const override { write_options(config, list, ConcatenateOptions{.axis = axis_}); }
-
- private:
-  int axis_;
 };
 
 /// Like folded(), but at each time step without the parts that are masked there, or with all parts if all are masked.

@@ -15,6 +15,7 @@
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_of.h>
 
 namespace lockstep {
 namespace {
@@ -61,19 +62,17 @@ Initializer initial(const Values& values) {
   };
 }
 
-class RescalingImpl final : public LayerImpl {
+class RescalingImpl final : public LayerOf<RescalingLayerOptions> {
  public:
   explicit RescalingImpl(const RescalingLayerOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = options.scale.size() == 1 && options.offset.size() == 1,
-                                 .can_be_captured = true,
-                                 .supports_masking = true}),
-        options_(options) {
+      : LayerOf("Rescaling", list, options,
+                {.can_compute_in_bf16 = options.scale.size() == 1 && options.offset.size() == 1,
+                 .can_be_captured = true,
+                 .supports_masking = true}) {
     require(!options.scale.empty() && !options.offset.empty(), "Rescaling needs a scale and an offset");
     require(are_finite(options.scale) && are_finite(options.offset),
             "Rescaling needs a scale and an offset that are finite");
   }
-
-  std::string_view class_name() const override { return "Rescaling"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
@@ -88,8 +87,6 @@ class RescalingImpl final : public LayerImpl {
     return offset_.defined() ? add(scaled, offset_.value()) : add(scaled, options_.offset.front());
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
-
  private:
   void make_weights(std::span<const Shape>, const LayerSeed&) override {
     const auto by_channel = [](const char* name, const Values& values) {
@@ -101,7 +98,6 @@ class RescalingImpl final : public LayerImpl {
     offset_ = by_channel("offset", options_.offset);
   }
 
-  RescalingLayerOptions options_;
   Variable scale_;   ///< undefined for one number
   Variable offset_;  ///< undefined for one number
 };
@@ -182,14 +178,12 @@ class NormalizationImpl final : public LayerImpl {
   Variable variance_;
 };
 
-class CategoryEncodingImpl final : public LayerImpl {
+class CategoryEncodingImpl final : public LayerOf<CategoryEncodingOptions> {
  public:
   explicit CategoryEncodingImpl(const CategoryEncodingOptions& options)
-      : LayerImpl(options.name, {.can_be_captured = true}), options_(options) {
+      : LayerOf("CategoryEncoding", list, options, {.can_be_captured = true}) {
     require(options.num_tokens >= 1, "CategoryEncoding needs a num_tokens of at least 1, got {}", options.num_tokens);
   }
-
-  std::string_view class_name() const override { return "CategoryEncoding"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs.first(std::min<std::size_t>(inputs.size(), 1)));
@@ -209,11 +203,6 @@ class CategoryEncodingImpl final : public LayerImpl {
     const Tensor counts = sum(inputs.size() > 1 ? each * expand_dims(cast(inputs[1], DType::f32), -1) : each, {1});
     return options_.output_mode == CategoryOutput::count ? counts : minimum(counts, 1);
   }
-
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
-
- private:
-  CategoryEncodingOptions options_;
 };
 
 }  // namespace

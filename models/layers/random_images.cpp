@@ -19,6 +19,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_of.h>
 #include <lockstep/models/layers/random_draws.h>
 
 namespace lockstep {
@@ -143,12 +144,9 @@ class RandomImageImpl : public LayerImpl {
   RandomDraws draws_;
 };
 
-class RandomFlipImpl final : public RandomImageImpl {
+class RandomFlipImpl final : public LayerOf<RandomFlipOptions, RandomImageImpl> {
  public:
-  explicit RandomFlipImpl(const RandomFlipOptions& options) : RandomImageImpl(options.name), options_(options) {}
-
-  std::string_view class_name() const override { return "RandomFlip"; }
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+  explicit RandomFlipImpl(const RandomFlipOptions& options) : LayerOf("RandomFlip", list, options) {}
 
  private:
   Tensor changed(const Tensor& x) override {
@@ -158,107 +156,87 @@ class RandomFlipImpl final : public RandomImageImpl {
     const Tensor flipped = less(reshape(numbers_for(x, {0, 1}), {x.dim(0), 1, 1, 1}), 0.5);
     return where(flipped, flip(x, axes), x);
   }
-
-  RandomFlipOptions options_;
 };
 
-/// Base of the layers that transform images by affine_transform.
+/// Images whose pixel (x, y) is the input at (a0 x + a1 y + a2, b0 x + b1 y + b2). `numbers`: a0, a1, a2, b0, b1, b2
+/// for each image, (n, 1).
 template <class Options>
-class RandomAffineImpl : public RandomImageImpl {
+Tensor sampled(const Tensor& x, const std::array<Tensor, 6>& numbers, const Options& options) {
+  std::vector<Tensor> columns(numbers.begin(), numbers.end());
+  columns.push_back(Tensor::zeros({x.dim(0), 2}));
+  return affine_transform(
+      x, concat(columns, 1),
+      {.interpolation = options.interpolation, .fill_mode = options.fill_mode, .fill_value = options.fill_value});
+}
+
+class RandomTranslationImpl final : public LayerOf<RandomTranslationOptions, RandomImageImpl> {
  public:
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
-
- protected:
-  explicit RandomAffineImpl(const Options& options) : RandomImageImpl(options.name), options_(options) {}
-
-  const Options& options() const { return options_; }
-  /// Images whose pixel (x, y) is the input at (a0 x + a1 y + a2, b0 x + b1 y + b2). `numbers`: a0, a1, a2, b0, b1, b2
-  /// for each image, (n, 1).
-  Tensor sampled(const Tensor& x, const std::array<Tensor, 6>& numbers) const {
-    std::vector<Tensor> columns(numbers.begin(), numbers.end());
-    columns.push_back(Tensor::zeros({x.dim(0), 2}));
-    return affine_transform(
-        x, concat(columns, 1),
-        {.interpolation = options_.interpolation, .fill_mode = options_.fill_mode, .fill_value = options_.fill_value});
-  }
-
- private:
-  Options options_;
-};
-
-class RandomTranslationImpl final : public RandomAffineImpl<RandomTranslationOptions> {
- public:
-  explicit RandomTranslationImpl(const RandomTranslationOptions& options) : RandomAffineImpl(options) {
+  explicit RandomTranslationImpl(const RandomTranslationOptions& options)
+      : LayerOf("RandomTranslation", list, options) {
     check_range(class_name(), "height_factor", options.height_factor, -1);
     check_range(class_name(), "width_factor", options.width_factor, -1);
     check_sampling(class_name(), options);
   }
 
-  std::string_view class_name() const override { return "RandomTranslation"; }
-
  private:
   Tensor changed(const Tensor& x) override {
-    const Tensor down = numbers_for(x, options().height_factor) * static_cast<double>(x.dim(1));
-    const Tensor right = numbers_for(x, options().width_factor) * static_cast<double>(x.dim(2));
+    const Tensor down = numbers_for(x, options_.height_factor) * static_cast<double>(x.dim(1));
+    const Tensor right = numbers_for(x, options_.width_factor) * static_cast<double>(x.dim(2));
     const Tensor zero = zeros_like(down);
     const Tensor one = ones_like(down);
-    return sampled(x, {one, zero, -right, zero, one, -down});
+    return sampled(x, {one, zero, -right, zero, one, -down}, options_);
   }
 };
 
-class RandomZoomImpl final : public RandomAffineImpl<RandomZoomOptions> {
+class RandomZoomImpl final : public LayerOf<RandomZoomOptions, RandomImageImpl> {
  public:
-  explicit RandomZoomImpl(const RandomZoomOptions& options) : RandomAffineImpl(options) {
+  explicit RandomZoomImpl(const RandomZoomOptions& options) : LayerOf("RandomZoom", list, options) {
     constexpr double least = -0.999999;  // -1 would show a single row
     check_range(class_name(), "height_factor", options.height_factor, least);
     if (options.width_factor) check_range(class_name(), "width_factor", *options.width_factor, least);
     check_sampling(class_name(), options);
   }
 
-  std::string_view class_name() const override { return "RandomZoom"; }
-
  private:
   Tensor changed(const Tensor& x) override {
     const auto zoom = [&](const RandomRange& range) { return numbers_for(x, {1 + range.lower, 1 + range.upper}); };
-    const Tensor rows = zoom(options().height_factor);
-    const Tensor columns = options().width_factor ? zoom(*options().width_factor) : rows;
+    const Tensor rows = zoom(options_.height_factor);
+    const Tensor columns = options_.width_factor ? zoom(*options_.width_factor) : rows;
     const auto offset = [](const Tensor& zoom, std::int64_t size) {
       return (1 - zoom) * (static_cast<double>(size - 1) / 2);
     };
     const Tensor zero = zeros_like(rows);
-    return sampled(x, {columns, zero, offset(columns, x.dim(2)), zero, rows, offset(rows, x.dim(1))});
+    return sampled(x, {columns, zero, offset(columns, x.dim(2)), zero, rows, offset(rows, x.dim(1))}, options_);
   }
 };
 
-class RandomRotationImpl final : public RandomAffineImpl<RandomRotationOptions> {
+class RandomRotationImpl final : public LayerOf<RandomRotationOptions, RandomImageImpl> {
  public:
-  explicit RandomRotationImpl(const RandomRotationOptions& options) : RandomAffineImpl(options) {
+  explicit RandomRotationImpl(const RandomRotationOptions& options) : LayerOf("RandomRotation", list, options) {
     check_range(class_name(), "factor", options.factor, -1);
     check_sampling(class_name(), options);
   }
 
-  std::string_view class_name() const override { return "RandomRotation"; }
-
  private:
   Tensor changed(const Tensor& x) override {
-    const Tensor angle = numbers_for(x, options().factor) * (2 * std::numbers::pi);
+    const Tensor angle = numbers_for(x, options_.factor) * (2 * std::numbers::pi);
     const Tensor sine = sin(angle);
     const Tensor cosine = cos(angle);
     const double center_x = static_cast<double>(x.dim(2) - 1) / 2;
     const double center_y = static_cast<double>(x.dim(1) - 1) / 2;
-    return sampled(x, {cosine, -sine, (1 - cosine) * center_x + sine * center_y, sine, cosine,
-                       (1 - cosine) * center_y - sine * center_x});
+    return sampled(x,
+                   {cosine, -sine, (1 - cosine) * center_x + sine * center_y, sine, cosine,
+                    (1 - cosine) * center_y - sine * center_x},
+                   options_);
   }
 };
 
-class RandomCropImpl final : public RandomImageImpl {
+class RandomCropImpl final : public LayerOf<RandomCropLayerOptions, RandomImageImpl> {
  public:
-  explicit RandomCropImpl(const RandomCropLayerOptions& options) : RandomImageImpl(options.name), options_(options) {
+  explicit RandomCropImpl(const RandomCropLayerOptions& options) : LayerOf("RandomCrop", list, options) {
     require(options.height >= 1 && options.width >= 1,
             "RandomCrop needs a height and a width of at least 1, got {} x {}", options.height, options.width);
   }
-
-  std::string_view class_name() const override { return "RandomCrop"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& image = only_image(class_name(), inputs);
@@ -273,8 +251,6 @@ class RandomCropImpl final : public RandomImageImpl {
     return resize(x, {options_.height, options_.width}, {.crop_to_aspect_ratio = true});
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
-
  private:
   Tensor changed(const Tensor& x) override { return cropped(cropped(x, 1, options_.height), 2, options_.width); }
 
@@ -283,44 +259,33 @@ class RandomCropImpl final : public RandomImageImpl {
     const Tensor begin = randint({1}, 0, x.dim(axis) - size + 1, keys(), DType::i64);
     return take(x, begin + arange(static_cast<double>(size), DType::i64), axis);
   }
-
-  RandomCropLayerOptions options_;
 };
 
 /// Base of the layers that change colors.
-class RandomColorImpl : public RandomImageImpl {
- public:
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
-
+class RandomColorImpl : public LayerOf<RandomColorOptions, RandomImageImpl> {
  protected:
-  RandomColorImpl(std::string_view class_name, const RandomColorOptions& options)
-      : RandomImageImpl(options.name), options_(options) {
+  RandomColorImpl(const char* class_name, const RandomColorOptions& options) : LayerOf(class_name, list, options) {
     check_range(class_name, "factor", options.factor, -1);
     const RandomRange& values = options.value_range;
     require(std::isfinite(values.lower) && std::isfinite(values.upper) && values.lower <= values.upper,
             "{} needs a finite value_range, got [{}, {}]", class_name, values.lower, values.upper);
   }
 
-  const RandomColorOptions& options() const { return options_; }
   Tensor clipped(const Tensor& x) const { return clip(x, options_.value_range.lower, options_.value_range.upper); }
   /// A number for each image, (n, 1, 1, 1), of the images' dtype.
   Tensor factors_for(const Tensor& x, const RandomRange& range) {
     return cast(reshape(numbers_for(x, range), {x.dim(0), 1, 1, 1}), x.dtype());
   }
-
- private:
-  RandomColorOptions options_;
 };
 
 class RandomBrightnessImpl final : public RandomColorImpl {
  public:
   explicit RandomBrightnessImpl(const RandomColorOptions& options) : RandomColorImpl("RandomBrightness", options) {}
-  std::string_view class_name() const override { return "RandomBrightness"; }
 
  private:
   Tensor changed(const Tensor& x) override {
-    const double size = options().value_range.upper - options().value_range.lower;
-    return clipped(x + factors_for(x, {options().factor.lower * size, options().factor.upper * size}));
+    const double size = options_.value_range.upper - options_.value_range.lower;
+    return clipped(x + factors_for(x, {options_.factor.lower * size, options_.factor.upper * size}));
   }
 };
 
@@ -330,12 +295,11 @@ class RandomContrastImpl final : public RandomColorImpl {
     require(options.factor.upper >= 0, "RandomContrast needs a factor whose upper bound is at least 0, got [{}, {}]",
             options.factor.lower, options.factor.upper);
   }
-  std::string_view class_name() const override { return "RandomContrast"; }
 
  private:
   Tensor changed(const Tensor& images) override {
     const Tensor x = cast(images, DType::f32);  // in bf16 the difference to the mean would be rounded
-    const RandomRange& factor = options().factor;
+    const RandomRange& factor = options_.factor;
     const Tensor means = mean(x, {1, 2}, true);
     const Tensor y = (x - means) * factors_for(x, {1 - std::max(factor.lower, 0.0), 1 + factor.upper}) + means;
     return cast(clipped(y), images.dtype());

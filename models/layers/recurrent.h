@@ -17,6 +17,7 @@
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_of.h>
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/models/layers/random_draws.h>
 #include <lockstep/models/layers/recurrent_layer.h>
@@ -48,25 +49,24 @@ struct RecurrentOps {
 /// A recurrent layer with the weights kernel (features, gates * units), recurrent_kernel (units, gates * units) and
 /// bias. `Options` is the type of the layer's options.
 template <class Options>
-class RecurrentImpl final : public RecurrentLayerImpl {
+class RecurrentImpl final : public LayerOf<Options, RecurrentLayerImpl> {
+  using Base = LayerOf<Options, RecurrentLayerImpl>;
+
  public:
   /// Throws InvalidArgument for units below 1 and dropout rates outside [0, 1).
   RecurrentImpl(const char* class_name, RecurrentOps ops, int gates, const Shape& bias_shape, const Options& options)
-      : RecurrentLayerImpl(options.name, {.supports_masking = true}),
-        class_name_(class_name),
+      : Base(class_name, list_recurrent<Options>, options, {.supports_masking = true}),
         ops_(ops),
         gates_(gates),
-        bias_shape_(bias_shape),
-        options_(options) {
+        bias_shape_(bias_shape) {
     require(options.units >= 1, "{} needs at least 1 unit, got {}", class_name, options.units);
     for (const double rate : {options.dropout, options.recurrent_dropout})
       require(rate >= 0 && rate < 1, "{} needs rates of dropout of at least 0 and below 1, got {}", class_name, rate);
   }
 
-  std::string_view class_name() const override { return class_name_; }
   /// Keras stores the weights in the recurrent layer's cell, a layer that computes one time step.
   std::vector<WeightsPart> weights_parts() const override {
-    return {{.group = "cell/vars", .name = snake_case(class_name_) + "_cell", .count = variables().size()}};
+    return {{.group = "cell/vars", .name = snake_case(class_name_) + "_cell", .count = this->variables().size()}};
   }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
@@ -77,8 +77,8 @@ class RecurrentImpl final : public RecurrentLayerImpl {
     for (const Shape& state : inputs.subspan(1))
       require(state == Shape{options_.units}, "{} takes initial states of {}, got {}", class_name_,
               Shape{options_.units}, state);
-    require(!is_built() || input[1] == kernel_.shape()[0], "{} '{}' was built for {} features, got {}", class_name_,
-            name(), is_built() ? kernel_.shape()[0] : 0, input);
+    require(!this->is_built() || input[1] == kernel_.shape()[0], "{} '{}' was built for {} features, got {}",
+            class_name_, this->name(), this->is_built() ? kernel_.shape()[0] : 0, input);
     return options_.return_sequences ? Shape{input[0], options_.units} : Shape{options_.units};
   }
 
@@ -114,8 +114,6 @@ class RecurrentImpl final : public RecurrentLayerImpl {
     return options_.return_sequences ? masks[0] : Tensor();
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list_recurrent<Options>, options_); }
-
   RandomDraws* random_draws() override {
     return options_.dropout > 0 || options_.recurrent_dropout > 0 ? &draws_ : nullptr;
   }
@@ -132,8 +130,8 @@ class RecurrentImpl final : public RecurrentLayerImpl {
     options.go_backwards = go_backwards;
     options.zero_output_for_mask = options.return_sequences;
     auto copy = std::make_shared<RecurrentImpl>(class_name_, ops_, gates_, bias_shape_, options);
-    copy->set_trainable(trainable());
-    copy->set_dtype_policy(dtype_policy());
+    copy->set_trainable(this->trainable());
+    copy->set_dtype_policy(this->dtype_policy());
     return copy;
   }
 
@@ -149,7 +147,7 @@ class RecurrentImpl final : public RecurrentLayerImpl {
     const RecurrentStates kept = repeated([this] { return own_states(); });
     require(!kept.h.defined() || kept.h.dim(0) == rows,
             "{} '{}' is stateful and has the states of {} examples, got a batch of {}: call reset_states() first",
-            class_name_, name(), kept.h.defined() ? kept.h.dim(0) : 0, rows);
+            class_name_, this->name(), kept.h.defined() ? kept.h.dim(0) : 0, rows);
     return kept;
   }
 
@@ -185,7 +183,7 @@ class RecurrentImpl final : public RecurrentLayerImpl {
                             const RecurrentDropout& dropout, bool needs_c) const {
     const RecurrenceOptions usual{.go_backwards = options.go_backwards, .return_sequences = options.return_sequences};
     if (ops_.usual == nullptr || !options_.use_bias || options != usual || dropout.state.defined())
-      return ops_.composed(x, kernel_.value(), recurrent_kernel_.value(), value_if_any(bias_), options, dropout,
+      return ops_.composed(x, kernel_.value(), recurrent_kernel_.value(), this->value_if_any(bias_), options, dropout,
                            initial);
     if (dropout.input.defined()) x = x * dropout.input;
     if (options.go_backwards) x = flip(x, {1});
@@ -222,23 +220,25 @@ class RecurrentImpl final : public RecurrentLayerImpl {
     draws_.start(seed.key(3));
     states_.resize(get_strategy().devices().size());
     const std::int64_t sums = gates_ * options_.units;
-    kernel_ = add_weight(
+    kernel_ = this->add_weight(
         {.name = "kernel", .shape = {inputs[0][1], sums}, .initializer = options_.kernel_initializer(seed.key(0))},
         options_.kernel_regularizer, options_.kernel_constraint);
-    recurrent_kernel_ = add_weight({.name = "recurrent_kernel",
-                                    .shape = {options_.units, sums},
-                                    .initializer = options_.recurrent_initializer(seed.key(1))},
-                                   options_.recurrent_regularizer, options_.recurrent_constraint);
+    recurrent_kernel_ = this->add_weight({.name = "recurrent_kernel",
+                                          .shape = {options_.units, sums},
+                                          .initializer = options_.recurrent_initializer(seed.key(1))},
+                                         options_.recurrent_regularizer, options_.recurrent_constraint);
     if (!options_.use_bias) return;
-    bias_ = add_weight({.name = "bias", .shape = bias_shape_, .initializer = options_.bias_initializer(seed.key(2))},
-                       options_.bias_regularizer, options_.bias_constraint);
+    bias_ =
+        this->add_weight({.name = "bias", .shape = bias_shape_, .initializer = options_.bias_initializer(seed.key(2))},
+                         options_.bias_regularizer, options_.bias_constraint);
   }
 
-  const char* class_name_;
+  using Base::class_name_;
+  using Base::options_;
+
   RecurrentOps ops_;
   int gates_;
   Shape bias_shape_;
-  Options options_;
   RandomDraws draws_;
   std::vector<RecurrentStates> states_;  ///< last states of a stateful layer, by replica of this process
   Variable kernel_;

@@ -5,6 +5,7 @@
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_of.h>
 
 namespace lockstep {
 namespace {
@@ -33,84 +34,62 @@ class IdentityImpl final : public LayerImpl {
   void describe(LayerConfig& /*config*/) const override {}
 };
 
-class RepeatVectorImpl final : public LayerImpl {
+class RepeatVectorImpl final : public LayerOf<RepeatVectorOptions> {
  public:
   explicit RepeatVectorImpl(const RepeatVectorOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), n_(options.n) {
-    require(n_ >= 1, "RepeatVector needs an n of at least 1, got {}", n_);
+      : LayerOf("RepeatVector", list, options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
+    require(options.n >= 1, "RepeatVector needs an n of at least 1, got {}", options.n);
   }
-
-  std::string_view class_name() const override { return "RepeatVector"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
     require(input.rank() == 1, "RepeatVector takes vectors (features), got {}", input);
-    return {n_, input[0]};
+    return {options_.n, input[0]};
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
-    return repeat(expand_dims(inputs[0], 1), n_, 1);
+    return repeat(expand_dims(inputs[0], 1), options_.n, 1);
   }
-
-  void describe(LayerConfig& config) const override { write_options(config, list, RepeatVectorOptions{.n = n_}); }
-
- private:
-  std::int64_t n_;
 };
 
-class UpSampling1DImpl final : public LayerImpl {
+class UpSampling1DImpl final : public LayerOf<UpSampling1DOptions> {
  public:
   explicit UpSampling1DImpl(const UpSampling1DOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), size_(options.size) {
-    require(size_ >= 1, "UpSampling1D needs a size of at least 1, got {}", size_);
+      : LayerOf("UpSampling1D", list, options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
+    require(options.size >= 1, "UpSampling1D needs a size of at least 1, got {}", options.size);
   }
-
-  std::string_view class_name() const override { return "UpSampling1D"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_sequence(class_name(), inputs);
-    check_size_of_result(class_name(), input, static_cast<double>(size_) * static_cast<double>(input[0]));
-    return {size_ * input[0], input[1]};
+    check_size_of_result(class_name(), input, static_cast<double>(options_.size) * static_cast<double>(input[0]));
+    return {options_.size * input[0], input[1]};
   }
 
-  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return repeat(inputs[0], size_, 1); }
-  void describe(LayerConfig& config) const override { write_options(config, list, UpSampling1DOptions{.size = size_}); }
-
- private:
-  std::int64_t size_;
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return repeat(inputs[0], options_.size, 1); }
 };
 
-class UpSampling2DImpl final : public LayerImpl {
+class UpSampling2DImpl final : public LayerOf<UpSampling2DOptions> {
  public:
   explicit UpSampling2DImpl(const UpSampling2DOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true, .may_return_input = true}),
-        size_(options.size),
-        interpolation_(options.interpolation) {
-    require(size_.height >= 1 && size_.width >= 1, "UpSampling2D needs sizes of at least 1, got ({}, {})", size_.height,
-            size_.width);
+      : LayerOf("UpSampling2D", list, options,
+                {.can_compute_in_bf16 = true, .can_be_captured = true, .may_return_input = true}) {
+    require(options.size.height >= 1 && options.size.width >= 1, "UpSampling2D needs sizes of at least 1, got ({}, {})",
+            options.size.height, options.size.width);
   }
-
-  std::string_view class_name() const override { return "UpSampling2D"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& image = only_image(class_name(), inputs);
-    check_size_of_result(class_name(), image, static_cast<double>(size_.height) * static_cast<double>(image[0]));
-    check_size_of_result(class_name(), image, static_cast<double>(size_.width) * static_cast<double>(image[1]));
-    return {size_.height * image[0], size_.width * image[1], image[2]};
+    const Size2d size = options_.size;
+    check_size_of_result(class_name(), image, static_cast<double>(size.height) * static_cast<double>(image[0]));
+    check_size_of_result(class_name(), image, static_cast<double>(size.width) * static_cast<double>(image[1]));
+    return {size.height * image[0], size.width * image[1], image[2]};
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
     const Tensor& x = inputs[0];
-    return resize(x, {size_.height * x.dim(1), size_.width * x.dim(2)}, {.interpolation = interpolation_});
+    return resize(x, {options_.size.height * x.dim(1), options_.size.width * x.dim(2)},
+                  {.interpolation = options_.interpolation});
   }
-
-  void describe(LayerConfig& config) const override {
-    write_options(config, list, UpSampling2DOptions{.size = size_, .interpolation = interpolation_});
-  }
-
- private:
-  Size2d size_;
-  Interpolation interpolation_;
 };
 
 }  // namespace

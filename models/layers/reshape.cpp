@@ -9,6 +9,7 @@
 #include <lockstep/kernels/array/pad.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_of.h>
 #include <lockstep/models/layers/unknown_shape.h>
 
 namespace lockstep {
@@ -42,26 +43,24 @@ void list(LayerConfig& config, Cropping2DOptions& options) {
   config.channels_last();
 }
 
-class ReshapeImpl final : public LayerImpl, public FindsUnknownShape {
+class ReshapeImpl final : public LayerOf<ReshapeOptions>, public FindsUnknownShape {
  public:
   explicit ReshapeImpl(const ReshapeOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), target_(options.target_shape) {
+      : LayerOf("Reshape", list, options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
     int unknown = 0;
-    for (const std::int64_t size : target_) {
-      require(size >= -1, "Reshape needs sizes of at least 1, or one -1, got {}", target_);
+    for (const std::int64_t size : options.target_shape) {
+      require(size >= -1, "Reshape needs sizes of at least 1, or one -1, got {}", options.target_shape);
       unknown += size == -1 ? 1 : 0;
     }
-    require(unknown <= 1, "Reshape can compute only one size, marked by -1, got {}", target_);
+    require(unknown <= 1, "Reshape can compute only one size, marked by -1, got {}", options.target_shape);
   }
-
-  std::string_view class_name() const override { return "Reshape"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override { return shape_of(only_input("Reshape", inputs)); }
 
   /// As in Keras, each batch is checked for sizes that fit the target shape.
   std::optional<Shape> unknown_output_shape(std::span<const Shape> inputs) const override {
     only_input("Reshape", inputs);
-    return target_;
+    return options_.target_shape;
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
@@ -69,61 +68,49 @@ class ReshapeImpl final : public LayerImpl, public FindsUnknownShape {
     return reshape(x, with_batch_axis(shape_of(without_batch_axis(x.shape())), x.dim(0)));
   }
 
-  void describe(LayerConfig& config) const override {
-    write_options(config, list, ReshapeOptions{.target_shape = target_});
-  }
-
  private:
   /// The target shape of one example. It does not include the batch axis, so that the size for -1 is known even for an
   /// empty batch.
   Shape shape_of(const Shape& input) const {
-    Shape sizes = target_;
+    Shape sizes = options_.target_shape;
     for (int axis = 0; axis < sizes.rank(); ++axis) sizes[axis] = std::abs(sizes[axis]);
     const std::int64_t known = sizes.elements();
-    Shape result = target_;
+    Shape result = options_.target_shape;
     for (int axis = 0; axis < result.rank(); ++axis)
       if (result[axis] == -1 && known > 0) result[axis] = input.elements() / known;
     require(known > 0 && result.elements() == input.elements(), "Reshape cannot make {} of {}, which has {} elements",
-            target_, input, input.elements());
+            options_.target_shape, input, input.elements());
     return result;
   }
-
-  Shape target_;
 };
 
-class PermuteImpl final : public LayerImpl {
+class PermuteImpl final : public LayerOf<PermuteOptions> {
  public:
   explicit PermuteImpl(const PermuteOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), dims_(options.dims) {
-    std::vector<std::int64_t> sorted = dims_;
+      : LayerOf("Permute", list, options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
+    std::vector<std::int64_t> sorted = options.dims;
     std::ranges::sort(sorted);
     for (std::size_t i = 0; i < sorted.size(); ++i)
       require(sorted[i] == static_cast<std::int64_t>(i) + 1,
               "Permute needs dims that are the numbers from 1 to {} in some order, got ({})", sorted.size(),
-              fmt::join(dims_, ", "));
+              fmt::join(options.dims, ", "));
   }
-
-  std::string_view class_name() const override { return "Permute"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
-    require(static_cast<std::size_t>(input.rank()) == dims_.size(), "Permute with dims ({}) takes {} axes, got {}",
-            fmt::join(dims_, ", "), dims_.size(), input);
+    const std::vector<std::int64_t>& dims = options_.dims;
+    require(static_cast<std::size_t>(input.rank()) == dims.size(), "Permute with dims ({}) takes {} axes, got {}",
+            fmt::join(dims, ", "), dims.size(), input);
     Shape result;
-    for (const std::int64_t dim : dims_) result.push_back(input[static_cast<int>(dim) - 1]);
+    for (const std::int64_t dim : dims) result.push_back(input[static_cast<int>(dim) - 1]);
     return result;
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
     std::vector<int> axes{0};
-    axes.insert(axes.end(), dims_.begin(), dims_.end());
+    axes.insert(axes.end(), options_.dims.begin(), options_.dims.end());
     return transpose(inputs[0], axes);
   }
-
-  void describe(LayerConfig& config) const override { write_options(config, list, PermuteOptions{.dims = dims_}); }
-
- private:
-  std::vector<std::int64_t> dims_;
 };
 
 void check_padded(std::string_view layer, const Shape& input, std::int64_t before, std::int64_t size,

@@ -2,6 +2,7 @@
 
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_of.h>
 
 namespace lockstep {
 namespace {
@@ -18,18 +19,16 @@ void list(LayerConfig& config, ResizingOptions& options) {
   config.channels_last();
 }
 
-class ResizingImpl final : public LayerImpl {
+class ResizingImpl final : public LayerOf<ResizingOptions> {
  public:
   explicit ResizingImpl(const ResizingOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true, .may_return_input = true}),
-        options_(options) {
+      : LayerOf("Resizing", list, options,
+                {.can_compute_in_bf16 = true, .can_be_captured = true, .may_return_input = true}) {
     require(options.height >= 1 && options.width >= 1, "Resizing needs a height and a width of at least 1, got {} x {}",
             options.height, options.width);
     require(!options.crop_to_aspect_ratio || !options.pad_to_aspect_ratio,
             "Resizing takes one of crop_to_aspect_ratio and pad_to_aspect_ratio, got both");
   }
-
-  std::string_view class_name() const override { return "Resizing"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& image = only_image(class_name(), inputs);
@@ -45,11 +44,6 @@ class ResizingImpl final : public LayerImpl {
                    .pad_to_aspect_ratio = options_.pad_to_aspect_ratio,
                    .fill_value = options_.fill_value});
   }
-
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
-
- private:
-  ResizingOptions options_;
 };
 
 }  // namespace

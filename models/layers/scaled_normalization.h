@@ -1,31 +1,29 @@
 #pragma once
 
 #include <lockstep/models/layers/initializers.h>
-#include <lockstep/models/layers/layer.h>
+#include <lockstep/models/layers/layer_of.h>
 
 namespace lockstep {
 
 /// Base of the layers that multiply by gamma and add beta; without `scale` or `center` these are constants, 1 and 0.
 template <class Options>
-class ScaledNormalizationImpl : public LayerImpl {
+class ScaledNormalizationImpl : public LayerOf<Options> {
  protected:
-  /// The layer has the name in `options`.
-  ScaledNormalizationImpl(const Options& options, LayerTraits traits)
-      : LayerImpl(options.name, traits), options_(options) {}
+  using LayerOf<Options>::LayerOf;
 
   /// Creates gamma and beta of this shape. Called once, by `build`.
   void make_gamma_and_beta(const Shape& shape, const LayerSeed& seed) {
-    VariableSpec gamma{.name = "gamma", .shape = shape, .initializer = options_.gamma_initializer(seed.key(0))};
-    VariableSpec beta{.name = "beta", .shape = shape, .initializer = options_.beta_initializer(seed.key(1))};
-    if (!options_.scale) gamma.initializer = ones();
-    if (!options_.center) beta.initializer = zeros();
-    gamma_ = options_.scale ? add_weight(gamma, options_.gamma_regularizer, options_.gamma_constraint)
-                            : constant_weight(gamma);
-    beta_ =
-        options_.center ? add_weight(beta, options_.beta_regularizer, options_.beta_constraint) : constant_weight(beta);
+    const Options& options = this->options_;
+    VariableSpec gamma{.name = "gamma", .shape = shape, .initializer = options.gamma_initializer(seed.key(0))};
+    VariableSpec beta{.name = "beta", .shape = shape, .initializer = options.beta_initializer(seed.key(1))};
+    if (!options.scale) gamma.initializer = ones();
+    if (!options.center) beta.initializer = zeros();
+    gamma_ = options.scale ? this->add_weight(gamma, options.gamma_regularizer, options.gamma_constraint)
+                           : this->constant_weight(gamma);
+    beta_ = options.center ? this->add_weight(beta, options.beta_regularizer, options.beta_constraint)
+                           : this->constant_weight(beta);
   }
 
-  Options options_;  ///< as given to the constructor
   ///@{
   /// Empty until make_gamma_and_beta.
   Variable gamma_;

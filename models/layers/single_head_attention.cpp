@@ -15,6 +15,7 @@
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_of.h>
 #include <lockstep/models/layers/random_draws.h>
 
 namespace lockstep {
@@ -36,17 +37,16 @@ Tensor sums_of_pairs(const Tensor& query, const Tensor& key) { return expand_dim
 
 /// The inputs are query, value and, if given, key.
 template <class Options>
-class SingleHeadImpl : public LayerImpl {
+class SingleHeadImpl : public LayerOf<Options> {
+  using Base = LayerOf<Options>;
+
  public:
   SingleHeadImpl(const char* class_name, const Options& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}),
-        class_name_(class_name),
-        options_(options) {
+      : Base(class_name, list_single_head<Options>, options,
+             {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}) {
     require(options.dropout >= 0 && options.dropout < 1, "{} needs a dropout of at least 0 and below 1, got {}",
             class_name, options.dropout);
   }
-
-  std::string_view class_name() const override { return class_name_; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     require(inputs.size() == 2 || inputs.size() == 3,
@@ -62,7 +62,7 @@ class SingleHeadImpl : public LayerImpl {
     require(query[1] == key[1], "{} needs query and key of the same number of features, got {} and {}", class_name_,
             query, key);
     require(!scale_.defined() || scale_.shape().rank() == 0 || query[1] == scale_.shape()[0],
-            "{} '{}' was built for queries {} wide, got {}", class_name_, name(),
+            "{} '{}' was built for queries {} wide, got {}", class_name_, this->name(),
             scale_.defined() ? scale_.shape() : Shape(), query);
     return {query[0], value[1]};
   }
@@ -86,18 +86,16 @@ class SingleHeadImpl : public LayerImpl {
     return penalized(call, options_.activity_regularizer, result);
   }
 
-  void describe(LayerConfig& config) const override { write_options(config, list_single_head<Options>, options_); }
-
   RandomDraws* random_draws() override { return options_.dropout > 0 ? &draws_ : nullptr; }
 
  protected:
-  const Options& options() const { return options_; }
+  using Base::options_;
   /// The weight `scale` in the dtype of x; undefined if there is none.
   Tensor scale_for(const Tensor& x) const { return scale_.defined() ? cast(scale_.value(), x.dtype()) : Tensor(); }
   void make_scale(const Shape& shape, const SeededInitializer& initializer, const LayerSeed& seed) {
     draws_.start(seed.key(2));
     if (options_.use_scale)
-      scale_ = add_weight({.name = "scale", .shape = shape, .initializer = initializer(seed.key(0))});
+      scale_ = this->add_weight({.name = "scale", .shape = shape, .initializer = initializer(seed.key(0))});
   }
 
  private:
@@ -112,8 +110,8 @@ class SingleHeadImpl : public LayerImpl {
     return of_value.defined() ? logical_and(of_value, causal) : causal;
   }
 
-  const char* class_name_;
-  Options options_;
+  using Base::class_name_;
+
   Variable scale_;
   RandomDraws draws_;
 };
@@ -125,13 +123,13 @@ class DotAttentionImpl final : public SingleHeadImpl<AttentionLayerOptions> {
  private:
   void make_weights(std::span<const Shape>, const LayerSeed& seed) override {
     make_scale({}, ones, seed);
-    if (options().score_mode == ScoreMode::concat)
+    if (options_.score_mode == ScoreMode::concat)
       weight_ = add_weight({.name = "concat_score_weight", .shape = {}, .initializer = ones(seed.key(1))});
   }
 
   Tensor scores_of(const Tensor& query, const Tensor& key) const override {
     const Tensor scale = scale_for(query);
-    if (options().score_mode == ScoreMode::dot) {
+    if (options_.score_mode == ScoreMode::dot) {
       const Tensor scores = matmul(query, swapaxes(key, 1, 2));
       return scale.defined() ? scores * scale : scores;
     }

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+#include <lockstep/models/layers/layer.h>
+#include <lockstep/models/layers/layer_config.h>
+
+namespace lockstep {
+
+/// Base of layers whose options are a struct with a name. `Base` is LayerImpl or a class derived from it.
+template <class Options, class Base = LayerImpl>
+class LayerOf : public Base {
+ public:
+  /// The name given at construction.
+  std::string_view class_name() const final { return class_name_; }
+  /// Lists the options.
+  void describe(LayerConfig& config) const override { write_options(config, list_, options_); }
+
+ protected:
+  /// Writes or reads all options.
+  using List = void (*)(LayerConfig&, Options&);
+
+  /// For a Base whose constructor takes a name and traits.
+  LayerOf(const char* class_name, List list, const Options& options, const LayerTraits& traits)
+      : Base(options.name, traits), class_name_(class_name), options_(options), list_(list) {}
+  /// `base`: the arguments of Base's constructor after the name.
+  template <class... Args>
+  LayerOf(const char* class_name, List list, const Options& options, Args&&... base)
+      : Base(options.name, std::forward<Args>(base)...), class_name_(class_name), options_(options), list_(list) {}
+
+  const char* class_name_;  ///< for messages
+  Options options_;         ///< written to files
+
+ private:
+  List list_;
+};
+
+}  // namespace lockstep
