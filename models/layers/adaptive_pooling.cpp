@@ -1,5 +1,6 @@
 #include "lockstep/models/layers/adaptive_pooling.h"
 
+#include <type_traits>
 #include <vector>
 
 #include <lockstep/kernels/array/array.h>
@@ -7,19 +8,18 @@
 #include <lockstep/kernels/elementwise/place_kernels.h>
 #include <lockstep/kernels/indexing/take.h>
 #include <lockstep/kernels/pooling/pool2d.h>
+#include <lockstep/models/layers/kernel_options.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_of.h>
 
 namespace lockstep {
 namespace {
 
-void list(LayerConfig& config, AdaptivePooling1DOptions& options) {
-  config.only_size("output_size", options.output_size);
-  config.channels_last();
-}
-
-void list(LayerConfig& config, AdaptivePooling2DOptions& options) {
-  config.option("output_size", options.output_size);
+/// Options: AdaptivePooling2DOptions or AdaptivePooling1DOptions.
+template <class Options>
+void list_adaptive_pooling(LayerConfig& config, Options& options) {
+  list_size(config, "output_size", options.output_size);
   config.channels_last();
 }
 
@@ -50,90 +50,67 @@ Tensor adaptive_pool(Op op, const Tensor& x, Size2d size) {
   return pool_along(op, pool_along(op, x, 1, size.height), 2, size.width);
 }
 
-class AdaptivePooling1DImpl final : public LayerImpl {
+/// Options: AdaptivePooling2DOptions or AdaptivePooling1DOptions.
+template <class Options>
+class AdaptivePoolingImpl final : public LayerOf<Options> {
  public:
-  AdaptivePooling1DImpl(const char* class_name, Op op, const AdaptivePooling1DOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true}), class_name_(class_name), op_(op), options_(options) {
-    require(options.output_size >= 1, "{} needs an output_size of at least 1, got {}", class_name, options.output_size);
+  AdaptivePoolingImpl(const char* class_name, Op op, const Options& options)
+      : LayerOf<Options>(class_name, list_adaptive_pooling<Options>, options, {.can_compute_in_bf16 = true}), op_(op) {
+    check_size(class_name, "an output_size", options.output_size);
   }
 
-  std::string_view class_name() const override { return class_name_; }
-
   Shape output_shape(std::span<const Shape> inputs) const override {
-    const Shape& sequence = only_sequence(class_name_, inputs);
-    require(sequence[0] >= 1, "{} needs sequences of at least one step, got {}", class_name_, sequence);
-    return {options_.output_size, sequence[1]};
+    const std::int64_t channels = only_filled(class_name_, inputs, is_1d).dim(-1);
+    const Size2d size = for_images(options_.output_size);
+    return is_1d ? Shape{size.width, channels} : Shape{size.height, size.width, channels};
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
-    return squeeze(adaptive_pool(op_, as_images(inputs[0]), {1, options_.output_size}), {1});
+    const Tensor y = adaptive_pool(op_, is_1d ? as_images(inputs[0]) : inputs[0], for_images(options_.output_size));
+    return is_1d ? squeeze(y, {1}) : y;
   }
-
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 
  private:
-  const char* class_name_;
+  using LayerOf<Options>::class_name_;
+  using LayerOf<Options>::options_;
+
+  static constexpr bool is_1d = std::is_same_v<Options, AdaptivePooling1DOptions>;
+
   Op op_;
-  AdaptivePooling1DOptions options_;
-};
-
-class AdaptivePooling2DImpl final : public LayerImpl {
- public:
-  AdaptivePooling2DImpl(const char* class_name, Op op, const AdaptivePooling2DOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true}), class_name_(class_name), op_(op), options_(options) {
-    require(options.output_size.height >= 1 && options.output_size.width >= 1,
-            "{} needs an output_size of at least 1, got ({}, {})", class_name, options.output_size.height,
-            options.output_size.width);
-  }
-
-  std::string_view class_name() const override { return class_name_; }
-
-  Shape output_shape(std::span<const Shape> inputs) const override {
-    const Shape& image = only_image(class_name_, inputs);
-    require(image[0] >= 1 && image[1] >= 1, "{} needs images of at least one pixel, got {}", class_name_, image);
-    return {options_.output_size.height, options_.output_size.width, image[2]};
-  }
-
-  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
-    return adaptive_pool(op_, inputs[0], options_.output_size);
-  }
-
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
-
- private:
-  const char* class_name_;
-  Op op_;
-  AdaptivePooling2DOptions options_;
 };
 
 }  // namespace
 
 AdaptiveMaxPooling1D::AdaptiveMaxPooling1D(const AdaptivePooling1DOptions& options)
-    : Layer(std::make_shared<AdaptivePooling1DImpl>("AdaptiveMaxPooling1D", max_pool2d, options)) {}
+    : Layer(std::make_shared<AdaptivePoolingImpl<AdaptivePooling1DOptions>>("AdaptiveMaxPooling1D", max_pool2d,
+                                                                            options)) {}
 
 AdaptiveMaxPooling1D AdaptiveMaxPooling1D::from_config(LayerConfig& config) {
-  return AdaptiveMaxPooling1D(read_options<AdaptivePooling1DOptions>(config, list));
+  return AdaptiveMaxPooling1D(read_options<AdaptivePooling1DOptions>(config, list_adaptive_pooling));
 }
 
 AdaptiveAveragePooling1D::AdaptiveAveragePooling1D(const AdaptivePooling1DOptions& options)
-    : Layer(std::make_shared<AdaptivePooling1DImpl>("AdaptiveAveragePooling1D", average_pool2d, options)) {}
+    : Layer(std::make_shared<AdaptivePoolingImpl<AdaptivePooling1DOptions>>("AdaptiveAveragePooling1D", average_pool2d,
+                                                                            options)) {}
 
 AdaptiveAveragePooling1D AdaptiveAveragePooling1D::from_config(LayerConfig& config) {
-  return AdaptiveAveragePooling1D(read_options<AdaptivePooling1DOptions>(config, list));
+  return AdaptiveAveragePooling1D(read_options<AdaptivePooling1DOptions>(config, list_adaptive_pooling));
 }
 
 AdaptiveMaxPooling2D::AdaptiveMaxPooling2D(const AdaptivePooling2DOptions& options)
-    : Layer(std::make_shared<AdaptivePooling2DImpl>("AdaptiveMaxPooling2D", max_pool2d, options)) {}
+    : Layer(std::make_shared<AdaptivePoolingImpl<AdaptivePooling2DOptions>>("AdaptiveMaxPooling2D", max_pool2d,
+                                                                            options)) {}
 
 AdaptiveMaxPooling2D AdaptiveMaxPooling2D::from_config(LayerConfig& config) {
-  return AdaptiveMaxPooling2D(read_options<AdaptivePooling2DOptions>(config, list));
+  return AdaptiveMaxPooling2D(read_options<AdaptivePooling2DOptions>(config, list_adaptive_pooling));
 }
 
 AdaptiveAveragePooling2D::AdaptiveAveragePooling2D(const AdaptivePooling2DOptions& options)
-    : Layer(std::make_shared<AdaptivePooling2DImpl>("AdaptiveAveragePooling2D", average_pool2d, options)) {}
+    : Layer(std::make_shared<AdaptivePoolingImpl<AdaptivePooling2DOptions>>("AdaptiveAveragePooling2D", average_pool2d,
+                                                                            options)) {}
 
 AdaptiveAveragePooling2D AdaptiveAveragePooling2D::from_config(LayerConfig& config) {
-  return AdaptiveAveragePooling2D(read_options<AdaptivePooling2DOptions>(config, list));
+  return AdaptiveAveragePooling2D(read_options<AdaptivePooling2DOptions>(config, list_adaptive_pooling));
 }
 
 }  // namespace lockstep

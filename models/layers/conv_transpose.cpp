@@ -35,10 +35,6 @@ void list(LayerConfig& config, Options& options) {
 std::vector<std::int64_t> sizes(Size2d size) { return {size.height, size.width}; }
 std::vector<std::int64_t> sizes(std::int64_t size) { return {size}; }
 
-/// The size for images. A sequence is an image of one row.
-Size2d for_images(Size2d size, std::int64_t /*of_rows*/) { return size; }
-Size2d for_images(std::int64_t size, std::int64_t of_rows) { return {of_rows, size}; }
-
 /// Options: Conv2DTransposeOptions or Conv1DTransposeOptions.
 template <class Options>
 class ConvTransposeImpl final : public LayerOf<Options> {
@@ -71,9 +67,9 @@ class ConvTransposeImpl final : public LayerOf<Options> {
     const Shape& input = is_1d ? only_sequence(class_name_, inputs) : only_image(class_name_, inputs);
     require(!this->is_built() || input.dim(-1) == kernel_.shape().dim(-1), "{} '{}' was built for {} channels, got {}",
             class_name_, this->name(), this->is_built() ? kernel_.shape().dim(-1) : 0, input);
-    const Shape image = is_1d ? Shape{1, 1, input[0], input[1]} : with_batch_axis(input);
     const Size2d size =
-        slide_transposed(class_name_, image, for_images(options_.kernel_size, 1), conv(Activation::linear)).output;
+        slide_transposed(class_name_, as_images(input), for_images(options_.kernel_size), conv(Activation::linear))
+            .output;
     return is_1d ? Shape{size.width, options_.filters} : Shape{size.height, size.width, options_.filters};
   }
 
@@ -93,9 +89,9 @@ class ConvTransposeImpl final : public LayerOf<Options> {
   static constexpr bool is_1d = std::is_same_v<Options, Conv1DTransposeOptions>;
 
   Conv2dTransposeOptions conv(Activation activation) const {
-    Conv2dTransposeOptions conv{.strides = for_images(options_.strides, 1),
+    Conv2dTransposeOptions conv{.strides = for_images(options_.strides),
                                 .padding = options_.padding,
-                                .dilation = for_images(options_.dilation_rate, 1),
+                                .dilation = for_images(options_.dilation_rate),
                                 .activation = activation};
     if (options_.output_padding) conv.output_padding = for_images(*options_.output_padding, 0);
     return conv;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/window/window.h>
 #include <lockstep/models/layers/added_losses.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/runtime/autograd/tape.h>
@@ -45,6 +47,26 @@ inline const Shape& only_sequence(std::string_view layer, std::span<const Shape>
   return shape;
 }
 
+/// The shape of the input of a layer for sequences, if `is_1d`, or for images. Throws the same errors as only_sequence
+/// and only_image, and unless it has elements along the spatial axes.
+inline const Shape& only_filled(std::string_view layer, std::span<const Shape> inputs, bool is_1d) {
+  const Shape& shape = is_1d ? only_sequence(layer, inputs) : only_image(layer, inputs);
+  require(shape[0] >= 1 && (is_1d || shape[1] >= 1), "{} needs {}, got {}", layer,
+          is_1d ? "sequences of at least one step" : "images of at least one pixel", shape);
+  return shape;
+}
+
+///@{
+/// Throws InvalidArgument unless a size of a layer, `what`, is at least 1.
+inline void check_size(std::string_view layer, std::string_view what, std::int64_t size) {
+  require(size >= 1, "{} needs {} of at least 1, got {}", layer, what, size);
+}
+inline void check_size(std::string_view layer, std::string_view what, Size2d size) {
+  require(size.height >= 1 && size.width >= 1, "{} needs {} of at least 1, got ({}, {})", layer, what, size.height,
+          size.width);
+}
+///@}
+
 /// Throws InvalidArgument unless `size`, a result's number of elements along an axis, is below 2^62.
 inline void check_size_of_result(std::string_view layer, const Shape& input, double size) {
   require(size < 0x1p62, "{} of {}: a result of {:.0f} elements along an axis is too large", layer, input, size);
@@ -65,6 +87,17 @@ inline std::vector<int> axes_of(std::string_view layer, const std::vector<int>& 
 
 /// Sequences (n, steps, features) as images of one row, (n, 1, steps, features). Dense tensors are not copied.
 inline Tensor as_images(const Tensor& x) { return reshape(x, {x.dim(0), 1, x.dim(1), x.dim(2)}); }
+
+/// The shape of a batch of one image, or of one sequence as an image of one row.
+inline Shape as_images(const Shape& input) {
+  return input.rank() == 2 ? Shape{1, 1, input[0], input[1]} : with_batch_axis(input);
+}
+
+///@{
+/// A size for images, or for sequences as images of one row.
+inline Size2d for_images(Size2d size, std::int64_t /*of_rows*/ = 1) { return size; }
+inline Size2d for_images(std::int64_t size, std::int64_t of_rows = 1) { return {of_rows, size}; }
+///@}
 
 /// The result of a layer's call, compute(activation). A softmax or sigmoid that computes an output of the network is
 /// applied to compute(linear) instead, so that its result keeps the logits for losses.

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -113,134 +116,99 @@ class PermuteImpl final : public LayerOf<PermuteOptions> {
   }
 };
 
-void check_padded(std::string_view layer, const Shape& input, std::int64_t before, std::int64_t size,
-                  std::int64_t after) {
-  const auto padding = static_cast<double>(before) + static_cast<double>(after);
-  check_size_of_result(layer, input, padding + static_cast<double>(size));
+/// The widths before and after each spatial axis.
+std::vector<PadWidth> widths_of(const Borders2d& borders) {
+  return {{borders.top, borders.bottom}, {borders.left, borders.right}};
+}
+std::vector<PadWidth> widths_of(const Borders1d& borders) { return {{borders.before, borders.after}}; }
+
+/// "(1, 2)" for each axis.
+std::string text_of(const std::vector<PadWidth>& widths) {
+  std::string text;
+  for (const PadWidth& width : widths)
+    text += fmt::format("{}({}, {})", text.empty() ? "" : ", ", width.before, width.after);
+  return text;
 }
 
-/// Whether cropping leaves any of `size` elements. Avoids the sum of both borders, which may exceed 64 bits.
-bool leaves_any(std::int64_t size, std::int64_t before, std::int64_t after) {
-  return before < size && after < size - before;
+/// The widths that a layer was given as `what`. Throws InvalidArgument for a negative one.
+std::vector<PadWidth> checked_widths(const char* layer, const char* what, const std::vector<PadWidth>& widths) {
+  require(std::ranges::all_of(widths, [](const PadWidth& width) { return width.before >= 0 && width.after >= 0; }),
+          "{} needs {} of at least 0, got {}", layer, what, text_of(widths));
+  return widths;
 }
 
-class ZeroPadding2DImpl final : public LayerImpl {
+/// Options: ZeroPadding2DOptions or ZeroPadding1DOptions.
+template <class Options>
+class ZeroPaddingImpl final : public LayerOf<Options> {
  public:
-  explicit ZeroPadding2DImpl(const ZeroPadding2DOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), padding_(options.padding) {
-    require(padding_.top >= 0 && padding_.bottom >= 0 && padding_.left >= 0 && padding_.right >= 0,
-            "ZeroPadding2D needs padding of at least 0, got ({}, {}), ({}, {})", padding_.top, padding_.bottom,
-            padding_.left, padding_.right);
-  }
-
-  std::string_view class_name() const override { return "ZeroPadding2D"; }
+  ZeroPaddingImpl(const char* class_name, const Options& options)
+      : LayerOf<Options>(class_name, list, options, {.can_compute_in_bf16 = true, .can_be_captured = true}),
+        widths_(checked_widths(class_name, "padding", widths_of(options.padding))) {}
 
   Shape output_shape(std::span<const Shape> inputs) const override {
-    const Shape& image = only_image(class_name(), inputs);
-    check_padded(class_name(), image, padding_.top, image[0], padding_.bottom);
-    check_padded(class_name(), image, padding_.left, image[1], padding_.right);
-    return {padding_.top + image[0] + padding_.bottom, padding_.left + image[1] + padding_.right, image[2]};
-  }
-
-  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return zero_pad2d(inputs[0], padding_); }
-
-  void describe(LayerConfig& config) const override {
-    write_options(config, list, ZeroPadding2DOptions{.padding = padding_});
-  }
-
- private:
-  Borders2d padding_;
-};
-
-class ZeroPadding1DImpl final : public LayerImpl {
- public:
-  explicit ZeroPadding1DImpl(const ZeroPadding1DOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), padding_(options.padding) {
-    require(padding_.before >= 0 && padding_.after >= 0, "ZeroPadding1D needs padding of at least 0, got ({}, {})",
-            padding_.before, padding_.after);
-  }
-
-  std::string_view class_name() const override { return "ZeroPadding1D"; }
-
-  Shape output_shape(std::span<const Shape> inputs) const override {
-    const Shape& sequence = only_sequence(class_name(), inputs);
-    check_padded(class_name(), sequence, padding_.before, sequence[0], padding_.after);
-    return {padding_.before + sequence[0] + padding_.after, sequence[1]};
+    const Shape& input = is_1d ? only_sequence(class_name_, inputs) : only_image(class_name_, inputs);
+    Shape result = input;
+    for (int axis = 0; axis < result.rank() - 1; ++axis) {
+      const auto [before, after] = widths_[static_cast<std::size_t>(axis)];
+      const auto added = static_cast<double>(before) + static_cast<double>(after);
+      check_size_of_result(class_name_, input, added + static_cast<double>(input[axis]));
+      result[axis] += before + after;
+    }
+    return result;
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
-    return pad(inputs[0], {{0, 0}, {padding_.before, padding_.after}, {0, 0}});
-  }
-
-  void describe(LayerConfig& config) const override {
-    write_options(config, list, ZeroPadding1DOptions{.padding = padding_});
+    if constexpr (is_1d)
+      return pad(inputs[0], {{}, widths_[0], {}});
+    else
+      return zero_pad2d(inputs[0], options_.padding);
   }
 
  private:
-  Borders1d padding_;
+  using LayerOf<Options>::class_name_;
+  using LayerOf<Options>::options_;
+
+  static constexpr bool is_1d = std::is_same_v<Options, ZeroPadding1DOptions>;
+
+  std::vector<PadWidth> widths_;
 };
 
-class Cropping1DImpl final : public LayerImpl {
+/// Options: Cropping2DOptions or Cropping1DOptions.
+template <class Options>
+class CroppingImpl final : public LayerOf<Options> {
  public:
-  explicit Cropping1DImpl(const Cropping1DOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), cropping_(options.cropping) {
-    require(cropping_.before >= 0 && cropping_.after >= 0, "Cropping1D needs cropping of at least 0, got ({}, {})",
-            cropping_.before, cropping_.after);
-  }
-
-  std::string_view class_name() const override { return "Cropping1D"; }
+  CroppingImpl(const char* class_name, const Options& options)
+      : LayerOf<Options>(class_name, list, options, {.can_compute_in_bf16 = true, .can_be_captured = true}),
+        widths_(checked_widths(class_name, "cropping", widths_of(options.cropping))) {}
 
   Shape output_shape(std::span<const Shape> inputs) const override {
-    const Shape& sequence = only_sequence(class_name(), inputs);
-    require(leaves_any(sequence[0], cropping_.before, cropping_.after), "Cropping1D of ({}, {}) leaves nothing of {}",
-            cropping_.before, cropping_.after, sequence);
-    return {sequence[0] - cropping_.before - cropping_.after, sequence[1]};
+    const Shape& input = is_1d ? only_sequence(class_name_, inputs) : only_image(class_name_, inputs);
+    Shape result = input;
+    for (int axis = 0; axis < result.rank() - 1; ++axis) {
+      const auto [before, after] = widths_[static_cast<std::size_t>(axis)];
+      // Avoids the sum of both borders, which may exceed 64 bits.
+      require(before < input[axis] && after < input[axis] - before, "{} of {} leaves nothing of {}", class_name_,
+              text_of(widths_), input);
+      result[axis] -= before + after;
+    }
+    return result;
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
-    return slice(inputs[0], 1, cropping_.before, inputs[0].dim(1) - cropping_.after);
-  }
-
-  void describe(LayerConfig& config) const override {
-    write_options(config, list, Cropping1DOptions{.cropping = cropping_});
-  }
-
- private:
-  Borders1d cropping_;
-};
-
-class Cropping2DImpl final : public LayerImpl {
- public:
-  explicit Cropping2DImpl(const Cropping2DOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), cropping_(options.cropping) {
-    require(cropping_.top >= 0 && cropping_.bottom >= 0 && cropping_.left >= 0 && cropping_.right >= 0,
-            "Cropping2D needs cropping of at least 0, got ({}, {}), ({}, {})", cropping_.top, cropping_.bottom,
-            cropping_.left, cropping_.right);
-  }
-
-  std::string_view class_name() const override { return "Cropping2D"; }
-
-  Shape output_shape(std::span<const Shape> inputs) const override {
-    const Shape& image = only_image(class_name(), inputs);
-    require(
-        leaves_any(image[0], cropping_.top, cropping_.bottom) && leaves_any(image[1], cropping_.left, cropping_.right),
-        "Cropping2D of ({}, {}), ({}, {}) leaves nothing of {}", cropping_.top, cropping_.bottom, cropping_.left,
-        cropping_.right, image);
-    return {image[0] - cropping_.top - cropping_.bottom, image[1] - cropping_.left - cropping_.right, image[2]};
-  }
-
-  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
-    const Tensor& x = inputs[0];
-    const Tensor rows = slice(x, 1, cropping_.top, x.dim(1) - cropping_.bottom);
-    return slice(rows, 2, cropping_.left, x.dim(2) - cropping_.right);
-  }
-
-  void describe(LayerConfig& config) const override {
-    write_options(config, list, Cropping2DOptions{.cropping = cropping_});
+    Tensor y = inputs[0];
+    for (int axis = 1; axis < y.rank() - 1; ++axis) {
+      const auto [before, after] = widths_[static_cast<std::size_t>(axis - 1)];
+      y = slice(y, axis, before, y.dim(axis) - after);
+    }
+    return y;
   }
 
  private:
-  Borders2d cropping_;
+  using LayerOf<Options>::class_name_;
+
+  static constexpr bool is_1d = std::is_same_v<Options, Cropping1DOptions>;
+
+  std::vector<PadWidth> widths_;
 };
 
 }  // namespace
@@ -254,26 +222,28 @@ Permute::Permute(const PermuteOptions& options) : Layer(std::make_shared<Permute
 Permute Permute::from_config(LayerConfig& config) { return Permute(read_options<PermuteOptions>(config, list)); }
 
 ZeroPadding2D::ZeroPadding2D(const ZeroPadding2DOptions& options)
-    : Layer(std::make_shared<ZeroPadding2DImpl>(options)) {}
+    : Layer(std::make_shared<ZeroPaddingImpl<ZeroPadding2DOptions>>("ZeroPadding2D", options)) {}
 
 ZeroPadding2D ZeroPadding2D::from_config(LayerConfig& config) {
   return ZeroPadding2D(read_options<ZeroPadding2DOptions>(config, list));
 }
 
 ZeroPadding1D::ZeroPadding1D(const ZeroPadding1DOptions& options)
-    : Layer(std::make_shared<ZeroPadding1DImpl>(options)) {}
+    : Layer(std::make_shared<ZeroPaddingImpl<ZeroPadding1DOptions>>("ZeroPadding1D", options)) {}
 
 ZeroPadding1D ZeroPadding1D::from_config(LayerConfig& config) {
   return ZeroPadding1D(read_options<ZeroPadding1DOptions>(config, list));
 }
 
-Cropping1D::Cropping1D(const Cropping1DOptions& options) : Layer(std::make_shared<Cropping1DImpl>(options)) {}
+Cropping1D::Cropping1D(const Cropping1DOptions& options)
+    : Layer(std::make_shared<CroppingImpl<Cropping1DOptions>>("Cropping1D", options)) {}
 
 Cropping1D Cropping1D::from_config(LayerConfig& config) {
   return Cropping1D(read_options<Cropping1DOptions>(config, list));
 }
 
-Cropping2D::Cropping2D(const Cropping2DOptions& options) : Layer(std::make_shared<Cropping2DImpl>(options)) {}
+Cropping2D::Cropping2D(const Cropping2DOptions& options)
+    : Layer(std::make_shared<CroppingImpl<Cropping2DOptions>>("Cropping2D", options)) {}
 
 Cropping2D Cropping2D::from_config(LayerConfig& config) {
   return Cropping2D(read_options<Cropping2DOptions>(config, list));
