@@ -1,8 +1,14 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 
-// Functions that write or read options shared by several layers with kernels, in Keras' order.
+// Functions that write or read options shared by several layers with kernels, in Keras' order, and checks of
+// convolutions.
 
 namespace lockstep {
 
@@ -58,5 +64,34 @@ void list_depthwise(LayerConfig& config, Options& options) {
   if constexpr (is_separable)
     for (const char* key : {"kernel_initializer", "kernel_regularizer", "kernel_constraint"}) config.passed_over(key);
 }
+
+/// Throws InvalidArgument for a size of a convolution below 1, and if strides and dilation_rate both have one above 1.
+template <class Options>
+void check_convolution(const char* layer, const Options& options) {
+  if constexpr (std::is_same_v<decltype(options.kernel_size), Size2d>)
+    require(options.kernel_size.height != 0 || options.kernel_size.width != 0, "{} needs a kernel_size", layer);
+  check_size(layer, "a kernel_size", options.kernel_size);
+  check_size(layer, "strides", options.strides);
+  check_size(layer, "a dilation_rate", options.dilation_rate);
+  const Size2d strides = for_images(options.strides);
+  const Size2d dilation = for_images(options.dilation_rate);
+  require((strides.height == 1 && strides.width == 1) || (dilation.height == 1 && dilation.width == 1),
+          "{} takes strides or a dilation_rate above 1, not both", layer);
+}
+
+/// Like only_sequence, with the words of convolutions.
+inline const Shape& only_steps(const char* layer, std::span<const Shape> inputs) {
+  const Shape& input = only_input(layer, inputs);
+  require(input.rank() == 2, "{} takes sequences (steps, channels), got {}", layer, input);
+  return input;
+}
+
+///@{
+/// The shape of a kernel of this size from `from` to `to` channels.
+inline Shape kernel_shape(Size2d size, std::int64_t from, std::int64_t to) {
+  return {size.height, size.width, from, to};
+}
+inline Shape kernel_shape(std::int64_t size, std::int64_t from, std::int64_t to) { return {size, from, to}; }
+///@}
 
 }  // namespace lockstep
