@@ -237,15 +237,8 @@ class AttentionImpl final : public LayerOf<Options> {
 
   Projection projection(const std::string& name, const Shape& from, const Shape& to, const LayerSeed& seed,
                         std::uint32_t number) {
-    Projection made{.kernel = this->add_weight({.name = name + "/kernel",
-                                                .shape = joined(from, to),
-                                                .initializer = options_.kernel_initializer(seed.key(number))},
-                                               options_.kernel_regularizer, options_.kernel_constraint)};
-    if (options_.use_bias)
-      made.bias = this->add_weight(
-          {.name = name + "/bias", .shape = to, .initializer = options_.bias_initializer(seed.key(number + 1))},
-          options_.bias_regularizer, options_.bias_constraint);
-    return made;
+    return {.kernel = this->add_kernel(joined(from, to), seed.key(number), name + "/kernel"),
+            .bias = this->add_bias(to, seed.key(number + 1), name + "/bias")};
   }
 
   /// x (n, ..., features) times the kernel as a matrix (features, units).

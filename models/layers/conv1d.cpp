@@ -60,14 +60,9 @@ class Conv1DImpl final : public LayerOf<Conv1DOptions> {
   }
 
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
-    kernel_ = add_weight({.name = "kernel",
-                          .shape = kernel_shape(options_.kernel_size, inputs[0][1] / options_.groups, options_.filters),
-                          .initializer = options_.kernel_initializer(seed.key(0))},
-                         options_.kernel_regularizer, options_.kernel_constraint);
-    if (options_.use_bias)
-      bias_ = add_weight(
-          {.name = "bias", .shape = {options_.filters}, .initializer = options_.bias_initializer(seed.key(1))},
-          options_.bias_regularizer, options_.bias_constraint);
+    kernel_ =
+        add_kernel(kernel_shape(options_.kernel_size, inputs[0][1] / options_.groups, options_.filters), seed.key(0));
+    bias_ = add_bias({options_.filters}, seed.key(1));
   }
 
   Variable kernel_;

@@ -98,16 +98,8 @@ class ConvTransposeImpl final : public LayerOf<Options> {
   }
 
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
-    Shape kernel(sizes(options_.kernel_size));
-    kernel.push_back(options_.filters);
-    kernel.push_back(inputs[0].dim(-1));
-    kernel_ =
-        this->add_weight({.name = "kernel", .shape = kernel, .initializer = options_.kernel_initializer(seed.key(0))},
-                         options_.kernel_regularizer, options_.kernel_constraint);
-    if (options_.use_bias)
-      bias_ = this->add_weight(
-          {.name = "bias", .shape = {options_.filters}, .initializer = options_.bias_initializer(seed.key(1))},
-          options_.bias_regularizer, options_.bias_constraint);
+    kernel_ = this->add_kernel(kernel_shape(options_.kernel_size, options_.filters, inputs[0].dim(-1)), seed.key(0));
+    bias_ = this->add_bias({options_.filters}, seed.key(1));
   }
 
   Variable kernel_;

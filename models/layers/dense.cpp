@@ -41,14 +41,8 @@ class DenseImpl final : public LayerOf<DenseOptions> {
 
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
-    kernel_ = add_weight({.name = "kernel",
-                          .shape = {inputs[0].dim(-1), options_.units},
-                          .initializer = options_.kernel_initializer(seed.key(0))},
-                         options_.kernel_regularizer, options_.kernel_constraint);
-    if (options_.use_bias)
-      bias_ =
-          add_weight({.name = "bias", .shape = {options_.units}, .initializer = options_.bias_initializer(seed.key(1))},
-                     options_.bias_regularizer, options_.bias_constraint);
+    kernel_ = add_kernel({inputs[0].dim(-1), options_.units}, seed.key(0));
+    bias_ = add_bias({options_.units}, seed.key(1));
   }
 
   Variable kernel_;

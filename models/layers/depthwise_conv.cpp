@@ -95,11 +95,7 @@ class DepthwiseConvImpl final : public LayerOf<Options> {
                             .shape = kernel_shape(Size(1), channels * options_.depth_multiplier, options_.filters),
                             .initializer = options_.pointwise_initializer(seed.key(1))},
                            options_.pointwise_regularizer, options_.pointwise_constraint);
-    if (options_.use_bias)
-      bias_ = this->add_weight({.name = "bias",
-                                .shape = {filters(channels)},
-                                .initializer = options_.bias_initializer(seed.key(is_separable ? 2 : 1))},
-                               options_.bias_regularizer, options_.bias_constraint);
+    bias_ = this->add_bias({filters(channels)}, seed.key(is_separable ? 2 : 1));
   }
 
   Variable kernel_;

@@ -106,12 +106,8 @@ class EinsumDenseImpl final : public LayerOf<EinsumDenseOptions> {
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
     const Shapes shapes = shapes_of(inputs[0]);
-    kernel_ =
-        add_weight({.name = "kernel", .shape = shapes.kernel, .initializer = options_.kernel_initializer(seed.key(0))},
-                   options_.kernel_regularizer, options_.kernel_constraint);
-    if (!options_.bias_axes.empty())
-      bias_ = add_weight({.name = "bias", .shape = shapes.bias, .initializer = options_.bias_initializer(seed.key(1))},
-                         options_.bias_regularizer, options_.bias_constraint);
+    kernel_ = add_kernel(shapes.kernel, seed.key(0));
+    if (!options_.bias_axes.empty()) bias_ = add_bias(shapes.bias, seed.key(1));
   }
 
   Shapes shapes_of(const Shape& example) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -28,6 +29,19 @@ class LayerOf : public Base {
   template <class... Args>
   LayerOf(const char* class_name, List list, const Options& options, Args&&... base)
       : Base(options.name, std::forward<Args>(base)...), class_name_(class_name), options_(options), list_(list) {}
+
+  /// Creates a kernel with the initializer, regularizer and constraint that the options have for it.
+  Variable add_kernel(const Shape& shape, const RandomKey& key, std::string name = "kernel") {
+    return this->add_weight({.name = std::move(name), .shape = shape, .initializer = options_.kernel_initializer(key)},
+                            options_.kernel_regularizer, options_.kernel_constraint);
+  }
+  /// The same for a bias; undefined without the option use_bias.
+  Variable add_bias(const Shape& shape, const RandomKey& key, std::string name = "bias") {
+    if constexpr (requires { options_.use_bias; })
+      if (!options_.use_bias) return {};
+    return this->add_weight({.name = std::move(name), .shape = shape, .initializer = options_.bias_initializer(key)},
+                            options_.bias_regularizer, options_.bias_constraint);
+  }
 
   const char* class_name_;  ///< for messages
   Options options_;         ///< written to files

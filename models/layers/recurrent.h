@@ -220,17 +220,12 @@ class RecurrentImpl final : public LayerOf<Options, RecurrentLayerImpl> {
     draws_.start(seed.key(3));
     states_.resize(get_strategy().devices().size());
     const std::int64_t sums = gates_ * options_.units;
-    kernel_ = this->add_weight(
-        {.name = "kernel", .shape = {inputs[0][1], sums}, .initializer = options_.kernel_initializer(seed.key(0))},
-        options_.kernel_regularizer, options_.kernel_constraint);
+    kernel_ = this->add_kernel({inputs[0][1], sums}, seed.key(0));
     recurrent_kernel_ = this->add_weight({.name = "recurrent_kernel",
                                           .shape = {options_.units, sums},
                                           .initializer = options_.recurrent_initializer(seed.key(1))},
                                          options_.recurrent_regularizer, options_.recurrent_constraint);
-    if (!options_.use_bias) return;
-    bias_ =
-        this->add_weight({.name = "bias", .shape = bias_shape_, .initializer = options_.bias_initializer(seed.key(2))},
-                         options_.bias_regularizer, options_.bias_constraint);
+    bias_ = this->add_bias(bias_shape_, seed.key(2));
   }
 
   using Base::class_name_;
