@@ -38,7 +38,7 @@ std::vector<Tensor> kept_copies(const Strategy& strategy, const Variable& variab
 /// The weights with which the stored copies of a variable count in their mean.
 std::vector<double> kept_copy_weights(const Strategy& strategy, const Variable& variable) {
   if (variable.synchronization() != Synchronization::on_read) return {};
-  return concatenate(strategy.state()->cluster(), saved_state_place, variable.state().copy_weights());
+  return gather_values(strategy.state()->cluster(), saved_state_place, variable.state().copy_weights());
 }
 
 void add_with_inner(LayerImpl& layer, std::vector<LayerImpl*>& layers) {
@@ -63,7 +63,7 @@ std::vector<std::uint64_t> counts_of(LayerImpl& layer) {
 std::vector<std::uint64_t> kept_draws(const Strategy& strategy, LayerImpl& layer) {
   const std::vector<std::uint64_t> own = counts_of(layer);
   const std::vector<double> all =
-      concatenate(strategy.state()->cluster(), saved_state_place, std::vector<double>(own.begin(), own.end()));
+      gather_values(strategy.state()->cluster(), saved_state_place, std::vector<double>(own.begin(), own.end()));
   return {all.begin(), all.end()};
 }
 

@@ -45,7 +45,7 @@ bool joinable(const Shape& a, const Shape& b, int axis) {
   return a == shape;
 }
 
-Tensor concatenate(std::span<const Tensor> values, int axis) {
+Tensor gather_values(std::span<const Tensor> values, int axis) {
   const Tensor& first = values.front();
   require(first.defined() && first.rank() >= 1,
           "scalars cannot be joined along an axis: reshape them to (1) first, got {}", first);
@@ -89,7 +89,7 @@ IndexedSlices combine(Cluster* workers, std::string_view place, ReduceOp op, std
     indices.push_back(make_dense(values[replica].indices));
   }
   if (workers) workers->agree(place, "the dense shape is", shape.text());
-  const IndexedSlices joined{concatenate(workers, place, rows, 0), concatenate(workers, place, indices, 0), shape};
+  const IndexedSlices joined{gather_values(workers, place, rows, 0), gather_values(workers, place, indices, 0), shape};
   if (op == ReduceOp::sum) return joined;
   const std::int64_t replicas = static_cast<std::int64_t>(values.size()) * (workers ? workers->size() : 1);
   const ContextScope there(context_on(joined.values.device()));  // the host if there are several workers
@@ -106,7 +106,7 @@ IndexedSlices combine(Cluster* workers, std::string_view place, ReduceOp op, std
 
 Tensor weighted_mean(Cluster* workers, std::string_view place, std::span<const Tensor> values,
                      std::span<const double> weights) {
-  const std::vector<double> all = concatenate(workers, place, weights);
+  const std::vector<double> all = gather_values(workers, place, weights);
   const bool equal = std::ranges::all_of(all, [&](double weight) { return weight == all.front(); });
   if (equal && all.front() > 0) return combine(workers, place, ReduceOp::mean, values);
   const NoGradientScope not_recorded;
@@ -116,12 +116,12 @@ Tensor weighted_mean(Cluster* workers, std::string_view place, std::span<const T
   return combine(workers, place, ReduceOp::sum, weighted) / std::accumulate(all.begin(), all.end(), 0.0);
 }
 
-Tensor concatenate(Cluster* workers, std::string_view place, std::span<const Tensor> values, int axis) {
-  const Tensor own = concatenate(values, axis);
+Tensor gather_values(Cluster* workers, std::string_view place, std::span<const Tensor> values, int axis) {
+  const Tensor own = gather_values(values, axis);
   return workers ? all_gather_over(*workers, place, own, axis).value : own;
 }
 
-std::vector<double> concatenate(Cluster* workers, std::string_view place, std::span<const double> numbers) {
+std::vector<double> gather_values(Cluster* workers, std::string_view place, std::span<const double> numbers) {
   if (!workers) return {numbers.begin(), numbers.end()};
   std::vector<double> all;
   for (const std::vector<double>& of_worker : gather_numbers(*workers, place, numbers))

@@ -27,15 +27,15 @@ bool joinable(const Shape& a, const Shape& b, int axis);
 /// Concatenates the values along `axis` (negative: from the end) into a new tensor. Throws InvalidArgument for scalars,
 /// for an axis out of range, and for values that differ in dtype, rank or the size of another axis (the message lists
 /// all values).
-Tensor concatenate(std::span<const Tensor> values, int axis);
+Tensor gather_values(std::span<const Tensor> values, int axis);
 
 ///@{
 /// Same as above, over the replicas of all workers, in worker order. One thread of each worker must make the call.
 /// `place` names the collective in errors. If `workers` is null, these functions combine only the replicas of this
 /// process.
 Tensor combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const Tensor> values);
-Tensor concatenate(Cluster* workers, std::string_view place, std::span<const Tensor> values, int axis);
-std::vector<double> concatenate(Cluster* workers, std::string_view place, std::span<const double> numbers);
+Tensor gather_values(Cluster* workers, std::string_view place, std::span<const Tensor> values, int axis);
+std::vector<double> gather_values(Cluster* workers, std::string_view place, std::span<const double> numbers);
 ///@}
 
 /// sum(values[r] * weights[r]) / sum(weights) over the replicas of all workers. Precondition: no weight is negative.

@@ -156,7 +156,7 @@ class Strategy {
   /// sum(values[r] * counts[r]) / sum(counts): the mean over all examples, from the replicas' means. Ignores values of
   /// count 0, even NaN; if all counts are 0, the result is NaN. Throws InvalidArgument for a negative count.
   Tensor weighted_mean(const PerReplica<Tensor>& values, const PerReplica<double>& counts) const;
-  /// Concatenates the values along `axis`, along which their sizes may differ; see lockstep::concatenate.
+  /// Concatenates the values along `axis`, along which their sizes may differ; see lockstep::gather_values.
   Tensor gather(const PerReplica<Tensor>& values, int axis) const;
   /// The copies of the variable that this process's replicas use. Replicas may share a copy.
   PerReplica<Tensor> local_results(const Variable& variable) const;

@@ -85,7 +85,7 @@ Tensor Strategy::weighted_mean(const PerReplica<Tensor>& values, const PerReplic
 
 Tensor Strategy::gather(const PerReplica<Tensor>& values, int axis) const {
   check_values(*this, "gather", values);
-  return concatenate(state_->cluster(), "gather", values.local_results(), axis);
+  return gather_values(state_->cluster(), "gather", values.local_results(), axis);
 }
 
 PerReplica<Tensor> Strategy::local_results(const Variable& variable) const {

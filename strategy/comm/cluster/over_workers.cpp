@@ -166,7 +166,7 @@ Gathered all_gather_over(Cluster& cluster, std::string_view place, const Tensor&
   std::int64_t offset = 0;
   for (int worker = 0; worker < cluster.rank(); ++worker)
     offset += forms[static_cast<std::size_t>(worker)].shape[along];
-  return {.value = concatenate(values, along), .offset = offset};
+  return {.value = gather_values(values, along), .offset = offset};
 }
 
 Tensor value_of_chief(Cluster& cluster, std::string_view place, const Tensor& own) {
