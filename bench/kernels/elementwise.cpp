@@ -42,7 +42,7 @@ void dropout(benchmark::State& state) {
 }
 
 /// Module 1b of MiniGoogLeNet: concatenates 32 and 48 channels.
-void concat(benchmark::State& state) {
+void concatenate(benchmark::State& state) {
   const Tensor left = uniform({batch, 32, 32, 32}, 1);
   const Tensor right = uniform({batch, 32, 32, 48}, 2);
   const Tensor whole = Tensor::empty(activations);
@@ -57,7 +57,7 @@ void concat(benchmark::State& state) {
     const std::int64_t channel = i % 80;
     const float expected =
         channel < 32 ? left.data<float>()[i / 80 * 32 + channel] : right.data<float>()[i / 80 * 48 + channel - 32];
-    verify_element("concat", whole.data<float>()[i], expected);
+    verify_element("concatenate", whole.data<float>()[i], expected);
   }
   time_bytes(state, bytes_of({left, right, whole}), run);
 }
@@ -67,7 +67,7 @@ void concat(benchmark::State& state) {
 void add_elementwise() {
   benchmark::RegisterBenchmark("add/64x32x32x80", add);
   benchmark::RegisterBenchmark("dropout/64x32x32x80", dropout);
-  benchmark::RegisterBenchmark("concat/64x32x32x80", concat);
+  benchmark::RegisterBenchmark("concatenate/64x32x32x80", concatenate);
 }
 
 }  // namespace lockstep

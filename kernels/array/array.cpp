@@ -21,10 +21,10 @@ Shape joined_shape(std::span<const Tensor> parts, int axis) {
   for (const Tensor& part : parts) {
     Shape expected = parts[0].shape();
     require(part.rank() == expected.rank() && part.dtype() == parts[0].dtype(),
-            "concat of {} and {}: rank or dtype differ", parts[0], part);
+            "concatenate of {} and {}: rank or dtype differ", parts[0], part);
     expected[axis] = part.shape()[axis];
-    require(part.shape() == expected, "concat along axis {} of {} and {}: the other sizes must agree", axis, parts[0],
-            part);
+    require(part.shape() == expected, "concatenate along axis {} of {} and {}: the other sizes must agree", axis,
+            parts[0], part);
     shape[axis] += part.shape()[axis];
   }
   return shape;
@@ -50,7 +50,7 @@ void contribute_joined(BackwardContext& c, const Shape& shape, DType dtype, int 
     const Tensor& gradient = c.gradient(static_cast<int>(i));
     parts.push_back(gradient.defined() ? gradient : Tensor::zeros(part, dtype));
   }
-  pass_on(c, 0, concat(parts, axis));
+  pass_on(c, 0, concatenate(parts, axis));
 }
 
 /// Parts of these sizes. Precondition: `axis` is not negative, and the sizes add up to its size.
@@ -123,9 +123,9 @@ Tensor flatten(const Tensor& x) {
   return reshape(x, {x.dim(0), rest});
 }
 
-Tensor concat(std::span<const Tensor> operands, int axis) try {
-  require(!operands.empty(), "concat needs at least one tensor");
-  for (const Tensor& part : operands) require(part.defined(), "concat takes tensors, got an undefined one");
+Tensor concatenate(std::span<const Tensor> operands, int axis) try {
+  require(!operands.empty(), "concatenate needs at least one tensor");
+  for (const Tensor& part : operands) require(part.defined(), "concatenate takes tensors, got an undefined one");
   std::vector<Tensor> parts;
   for (const Tensor& part : operands) parts.push_back(to_current_device(part));
   axis = parts[0].shape().normalize_axis(axis);
@@ -141,7 +141,7 @@ Tensor concat(std::span<const Tensor> operands, int axis) try {
     });
   }
   if (recording(parts)) {
-    record("concat", parts, std::span(&y, 1), [axis, sizes](BackwardContext& c) {
+    record("concatenate", parts, std::span(&y, 1), [axis, sizes](BackwardContext& c) {
       for_each_part(sizes, [&](int i, std::int64_t begin, std::int64_t end) {
         pass_on(c, i, slice(c.gradient(0), axis, begin, end));
       });
@@ -150,7 +150,7 @@ Tensor concat(std::span<const Tensor> operands, int axis) try {
   }
   return y;
 } catch (Error& error) {
-  rethrow_from("concat", error);
+  rethrow_from("concatenate", error);
 }
 
 Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end) {

@@ -18,7 +18,7 @@ Tensor reshape(const Tensor& x, const Shape& shape);
 Tensor flatten(const Tensor& x);
 /// Joins tensors of one dtype along `axis`; their other sizes must agree. Throws InvalidArgument for no tensors and
 /// different dtypes. A view if the parts are consecutive slices of one tensor (Tensor::joined).
-Tensor concat(std::span<const Tensor> parts, int axis);
+Tensor concatenate(std::span<const Tensor> parts, int axis = 0);
 /// Elements [begin, end) of `axis`, as a view. Throws InvalidArgument unless 0 <= begin <= end <= the size of `axis`.
 Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
 /// `parts` equal parts along `axis`, as views. Throws InvalidArgument unless `parts` is at least 1 and divides the size

@@ -69,14 +69,14 @@ Tensor pad_with_own(const Tensor& x, int axis, PadWidth width, PadMode mode) {
       shape[axis] = count;
       return broadcast_to(slice(x, axis, at, at + 1), shape);
     };
-    return concat(std::array{repeated(0, width.before), x, repeated(n - 1, width.after)}, axis);
+    return concatenate(std::array{repeated(0, width.before), x, repeated(n - 1, width.after)}, axis);
   }
   const std::int64_t left_out = mode == PadMode::reflect ? 1 : 0;
   const auto mirrored = [&](std::int64_t begin, std::int64_t count) {
     return flip(slice(x, axis, begin, begin + count), {axis});
   };
-  return concat(std::array{mirrored(left_out, width.before), x, mirrored(n - left_out - width.after, width.after)},
-                axis);
+  return concatenate(std::array{mirrored(left_out, width.before), x, mirrored(n - left_out - width.after, width.after)},
+                     axis);
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ Tensor stack(std::span<const Tensor> parts, int axis) try {
   const int place = new_axis("stack", parts[0].rank(), axis);
   std::vector<Tensor> slices;
   for (const Tensor& part : parts) slices.push_back(expand_dims(part, place));
-  return concat(slices, place);
+  return concatenate(slices, place);
 } catch (Error& error) {
   rethrow_from("stack", error);
 }

@@ -61,7 +61,7 @@ class Products {
       parts.push_back(reshape(part, {x.dim(0), x.dim(1), kernels_[i].dim(1)}));
     }
     if (parts.size() == 1) return parts[0];
-    const Tensor sums = concat(parts, -1);
+    const Tensor sums = concatenate(parts, -1);
     return bias.defined() ? sums + bias : sums;
   }
 
@@ -92,7 +92,7 @@ RecurrentStates over_time(const Tensor& sums, std::int64_t units, const Recurren
     if (state.c.defined()) c.push_back(reshape(state.c, {n, 1, units}));
   }
   if (!options.return_sequences) return state;
-  return {.h = concat(h, 1), .c = c.empty() ? Tensor() : concat(c, 1)};
+  return {.h = concatenate(h, 1), .c = c.empty() ? Tensor() : concatenate(c, 1)};
 }
 
 Tensor gru_result(const Tensor& update, const Tensor& candidate, const Tensor& h) {

@@ -49,8 +49,8 @@ Tensor product_gradient_by_ops(const Tensor& x, const std::vector<int>& order, c
   const std::int64_t n = x.elements() / dy.elements();
   const Tensor rows = cast(reshape(last, {dy.elements(), n}), DType::f32);
   const Tensor one = Tensor::full({rows.dim(0), 1}, 1);
-  const Tensor before = cumprod(concat(std::array{one, slice(rows, 1, 0, n - 1)}, 1), 1);
-  const Tensor after = flip(cumprod(flip(concat(std::array{slice(rows, 1, 1, n), one}, 1), {1}), 1), {1});
+  const Tensor before = cumprod(concatenate(std::array{one, slice(rows, 1, 0, n - 1)}, 1), 1);
+  const Tensor after = flip(cumprod(flip(concatenate(std::array{slice(rows, 1, 1, n), one}, 1), {1}), 1), {1});
   const Tensor others = transpose(reshape(multiply(before, after), last.shape()), inverse(order));
   return multiply(reshape(dy, kept), cast(others, dy.dtype()));
 }

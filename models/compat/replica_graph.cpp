@@ -51,10 +51,10 @@ class BatchConcatenate final : public LayerImpl {
 
   std::string_view class_name() const override { return "Concatenate"; }
   Shape output_shape(std::span<const Shape> inputs) const override { return inputs[0]; }
-  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return concat(inputs, 0); }
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return concatenate(inputs, 0); }
   /// All replicas run the same model, so that either all parts have a mask or none has.
   Tensor compute_mask(std::span<const Tensor>, std::span<const Tensor> masks) const override {
-    return concat(masks, 0);
+    return concatenate(masks, 0);
   }
 };
 

@@ -40,7 +40,7 @@ Tensor pool_along(Op op, const Tensor& x, int axis, std::int64_t size) {
   if (has_large) results.push_back(at_all_places(small + 1));
   const Tensor places = Tensor::empty({size}, DType::i64);  // filled on the device: an upload would wait for the host
   launch(kernels::AdaptivePlaces{elements, small, places});
-  return take(concat(results, axis), places, axis);
+  return take(concatenate(results, axis), places, axis);
 }
 
 /// Images (n, h, w, c) -> (n, size.height, size.width, c).

@@ -129,7 +129,7 @@ class BidirectionalImpl final : public LayerImpl {
   Tensor merged(const Tensor& y, const Tensor& y_reversed) const {
     switch (merge_mode_) {
       case MergeMode::concat:
-        return concat(std::array{y, y_reversed}, -1);
+        return concatenate(std::array{y, y_reversed}, -1);
       case MergeMode::sum:
         return y + y_reversed;
       case MergeMode::mul:

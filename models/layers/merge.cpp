@@ -58,7 +58,7 @@ class ConcatenateImpl final : public LayerOf<ConcatenateOptions> {
     return result;
   }
 
-  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return concat(inputs, options_.axis); }
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return concatenate(inputs, options_.axis); }
 
   /// Along the last axis, true for the steps at which at least one input is not masked; along another axis, the
   /// concatenated masks. An input without a mask counts as not masked.
@@ -73,7 +73,7 @@ class ConcatenateImpl final : public LayerOf<ConcatenateOptions> {
     }
     const int axis = options_.axis;
     const int last = inputs[0].rank() - 1;
-    return axis == -1 || axis == last ? folded<logical_or>(parts) : concat(parts, axis < 0 ? axis + 1 : axis);
+    return axis == -1 || axis == last ? folded<logical_or>(parts) : concatenate(parts, axis < 0 ? axis + 1 : axis);
   }
 };
 

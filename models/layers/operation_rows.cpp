@@ -197,7 +197,7 @@ Results squeezed(const Call& call) {
   return {squeeze(call.x[0], axis.is_array() ? call.axes("axis") : std::vector{call.axis("axis", -1)})};
 }
 
-Results concatenated(const Call& call) { return {concat(call.x, call.axis("axis", 0))}; }
+Results concatenated(const Call& call) { return {concatenate(call.x, call.axis("axis", 0))}; }
 Results stacked(const Call& call) { return {stack(call.x, call.new_axis("axis", 0, call.x[0].rank() + 1))}; }
 Results unstacked(const Call& call) {
   call.value("num");

@@ -165,7 +165,7 @@ Tensor sampled(const Tensor& x, const std::array<Tensor, 6>& numbers, const Opti
   std::vector<Tensor> columns(numbers.begin(), numbers.end());
   columns.push_back(Tensor::zeros({x.dim(0), 2}));
   return affine_transform(
-      x, concat(columns, 1),
+      x, concatenate(columns, 1),
       {.interpolation = options.interpolation, .fill_mode = options.fill_mode, .fill_value = options.fill_value});
 }
 

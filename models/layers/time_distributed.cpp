@@ -107,7 +107,7 @@ class TimeDistributedImpl final : public LayerImpl, public FindsUnknownShape {
       const Tensor y = call_one(reshape(step, with_rest({x.dim(0)}, x.shape(), 2)), mode);
       results.push_back(reshape(y, with_rest({x.dim(0), 1}, y.shape(), 1)));
     }
-    return concat(results, 1);
+    return concatenate(results, 1);
   }
 
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {

@@ -33,7 +33,7 @@ Loss::Function binary(const BinaryOptions& options) {
 Tensor class_weights(const std::vector<double>& alpha) {
   std::vector<Tensor> weights;
   for (const double weight : alpha) weights.push_back(Tensor::full({1}, weight));
-  return concat(weights, 0);
+  return concatenate(weights, 0);
 }
 
 Loss::Function categorical(const CategoricalOptions& options) {

@@ -30,7 +30,7 @@ Tensor without_class(int ignored, const Tensor& rows, const Tensor& labels) {
   const Tensor counts = not_equal(wide, ignored);
   const Tensor losses = where(counts, sparse_softmax_cross_entropy(rows, where(counts, wide, 0.0)), 0.0);
   const Tensor all = Tensor::full({1}, static_cast<double>(rows.dim(0)));
-  const Tensor numbers = sum_over_replicas(concat(std::array{sum(cast(counts, DType::f32), {0}, true), all}, 0));
+  const Tensor numbers = sum_over_replicas(concatenate(std::array{sum(cast(counts, DType::f32), {0}, true), all}, 0));
   return losses * (slice(numbers, 0, 1, 2) / maximum(slice(numbers, 0, 0, 1), 1));
 }
 

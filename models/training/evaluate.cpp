@@ -232,7 +232,7 @@ std::vector<Tensor> Model::predict_all(const Dataset& batches, const EvaluateOpt
   });
   require(!parts.front().empty(), "the data set is empty");
   std::vector<Tensor> outputs;
-  for (const std::vector<Tensor>& output : parts) outputs.push_back(concat(output, 0));
+  for (const std::vector<Tensor>& output : parts) outputs.push_back(concatenate(output, 0));
   progress.end({});
   return outputs;
 }

@@ -223,7 +223,7 @@ void predict(const Model& model, const std::string& folder) {
     for (std::size_t i = 0; i < results.size(); ++i) outputs[i].push_back(results[i]);
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const std::vector<float> values = cast(concat(outputs[i], 0), DType::f32).to_vector<float>();
+    const std::vector<float> values = cast(concatenate(outputs[i], 0), DType::f32).to_vector<float>();
     std::ofstream out(fmt::format("{}/output_{}", folder, i), std::ios::binary);
     out.write(reinterpret_cast<const char*>(values.data()),
               static_cast<std::streamsize>(values.size() * sizeof(float)));

@@ -234,7 +234,7 @@ void add_creation(Rows& rows) {
 
 void add_shapes(Rows& rows) {
   rows["reshape"] = [](const Inputs& x) { return reshape(x[0], {4, 6}); };
-  rows["concatenate"] = [](const Inputs& x) { return concat(x, 1); };
+  rows["concatenate"] = [](const Inputs& x) { return concatenate(x, 1); };
   rows["split"] = [](const Inputs& x) { return split(x[0], 2, -1)[1]; };
   rows["transpose"] = [](const Inputs& x) { return transpose(x[0], {2, 0, 1}); };
   rows["expand_dims"] = [](const Inputs& x) { return expand_dims(x[0], -2); };

@@ -31,7 +31,7 @@ TEST(Reshape, OfAStridedGradientMakesItDense) {
   const std::vector<Tensor> parts = {other,
                                      reshape(x, {2, 3, 4})};  // its gradient is a slice of the gradient of the whole
   const Tensor weights = random_tensor({2, 3, 9}, 3);
-  const Tensor gradient = tape.gradient(sum(concat(parts, 2) * weights), std::span(&x, 1))[0];
+  const Tensor gradient = tape.gradient(sum(concatenate(parts, 2) * weights), std::span(&x, 1))[0];
   expect_same_bits(gradient, dense_copy(weights.slice_view(2, 5, 9)).view({2, 12}));
 }
 
@@ -60,7 +60,7 @@ TEST(Split, IsTheSlicesWithOneGradient) {
   }
   const Op swapped = [](std::span<const Tensor> in) {
     const std::vector<Tensor> parts = split(in[0], 3, 1);
-    return concat(std::vector{parts[2], parts[0]}, 1);  // the result does not depend on the middle part
+    return concatenate(std::vector{parts[2], parts[0]}, 1);  // the result does not depend on the middle part
   };
   check_gradients(swapped,
                   [](const std::vector<std::vector<double>>& in) {
@@ -92,7 +92,7 @@ TEST(Concat, OfSlicesThatLieSideBySideCopiesNothing) {
   const std::vector<Tensor> parts = {whole.slice_view(2, 0, 2), whole.slice_view(2, 2, 6)};
   GradientTape tape;
   for (const Tensor& part : parts) tape.watch(part);
-  const Tensor y = concat(parts, 2);
+  const Tensor y = concatenate(parts, 2);
   EXPECT_EQ(y.raw_data(), whole.raw_data());
   expect_same_bits(y, whole);
   const Tensor weights = random_tensor({2, 3, 6}, 2);
@@ -103,7 +103,7 @@ TEST(Concat, OfSlicesThatLieSideBySideCopiesNothing) {
 
 TEST(Concat, JoinsOtherTypesToo) {
   const std::vector<Tensor> parts = {Tensor::from<std::int64_t>({1, 2}, {2}), Tensor::from<std::int64_t>({3}, {1})};
-  EXPECT_THAT(concat(parts, 0).to_vector<int>(), ::testing::ElementsAre(1, 2, 3));
+  EXPECT_THAT(concatenate(parts, 0).to_vector<int>(), ::testing::ElementsAre(1, 2, 3));
 }
 
 TEST(DenseCopy, ReturnsDenseTensorsThemselves) {
@@ -117,14 +117,14 @@ TEST(Array, ErrorsNameTheShapes) {
   EXPECT_THAT(error_of<InvalidArgument>([&] { reshape(x, {4, 2}); }), HasSubstr("(4, 2)"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { slice(x, 1, 2, 4); }), HasSubstr("slice [2, 4) is outside axis 1"));
   EXPECT_THAT(error_of<InvalidArgument>([&] {
-                concat(std::vector{x, Tensor::zeros({3, 3})}, 1);
+                concatenate(std::vector{x, Tensor::zeros({3, 3})}, 1);
               }),
-              HasSubstr("concat along axis 1 of f32 (2, 3) on CPU:0 and f32 (3, 3) on CPU:0"));
+              HasSubstr("concatenate along axis 1 of f32 (2, 3) on CPU:0 and f32 (3, 3) on CPU:0"));
   EXPECT_THAT(error_of<InvalidArgument>([&] {
-                concat(std::vector{x, Tensor::zeros({2, 3}, DType::i32)}, 0);
+                concatenate(std::vector{x, Tensor::zeros({2, 3}, DType::i32)}, 0);
               }),
               HasSubstr("rank or dtype differ"));
-  EXPECT_THAT(error_of<InvalidArgument>([&] { concat({}, 0); }), HasSubstr("at least one tensor"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { concatenate({}, 0); }), HasSubstr("at least one tensor"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { flatten(Tensor::zeros({})); }), HasSubstr("at least one axis"));
 }
 

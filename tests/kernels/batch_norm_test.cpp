@@ -201,7 +201,7 @@ TEST(BatchNorm, ItHasOneWhereAnotherOpReadsTheResultOrStatisticsAreNotItsOwn) {
     return batch_norm_inference(y, in[1], in[2], Tensor::zeros({5}), Tensor::full({5}, 2));
   };
   const auto by_those_of_all = [&](const Tensor& y) {
-    const GatherRows gather = [](const Tensor& own) { return concat(std::array{own, own * 2.0 + 1.0}, 0); };
+    const GatherRows gather = [](const Tensor& own) { return concatenate(std::array{own, own * 2.0 + 1.0}, 0); };
     return batch_norm(y, in[1], in[2], {.gather = gather}).y;
   };
   const auto check = [&](const auto& read) {
@@ -250,10 +250,10 @@ TEST(BatchNorm, ReadsAndPassesOnStridedGradients) {
     return batch_norm(x, sources[1], sources[2], {.relu = true, .out = whole.slice_view(3, begin, begin + 4)}).y;
   };
   const std::array parts{normalized(0), normalized(4)};
-  const Tensor joined = concat(parts, 3);
+  const Tensor joined = concatenate(parts, 3);
   const Tensor zeros = Tensor::zeros(shape);
   const std::array weights{zeros, random_tensor(shape, 9)};
-  const auto gradients = tape.gradient(sum(multiply(joined, concat(weights, 3))), sources);
+  const auto gradients = tape.gradient(sum(multiply(joined, concatenate(weights, 3))), sources);
   EXPECT_EQ(joined.raw_data(), whole.raw_data());
   expect_same(direct, {parts[1], direct.mean, direct.variance, gradients[0], gradients[1], gradients[2]});
 }
@@ -306,9 +306,9 @@ TEST(BatchNorm, APartIsNormalizedAsInTheWholeBatch) {
   const GatherRows gather = [&](const Tensor& own) {
     const bool forward = own.dim(1) == 2 * channels + 1;
     const std::array theirs{forward ? moments.mean : sums[0], forward ? moments.variance : sums[1]};
-    const Tensor joined = concat(theirs, 0);
-    const Tensor row = forward ? concat(std::array{joined, count}, 0) : joined;
-    return concat(std::array{own, row.view({1, row.elements()})}, 0);
+    const Tensor joined = concatenate(theirs, 0);
+    const Tensor row = forward ? concatenate(std::array{joined, count}, 0) : joined;
+    return concatenate(std::array{own, row.view({1, row.elements()})}, 0);
   };
   Tensor y;
   const auto of_part = gradients(make_dense(whole.slice_view(0, 0, own_rows)),

@@ -102,7 +102,7 @@ TEST(Conv2d, AcceptsAStridedGradient) {
   for (const Tensor& source : sources) tape.watch(source);
   const std::array parts{random_tensor({2, 4, 5, 3}, 5), conv2d(x, kernel, bias, {.padding = Padding::same})};
   const std::array wide_weights{Tensor::zeros({2, 4, 5, 3}), weights};
-  const auto gradients = tape.gradient(sum(multiply(concat(parts, 3), concat(wide_weights, 3))), sources);
+  const auto gradients = tape.gradient(sum(multiply(concatenate(parts, 3), concatenate(wide_weights, 3))), sources);
   expect_same(direct, {direct.y, gradients[0], gradients[1], gradients[2]});
 }
 

@@ -93,7 +93,7 @@ TEST(Gradient, PassedOnStridedFillsADenseDestination) {
   tape.watch(b);
   const std::vector<Tensor> parts = {a, b};
   const std::vector<GradientTape::Slot> slots = {{b, destination}};
-  tape.backward(sum(concat(parts, 1) * weights), slots, [](int, const DenseOrSparse&) {});
+  tape.backward(sum(concatenate(parts, 1) * weights), slots, [](int, const DenseOrSparse&) {});
   expect_same_bits(destination, weights.slice_view(1, 3, 5));
 }
 

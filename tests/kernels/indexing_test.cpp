@@ -23,7 +23,7 @@ TEST(Take, PutsTheShapeOfTheIndicesInPlaceOfTheAxis) {
   EXPECT_EQ(take(x, numbers({}, {0}), -1).shape(), (Shape{2, 5, 0}));
   EXPECT_EQ(take(x, Tensor::zeros({4, 1, 2}, DType::u8), -2).shape(), (Shape{2, 4, 1, 2, 3}));
   expect_same_bits(take(x, numbers({3, -4}, {2}), 1),
-                   concat(std::array{x.slice_view(1, 3, 4), x.slice_view(1, 1, 2)}, 1));
+                   concatenate(std::array{x.slice_view(1, 3, 4), x.slice_view(1, 1, 2)}, 1));
 }
 
 TEST(Take, NamesAnIndexOutOfRange) {

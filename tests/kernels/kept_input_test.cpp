@@ -30,7 +30,7 @@ struct Convolutions {
     Tensor joined = Tensor::empty({2, 5, 6, 6});
     const Tensor left = batch_norm(x, gamma, beta, {.relu = true, .out = joined.slice_view(-1, 0, 3)}).y;
     const Tensor right = batch_norm(x, beta, gamma, {.out = joined.slice_view(-1, 3, 6)}).y;
-    joined = concat(std::array{left, right}, -1);
+    joined = concatenate(std::array{left, right}, -1);
     if (!again) joined = reshape(joined, joined.shape());  // a reshape records no recomputation
     EXPECT_EQ(static_cast<bool>(recompute_of(joined)), again);
     const Tensor loss = sum(conv2d(joined, kernel, {}, {.activation = Activation::relu})) +
@@ -51,9 +51,9 @@ TEST(KeptInput, OfPartsJoinedAlongAnotherAxisIsKept) {
   GradientTape tape;
   tape.watch(of.x);
   const Tensor part = batch_norm(of.x, of.gamma, of.beta).y;
-  EXPECT_TRUE(recompute_of(concat(std::array{part, part}, -1)));
-  EXPECT_FALSE(recompute_of(concat(std::array{part, part}, 1)));
-  EXPECT_FALSE(recompute_of(concat(std::array{part, of.x}, -1))) << "of one of them nothing is known";
+  EXPECT_TRUE(recompute_of(concatenate(std::array{part, part}, -1)));
+  EXPECT_FALSE(recompute_of(concatenate(std::array{part, part}, 1)));
+  EXPECT_FALSE(recompute_of(concatenate(std::array{part, of.x}, -1))) << "of one of them nothing is known";
 }
 
 TEST(KeptInput, OfGivenStatisticsIsKept) {

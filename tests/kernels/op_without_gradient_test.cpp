@@ -63,7 +63,7 @@ TEST_P(OpWithoutGradient, GivesTheSameBitsAgain) {
 TEST_P(OpWithoutGradient, OfSlicesGivesTheSameBits) {
   const Inputs slices = changed([](const Tensor& x) {
     const Tensor other = ones_like(x);
-    return slice(concat(std::array{other, x, other}, -1), -1, x.dim(-1), 2 * x.dim(-1));
+    return slice(concatenate(std::array{other, x, other}, -1), -1, x.dim(-1), 2 * x.dim(-1));
   });
   expect_same_bits(op_.run(slices), op_.run(inputs_));
 }

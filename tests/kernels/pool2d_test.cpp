@@ -68,7 +68,7 @@ TEST_P(Pool2d, ReadsStridedGradients) {
   tape.watch(x);
   const std::array parts{random_tensor(shape, 2), pool(GetParam(), x, {})};
   const std::array weights{Tensor::zeros(shape), random_tensor(shape, 5)};
-  const Tensor dx = tape.gradient(sum(multiply(concat(parts, 3), concat(weights, 3))), std::array{x})[0];
+  const Tensor dx = tape.gradient(sum(multiply(concatenate(parts, 3), concatenate(weights, 3))), std::array{x})[0];
   expect_same_bits(expected.dx, dx);
 }
 

@@ -133,7 +133,7 @@ TEST(ComposedRecurrence, GoesBackwards) {
   const Tensor recurrent = random_tensor({2, 8}, 3);
   const Tensor bias = random_tensor({8}, 4);
   expect_same_bits(lstm(x, kernel, recurrent, bias, {.go_backwards = true, .return_sequences = true}).h,
-                   lstm(concat(steps, 1), kernel, recurrent, bias, RecurrenceOptions{.return_sequences = true}).h);
+                   lstm(concatenate(steps, 1), kernel, recurrent, bias, RecurrenceOptions{.return_sequences = true}).h);
 }
 
 TEST(ComposedRecurrence, NamesFactorsOfDropoutThatDoNotFit) {

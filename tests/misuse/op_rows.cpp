@@ -331,10 +331,10 @@ Rows op_rows() {
       misuse<InvalidArgument>("add", "shapes that do not broadcast", {"add", "(2)", "(3)"},
                               [] { add(zeros({2}), zeros({3})); }),
       misuse<InvalidArgument>("add_n", "no tensor", {"add_n"}, [] { add_n({}); }),
-      misuse<InvalidArgument>("concat", "no tensor", {"concat"}, [] { concat({}, 0); }),
-      misuse<InvalidArgument>("concat", "shapes that do not fit", {"concat", "axis 0", "f32 (2, 3)"},
+      misuse<InvalidArgument>("concatenate", "no tensor", {"concatenate"}, [] { concatenate({}, 0); }),
+      misuse<InvalidArgument>("concatenate", "shapes that do not fit", {"concatenate", "axis 0", "f32 (2, 3)"},
                               [] {
-                                concat(std::vector{zeros({2, 2}), zeros({2, 3})}, 0);
+                                concatenate(std::vector{zeros({2, 2}), zeros({2, 3})}, 0);
                               }),
       misuse<InvalidArgument>("sum", "an axis that is not there", {"axis 1"}, [] { sum(zeros({2}), {1}); }),
       misuse<InvalidArgument>("embedding_lookup", "an id that the table does not have", {"embedding_lookup"},

@@ -45,7 +45,7 @@ Tensor nt_xent(const Tensor& own, const Tensor& other, const Tensor& numbers) {
   const Tensor same = equal(expand_dims(numbers, 1), expand_dims(replica.all_gather(numbers, 0), 0));
   const Tensor to_other = matmul(own, transpose(all[1])) / temperature;
   const Tensor to_own = where(same, -1e9, matmul(own, transpose(all[0])) / temperature);  // not to itself
-  return sparse_softmax_cross_entropy(concat(std::vector{to_other, to_own}, 1), argmax(cast(same, DType::f32), 1));
+  return sparse_softmax_cross_entropy(concatenate(std::vector{to_other, to_own}, 1), argmax(cast(same, DType::f32), 1));
 }
 
 /// Trains an encoder on pairs of views, whose y are the images' numbers. Returns it and the mean loss of each epoch.

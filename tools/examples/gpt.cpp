@@ -28,7 +28,7 @@ std::string write(const Model& model, std::int64_t context, const CharacterVocab
     const RandomKey key{.step = static_cast<std::uint64_t>(i)};
     const Tensor next = categorical(
         last / temperature, 1, [&] { return key; }, DType::i64);
-    ids = concat(std::vector{ids, squeeze(next, {0})}, 0);
+    ids = concatenate(std::vector{ids, squeeze(next, {0})}, 0);
   }
   return vocabulary.decode(ids);
 }

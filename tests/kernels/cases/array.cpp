@@ -43,9 +43,9 @@ OpCase concat_case(int axis) {
   }
   std::int64_t outer = 1;
   for (int before = 0; before < parts[0].shape().normalize_axis(axis); ++before) outer *= parts[0].dim(before);
-  return {.name = fmt::format("concat along {}", axis),
+  return {.name = fmt::format("concatenate along {}", axis),
           .inputs = parts,
-          .run = [=](In in) { return concat(in, axis); },
+          .run = [=](In in) { return concatenate(in, axis); },
           .reference =
               [=](const Values& in) {
                 std::vector<double> y;

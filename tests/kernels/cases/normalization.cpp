@@ -94,7 +94,7 @@ OpCase batch_norm_of_parts_case() {
   OpCase result = batch_norm_case({4, 6}, false);
   result.name = "batch_norm of parts of a batch";
   result.run = [](In in) {
-    const GatherRows twice = [](const Tensor& own) { return concat(std::array{own, own}, 0); };
+    const GatherRows twice = [](const Tensor& own) { return concatenate(std::array{own, own}, 0); };
     return batch_norm(in[0], in[1], in[2], {.epsilon = epsilon, .gather = twice}).y;
   };
   return result;

@@ -81,7 +81,7 @@ TEST(ModelInAModel, CalledTwiceSharesItsLayers) {
   const Tensor one = random_tensor({3, 8}, 1);
   const Tensor other = random_tensor({3, 8}, 2);
   const std::vector<Tensor> parts{shared(one), shared(other)};
-  expect_same_bits(model({one, other}), concat(parts, 1));
+  expect_same_bits(model({one, other}), concatenate(parts, 1));
 }
 
 TEST(ModelInAModel, OfSeveralInputsAndOutputsIsConnectedByRun) {

@@ -62,7 +62,7 @@ Tensor unmasked(const Tensor& x, const std::vector<bool>& steps) {
   std::vector<Tensor> kept;
   for (std::size_t i = 0; i < steps.size(); ++i)
     if (steps[i]) kept.push_back(slice(x, 1, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 1));
-  return concat(kept, 1);
+  return concatenate(kept, 1);
 }
 
 const std::vector<std::vector<bool>> patterns{{true, true, false, false},

@@ -101,10 +101,10 @@ struct Modules {
     };
     const Tensor a = normalized(x, 0, Padding::same);
     const Tensor b = normalized(x, 6, Padding::same);
-    const Tensor joined = concat(std::vector{a, b}, -1);
+    const Tensor joined = concatenate(std::vector{a, b}, -1);
     const Tensor c = normalized(joined, 12, Padding::valid);
     const Tensor d = max_pool2d(joined, {.window = {3, 3}, .strides = Size2d{1, 1}});
-    return concat(std::vector{c, d}, -1);
+    return concatenate(std::vector{c, d}, -1);
   }
 
   std::vector<Network> network;  ///< one element, created in the constructor's body

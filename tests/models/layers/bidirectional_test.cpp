@@ -19,7 +19,7 @@ namespace {
 Tensor reversed(const Tensor& x) {
   std::vector<Tensor> steps = split(x, x.dim(1), 1);
   std::ranges::reverse(steps);
-  return concat(steps, 1);
+  return concatenate(steps, 1);
 }
 
 TEST(BidirectionalLayer, HasTheWeightsOfBothDirections) {
@@ -43,7 +43,7 @@ TEST(BidirectionalLayer, MergesTheStepsOfBothDirections) {
     const Tensor backward = lstm(reversed(x), weight(layer, 3), weight(layer, 4), weight(layer, 5), true);
     expect_same_bits(call(layer, {x}), merge(forward, reversed(backward)));
   };
-  check(MergeMode::concat, [](const Tensor& a, const Tensor& b) { return concat(std::vector{a, b}, -1); });
+  check(MergeMode::concat, [](const Tensor& a, const Tensor& b) { return concatenate(std::vector{a, b}, -1); });
   check(MergeMode::sum, [](const Tensor& a, const Tensor& b) { return a + b; });
   check(MergeMode::mul, [](const Tensor& a, const Tensor& b) { return a * b; });
   check(MergeMode::ave, [](const Tensor& a, const Tensor& b) { return (a + b) / 2; });
@@ -55,7 +55,7 @@ TEST(BidirectionalLayer, MergesTheLastStateOfEachDirection) {
       built(Bidirectional(GRU({.units = 3}), {.backward_layer = LSTM({.units = 3, .go_backwards = true})}), {{5, 7}});
   const Tensor forward = gru(x, weight(layer, 0), weight(layer, 1), weight(layer, 2), false);
   const Tensor backward = lstm(reversed(x), weight(layer, 3), weight(layer, 4), weight(layer, 5), false);
-  expect_same_bits(call(layer, {x}), concat(std::vector{forward, backward}, -1));
+  expect_same_bits(call(layer, {x}), concatenate(std::vector{forward, backward}, -1));
 }
 
 TEST(BidirectionalLayer, TakesAndReturnsTheStatesOfBothDirections) {
@@ -70,7 +70,7 @@ TEST(BidirectionalLayer, TakesAndReturnsTheStatesOfBothDirections) {
   };
   const RecurrentStates forward = op(in[0], 0, 1);
   const RecurrentStates backward = op(reversed(in[0]), 3, 3);
-  expect_same_bits(y, concat(std::vector{forward.h, backward.h}, -1));
+  expect_same_bits(y, concatenate(std::vector{forward.h, backward.h}, -1));
   ASSERT_EQ(states.size(), 4U);
   expect_same_bits(states[1], forward.c);
   expect_same_bits(states[2], backward.h);

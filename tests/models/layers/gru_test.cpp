@@ -29,7 +29,7 @@ TEST(GruLayer, ComputesTheOp) {
 
 TEST(GruLayer, GoesBackwards) {
   const Tensor x = random_tensor({4, 3, 7}, 2);
-  const Tensor backwards = concat(std::vector{slice(x, 1, 2, 3), slice(x, 1, 1, 2), slice(x, 1, 0, 1)}, 1);
+  const Tensor backwards = concatenate(std::vector{slice(x, 1, 2, 3), slice(x, 1, 1, 2), slice(x, 1, 0, 1)}, 1);
   const GRU layer = built(GRU({.units = 3, .return_sequences = true, .go_backwards = true}), {{3, 7}});
   expect_same_bits(call(layer, {x}), gru(backwards, weight(layer, 0), weight(layer, 1), weight(layer, 2), true));
 }

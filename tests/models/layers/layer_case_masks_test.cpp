@@ -223,7 +223,7 @@ class LayerCaseMasks : public testing::TestWithParam<std::size_t> {
       for (int axis = 1; axis < shape.rank(); ++axis)
         if (shape[axis] != result[axis]) joined_axis = axis;
     }
-    return joined_axis == result.rank() - 1 ? joined(whole) : concat(whole, joined_axis);
+    return joined_axis == result.rank() - 1 ? joined(whole) : concatenate(whole, joined_axis);
   }
 };
 

@@ -195,7 +195,7 @@ class LayerCases : public testing::TestWithParam<std::size_t> {
 Tensor joined(const Tensors& results) {
   Tensors flat;
   for (const Tensor& y : results) flat.push_back(reshape(y, {y.elements()}));
-  return concat(flat, 0);
+  return concatenate(flat, 0);
 }
 
 /// Compares the gradient of function(inputs), which runs the subject, with differences at some elements of each source.
@@ -427,7 +427,7 @@ TEST_P(LayerCases, OnTwoReplicasIsTheSame) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
     SCOPED_TRACE(i);
     const Tensors both{to_current_device(parts[0][i]), to_current_device(parts[1][i])};
-    expect_near(i < by_example ? concat(both, 0) : add(both[0], both[1]), expected[i], 1e-5);
+    expect_near(i < by_example ? concatenate(both, 0) : add(both[0], both[1]), expected[i], 1e-5);
   }
 }
 

@@ -100,7 +100,7 @@ TEST(RandomTranslation, ShiftsByTheDrawnShares) {
   const Tensor right = drawn(2, -0.5, 0.5, 1) * 6;
   const Tensor zero = Tensor::zeros({2, 1});
   const Tensor one_each = Tensor::full({2, 1}, 1);
-  const Tensor transforms = concat(std::vector{one_each, zero, -right, zero, one_each, -down, zero, zero}, 1);
+  const Tensor transforms = concatenate(std::vector{one_each, zero, -right, zero, one_each, -down, zero, zero}, 1);
   expect_same_bits(call(built(layer, image, seed), {x}, training),
                    affine_transform(x, transforms, {.fill_mode = FillMode::reflect}));
 }

@@ -51,8 +51,8 @@ TEST_P(Stateful, MaskedStepsLeaveTheStates) {
   const auto rows = [&](int row, std::int64_t begin, std::int64_t end) {
     return x.slice_view(0, row, row + 1).slice_view(1, begin, end);
   };
-  const Tensor first = concat(std::vector{rows(0, 0, 3), rows(0, 0, 2)}, 1);
-  const Tensor second = concat(std::vector{rows(1, 0, 2), rows(1, 0, 2)}, 1);
+  const Tensor first = concatenate(std::vector{rows(0, 0, 3), rows(0, 0, 2)}, 1);
+  const Tensor second = concatenate(std::vector{rows(1, 0, 2), rows(1, 0, 2)}, 1);
   expect_close(found.slice_view(0, 0, 1), call(expected, {first}).to_vector<double>(), 16);
   expect_close(found.slice_view(0, 1, 2), call(expected, {second}).to_vector<double>(), 16);
 }
@@ -85,7 +85,7 @@ TEST(StatefulLayers, StartWithTheStatesThatACallIsGiven) {
   call(stateful, {x});
   call(stateful, {x, state});
   const GRU other = built(GRU({.units = units}), {{4, features}}, seed);
-  expect_close(call(stateful, {x}), call(other, {concat(std::vector{x, x}, 1), state}).to_vector<double>(), 16);
+  expect_close(call(stateful, {x}), call(other, {concatenate(std::vector{x, x}, 1), state}).to_vector<double>(), 16);
 }
 
 TEST(StatefulLayers, KeepTheStatesOfBothDirections) {

@@ -41,7 +41,7 @@ TEST(SiameseLstm, EncodesBothInputsWithTheSameWeights) {
   };
   const std::vector<Tensor> encoded{encode(a), encode(b)};
   expect_same_bits(model(std::vector{a, b}),
-                   sigmoid(dense(concat(encoded, -1), weights[3].value(), weights[4].value())));
+                   sigmoid(dense(concatenate(encoded, -1), weights[3].value(), weights[4].value())));
 }
 
 TEST(SiameseLstm, LearnsOnTwoReplicas) {

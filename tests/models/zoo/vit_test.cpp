@@ -24,7 +24,7 @@ TEST(Vit, PredictsFromPatchesAndTheirPlaces) {
   const Tensor images = random_tensor({2, 8, 8, 1}, 1);
   const std::vector<Tensor> halves = split(images, 2, 1);
   const std::vector<double> logits = model(images).to_vector<double>();
-  const std::vector<double> swapped = model(concat(std::vector{halves[1], halves[0]}, 1)).to_vector<double>();
+  const std::vector<double> swapped = model(concatenate(std::vector{halves[1], halves[0]}, 1)).to_vector<double>();
   ASSERT_EQ(logits.size(), 6U);
   for (const std::size_t row : {0U, 3U}) EXPECT_GT(std::abs(logits[row] - swapped[row]), 1e-4);
 }

@@ -370,7 +370,7 @@ TEST_F(MultiWorkerInput, MayStayOnTheDevices) {
         for (std::size_t i = 0; i < ids.size(); ++i)
           sums.push_back(
               add(rows.x().slice_view(0, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 1), ids[i]));
-        return rows.with_x(concat(sums, 0));
+        return rows.with_x(concatenate(sums, 0));
       });
   std::vector<std::int64_t> numbers(23);
   std::iota(numbers.begin(), numbers.end(), 0);
@@ -388,7 +388,7 @@ TEST_F(MultiWorkerInput, MayStayOnTheDevices) {
 TEST_F(MultiWorkerInput, IsMadeAsAWholeWhereAMapNeedsIt) {
   const auto reversed = [](const Batch& batch) {
     return batch.with_x(
-        concat(std::vector{batch.x().slice_view(0, 1, batch.size()), batch.x().slice_view(0, 0, 1)}, 0));
+        concatenate(std::vector{batch.x().slice_view(0, 1, batch.size()), batch.x().slice_view(0, 0, 1)}, 0));
   };
   expect_the_rows_of(placed().batch(7).map(reversed).prefetch());
   EXPECT_EQ(elements_, 23);

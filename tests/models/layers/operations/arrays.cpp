@@ -58,46 +58,47 @@ constexpr const char* some_keys = R"([{"tensor": 0}, [{"class_name": "__ellipsis
   {"class_name": "__slice__", "config": {"start": 1, "stop": null, "step": 2}}, -1]])";
 
 Cases shapes() {
-  return {{"Concatenate", {mixed, others}, [](const Tensors& x) { return Tensors{concat(x, 1)}; }, R"({"axis": 1})"},
-          {"Stack", {mixed, others}, [](const Tensors& x) { return Tensors{stack(x, 3)}; }, R"({"axis": -1})"},
-          {"GetItem",
-           {mixed},
-           [](const Tensors& x) {
-             return Tensors{reshape(slice(slice(x[0], 1, 1, 2), 2, 3, 4), {2, 1, 1})};
-           },
-           "{}",
-           some_keys},
-          {"Split",
-           {mixed},
-           [](const Tensors& x) { return split(x[0], 2, 2); },
-           R"({"indices_or_sections": 2, "axis": -1})"},
-          {"Split at indices",
-           {mixed},
-           [](const Tensors& x) {
-             return Tensors{slice(x[0], 2, 0, 1), slice(x[0], 2, 1, 4)};
-           },
-           R"({"indices_or_sections": [1], "axis": 2})"},
-          {"Unstack", {mixed}, [](const Tensors& x) { return unstack(x[0], 1); }, R"({"num": 3, "axis": 1})"},
-          of_one("ExpandDims", R"({"axis": 1})", [](const Tensor& x) { return expand_dims(x, 1); }),
-          of_one("Flip", R"({"axis": [1, 2]})",
-                 [](const Tensor& x) {
-                   return flip(x, {1, 2});
-                 }),
-          of_one("Moveaxis", R"({"source": 1, "destination": -1})", [](const Tensor& x) { return moveaxis(x, 1, -1); }),
-          of_one("Repeat", R"({"repeats": 3, "axis": 1})", [](const Tensor& x) { return repeat(x, 3, 1); }),
-          of_one("Reshape", R"({"newshape": [-1, 2, 6]})",
-                 [](const Tensor& x) {
-                   return reshape(x, {2, 2, 6});
-                 }),
-          of_one("Roll", R"({"shift": -1, "axis": 2})", [](const Tensor& x) { return roll(x, -1, 2); }),
-          {"Squeeze",
-           {[] { return expand_dims(mixed(), 1); }},
-           [](const Tensors&) { return Tensors{mixed()}; },
-           R"({"axis": 1})"},
-          of_one("Swapaxes", R"({"axis1": 1, "axis2": -1})", [](const Tensor& x) { return swapaxes(x, 1, 2); }),
-          of_one("Transpose", R"({"axes": [0, 2, 1]})", [](const Tensor& x) {
-            return transpose(x, {0, 2, 1});
-          })};
+  return {
+      {"Concatenate", {mixed, others}, [](const Tensors& x) { return Tensors{concatenate(x, 1)}; }, R"({"axis": 1})"},
+      {"Stack", {mixed, others}, [](const Tensors& x) { return Tensors{stack(x, 3)}; }, R"({"axis": -1})"},
+      {"GetItem",
+       {mixed},
+       [](const Tensors& x) {
+         return Tensors{reshape(slice(slice(x[0], 1, 1, 2), 2, 3, 4), {2, 1, 1})};
+       },
+       "{}",
+       some_keys},
+      {"Split",
+       {mixed},
+       [](const Tensors& x) { return split(x[0], 2, 2); },
+       R"({"indices_or_sections": 2, "axis": -1})"},
+      {"Split at indices",
+       {mixed},
+       [](const Tensors& x) {
+         return Tensors{slice(x[0], 2, 0, 1), slice(x[0], 2, 1, 4)};
+       },
+       R"({"indices_or_sections": [1], "axis": 2})"},
+      {"Unstack", {mixed}, [](const Tensors& x) { return unstack(x[0], 1); }, R"({"num": 3, "axis": 1})"},
+      of_one("ExpandDims", R"({"axis": 1})", [](const Tensor& x) { return expand_dims(x, 1); }),
+      of_one("Flip", R"({"axis": [1, 2]})",
+             [](const Tensor& x) {
+               return flip(x, {1, 2});
+             }),
+      of_one("Moveaxis", R"({"source": 1, "destination": -1})", [](const Tensor& x) { return moveaxis(x, 1, -1); }),
+      of_one("Repeat", R"({"repeats": 3, "axis": 1})", [](const Tensor& x) { return repeat(x, 3, 1); }),
+      of_one("Reshape", R"({"newshape": [-1, 2, 6]})",
+             [](const Tensor& x) {
+               return reshape(x, {2, 2, 6});
+             }),
+      of_one("Roll", R"({"shift": -1, "axis": 2})", [](const Tensor& x) { return roll(x, -1, 2); }),
+      {"Squeeze",
+       {[] { return expand_dims(mixed(), 1); }},
+       [](const Tensors&) { return Tensors{mixed()}; },
+       R"({"axis": 1})"},
+      of_one("Swapaxes", R"({"axis1": 1, "axis2": -1})", [](const Tensor& x) { return swapaxes(x, 1, 2); }),
+      of_one("Transpose", R"({"axes": [0, 2, 1]})", [](const Tensor& x) {
+        return transpose(x, {0, 2, 1});
+      })};
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ Cases logic() {
       {"LogicalAnd of a constant",
        {truths},
        [](const Tensors& x) {
-         return Tensors{concat(
+         return Tensors{concatenate(
              Tensors{slice(x[0], 2, 0, 2), logical_and(slice(x[0], 2, 2, 4), zeros_like(slice(x[0], 2, 2, 4)))}, 2)};
        },
        "{}",
@@ -121,7 +121,7 @@ Cases creation() {
           {"BroadcastTo of one row",
            {[] { return slice(mixed(), 1, 0, 1); }},
            [](const Tensors& x) {
-             return Tensors{concat(Tensors{x[0], x[0], x[0]}, 1)};
+             return Tensors{concatenate(Tensors{x[0], x[0], x[0]}, 1)};
            },
            R"({"shape": [null, 3, 4]})"},
           {"FullLike",
@@ -155,7 +155,7 @@ Cases creation() {
           of_one("Triu", R"({"k": 1})", [](const Tensor& x) { return triu(x, 1); })};
 }
 
-Tensor heads() { return reshape(concat(Tensors{mixed(), others()}, 2), {2, 3, 2, 4}); }
+Tensor heads() { return reshape(concatenate(Tensors{mixed(), others()}, 2), {2, 3, 2, 4}); }
 
 Cases products() {
   return {
