@@ -14,7 +14,7 @@
 namespace lockstep {
 namespace {
 
-constexpr const char* op = "scaled_dot_product_attention";
+constexpr const char* op = "dot_product_attention";
 
 void check_operands(const Tensor& query, const Tensor& key, const Tensor& value) {
   for (const Tensor* x : {&query, &key, &value}) require_real(op, *x);
@@ -86,8 +86,8 @@ struct Saved {
 
 }  // namespace
 
-Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
-                                    const AttentionOptions& options) try {
+Tensor dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                             const AttentionOptions& options) try {
   check_operands(query, key, value);
   const float rate = options.dropout_rate;
   require(rate >= 0 && rate < 1, "{} takes a dropout rate of at least 0 and less than 1, got {}", op, rate);

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// Options of scaled_dot_product_attention.
+/// Options of dot_product_attention.
 struct AttentionOptions {
   std::optional<float> scale{};  ///< factor of the scores; 1 / sqrt(d) by default
   bool is_causal = false;        ///< query i attends to keys 0 to i only
@@ -35,7 +35,7 @@ struct AttentionOptions {
 /// with the values. With a mask, all scores must then be smaller than 2^28. cuDNN's gradient may store scores, 2 bytes
 /// each, of as many examples at a time as fit into 1 GiB, but of at least one. A slower kernel computes everything
 /// else, including dropout, with the same random numbers as on CPUs.
-Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
-                                    const AttentionOptions& options = {});
+Tensor dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                             const AttentionOptions& options = {});
 
 }  // namespace lockstep

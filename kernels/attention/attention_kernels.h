@@ -5,7 +5,7 @@
 
 namespace lockstep::kernels {
 
-/// Options of lockstep::scaled_dot_product_attention (attention.h). The mask is undefined or bool (b, heads, tq, tk),
+/// Options of lockstep::dot_product_attention (attention.h). The mask is undefined or bool (b, heads, tq, tk),
 /// with stride 0 along broadcast axes. `key` determines the random numbers of dropout.
 struct AttentionRule {
   float scale;
@@ -15,7 +15,7 @@ struct AttentionRule {
   RandomKey key;
 };
 
-/// Computes lockstep::scaled_dot_product_attention; f32 or bf16: query (b, tq, heads, d), key (b, tk, kv_heads, d) and
+/// Computes lockstep::dot_product_attention; f32 or bf16: query (b, tq, heads, d), key (b, tk, kv_heads, d) and
 /// value (b, tk, kv_heads, dv) of any strides; y (b, tq, heads, dv). Also writes `maximum` and `sum`, (b, heads, tq)
 /// f32, such that the weight of a score is exp(score - maximum) / sum. lockstep's own kernels set `maximum` to the
 /// largest score and `sum` to the sum of exp(score - maximum). cuDNN's kernel sets `maximum` to the logarithm of the

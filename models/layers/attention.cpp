@@ -266,7 +266,7 @@ class AttentionImpl final : public LayerOf<Options> {
       options.next_key = [this] { return draws_.next(); };
     }
     if (call.more_results == nullptr) {
-      const Tensor values = scaled_dot_product_attention(query, key, value, options);
+      const Tensor values = dot_product_attention(query, key, value, options);
       // Such calls are in Keras composed of ops that give a query without any key weights of 0, not equal ones.
       const bool is_composed_in_keras = options_.dropout > 0 || inputs[0].rank() != 3;
       if (!is_composed_in_keras || !options.mask.defined()) return values;

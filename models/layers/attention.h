@@ -57,7 +57,7 @@ struct MultiHeadAttentionOptions {
 };
 
 /// Multi-head attention (Vaswani et al. 2017): projects query (tq, features), value and key (tk, features) to heads,
-/// computes scaled_dot_product_attention of the heads, and projects the result to (tq, output_shape). The default
+/// computes dot_product_attention of the heads, and projects the result to (tq, output_shape). The default
 /// output_shape is the query's number of features. The inputs may have several axes in place of tq and tk. Queries then
 /// attend to keys along `attention_axes`; along the other axes, query and key must have the same sizes. The attention
 /// weights (the second result) have the shape (other axes, heads, attention_axes of the query, attention_axes of the

@@ -13,9 +13,9 @@ struct AttendedValues {
   Tensor weights;  ///< (b, heads, tq, tk): the softmax of the scores, before dropout
 };
 
-/// Computes scaled_dot_product_attention with other ops, and also returns the weights. Both results have the query's
-/// dtype; the softmax is computed in f32. Unlike in scaled_dot_product_attention, the weights of a query that may not
-/// attend to any key are 0. Precondition: arguments that scaled_dot_product_attention accepts; the mask is undefined or
+/// Computes dot_product_attention with other ops, and also returns the weights. Both results have the query's
+/// dtype; the softmax is computed in f32. Unlike in dot_product_attention, the weights of a query that may not
+/// attend to any key are 0. Precondition: arguments that dot_product_attention accepts; the mask is undefined or
 /// bool with four axes.
 AttendedValues attention_with_weights(const Tensor& query, const Tensor& key, const Tensor& value,
                                       const AttentionOptions& options);

@@ -318,7 +318,7 @@ Results attended(const Call& call) {
   if (!call.argument(4).is_null()) options.mask = truth(call.operand(4));
   if (!call.argument(5).is_null()) options.scale = call.argument(5).get<float>();
   const Results given = call.promoted({0, 1, 2});
-  return {scaled_dot_product_attention(real(given[0]), real(given[1]), real(given[2]), options)};
+  return {dot_product_attention(real(given[0]), real(given[1]), real(given[2]), options)};
 }
 
 Results tensordot_of(const Call& call) {

@@ -310,13 +310,11 @@ void add_products(Rows& rows) {
   rows["outer"] = of_two<outer>;
   rows["tensordot"] = [](const Inputs& x) { return tensordot(x[0], x[1], {2, 0}, {0, 1}); };
   rows["einsum"] = [](const Inputs& x) { return einsum("b...i,bij->...bj", x[0], x[1]); };
-  rows["attention"] = [](const Inputs& x) { return scaled_dot_product_attention(x[0], x[1], x[2]); };
+  rows["attention"] = [](const Inputs& x) { return dot_product_attention(x[0], x[1], x[2]); };
   rows["attention_causal"] = [](const Inputs& x) {
-    return scaled_dot_product_attention(x[0], x[1], x[2], {.scale = 0.4F, .is_causal = true});
+    return dot_product_attention(x[0], x[1], x[2], {.scale = 0.4F, .is_causal = true});
   };
-  rows["attention_masked"] = [](const Inputs& x) {
-    return scaled_dot_product_attention(x[0], x[1], x[2], {.mask = x[3]});
-  };
+  rows["attention_masked"] = [](const Inputs& x) { return dot_product_attention(x[0], x[1], x[2], {.mask = x[3]}); };
   rows["attention_grouped"] = rows["attention"];
 }
 

@@ -42,7 +42,7 @@ TEST(Attention, IsThatOfComposedOps) {
     return all;
   };
   const std::vector<Tensor> fused =
-      results([](const Tensor& q, const Tensor& k, const Tensor& v) { return scaled_dot_product_attention(q, k, v); });
+      results([](const Tensor& q, const Tensor& k, const Tensor& v) { return dot_product_attention(q, k, v); });
   const std::vector<Tensor> composed = results(composed_attention);
   for (std::size_t i = 0; i < fused.size(); ++i) expect_close(fused[i], composed[i].to_vector<double>(), 20);
 }
@@ -53,7 +53,7 @@ TEST(Attention, OfOneTensorSumsItsThreeGradients) {
   const auto gradients = [&](const std::vector<Tensor>& inputs) {
     GradientTape tape;
     for (const Tensor& input : inputs) tape.watch(input);
-    const Tensor y = scaled_dot_product_attention(inputs.front(), inputs[inputs.size() / 2], inputs.back());
+    const Tensor y = dot_product_attention(inputs.front(), inputs[inputs.size() / 2], inputs.back());
     return tape.gradient(sum(y * weights), inputs);
   };
   const std::vector<Tensor> apart = gradients({dense_copy(x), dense_copy(x) * 1, dense_copy(x) * 1});
@@ -64,16 +64,14 @@ TEST(Attention, MasksOfAllDtypesHideTheSame) {
   const Tensor x = random_tensor({2, 5, 2, 4}, 1);
   const Tensor bytes = Tensor::from(std::vector<std::uint8_t>{1, 0, 255, 0, 1}, {5});
   const Tensor words = Tensor::from(std::vector<std::int32_t>{-1, 0, 256, 0, 1}, {1, 1, 1, 5});
-  expect_same_bits(scaled_dot_product_attention(x, x, x, {.mask = bytes}),
-                   scaled_dot_product_attention(x, x, x, {.mask = words}));
+  expect_same_bits(dot_product_attention(x, x, x, {.mask = bytes}), dot_product_attention(x, x, x, {.mask = words}));
   const Tensor numbers = Tensor::from(std::vector<float>{-0.5F, 0, 1e-9F, -0.0F, 1}, {1, 5});
-  expect_same_bits(scaled_dot_product_attention(x, x, x, {.mask = bytes}),
-                   scaled_dot_product_attention(x, x, x, {.mask = numbers}));
+  expect_same_bits(dot_product_attention(x, x, x, {.mask = bytes}), dot_product_attention(x, x, x, {.mask = numbers}));
 }
 
 TEST(Attention, LargeScoresStayFinite) {
   const Tensor x = random_tensor({1, 70, 2, 4}, 1, -1e4, 1e4);
-  for (const float y : scaled_dot_product_attention(x, x, x).to_vector<float>()) ASSERT_TRUE(std::isfinite(y));
+  for (const float y : dot_product_attention(x, x, x).to_vector<float>()) ASSERT_TRUE(std::isfinite(y));
 }
 
 /// Sets the highest resident size of the process to the current one. False if that is not possible or not meaningful.
@@ -99,7 +97,7 @@ TEST(Attention, NeverHoldsTheScoresOfAllQueries) {
   const auto differentiate = [](const Tensor& x) {
     GradientTape tape;
     tape.watch(x);
-    return tape.gradient(sum(scaled_dot_product_attention(x, x, x)), std::span(&x, 1)).front();
+    return tape.gradient(sum(dot_product_attention(x, x, x)), std::span(&x, 1)).front();
   };
   differentiate(random_tensor({1, 64, 1, 16}, 1));  // starts threads
   const Tensor x = to_current_device(random_tensor({1, time, 1, 16}, 1));
@@ -118,7 +116,7 @@ TEST(Attention, NeverHoldsTheScoresOfAllQueries) {
 /// The error of attention of queries, keys and values of these shapes.
 std::string refusal(const Shape& query, const Shape& key, const Shape& value, const AttentionOptions& options = {}) {
   return error_of<InvalidArgument>(
-      [&] { scaled_dot_product_attention(Tensor::zeros(query), Tensor::zeros(key), Tensor::zeros(value), options); });
+      [&] { dot_product_attention(Tensor::zeros(query), Tensor::zeros(key), Tensor::zeros(value), options); });
 }
 
 TEST(Attention, RefusesShapesThatDoNotFit) {
@@ -139,7 +137,7 @@ TEST(Attention, TakesMasksOfAnyDtype) {
   const Tensor x = random_tensor({2, 3, 2, 4}, 1);
   const Tensor mask = Tensor::from(std::vector<float>{1, 0, 0, 0, 0.25, 0, 1, 0, -2}, {3, 3});
   const auto attended = [&](const Tensor& seen) {
-    return scaled_dot_product_attention(x, x, x, {.mask = seen}).to_vector<float>();
+    return dot_product_attention(x, x, x, {.mask = seen}).to_vector<float>();
   };
   const std::vector<float> expected = attended(not_equal(mask, 0));
   EXPECT_NE(expected, attended(Tensor()));
@@ -162,7 +160,7 @@ TEST(Attention, RefusesOtherDropout) {
 
 TEST(Attention, RefusesTensorsOfSeveralDtypes) {
   const Tensor x = Tensor::zeros({2, 3, 2, 4});
-  EXPECT_THAT(error_of<InvalidArgument>([&] { scaled_dot_product_attention(x, cast(x, DType::bf16), x); }),
+  EXPECT_THAT(error_of<InvalidArgument>([&] { dot_product_attention(x, cast(x, DType::bf16), x); }),
               HasSubstr("takes tensors of one dtype"));
 }
 

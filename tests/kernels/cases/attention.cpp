@@ -126,9 +126,9 @@ OpCase attention_case(const AttentionSizes& s, const std::string& what) {
   AttentionOptions options{.is_causal = s.is_causal, .mask = s.mask_tensor(), .dropout_rate = s.dropout_rate};
   if (s.dropout_rate > 0) options.next_key = [] { return key; };
   return {
-      .name = fmt::format("scaled_dot_product_attention of {} and {} {}", query, keys, what),
+      .name = fmt::format("dot_product_attention of {} and {} {}", query, keys, what),
       .inputs = {random_tensor(query, 1), random_tensor(keys, 2), random_tensor(values, 3)},
-      .run = [=](In in) { return scaled_dot_product_attention(in[0], in[1], in[2], options); },
+      .run = [=](In in) { return dot_product_attention(in[0], in[1], in[2], options); },
       .reference = [=](const Values& in) { return plain_attention(s, in); },
       .check = {.length = std::max(s.keys, s.queries * s.heads / s.key_heads) + s.size + s.value_size, .samples = 8},
       .data = 3,

@@ -92,8 +92,8 @@ TEST(AttentionLayers, ComputeTheOp) {
   const Tensor key = random_tensor({2, 7, 9}, 3);
   const Tensor mask = relu(random_tensor({2, 5, 7}, 4));
   const auto expected = [&](const Layer& layer, const AttentionOptions& options) {
-    const Tensor y = scaled_dot_product_attention(heads(query, weight(layer, 0)), heads(key, weight(layer, 1)),
-                                                  heads(value, weight(layer, 2)), options);
+    const Tensor y = dot_product_attention(heads(query, weight(layer, 0)), heads(key, weight(layer, 1)),
+                                           heads(value, weight(layer, 2)), options);
     return dense(reshape(y, {2, 5, 12}), reshape(weight(layer, 3), {12, 6}), {});
   };
   const MultiHeadAttention many = built(
@@ -214,7 +214,7 @@ TEST(AttentionLayers, WithAGateMultiplyTheHeads) {
                           "layer/attention_output/kernel (2, 4, 6)", "layer/attention_output/bias (6)"));
   const Tensor x = random_tensor({2, 5, 6}, 1);
   const Tensor attended =
-      scaled_dot_product_attention(heads(x, weight(layer, 0)), heads(x, weight(layer, 2)), heads(x, weight(layer, 6)));
+      dot_product_attention(heads(x, weight(layer, 0)), heads(x, weight(layer, 2)), heads(x, weight(layer, 6)));
   const Tensor gated = multiply(attended, sigmoid(heads(x, weight(layer, 4))));
   const Tensor expected = dense(reshape(gated, {2, 5, 8}), reshape(weight(layer, 8), {8, 6}), {});
   expect_close(call(layer, {x, x}), expected.to_vector<double>(), 16);

@@ -132,7 +132,7 @@ std::vector<LayerCase> attention_layer_cases() {
   };
   for (LayerCase& row : rows)
     if (is_multi_head_attention(row.class_name()) && !row.traits.scores)  // others compose the attention of other ops
-      row.traits.second_gradient_refusal = "gradient of scaled_dot_product_attention";
+      row.traits.second_gradient_refusal = "gradient of dot_product_attention";
   return rows;
 }
 
