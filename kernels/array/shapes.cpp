@@ -175,11 +175,12 @@ Tensor tile(const Tensor& operand, const std::vector<std::int64_t>& repeats) try
   rethrow_from("tile", error);
 }
 
-Tensor repeat(const Tensor& operand, std::int64_t repeats, int axis) try {
+Tensor repeat(const Tensor& operand, std::int64_t repeats, std::optional<int> along) try {
   require_defined("repeat", operand);
+  if (!along) return repeat(reshape(operand, {operand.elements()}), repeats, 0);
   require(repeats >= 0, "repeat repeats slices at least 0 times, got {}", repeats);
   const Tensor x = to_current_device(operand);
-  axis = x.shape().normalize_axis(axis);
+  const int axis = x.shape().normalize_axis(*along);
   check_repeated("repeat", x, axis, repeats);
   Shape shape = x.shape();
   shape[axis] *= repeats;

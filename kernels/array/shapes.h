@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,8 +32,9 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape);
 /// x repeated repeats[i] times along axis i. The shorter of x's shape and `repeats` is extended with ones at its front.
 /// Throws InvalidArgument for a negative repeat count and if an axis would have about 2^62 elements or more.
 Tensor tile(const Tensor& x, const std::vector<std::int64_t>& repeats);
-/// x with each slice along `axis` repeated `repeats` times consecutively. Throws the errors of tile.
-Tensor repeat(const Tensor& x, std::int64_t repeats, int axis);
+/// x with each slice along `axis` repeated `repeats` times consecutively. Without an axis, repeats each element, in
+/// row-major order; the result then has one axis. Throws the errors of tile.
+Tensor repeat(const Tensor& x, std::int64_t repeats, std::optional<int> axis = {});
 ///@{
 /// x with the order of its elements reversed along all axes, or along `axes`.
 Tensor flip(const Tensor& x);

@@ -1,5 +1,6 @@
 #include "lockstep/kernels/indexing/take.h"
 
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/indexing/indexing_kernels.h>
 #include <lockstep/kernels/indexing/indices.h>
@@ -53,9 +54,10 @@ Tensor flat_indices_along(const Tensor& indices, const Shape& around, std::int64
 
 }  // namespace
 
-Tensor take(const Tensor& operand, const Tensor& indices, int axis) try {
+Tensor take(const Tensor& operand, const Tensor& indices, std::optional<int> along) try {
   require_defined("take", operand);
-  axis = operand.shape().normalize_axis(axis);
+  if (!along) return take(reshape(operand, {operand.elements()}), indices, 0);
+  const int axis = operand.shape().normalize_axis(*along);
   const Tensor chosen = as_indices("take", "indices", indices);
   const Tensor x = to_current_device(operand);
   const std::int64_t n = chosen.elements();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include <lockstep/runtime/tensor/tensor.h>
 
@@ -13,8 +14,9 @@
 namespace lockstep {
 
 /// The slices of x along `axis` (a negative axis counts from the end) at `indices`, like numpy.take. The indices have
-/// any shape; the shape of the result is x's with `axis` replaced by the shape of the indices.
-Tensor take(const Tensor& x, const Tensor& indices, int axis);
+/// any shape; the shape of the result is x's with `axis` replaced by the shape of the indices. Without an axis, the
+/// elements at `indices` in row-major order, in the shape of the indices.
+Tensor take(const Tensor& x, const Tensor& indices, std::optional<int> axis = {});
 
 /// y[..., i, ...] = x[..., indices[..., i, ...], ...] along `axis`, like numpy.take_along_axis. The indices have x's
 /// rank; the other axes broadcast.

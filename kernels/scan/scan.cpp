@@ -1,5 +1,6 @@
 #include "lockstep/kernels/scan/scan.h"
 
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/shapes.h>
@@ -14,6 +15,9 @@
 
 namespace lockstep {
 namespace {
+
+/// All elements of x, along one axis.
+Tensor flat(const Tensor& x) { return reshape(x, {x.elements()}); }
 
 /// A view of x with `axis` and the last axis exchanged.
 Tensor axis_last(const Tensor& x, int axis) { return x.transposed_view(axis, x.rank() - 1); }
@@ -30,10 +34,11 @@ Tensor cumprod_gradient(const Tensor& x, int axis, const Tensor& dy) {
 
 }  // namespace
 
-Tensor cumsum(const Tensor& operand, int axis, const CumsumOptions& options) try {
+Tensor cumsum(const Tensor& operand, std::optional<int> axis, const CumsumOptions& options) try {
   require_number("cumsum", operand);
+  if (!axis) return cumsum(flat(operand), 0, options);
   const Tensor x = to_current_device(operand);
-  const Shape around = around_axis(x.shape(), x.shape().normalize_axis(axis));
+  const Shape around = around_axis(x.shape(), x.shape().normalize_axis(*axis));
   const Tensor y = Tensor::empty(x.shape(), x.dtype());
   launch(kernels::CumulativeSum{make_dense(x).view(around), options.exclusive, options.reverse, y.view(around)});
   if (recording({x})) {
@@ -52,9 +57,10 @@ Tensor cumsum(const Tensor& operand, int axis, const CumsumOptions& options) try
   rethrow_from("cumsum", error);
 }
 
-Tensor cumprod(const Tensor& operand, int axis) try {
+Tensor cumprod(const Tensor& operand, std::optional<int> along) try {
   require_number("cumprod", operand);
-  axis = operand.shape().normalize_axis(axis);
+  if (!along) return cumprod(flat(operand), 0);
+  const int axis = operand.shape().normalize_axis(*along);
   const Tensor x = to_current_device(operand);
   const Tensor last = make_dense(axis_last(x, axis));
   const std::int64_t n = last.dim(-1);

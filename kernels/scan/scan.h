@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
@@ -11,15 +13,16 @@ struct CumsumOptions {
 };
 
 /// Cumulative sum of an f32, bf16, i32 or i64 tensor along `axis` (negative axes count from the end): each element plus
-/// all before it, in x's shape and dtype. Sums of integers wrap around. Adds f32 and bf16 numbers in f32, in an order
+/// all before it, in x's shape and dtype. Without an axis, along all elements in row-major order; the result then has
+/// one axis, as in NumPy. Sums of integers wrap around. Adds f32 and bf16 numbers in f32, in an order
 /// that depends only on the shape and the kind of device, so the same input gives the same bits. Differentiable. Throws
 /// InvalidArgument for other dtypes and for an axis that x does not have.
-Tensor cumsum(const Tensor& x, int axis, const CumsumOptions& options = {});
+Tensor cumsum(const Tensor& x, std::optional<int> axis = {}, const CumsumOptions& options = {});
 
 /// Cumulative product along `axis` (a negative one counts from the end) of an f32, bf16, i32 or i64 tensor: each
-/// element times all before it, in x's shape and dtype. Products of integers wrap around. Multiplies real numbers in
-/// f64 in a fixed order, so the same input gives the same bits. Differentiable, also where elements are 0. Throws
-/// InvalidArgument for other dtypes and for an axis that x does not have.
-Tensor cumprod(const Tensor& x, int axis);
+/// element times all before it, in x's shape and dtype; without an axis, as in cumsum. Products of integers wrap
+/// around. Multiplies real numbers in f64 in a fixed order, so the same input gives the same bits. Differentiable, also
+/// where elements are 0. Throws InvalidArgument for other dtypes and for an axis that x does not have.
+Tensor cumprod(const Tensor& x, std::optional<int> axis = {});
 
 }  // namespace lockstep

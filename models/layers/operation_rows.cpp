@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -236,7 +237,7 @@ Results taken(const Call& call) {
   const Tensor indices = cast(call.operand(1), DType::i64);
   if (call.is_input(0)) return {take(x, indices, call.axis("axis", 0))};
   const Json& axis = call.value("axis");
-  return {axis.is_null() ? take(reshape(x, {x.elements()}), indices, 0) : take(x, indices, axis.get<int>())};
+  return {take(x, indices, axis.is_null() ? std::nullopt : std::optional(axis.get<int>()))};
 }
 
 Results taken_along(const Call& call) {

@@ -244,6 +244,7 @@ void add_shapes(Rows& rows) {
   rows["broadcast_to"] = [](const Inputs& x) { return broadcast_to(x[0], {5, 2, 3, 4}); };
   rows["tile"] = [](const Inputs& x) { return tile(x[0], {2, 1, 3}); };
   rows["repeat"] = [](const Inputs& x) { return repeat(x[0], 3, 1); };
+  rows["repeat_of_all"] = [](const Inputs& x) { return repeat(x[0], 3); };
   rows["flip"] = [](const Inputs& x) { return flip(x[0], {0, -1}); };
   rows["roll"] = [](const Inputs& x) { return roll(x[0], -5, 2); };
   rows["moveaxis"] = [](const Inputs& x) { return moveaxis(x[0], 0, -1); };
@@ -286,6 +287,8 @@ void add_reductions(Rows& rows) {
   rows["cumsum_exclusive"] = [](const Inputs& x) { return cumsum(x[0], 1, {.exclusive = true}); };
   rows["cumsum_reverse"] = [](const Inputs& x) { return cumsum(x[0], 1, {.reverse = true}); };
   rows["cumprod"] = [](const Inputs& x) { return cumprod(x[0], -1); };
+  rows["cumsum_of_all"] = [](const Inputs& x) { return cumsum(x[0]); };
+  rows["cumprod_of_all"] = [](const Inputs& x) { return cumprod(x[0]); };
   rows["sort"] = [](const Inputs& x) { return sort(x[0], 1); };
   rows["sort_descending"] = [](const Inputs& x) { return sort(x[0], 1, SortDirection::descending); };
   rows["argsort"] = [](const Inputs& x) { return argsort(x[0]); };
@@ -296,6 +299,7 @@ void add_reductions(Rows& rows) {
 
 void add_indexing(Rows& rows) {
   rows["take"] = [](const Inputs& x) { return take(x[0], x[1], 1); };
+  rows["take_of_all"] = [](const Inputs& x) { return take(x[0], x[1]); };
   rows["take_along_axis"] = [](const Inputs& x) { return take_along_axis(x[0], x[1], 1); };
   rows["embedding_lookup"] = of_two<embedding_lookup>;
   rows["scatter"] = [](const Inputs& x) { return scatter(x[0], x[1], {4, 3}); };

@@ -141,6 +141,7 @@ def shapes():
     yield "broadcast_to", (real(3, 1),), lambda x: ops.broadcast_to(x, (5, 2, 3, 4))
     yield "tile", (x,), lambda x: ops.tile(x, (2, 1, 3))
     yield "repeat", (x,), lambda x: ops.repeat(x, 3, 1)
+    yield "repeat_of_all", (x,), lambda x: ops.repeat(x, 3)
     yield "flip", (x,), lambda x: ops.flip(x, (0, -1))
     yield "roll", (x,), lambda x: ops.roll(x, -5, 2)
     yield "moveaxis", (x,), lambda x: ops.moveaxis(x, 0, -1)
@@ -169,6 +170,8 @@ def reductions():
     yield "cumsum_exclusive", (x,), lambda x: ops.cumsum(x, 1) - x
     yield "cumsum_reverse", (x,), lambda x: ops.flip(ops.cumsum(ops.flip(x, 1), 1), 1)
     yield "cumprod", (x,), lambda x: ops.cumprod(x, -1)
+    yield "cumsum_of_all", (x,), ops.cumsum
+    yield "cumprod_of_all", (x,), ops.cumprod
     yield "sort", (x,), lambda x: ops.sort(x, 1)
     yield "sort_descending", (x,), lambda x: ops.flip(ops.sort(x, 1), 1)
     yield "argsort", (x,), ops.argsort
@@ -180,6 +183,7 @@ def reductions():
 def indexing():
     x = real(3, 4, 5)
     yield "take", (x, indices(4, 2, 3, low=-4)), lambda x, i: ops.take(x, i, 1)
+    yield "take_of_all", (x, indices(60, 2, 3, low=-60)), ops.take
     yield "take_along_axis", (x, indices(4, 3, 2, 5)), lambda x, i: ops.take_along_axis(x, i, 1)
     yield "embedding_lookup", (real(6, 3), indices(6, 2, 4)), lambda table, i: ops.take(table, i, 0)
     yield "scatter", (indices(4, 5, 1), real(5, 3)), lambda i, values: ops.scatter(i, values, (4, 3))

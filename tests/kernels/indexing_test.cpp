@@ -26,8 +26,16 @@ TEST(Take, PutsTheShapeOfTheIndicesInPlaceOfTheAxis) {
                    concatenate(std::array{x.slice_view(1, 3, 4), x.slice_view(1, 1, 2)}, 1));
 }
 
+TEST(Take, WithoutAnAxisHasTheShapeOfTheIndices) {
+  const Tensor x = Tensor::from<float>({0, 1, 2, 3, 4, 5}, {2, 3});
+  const Tensor y = take(x, numbers({5, 0, -2, 3}, {2, 2}));
+  EXPECT_EQ(y.shape(), (Shape{2, 2}));
+  EXPECT_THAT(y.to_vector<float>(), ElementsAre(5, 0, 4, 3));
+}
+
 TEST(Take, NamesAnIndexOutOfRange) {
   const Tensor x = random_tensor({2, 5}, 1);
+  EXPECT_ERROR(InvalidArgument, "take: the index (10) at place 0 is outside (10)", take(x, numbers({10}, {1})));
   EXPECT_ERROR(InvalidArgument, "take: the index (5) at place 1 is outside (5)", take(x, numbers({0, 5}, {2}), 1));
   EXPECT_ERROR(InvalidArgument, "take: the index (-3) at place 0 is outside (2)", take(x, numbers({-3}, {1}), 0));
   EXPECT_ERROR(InvalidArgument, "take takes indices of i64, i32 or u8, got f32 (2, 5)", take(x, x, 0));

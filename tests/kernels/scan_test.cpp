@@ -23,6 +23,13 @@ TEST(Cumsum, IsTensorFlows) {
   EXPECT_THAT(cumsum(x, 0, {.exclusive = true, .reverse = true}).to_vector<float>(), ElementsAre(5, 3, 0));
 }
 
+TEST(Cumsum, WithoutAnAxisHasOneAxis) {
+  EXPECT_THAT(cumsum(Tensor::from<float>({1, 2, 3, 4}, {2, 2})).to_vector<float>(), ElementsAre(1, 3, 6, 10));
+  EXPECT_EQ(cumsum(Tensor::zeros({2, 3})).shape(), (Shape{6}));
+  EXPECT_EQ(cumsum(Tensor::zeros({})).shape(), (Shape{1}));
+  EXPECT_EQ(cumprod(Tensor::zeros({2, 0})).shape(), (Shape{0}));
+}
+
 TEST(Cumsum, OfBfloat16RoundsResultsOnly) {
   // A running sum of bf16 would stop growing at 2^8.
   const std::vector<float> sums = cumsum(Tensor::full({1000}, 1, DType::bf16), 0).to_vector<float>();

@@ -64,6 +64,7 @@ TEST(TileAndRepeat, TakeNoCopiesAndMany) {
   const Tensor x = random_tensor({2, 3}, 1);
   EXPECT_EQ(tile(x, {0, 2}).shape(), (Shape{0, 6}));
   EXPECT_EQ(repeat(x, 0, 1).shape(), (Shape{2, 0}));
+  EXPECT_EQ(repeat(x, 3).shape(), (Shape{18}));
   expect_same_bits(tile(x, {1}), x);
   expect_same_bits(tile(x, {}), x);
   expect_same_bits(repeat(x, 1, 0), x);

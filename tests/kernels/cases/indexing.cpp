@@ -62,6 +62,21 @@ OpCase take_case(const Shape& x, int axis) {
           .takes_integers = true};
 }
 
+/// Takes elements of x (3, 4) at indices of shape (2, 3).
+OpCase take_of_all_case() {
+  const std::vector<std::int64_t> indices = indices_of(6, 12);
+  const auto source = [=](const Shape& at) {
+    return from_front(indices[static_cast<std::size_t>(number_of(at, {2, 3}))], 12);
+  };
+  return {.name = "take of all elements",
+          .inputs = {random_tensor({3, 4}, 1)},
+          .run = [in_x = Tensor::from(indices, {2, 3})](In in) { return take(in[0], in_x); },
+          .reference = moved({2, 3}, source),
+          .check = {.length = 6},
+          .takes_no_rows = false,
+          .takes_integers = true};
+}
+
 /// Takes elements of x (4, 3) along `axis` at indices of a shape that broadcasts to x's along the other axis.
 OpCase take_along_axis_case(int axis, const Shape& indices_shape, const Shape& result) {
   const Shape x{4, 3};
@@ -205,6 +220,7 @@ std::vector<OpCase> cases_with_gradient() {
           embedding_case(5, 4, 0),
           embedding_case(1000, 33, 2000),
           embedding_case(13, 8192, 9),
+          take_of_all_case(),
           take_case({4}, 0),
           take_case({4, 3}, 0),
           take_case({4, 3}, 1),

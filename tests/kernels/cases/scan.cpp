@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include <kernels/cases/op_case.h>
 
@@ -57,11 +59,23 @@ OpCase cumsum_case(const Shape& shape, int axis, const CumsumOptions& options) {
           .nan_spreads = !options.exclusive};
 }
 
+/// The row without an axis: its inputs in one row.
+OpCase without_axis(OpCase row, const std::string& name, Op run) {
+  row.name = name;
+  row.run = std::move(run);
+  row.inputs = {row.inputs[0].view({3, 7})};
+  return row;
+}
+
 }  // namespace
 
 std::vector<OpCase> scan_cases() {
   std::vector<OpCase> cases{cumprod_case({1}, 0), cumprod_case({37}, -1), cumprod_case({4, 6}, 0),
                             cumprod_case({2, 3, 4, 5}, -3)};
+  cases.push_back(
+      without_axis(cumprod_case({21}, 0, {4}), "cumprod of all elements", [](In in) { return cumprod(in[0]); }));
+  cases.push_back(without_axis(cumsum_case({21}, 0, {.exclusive = true}), "cumsum of all elements, exclusive",
+                               [](In in) { return cumsum(in[0], {}, {.exclusive = true}); }));
   cases.push_back(cumprod_case({3, 2, 5}, 1, {1}));
   cases.push_back(cumprod_case({4, 3}, -1, {4, 6, 8, 9, 10, 11}));  // rows with no, one, two and three zeros
   cases.push_back(large(cumprod_case({3, 2000}, 1, {1500}), 2));    // several rounds of a wide team

@@ -130,6 +130,9 @@ std::vector<OpCase> copy_cases() {
                                   return number_of({at[0], at[1], at[2] / 2}, x);
                                 }),
                             move_case(
+                                "repeat of all elements", x, [](In in) { return repeat(in[0], 2); }, {48},
+                                [](const Shape& at) { return at[0] / 2; }),
+                            move_case(
                                 "flip", x, [](In in) { return flip(in[0]); }, x,
                                 [=](const Shape& at) {
                                   return number_of({1 - at[0], 2 - at[1], 3 - at[2]}, x);
