@@ -81,6 +81,8 @@ struct OperationRow {
   std::span<const std::string_view> optional{};           ///< names of further arguments of the call
 };
 
+/// The operations that move, select or create elements.
+std::span<const OperationRow> array_operation_rows();
 /// All operations, ordered by name.
 std::span<const OperationRow> operation_rows();
 

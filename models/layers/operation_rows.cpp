@@ -1,32 +1,21 @@
 #include <algorithm>
+#include <iterator>
 #include <limits>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include <fmt/core.h>
-
 #include <lockstep/kernels/array/activations.h>
-#include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
-#include <lockstep/kernels/array/creation.h>
 #include <lockstep/kernels/array/elementwise.h>
-#include <lockstep/kernels/array/pad.h>
-#include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/array/statistics.h>
-#include <lockstep/kernels/array/triangle.h>
 #include <lockstep/kernels/attention/attention.h>
-#include <lockstep/kernels/indexing/one_hot.h>
-#include <lockstep/kernels/indexing/take.h>
 #include <lockstep/kernels/matmul/einsum.h>
 #include <lockstep/kernels/matmul/matmul.h>
-#include <lockstep/kernels/op/number.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/scan/product.h>
 #include <lockstep/kernels/scan/scan.h>
-#include <lockstep/kernels/sorting/sort.h>
 #include <lockstep/models/layers/operation_call.h>
 
 namespace lockstep {
@@ -84,213 +73,15 @@ Results along_axis(const Call& call) {
   return {op(call.x[0], call.axis("axis", 0), call.flag("keepdims"))};
 }
 
-template <Tensor (*op)(const Tensor&, std::int64_t)>
-Results of_triangle(const Call& call) {
-  const Json& diagonal = call.value("k");
-  if (call.x[0].rank() < 3) call.refuse("takes matrices, (batch, rows, columns)");
-  return {op(call.x[0], diagonal.is_null() ? 0 : diagonal.get<std::int64_t>())};
-}
-
 template <Tensor (*op)(const Tensor&, const std::vector<int>&)>
 Results along_axes(const Call& call) {
   const Json& axis = call.value("axis");
   return {op(call.x[0], axis.is_array() ? call.axes("axis") : std::vector{call.axis("axis", -1)})};
 }
 
-/// The elements begin, begin + step, ... below `end`: a slice of n elements.
-struct Places {
-  std::int64_t begin, end, step;
-};
-Places places_of(const Call& call, const Json& key, std::int64_t n) {
-  const Json& slice = key.at("config");
-  const auto bound = [&](const char* name, std::int64_t otherwise) {
-    if (slice.at(name).is_null()) return otherwise;
-    const auto at = slice.at(name).get<std::int64_t>();
-    return std::clamp<std::int64_t>(at < 0 ? at + n : at, 0, n);
-  };
-  const std::int64_t step = slice.at("step").is_null() ? 1 : slice.at("step").get<std::int64_t>();
-  if (step < 1) call.refuse("takes slices with a step of at least 1; use Flip for the other direction");
-  const std::int64_t begin = bound("start", 0);
-  return {begin, std::max(begin, bound("stop", n)), step};
-}
-
-bool is_whole_slice(const Json& key) {
-  return key.is_object() && key.value("class_name", "") == "__slice__" &&
-         std::ranges::all_of(key.at("config"), [](const Json& bound) { return bound.is_null(); });
-}
-
-/// x[keys]: numbers, slices, new axes (null) and an ellipsis.
-Results get_item(const Call& call) {
-  const Json& given = call.argument(1);
-  Json keys = given.is_array() ? given : Json::array({given});
-  const auto is_ellipsis = [](const Json& key) {
-    return key.is_object() && key.value("class_name", "") == "__ellipsis__";
-  };
-  const auto named = std::ranges::count_if(keys, [&](const Json& key) { return !key.is_null() && !is_ellipsis(key); });
-  if (std::ranges::none_of(keys, is_ellipsis)) keys.push_back({{"class_name", "__ellipsis__"}, {"config", Json()}});
-  Tensor x = call.x[0];
-  if (named > x.rank()) call.refuse("has more keys than its input has axes");
-  int axis = 0;
-  for (const Json& key : keys) {
-    if (axis == 0 && !is_ellipsis(key) && !is_whole_slice(key))
-      call.refuse("takes all examples of a batch: its first key must be : or ...");
-    if (is_ellipsis(key)) {
-      axis += call.x[0].rank() - static_cast<int>(named);
-    } else if (key.is_null()) {
-      x = expand_dims(x, axis++);
-    } else if (key.is_number_integer()) {
-      const std::int64_t n = x.dim(axis);
-      const auto at = key.get<std::int64_t>() + (key.get<std::int64_t>() < 0 ? n : 0);
-      if (at < 0 || at >= n) call.refuse("has an index outside its axis");
-      x = squeeze(slice(x, axis, at, at + 1), {axis});
-    } else if (key.is_object() && key.value("class_name", "") == "__slice__") {
-      const auto [begin, end, step] = places_of(call, key, x.dim(axis));
-      if (axis > 0)
-        x = step == 1 ? slice(x, axis, begin, end)
-                      : take(x,
-                             arange(static_cast<double>(begin), static_cast<double>(end), static_cast<double>(step),
-                                    DType::i64),
-                             axis);
-      ++axis;
-    } else {
-      call.refuse("takes numbers, slices, new axes and an ellipsis as keys, got " + key.dump());
-    }
-  }
-  return {x};
-}
-
-/// The new shape is an option. Its first size, for the batch, must be -1 or null, and the others at least 1.
-Results reshaped(const Call& call) {
-  const Tensor& x = call.x[0];
-  const Json& sizes = call.value("newshape");
-  if (!sizes.is_array() || sizes.empty() || !(sizes[0].is_null() || sizes[0] == -1))
-    call.refuse("needs a newshape that keeps the batch axis: its first size must be -1");
-  std::int64_t elements = 1;
-  for (int axis = 1; axis < x.rank(); ++axis) elements *= x.dim(axis);
-  Shape shape{x.dim(0)};
-  std::int64_t product = 1;
-  for (std::size_t i = 1; i < sizes.size(); ++i) {
-    shape.push_back(sizes[i].is_null() ? -1 : sizes[i].get<std::int64_t>());
-    if (shape.dim(-1) < 1) call.refuse("needs a newshape with sizes of at least 1 after the first one");
-    if (__builtin_mul_overflow(product, shape.dim(-1), &product)) call.refuse("has a newshape of too many elements");
-  }
-  if (product != elements) call.refuse("needs a newshape that keeps the batch axis and the number of elements");
-  return {reshape(x, shape)};
-}
-
-Results transposed(const Call& call) {
-  const Json& axes = call.value("axes");
-  if (!axes.is_array() || axes.empty() || axes[0] != 0) call.refuse("needs axes that begin with the batch axis, 0");
-  return {transpose(call.x[0], axes.get<std::vector<int>>())};
-}
-
-Results split_up(const Call& call) {
-  const Tensor& x = call.x[0];
-  const int axis = call.axis("axis", 0);
-  const Json& where = call.value("indices_or_sections");
-  if (where.is_number_integer()) return split(x, where.get<std::int64_t>(), axis);
-  return split(x, where.get<std::vector<std::int64_t>>(), axis);
-}
-
-Results squeezed(const Call& call) {
-  const Json& axis = call.value("axis");
-  if (axis.is_null()) call.refuse("needs the axis to leave out");
-  return {squeeze(call.x[0], axis.is_array() ? call.axes("axis") : std::vector{call.axis("axis", -1)})};
-}
-
-Results concatenated(const Call& call) { return {concatenate(call.x, call.axis("axis", 0))}; }
-Results stacked(const Call& call) { return {stack(call.x, call.new_axis("axis", 0, call.x[0].rank() + 1))}; }
-Results unstacked(const Call& call) {
-  call.value("num");
-  return unstack(call.x[0], call.axis("axis", 0));
-}
-Results expanded(const Call& call) { return {expand_dims(call.x[0], call.new_axis("axis", 0, call.x[0].rank() + 1))}; }
-Results swapped(const Call& call) { return {swapaxes(call.x[0], call.axis("axis1", 0), call.axis("axis2", 0))}; }
-Results moved(const Call& call) { return {moveaxis(call.x[0], call.axis("source", 0), call.axis("destination", 0))}; }
-Results flipped_over(const Call& call) {
-  const Json& axis = call.value("axis");
-  return {flip(call.x[0], axis.is_number() ? std::vector{call.axis("axis", 0)} : call.axes("axis"))};
-}
-Results rolled(const Call& call) { return {roll(call.x[0], call.integer("shift"), call.axis("axis", 0))}; }
-Results repeated_along(const Call& call) { return {repeat(call.x[0], call.integer("repeats"), call.axis("axis", 0))}; }
-Results cast_to(const Call& call) { return {cast(call.x[0], call.dtype("dtype", DType::f32))}; }
-template <int value>
-Results full_of(const Call& call) {
-  // Filled by a kernel, because a copy from the host could not be captured.
-  const Tensor result = Tensor::empty(call.x[0].shape(), call.dtype("dtype", call.x[0].dtype()));
-  launch(kernels::Fill{result, value});
-  return {result};
-}
-Results filled(const Call& call) {
-  const Tensor value = cast(call.operand(1), call.dtype("dtype", call.x[0].dtype()));
-  return {broadcast_to(value, call.operand(0).shape())};
-}
-
 Results chosen(const Call& call) {
   const Results values = call.promoted({1, 2});
   return {where(truth(call.operand(0)), values[0], values[1])};
-}
-
-/// Rows of a batch at constant indices, or rows of a constant at a batch of indices.
-Results taken(const Call& call) {
-  const Tensor x = call.operand(0);
-  const Tensor indices = cast(call.operand(1), DType::i64);
-  if (call.is_input(0)) return {take(x, indices, call.axis("axis", 0))};
-  const Json& axis = call.value("axis");
-  return {take(x, indices, axis.is_null() ? std::nullopt : std::optional(axis.get<int>()))};
-}
-
-Results taken_along(const Call& call) {
-  return {take_along_axis(call.operand(0), cast(call.operand(1), DType::i64), call.axis("axis", 0))};
-}
-
-Results one_hot_of(const Call& call) {
-  if (call.flag("sparse")) call.refuse("makes dense tensors only; leave sparse out");
-  return {one_hot(cast(call.x[0], DType::i64), call.integer("num_classes"),
-                  call.new_axis("axis", -1, call.x[0].rank() + 1), call.dtype("dtype", DType::f32))};
-}
-
-Results padded(const Call& call) {
-  const std::vector<std::pair<const char*, PadMode>> modes{{"constant", PadMode::constant},
-                                                           {"reflect", PadMode::reflect},
-                                                           {"symmetric", PadMode::symmetric},
-                                                           {"edge", PadMode::edge}};
-  const Json& given = call.value("mode");
-  const auto mode = std::ranges::find_if(modes, [&](const auto& known) { return given == known.first; });
-  if (!given.is_null() && mode == modes.end()) call.refuse("has the modes constant, reflect, symmetric and edge");
-  const Json& pairs = call.value("pad_width");
-  if (!pairs.is_array() || pairs.empty() || !pairs[0].is_array())
-    call.refuse("needs a pad_width with a pair for each axis, such as [[0, 0], [1, 1]]");
-  std::vector<PadWidth> widths;
-  for (const Json& pair : pairs) widths.push_back({pair.at(0), pair.at(1)});
-  if (widths.size() == 1) widths.resize(static_cast<std::size_t>(call.x[0].rank()), widths[0]);
-  if (widths.empty() || widths[0].before != 0 || widths[0].after != 0)
-    call.refuse("cannot add examples to a batch: the first pair of its pad_width must be [0, 0]");
-  const Json& value = call.argument(1);
-  return {pad(call.operand(0), widths, given.is_null() ? PadMode::constant : mode->second,
-              value.is_null() ? 0 : value.get<double>())};
-}
-
-Results tiled(const Call& call) {
-  const Json& given = call.value("repeats");
-  const auto repeats =
-      given.is_array() ? given.get<std::vector<std::int64_t>>() : std::vector{given.get<std::int64_t>()};
-  const auto rank = static_cast<std::size_t>(call.x[0].rank());
-  if (repeats.size() > rank || (repeats.size() == rank && repeats[0] != 1))
-    call.refuse("cannot repeat a batch: its repeats must be 1 for the first axis");
-  return {tile(call.x[0], repeats)};
-}
-
-Results broadcast(const Call& call) {
-  const Tensor& x = call.x[0];
-  Shape shape{x.dim(0)};
-  const Json& sizes = call.value("shape");
-  if (!sizes.is_array() || sizes.size() != static_cast<std::size_t>(x.rank()))
-    call.refuse("needs a shape of as many axes as its input has; use ExpandDims before it");
-  if (x.dim(0) != 0 && sizes[0].is_number() && sizes[0] != -1 && sizes[0] != x.dim(0))
-    call.refuse(fmt::format("is for batches of {} examples, got {}", sizes[0].dump(), x.dim(0)));
-  for (std::size_t axis = 1; axis < sizes.size(); ++axis) shape.push_back(sizes[axis].get<std::int64_t>());
-  return {broadcast_to(x, shape)};
 }
 
 Results norm_of(const Call& call) {
@@ -301,15 +92,6 @@ Results norm_of(const Call& call) {
     call.refuse("is the Euclidean norm over one axis or two; compose others of Absolute, Power, Max and Sum");
   return {norm(real(call.x[0]), axes, call.flag("keepdims"))};
 }
-
-Results largest(const Call& call) {
-  call.value("sorted");
-  if (call.x[0].rank() < 2) call.refuse("works along the last axis, which is the batch axis of its input");
-  const TopK found = top_k(call.x[0], call.integer("k"));
-  return {found.values, found.indices};
-}
-Results sorted(const Call& call) { return {sort(call.x[0], call.axis("axis", -1))}; }
-Results sorting(const Call& call) { return {argsort(call.x[0], call.axis("axis", -1))}; }
 
 constexpr std::string_view of_attention[] = {"bias", "mask", "scale"};
 Results attended(const Call& call) {
@@ -332,7 +114,6 @@ Results tensordot_of(const Call& call) {
   return {tensordot(real(given[0]), real(given[1]), axes.is_null() ? 2 : axes.get<int>())};
 }
 
-constexpr std::string_view of_pad[] = {"constant_values"};
 Results clipped(const Call& call) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   return {clip(counted(call.x[0]), call.number("x_min", -infinity), call.number("x_max", infinity))};
@@ -361,7 +142,6 @@ Results einsum_of(const Call& call) {
   for (std::size_t i = 0; i < call.arguments(); ++i) operands.push_back(real(call.operand(i)));
   return {einsum(call.value("subscripts").get<std::string>(), operands)};
 }
-Results same(const Call& call) { return {stop_gradient(call.x[0])}; }
 
 Tensor softmax_over(const Tensor& x, const std::vector<int>& axes) { return softmax(x, axes); }
 Tensor log_softmax_over(const Tensor& x, const std::vector<int>& axes) { return log_softmax(x, axes); }
@@ -369,19 +149,15 @@ Tensor std_over(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
   return lockstep::std(x, axes, keepdims);
 }
 
-constexpr OperationRow rows[] = {
+constexpr OperationRow function_rows[] = {
     {"Absolute", "numpy", each_number<abs>},
     {"Add", "numpy", of_two<add>, 2},
     {"All", "numpy", over_axes_of<all, truth>},
     {"Any", "numpy", over_axes_of<any, truth>},
     {"Argmax", "numpy", along_axis<argmax>},
     {"Argmin", "numpy", along_axis<argmin>},
-    {"Argsort", "numpy", sorting},
-    {"BroadcastTo", "numpy", broadcast},
-    {"Cast", "core", cast_to},
     {"Ceil", "numpy", each<ceil>},
     {"Clip", "numpy", clipped},
-    {"Concatenate", "numpy", concatenated, one_list},
     {"Cos", "numpy", each<cos>},
     {"Cumprod", "numpy", cumulative_product},
     {"Cumsum", "numpy", cumulative_sum},
@@ -393,13 +169,9 @@ constexpr OperationRow rows[] = {
     {"Equal", "numpy", compared<equal>, 2},
     {"Erf", "math", each<erf>},
     {"Exp", "numpy", each<exp>},
-    {"ExpandDims", "numpy", expanded},
     {"Expm1", "numpy", each<expm1>},
-    {"Flip", "numpy", flipped_over},
     {"Floor", "numpy", each<floor>},
-    {"FullLike", "numpy", filled, 2},
     {"Gelu", "nn", gelu_of},
-    {"GetItem", "numpy", get_item, 2},
     {"Glu", "nn", gated},
     {"Greater", "numpy", compared<greater>, 2},
     {"GreaterEqual", "numpy", compared<greater_equal>, 2},
@@ -430,22 +202,15 @@ constexpr OperationRow rows[] = {
     {"Mean", "numpy", over_axes_of<mean>},
     {"Min", "numpy", over_axes_of<min, counted>},
     {"Minimum", "numpy", of_two<minimum>, 2},
-    {"Moveaxis", "numpy", moved},
     {"Multiply", "numpy", of_two<multiply>, 2},
     {"Negative", "numpy", each_number<negative>},
     {"Norm", "linalg", norm_of},
     {"NotEqual", "numpy", compared<not_equal>, 2},
-    {"OneHot", "nn", one_hot_of},
-    {"OnesLike", "numpy", full_of<1>},
-    {"Pad", "numpy", padded, 1, of_pad},
     {"Power", "numpy", of_two<power>, 2},
     {"Prod", "numpy", over_axes_of<prod, counted>},
     {"Reciprocal", "numpy", each<reciprocal>},
     {"Relu", "nn", each<relu>},
     {"Relu6", "nn", each<relu6>},
-    {"Repeat", "numpy", repeated_along},
-    {"Reshape", "numpy", reshaped},
-    {"Roll", "numpy", rolled},
     {"Round", "numpy", rounded},
     {"Rsqrt", "math", each<rsqrt>},
     {"Selu", "nn", each<selu>},
@@ -457,40 +222,34 @@ constexpr OperationRow rows[] = {
     {"Softmax", "nn", along_axes<softmax_over>},
     {"Softplus", "nn", each<softplus>},
     {"Softsign", "nn", each<softsign>},
-    {"Sort", "numpy", sorted},
     {"SparsePlus", "nn", each<sparse_plus>},
     {"SparseSigmoid", "nn", each<sparse_sigmoid>},
-    {"Split", "numpy", split_up},
     {"Sqrt", "numpy", each<sqrt>},
     {"Square", "numpy", each_number<square>},
     {"Squareplus", "nn", squareplus_of},
-    {"Squeeze", "numpy", squeezed},
-    {"Stack", "numpy", stacked, one_list},
     {"Std", "numpy", over_axes_of<std_over>},
-    {"StopGradient", "core", same},
     {"Subtract", "numpy", of_two<subtract>, 2},
     {"Sum", "numpy", over_axes_of<sum, counted>},
-    {"Swapaxes", "numpy", swapped},
-    {"Take", "numpy", taken, 2},
-    {"TakeAlongAxis", "numpy", taken_along, 2},
     {"Tanh", "numpy", each<tanh>},
     {"TanhShrink", "nn", each<tanh_shrink>},
     {"Tensordot", "numpy", tensordot_of, 2},
     {"Threshold", "nn", thresholded},
-    {"Tile", "numpy", tiled},
-    {"TopK", "math", largest},
-    {"Transpose", "numpy", transposed},
-    {"Tril", "numpy", of_triangle<tril>},
-    {"Triu", "numpy", of_triangle<triu>},
     {"TrueDivide", "numpy", of_two<divide, real>, 2},
-    {"Unstack", "core", unstacked},
     {"Var", "numpy", over_axes_of<var>},
     {"Where", "numpy", chosen, 3},
-    {"ZerosLike", "numpy", full_of<0>},
 };
 
 }  // namespace
 
-std::span<const OperationRow> operation_rows() { return rows; }
+std::span<const OperationRow> operation_rows() {
+  static const std::vector<OperationRow> all = [] {
+    std::vector<OperationRow> rows(std::begin(function_rows), std::end(function_rows));
+    const std::span<const OperationRow> of_arrays = array_operation_rows();
+    rows.insert(rows.end(), of_arrays.begin(), of_arrays.end());
+    std::ranges::sort(rows, {}, [](const OperationRow& row) { return std::string_view(row.name); });
+    return rows;
+  }();
+  return all;
+}
 
 }  // namespace lockstep
