@@ -7,6 +7,7 @@
 #include <lockstep/kernels/array/over_axes.h>
 #include <lockstep/kernels/elementwise/place_kernels.h>
 #include <lockstep/kernels/op/checks.h>
+#include <lockstep/kernels/op/gathered_rows.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/rows_kernels.h>
 #include <lockstep/kernels/reduction/axis_groups.h>
@@ -26,6 +27,20 @@ Tensor multiplied(const Tensor& x, const Shape& around, bool whole, std::int64_t
   const auto [outer, n, inner] = std::array{around[0], around[1], around[2]};
   const Tensor once = reshape(x, whole ? Shape{outer, 1, n * inner} : Shape{outer * n, 1, inner});
   return reshape(broadcast_to(once, {once.dim(0), count, once.dim(2)}), shape);
+}
+
+/// For each slice of the result of `repeat`, the number of x's slice along `axis` that it repeats.
+Tensor repeated_slices(const Tensor& x, const std::vector<std::int64_t>& repeats, int axis) {
+  std::int64_t total = 0;
+  for (const std::int64_t count : repeats) {
+    require(count >= 0, "repeat repeats slices at least 0 times, got {}", count);
+    require(count < (std::int64_t{1} << 62) - total, "repeat of {}: axis {} would have 2^62 slices or more", x, axis);
+    total += count;
+  }
+  const Tensor slices = Tensor::empty({total}, DType::i64, LogicalDevice{});
+  auto next = slices.span<std::int64_t>().begin();
+  for (std::size_t i = 0; i < repeats.size(); ++i) next = std::fill_n(next, repeats[i], static_cast<std::int64_t>(i));
+  return to_current_device(slices);
 }
 
 /// Throws InvalidArgument unless `axis` of x, repeated `count` times, has less than 2^62 elements.
@@ -185,6 +200,23 @@ Tensor repeat(const Tensor& operand, std::int64_t repeats, std::optional<int> al
   Shape shape = x.shape();
   shape[axis] *= repeats;
   return dense_copy(multiplied(x, around_axis(x.shape(), axis), false, repeats, shape));
+} catch (Error& error) {
+  rethrow_from("repeat", error);
+}
+
+Tensor repeat(const Tensor& operand, const std::vector<std::int64_t>& repeats, std::optional<int> along) try {
+  require_defined("repeat", operand);
+  if (!along) return repeat(reshape(operand, {operand.elements()}), repeats, 0);
+  if (repeats.size() == 1) return repeat(operand, repeats[0], along);
+  const Tensor x = to_current_device(operand);
+  const int axis = x.shape().normalize_axis(*along);
+  require(static_cast<std::int64_t>(repeats.size()) == x.dim(axis),
+          "repeat takes a number for each of the {} slices along axis {} of {}, got {} numbers", x.dim(axis), axis, x,
+          repeats.size());
+  const Tensor slices = repeated_slices(x, repeats, axis);
+  Shape shape = x.shape();
+  shape[axis] = slices.elements();
+  return gathered_rows("repeat", x, around_axis(x.shape(), axis), slices, shape);
 } catch (Error& error) {
   rethrow_from("repeat", error);
 }

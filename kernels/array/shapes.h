@@ -35,6 +35,9 @@ Tensor tile(const Tensor& x, const std::vector<std::int64_t>& repeats);
 /// x with each slice along `axis` repeated `repeats` times consecutively. Without an axis, repeats each element, in
 /// row-major order; the result then has one axis. Throws the errors of tile.
 Tensor repeat(const Tensor& x, std::int64_t repeats, std::optional<int> axis = {});
+/// The same with a number of its own for each slice, or with one number for all. On GPUs, the numbers are copied from
+/// the host, which a CUDA graph cannot repeat. Throws InvalidArgument for another number of numbers, too.
+Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& repeats, std::optional<int> axis = {});
 ///@{
 /// x with the order of its elements reversed along all axes, or along `axes`.
 Tensor flip(const Tensor& x);

@@ -6,9 +6,9 @@
 #include <lockstep/kernels/indexing/indices.h>
 #include <lockstep/kernels/op/broadcast.h>
 #include <lockstep/kernels/op/checks.h>
-#include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/op/gathered_rows.h>
 #include <lockstep/kernels/op/layout.h>
-#include <lockstep/kernels/op/rows_kernels.h>
+#include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/reduction/axis_groups.h>
 
 namespace lockstep {
@@ -21,26 +21,6 @@ Shape taken_shape(const Shape& x, const Shape& indices, int axis) {
   for (const std::int64_t size : indices) shape.push_back(size);
   for (int after = axis + 1; after < x.rank(); ++after) shape.push_back(x[after]);
   return shape;
-}
-
-/// The rows of x (outer, rows, inner) at the flat indices (n), as `op` with a result of this shape.
-Tensor gathered(const char* op, const Tensor& x, const Shape& around, const Tensor& flat, const Shape& shape) {
-  const Shape rows{around[0], flat.elements(), around[2]};
-  const Tensor y = Tensor::empty(shape, x.dtype());
-  launch(kernels::GatherRows{make_dense(x).view(around), flat, y.view(rows)});
-  if (recording({x})) {
-    record(op, {x}, y, [op, from = x.shape(), around, flat, rows, shape](BackwardContext& c) {
-      const Tensor& dy = c.gradient(0);
-      contribute_linear(
-          c, 0, from,
-          [&](const Tensor& out) {
-            launch(kernels::Fill{out, 0});
-            launch(kernels::ScatterRows{make_dense(dy).view(rows), flat, Write::add, out.view(around)});
-          },
-          [=](const Tensor& d) { return gathered(op, d, around, flat, shape); }, dy.dtype());
-    });
-  }
-  return y;
 }
 
 /// Numbers of the elements of x that take_along_axis takes.
@@ -63,7 +43,7 @@ Tensor take(const Tensor& operand, const Tensor& indices, std::optional<int> alo
   const std::int64_t n = chosen.elements();
   const Shape around = around_axis(x.shape(), axis);
   const Tensor flat = flat_indices("take", chosen.view({n, 1}), {around[1]});
-  return gathered("take", x, around, flat, taken_shape(x.shape(), indices.shape(), axis));
+  return gathered_rows("take", x, around, flat, taken_shape(x.shape(), indices.shape(), axis));
 } catch (Error& error) {
   rethrow_from("take", error);
 }
@@ -83,7 +63,7 @@ Tensor take_along_axis(const Tensor& operand, const Tensor& indices, int axis) t
   const Tensor x = broadcast_to(to_current_device(operand), whole);
   const Tensor flat =
       flat_indices_along(make_dense(given.broadcast_view(chosen)), around_axis(chosen, axis), whole[axis]);
-  return gathered("take_along_axis", x, {1, x.elements(), 1}, flat, chosen);
+  return gathered_rows("take_along_axis", x, {1, x.elements(), 1}, flat, chosen);
 } catch (Error& error) {
   rethrow_from("take_along_axis", error);
 }

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -141,7 +140,12 @@ Results flipped_over(const Call& call) {
   return {flip(call.x[0], axis.is_number() ? std::vector{call.axis("axis", 0)} : call.axes("axis"))};
 }
 Results rolled(const Call& call) { return {roll(call.x[0], call.integer("shift"), call.axis("axis", 0))}; }
-Results repeated_along(const Call& call) { return {repeat(call.x[0], call.integer("repeats"), call.axis("axis", 0))}; }
+Results repeated_along(const Call& call) {
+  const Json& repeats = call.value("repeats");
+  const int axis = call.axis("axis", 0);
+  if (repeats.is_array()) return {repeat(call.x[0], repeats.get<std::vector<std::int64_t>>(), axis)};
+  return {repeat(call.x[0], call.integer("repeats"), axis)};
+}
 Results cast_to(const Call& call) { return {cast(call.x[0], call.dtype("dtype", DType::f32))}; }
 template <int value>
 Results full_of(const Call& call) {

@@ -41,6 +41,7 @@ def arrays(x, y):
             attention(heads, ops.flip(heads, 1), heads, is_causal=True), attention(heads, heads, heads, mask=mask, scale=0.75),
             ops.concatenate([x, y], axis=1), ops.stack([x, y], axis=-1), x[..., None, 1:4:2], *ops.split(x, 2, axis=-1),
             *ops.split(x, [1], axis=1), *ops.unstack(x, axis=1), ops.flip(x, 2), ops.moveaxis(x, 1, -1), ops.repeat(x, 2, axis=1),
+            ops.repeat(x, [2, 0, 1], axis=1),
             ops.roll(x, -1, axis=2), ops.squeeze(x[:, :1], 1), ops.pad(x, ((0, 0), (1, 2), (2, 0)), "reflect"),
             ops.pad(x, ((0, 0), (0, 0), (1, 0)), constant_values=0.5), ops.pad(x, ((0, 0), (2, 1), (1, 0)), "symmetric"),
             ops.tile(x, (1, 2, 1)), ops.tile(x, 2), ops.tril(x, -1), ops.triu(x), ops.zeros_like(x) + y, ops.ones_like(x) - y,

@@ -244,6 +244,7 @@ void add_shapes(Rows& rows) {
   rows["broadcast_to"] = [](const Inputs& x) { return broadcast_to(x[0], {5, 2, 3, 4}); };
   rows["tile"] = [](const Inputs& x) { return tile(x[0], {2, 1, 3}); };
   rows["repeat"] = [](const Inputs& x) { return repeat(x[0], 3, 1); };
+  rows["repeat_each"] = [](const Inputs& x) { return repeat(x[0], {2, 0, 3}, 1); };
   rows["repeat_of_all"] = [](const Inputs& x) { return repeat(x[0], 3); };
   rows["flip"] = [](const Inputs& x) { return flip(x[0], {0, -1}); };
   rows["roll"] = [](const Inputs& x) { return roll(x[0], -5, 2); };

@@ -141,6 +141,7 @@ def shapes():
     yield "broadcast_to", (real(3, 1),), lambda x: ops.broadcast_to(x, (5, 2, 3, 4))
     yield "tile", (x,), lambda x: ops.tile(x, (2, 1, 3))
     yield "repeat", (x,), lambda x: ops.repeat(x, 3, 1)
+    yield "repeat_each", (x,), lambda x: ops.repeat(x, np.array([2, 0, 3]), 1)
     yield "repeat_of_all", (x,), lambda x: ops.repeat(x, 3)
     yield "flip", (x,), lambda x: ops.flip(x, (0, -1))
     yield "roll", (x,), lambda x: ops.roll(x, -5, 2)

@@ -72,6 +72,20 @@ TEST(TileAndRepeat, TakeNoCopiesAndMany) {
   EXPECT_ERROR(InvalidArgument, "repeat repeats slices at least 0 times, got -2", repeat(x, -2, 0));
 }
 
+TEST(Repeat, TakesANumberForEachSlice) {
+  const Tensor x = Tensor::from<int>({1, 2, 3, 4}, {2, 2});
+  EXPECT_THAT(repeat(x, {0, 2}, 0).to_vector<int>(), testing::ElementsAre(3, 4, 3, 4));
+  EXPECT_THAT(repeat(x, {1, 2}, -1).to_vector<int>(), testing::ElementsAre(1, 2, 2, 3, 4, 4));
+  EXPECT_THAT(repeat(x, {1, 0, 2, 1}).to_vector<int>(), testing::ElementsAre(1, 3, 3, 4));
+  EXPECT_EQ(repeat(x, {0, 0}, 0).shape(), (Shape{0, 2}));
+  expect_same_bits(repeat(x, std::vector<std::int64_t>{3}, 1), repeat(x, 3, 1));
+  EXPECT_ERROR(InvalidArgument, "repeat takes a number for each of the 2 slices along axis 0 of i32 (2, 2)",
+               repeat(x, {1, 2, 3}, 0));
+  EXPECT_ERROR(InvalidArgument, "repeat repeats slices at least 0 times, got -1", repeat(x, {1, -1}, 1));
+  constexpr std::int64_t large = std::int64_t{1} << 61;
+  EXPECT_ERROR(InvalidArgument, "axis 1 would have 2^62 slices or more", repeat(x, {large, large}, 1));
+}
+
 TEST(Roll, ByWholeTurnsChangesNothing) {
   const Tensor x = random_tensor({2, 3}, 1);
   for (const std::int64_t shift : {0, 3, -6}) expect_same_bits(roll(x, shift, 1), x);

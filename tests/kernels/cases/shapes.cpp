@@ -130,6 +130,15 @@ std::vector<OpCase> copy_cases() {
                                   return number_of({at[0], at[1], at[2] / 2}, x);
                                 }),
                             move_case(
+                                "repeat of each slice a number of times", x,
+                                [](In in) {
+                                  return repeat(in[0], {2, 0, 3}, 1);
+                                },
+                                {2, 5, 4},
+                                [=](const Shape& at) {
+                                  return number_of({at[0], at[1] < 2 ? 0 : 2, at[2]}, x);
+                                }),
+                            move_case(
                                 "repeat of all elements", x, [](In in) { return repeat(in[0], 2); }, {48},
                                 [](const Shape& at) { return at[0] / 2; }),
                             move_case(

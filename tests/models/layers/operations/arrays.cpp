@@ -86,6 +86,10 @@ Cases shapes() {
              }),
       of_one("Moveaxis", R"({"source": 1, "destination": -1})", [](const Tensor& x) { return moveaxis(x, 1, -1); }),
       of_one("Repeat", R"({"repeats": 3, "axis": 1})", [](const Tensor& x) { return repeat(x, 3, 1); }),
+      of_one("Repeat of each slice", R"({"repeats": [2, 0, 1], "axis": 1})",
+             [](const Tensor& x) {
+               return repeat(x, {2, 0, 1}, 1);
+             }),
       of_one("Reshape", R"({"newshape": [-1, 2, 6]})",
              [](const Tensor& x) {
                return reshape(x, {2, 2, 6});
