@@ -1,5 +1,6 @@
 #include "lockstep/kernels/array/elementwise.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -300,7 +301,13 @@ Tensor sign(const Tensor& x) try {
 
 Tensor floor(const Tensor& x) { return unary(UnaryOp::floor, x); }
 Tensor ceil(const Tensor& x) { return unary(UnaryOp::ceil, x); }
-Tensor round(const Tensor& x) { return unary(UnaryOp::round, x); }
+
+Tensor round(const Tensor& x, int decimals) {
+  require(decimals >= -38 && decimals <= 38, "round takes -38 to 38 decimals, got {}", decimals);
+  const auto up = static_cast<float>(std::pow(10.0, std::max(decimals, 0)));
+  const auto down = static_cast<float>(std::pow(10.0, std::max(-decimals, 0)));
+  return unary({UnaryOp::round, up, down}, x);
+}
 
 Tensor maximum(const Tensor& x, double lowest) {
   require_number("maximum", x);

@@ -94,11 +94,14 @@ Tensor abs(const Tensor& x);
 /// -1, 0 or 1. NaN stays NaN.
 Tensor sign(const Tensor& x);
 ///@{
-/// Rounding to an integer: floor rounds down, ceil rounds up, round rounds to the nearest integer, ties to even.
+/// Rounding to an integer, down (floor) or up (ceil).
 Tensor floor(const Tensor& x);
 Tensor ceil(const Tensor& x);
-Tensor round(const Tensor& x);
 ///@}
+/// The nearest number with this many decimals, ties to even; a negative number of them rounds to tens, hundreds and so
+/// on. As in NumPy, multiplies by a power of ten, rounds to an integer and divides, each in f32; numbers whose
+/// product would be infinite stay as they are. Throws InvalidArgument unless -38 <= decimals <= 38.
+Tensor round(const Tensor& x, int decimals = 0);
 
 ///@{
 /// max(x, lowest) and min(x, highest) for every element x. The gradient is dy where the result is x, else 0. NaN stays

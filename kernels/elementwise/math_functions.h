@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
 #include <lockstep/kernels/elementwise/math.h>
 
@@ -137,10 +138,18 @@ struct Ceil {
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::ceil(x); }
   LOCKSTEP_HOST_DEVICE float gradient(float, float) const { return 0.0F; }
 };
-/// Rounds to the nearest whole number, halves to even.
+/// Rounds x * up / down to the nearest whole number, halves to even, and undoes the multiplication and division. One of
+/// `up` and `down` is 1, the other a power of ten. x itself where x * up is not finite: it has no decimals.
 struct Round {
   static constexpr bool from_result = false;
-  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::rint(x); }
+  static constexpr float largest = std::numeric_limits<float>::max();
+  float up;
+  float down;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const {
+    const float scaled = x * up / down;
+    const float rounded = std::rint(scaled) / up * down;
+    return std::fabs(scaled) <= largest ? rounded : x;
+  }
   LOCKSTEP_HOST_DEVICE float gradient(float, float) const { return 0.0F; }
 };
 

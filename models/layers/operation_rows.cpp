@@ -118,10 +118,7 @@ Results clipped(const Call& call) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   return {clip(counted(call.x[0]), call.number("x_min", -infinity), call.number("x_max", infinity))};
 }
-Results rounded(const Call& call) {
-  if (call.number("decimals", 0) != 0) call.refuse("rounds to whole numbers; multiply before and divide after it");
-  return {round(call.x[0])};
-}
+Results rounded(const Call& call) { return {round(call.x[0], static_cast<int>(call.number("decimals", 0)))}; }
 Results leaky(const Call& call) { return {leaky_relu(call.x[0], call.number("negative_slope", 0.2))}; }
 Results elu_of(const Call& call) { return {elu(call.x[0], call.number("alpha", 1))}; }
 Results gelu_of(const Call& call) { return {gelu(call.x[0], call.value("approximate") != false)}; }

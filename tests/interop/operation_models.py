@@ -21,7 +21,7 @@ def functions(x, y):
     of_two = ("add", "divide", "maximum", "minimum", "multiply", "subtract", "true_divide")
     results += [getattr(ops, name)(x, y) for name in of_two]
     return [*results, ops.power(positive, y), ops.power(2.5, x), ops.gelu(x, approximate=False), ops.gelu(y),
-            ops.threshold(x, 0.25, -1.0), ops.clip(x, -0.5, 0.75), ops.glu(x, axis=-1), ops.softmax(x, axis=1),
+            ops.threshold(x, 0.25, -1.0), ops.clip(x, -0.5, 0.75), ops.round(x, 1), ops.glu(x, axis=-1), ops.softmax(x, axis=1),
             ops.log_softmax(x, axis=-1), ops.cast(x, "float32"), x + np.arange(4.0, dtype="f4")]
 
 

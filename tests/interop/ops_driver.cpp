@@ -111,7 +111,9 @@ void add_elementwise(Rows& rows) {
   rows["sign"] = of_one<sign>;
   rows["floor"] = of_one<floor>;
   rows["ceil"] = of_one<ceil>;
-  rows["round"] = of_one<round>;
+  rows["round"] = [](const Inputs& x) { return round(x[0]); };
+  rows["round_decimals"] = [](const Inputs& x) { return round(x[0], 2); };
+  rows["round_tens"] = [](const Inputs& x) { return round(x[0], -1); };
   rows["clip"] = [](const Inputs& x) { return clip(x[0], -0.5, 1.25); };
   rows["cast"] = [](const Inputs& x) { return cast(x[0], DType::i32); };
 }

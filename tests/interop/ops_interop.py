@@ -55,6 +55,8 @@ def elementwise():
     for name in ("log", "log2", "log10", "log1p", "sqrt", "rsqrt"):
         yield name, (positive,), getattr(ops, name)
     yield "round", (np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.7, -0.2], np.float32),), ops.round
+    yield "round_decimals", (a,), lambda x: ops.round(x, 2)
+    yield "round_tens", (real(2, 3, 4, low=-50, high=50),), lambda x: ops.round(x, -1)
     yield "clip", (a,), lambda x: ops.clip(x, -0.5, 1.25)
     yield "cast", (a,), lambda x: ops.cast(x, "int32")
 

@@ -202,6 +202,20 @@ TEST(Round, TakesHalvesToEven) {
   EXPECT_THAT(round(x).to_vector<float>(), ::testing::ElementsAre(-2, -2, 0, 0, 2, 2, 3));
 }
 
+TEST(Round, TakesDecimals) {
+  constexpr float large = 3e38F;
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const Tensor x = Tensor::from<float>({1.234F, -0.125F, 1250, large, -infinity}, {5});
+  EXPECT_THAT(round(x, 2).to_vector<float>(), ::testing::ElementsAre(1.23F, -0.12F, 1250, large, -infinity));
+  EXPECT_THAT(round(x, -2).to_vector<float>(),
+              ::testing::ElementsAre(0, 0, 1200, ::testing::FloatEq(large), -infinity));
+  EXPECT_THAT(round(x, 38).to_vector<float>(),
+              ::testing::ElementsAre(::testing::FloatEq(1.234F), -0.125F, 1250, large, -infinity));
+  EXPECT_TRUE(std::isnan(round(Tensor::scalar(std::nanf("")), 3).item<float>()));
+  EXPECT_ERROR(InvalidArgument, "round takes -38 to 38 decimals, got 39", round(x, 39));
+  EXPECT_ERROR(InvalidArgument, "round takes f32 or bf16, got i32 (2)", round(Tensor::zeros({2}, DType::i32), 1));
+}
+
 TEST(Expm1, IsExactNearZeroAndUpToTheLargestNumber) {
   const std::vector<float> x{1e-7F, -1e-7F, 88.5F, 100, -200};
   const std::vector<float> y = expm1(Tensor::from(x, {5})).to_vector<float>();

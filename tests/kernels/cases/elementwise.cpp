@@ -58,7 +58,13 @@ std::vector<OpCase> unary_cases() {
       unary_case(
           "ceil", ceil, [](double x) { return std::ceil(x); }, -3, 3),
       unary_case(
-          "round", round, [](double x) { return std::rint(x); }, -3, 3),
+          "round", [](const Tensor& x) { return round(x); }, [](double x) { return std::rint(x); }, -3, 3),
+      unary_case(
+          "round to one decimal", [](const Tensor& x) { return round(x, 1); },
+          [](double x) { return std::rint(x * 10) / 10; }, -3, 3),
+      unary_case(
+          "round to hundreds", [](const Tensor& x) { return round(x, -2); },
+          [](double x) { return std::rint(x / 100) * 100; }, -300, 300),
       unary_case(
           "clip", [](const Tensor& x) { return clip(x, -0.7, 0.9); }, [](double x) { return std::clamp(x, -0.7, 0.9); },
           -2, 2),
