@@ -1,5 +1,7 @@
 #include "lockstep/kernels/array/comparison.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <limits>
 
 #include <lockstep/kernels/array/broadcast_gradient.h>
@@ -107,6 +109,26 @@ Tensor where(const Tensor& condition, const Tensor& a, double b) {
 
 Tensor where(const Tensor& condition, double a, const Tensor& b) {
   return where(condition, number_like("where", b, a), b);
+}
+
+std::vector<Tensor> where(const Tensor& condition) try {
+  require(condition.defined() && condition.rank() >= 1, "where with one argument takes at least one axis, got {}",
+          condition);
+  const std::vector<bool> is_true = condition.to_vector<bool>();
+  const auto count = std::ranges::count(is_true, true);
+  std::vector<Tensor> indices;
+  std::int64_t inner = condition.elements();  // elements with the same index along the axes so far
+  for (const std::int64_t size : condition.shape()) {
+    inner = size == 0 ? 0 : inner / size;
+    std::vector<std::int64_t> along;
+    along.reserve(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < is_true.size(); ++i)
+      if (is_true[i]) along.push_back(static_cast<std::int64_t>(i) / inner % size);
+    indices.push_back(Tensor::from(along, {count}));
+  }
+  return indices;
+} catch (Error& error) {
+  rethrow_from("where", error);
 }
 
 Tensor isnan(const Tensor& x) {

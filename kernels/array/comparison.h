@@ -1,11 +1,13 @@
 #pragma once
 
+#include <vector>
+
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Element-wise comparisons and logic. Results are bool, except those of where(). Shapes broadcast as in NumPy. Only
-// where() is differentiable, for f32 and bf16. Throw InvalidArgument for shapes that do not broadcast, operands of
-// different dtypes, undefined tensors, a condition that is not bool, and scalars that an integer or bool dtype cannot
-// represent.
+// where() with three arguments is differentiable, for f32 and bf16. Throw InvalidArgument for shapes that do not
+// broadcast, operands of different dtypes, undefined tensors, a condition that is not bool, and scalars that an integer
+// or bool dtype cannot represent.
 
 namespace lockstep {
 
@@ -47,6 +49,12 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Tensor& a, double b);
 Tensor where(const Tensor& condition, double a, const Tensor& b);
 ///@}
+/// The indices of the true elements of `condition`, of any dtype (nonzero elements count as true), like
+/// keras.ops.where with one argument and keras.ops.nonzero: for each axis, an i64 tensor with one index for each true
+/// element, in row-major order. The host reads the condition, because the number of true elements is the size of the
+/// results: the call waits for a GPU that holds the condition, and a CUDA graph cannot repeat it. Throws
+/// InvalidArgument for rank 0.
+std::vector<Tensor> where(const Tensor& condition);
 
 ///@{
 /// Whether each element is NaN (isnan), infinite (isinf) or neither (isfinite); f32 or bf16. Throw InvalidArgument for

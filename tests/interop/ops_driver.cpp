@@ -185,6 +185,8 @@ void add_comparisons(Rows& rows) {
   rows["logical_xor"] = of_two<logical_xor>;
   rows["logical_not"] = of_one<logical_not>;
   rows["where"] = [](const Inputs& x) { return where(x[0], x[1], x[2]); };
+  rows["where_rows"] = [](const Inputs& x) { return where(x[0])[0]; };
+  rows["where_columns"] = [](const Inputs& x) { return where(x[0])[1]; };
   rows["isnan"] = of_one<isnan>;
   rows["isinf"] = of_one<isinf>;
   rows["isfinite"] = of_one<isfinite>;

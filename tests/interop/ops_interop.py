@@ -43,6 +43,12 @@ def sparsemax(x):
     return ops.relu(x - ops.max(shifts, 1, keepdims=True))
 
 
+def true_elements(op, x):
+    """Their indices, whose number JAX must know when it traces the call."""
+    with jax.ensure_compile_time_eval():
+        return op(x)
+
+
 def elementwise():
     a, b, positive = real(2, 3, 4), real(3, 1), real(2, 3, 4, low=0.1, high=3)
     for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum"):
@@ -95,6 +101,8 @@ def comparisons():
     for name in ("logical_and", "logical_or", "logical_xor"):
         yield name, (booleans(4, 3), booleans(3)), getattr(ops, name)
     yield "logical_not", (booleans(4, 3),), ops.logical_not
+    yield "where_rows", (booleans(4, 3),), lambda x: true_elements(ops.where, x)[0]
+    yield "where_columns", (indices(2, 4, 3),), lambda x: true_elements(ops.nonzero, x)[1]
     yield "where", (booleans(3, 1), a, b), ops.where
     for name in ("isnan", "isinf", "isfinite"):
         yield name, (np.array([0, -1, np.nan, np.inf, -np.inf], np.float32),), getattr(ops, name)

@@ -1,4 +1,6 @@
+#include <cmath>
 #include <limits>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <support/errors.h>
@@ -66,6 +68,18 @@ TEST(Where, KeepsTheOtherSideOutOfTheGradient) {
   tape.watch(x);
   const Tensor y = where(greater(x, 0), sqrt(where(greater(x, 0), x, 1.0)), 0.0);
   EXPECT_THAT(tape.gradient(sum(y), std::span(&x, 1)).front().to_vector<float>(), ElementsAre(0.25F, 0));
+}
+
+TEST(Where, WithOneArgumentGivesIndices) {
+  const Tensor x = Tensor::from<float>({0, 2, 0, -1, std::nanf(""), 0}, {2, 3});
+  const std::vector<Tensor> indices = where(x);
+  ASSERT_EQ(indices.size(), 2U);
+  EXPECT_EQ(indices[0].dtype(), DType::i64);
+  EXPECT_THAT(indices[0].to_vector<int>(), ElementsAre(0, 1, 1));
+  EXPECT_THAT(indices[1].to_vector<int>(), ElementsAre(1, 0, 1));
+  EXPECT_EQ(where(Tensor::zeros({2, 0, 3})).size(), 3U);
+  EXPECT_EQ(where(Tensor::zeros({4})).front().shape(), (Shape{0}));
+  EXPECT_EQ(error_of<InvalidArgument>([] { where(Tensor::scalar(1.0F)); }).find("where with one argument takes"), 0U);
 }
 
 TEST(Where, RefusesOtherConditions) {

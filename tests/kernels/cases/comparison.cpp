@@ -144,12 +144,29 @@ std::vector<OpCase> cases_of_bools() {
   return cases;
 }
 
+/// The indices along `axis`, 0 or 1, of the elements that are not 0.
+OpCase indices_case(DType dtype, int axis) {
+  return {.name = fmt::format("where of {}, axis {}", name(dtype), axis),
+          .inputs = {repeated_numbers(dtype, {5, 7}, 1)},
+          .run = [=](In in) { return where(in[0])[static_cast<std::size_t>(axis)]; },
+          .reference =
+              [=](const Values& in) {
+                std::vector<double> y;
+                for (std::size_t i = 0; i < in[0].size(); ++i)
+                  if (in[0][i] != 0) y.push_back(static_cast<double>(axis == 0 ? i / 7 : i % 7));
+                return y;
+              },
+          .gives = DType::i64};
+}
+
 }  // namespace
 
 std::vector<OpCase> comparison_cases() {
   std::vector<OpCase> cases{where_case({{3, 7}, {3, 7}, {3, 7}}), where_case({{3, 1}, {1, 7}, {}}),
                             where_case({{7}, {3, 1}, {3, 7}}), where_case({{3, 7}, {7}, {1}})};
   for (const bool number_first : {false, true}) cases.push_back(number_case(number_first));
+  for (const DType dtype : all_dtypes)
+    for (const int axis : {0, 1}) cases.push_back(indices_case(dtype, axis));
   for (OpCase& c : cases_of_bools()) cases.push_back(std::move(c));
   return cases;
 }
