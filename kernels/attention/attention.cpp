@@ -4,9 +4,11 @@
 #include <memory>
 
 #include <lockstep/kernels/attention/attention_kernels.h>
+#include <lockstep/kernels/attention/composed_attention.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/runtime/autograd/repeated_values.h>
 #include <lockstep/runtime/device/gpu_capture.h>
@@ -34,21 +36,32 @@ void check_operands(const Tensor& query, const Tensor& key, const Tensor& value)
           op, query.shape(), key.shape());
 }
 
-/// The mask as bool with the shape of all scores, (b, heads, tq, tk).
-Tensor broadcast_mask(const Tensor& mask, const Tensor& query, const Tensor& key) {
-  if (!mask.defined()) return mask;
-  const Shape scores{query.dim(0), query.dim(2), query.dim(1), key.dim(1)};
-  bool fits = mask.rank() <= scores.rank();
-  for (int axis = 1; fits && axis <= mask.rank(); ++axis)
-    fits = mask.dim(-axis) == 1 || mask.dim(-axis) == scores.dim(-axis);
-  require(fits, "{}: a mask {} does not broadcast to scores (batch, heads, queries, keys) {}", op, mask.shape(),
+/// The shape of all scores, (b, heads, tq, tk).
+Shape scores_of(const Tensor& query, const Tensor& key) {
+  return {query.dim(0), query.dim(2), query.dim(1), key.dim(1)};
+}
+
+/// Throws InvalidArgument unless x, the mask or bias, broadcasts to the scores.
+void check_broadcasts(const char* what, const Tensor& x, const Shape& scores) {
+  bool fits = x.rank() <= scores.rank();
+  for (int axis = 1; fits && axis <= x.rank(); ++axis) fits = x.dim(-axis) == 1 || x.dim(-axis) == scores.dim(-axis);
+  require(fits, "{}: a {} {} does not broadcast to scores (batch, heads, queries, keys) {}", op, what, x.shape(),
           scores);
-  Tensor seen = to_current_device(mask);
-  if (seen.dtype() != DType::boolean) {
-    seen = Tensor::empty(mask.shape(), DType::boolean);
-    launch(kernels::Convert{to_current_device(mask), seen});
-  }
-  return seen.broadcast_view(scores);
+}
+
+/// The mask as bool, which broadcasts to the scores; undefined if it is.
+Tensor mask_of_scores(const Tensor& mask, const Shape& scores) {
+  if (!mask.defined()) return mask;
+  check_broadcasts("mask", mask, scores);
+  return in_dtype(DType::boolean, to_current_device(mask));
+}
+
+Tensor with_bias(const Tensor& query, const Tensor& key, const Tensor& value, AttentionOptions options) {
+  const Shape scores = scores_of(query, key);
+  require_real(op, options.bias);
+  check_broadcasts("bias", options.bias, scores);
+  options.mask = mask_of_scores(options.mask, scores);
+  return weighted_values(attention_weights(query, key, options), value, options);
 }
 
 /// What the gradient needs. The key of dropout is that of the latest forward pass.
@@ -93,10 +106,13 @@ Tensor dot_product_attention(const Tensor& query, const Tensor& key, const Tenso
   require(rate >= 0 && rate < 1, "{} takes a dropout rate of at least 0 and less than 1, got {}", op, rate);
   require(rate == 0 || options.next_key, "{} with dropout needs next_key, which returns the key of its random numbers",
           op);
+  if (options.bias.defined()) return with_bias(query, key, value, options);
+  const Shape scores = scores_of(query, key);
+  const Tensor mask = mask_of_scores(options.mask, scores);
   const Shape rows{query.dim(0), query.dim(2), query.dim(1)};
   const kernels::AttentionRule rule{.scale = options.scale.value_or(1.0F / std::sqrt(static_cast<float>(query.dim(3)))),
                                     .is_causal = options.is_causal,
-                                    .mask = broadcast_mask(options.mask, query, key),
+                                    .mask = mask.defined() ? mask.broadcast_view(scores) : mask,
                                     .dropout_rate = rate,
                                     .key = {}};
   const Saved saved{.query = to_current_device(query),

@@ -12,6 +12,9 @@ namespace lockstep {
 struct AttentionOptions {
   std::optional<float> scale{};  ///< factor of the scores; 1 / sqrt(d) by default
   bool is_causal = false;        ///< query i attends to keys 0 to i only
+  /// Undefined, or an f32 or bf16 tensor whose shape broadcasts to (b, heads, tq, tk). It is added to the scores after
+  /// their multiplication with `scale`. Differentiable.
+  Tensor bias{};
   /// Undefined, or a tensor of any dtype whose shape broadcasts to (b, heads, tq, tk). Queries do not attend to keys
   /// where the mask is false or 0.
   Tensor mask{};
@@ -21,14 +24,17 @@ struct AttentionOptions {
   std::function<RandomKey()> next_key{};
 };
 
-/// softmax(scale * query key^T) value for each head (Vaswani et al. 2017), in keras.ops.dot_product_attention's layout:
-/// query (b, tq, heads, d), key (b, tk, kv_heads, d), value (b, tk, kv_heads, dv) -> (b, tq, heads, dv). `heads` is a
-/// multiple of kv_heads; heads / kv_heads neighboring query heads share one key head and one value head. All tensors
-/// are f32, or all are bf16, with any strides; scores and sums are f32. A query that may not attend to any key gives
-/// all keys the same weight, as in Keras; its gradient reaches only the values. The gradient recomputes the weights
-/// from the maximum and the sum of each softmax, so memory for weights is bounded, independently of tq, except in
-/// cuDNN's gradient (see below). Differentiable once; differentiating the gradient throws Unsupported. Throws
+/// softmax(scale * query key^T + bias) value for each head (Vaswani et al. 2017), in keras.ops.dot_product_attention's
+/// layout: query (b, tq, heads, d), key (b, tk, kv_heads, d), value (b, tk, kv_heads, dv) -> (b, tq, heads, dv).
+/// `heads` is a multiple of kv_heads; heads / kv_heads neighboring query heads share one key head and one value head.
+/// All tensors are f32, or all are bf16, with any strides; scores and sums are f32. A query that may not attend to any
+/// key gives all keys the same weight, as in Keras; its gradient reaches only the values. The gradient recomputes the
+/// weights from the maximum and the sum of each softmax, so memory for weights is bounded, independently of tq, except
+/// in cuDNN's gradient (see below). Differentiable once; differentiating the gradient throws Unsupported. Throws
 /// InvalidArgument for shapes, dtypes and options that do not fit.
+///
+/// With a bias, other ops compute the attention on all devices: they need memory for all scores, round the scores and
+/// weights of bf16 tensors to bf16, draw other random numbers for dropout, and have higher-order gradients.
 ///
 /// On GPUs, cuDNN computes bf16 attention without dropout if it has a deterministic algorithm, for which d and dv must
 /// be multiples of 8 and at most 128, or 256 on some GPUs. cuDNN rounds the weights to bf16 before it multiplies them

@@ -25,7 +25,4 @@ AttendedValues attention_with_weights(const Tensor& query, const Tensor& key, co
 /// if it has size 1.
 Tensor sees_any_key(const Tensor& mask, bool is_causal, std::int64_t queries);
 
-/// bool (1, queries, keys): true where the key's index is at most the query's index.
-Tensor causal_mask(std::int64_t queries, std::int64_t keys);
-
 }  // namespace lockstep

@@ -96,11 +96,11 @@ Results norm_of(const Call& call) {
 constexpr std::string_view of_attention[] = {"bias", "mask", "scale"};
 Results attended(const Call& call) {
   call.value("flash_attention");
-  if (!call.argument(3).is_null()) call.refuse("takes no bias; compose it of Einsum, Add and Softmax");
   AttentionOptions options{.is_causal = call.flag("is_causal")};
   if (!call.argument(4).is_null()) options.mask = truth(call.operand(4));
   if (!call.argument(5).is_null()) options.scale = call.argument(5).get<float>();
   const Results given = call.promoted({0, 1, 2});
+  if (!call.argument(3).is_null()) options.bias = real(call.operand(3));
   return {dot_product_attention(real(given[0]), real(given[1]), real(given[2]), options)};
 }
 

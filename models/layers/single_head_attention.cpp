@@ -8,10 +8,10 @@
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/shapes.h>
+#include <lockstep/kernels/attention/composed_attention.h>
 #include <lockstep/kernels/matmul/matmul.h>
 #include <lockstep/kernels/random/dropout.h>
 #include <lockstep/kernels/reduction/reduction.h>
-#include <lockstep/models/layers/attention_weights.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>

@@ -38,7 +38,7 @@ class NoGradientScope {
 /// on the thread that created it; another thread may destroy it while the creating thread uses no tape. Tapes of a
 /// thread nest and record independently. If another tape that tracks the target records while `gradient` runs, it also
 /// records that computation and can differentiate it. This takes more time and memory; NoGradientScope prevents it. All
-/// ops support second-order gradients except recurrent ops (lstm.h, gru.h) and dot_product_attention;
+/// ops support second-order gradients except recurrent ops (lstm.h, gru.h) and dot_product_attention without a bias;
 /// Unsupported is thrown if their second-order gradient is needed.
 class GradientTape {
  public:

@@ -39,6 +39,7 @@ def arrays(x, y):
             ops.dot(x, np.arange(8, dtype="f4").reshape(4, 2)),
             ops.tensordot(x, np.arange(6, dtype="f4").reshape(3, 2), [[1], [0]]),
             attention(heads, ops.flip(heads, 1), heads, is_causal=True), attention(heads, heads, heads, mask=mask, scale=0.75),
+            attention(heads, heads, heads, bias=ops.expand_dims(ops.swapaxes(x[:, :, :3], 1, 2), 1)),
             ops.concatenate([x, y], axis=1), ops.stack([x, y], axis=-1), x[..., None, 1:4:2], *ops.split(x, 2, axis=-1),
             *ops.split(x, [1], axis=1), *ops.unstack(x, axis=1), ops.flip(x, 2), ops.moveaxis(x, 1, -1), ops.repeat(x, 2, axis=1),
             ops.repeat(x, [2, 0, 1], axis=1),

@@ -324,6 +324,9 @@ void add_products(Rows& rows) {
     return dot_product_attention(x[0], x[1], x[2], {.scale = 0.4F, .is_causal = true});
   };
   rows["attention_masked"] = [](const Inputs& x) { return dot_product_attention(x[0], x[1], x[2], {.mask = x[3]}); };
+  rows["attention_biased"] = [](const Inputs& x) {
+    return dot_product_attention(x[0], x[1], x[2], {.is_causal = true, .bias = x[4], .mask = x[3]});
+  };
   rows["attention_grouped"] = rows["attention"];
 }
 

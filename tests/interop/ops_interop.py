@@ -215,6 +215,8 @@ def products():
     yield "attention", (q, k, v), attend
     yield "attention_causal", (q, k, v), lambda q, k, v: attend(q, k, v, scale=0.4, is_causal=True)
     yield "attention_masked", (q, k, v, booleans(2, 1, 5, 5)), lambda q, k, v, mask: attend(q, k, v, mask=mask)
+    yield "attention_biased", (q, k, v, booleans(2, 1, 5, 5), real(3, 5, 5)), lambda q, k, v, mask, bias: (
+        attend(q, k, v, bias[None], mask, is_causal=True))  # fmt: skip
     yield "attention_grouped", (real(2, 5, 6, 4), k, v), lambda q, k, v: attend(q, ops.repeat(k, 2, 2),
                                                                                 ops.repeat(v, 2, 2))  # fmt: skip
 

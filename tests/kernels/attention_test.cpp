@@ -1,6 +1,8 @@
 #include <array>
 #include <cmath>
 #include <fstream>
+#include <limits>
+#include <numeric>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -150,6 +152,30 @@ TEST(Attention, RefusesOtherMasks) {
   const Shape x{2, 3, 2, 4};
   EXPECT_THAT(refusal(x, x, x, {.mask = Tensor::zeros({2, 1, 4, 3}, DType::u8)}),
               HasSubstr("a mask (2, 1, 4, 3) does not broadcast to scores (batch, heads, queries, keys) (2, 2, 3, 3)"));
+}
+
+TEST(Attention, RefusesOtherBiases) {
+  const Shape x{2, 3, 2, 4};
+  EXPECT_THAT(refusal(x, x, x, {.bias = Tensor::zeros({4, 3})}),
+              HasSubstr("a bias (4, 3) does not broadcast to scores (batch, heads, queries, keys) (2, 2, 3, 3)"));
+  EXPECT_THAT(refusal(x, x, x, {.bias = Tensor::zeros({3}, DType::i64)}), HasSubstr("takes f32 or bf16, got i64 (3)"));
+}
+
+TEST(Attention, TakesBiasesOfMinusInfinity) {
+  const Tensor x = random_tensor({2, 3, 2, 4}, 1);
+  const Tensor seen = Tensor::from<bool>({true, false, true}, {3});
+  const Tensor bias = where(seen, Tensor::zeros({}), -std::numeric_limits<float>::infinity());
+  expect_close(dot_product_attention(x, x, x, {.bias = bias}),
+               dot_product_attention(x, x, x, {.mask = seen}).to_vector<double>(), 12);
+}
+
+TEST(Attention, DropsWeightsWithABias) {
+  const Tensor x = Tensor::full({1, 200, 1, 4}, 1);
+  AttentionOptions options{.bias = Tensor::zeros({}), .dropout_rate = 0.5F};
+  options.next_key = [] { return RandomKey{.seed = 3}; };
+  const std::vector<float> y = dot_product_attention(x, x, x, options).to_vector<float>();
+  EXPECT_NEAR(std::accumulate(y.begin(), y.end(), 0.0) / static_cast<double>(y.size()), 1, 0.05);
+  EXPECT_NE(y.front(), 1);
 }
 
 TEST(Attention, RefusesOtherDropout) {

@@ -19,7 +19,7 @@ extern MirroredStrategy strategy;
 extern Model model;
 extern SGD optimizer;
 extern SparseCategoricalCrossentropy cross_entropy;
-extern Tensor x, y, value, queries, keys, query, key, mask, a, b, indices, labels, rows, segments, places, values,
+extern Tensor x, y, value, queries, keys, query, key, bias, mask, a, b, indices, labels, rows, segments, places, values,
     weight;
 extern std::int64_t n;
 extern Dataset train, test;

@@ -79,7 +79,8 @@ class PlainRow {
     for (std::int64_t c = 0; c < s_.size; ++c)
       product += in_[0][static_cast<std::size_t>(((example_ * s_.queries + query_) * s_.heads + head_) * s_.size + c)] *
                  in_[1][place(k, c, s_.size)];
-    return product / std::sqrt(static_cast<double>(s_.size));
+    const auto at = static_cast<std::size_t>((head_ * s_.queries + query_) * s_.keys + k);
+    return product / std::sqrt(static_cast<double>(s_.size)) + (in_.size() > 3 ? in_[3][at] : 0);
   }
 
   std::vector<double> all_weights() const {
@@ -137,6 +138,22 @@ OpCase attention_case(const AttentionSizes& s, const std::string& what) {
       .no_second_gradient = "one kernel computes all gradients"};
 }
 
+/// With a bias of the shape (heads, queries, keys).
+OpCase biased_case(const AttentionSizes& s, const std::string& what) {
+  OpCase c = attention_case(s, what);
+  AttentionOptions options{.is_causal = s.is_causal, .mask = s.mask_tensor()};
+  c.inputs.push_back(random_tensor({s.heads, s.queries, s.keys}, 4));
+  c.run = [=](In in) {
+    AttentionOptions with_bias = options;
+    with_bias.bias = in[3];
+    return dot_product_attention(in[0], in[1], in[2], with_bias);
+  };
+  c.optional = 1;
+  c.bf16 = Bf16::data;
+  c.no_second_gradient = "";
+  return c;
+}
+
 }  // namespace
 
 std::vector<OpCase> attention_cases() {
@@ -151,6 +168,9 @@ std::vector<OpCase> attention_cases() {
       attention_case({2, 6, 5, 2, 2, 4, 4, true, Mask::of_all}, "causal with a mask"),
       attention_case({2, 4, 5, 2, 1, 4, 4, true, Mask::nothing_seen}, "with queries that see nothing"),
       attention_case({2, 3, 6, 4, 2, 4, 4, false, Mask::none, 0.4F}, "with dropout")};
+  cases.push_back(biased_case({2, 3, 5, 2, 2, 4, 3}, "with a bias"));
+  cases.push_back(biased_case({2, 3, 4, 4, 2, 3, 2, true, Mask::of_heads}, "causal with a bias and a mask"));
+  cases.push_back(biased_case({2, 4, 3, 2, 1, 3, 2, false, Mask::nothing_seen}, "with a bias and queries unseen"));
   // Several blocks of queries and keys, with and without a rest.
   cases.push_back(large(attention_case({2, 128, 192, 2, 1, 16, 32}, "in blocks"), 2));
   cases.push_back(large(attention_case({1, 150, 150, 2, 2, 24, 40, true}, "in causal blocks"), 2));

@@ -177,6 +177,14 @@ Cases products() {
            },
            R"({"is_causal": false})",
            R"([{"tensor": 0}, {"tensor": 1}, {"tensor": 2}, null, {"tensor": 3}, 0.25])"},
+          {"DotProductAttention with a bias",
+           {heads, [] { return flip(heads()); }, heads,
+            [] {
+              return reshape(slice(mixed(), 2, 0, 3), {2, 1, 3, 3});
+            }},
+           [](const Tensors& x) { return Tensors{dot_product_attention(x[0], x[1], x[2], {.bias = x[3]})}; },
+           "{}",
+           R"([{"tensor": 0}, {"tensor": 1}, {"tensor": 2}, {"tensor": 3}])"},
           {"Dot",
            {mixed},
            [](const Tensors& x) {
