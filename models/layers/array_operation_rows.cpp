@@ -121,9 +121,8 @@ Results split_up(const Call& call) {
 }
 
 Results squeezed(const Call& call) {
-  const Json& axis = call.value("axis");
-  if (axis.is_null()) call.refuse("needs the axis to leave out");
-  return {squeeze(call.x[0], axis.is_array() ? call.axes("axis") : std::vector{call.axis("axis", -1)})};
+  if (call.value("axis").is_null()) call.refuse("needs the axis to leave out");
+  return {squeeze(call.x[0], call.axes("axis"))};
 }
 
 Results concatenated(const Call& call) { return {concatenate(call.x, call.axis("axis", 0))}; }
@@ -132,14 +131,19 @@ Results unstacked(const Call& call) {
   call.value("num");
   return unstack(call.x[0], call.axis("axis", 0));
 }
-Results expanded(const Call& call) { return {expand_dims(call.x[0], call.new_axis("axis", 0, call.x[0].rank() + 1))}; }
+Results expanded(const Call& call) { return {expand_dims(call.x[0], call.new_axes("axis"))}; }
 Results swapped(const Call& call) { return {swapaxes(call.x[0], call.axis("axis1", 0), call.axis("axis2", 0))}; }
-Results moved(const Call& call) { return {moveaxis(call.x[0], call.axis("source", 0), call.axis("destination", 0))}; }
-Results flipped_over(const Call& call) {
-  const Json& axis = call.value("axis");
-  return {flip(call.x[0], axis.is_number() ? std::vector{call.axis("axis", 0)} : call.axes("axis"))};
+Results moved(const Call& call) { return {moveaxis(call.x[0], call.axes("source"), call.axes("destination"))}; }
+Results flipped_over(const Call& call) { return {flip(call.x[0], call.axes("axis"))}; }
+
+/// By a shift for each axis, or by one for all.
+Results rolled(const Call& call) {
+  const std::vector<int> axes = call.axes("axis");
+  const Json& shift = call.value("shift");
+  if (shift.is_array()) return {roll(call.x[0], shift.get<std::vector<std::int64_t>>(), axes)};
+  return {roll(call.x[0], std::vector(axes.size(), call.integer("shift")), axes)};
 }
-Results rolled(const Call& call) { return {roll(call.x[0], call.integer("shift"), call.axis("axis", 0))}; }
+
 Results repeated_along(const Call& call) {
   const Json& repeats = call.value("repeats");
   const int axis = call.axis("axis", 0);

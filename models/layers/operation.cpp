@@ -223,14 +223,18 @@ int OperationCall::new_axis(const char* key, int otherwise, int rank) const {
   return own_axis(key, one.is_null() ? otherwise : one.get<std::int64_t>(), rank);
 }
 
-std::vector<int> OperationCall::axes(const char* key) const {
+std::vector<int> OperationCall::own_axes(const char* key, bool inserted) const {
   const Json& found = value(key);
   if (found.is_null()) refuse(fmt::format("needs an {}: all axes include the batch's", key));
+  const Json list = found.is_array() ? found : Json::array({found});
+  const int rank = x[0].rank() + (inserted ? static_cast<int>(list.size()) : 0);
   std::vector<int> axes;
-  for (const Json& axis : found.is_array() ? found : Json::array({found}))
-    axes.push_back(own_axis(key, axis.get<std::int64_t>(), x[0].rank()));
+  for (const Json& axis : list) axes.push_back(own_axis(key, axis.get<std::int64_t>(), rank));
   return axes;
 }
+
+std::vector<int> OperationCall::axes(const char* key) const { return own_axes(key, false); }
+std::vector<int> OperationCall::new_axes(const char* key) const { return own_axes(key, true); }
 
 bool OperationCall::flag(const char* key) const {
   const Json& found = value(key);

@@ -30,6 +30,9 @@ class OperationCall {
   int axis(const char* key, int otherwise) const;
   /// An axis that the operation inserts to make a result of rank `rank`; otherwise like `axis`.
   int new_axis(const char* key, int otherwise, int rank) const;
+  /// Axes that the operation inserts into the first input, as axes of the result. Throws InvalidArgument if the option
+  /// is left out.
+  std::vector<int> new_axes(const char* key) const;
   /// Axes of the first input. Throws InvalidArgument if the option is left out, for which Keras uses all axes,
   /// including the batch axis.
   std::vector<int> axes(const char* key) const;
@@ -58,6 +61,7 @@ class OperationCall {
 
  private:
   int own_axis(const char* key, std::int64_t axis, int rank) const;
+  std::vector<int> own_axes(const char* key, bool inserted) const;
 
   std::string_view name_;
   const nlohmann::ordered_json& options_;

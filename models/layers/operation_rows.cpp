@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/elementwise.h>
@@ -84,13 +86,16 @@ Results chosen(const Call& call) {
   return {where(truth(call.operand(0)), values[0], values[1])};
 }
 
+/// A number as the order, or null or "fro" for the Euclidean norm of vectors or matrices.
 Results norm_of(const Call& call) {
   const std::vector<int> axes = call.axes("axis");
   const Json& order = call.value("ord");
-  const bool is_euclidean = order.is_null() || (axes.size() == 2 && order == "fro") || (axes.size() == 1 && order == 2);
-  if (!is_euclidean || axes.size() > 2)
-    call.refuse("is the Euclidean norm over one axis or two; compose others of Absolute, Power, Max and Sum");
-  return {norm(real(call.x[0]), axes, call.flag("keepdims"))};
+  const bool keepdims = call.flag("keepdims");
+  if (axes.size() > 2) call.refuse("is a norm over one axis or two; reshape its input before it");
+  if (order.is_null() || (axes.size() == 2 && order == "fro")) return {norm(real(call.x[0]), axes, keepdims)};
+  if (!order.is_number())
+    call.refuse(fmt::format("takes a number as its ord, or fro for matrices, got {}", order.dump()));
+  return {norm(real(call.x[0]), axes, keepdims, order.get<double>())};
 }
 
 constexpr std::string_view of_attention[] = {"bias", "mask", "scale"};
@@ -168,6 +173,7 @@ constexpr OperationRow function_rows[] = {
     {"Exp", "numpy", each<exp>},
     {"Expm1", "numpy", each<expm1>},
     {"Floor", "numpy", each<floor>},
+    {"FloorDivide", "numpy", of_two<floor_divide>, 2},
     {"Gelu", "nn", gelu_of},
     {"Glu", "nn", gated},
     {"Greater", "numpy", compared<greater>, 2},
@@ -199,6 +205,7 @@ constexpr OperationRow function_rows[] = {
     {"Mean", "numpy", over_axes_of<mean>},
     {"Min", "numpy", over_axes_of<min, counted>},
     {"Minimum", "numpy", of_two<minimum>, 2},
+    {"Mod", "numpy", of_two<mod>, 2},
     {"Multiply", "numpy", of_two<multiply>, 2},
     {"Negative", "numpy", each_number<negative>},
     {"Norm", "linalg", norm_of},

@@ -20,9 +20,10 @@ def functions(x, y):
     results += [getattr(ops, name)(positive) for name in ("log", "log10", "log1p", "log2", "rsqrt", "sqrt")]
     of_two = ("add", "divide", "maximum", "minimum", "multiply", "subtract", "true_divide")
     results += [getattr(ops, name)(x, y) for name in of_two]
+    results += [ops.floor_divide(x, y), ops.mod(x, 0.75)]
     return [*results, ops.power(positive, y), ops.power(2.5, x), ops.gelu(x, approximate=False), ops.gelu(y),
-            ops.threshold(x, 0.25, -1.0), ops.clip(x, -0.5, 0.75), ops.round(x, 1), ops.glu(x, axis=-1), ops.softmax(x, axis=1),
-            ops.log_softmax(x, axis=-1), ops.cast(x, "float32"), x + np.arange(4.0, dtype="f4")]
+            ops.threshold(x, 0.25, -1.0), ops.clip(x, -0.5, 0.75), ops.round(x, 1), ops.glu(x, axis=-1),
+            ops.softmax(x, axis=1), ops.log_softmax(x, axis=-1), ops.cast(x, "float32"), x + np.arange(4.0, dtype="f4")]
 
 
 def arrays(x, y):
@@ -43,7 +44,8 @@ def arrays(x, y):
             ops.concatenate([x, y], axis=1), ops.stack([x, y], axis=-1), x[..., None, 1:4:2], *ops.split(x, 2, axis=-1),
             *ops.split(x, [1], axis=1), *ops.unstack(x, axis=1), ops.flip(x, 2), ops.moveaxis(x, 1, -1), ops.repeat(x, 2, axis=1),
             ops.repeat(x, [2, 0, 1], axis=1),
-            ops.roll(x, -1, axis=2), ops.squeeze(x[:, :1], 1), ops.pad(x, ((0, 0), (1, 2), (2, 0)), "reflect"),
+            ops.roll(x, -1, axis=2), ops.roll(x, (1, 2), axis=(1, 2)), ops.moveaxis(x, (1, 2), (2, 1)),
+            ops.expand_dims(x, (1, -1)), ops.squeeze(x[:, :1], 1), ops.pad(x, ((0, 0), (1, 2), (2, 0)), "reflect"),
             ops.pad(x, ((0, 0), (0, 0), (1, 0)), constant_values=0.5), ops.pad(x, ((0, 0), (2, 1), (1, 0)), "symmetric"),
             ops.tile(x, (1, 2, 1)), ops.tile(x, 2), ops.tril(x, -1), ops.triu(x), ops.zeros_like(x) + y, ops.ones_like(x) - y,
             ops.full_like(x, 0.5) * y, ops.broadcast_to(x[:, :1], (ROWS, 3, 4))]

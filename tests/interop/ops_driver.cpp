@@ -1,5 +1,6 @@
 #include <array>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -90,6 +91,8 @@ void add_elementwise(Rows& rows) {
   rows["divide"] = of_two<divide>;
   rows["maximum"] = of_two<maximum>;
   rows["minimum"] = of_two<minimum>;
+  rows["floor_divide"] = of_two<floor_divide>;
+  rows["mod"] = of_two<mod>;
   rows["power"] = of_two<power>;
   rows["squared_difference"] = of_two<squared_difference>;
   rows["add_n"] = [](const Inputs& x) { return add_n(x); };
@@ -286,6 +289,9 @@ void add_reductions(Rows& rows) {
   rows["std_of_all"] = of_one<lockstep::std>;
   rows["norm_of_all"] = of_one<norm>;
   rows["logsumexp_of_all"] = of_one<logsumexp>;
+  for (const double order : {1.0, 3.0, std::numeric_limits<double>::infinity()})
+    rows[fmt::format("norm_of_order_{}", order)] = [=](const Inputs& x) { return norm(x[0], {-1}, false, order); };
+  rows["norm_of_matrices"] = [](const Inputs& x) { return norm(x[0], {0, 2}, false, -1); };
   rows["argmax"] = [](const Inputs& x) { return argmax(x[0], 1); };
   rows["argmin"] = [](const Inputs& x) { return argmin(x[0], -1, true); };
   rows["cumsum"] = [](const Inputs& x) { return cumsum(x[0], 1); };

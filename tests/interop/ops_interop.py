@@ -51,7 +51,7 @@ def true_elements(op, x):
 
 def elementwise():
     a, b, positive = real(2, 3, 4), real(3, 1), real(2, 3, 4, low=0.1, high=3)
-    for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum"):
+    for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum", "floor_divide", "mod"):
         yield name, (a, b), getattr(ops, name)
     yield "power", (positive, b), ops.power
     yield "squared_difference", (a, b), lambda x, y: (x - y) ** 2
@@ -172,6 +172,9 @@ def reductions():
     for name in ("sum", "mean", "max", "min", "prod", "var", "std", "norm", "logsumexp"):
         yield name, (x,), lambda x, name=name: getattr(ops, name)(x, **AXES)
         yield f"{name}_of_all", (x,), lambda x, name=name: getattr(ops, name)(x)
+    for order in (1, 3, np.inf):
+        yield f"norm_of_order_{order}", (x,), lambda x, order=order: ops.norm(x, order, -1)
+    yield "norm_of_matrices", (x,), lambda x: ops.norm(x, -1, (0, 2))
     for name in ("any", "all"):
         yield name, (booleans(3, 4, 2),), lambda x, name=name: getattr(ops, name)(x, **AXES)
     ties = indices(3, 3, 4, 5).astype(np.float32)

@@ -154,8 +154,8 @@ TEST(Operations, OfOtherKindsAreRefused) {
                result_of("BroadcastTo", "[" + tensor_x + "]", R"({"shape": [7, 2]})"));
   EXPECT_ERROR(InputError, "operation BroadcastTo needs a shape of as many axes as its input has",
                result_of("BroadcastTo", "[" + tensor_x + "]", R"({"shape": [1, 7, 2]})"));
-  EXPECT_ERROR(InputError, "operation Norm is the Euclidean norm over one axis or two; compose others",
-               result_of("Norm", "[" + tensor_x + "]", R"({"axis": [1], "ord": 1})"));
+  EXPECT_ERROR(InputError, "operation Norm takes a number as its ord, or fro for matrices, got \"nuc\"",
+               result_of("Norm", "[" + tensor_x + "]", R"({"axis": [1], "ord": "nuc"})"));
   EXPECT_ERROR(InputError, "operation Tril takes matrices", result_of("Tril", "[" + tensor_x + "]"));
   EXPECT_ERROR(InputError, "operation OneHot makes dense tensors only",
                result_of("OneHot", "[" + tensor_x + "]", R"({"num_classes": 3, "sparse": true})"));

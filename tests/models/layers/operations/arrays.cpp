@@ -80,11 +80,17 @@ Cases shapes() {
        R"({"indices_or_sections": [1], "axis": 2})"},
       {"Unstack", {mixed}, [](const Tensors& x) { return unstack(x[0], 1); }, R"({"num": 3, "axis": 1})"},
       of_one("ExpandDims", R"({"axis": 1})", [](const Tensor& x) { return expand_dims(x, 1); }),
+      of_one("ExpandDims of several axes", R"({"axis": [1, -1]})",
+             [](const Tensor& x) {
+               return expand_dims(x, {1, 4});
+             }),
       of_one("Flip", R"({"axis": [1, 2]})",
              [](const Tensor& x) {
                return flip(x, {1, 2});
              }),
       of_one("Moveaxis", R"({"source": 1, "destination": -1})", [](const Tensor& x) { return moveaxis(x, 1, -1); }),
+      of_one("Moveaxis of several axes", R"({"source": [1, 2], "destination": [2, 1]})",
+             [](const Tensor& x) { return swapaxes(x, 1, 2); }),
       of_one("Repeat", R"({"repeats": 3, "axis": 1})", [](const Tensor& x) { return repeat(x, 3, 1); }),
       of_one("Repeat of each slice", R"({"repeats": [2, 0, 1], "axis": 1})",
              [](const Tensor& x) {
@@ -95,6 +101,16 @@ Cases shapes() {
                return reshape(x, {2, 2, 6});
              }),
       of_one("Roll", R"({"shift": -1, "axis": 2})", [](const Tensor& x) { return roll(x, -1, 2); }),
+      of_one("Roll along two axes", R"({"shift": [1, 2], "axis": [1, -1]})",
+             [](const Tensor& x) { return roll(roll(x, 1, 1), 2, 2); }),
+      of_one("Roll of one shift along two axes", R"({"shift": 1, "axis": [1, 2]})",
+             [](const Tensor& x) { return roll(roll(x, 1, 1), 1, 2); }),
+      {"Squeeze of two axes",
+       {[] {
+         return expand_dims(mixed(), {1, 3});
+       }},
+       [](const Tensors&) { return Tensors{mixed()}; },
+       R"({"axis": [1, -2]})"},
       {"Squeeze",
        {[] { return expand_dims(mixed(), 1); }},
        [](const Tensors&) { return Tensors{mixed()}; },

@@ -158,47 +158,59 @@ Cases creation() {
 Tensor heads() { return reshape(concatenate(Tensors{mixed(), others()}, 2), {2, 3, 2, 4}); }
 
 Cases products() {
-  return {of_one("Norm", R"({"ord": null, "axis": [1, 2], "keepdims": true})",
-                 [](const Tensor& x) {
-                   return norm(x, {1, 2}, true);
-                 }),
-          of_one("Norm of vectors", R"({"ord": 2, "axis": [-1]})", [](const Tensor& x) { return norm(x, {2}); }),
-          {"DotProductAttention",
-           {heads, [] { return flip(heads()); }, heads},
-           [](const Tensors& x) { return Tensors{dot_product_attention(x[0], x[1], x[2], {.is_causal = true})}; },
-           R"({"is_causal": true, "flash_attention": null, "attn_logits_soft_cap": null})"},
-          {"DotProductAttention with a mask",
-           {heads, [] { return flip(heads()); }, heads,
-            [] {
-              return reshape(slice(truths(), 2, 0, 3), {2, 1, 3, 3});
-            }},
-           [](const Tensors& x) {
-             return Tensors{dot_product_attention(x[0], x[1], x[2], {.scale = 0.25F, .mask = x[3]})};
-           },
-           R"({"is_causal": false})",
-           R"([{"tensor": 0}, {"tensor": 1}, {"tensor": 2}, null, {"tensor": 3}, 0.25])"},
-          {"DotProductAttention with a bias",
-           {heads, [] { return flip(heads()); }, heads,
-            [] {
-              return reshape(slice(mixed(), 2, 0, 3), {2, 1, 3, 3});
-            }},
-           [](const Tensors& x) { return Tensors{dot_product_attention(x[0], x[1], x[2], {.bias = x[3]})}; },
-           "{}",
-           R"([{"tensor": 0}, {"tensor": 1}, {"tensor": 2}, {"tensor": 3}])"},
-          {"Dot",
-           {mixed},
-           [](const Tensors& x) {
-             return Tensors{dot(x[0], Tensor::from<float>({1, 2, 3, 4}, {4, 1}))};
-           },
-           "{}",
-           R"([{"tensor": 0}, [[1.0], [2.0], [3.0], [4.0]]])"},
-          {"Tensordot",
-           {mixed},
-           [](const Tensors& x) {
-             return Tensors{tensordot(x[0], Tensor::from<float>({1, 2, 3}, {3}), {1}, {0})};
-           },
-           R"({"axes": [[1], [0]]})",
-           R"([{"tensor": 0}, [1.0, 2.0, 3.0]])"}};
+  return {
+      of_one("Norm", R"({"ord": null, "axis": [1, 2], "keepdims": true})",
+             [](const Tensor& x) {
+               return norm(x, {1, 2}, true);
+             }),
+      of_one("Norm of an order", R"({"ord": 1, "axis": [1]})", [](const Tensor& x) { return norm(x, {1}, false, 1); }),
+      of_one("Norm of an order that is a fraction", R"({"ord": 2.5, "axis": [2], "keepdims": true})",
+             [](const Tensor& x) { return norm(x, {2}, true, 2.5); }),
+      of_one("Norm of matrices", R"({"ord": -1, "axis": [1, 2]})",
+             [](const Tensor& x) {
+               return norm(x, {1, 2}, false, -1);
+             }),
+      of_one("Norm of matrices by Frobenius", R"({"ord": "fro", "axis": [1, 2]})",
+             [](const Tensor& x) {
+               return norm(x, {1, 2});
+             }),
+      of_one("Norm of vectors", R"({"ord": 2, "axis": [-1]})", [](const Tensor& x) { return norm(x, {2}); }),
+      {"DotProductAttention",
+       {heads, [] { return flip(heads()); }, heads},
+       [](const Tensors& x) { return Tensors{dot_product_attention(x[0], x[1], x[2], {.is_causal = true})}; },
+       R"({"is_causal": true, "flash_attention": null, "attn_logits_soft_cap": null})"},
+      {"DotProductAttention with a mask",
+       {heads, [] { return flip(heads()); }, heads,
+        [] {
+          return reshape(slice(truths(), 2, 0, 3), {2, 1, 3, 3});
+        }},
+       [](const Tensors& x) {
+         return Tensors{dot_product_attention(x[0], x[1], x[2], {.scale = 0.25F, .mask = x[3]})};
+       },
+       R"({"is_causal": false})",
+       R"([{"tensor": 0}, {"tensor": 1}, {"tensor": 2}, null, {"tensor": 3}, 0.25])"},
+      {"DotProductAttention with a bias",
+       {heads, [] { return flip(heads()); }, heads,
+        [] {
+          return reshape(slice(mixed(), 2, 0, 3), {2, 1, 3, 3});
+        }},
+       [](const Tensors& x) { return Tensors{dot_product_attention(x[0], x[1], x[2], {.bias = x[3]})}; },
+       "{}",
+       R"([{"tensor": 0}, {"tensor": 1}, {"tensor": 2}, {"tensor": 3}])"},
+      {"Dot",
+       {mixed},
+       [](const Tensors& x) {
+         return Tensors{dot(x[0], Tensor::from<float>({1, 2, 3, 4}, {4, 1}))};
+       },
+       "{}",
+       R"([{"tensor": 0}, [[1.0], [2.0], [3.0], [4.0]]])"},
+      {"Tensordot",
+       {mixed},
+       [](const Tensors& x) {
+         return Tensors{tensordot(x[0], Tensor::from<float>({1, 2, 3}, {3}), {1}, {0})};
+       },
+       R"({"axes": [[1], [0]]})",
+       R"([{"tensor": 0}, [1.0, 2.0, 3.0]])"}};
 }
 
 /// Operands of two dtypes, and integers in functions of real numbers.
