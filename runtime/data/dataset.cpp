@@ -133,8 +133,9 @@ Dataset Dataset::batch(std::int64_t rows, bool drop_remainder) const {
 }
 
 Dataset Dataset::repeat(std::optional<std::int64_t> count) const {
-  require(!count || *count >= 1, "repeat() needs a count of at least 1, got {}; without a count it never ends",
+  require(!count || *count >= 0, "repeat() needs a count of at least 0, got {}; without a count it never ends",
           count.value_or(0));
+  if (count == 0) return Dataset(detail::make_take(stage_.shared(), 0));
   return Dataset(detail::make_repeat(stage_.shared(), count));
 }
 

@@ -135,7 +135,7 @@ class Dataset {
   /// tensors.
   Dataset batch(std::int64_t rows, bool drop_remainder = false) const;
   /// Repeats the elements `count` times, or without end if there is no count. Each repetition is an epoch for the
-  /// stages before it. Throws InvalidArgument for count < 1.
+  /// stages before it. Throws InvalidArgument for count < 0.
   Dataset repeat(std::optional<std::int64_t> count = std::nullopt) const;
   ///@{
   /// The first `count` elements (take) or the elements after them (skip). Before any shuffle, or after one with

@@ -118,7 +118,7 @@ Rows data_rows() {
       misuse<InvalidArgument>("Dataset::shuffle", "an empty buffer", {"got 0"}, [] { ten().shuffle({.buffer = 0}); }),
       misuse<InvalidArgument>("Dataset::shuffle", "a whole set without end", {"shuffle"},
                               [] { ten().repeat().shuffle(); }),
-      misuse<InvalidArgument>("Dataset::repeat", "no times", {"got 0"}, [] { ten().repeat(0); }),
+      misuse<InvalidArgument>("Dataset::repeat", "a negative count", {"got -1"}, [] { ten().repeat(-1); }),
       misuse<InvalidArgument>("Dataset::take", "a negative count", {"take()", "got -1"}, [] { ten().take(-1); }),
       misuse<InvalidArgument>("Dataset::filter", "no function", {"filter()"}, [] { ten().filter(nullptr); }),
       misuse<InvalidArgument>("Dataset::zip", "no data sets", {"zip()"}, [] { Dataset::zip({}); }),

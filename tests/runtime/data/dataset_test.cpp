@@ -118,7 +118,9 @@ TEST(DatasetTake, CutsBatchesToo) {
 TEST(DatasetRepeat, GivesTheElementsOverAndOver) {
   EXPECT_THAT(read(numbers(2).repeat(3)), ElementsAre(0, 1, 0, 1, 0, 1));
   EXPECT_THAT(read(numbers(2).repeat().take(5)), ElementsAre(0, 1, 0, 1, 0));
-  EXPECT_THROW((void)numbers(2).repeat(0), InvalidArgument);
+  EXPECT_THAT(read(numbers(2).repeat(0)), IsEmpty());
+  EXPECT_EQ(numbers(2).repeat().repeat(0).size(), 0);
+  EXPECT_THROW((void)numbers(2).repeat(-1), InvalidArgument);
 }
 
 TEST(DatasetRepeat, OfNothingEnds) { EXPECT_THAT(read(numbers(0).repeat()), IsEmpty()); }
