@@ -22,7 +22,10 @@ class BatchStage final : public Stage {
     const bool partial = elements.most % rows_ != 0 && !drop_remainder_;
     return {.most = elements.most / rows_ + (partial ? 1 : 0), .exact = elements.exact};
   }
-  std::int64_t dropped_rows() const override { return drop_remainder_ ? input_->size().value_or(0) % rows_ : 0; }
+  std::int64_t dropped_rows() const override {
+    std::int64_t rows = drop_remainder_ ? input_->size().value_or(0) % rows_ : 0;
+    return __builtin_add_overflow(rows, input_->dropped_rows(), &rows) ? Extent::endless : rows;
+  }
   bool has_fixed_parts() const override { return input_->has_fixed_parts(); }
   StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
     const StagePtr part = input_->fixed_part(elements_of(first), elements_of(count));

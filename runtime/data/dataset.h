@@ -198,8 +198,9 @@ class Dataset {
   std::optional<std::int64_t> size() const;
   /// Whether repeat() makes the set endless. False for a generator without a size, which may end.
   bool is_endless() const;
-  /// Number of examples that batch() with drop_remainder drops in a pass, or in one repetition if the batches are
-  /// repeated without end. 0 if the number of examples is not known.
+  /// Number of elements that batch() with drop_remainder drops in a pass, or in one repetition if the batches are
+  /// repeated without end: examples or, where it follows another batch(), batches. The sum over all calls of batch();
+  /// those are left out whose number of elements is not known.
   std::int64_t dropped_rows() const;
   /// A data set of the same batches, each with only its rows in `window`. Its passes read and transform the other rows
   /// only where this cannot be avoided. Returns nothing if all rows have to be made, for example because there is no

@@ -173,6 +173,8 @@ TEST(DatasetBatch, GathersTheSameRowsOnAnyNumberOfThreads) {
   const ComputeThreadsScope one(1);
   EXPECT_EQ(first_batch(), all_cores);
 }
+  EXPECT_EQ(cut.unbatch().batch(5, true).dropped_rows(), 3 + 3);
+  EXPECT_EQ(numbers(15).batch(4, true).batch(2, true).dropped_rows(), 3 + 1) << "rows and a batch";
 
 TEST(DatasetBatch, CopiesStridedExamples) {
   const Tensor x = Tensor::from(std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {2, 2, 3});
