@@ -40,11 +40,13 @@ class BatchStage final : public Stage {
     if (!input_->extent().exact || input_->depends_on_batch()) return nullptr;
     return std::make_shared<BatchStage>(input_, rows_, drop_remainder_, window);
   }
-  std::optional<std::int64_t> batch_rows(std::int64_t number) const override {
-    const Extent elements = input_->extent();
-    if (!elements.exact || input_->depends_on_batch()) return std::nullopt;
-    const bool whole = elements.most == Extent::endless || number < elements.most / rows_;
-    return whole ? rows_ : elements.most % rows_;
+  std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
+    const Extent all = input_->extent();
+    if (!all.exact) return std::nullopt;
+    const std::int64_t first = std::min(elements_of(begin), all.most);
+    const std::int64_t last = std::min(elements_of(end), all.most);
+    if (last == Extent::endless) return std::nullopt;
+    return level == 0 ? last - first : input_->rows_between(first, last, level - 1);
   }
 
  private:

@@ -97,7 +97,9 @@ class Cache final : public Stage {
     const StagePtr rows = input_->rows_of_batches(window);
     return rows ? make_cache(rows) : nullptr;
   }
-  std::optional<std::int64_t> batch_rows(std::int64_t number) const override { return input_->batch_rows(number); }
+  std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
+    return input_->rows_between(begin, end, level);
+  }
 
  private:
   StagePtr input_;

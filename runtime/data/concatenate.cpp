@@ -82,12 +82,16 @@ class Concatenate final : public Stage {
     const StagePtr second = first ? second_->rows_of_batches(window) : nullptr;
     return second ? make_concatenate(first, second) : nullptr;
   }
-  std::optional<std::int64_t> batch_rows(std::int64_t number) const override {
+  std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
     const Extent of_first = first_->extent();
     if (!of_first.exact) return std::nullopt;
-    const bool is_of_first = number < of_first.most;
-    const std::optional<std::int64_t> rows = second_->batch_rows(is_of_first ? 0 : number - of_first.most);
-    return rows && is_of_first ? first_->batch_rows(number) : rows;
+    const std::int64_t border = std::clamp(of_first.most, begin, end);
+    std::optional<std::int64_t> rows = 0;
+    if (begin < border) rows = first_->rows_between(begin, border, level);
+    if (!rows || border == end) return rows;
+    const std::optional<std::int64_t> others =
+        second_->rows_between(border - of_first.most, end - of_first.most, level);
+    return !others || __builtin_add_overflow(*rows, *others, &*rows) ? std::nullopt : rows;
   }
 
  private:

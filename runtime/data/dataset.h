@@ -167,8 +167,8 @@ class Dataset {
   /// A pass throws InputError that names the file if it cannot be written, is damaged or cut short, is no cache file,
   /// or has another number of elements. Throws InvalidArgument for an endless set and an empty name.
   Dataset cache(const std::filesystem::path& file) const;
-  /// The rows of batches, one by one: the inverse of batch(). The size is known if batch_rows() is for each batch. A
-  /// pass throws InvalidArgument if the tensors of an element differ in their number of rows.
+  /// The rows of batches, one by one: the inverse of batch(). The size is known if the number of rows of all batches
+  /// is. A pass throws InvalidArgument if the tensors of an element differ in their number of rows.
   Dataset unbatch() const;
   /// The elements of the data set that `make` returns for the first element, then those for the second, and so on.
   /// Throws the same errors as interleave.
@@ -208,7 +208,9 @@ class Dataset {
   /// batch is not known in advance. Throws InvalidArgument for an empty function; a pass throws it if `window` returns
   /// no row or rows that the batch does not have.
   std::optional<Dataset> rows_of_batches(const RowWindow& window) const;
-  /// Number of rows of batch `number`. Empty if rows_of_batches returns nothing. Precondition: a pass has this batch.
+  /// Number of rows of element `number`, the size of its leading axis. Empty if it is not known in advance, for example
+  /// because a shuffle or a map without a RowTransform follows batch(); never empty if rows_of_batches returns a data
+  /// set. Precondition: a pass has this element.
   std::optional<std::int64_t> batch_rows(std::int64_t number) const;
   /// For a data set whose elements are rows of tensors, stores in `tensors` how to make these tensors and what to apply
   /// to their rows, and returns a data set of row numbers. Each of its elements has the number of a row as x (i64) and,

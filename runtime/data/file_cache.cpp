@@ -18,6 +18,9 @@ class FileCache final : public Stage {
   std::unique_ptr<Cursor> open(std::uint64_t) const override;
   Extent extent() const override { return input_->extent(); }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+  std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
+    return input_->rows_between(begin, end, level);
+  }
   StagePtr row_numbers(RowTensors& tensors) const override {
     return rows_of_elements(make_file_cache(input_, file_), tensors);
   }

@@ -134,8 +134,8 @@ class Map final : public Stage {
     const StagePtr rows = is_by_row() ? input_->rows_of_batches(window) : nullptr;
     return rows ? make_map(rows, function_) : nullptr;
   }
-  std::optional<std::int64_t> batch_rows(std::int64_t number) const override {
-    return is_by_row() ? input_->batch_rows(number) : std::nullopt;
+  std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
+    return is_by_row() && level == 0 ? input_->rows_between(begin, end, level) : std::nullopt;
   }
   StagePtr row_numbers(RowTensors& tensors) const override {
     StagePtr numbers = input_->row_numbers(tensors);

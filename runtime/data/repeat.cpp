@@ -92,10 +92,22 @@ class Repeat final : public Stage {
     const StagePtr rows = input_->rows_of_batches(window);
     return rows ? make_repeat(rows, count_) : nullptr;
   }
-  std::optional<std::int64_t> batch_rows(std::int64_t number) const override {
+  std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
     const Extent of_pass = input_->extent();
+    if (begin == end) return 0;
     if (!of_pass.exact || of_pass.most == 0) return std::nullopt;
-    return input_->batch_rows(number % of_pass.most);
+    const auto rows = [&](std::int64_t from, std::int64_t to) { return input_->rows_between(from, to, level); };
+    const std::int64_t first = begin % of_pass.most;
+    const std::int64_t last = (end - 1) % of_pass.most + 1;
+    const std::int64_t more_passes = (end - 1) / of_pass.most - begin / of_pass.most;
+    if (more_passes == 0) return rows(first, last);
+    const std::optional<std::int64_t> of_first = rows(first, of_pass.most);
+    const std::optional<std::int64_t> of_last = of_first ? rows(0, last) : std::nullopt;
+    std::optional<std::int64_t> sum = of_last ? rows(0, of_pass.most) : std::nullopt;
+    const bool overflows = !sum || __builtin_mul_overflow(*sum, more_passes - 1, &*sum) ||
+                           __builtin_add_overflow(*sum, *of_first, &*sum) ||
+                           __builtin_add_overflow(*sum, *of_last, &*sum);
+    return overflows ? std::nullopt : sum;
   }
 
  private:

@@ -46,6 +46,10 @@ class Shuffle final : public Stage {
   }
   Extent extent() const override { return input_->extent(); }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+  /// Known for all elements, as their order is not.
+  std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
+    return begin == 0 && end == input_->size() ? input_->rows_between(begin, end, level) : std::nullopt;
+  }
   bool has_fixed_parts() const override { return input_->has_fixed_parts(); }
   StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
     const StagePtr part = input_->fixed_part(first, count);

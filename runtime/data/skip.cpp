@@ -56,9 +56,10 @@ class Skip final : public Stage {
     const StagePtr rows = input_->rows_of_batches(window);
     return rows ? make_skip(rows, count_) : nullptr;
   }
-  std::optional<std::int64_t> batch_rows(std::int64_t number) const override {
-    std::int64_t of_input = 0;
-    return __builtin_add_overflow(number, count_, &of_input) ? std::nullopt : input_->batch_rows(of_input);
+  std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
+    std::int64_t last = 0;
+    if (__builtin_add_overflow(end, count_, &last)) return std::nullopt;
+    return input_->rows_between(begin + count_, last, level);
   }
 
  private:

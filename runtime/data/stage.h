@@ -64,8 +64,12 @@ class Stage {
   }
   /// This stage of batches, each with only its rows in `window`, if it can avoid making the other rows; else null.
   virtual std::shared_ptr<const Stage> rows_of_batches(const RowWindow&) const { return nullptr; }
-  /// Number of rows, before any window, of batch `number` of a pass that has this batch; empty if not known in advance.
-  virtual std::optional<std::int64_t> batch_rows(std::int64_t) const { return std::nullopt; }
+  /// Number of rows, before any window, of elements [begin, end) of a pass that has them; empty if not known in
+  /// advance. With `level` 0, the sum of the sizes of their leading axes; with level n, the number of elements that n +
+  /// 1 calls of unbatch() make of them.
+  virtual std::optional<std::int64_t> rows_between(std::int64_t /*begin*/, std::int64_t /*end*/, int /*level*/) const {
+    return std::nullopt;
+  }
   /// See Dataset::row_numbers. Null if this stage's elements are not rows of tensors.
   virtual std::shared_ptr<const Stage> row_numbers(RowTensors&) const { return nullptr; }
   /// Whether a row of Cursor::next_batch's result depends on the other rows.
@@ -75,6 +79,8 @@ class Stage {
 };
 using StagePtr = std::shared_ptr<const Stage>;
 
+  /// Number of rows, before any window, of element `number` of a pass that has it; empty if not known in advance.
+  std::optional<std::int64_t> batch_rows(std::int64_t number) const { return rows_between(number, number + 1, 0); }
 /// What Dataset::map applies.
 using MapFunction =
     std::variant<std::function<Example(const Example&, const ElementId&)>, RowTransform, RandomTransform>;

@@ -79,6 +79,19 @@ class Shuffled final : public Cursor {
   std::vector<std::int64_t> indices_;
 };
 
+/// Stage::rows_between of `elements` rows of `set`, which all have the same shape.
+std::optional<std::int64_t> rows_in(const Example& set, std::int64_t elements, int level) {
+  bool known = true;
+  (void)set.each([&](const Tensor& tensor) {
+    known = known && tensor.rank() > level + 1;
+    for (int axis = 1; known && axis <= level + 1; ++axis) known = tensor.dim(axis) == set.x().dim(axis);
+    return tensor;
+  });
+  for (int axis = 1; known && axis <= level + 1; ++axis)
+    known = !__builtin_mul_overflow(elements, set.x().dim(axis), &elements);
+  return known ? std::optional(elements) : std::nullopt;
+}
+
 class ShuffledTensorSource final : public Stage {
  public:
   /// If options.fixed_parts is set, `set` is already in the order in which take and skip split it.
@@ -88,6 +101,9 @@ class ShuffledTensorSource final : public Stage {
     return std::make_unique<Shuffled>(set_, ShuffleDraws(options_.seed, epoch));
   }
   Extent extent() const override { return {.most = set_.size()}; }
+  std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
+    return rows_in(set_, end - begin, level);
+  }
   bool has_fixed_parts() const override { return options_.fixed_parts; }
   StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
     if (!options_.fixed_parts) return nullptr;
@@ -112,6 +128,9 @@ class TensorSource final : public Stage {
 
   std::unique_ptr<Cursor> open(std::uint64_t) const override { return std::make_unique<InOrder>(set_); }
   Extent extent() const override { return {.most = set_.size()}; }
+  std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
+    return rows_in(set_, end - begin, level);
+  }
   StagePtr shuffled(const ShuffleOptions& options) const override {
     if (!options.fixed_parts || set_.size() == 0) return std::make_shared<ShuffledTensorSource>(set_, options);
     constexpr std::uint64_t of_no_epoch = ~std::uint64_t{0};

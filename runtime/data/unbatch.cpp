@@ -93,16 +93,12 @@ class UnbatchCursor final : public Cursor {
 
 /// Number of rows of all batches of a pass.
 Extent rows_of(const Stage& batches) {
-  Extent rows = batches.extent();
+  const Extent rows = batches.extent();
   if (rows.exact && rows.most == Extent::endless) return rows;
   const Extent unknown{.exact = false, .repeated = rows.repeated};
-  if (!rows.exact) return unknown;
-  const std::int64_t count = std::exchange(rows.most, 0);
-  for (std::int64_t number = 0; number < count; ++number) {
-    const std::optional<std::int64_t> of_batch = batches.batch_rows(number);
-    if (!of_batch || __builtin_add_overflow(rows.most, *of_batch, &rows.most)) return unknown;
-  }
-  return rows;
+  if (!rows.exact || rows.most == 0) return rows.most == 0 ? rows : unknown;
+  const std::optional<std::int64_t> count = batches.rows_between(0, rows.most, 0);
+  return count ? Extent{.most = *count} : unknown;
 }
 
 class Unbatch final : public Stage {
@@ -114,6 +110,11 @@ class Unbatch final : public Stage {
   }
   Extent extent() const override { return rows_; }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+  std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
+    const std::optional<std::int64_t> first = batches_of(begin);
+    const std::optional<std::int64_t> last = first ? batches_of(end) : std::nullopt;
+    return last ? input_->rows_between(*first, *last, level + 1) : std::nullopt;
+  }
   bool has_fixed_parts() const override { return input_->has_fixed_parts(); }
   StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
     if (!has_fixed_parts()) return nullptr;
@@ -130,14 +131,20 @@ class Unbatch final : public Stage {
   /// within a batch, or if it is not known in advance.
   std::optional<std::int64_t> batches_of(std::int64_t rows) const {
     const std::optional<std::int64_t> batches = input_->size();
-    if (!batches) return std::nullopt;
-    std::int64_t number = 0;
-    for (; rows > 0 && number < *batches; ++number) {
-      const std::optional<std::int64_t> of_batch = input_->batch_rows(number);
-      if (!of_batch || *of_batch > rows) return std::nullopt;
-      rows -= *of_batch;
+    if (!batches || rows == 0) return batches ? std::optional<std::int64_t>(0) : std::nullopt;
+    if (rows_.exact && rows >= rows_.most) return batches;
+    std::int64_t begin = 0;  // the answer is in [begin, end]
+    std::int64_t end = *batches;
+    while (begin < end) {
+      const std::int64_t middle = begin + (end - begin) / 2;
+      const std::optional<std::int64_t> found = input_->rows_between(0, middle, 0);
+      if (!found) return std::nullopt;
+      if (*found < rows)
+        begin = middle + 1;
+      else
+        end = middle;
     }
-    return number;
+    return input_->rows_between(0, begin, 0) == rows ? std::optional(begin) : std::nullopt;
   }
 
   StagePtr input_;

@@ -107,10 +107,10 @@ class Zip final : public Stage {
     }
     return make_zip(std::move(rows));
   }
-  std::optional<std::int64_t> batch_rows(std::int64_t number) const override {
+  std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
     std::optional<std::int64_t> rows;
     for (const StagePtr& input : inputs_) {
-      rows = input->batch_rows(number);
+      rows = input->rows_between(begin, end, level);
       if (!rows) break;
     }
     return rows;

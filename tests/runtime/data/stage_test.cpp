@@ -314,7 +314,8 @@ TEST(FixedParts, OfUnbatchAreRowsOfWholeBatches) {
                 testing::ThrowsMessage<InvalidArgument>(
                     "take() and skip() after unbatch(), unless of the rows of whole batches, would select other "
                     "examples in each epoch, because the examples are shuffled: call them before unbatch()"));
-  const StagePtr unknown = make_unbatch(make_batch(make_padding(shuffled(48), {}), 5, false));
+  const auto same = [](const Example& e, const ElementId&) { return e; };
+  const StagePtr unknown = make_unbatch(make_map(make_batch(shuffled(48), 5, false), same));
   EXPECT_THROW((void)part_of(unknown, 5, 5), InvalidArgument);
   EXPECT_EQ(numbers_of(part_of(unknown, 0, Extent::endless), 0).size(), 48U);
 }

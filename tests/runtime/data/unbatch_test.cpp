@@ -39,8 +39,36 @@ TEST(DatasetUnbatch, KnowsItsSizeIfThatOfEachBatchIsKnown) {
   EXPECT_EQ(numbers(7).batch(3, true).unbatch().size(), 6);
   EXPECT_EQ(numbers(7).batch(3).repeat(2).skip(1).unbatch().size(), 11);
   EXPECT_EQ(numbers(7).batch(3).map(same).unbatch().size(), std::nullopt);
+  EXPECT_EQ(numbers(7).batch(3).map(RowTransform(same)).unbatch().size(), 7);
+  EXPECT_EQ(numbers(7).padded_batch(3).shuffle().unbatch().size(), 7);
+  EXPECT_EQ(numbers(7).padded_batch(3).shuffle().take(1).unbatch().size(), std::nullopt);
+  EXPECT_EQ(numbers(7).batch(3).cache("unused.cache").unbatch().size(), 7);
   EXPECT_TRUE(numbers(7).batch(3).repeat().unbatch().is_endless());
   EXPECT_EQ(numbers(7).batch(3, true).unbatch().dropped_rows(), 1);
+  EXPECT_EQ(Dataset::from_tensors(Tensor::zeros({3, 2})).shuffle().unbatch().size(), 6);
+  EXPECT_EQ(Dataset::from_tensors(Tensor::zeros({3, 2}), Tensor::zeros({3, 4})).unbatch().size(), std::nullopt);
+  EXPECT_EQ(Dataset::from_tensors(Tensor::zeros({3, 2}), Tensor::zeros({3})).unbatch().size(), std::nullopt);
+}
+
+TEST(DatasetUnbatch, KnowsItsSizeAfterSeveralBatches) {
+  const Dataset nested = numbers(13).batch(3, true).batch(2).unbatch();
+  EXPECT_EQ(nested.size(), 4);
+  EXPECT_EQ(nested.unbatch().size(), 12);
+  EXPECT_EQ(nested.take(3).unbatch().size(), std::nullopt) << "these end within a batch of batches";
+  const Dataset of_images = Dataset::from_tensors(Tensor::zeros({5, 3, 2})).batch(4).unbatch().skip(4);
+  EXPECT_EQ(of_images.unbatch().size(), 3);
+  EXPECT_EQ(of_images.unbatch().unbatch().size(), 6);
+}
+
+TEST(DatasetUnbatch, OfAnyNumberOfBatchesKnowsItsSizeAtOnce) {
+  constexpr std::int64_t many = 1'000'000'000'000'000;
+  const Dataset set = numbers(7).batch(3).repeat(many).skip(2).unbatch();
+  EXPECT_EQ(set.size(), 7 * many - 6);
+  EXPECT_EQ(numbers(7).batch(3).repeat(many).repeat(1'000'000).unbatch().size(), std::nullopt) << "more than 2^63";
+  EXPECT_THAT(read(set.take(3)), ElementsAre(6, 0, 1));
+  Dataset skipped = numbers(7).batch(3).repeat(many);
+  for (int i = 0; i < 64; ++i) skipped = skipped.skip(1);
+  EXPECT_EQ(skipped.unbatch().size(), 7 * many - 21 * 7 - 3);
 }
 
 TEST(DatasetUnbatch, DoesNotMakeBatchesThatAreSkipped) {
