@@ -20,7 +20,8 @@ class BatchStage final : public Stage {
     Extent elements = input_->extent();
     if (elements.most == Extent::endless) return elements;
     const bool partial = elements.most % rows_ != 0 && !drop_remainder_;
-    return {.most = elements.most / rows_ + (partial ? 1 : 0), .exact = elements.exact};
+    const std::int64_t batches = elements.most / rows_ + (partial ? 1 : 0);
+    return {.most = batches, .exact = elements.exact || batches == 0};
   }
   std::int64_t dropped_rows() const override {
     std::int64_t rows = drop_remainder_ ? input_->size().value_or(0) % rows_ : 0;

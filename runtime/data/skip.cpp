@@ -45,6 +45,7 @@ class Skip final : public Stage {
   Extent extent() const override {
     Extent elements = input_->extent();
     if (elements.most != Extent::endless) elements.most = std::max<std::int64_t>(0, elements.most - count_);
+    elements.exact = elements.exact || elements.most == 0;
     return elements;
   }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }

@@ -24,6 +24,7 @@ class Windows final : public Stage {
     if (windows.most == Extent::endless) return windows;
     const std::int64_t starts = drop_remainder_ ? windows.most - span_ + 1 : windows.most;
     windows.most = starts <= 0 ? 0 : (starts - 1) / shift_ + 1;
+    windows.exact = windows.exact || windows.most == 0;
     return windows;
   }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }

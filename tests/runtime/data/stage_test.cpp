@@ -387,6 +387,10 @@ TEST(StageExtent, TellsWhatIsKnownBeforehand) {
   EXPECT_EQ(extent_of(detail::make_take(generator(4, std::nullopt), 9)).size(), std::nullopt);
   EXPECT_TRUE(extent_of(detail::make_take(generator(4, std::nullopt), 0)).exact);
   const detail::Extent endless = extent_of(detail::make_repeat(tensors(4), std::nullopt));
+  const StagePtr two = detail::make_take(generator(4, std::nullopt), 2);
+  EXPECT_TRUE(extent_of(detail::make_skip(two, 2)).exact);
+  EXPECT_TRUE(extent_of(detail::make_batch(two, 3, true)).exact);
+  EXPECT_TRUE(extent_of(detail::make_window(two, 3, 3, {.drop_remainder = true})).exact);
   EXPECT_TRUE(endless.exact);
   EXPECT_EQ(endless.size(), std::nullopt);
   EXPECT_EQ(extent_of(detail::make_repeat(tensors(0), std::nullopt)).size(), 0);
