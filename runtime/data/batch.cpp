@@ -67,16 +67,28 @@ class BatchStage final : public Stage {
 
 class BatchCursor : public Cursor {
  public:
-  BatchCursor(const BatchStage& stage, std::uint64_t epoch) : stage_(stage), input_(stage.input_->open(epoch)) {}
+  BatchCursor(const BatchStage& stage, std::uint64_t epoch)
+      : stage_(stage), input_(stage.input_->open(epoch)), left_(stage.input_->extent()) {}
 
   std::optional<Example> next() override {
-    std::optional<Batch> batch = input_->next_batch(stage_.rows_);
-    if (batch && stage_.drop_remainder_ && batch->size() < stage_.rows_) return std::nullopt;
-    return batch;
+    if (!stage_.drop_remainder_ || stage_.input_->depends_on_batch()) return input_->next_batch(stage_.rows_);
+    // The elements of a remainder may differ in shape, so they are not combined.
+    if (left_.exact) {
+      if (left_.most < stage_.rows_) {
+        input_->skip(std::exchange(left_.most, 0));
+        return std::nullopt;
+      }
+      if (left_.most != Extent::endless) left_.most -= stage_.rows_;
+      return input_->next_batch(stage_.rows_);
+    }
+    const std::vector<Example> elements = input_->next_elements(stage_.rows_);
+    if (static_cast<std::int64_t>(elements.size()) < stage_.rows_) return std::nullopt;
+    return stack(elements);
   }
 
   std::int64_t skip(std::int64_t count) override {
     const std::int64_t skipped = input_->skip(stage_.elements_of(count));
+    if (left_.most != Extent::endless) left_.most -= skipped;
     const bool partial = skipped % stage_.rows_ != 0 && !stage_.drop_remainder_;
     return skipped / stage_.rows_ + (partial ? 1 : 0);
   }
@@ -84,6 +96,9 @@ class BatchCursor : public Cursor {
  protected:
   const BatchStage& stage_;
   std::unique_ptr<Cursor> input_;
+
+ private:
+  Extent left_;  ///< elements of the input after those of the batches so far, with drop_remainder
 };
 
 /// Reads the window's rows of each batch and skips the rows around them.
@@ -123,15 +138,20 @@ std::unique_ptr<Cursor> BatchStage::open(std::uint64_t epoch) const {
 }  // namespace
 
 std::optional<Batch> Cursor::next_batch(std::int64_t rows) {
-  std::vector<Example> examples;
-  examples.reserve(static_cast<std::size_t>(std::min<std::int64_t>(rows, 1024)));  // fewer rows may be left
-  while (static_cast<std::int64_t>(examples.size()) < rows) {
+  const std::vector<Example> elements = next_elements(rows);
+  if (elements.empty()) return std::nullopt;
+  return stack(elements);
+}
+
+std::vector<Example> Cursor::next_elements(std::int64_t count) {
+  std::vector<Example> elements;
+  elements.reserve(static_cast<std::size_t>(std::min<std::int64_t>(count, 1024)));  // fewer elements may be left
+  while (static_cast<std::int64_t>(elements.size()) < count) {
     std::optional<Example> element = next();
     if (!element) break;
-    examples.push_back(std::move(*element));
+    elements.push_back(std::move(*element));
   }
-  if (examples.empty()) return std::nullopt;
-  return stack(examples);
+  return elements;
 }
 
 std::int64_t Cursor::skip(std::int64_t count) {

@@ -130,9 +130,9 @@ class Dataset {
   /// is shuffled as a whole.
   Dataset shuffle(const ShuffleOptions& options = {}) const;
   /// Combines every `rows` consecutive elements into a batch of shape (rows, ...). Remaining elements form a smaller
-  /// last batch or, with `drop_remainder`, are dropped. A batch of consecutive rows of a source may be a view of them.
-  /// Throws InvalidArgument for rows < 1; a pass throws it for elements that differ in shape, dtype or number of
-  /// tensors.
+  /// last batch or, with `drop_remainder`, are dropped without making them where possible. A batch of consecutive rows
+  /// of a source may be a view of them. Throws InvalidArgument for rows < 1; a pass throws it for elements of one batch
+  /// that differ in shape, dtype or number of tensors.
   Dataset batch(std::int64_t rows, bool drop_remainder = false) const;
   /// Repeats the elements `count` times, or without end if there is no count. Each repetition is an epoch for the
   /// stages before it. Throws InvalidArgument for count < 0.

@@ -94,13 +94,9 @@ class PaddingCursor final : public Cursor {
   std::optional<Example> next() override { return input_->next(); }
 
   std::optional<Batch> next_batch(std::int64_t rows) override {
-    std::vector<Example> examples;
-    while (static_cast<std::int64_t>(examples.size()) < rows) {
-      std::optional<Example> element = input_->next();
-      if (!element) break;
-      examples.push_back(std::move(*element));
-    }
-    if (examples.empty()) return std::nullopt;
+    const std::vector<Example> examples = input_->next_elements(rows);
+    const bool partial = static_cast<std::int64_t>(examples.size()) < rows;
+    if (examples.empty() || (partial && options_.drop_remainder)) return std::nullopt;
     return Batch{pad(examples, &Example::inputs, options_.inputs, "inputs"),
                  pad(examples, &Example::targets, options_.targets, "targets"),
                  pad(examples, &Example::sample_weights, options_.sample_weights, "sample weights")};

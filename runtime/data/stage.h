@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include <lockstep/runtime/data/dataset.h>
 
@@ -28,6 +29,8 @@ class Cursor {
   /// continues as if `next` had returned them. By default calls `next`; cursors that can skip elements without making
   /// them override it.
   virtual std::int64_t skip(std::int64_t count);
+  /// The next `count` elements, or all that are left if fewer.
+  std::vector<Example> next_elements(std::int64_t count);
 };
 
 /// Number of elements of a pass.
@@ -76,11 +79,11 @@ class Stage {
   virtual bool depends_on_batch() const { return false; }
 
   std::optional<std::int64_t> size() const { return extent().size(); }
+  /// Number of rows, before any window, of element `number` of a pass that has it; empty if not known in advance.
+  std::optional<std::int64_t> batch_rows(std::int64_t number) const { return rows_between(number, number + 1, 0); }
 };
 using StagePtr = std::shared_ptr<const Stage>;
 
-  /// Number of rows, before any window, of element `number` of a pass that has it; empty if not known in advance.
-  std::optional<std::int64_t> batch_rows(std::int64_t number) const { return rows_between(number, number + 1, 0); }
 /// What Dataset::map applies.
 using MapFunction =
     std::variant<std::function<Example(const Example&, const ElementId&)>, RowTransform, RandomTransform>;

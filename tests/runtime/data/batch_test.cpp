@@ -16,6 +16,7 @@ using test::numbers;
 using test::read;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::ThrowsMessage;
 
 TEST(DatasetBatch, GroupsRowsAndGivesTheRestLast) {
@@ -28,6 +29,26 @@ TEST(DatasetBatch, GroupsRowsAndGivesTheRestLast) {
 TEST(DatasetBatch, DropsTheRestWhenAsked) {
   EXPECT_THAT(test::batch_sizes(numbers(7).batch(3, true)), ElementsAre(3, 3));
   EXPECT_THAT(test::batch_sizes(numbers(2).batch(3, true)), ElementsAre());
+}
+
+TEST(DatasetBatch, MayDropElementsOfAnotherShape) {
+  EXPECT_THAT(test::batch_sizes(numbers(8).batch(3).batch(2, true)), ElementsAre(2));
+  const auto same = [](const Batch& batch) { return batch; };
+  const Dataset unknown = numbers(4).filter([](const Example&) { return true; }).batch(3).map(same);
+  EXPECT_THAT(test::batch_sizes(unknown.batch(3, true)), IsEmpty());
+  EXPECT_THAT(test::batch_sizes(unknown.padded_batch(3, {.inputs = {{.shape = {2}}}, .drop_remainder = true})),
+              IsEmpty());
+}
+
+TEST(DatasetBatch, DoesNotMapWhatItDrops) {
+  int made = 0;
+  const ComputeThreadsScope one(1);
+  const auto count = [&](const Example& e) {
+    ++made;
+    return e;
+  };
+  EXPECT_THAT(test::batch_sizes(numbers(11).map(count).batch(4, true)), ElementsAre(4, 4));
+  EXPECT_EQ(made, 8);
 }
 
 TEST(DatasetBatch, NeedsARow) {
@@ -152,6 +173,8 @@ TEST(DatasetBatch, SaysWhatItDrops) {
   EXPECT_EQ(cut.repeat(2).dropped_rows(), 6);
   EXPECT_EQ(cut.repeat().dropped_rows(), 3) << "of one repetition";
   EXPECT_EQ(numbers(11).repeat().batch(4, true).dropped_rows(), 0);
+  EXPECT_EQ(cut.unbatch().batch(5, true).dropped_rows(), 3 + 3);
+  EXPECT_EQ(numbers(15).batch(4, true).batch(2, true).dropped_rows(), 3 + 1) << "rows and a batch";
   EXPECT_EQ(cut.take(2).dropped_rows(), 3);
   EXPECT_EQ(cut.take(1).dropped_rows(), 0) << "it ends before the remainder";
 }
@@ -173,8 +196,6 @@ TEST(DatasetBatch, GathersTheSameRowsOnAnyNumberOfThreads) {
   const ComputeThreadsScope one(1);
   EXPECT_EQ(first_batch(), all_cores);
 }
-  EXPECT_EQ(cut.unbatch().batch(5, true).dropped_rows(), 3 + 3);
-  EXPECT_EQ(numbers(15).batch(4, true).batch(2, true).dropped_rows(), 3 + 1) << "rows and a batch";
 
 TEST(DatasetBatch, CopiesStridedExamples) {
   const Tensor x = Tensor::from(std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {2, 2, 3});

@@ -99,6 +99,7 @@ std::vector<StageCase> all_stages() {
       {"shuffle", make_shuffle(generator(40, 40), {.seed = 2, .buffer = 7})},
       {"shuffleOfMap", make_shuffle(placed(tensors(40)), {.seed = 2})},
       {"batch", make_batch(tensors(40), 4, false)},
+      {"batchThatDropsOfKnownSize", make_batch(placed(tensors(40)), 3, true)},
       {"batchOfMap", make_batch(placed(tensors(40)), 4, false)},
       {"batchThatDrops", make_batch(generator(40, std::nullopt), 3, true)},
       {"batchOfRows", make_batch(make_row_source(counted, 40), 3, true)},
@@ -386,11 +387,11 @@ TEST(StageExtent, TellsWhatIsKnownBeforehand) {
   EXPECT_EQ(extent_of(detail::make_take(generator(4, std::nullopt), 9)).most, 9);
   EXPECT_EQ(extent_of(detail::make_take(generator(4, std::nullopt), 9)).size(), std::nullopt);
   EXPECT_TRUE(extent_of(detail::make_take(generator(4, std::nullopt), 0)).exact);
-  const detail::Extent endless = extent_of(detail::make_repeat(tensors(4), std::nullopt));
   const StagePtr two = detail::make_take(generator(4, std::nullopt), 2);
   EXPECT_TRUE(extent_of(detail::make_skip(two, 2)).exact);
   EXPECT_TRUE(extent_of(detail::make_batch(two, 3, true)).exact);
   EXPECT_TRUE(extent_of(detail::make_window(two, 3, 3, {.drop_remainder = true})).exact);
+  const detail::Extent endless = extent_of(detail::make_repeat(tensors(4), std::nullopt));
   EXPECT_TRUE(endless.exact);
   EXPECT_EQ(endless.size(), std::nullopt);
   EXPECT_EQ(extent_of(detail::make_repeat(tensors(0), std::nullopt)).size(), 0);
