@@ -11,6 +11,7 @@
 
 #include <lockstep/models/layers/constraints.h>
 #include <lockstep/models/layers/dtype_policy.h>
+#include <lockstep/models/layers/layer_call.h>
 #include <lockstep/models/layers/layer_seed.h>
 #include <lockstep/models/layers/regularizers.h>
 #include <lockstep/runtime/core/handle.h>
@@ -18,31 +19,6 @@
 #include <lockstep/strategy/core/variable.h>
 
 namespace lockstep {
-
-/// Whether a call trains (batch statistics, dropout) or infers.
-enum class Mode { inference, train };
-
-/// Options of one call of a layer, set by the network.
-struct LayerCall {
-  /// Training or inference.
-  Mode mode = Mode::inference;
-  bool fused_relu = false;  ///< apply max(0, .) to the result; set only with LayerTraits::can_fuse_relu
-  Tensor out{};             ///< if defined, where to write the result; set only with LayerTraits::can_write_to
-  /// Whether the result is an output of the network, directly or after layers with LayerTraits::may_return_input. A
-  /// softmax or sigmoid then keeps its logits for losses.
-  bool is_output = false;
-  bool use_causal_mask = false;  ///< Keras' argument of attention layers
-  bool penalizes_result = true;  ///< whether an activity_regularizer applies
-  /// The mask of each input: bool, false for masked elements, usually (n, time) for an input (n, time, ...); undefined
-  /// for an input without a mask. Empty if no input has a mask.
-  std::span<const Tensor> masks{};
-  /// If not null, receives the batch's results after the first one; LayerImpl::more_output_shapes gives their shapes
-  /// without the batch axis. A network sets it if it uses any of these results.
-  std::vector<Tensor>* more_results = nullptr;
-
-  /// The mask of an input; undefined if it has none.
-  Tensor mask(std::size_t input) const { return input < masks.size() ? masks[input] : Tensor(); }
-};
 
 /// Properties of a class of layers that the network and training use.
 struct LayerTraits {
