@@ -203,6 +203,10 @@ void LayerConfig::option(const char* key, SeededInitializer& value) {
   const Json own = initializer_config(value);
   if (!is_reading() && own.is_null()) return;
   const Json* found = exchange(key, own);
+  if (!known && (found->is_object() ? found->value("config", Json()) : *found) == "glu")
+    refuse(key, *found,
+           "one that keeps shapes: Keras gives layers with glu a wrong output shape; apply keras.ops.glu to the result "
+           "of the layer instead");
   if (found == nullptr) return;
   const SeededInitializer known = find_initializer(*found);
   if (!known)

@@ -180,8 +180,10 @@ TEST(LayerConfig, SaysWhatALayerCannotBe) {
                layer_of("Dense", {{"name", "x"}, {"dtype", "float16"}}));
   EXPECT_ERROR(InputError, "layer 'x' (LSTM): recurrent_activation cannot be \"glu\"",
                layer_of("LSTM", {{"name", "x"}, {"recurrent_activation", "glu"}}));
-  EXPECT_ERROR(InputError, "layer 'x' (Dense): activation cannot be \"glu\"; it must be one of linear, relu,",
-               layer_of("Dense", {{"name", "x"}, {"activation", "glu"}}));
+  EXPECT_ERROR(InputError, "layer 'x' (Dense): activation cannot be \"glue\"; it must be one of linear, relu,",
+               layer_of("Dense", {{"name", "x"}, {"activation", "glue"}}));
+  EXPECT_ERROR(InputError, "(Activation): activation cannot be \"glu\"; it must be one that keeps shapes: Keras gives ",
+               layer_of("Activation", {{"name", "x"}, {"activation", "glu"}}));
   EXPECT_ERROR(InputError, "layer 'x' (Dense): units cannot be \"3\"; it must be a whole number",
                layer_of("Dense", {{"name", "x"}, {"units", "3"}}));
   EXPECT_ERROR(InputError, "layer 'x' (LayerNormalization): axis cannot be 18446744073709551615; it must be an axis,",
