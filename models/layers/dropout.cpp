@@ -103,14 +103,14 @@ class MaskImpl : public LayerImpl {
   RandomDraws draws_;
 };
 
-class DropoutImpl final : public LayerOf<DropoutOptions, MaskImpl> {
+class DropoutImpl : public LayerOf<DropoutOptions, MaskImpl> {
  public:
-  explicit DropoutImpl(const DropoutOptions& options)
-      : LayerOf("Dropout", list, options, options.rate, options.noise_shape.empty(), true) {
-    require(options.rate >= 0 && options.rate < 1, "Dropout needs a rate of at least 0 and below 1, got {}",
+  explicit DropoutImpl(const DropoutOptions& options, const char* class_name = "Dropout")
+      : LayerOf(class_name, list, options, options.rate, options.noise_shape.empty(), true) {
+    require(options.rate >= 0 && options.rate < 1, "{} needs a rate of at least 0 and below 1, got {}", class_name,
             options.rate);
     require(std::ranges::all_of(options.noise_shape, [](std::int64_t size) { return size >= 1 || size == -1; }),
-            "Dropout needs a noise_shape of sizes of at least 1 and -1 (None), got ({})",
+            "{} needs a noise_shape of sizes of at least 1 and -1 (None), got ({})", class_name,
             fmt::join(options.noise_shape, ", "));
   }
 
@@ -118,9 +118,23 @@ class DropoutImpl final : public LayerOf<DropoutOptions, MaskImpl> {
   NoiseShape noise_shape(int rank) const override {
     const NoiseShape& noise = options_.noise_shape;
     require(noise.empty() || noise.size() == static_cast<std::size_t>(rank),
-            "Dropout with the noise_shape ({}) takes {} axes, the batch axis included, got {}", fmt::join(noise, ", "),
-            noise.size(), rank);
+            "{} with the noise_shape ({}) takes {} axes, the batch axis included, got {}", class_name_,
+            fmt::join(noise, ", "), noise.size(), rank);
     return noise;
+  }
+};
+
+class AlphaDropoutImpl final : public DropoutImpl {
+ public:
+  explicit AlphaDropoutImpl(const DropoutOptions& options) : DropoutImpl(options, "AlphaDropout") {}
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    const double rate = options_.rate;
+    if (call.mode == Mode::inference || rate == 0) return inputs[0];
+    constexpr double lowest = -1.6732632423543772848170429916717 * 1.0507009873554804934193349852946;  // of selu
+    const double scale = 1 / std::sqrt((1 - rate) * (1 + rate * lowest * lowest));
+    const Tensor above_lowest = inputs[0] - lowest;
+    return DropoutImpl::call(std::span(&above_lowest, 1), call) * (scale * (1 - rate)) + scale * lowest * (1 - rate);
   }
 };
 
@@ -221,6 +235,12 @@ class StochasticDepthImpl final : public LayerOf<StochasticDepthOptions, MaskImp
 Dropout::Dropout(const DropoutOptions& options) : Layer(std::make_shared<DropoutImpl>(options)) {}
 
 Dropout Dropout::from_config(LayerConfig& config) { return Dropout(read_options<DropoutOptions>(config, list)); }
+
+AlphaDropout::AlphaDropout(const DropoutOptions& options) : Layer(std::make_shared<AlphaDropoutImpl>(options)) {}
+
+AlphaDropout AlphaDropout::from_config(LayerConfig& config) {
+  return AlphaDropout(read_options<DropoutOptions>(config, list));
+}
 
 SpatialDropout1D::SpatialDropout1D(const SpatialDropoutOptions& options)
     : Layer(std::make_shared<SpatialDropoutImpl>("SpatialDropout1D", NoiseShape{-1, 1, -1}, list_sequences, options)) {}

@@ -33,6 +33,16 @@ struct Dropout : Layer {
   static Dropout from_config(LayerConfig& config);
 };
 
+/// Dropout for networks with the activation selu: in training, sets each element to selu's lowest value, about -1.758,
+/// with probability `rate`, and then scales and shifts all elements so that inputs of mean 0 and variance 1 keep these
+/// (Klambauer et al. 2017). At inference, returns its input. Draws masks like Dropout.
+struct AlphaDropout : Layer {
+  /// Throws the same errors as Dropout.
+  explicit AlphaDropout(const DropoutOptions& options);
+  /// Makes the layer from the options in a file.
+  static AlphaDropout from_config(LayerConfig& config);
+};
+
 /// SpatialDropout1D's and SpatialDropout2D's options.
 struct SpatialDropoutOptions {
   double rate = -1;  ///< probability that a feature of an example is dropped; required

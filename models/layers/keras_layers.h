@@ -45,6 +45,7 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<AdaptiveMaxPooling2D>("AdaptiveMaxPooling2D"),
                                          keras_class<Add>("Add"),
                                          keras_class<AdditiveAttention>("AdditiveAttention"),
+                                         keras_class<AlphaDropout>("AlphaDropout"),
                                          keras_class<Attention>("Attention"),
                                          keras_class<Average>("Average"),
                                          keras_class<AveragePooling1D>("AveragePooling1D"),

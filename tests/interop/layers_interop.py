@@ -283,7 +283,7 @@ def dropouts():
     pictures = keras.Input((6, 5, 4))
     x = layers.SpatialDropout2D(0.25)(layers.Conv2D(3, 2)(pictures))
     x = layers.SpatialDropout1D(0.5)(layers.Reshape((5, 12))(x))
-    x = layers.GaussianDropout(0.25)(layers.GaussianNoise(0.5)(x))
+    x = layers.AlphaDropout(0.5, noise_shape=(None, 1, 12))(layers.GaussianDropout(0.25)(layers.GaussianNoise(0.5)(x)))
     return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(x)))
 
 

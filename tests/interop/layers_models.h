@@ -191,6 +191,7 @@ inline Model softmax_over_axes_model() {
   const Symbol pictures = Input({3, 4, 2});
   return {pictures, Dense({.units = 3})(Flatten()(Softmax({.axis = {1, 3}})(pictures)))};
 }
+  y = AlphaDropout({.rate = 0.5, .noise_shape = {-1, 1, 12}})(y);
 
 inline Model normalizations_model() {
   const Symbol pictures = Input({5, 4, 6});

@@ -78,6 +78,15 @@ def drops(*axes):
     return check
 
 
+def is_dropped_to_selus_lowest(layer, x, y):
+    rate, lowest = layer.rate, -1.7580993408473766
+    scale = ((1 - rate) * (1 + rate * lowest**2)) ** -0.5
+    shift = -scale * lowest * rate
+    dropped = close(y, scale * lowest + shift)
+    assert close(y, np.where(dropped, scale * lowest + shift, scale * x + shift)).all(), "neither dropped nor scaled"
+    check_share(dropped, rate)
+
+
 def check_normal(values, mean, deviation):
     """By the first four moments."""
     z = (values - mean) / deviation
@@ -111,6 +120,7 @@ CASES = {
     "contrast": (layers.RandomContrast((0.5, 0.75), value_range=(-1, 1)), has_contrast),
     "dropout": (layers.Dropout(0.3), drops()),
     "dropout_of_rows": (layers.Dropout(0.3, noise_shape=(None, None, 1, 1)), drops(2, 3)),
+    "alpha_dropout": (layers.AlphaDropout(0.3), is_dropped_to_selus_lowest),
     "spatial_dropout": (layers.SpatialDropout2D(0.3), drops(1, 2)),
     "stochastic_depth": (StochasticDepth(0.3), drops(1, 2, 3)),
     "gaussian_noise": (layers.GaussianNoise(0.4), has_noise),

@@ -39,6 +39,7 @@ inline std::optional<Model> random_layer_model(const std::string& name) {
       {"contrast", RandomContrast({.factor = {0.5, 0.75}, .value_range = {-1, 1}})},
       {"dropout", Dropout({.rate = 0.3})},
       {"dropout_of_rows", Dropout({.rate = 0.3, .noise_shape = {-1, -1, 1, 1}})},
+      {"alpha_dropout", AlphaDropout({.rate = 0.3})},
       {"spatial_dropout", SpatialDropout2D({.rate = 0.3})},
       {"stochastic_depth", StochasticDepth({.drop_path_rate = 0.3})},
       {"gaussian_noise", GaussianNoise({.stddev = 0.4})},

@@ -33,6 +33,7 @@ bool has_masks_in_keras(std::string_view name) {
          is_one_of(name, {"Activation",
                           "ActivityRegularization",
                           "Add",
+                          "AlphaDropout",
                           "Average",
                           "Concatenate",
                           "Dot",

@@ -21,6 +21,12 @@ std::vector<LayerCase> random_layer_cases() {
          return Dropout({.rate = 0.25, .noise_shape = {-1, 3, 1, 4}});
        },
        {image}},
+      {"AlphaDropout", [] { return AlphaDropout({.rate = 0.25}); }, {image}},
+      {"AlphaDropout with noise_shape",
+       [] {
+         return AlphaDropout({.rate = 0.25, .noise_shape = {-1, 1, 4, -1}});
+       },
+       {image}},
       {"SpatialDropout1D", [] { return SpatialDropout1D({.rate = 0.25}); }, {{9, 4}}},
       {"SpatialDropout2D", [] { return SpatialDropout2D({.rate = 0.5}); }, {image}},
       {"GaussianNoise", [] { return GaussianNoise({.stddev = 0.25}); }, {image}},
