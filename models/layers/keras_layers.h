@@ -53,6 +53,7 @@ inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activatio
                                          keras_class<BatchNormalization>("BatchNormalization"),
                                          keras_class<Bidirectional>("Bidirectional"),
                                          keras_class<CategoryEncoding>("CategoryEncoding"),
+                                         keras_class<CenterCrop>("CenterCrop"),
                                          keras_class<Concatenate>("Concatenate"),
                                          keras_class<Conv1D>("Conv1D"),
                                          keras_class<Conv1DTranspose>("Conv1DTranspose"),

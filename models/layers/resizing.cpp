@@ -1,5 +1,6 @@
 #include "lockstep/models/layers/resizing.h"
 
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/layers/layer_of.h>
@@ -16,6 +17,12 @@ void list(LayerConfig& config, ResizingOptions& options) {
   config.fixed("fill_mode", "constant");
   config.option("fill_value", options.fill_value);
   config.option("antialias", options.antialias);
+  config.channels_last();
+}
+
+void list(LayerConfig& config, CenterCropOptions& options) {
+  config.option("height", options.height);
+  config.option("width", options.width);
   config.channels_last();
 }
 
@@ -46,10 +53,46 @@ class ResizingImpl final : public LayerOf<ResizingOptions> {
   }
 };
 
+class CenterCropImpl final : public LayerOf<CenterCropOptions> {
+ public:
+  explicit CenterCropImpl(const CenterCropOptions& options)
+      : LayerOf("CenterCrop", list, options,
+                {.can_compute_in_bf16 = true, .can_be_captured = true, .may_return_input = true}) {
+    require(options.height >= 1 && options.width >= 1,
+            "CenterCrop needs a height and a width of at least 1, got {} x {}", options.height, options.width);
+  }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& image = only_image(class_name(), inputs);
+    require(image[0] >= 1 && image[1] >= 1, "CenterCrop takes images with pixels, got {}", image);
+    return {options_.height, options_.width, image[2]};
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    const Tensor& x = inputs[0];
+    if (x.dim(1) < options_.height || x.dim(2) < options_.width)
+      return resize(x, {options_.height, options_.width}, {.crop_to_aspect_ratio = true});
+    return middle(middle(x, 1, options_.height), 2, options_.width);
+  }
+
+ private:
+  /// The middle `size` elements along the axis.
+  static Tensor middle(const Tensor& x, int axis, std::int64_t size) {
+    const std::int64_t begin = (x.dim(axis) - size) / 2;
+    return slice(x, axis, begin, begin + size);
+  }
+};
+
 }  // namespace
 
 Resizing::Resizing(const ResizingOptions& options) : Layer(std::make_shared<ResizingImpl>(options)) {}
 
 Resizing Resizing::from_config(LayerConfig& config) { return Resizing(read_options<ResizingOptions>(config, list)); }
+
+CenterCrop::CenterCrop(const CenterCropOptions& options) : Layer(std::make_shared<CenterCropImpl>(options)) {}
+
+CenterCrop CenterCrop::from_config(LayerConfig& config) {
+  return CenterCrop(read_options<CenterCropOptions>(config, list));
+}
 
 }  // namespace lockstep

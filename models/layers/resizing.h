@@ -31,4 +31,21 @@ struct Resizing : Layer {
   static Resizing from_config(LayerConfig& config);
 };
 
+/// CenterCrop's options.
+struct CenterCropOptions {
+  std::int64_t height = 0;  ///< required
+  std::int64_t width = 0;   ///< required
+  /// Name of the layer; if empty, the model derives one from the class name.
+  std::string name{};
+};
+
+/// Cuts out the middle of images: (h, w, c) -> (height, width, c). If a side of the images is smaller, applies the op
+/// resize with crop_to_aspect_ratio instead.
+struct CenterCrop : Layer {
+  /// Throws InvalidArgument for sizes below 1.
+  explicit CenterCrop(const CenterCropOptions& options);
+  /// Makes the layer from the options in a file.
+  static CenterCrop from_config(LayerConfig& config);
+};
+
 }  // namespace lockstep

@@ -45,6 +45,7 @@ inline Model resized_model() {
   x = Resizing({.height = 7, .width = 5, .interpolation = Interpolation::bicubic})(x);
   x = UpSampling2D({.interpolation = Interpolation::lanczos3})(x);
   x = Resizing({.height = 6, .width = 7, .interpolation = Interpolation::lanczos5, .antialias = true})(x);
+  x = CenterCrop({.height = 7, .width = 3})(CenterCrop({.height = 4, .width = 5})(x));
   x = Resizing({.height = 5, .width = 5, .antialias = true})(x);
   return {pictures, Dense({.units = 3})(Flatten()(x))};
 }

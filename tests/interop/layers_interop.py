@@ -254,6 +254,7 @@ def augmented():
     x = layers.RandomZoom((0, 0.5), (-0.25, 0.25), fill_mode="constant", fill_value=2)(layers.RandomZoom(0.5)(x))
     x = layers.RandomRotation((-0.125, 0.25), fill_mode="nearest")(x)
     x = layers.RandomContrast((0.25, 0.5))(layers.RandomBrightness(0.25, value_range=(-1, 1))(x))
+    x = layers.CenterCrop(7, 3)(layers.CenterCrop(4, 5)(x))
     return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(x)))
 
 

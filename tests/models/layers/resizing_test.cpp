@@ -1,3 +1,4 @@
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/image/resize.h>
 #include <lockstep/models/layers/repeat.h>
 #include <lockstep/models/layers/resizing.h>
@@ -37,6 +38,17 @@ TEST(UpSampling2D, Interpolates) {
   const Tensor x = random_tensor({2, 3, 4, 5}, 1);
   const UpSampling2D layer({.size = {2, 3}, .interpolation = Interpolation::bilinear});
   expect_same_bits(call(layer, {x}), resize(x, {6, 12}));
+}
+
+TEST(CenterCrop, CutsOutTheMiddle) {
+  const CenterCrop layer({.height = 2, .width = 4});
+  EXPECT_EQ(shape_after(layer, {{5, 7, 3}}), Shape({2, 4, 3}));
+  const Tensor x = random_tensor({2, 5, 7, 3}, 1);
+  expect_same_bits(call(layer, {x}), slice(slice(x, 1, 1, 3), 2, 1, 5));
+  const Tensor low = random_tensor({2, 1, 7, 3}, 1);
+  expect_same_bits(call(layer, {low}), resize(low, {2, 4}, {.crop_to_aspect_ratio = true}));
+  EXPECT_ERROR(InvalidArgument, "CenterCrop needs a height and a width of at least 1, got 3 x 0",
+               CenterCrop({.height = 3}));
 }
 
 }  // namespace

@@ -117,6 +117,8 @@ std::vector<LayerCase> array_layer_cases() {
       {"Resizing padded",
        [] { return Resizing({.height = 4, .width = 9, .pad_to_aspect_ratio = true, .fill_value = 2}); },
        {{8, 6, 3}}},
+      {"CenterCrop", [] { return CenterCrop({.height = 3, .width = 5}); }, {{8, 6, 3}}},
+      {"CenterCrop of small images", [] { return CenterCrop({.height = 6, .width = 8}); }, {{8, 6, 3}}},
       {"Masking", [] { return Masking({.mask_value = -1}); }, {steps}},
       {"CustomScaleLayer", [] { return CustomScaleLayer({.scale = 0.25}); }, {image, image}},
       {"LayerScale", [] { return LayerScale({.init_values = 0.5, .projection_dim = 4}); }, {image}},
