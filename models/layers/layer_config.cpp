@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include <fmt/core.h>
@@ -48,6 +49,28 @@ std::optional<Size2d> size_of(const Json& value) {
 }
 
 }  // namespace
+/// Numbers of this shape as nested lists, from this axis on; takes the numbers from `rest`.
+Json nested_lists(std::span<const double>& rest, const Shape& shape, int axis) {
+  if (axis == shape.rank()) {
+    const double value = rest.front();
+    rest = rest.subspan(1);
+    return value;
+  }
+  Json list = Json::array();
+  for (std::int64_t i = 0; i < shape[axis]; ++i) list.push_back(nested_lists(rest, shape, axis + 1));
+  return list;
+}
+
+/// Appends the numbers in nested lists. Returns whether the lists have this shape, from this axis on.
+bool read_nested(const Json& value, const Shape& shape, int axis, std::vector<double>& values) {
+  if (axis == shape.rank()) {
+    if (value.is_number()) values.push_back(value.get<double>());
+    return value.is_number();
+  }
+  return value.is_array() && value.size() == static_cast<std::size_t>(shape[axis]) &&
+         std::ranges::all_of(value, [&](const Json& part) { return read_nested(part, shape, axis + 1, values); });
+}
+
 
 LayerConfig::LayerConfig(const LayerImpl& layer, const std::string& name)
     : OptionVisitor(called(layer.class_name(), name)),
@@ -239,12 +262,6 @@ void LayerConfig::axis(const char* key, int& value) {
   value = axis == input_rank_ - 1 ? -1 : axis.get<int>();
 }
 
-void LayerConfig::last_axis(const char* key) {
-  int number = -1;
-  axis(key, number);
-  if (number != -1) refuse(key, number, "-1, the last axis");
-}
-
 void LayerConfig::axes(const char* key, std::vector<int>& value) {
   const Json* found = exchange(key, value.empty() ? Json() : value.size() == 1 ? Json(value.front()) : Json(value));
   if (found == nullptr) return;
@@ -255,6 +272,21 @@ void LayerConfig::axes(const char* key, std::vector<int>& value) {
 
 void LayerConfig::sizes(const char* key, Shape& value) {
   Json own = Json::array();
+void LayerConfig::numbers(const char* key, std::vector<double>& values, Shape& shape) {
+  if (!is_reading() && shape.rank() == 0) return one_or_more(key, values);
+  std::span<const double> rest = values;
+  const Json* found = exchange(key, values.empty() ? Json() : nested_lists(rest, shape, 0));
+  if (found == nullptr) return;
+  values.clear();
+  shape = {};
+  if (found->is_null()) return;
+  for (const Json* part = found; part->is_array() && !part->empty() && shape.rank() < Shape::max_rank;
+       part = &part->front())
+    shape.push_back(static_cast<std::int64_t>(part->size()));
+  if (!read_nested(*found, shape, 0, values))
+    refuse(key, *found, "null, a number, or numbers in lists of equal lengths");
+}
+
   for (const std::int64_t size : value) own.push_back(size == -1 ? Json() : Json(size));
   const Json* found = exchange(key, own);
   if (found == nullptr) return;

@@ -88,15 +88,14 @@ class LayerConfig : public OptionVisitor {
   void option(const char* key, std::shared_ptr<LayerImpl>& layer, int input_rank);
   /// Rank of the layer's first input, with the batch axis; 0 when writing.
   int input_rank() const { return input_rank_; }
-  ///@{
-  /// `axis`: an axis. `last_axis`: an option that must name the last axis, written as -1. Both also read a one-element
-  /// list, and read the number of the last axis of the layer's first input as -1.
+  /// An axis. Also reads a one-element list, and reads the number of the last axis of the layer's first input as -1.
   void axis(const char* key, int& value);
-  void last_axis(const char* key);
-  ///@}
   /// Axes, written as null if there are none, as a number if there is one, and otherwise as a list. Reads all three
   /// forms.
   void axes(const char* key, std::vector<int>& value);
+  /// Numbers of this shape, in row-major order: nested lists in files, or a number if there is one. No numbers are
+  /// null.
+  void numbers(const char* key, std::vector<double>& values, Shape& shape);
   /// Sizes; files have null in place of -1. Also reads a single number.
   void sizes(const char* key, Shape& value);
   ///@{

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
+#include <ranges>
 
 #include <fmt/ranges.h>
 
@@ -28,9 +30,12 @@ void list(LayerConfig& config, RescalingLayerOptions& options) {
 }
 
 void list(LayerConfig& config, NormalizationOptions& options) {
-  config.last_axis("axis");
-  config.one_or_more("mean", options.mean);
-  config.one_or_more("variance", options.variance);
+  config.axes("axis", options.axis);
+  Shape of_variance = options.shape;
+  config.numbers("mean", options.mean, options.shape);
+  config.numbers("variance", options.variance, of_variance);
+  require(of_variance == options.shape, "Normalization needs a mean and a variance of the same shape, got {} and {}",
+          options.shape, of_variance);
   config.option("invert", options.invert);
 }
 
@@ -53,12 +58,22 @@ void check_channels(std::string_view layer, const char* option, const Values& va
           option, input);
 }
 
-/// Copies numbers to a tensor. A single number is copied to all elements.
-Initializer initial(const Values& values) {
-  return [values](const Tensor& to) {
+/// Copies numbers of this shape, which broadcasts to the tensor's, to a tensor.
+Initializer initial(const Values& values, const Shape& shape) {
+  return [values, shape](const Tensor& to) {
+    const auto source_of = [&](std::int64_t element) {
+      std::int64_t source = 0;
+      std::int64_t stride = 1;
+      for (int axis = -1; axis >= -shape.rank(); --axis) {
+        source += element % to.dim(axis) % shape.dim(axis) * stride;
+        stride *= shape.dim(axis);
+        element /= to.dim(axis);
+      }
+      return static_cast<std::size_t>(source);
+    };
     const std::span<float> elements = to.span<float>();
     for (std::size_t i = 0; i < elements.size(); ++i)
-      elements[i] = static_cast<float>(values.size() == 1 ? values.front() : values[i]);
+      elements[i] = static_cast<float>(values[source_of(static_cast<std::int64_t>(i))]);
   };
 }
 
@@ -91,8 +106,8 @@ class RescalingImpl final : public LayerOf<RescalingLayerOptions> {
   void make_weights(std::span<const Shape>, const LayerSeed&) override {
     const auto by_channel = [](const char* name, const Values& values) {
       if (values.size() == 1) return Variable();
-      return constant_weight(
-          {.name = name, .shape = {static_cast<std::int64_t>(values.size())}, .initializer = initial(values)});
+      const Shape shape{static_cast<std::int64_t>(values.size())};
+      return constant_weight({.name = name, .shape = shape, .initializer = initial(values, shape)});
     };
     scale_ = by_channel("scale", options_.scale);
     offset_ = by_channel("offset", options_.offset);
@@ -105,32 +120,43 @@ class RescalingImpl final : public LayerOf<RescalingLayerOptions> {
 class NormalizationImpl final : public LayerImpl {
  public:
   explicit NormalizationImpl(const NormalizationOptions& options)
-      : LayerImpl(options.name, {.can_be_captured = true, .supports_masking = true}), options_(options) {
+      : LayerImpl(options.name, {.can_be_captured = true, .supports_masking = true}),
+        options_(options),
+        given_(options.shape.rank() > 0 || options.mean.size() <= 1
+                   ? options.shape
+                   : Shape{static_cast<std::int64_t>(options.mean.size())}) {
     require(options.mean.size() == options.variance.size(),
             "Normalization needs as many means as variances, or neither, got {} and {}", options.mean.size(),
             options.variance.size());
     require(are_finite(options.mean) && are_finite(options.variance) &&
                 std::ranges::all_of(options.variance, [](double value) { return value >= 0; }),
             "Normalization needs finite means, and variances of at least 0");
+    require(options.mean.empty() || given_.elements() == static_cast<std::int64_t>(options.mean.size()),
+            "Normalization needs a shape of as many elements as there are means, got {} for {}", given_,
+            options.mean.size());
   }
 
   std::string_view class_name() const override { return "Normalization"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
-    require(input.rank() >= 1, "Normalization needs an axis of channels, got {}", input);
-    check_channels(class_name(), "mean", options_.mean, input);
-    if (adapted_) check_adapted(input.dim(-1), adapted_->mean.dim(0));
-    require(!is_built() || input.dim(-1) == mean_.shape()[0], "Normalization '{}' was built for {} channels, got {}",
-            name(), is_built() ? mean_.shape()[0] : 0, input);
+    const Shape kept = sizes_of(input, kept_axes(input));
+    require(broadcasts(given_, kept),
+            "Normalization has a mean of {} for axes of the sizes {}, got {}: it needs one number, or as many as the "
+            "axes have",
+            given_, kept, input);
+    if (adapted_) check_adapted(kept, adapted_->mean.shape());
+    require(!is_built() || kept == mean_.shape(), "Normalization '{}' was built for axes of the sizes {}, got {}",
+            name(), is_built() ? mean_.shape() : Shape(), input);
     return input;
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
     constexpr double least_deviation = 1e-7;  // keras.backend.epsilon()
-    const Tensor deviation = maximum(sqrt(variance_.value()), least_deviation);
-    if (options_.invert) return add(multiply(inputs[0], deviation), mean_.value());
-    return divide(subtract(inputs[0], mean_.value()), deviation);
+    const Tensor mean = beside_kept(mean_.value(), inputs[0]);
+    const Tensor deviation = maximum(sqrt(beside_kept(variance_.value(), inputs[0])), least_deviation);
+    if (options_.invert) return add(multiply(inputs[0], deviation), mean);
+    return divide(subtract(inputs[0], mean), deviation);
   }
 
   void describe(LayerConfig& config) const override { write_options(config, list, options_); }
@@ -138,9 +164,9 @@ class NormalizationImpl final : public LayerImpl {
   void adapt(const Tensor& data) {
     require<LogicError>(options_.mean.empty(), "Normalization '{}' has the mean and variance given to its constructor",
                         name());
-    const ChannelStatistics statistics = channel_statistics(dense_copy(data));
+    const ChannelStatistics statistics = statistics_of(data);
     if (is_built()) {
-      check_adapted(mean_.shape()[0], statistics.mean.dim(0));
+      check_adapted(mean_.shape(), statistics.mean.shape());
       mean_.assign(statistics.mean);
       variance_.assign(statistics.variance);
     } else {
@@ -149,19 +175,64 @@ class NormalizationImpl final : public LayerImpl {
   }
 
  private:
-  void check_adapted(std::int64_t channels, std::int64_t found) const {
-    require(channels == found, "Normalization '{}' takes {} channels, adapt() got data of {}", name(), channels, found);
+  /// The axes of a batch of this input that have statistics, sorted.
+  std::vector<int> kept_axes(const Shape& input) const {
+    return options_.axis.empty() ? std::vector<int>() : axes_of(class_name(), options_.axis, input);
+  }
+
+  static Shape sizes_of(const Shape& input, const std::vector<int>& axes) {
+    Shape sizes;
+    for (const int axis : axes) sizes.push_back(input[axis - 1]);
+    return sizes;
+  }
+
+  /// Whether numbers of this shape broadcast to the sizes of the axes.
+  static bool broadcasts(const Shape& shape, const Shape& sizes) {
+    if (shape.rank() > sizes.rank()) return false;
+    for (int axis = -1; axis >= -shape.rank(); --axis)
+      if (shape.dim(axis) != 1 && shape.dim(axis) != sizes.dim(axis)) return false;
+    return true;
+  }
+
+  /// A statistic, of the axes' sizes, with axes of size 1 so that it broadcasts to the batch x.
+  Tensor beside_kept(const Tensor& statistic, const Tensor& x) const {
+    const std::vector<int> axes = kept_axes(without_batch_axis(x.shape()));
+    Shape shape;
+    for (int axis = axes.empty() ? x.rank() : axes.front(); axis < x.rank(); ++axis)
+      shape.push_back(std::ranges::binary_search(axes, axis) ? x.dim(axis) : 1);
+    return reshape(statistic, shape);
+  }
+
+  ChannelStatistics statistics_of(const Tensor& data) const {
+    require(data.defined() && data.rank() >= 1, "Normalization adapts to a batch of inputs, got {}", data);
+    const Shape example = without_batch_axis(data.shape());
+    const std::vector<int> axes = kept_axes(example);
+    const Shape sizes = sizes_of(example, axes);
+    Tensor x = data;
+    int last = x.rank();
+    for (const int axis : axes | std::views::reverse) x = x.transposed_view(axis, --last);
+    const std::int64_t channels = sizes.elements();
+    x = dense_copy(x);
+    const auto [mean, variance] =
+        channel_statistics(x.view({x.elements() / std::max<std::int64_t>(1, channels), channels}));
+    return {mean.view(sizes), variance.view(sizes)};
+  }
+
+  void check_adapted(const Shape& sizes, const Shape& found) const {
+    require(sizes == found, "Normalization '{}' takes axes of the sizes {}, adapt() got data of {}", name(), sizes,
+            found);
   }
 
   void make_weights(std::span<const Shape> inputs, const LayerSeed&) override {
-    const Shape channels{inputs[0].dim(-1)};
+    const Shape sizes = sizes_of(inputs[0], kept_axes(inputs[0]));
     if (!options_.mean.empty()) {
-      mean_ = constant_weight({.name = "mean", .shape = channels, .initializer = initial(options_.mean)});
-      variance_ = constant_weight({.name = "variance", .shape = channels, .initializer = initial(options_.variance)});
+      mean_ = constant_weight({.name = "mean", .shape = sizes, .initializer = initial(options_.mean, given_)});
+      variance_ =
+          constant_weight({.name = "variance", .shape = sizes, .initializer = initial(options_.variance, given_)});
       return;
     }
-    mean_ = add_statistic("mean", channels, zeros());
-    variance_ = add_statistic("variance", channels, ones());
+    mean_ = add_statistic("mean", sizes, zeros());
+    variance_ = add_statistic("variance", sizes, ones());
     add_statistic("count", {}, zeros());
     if (!adapted_) return;
     mean_.assign(adapted_->mean);
@@ -173,6 +244,7 @@ class NormalizationImpl final : public LayerImpl {
   }
 
   NormalizationOptions options_;
+  Shape given_;                                 ///< shape of the given mean and variance
   std::optional<ChannelStatistics> adapted_{};  ///< the result of `adapt` before the layer was built
   Variable mean_;
   Variable variance_;

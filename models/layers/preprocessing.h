@@ -31,30 +31,34 @@ struct Rescaling : Layer {
 
 /// The layer Normalization's options.
 struct NormalizationOptions {
+  /// The axes whose elements have a mean and a variance each; the batch axis, 0, is not allowed; negative axes count
+  /// from the end. Empty, Keras' None: a single mean and variance.
+  std::vector<int> axis{-1};
   ///@{
-  /// A single number each, or one number for each channel of the last axis. Empty if `adapt` or a file sets mean and
-  /// variance.
+  /// A single number each, or numbers of the shape `shape`. Empty if `adapt` or a file sets mean and variance.
   std::vector<double> mean{};
   std::vector<double> variance{};
   ///@}
+  /// The shape of `mean` and `variance`, which must broadcast to the sizes of the axes, sorted. If empty, one axis.
+  Shape shape{};
   bool invert = false;  ///< undoes the normalization: x * deviation + mean
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };
 
-/// (x - mean) / max(sqrt(variance), 1e-7) for each channel of the last axis. Without a given mean and variance, the
-/// layer has three weights, which are never trained: the mean, initially 0, the variance, initially 1, and a count,
-/// which is not used but belongs to Keras' files.
+/// (x - mean) / max(sqrt(variance), 1e-7), by default for each channel of the last axis. Without a given mean and
+/// variance, the layer has three weights, which are never trained: the mean, initially 0, and the variance, initially
+/// 1, of the axes' sizes, and a count, which is not used but belongs to Keras' files.
 struct Normalization : Layer {
-  /// Throws InvalidArgument unless mean and variance have the same size, for a negative variance, and for numbers that
-  /// are not finite.
+  /// Throws InvalidArgument unless mean and variance have the same size, which must be that of `shape`, for a negative
+  /// variance, and for numbers that are not finite. The layer throws it for inputs that lack one of the axes or whose
+  /// sizes do not fit `shape`.
   explicit Normalization(const NormalizationOptions& options = {});
   /// Makes `Normalization({})` use the default options.
   explicit Normalization(Defaults) : Normalization() {}
-  /// Sets the mean and variance to those of each channel of `data`: (..., channels), u8 or f32, on the host. May be
-  /// called before or after the model is made. Throws InvalidArgument for other dtypes, a scalar, empty data, and a
-  /// number of channels that the layer was not built for; LogicError if mean and variance were given to the
-  /// constructor.
+  /// Sets the mean and variance to those of `data`, a batch of inputs, u8 or f32, on the host. May be called before or
+  /// after the model is made. Throws InvalidArgument for other dtypes, data that lack one of the axes, empty data, and
+  /// sizes of the axes that the layer was not built for; LogicError if mean and variance were given to the constructor.
   void adapt(const Tensor& data) const;
   /// Makes the layer from the options in a file.
   static Normalization from_config(LayerConfig& config);

@@ -231,12 +231,13 @@ def causal_along_two_axes():
 
 # Models of layers_interop.py whose layers no other model here has.
 OF_LAYERS = ("steps", "products", "merges", "encodings", "pools", "adaptive_pools", "transposes", "channels",
-             "activation_layers", "normalizations", "dropouts", "resized", "augmented", "all_activations", "wrapped")
+             "activation_layers", "normalizations", "dropouts", "resized", "augmented", "all_activations", "wrapped",
+             "preprocessing")
 
 OF_IDS = {"shared", "gpt", "encodings", "encodings_by_keras"}  # models whose inputs are ids below 9
 # The models that lockstep makes, with the shapes of their inputs.
 OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15, 4)], "sequences": [(54,)],
-        "wrapped": [(6, 4)], "seq2seq": [(5, 3), (4, 2)], "stateful": [(5, 3)],
+        "wrapped": [(6, 4)], "preprocessing": [(9, 8, 3)], "seq2seq": [(5, 3), (4, 2)], "stateful": [(5, 3)],
         "mixed": [(10, 10, 3)], "parts": [(4,), (4,)], "attention": [(6, 8), (5, 8), (6, 5)], "attention_options": [(6, 8), (4, 3, 8)],
         "encodings": [(5,), (5,), (1,)], "merges": [(5, 4, 6)], "pools": [(10, 4)],
         "activation_layers": [(6, 4)], "normalizations": [(5, 4, 6)],
@@ -259,7 +260,7 @@ REFUSED = {"another_mask": (another_mask, "'last' is called with a mask that is 
            "causal_along_two_axes": (causal_along_two_axes, "'last': MultiHeadAttention with use_causal_mask needs one attention axis, got 2")}
 ALL = [*OURS, *THEIRS, *REFUSED]
 # Keras itself does not find these layers, lists of axes, score modes and operations again in .h5 files.
-ONLY_KERAS_3 = {"attention_options", "attention_options_by_keras", "of_applications", "normalizations", "operations", "gpt", "vit", "operations_by_keras",
+ONLY_KERAS_3 = {"attention_options", "attention_options_by_keras", "of_applications", "normalizations", "preprocessing", "operations", "gpt", "vit", "operations_by_keras",
                 "all_operations_by_keras",
                 *(f"{name}_by_keras" for name in OF_LAYERS)}
 
@@ -339,6 +340,7 @@ def check_config(path):
 
 def configs_of(kind, model):
     """The options of each layer that has any of this kind: constraints or initializers."""
+            same |= key == "axis" and value is None and their == []  # Normalization keeps None as a list
     options = [(layer.name, *option) for layer in model.layers for option in layer.get_config().items()]
     return [json.loads(json.dumps(option)) for option in options if kind in option[1] and option[2] is not None]
 

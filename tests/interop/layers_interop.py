@@ -112,6 +112,9 @@ def preprocessing():
 
 def products():
     """EinsumDense with its forms of equations, and Dot."""
+    x = layers.Normalization((3, 1))(layers.Normalization(None)(x))
+    x = layers.Normalization((-3, -1), mean=[[1], [2], [3], [4], [5], [6]], variance=[[2], [1], [2], [1], [2], [1]])(x)
+    x = layers.Normalization((1, 3), mean=[1, 2, 3, 4], variance=[1, 2, 3, 4])(x)
     sequence = keras.Input((6, 8))
     queries = layers.EinsumDense("abc,cde->abde", (6, 2, 3), bias_axes="de")(sequence)
     keys = layers.EinsumDense("abc,cde->adbe", (2, 6, 3), activation="tanh", bias_axes="e")(sequence)

@@ -122,6 +122,9 @@ inline Model encodings_model() {
   const auto encoded = [](CategoryOutput mode, const std::vector<Symbol>& inputs) {
     return CategoryEncoding({.num_tokens = 9, .output_mode = mode})(inputs);
   };
+  x = Normalization({.axis = {3, 1}})(Normalization({.axis = {}})(x));
+  x = Normalization({.axis = {-3, -1}, .mean = {1, 2, 3, 4, 5, 6}, .variance = {2, 1, 2, 1, 2, 1}, .shape = {6, 1}})(x);
+  x = Normalization({.axis = {1, 3}, .mean = {1, 2, 3, 4}, .variance = {1, 2, 3, 4}})(x);
   const Symbol all =
       Concatenate()({encoded(CategoryOutput::multi_hot, {ids}), Flatten()(encoded(CategoryOutput::one_hot, {ids})),
                      encoded(CategoryOutput::one_hot, {id}), encoded(CategoryOutput::count, {ids}),

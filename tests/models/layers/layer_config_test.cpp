@@ -85,7 +85,7 @@ TEST(LayerConfig, ReadsStridesThatAreNone) {
 TEST(LayerConfig, ReadsFormsOfPreprocessing) {
   const Layer normalization =
       layer_of("Normalization", {{"name", "x"}, {"axis", {3}}, {"mean", nullptr}, {"variance", nullptr}});
-  EXPECT_EQ(config_of(normalization)["axis"], -1);
+  EXPECT_EQ(config_of(normalization)["axis"], 3);
   EXPECT_EQ(config_of(normalization)["mean"], nullptr);
   EXPECT_EQ(config_of(layer_of("Rescaling", {{"name", "x"}, {"scale", {0.5}}}))["scale"], 0.5);
   EXPECT_EQ(
@@ -198,7 +198,11 @@ TEST(LayerConfig, SaysWhatALayerCannotBe) {
   EXPECT_ERROR(InputError, "layer 'x': Bidirectional needs a layer", layer_of("Bidirectional", {{"name", "x"}}));
   EXPECT_ERROR(InputError, "merge_mode cannot be \"max\"; it must be \"concat\" or \"sum\" or",
                layer_of("Bidirectional", {{"name", "x"}, {"merge_mode", "max"}}));
-  EXPECT_ERROR(InputError, "axis cannot be 1; it must be -1", layer_of("Normalization", {{"name", "x"}, {"axis", 1}}));
+  EXPECT_ERROR(InputError,
+               "mean cannot be [[1],[2,3]]; it must be null, a number, or numbers in lists of equal lengths",
+               layer_of("Normalization", Json::parse(R"({"name": "x", "mean": [[1], [2, 3]]})")));
+  EXPECT_ERROR(InputError, "layer 'x': Normalization needs a mean and a variance of the same shape, got (2) and (2, 1)",
+               layer_of("Normalization", Json::parse(R"({"name": "x", "mean": [1, 2], "variance": [[1], [2]]})")));
   EXPECT_ERROR(InputError, "layer 'x' (BatchNormalization): axis cannot be [1,2]; it must be the number of an axis",
                layer_of("BatchNormalization", {{"name", "x"}, {"axis", {1, 2}}}));
   EXPECT_ERROR(InputError, "axis cannot be \"last\"; it must be an axis, a list of axes, or null",

@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include <support/replicas.h>
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/preprocessing.h>
 
 #include "layer_test.h"
@@ -99,7 +102,8 @@ TEST(NormalizationLayer, AdaptsToDataBeforeAndAfterItIsBuilt) {
       EXPECT_THAT(y.to_vector<float>(), Pointwise(FloatNear(1e-5F), by_channel(data, [&](double v, std::size_t c) {
                                                     return (v - mean[c]) / std::sqrt(variance[c]);
                                                   })));
-    EXPECT_ERROR(InvalidArgument, "takes 3 channels, adapt() got data of 2", layer.adapt(Tensor::zeros({4, 2})));
+    EXPECT_ERROR(InvalidArgument, "takes axes of the sizes (3), adapt() got data of (2)",
+                 layer.adapt(Tensor::zeros({4, 2})));
   }
 }
 
@@ -110,8 +114,54 @@ TEST(NormalizationLayer, RefusesWhatDoesNotFit) {
                Normalization({.mean = {1}, .variance = {1}}).adapt(Tensor::zeros({4, 2})));
   const Normalization adapted;
   adapted.adapt(transpose(Tensor::zeros({2, 4})));
-  EXPECT_ERROR(InvalidArgument, "takes 3 channels, adapt() got data of 2", shape_after(adapted, {{3}}));
-  EXPECT_ERROR(InvalidArgument, "needs an axis of channels", shape_after(Normalization(), {Shape{}}));
+  EXPECT_ERROR(InvalidArgument, "takes axes of the sizes (3), adapt() got data of (2)", shape_after(adapted, {{3}}));
+  const std::string needs_axes = "Normalization needs different axes behind the batch axis, got ";
+  EXPECT_ERROR(InvalidArgument, needs_axes + "(-1) for ()", shape_after(Normalization(), {Shape{}}));
+  EXPECT_ERROR(InvalidArgument, needs_axes + "(-1) for ()", Normalization().adapt(Tensor::zeros({4})));
+  EXPECT_ERROR(InvalidArgument, needs_axes + "(0, 1) for (3)", shape_after(Normalization({.axis = {0, 1}}), {{3}}));
+  EXPECT_ERROR(InvalidArgument, "has a mean of (3) for axes of the sizes (2), got (3, 2)",
+               shape_after(Normalization({.mean = {1, 2, 3}, .variance = {1, 2, 3}}), {{3, 2}}));
+  EXPECT_ERROR(InvalidArgument, "a shape of as many elements as there are means, got (2, 1) for 3",
+               Normalization({.axis = {1, 2}, .mean = {1, 2, 3}, .variance = {1, 2, 3}, .shape = {2, 1}}));
+  EXPECT_ERROR(InvalidArgument, "'layer' was built for axes of the sizes (2), got (3)",
+               shape_after(built(Normalization(), {{2}}), {{3}}));
+}
+
+// As numpy.mean and numpy.var over the other axes.
+TEST(NormalizationLayer, AdaptsToDataAlongItsAxes) {
+  const Tensor data = random_tensor({5, 2, 3, 4}, 1, -2, 6);
+  for (const std::vector<int>& axis : {std::vector{1}, {2}, {-1, 1}, {3, 2}, {1, 2, 3}, {}}) {
+    const Normalization layer({.axis = axis});
+    layer.adapt(data);
+    built(layer, {{2, 3, 4}});
+    std::vector<int> others{0};
+    Shape kept;
+    for (int i = 1; i < 4; ++i) {
+      if (std::ranges::count(axis, i) + std::ranges::count(axis, i - 4) > 0)
+        kept.push_back(data.dim(i));
+      else
+        others.push_back(i);
+    }
+    const Tensor mean = lockstep::mean(data, others, true);
+    const Tensor variance = lockstep::mean(square(data - mean), others, true);
+    EXPECT_EQ(weight(layer, 0).shape(), kept);
+    EXPECT_THAT(weight(layer, 0).to_vector<float>(), Pointwise(FloatNear(1e-5F), mean.to_vector<float>()));
+    EXPECT_THAT(weight(layer, 1).to_vector<float>(), Pointwise(FloatNear(1e-4F), variance.to_vector<float>()));
+    EXPECT_THAT(call(layer, {data}).to_vector<float>(),
+                Pointwise(FloatNear(1e-5F), ((data - mean) / sqrt(variance)).to_vector<float>()));
+  }
+}
+
+// As in Keras, the mean's last axis is the last one of `axis`.
+TEST(NormalizationLayer, BroadcastsTheMean) {
+  const Tensor x = random_tensor({2, 3, 4, 2}, 1);
+  const Normalization last = built(Normalization({.axis = {1, 3}, .mean = {1, 2}, .variance = {4, 4}}), {{3, 4, 2}});
+  const Tensor of_last = Tensor::from<float>({1, 2}, {2});
+  expect_same_bits(call(last, {x}), (x - of_last) / 2);
+  const Normalization first =
+      built(Normalization({.axis = {1, 3}, .mean = {1, 2, 3}, .variance = {4, 4, 4}, .shape = {3, 1}}), {{3, 4, 2}});
+  const Tensor of_first = Tensor::from<float>({1, 2, 3}, {3, 1, 1});
+  expect_same_bits(call(first, {x}), (x - of_first) / 2);
 }
 
 // The examples of Keras' documentation.

@@ -70,6 +70,22 @@ std::vector<LayerCase> dense_layer_cases() {
        {image}},
       {"Normalization", [] { return Normalization(); }, {image}},
       {"Normalization with statistics", [] { return Normalization({.mean = {0.5}, .variance = {2}}); }, {image}},
+      {"Normalization of two axes",
+       [] {
+         return Normalization({.axis = {3, 1}});
+       },
+       {image}},
+      {"Normalization of the whole input",
+       [] { return Normalization({.axis = {}, .mean = {0.5}, .variance = {4}}); },
+       {image}},
+      {"Normalization with statistics of two axes",
+       [] {
+         return Normalization({.axis = {-3, -1},
+                               .mean = {1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6},
+                               .variance = {3, 4, 5, 6, 1, 2, 1, 2, 4, 3, 2, 1},
+                               .shape = {3, 4}});
+       },
+       {image}},
       {"Normalization inverted",
        [] {
          return Normalization({.mean = {1, 2, 3, 4}, .variance = {3, 4, 5, 6}, .invert = true});
