@@ -287,10 +287,10 @@ void Network::warn_of_dropped_masks() const {
   std::vector<Tensor> masks;
   for (const GraphCall& call : calls_) {
     if (call.result > 0) {
-      masks.emplace_back();
+      masks.push_back(layer.impl().has_mask(call.result) ? masks[call.inputs[0]] : Tensor());
       continue;
-    }
     const Layer& layer = layers_[call.layer];
+    }
     std::vector<Tensor> inputs;
     std::vector<Tensor> own;
     for (const int from : call.inputs) {

@@ -55,10 +55,9 @@ struct PlanExecution::Run {
   /// The masks of a step's inputs; empty if no input has a mask.
   std::vector<Tensor> read_masks(const PlanStep& step) {
     std::vector<Tensor> read;
-    for (const int from : step.inputs) {
-      const bool has_mask = from >= 0 && !masks.empty() && masks[from].value.defined();
-      read.push_back(has_mask ? masks[from].read(DType::boolean, placed) : Tensor());
-    }
+    if (masks.empty()) return read;
+    for (const int from : step.inputs)
+      read.push_back(mask(from).value.defined() ? mask(from).read(DType::boolean, placed) : Tensor());
     if (std::ranges::none_of(read, &Tensor::defined)) read.clear();
     return read;
   }
@@ -143,6 +142,7 @@ void PlanExecution::run_step(std::size_t index, Run& run) const {
   LayerImpl& layer = layers_[step.layer].impl();
   std::optional<DeviceScope> there;
   if (run.placed) there.emplace(step.device.value_or(run.home));
+    if (masked_ && layer.has_mask(step.result)) run.masks[index] = run.masks[step.inputs[0]];
   const std::string& name = layers_[step.layer].name();
   const TraceSpan span(name);
   try {

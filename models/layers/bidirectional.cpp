@@ -93,10 +93,6 @@ class BidirectionalImpl final : public LayerImpl {
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
-    require<Unsupported>(
-        merge_mode_ != MergeMode::none || !forward_->return_sequences() || !call.mask(0).defined(),
-        "Bidirectional without a merge_mode takes no masked input if it returns sequences; use a recurrent "
-        "layer for each direction");
     const bool returns_states = call.more_results != nullptr && forward_->return_state();
     std::vector<Tensor> states;
     std::vector<Tensor> backward_states;
@@ -118,6 +114,8 @@ class BidirectionalImpl final : public LayerImpl {
   Tensor compute_mask(std::span<const Tensor> inputs, std::span<const Tensor> masks) const override {
     return forward_->compute_mask(inputs, masks);
   }
+
+  bool has_mask(int result) const override { return result == 0 || (result == 1 && merge_mode_ == MergeMode::none); }
 
   void describe(LayerConfig& config) const override {
     write_options<BidirectionalFileOptions>(

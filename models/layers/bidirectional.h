@@ -25,8 +25,8 @@ struct BidirectionalOptions {
 /// Keras' Bidirectional: runs a recurrent layer over the time steps in both directions and merges the results. The
 /// forward layer is a copy of `layer` with the name "forward_NAME". Weights, initial states and, with return_state,
 /// further results are those of the forward layer, followed by those of the backward layer. With MergeMode::none, the
-/// first two results are those of the forward and of the backward layer; such a layer throws Unsupported for a masked
-/// input if it returns sequences.
+/// first two results are those of the forward and of the backward layer. If the layer returns sequences, they have the
+/// mask of the input.
 struct Bidirectional : Layer {
   /// Throws InvalidArgument unless both layers are LSTM, GRU or SimpleRNN, agree in return_sequences, return_state and
   /// stateful, and run in opposite directions. Calling the layer throws it unless both have the same number of units.

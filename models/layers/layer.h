@@ -90,6 +90,9 @@ class LayerImpl {
   /// Keras' compute_mask: the mask of the result, or an undefined tensor. By default the first input's mask. `masks`
   /// has an element for each input, undefined for an input without a mask.
   virtual Tensor compute_mask(std::span<const Tensor> inputs, std::span<const Tensor> masks) const;
+  /// Whether the result of this index, 0 for the first one, has the mask that compute_mask returns. By default only the
+  /// first result has it.
+  virtual bool has_mask(int result) const { return result == 0; }
   /// The state of the layer's random numbers, which a backup of a run contains; null if the layer draws none.
   virtual RandomDraws* random_draws() { return nullptr; }
   /// The traits given at construction.

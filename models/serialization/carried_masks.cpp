@@ -113,12 +113,14 @@ int CarriedMasks::joined(const ParsedLayer& layer, const std::vector<Symbol>& in
   return any(concat(axis.is_number_integer() ? axis.get<int>() : -1, masks));
 }
 
-void CarriedMasks::note(const ParsedLayer& layer, const std::vector<Symbol>& inputs, const Symbol& result) {
-  const LayerTraits& traits = result.node().layer->traits();
-  if (!traits.supports_masking) return;
+void CarriedMasks::note(const ParsedLayer& layer, const std::vector<Symbol>& inputs,
+                        const std::vector<Symbol>& results) {
+  const Symbol& result = results.front();
+  const LayerImpl& called = *result.node().layer;
+  if (!called.traits().supports_masking) return;
   const std::string& name = layer.class_name;
   const bool has_mask = std::ranges::any_of(inputs, [&](const Symbol& input) { return carried(input) != 0; });
-  int& mask = carried_[result.node().number];
+  int mask = 0;
   if (name == "Embedding")
     mask = not_equal(inputs[0], 0);
   else if (name == "Masking")
@@ -132,6 +134,8 @@ void CarriedMasks::note(const ParsedLayer& layer, const std::vector<Symbol>& inp
     mask = joined(layer, inputs);
   else if (name != "GlobalAveragePooling1D" && name != "Dot")
     mask = carried(inputs[0]);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (called.has_mask(static_cast<int>(i))) carried_[results[i].node().number] = mask;
 }
 
 struct CarriedMasks::Reading {

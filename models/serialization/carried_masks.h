@@ -21,8 +21,8 @@ class CarriedMasks {
   /// Returns the symbol of a result; null if it does not exist yet.
   using Find = std::function<const Symbol*(const ParsedReference&)>;
 
-  /// Records the mask of the first result of a layer's call.
-  void note(const ParsedLayer& layer, const std::vector<Symbol>& inputs, const Symbol& result);
+  /// Records the masks of the results of a layer's call.
+  void note(const ParsedLayer& layer, const std::vector<Symbol>& inputs, const std::vector<Symbol>& results);
   /// Throws InputError if a mask that is passed to the call differs from the mask that the input carries, and if the
   /// call would read the mask of an operation's result, which has no mask in Keras. `operations`: see
   /// SeparatedMasks::operations; may be null.

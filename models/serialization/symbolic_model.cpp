@@ -322,10 +322,10 @@ std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Sy
     node.use_causal_mask = within.use_causal_mask;
     if (within.training) node.mode = mode_of(*within.training);
   });
-  opening_.masks.note(*member.config, inputs, first);
   // Weights that nothing reads are left out, because a model inside another one computes all of its results.
   const bool one = is_attention(member.config->class_name) && !within.return_attention_scores;
   std::vector<Symbol> results = one ? std::vector{first} : results_of(first);
+  opening_.masks.note(*member.config, inputs, results);
   if (within.made) within.made->insert(within.made->end(), results.begin(), results.end());
   return results;
 }

@@ -185,7 +185,9 @@ def masks_by_keras():
     attended = layers.MultiHeadAttention(2, 3)(layers.Add()([words, kept]), kept)
     x = layers.Bidirectional(layers.GRU(3, return_sequences=True))(layers.Dropout(0.5)(by_feature))
     inner = keras.Sequential([keras.Input((5, 3)), layers.Dense(4), layers.LSTM(3)])
-    results = [layers.GRU(3)(x), layers.SimpleRNN(3)(attended), layers.GRU(3)(by_time), inner(words)]
+    both = layers.Bidirectional(layers.GRU(3, return_sequences=True), merge_mode=None)(kept)
+    results = [layers.GRU(3)(x), layers.SimpleRNN(3)(attended), layers.GRU(3)(by_time), inner(words),
+               layers.LSTM(3)(layers.Add()(both))]
     return keras.Model([ids, values], layers.Dense(3)(layers.Concatenate()(results)))
 
 

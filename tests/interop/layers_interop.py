@@ -180,7 +180,9 @@ def masked():
     h = layers.SimpleRNN(4, go_backwards=True)(layers.Maximum()([f, g]))
     both = layers.Concatenate(axis=1)([masked, sequence])
     mean = layers.GlobalAveragePooling1D()(layers.Masking()(both))
-    return keras.Model(sequence, layers.Dense(3)(layers.Concatenate()([h, layers.GRU(4)(both), mean])))
+    forward, backward = layers.Bidirectional(layers.GRU(2, return_sequences=True), merge_mode=None)(masked)
+    ends = [layers.LSTM(2)(forward), layers.LSTM(3)(backward)]
+    return keras.Model(sequence, layers.Dense(3)(layers.Concatenate()([h, layers.GRU(4)(both), mean, *ends])))
 
 
 def seq2seq():

@@ -61,7 +61,11 @@ inline Model masked_model() {
   const Symbol h = SimpleRNN({.units = 4, .go_backwards = true})(Maximum()({f, g}));
   const Symbol both = Concatenate({.axis = 1})({masked, sequence});
   const Symbol mean = GlobalAveragePooling1D()(Masking()(both));
-  return {sequence, Dense({.units = 3})(Concatenate()({h, GRU({.units = 4})(both), mean}))};
+  const Bidirectional unmerged(GRU({.units = 2, .return_sequences = true}), {.merge_mode = MergeMode::none});
+  const std::vector<Symbol> directions = unmerged.results({masked});
+  const Symbol forward = LSTM({.units = 2})(directions[0]);
+  const Symbol backward = LSTM({.units = 3})(directions[1]);
+  return {sequence, Dense({.units = 3})(Concatenate()({h, GRU({.units = 4})(both), mean, forward, backward}))};
 }
 
 inline Model seq2seq_model() {

@@ -92,6 +92,11 @@ TEST(Masks, RecurrentLayersSkipMaskedSteps) {
     const Symbol y = Bidirectional(LSTM({.units = 3, .return_sequences = true}))(x);
     return LSTM({.units = 2})(TimeDistributed(Dense({.units = 4}))(y));
   });
+  expect_skipped_steps([](const Symbol& x) {
+    const GRU layer({.units = 3, .return_sequences = true});
+    const std::vector<Symbol> y = Bidirectional(layer, {.merge_mode = MergeMode::none}).results({x});
+    return Concatenate()({LSTM({.units = 2})(y[0]), LSTM({.units = 2})(y[1])});
+  });
 }
 
 TEST(Masks, AttentionDoesNotSeeMaskedSteps) {

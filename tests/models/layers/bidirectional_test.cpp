@@ -99,8 +99,6 @@ TEST(BidirectionalLayer, ReturnsBothDirectionsWithoutAMergeMode) {
     std::vector<Shape> shapes(more.size(), Shape{3});
     shapes[0] = {5, 3};
     EXPECT_EQ(layer.impl().more_output_shapes(std::vector<Shape>{{5, 7}}), shapes);
-    const std::vector<Tensor> masks{Tensor::full({4, 5}, 1, DType::boolean)};
-    EXPECT_ERROR(Unsupported, "without a merge_mode takes no masked input", call(layer, {x}, {.masks = masks}));
   }
 }
 

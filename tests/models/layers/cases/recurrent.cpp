@@ -105,8 +105,14 @@ std::vector<LayerCase> recurrent_layer_cases() {
       {"Bidirectional none",
        [] { return Bidirectional(GRU({.units = 2, .return_sequences = true}), {.merge_mode = MergeMode::none}); },
        {steps},
-       {.second_gradient_refusal = "gradient of gru",
-        .mask_refusal = "Bidirectional without a merge_mode takes no masked input if it returns sequences"}},
+       of_gru},
+      {"Bidirectional none masked",
+       [] {
+         return Bidirectional(GRU({.units = 2, .return_sequences = true, .return_state = true}),
+                              {.merge_mode = MergeMode::none});
+       },
+       {steps},
+       {.second_gradient_refusal = "gradient of gru", .masked = true}},
       {"Bidirectional masked",
        [] { return Bidirectional(LSTM({.units = 2, .return_sequences = true})); },
        {steps},
