@@ -61,12 +61,9 @@ class TimeDistributedImpl final : public LayerImpl, public FindsUnknownShape {
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const Tensor& x = inputs[0];
-    if (call.mode == Mode::train && layer_->trainable() && layer_->has_statistics()) {
-      require<Unsupported>(!call.mask(0).defined(),
-                           "{} in TimeDistributed does not train on masked sequences: freeze it", layer_->class_name());
-      return by_step(x, call.mode);
-    }
-    const Tensor y = all_steps(reshape(x, with_rest({x.dim(0) * x.dim(1)}, x.shape(), 2)), x.dim(1), call.mode);
+    const Tensor mask = call.mask(0);
+    if (call.mode == Mode::train && layer_->trainable() && layer_->has_statistics()) return by_step(x, mask, call.mode);
+    const Tensor y = all_steps(examples_of_steps(x), examples_of_steps(mask), x.dim(1), call.mode);
     return reshape(y, with_rest({x.dim(0), x.dim(1)}, y.shape(), 1));
   }
 
@@ -81,30 +78,40 @@ class TimeDistributedImpl final : public LayerImpl, public FindsUnknownShape {
     return with_rest({}, input, 1);
   }
 
+  /// (n, time, ...) -> (n * time, ...); undefined for an undefined tensor.
+  static Tensor examples_of_steps(const Tensor& x) {
+    return x.defined() ? reshape(x, with_rest({x.dim(0) * x.dim(1)}, x.shape(), 2)) : x;
+  }
+
   /// As in Keras, an activity_regularizer of the inner layer has no effect.
-  Tensor call_one(const Tensor& x, Mode mode) {
-    return call_inner(*layer_, *this, std::span(&x, 1), {.mode = mode, .penalizes_result = false});
+  Tensor call_one(const Tensor& x, const Tensor& mask, Mode mode) {
+    LayerCall call{.mode = mode, .penalizes_result = false};
+    if (mask.defined()) call.masks = std::span(&mask, 1);
+    return call_inner(*layer_, *this, std::span(&x, 1), call);
   }
 
   /// Calls the layer on the examples of all steps at once. The losses that are added in it, means over all of them,
   /// become sums over the steps, as in Keras, which calls the layer for each step. They are also computed where nothing
   /// collects them, because a recomputed block must record the same ops as in its first call.
-  Tensor all_steps(const Tensor& x, std::int64_t steps, Mode mode) {
+  Tensor all_steps(const Tensor& x, const Tensor& mask, std::int64_t steps, Mode mode) {
     Tensor y;
     Tensor sum;
     {
       const AddedLosses of_steps;
-      y = call_one(x, mode);
+      y = call_one(x, mask, mode);
       sum = of_steps.sum();
     }
     if (sum.defined()) add_loss(sum * static_cast<double>(steps));
     return y;
   }
 
-  Tensor by_step(const Tensor& x, Mode mode) {
+  Tensor by_step(const Tensor& x, const Tensor& mask, Mode mode) {
     std::vector<Tensor> results;
-    for (const Tensor& step : split(x, x.dim(1), 1)) {
-      const Tensor y = call_one(reshape(step, with_rest({x.dim(0)}, x.shape(), 2)), mode);
+    for (std::int64_t step = 0; step < x.dim(1); ++step) {
+      const auto in_step = [&](const Tensor& all) {
+        return all.defined() ? examples_of_steps(slice(all, 1, step, step + 1)) : all;
+      };
+      const Tensor y = call_one(in_step(x), in_step(mask), mode);
       results.push_back(reshape(y, with_rest({x.dim(0), 1}, y.shape(), 1)));
     }
     return concatenate(results, 1);

@@ -9,9 +9,9 @@ namespace lockstep {
 /// Keras' TimeDistributed: applies the layer to every time step with the same weights, (time, ...) -> (time, axes of
 /// the layer's result). All steps are computed in one call of the layer, as one batch. In training, however, a
 /// trainable layer with LayerImpl::has_statistics, such as BatchNormalization, is called once per time step, so that
-/// each step is normalized by its own statistics. Training such a layer on masked sequences throws Unsupported. As in
-/// Keras, the layer's activity_regularizer has no effect. Throws InvalidArgument, when called, for a layer with several
-/// results.
+/// each step is normalized by its own statistics. With a mask (n, time, ...), the layer has the mask (n, ...) in each
+/// step. As in Keras, the layer's activity_regularizer has no effect. Throws InvalidArgument, when called, for a layer
+/// with several results.
 struct TimeDistributed : Layer {
   /// `name` is the name of the new layer. Do not call `layer` elsewhere, because its weights belong to the new layer.
   /// To wrap another TimeDistributed, write TimeDistributed(Layer(inner)); TimeDistributed(inner) is a copy of the

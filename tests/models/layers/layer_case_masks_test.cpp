@@ -76,9 +76,11 @@ Skips skips_of(const LayerCase& row) {
   const std::string name = row.class_name();
   // As in Keras 3, calls with initial states ignore masks.
   if (is_recurrent(name)) return row.inputs.size() == 1 ? Skips::all_steps : Skips::nothing;
+  if (name == "TimeDistributed" && row.name.ends_with("LSTM")) return Skips::all_steps;
   if (is_one_of(name, {"GlobalAveragePooling1D", "Softmax"})) return Skips::all_steps;
   if (is_attention(name) || is_one_of(name, {"Maximum", "Minimum", "Multiply"})) return Skips::kept_steps;
-  return name == "BatchNormalization" && row.traits.mode == Mode::train ? Skips::kept_steps : Skips::nothing;
+  const bool normalizes = name == "BatchNormalization" || row.name.ends_with("BatchNormalization");
+  return normalizes && row.traits.mode == Mode::train ? Skips::kept_steps : Skips::nothing;
 }
 
 /// A mask of some steps. In all rows, each kept query may attend to a kept key, also with a sliding_window and in

@@ -1,4 +1,5 @@
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/layers/attention.h>
@@ -7,6 +8,7 @@
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/layers/gru.h>
+#include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/single_head_attention.h>
 #include <lockstep/models/layers/time_distributed.h>
 
@@ -50,6 +52,24 @@ TEST(TimeDistributedLayer, DropsElementsOfEachStep) {
   const TimeDistributed layer = built(TimeDistributed(Dropout({.rate = 0.5})), {{2, 64}});
   const Tensor y = call(layer, {Tensor::full({1, 2, 64}, 1)}, {.mode = Mode::train});
   EXPECT_NE(step_of(y, 0).to_vector<float>(), step_of(y, 1).to_vector<float>());
+}
+
+// As in Keras, each step has its own part of the mask.
+TEST(TimeDistributedLayer, GivesTheLayerTheMaskOfEachStep) {
+  const TimeDistributed layer = built(TimeDistributed(BatchNormalization({.momentum = 0.5})), {{2, 3}});
+  const BatchNormalization alone = built(BatchNormalization({.momentum = 0.5}), {{3}});
+  const Tensor x = random_tensor({4, 2, 3}, 1);
+  const Tensor mask = not_equal(Tensor::from<float>({1, 0, 0, 1, 1, 1, 1, 0}, {4, 2}), 0);
+  const std::vector<Tensor> masks{mask};
+  const Tensor y = call(layer, {x}, {.mode = Mode::train, .masks = masks});
+  for (std::int64_t step = 0; step < 2; ++step) {
+    const std::vector<Tensor> of_step{step_of(mask, step)};
+    const Tensor expected = call(alone, {dense_copy(step_of(x, step))}, {.mode = Mode::train, .masks = of_step});
+    expect_same_bits(step_of(y, step), expected);
+  }
+  const TimeDistributed steps(LSTM({.units = 2}));
+  EXPECT_ERROR(InvalidArgument, "masked_recurrence over",
+               call(built(steps, {{2, 4, 3}}), {random_tensor({4, 2, 4, 3}, 1)}, {.masks = masks}));
 }
 
 TEST(TimeDistributedLayer, RefusesWhatItCannotTake) {

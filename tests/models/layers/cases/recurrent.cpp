@@ -126,8 +126,7 @@ std::vector<LayerCase> recurrent_layer_cases() {
       {"TimeDistributed BatchNormalization",
        [] { return TimeDistributed(BatchNormalization()); },
        {{4, 5}},
-       {.depends_on_batch = true,
-        .mask_refusal = "BatchNormalization in TimeDistributed does not train on masked sequences"}},
+       {.depends_on_batch = true}},
       {"TimeDistributed Dropout", [] { return TimeDistributed(Dropout({.rate = 0.25})); }, {steps}},
       {"TimeDistributed masked", [] { return TimeDistributed(Dense({.units = 2})); }, {steps}, {.masked = true}},
   };
