@@ -119,7 +119,9 @@ Network::Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& o
   build_layers(seed);
   check_stateful();
   order_ = running_order(*this);
-  execution_ = std::make_shared<PlanExecution>(plan_steps(calls_, order_, layers_, outputs_), layers_, placed);
+  const bool masked = make_masks(layers_);
+  execution_ =
+      std::make_shared<PlanExecution>(plan_steps(calls_, order_, layers_, outputs_, masked), layers_, placed, masked);
   if (execution_->masked()) warn_of_dropped_masks();
 }
 
@@ -248,9 +250,6 @@ void Network::build_layers(std::uint64_t seed) {
   for (const GraphCall& call : calls_) {
     if (call.result > 0) continue;
     LayerImpl& layer = layers_[call.layer].impl();
-    require(!layer.is_inner(),
-            "layer '{}' is a sublayer, which only its outer layer can call; make another layer for this call",
-            layer.name());
     CallInputs inputs;
     for (const int from : call.inputs)
       inputs.add(from < 0 ? inputs_[-1 - from].shape : calls_[from].shape,
@@ -267,6 +266,10 @@ void Network::build_layers(std::uint64_t seed) {
               "layer '{}' was built under another strategy, with {} copies of its weights instead of {}", layer.name(),
               variable.state().copies().size(), strategy_.devices().size());
   }
+  for (const Layer& layer : layers_)  // after the calls: building a layer may make it the outer layer of others
+    require(!layer.impl().is_inner(),
+            "layer '{}' is a sublayer, which only its outer layer can call; make another layer for this call",
+            layer.name());
   if (Cluster* const workers = strategy_.state()->cluster(); workers && made_variables)
     workers->agree("the making of a model", "the dtype policy is", policies_of(layers_));
 }
@@ -286,10 +289,10 @@ void Network::warn_of_dropped_masks() const {
   // The values of masks depend on the batch, but which results have masks does not. A batch without rows shows it.
   std::vector<Tensor> masks;
   for (const GraphCall& call : calls_) {
+    const Layer& layer = layers_[call.layer];
     if (call.result > 0) {
       masks.push_back(layer.impl().has_mask(call.result) ? masks[call.inputs[0]] : Tensor());
       continue;
-    const Layer& layer = layers_[call.layer];
     }
     std::vector<Tensor> inputs;
     std::vector<Tensor> own;

@@ -30,13 +30,13 @@ bool is_last(int axis, const Shape& shape) { return axis == -1 || (axis > 0 && a
 class Fusion {
  public:
   Fusion(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,
-         const std::vector<int>& outputs)
+         const std::vector<int>& outputs, bool masked)
       : calls_(calls),
         layers_(layers),
         readers_(count_readers(calls, outputs)),
         step_of_(calls.size(), -1),
         fused_term_(calls.size(), -1) {
-    choose_terms(order);
+    if (!masked) choose_terms(order);  // the mask of an Add depends on both terms
     for (const int number : order) add(number);
   }
 
@@ -68,8 +68,6 @@ class Fusion {
   /// Layers that are called several times are excluded, because fusing could reorder their calls and so the updates of
   /// their statistics.
   void choose_terms(const std::vector<int>& order) {
-    // The mask of an Add depends on both terms.
-    if (make_masks(layers_)) return;
     std::vector<int> calls_of_layer(layers_.size(), 0);
     for (const GraphCall& call : calls_) ++calls_of_layer[call.layer];
     std::vector<int> place(calls_.size());
@@ -125,8 +123,8 @@ class Fusion {
 
 /// The steps of the calls. A call that is fused with another one has no step of its own.
 Plan fuse(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,
-          const std::vector<int>& outputs) {
-  Fusion fusion(calls, order, layers, outputs);
+          const std::vector<int>& outputs, bool masked) {
+  Fusion fusion(calls, order, layers, outputs, masked);
   fusion.number_remat_blocks();
   Plan plan{.steps = std::move(fusion.steps)};
   for (const int output : outputs) plan.outputs.push_back(fusion.step_of(output));
@@ -144,7 +142,6 @@ bool can_write_to(const LayerImpl& layer, const Shape& shape) {
 }
 
 void write_into_concatenations(Plan& plan, const std::vector<Layer>& layers) {
-  if (make_masks(layers)) return;  // layers compute masked sequences with other ops
   std::vector<PlanStep>& steps = plan.steps;
   const std::vector<int> readers = count_readers(steps, plan.outputs);
   for (int concat = 0; concat < static_cast<int>(steps.size()); ++concat) {
@@ -189,9 +186,9 @@ bool make_masks(const std::vector<Layer>& layers) {
 }
 
 Plan plan_steps(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,
-                const std::vector<int>& outputs) {
-  Plan plan = fuse(calls, order, layers, outputs);
-  write_into_concatenations(plan, layers);
+                const std::vector<int>& outputs, bool masked) {
+  Plan plan = fuse(calls, order, layers, outputs, masked);
+  if (!masked) write_into_concatenations(plan, layers);  // layers compute masked sequences with other ops
   note_last_reads(plan);
   return plan;
 }

@@ -71,7 +71,7 @@ struct Plan {
 };
 
 /// Plans the execution of `calls` in the order `order`, a list of their indices; `outputs` are the indices of the calls
-/// that compute the network's outputs. Optimizations:
+/// that compute the network's outputs, and `masked` says whether results may have masks. Optimizations:
 /// - in a network without masks, an Add of two inputs of equal shape is fused into the layer that computes one of them,
 ///   if that layer supports it, is called once, and runs on the same device in the same dtype, and if nothing else
 ///   reads its result;
@@ -82,6 +82,6 @@ struct Plan {
 ///   write into a slice and runs on the same device, in the same dtype and in the same remat_block;
 /// - a result is freed after its last reader.
 Plan plan_steps(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,
-                const std::vector<int>& outputs);
+                const std::vector<int>& outputs, bool masked);
 
 }  // namespace lockstep

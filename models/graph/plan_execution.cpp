@@ -22,8 +22,8 @@ Tensor mask_of(const LayerImpl& layer, std::span<const Tensor> inputs, std::span
   return traits.makes_masks ? layer.compute_mask(inputs, std::vector<Tensor>(inputs.size())) : Tensor();
 }
 
-PlanExecution::PlanExecution(Plan plan, const std::vector<Layer>& layers, bool placed)
-    : plan_(std::move(plan)), layers_(layers), placed_(placed), masked_(make_masks(layers)) {}
+PlanExecution::PlanExecution(Plan plan, const std::vector<Layer>& layers, bool placed, bool masked)
+    : plan_(std::move(plan)), layers_(layers), placed_(placed), masked_(masked) {}
 
 struct PlanExecution::Placed {
   Tensor value{};
@@ -47,11 +47,13 @@ struct PlanExecution::Run {
   bool placed = false;  ///< whether layers run on their own devices; layers without one run on `home`
   LogicalDevice home{};
   std::vector<Placed> given{};
-  std::vector<Placed> results{};  ///< by step
-  std::vector<Placed> masks{};    ///< by step; empty in a network without masks
+  std::vector<Placed> results{};      ///< by step
+  std::vector<Placed> given_masks{};  ///< by input
+  std::vector<Placed> masks{};        ///< by step; empty in a network without masks
   StatisticUpdates* statistics = nullptr;
 
   Placed& result(int from) { return from < 0 ? given[-1 - from] : results[from]; }
+  Placed& mask(int from) { return from < 0 ? given_masks[-1 - from] : masks[from]; }
   /// The masks of a step's inputs; empty if no input has a mask.
   std::vector<Tensor> read_masks(const PlanStep& step) {
     std::vector<Tensor> read;
@@ -63,18 +65,22 @@ struct PlanExecution::Run {
   }
 };
 
-PlanExecution::Run PlanExecution::start(Mode mode, bool placed, const LogicalDevice& home) const {
+PlanExecution::Run PlanExecution::start(Mode mode, bool placed, const LogicalDevice& home, std::size_t inputs) const {
   Run run{.mode = mode, .placed = placed, .home = home};
+  run.given.resize(inputs);
+  run.given_masks.resize(inputs);
   run.results.resize(plan_.steps.size());
   if (masked_) run.masks.resize(plan_.steps.size());
   return run;
 }
 
-std::vector<Tensor> PlanExecution::run(const std::vector<Tensor>& xs, Mode mode, std::vector<Tensor>* masks) const {
+std::vector<Tensor> PlanExecution::run(const std::vector<Tensor>& xs, Mode mode, std::vector<Tensor>* masks,
+                                       std::span<const Tensor> input_masks) const {
   // As in Keras, a model that is called in a DeviceScope runs there, even if its layers were placed elsewhere.
   const ExecutionContext& context = current_context();
-  Run run = start(mode, placed_ && !context.placed, context.device);
-  for (const Tensor& x : xs) run.given.push_back({.value = x});
+  Run run = start(mode, placed_ && !context.placed, context.device, xs.size());
+  for (std::size_t i = 0; i < xs.size(); ++i) run.given[i].value = xs[i];
+  for (std::size_t i = 0; i < input_masks.size(); ++i) run.given_masks[i].value = input_masks[i];
   StatisticUpdates statistics;
   run.statistics = &statistics;
   for (std::size_t begin = 0, end = 0; begin < plan_.steps.size(); begin = end) {
@@ -104,15 +110,14 @@ void PlanExecution::run_recomputed(std::size_t begin, std::size_t end, Run& run)
   for (std::size_t i = begin; i < end; ++i)
     for (const int from : plan_.steps[i].inputs)
       if (from < static_cast<int>(begin) && std::ranges::find(reads, from, &Read::from) == reads.end())
-        reads.push_back({from, run.result(from), from >= 0 && masked_ ? run.masks[from] : Placed()});
+        reads.push_back({from, run.result(from), masked_ ? run.mask(from) : Placed()});
   record_recomputed([&] { run_steps(begin, end, run); },
                     [self = shared_from_this(), begin, end, reads = std::move(reads), mode = run.mode,
                      placed = run.placed, home = run.home, inputs = run.given.size()] {
-                      Run again = self->start(mode, placed, home);
-                      again.given.resize(inputs);
+                      Run again = self->start(mode, placed, home, inputs);
                       for (const Read& read : reads) {
                         again.result(read.from) = read.result;
-                        if (read.from >= 0 && self->masked_) again.masks[read.from] = read.mask;
+                        if (self->masked_) again.mask(read.from) = read.mask;
                       }
                       StatisticUpdates none;
                       again.statistics = &none;
@@ -135,14 +140,14 @@ void PlanExecution::run_steps(std::size_t begin, std::size_t end, Run& run) cons
 void PlanExecution::run_step(std::size_t index, Run& run) const {
   const PlanStep& step = plan_.steps[index];
   Placed& own = run.results[index];
+  LayerImpl& layer = layers_[step.layer].impl();
   if (step.result > 0) {
     own.value = run.results[step.inputs[0]].more[step.result - 1];
+    if (masked_ && layer.has_mask(step.result)) run.masks[index] = run.masks[step.inputs[0]];
     return;
   }
-  LayerImpl& layer = layers_[step.layer].impl();
   std::optional<DeviceScope> there;
   if (run.placed) there.emplace(step.device.value_or(run.home));
-    if (masked_ && layer.has_mask(step.result)) run.masks[index] = run.masks[step.inputs[0]];
   const std::string& name = layers_[step.layer].name();
   const TraceSpan span(name);
   try {

@@ -17,20 +17,22 @@ Tensor mask_of(const LayerImpl& layer, std::span<const Tensor> inputs, std::span
 /// Executes a network's plan. Tapes also hold it, because they recompute the steps of a RematScope.
 class PlanExecution : public std::enable_shared_from_this<PlanExecution> {
  public:
-  /// `placed`: whether any step has a device of its own.
-  PlanExecution(Plan plan, const std::vector<Layer>& layers, bool placed);
+  /// `placed`: whether any step has a device of its own. `masked`: whether results may have masks.
+  PlanExecution(Plan plan, const std::vector<Layer>& layers, bool placed, bool masked);
 
-  /// See Network::run. Precondition: the inputs fit the network.
-  std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode, std::vector<Tensor>* masks) const;
+  /// See Network::run. `input_masks` has the mask of each input, undefined for an input without one; it is empty if no
+  /// input has one. Preconditions: the inputs fit the network; it is `masked` if an input has a mask.
+  std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode, std::vector<Tensor>* masks,
+                          std::span<const Tensor> input_masks = {}) const;
   /// The steps.
   const Plan& plan() const { return plan_; }
-  /// Whether any layer makes masks.
+  /// Whether results may have masks.
   bool masked() const { return masked_; }
 
  private:
   struct Placed;  ///< a result of a call of the network
   struct Run;     ///< one call of the network
-  Run start(Mode mode, bool placed, const LogicalDevice& home) const;
+  Run start(Mode mode, bool placed, const LogicalDevice& home, std::size_t inputs) const;
   void run_steps(std::size_t begin, std::size_t end, Run& run) const;
   /// Runs the steps of a RematScope.
   void run_recomputed(std::size_t begin, std::size_t end, Run& run) const;

@@ -123,6 +123,20 @@ void LayerImpl::build_inner(const InnerLayer& inner, std::span<const Shape> inpu
   LayerSeed own = seed;
   own.first += sequences * static_cast<std::uint32_t>(inner_layers_.size());
   layer.build(inputs, own);
+  list_inner(inner);
+}
+
+void LayerImpl::adopt_inner(const InnerLayer& inner) {
+  LayerImpl& layer = *inner.layer;
+  require(!layer.is_inner(), "{} '{}' cannot hold layer '{}', which another layer holds: give it one of its own",
+          class_name(), name_, layer.name());
+  if (!trainable_) layer.set_trainable(false);
+  layer.outer_name_ = fmt::format("{}{}/", outer_name_, name_);
+  list_inner(inner);
+}
+
+void LayerImpl::list_inner(const InnerLayer& inner) {
+  const LayerImpl& layer = *inner.layer;
   variables_.insert(variables_.end(), layer.variables_.begin(), layer.variables_.end());
   regularized_.insert(regularized_.end(), layer.regularized_.begin(), layer.regularized_.end());
   inner_layers_.push_back(inner);

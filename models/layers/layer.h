@@ -157,6 +157,9 @@ class LayerImpl {
   /// such as "layer/inner/kernel", and it is frozen if this layer is. If it has no name, it gets Keras' default name. A
   /// layer with inner layers must not have variables of its own. Throws InvalidArgument if `inner` has been built.
   void build_inner(const InnerLayer& inner, std::span<const Shape> inputs, const LayerSeed& seed);
+  /// Like build_inner, for a layer that has been built; its variables keep their names. Throws InvalidArgument if
+  /// another layer holds it.
+  void adopt_inner(const InnerLayer& inner);
   /// Creates a variable "layer/name" and appends it to `variables()`. Throws InvalidArgument, naming the variable, if
   /// its shape does not have the axes of the constraint.
   Variable add_weight(VariableSpec spec, const Regularizer& regularizer = {}, const Constraint& constraint = {});
@@ -169,6 +172,9 @@ class LayerImpl {
   static Tensor value_if_any(const Variable& weight) { return weight.defined() ? weight.value() : Tensor(); }
 
  private:
+  /// Lists the layer, its variables and its regularizers as this layer's.
+  void list_inner(const InnerLayer& inner);
+
   std::string name_;        ///< empty until the model gives one
   std::string outer_name_;  ///< names of the layers around this one, outermost first, each with a "/"
   LayerTraits traits_;

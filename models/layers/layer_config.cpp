@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/config/object_config.h>
+#include <lockstep/models/layers/inner_model.h>
 #include <lockstep/models/layers/keras_names.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/models/layers/layer_registry.h>
@@ -48,7 +49,6 @@ std::optional<Size2d> size_of(const Json& value) {
   return {};
 }
 
-}  // namespace
 /// Numbers of this shape as nested lists, from this axis on; takes the numbers from `rest`.
 Json nested_lists(std::span<const double>& rest, const Shape& shape, int axis) {
   if (axis == shape.rank()) {
@@ -71,6 +71,7 @@ bool read_nested(const Json& value, const Shape& shape, int axis, std::vector<do
          std::ranges::all_of(value, [&](const Json& part) { return read_nested(part, shape, axis + 1, values); });
 }
 
+}  // namespace
 
 LayerConfig::LayerConfig(const LayerImpl& layer, const std::string& name)
     : OptionVisitor(called(layer.class_name(), name)),
@@ -202,6 +203,10 @@ void LayerConfig::option(const char* key, Activation& value) {
   const Json* found = exchange(key, config);
   if (found == nullptr) return;
   const std::optional<Activation> known = find_activation(*found);
+  if (!known && (found->is_object() ? found->value("config", Json()) : *found) == "glu")
+    refuse(key, *found,
+           "one that keeps shapes: Keras gives layers with glu a wrong output shape; apply keras.ops.glu to the result "
+           "of the layer instead");
   if (!known) refuse(key, *found, activation_names());
   value = *known;
 }
@@ -226,10 +231,6 @@ void LayerConfig::option(const char* key, SeededInitializer& value) {
   const Json own = initializer_config(value);
   if (!is_reading() && own.is_null()) return;
   const Json* found = exchange(key, own);
-  if (!known && (found->is_object() ? found->value("config", Json()) : *found) == "glu")
-    refuse(key, *found,
-           "one that keeps shapes: Keras gives layers with glu a wrong output shape; apply keras.ops.glu to the result "
-           "of the layer instead");
   if (found == nullptr) return;
   const SeededInitializer known = find_initializer(*found);
   if (!known)
@@ -247,6 +248,7 @@ void LayerConfig::option(const char* key, std::shared_ptr<LayerImpl>& layer, int
   const bool is_layer = found->is_object() && found->contains("class_name") && (*found)["class_name"].is_string() &&
                         found->contains("config");
   if (!is_layer) refuse(key, *found, "a layer");
+  if (layer = inner_model_from_config(*found); layer != nullptr) return;
   Json config = (*found)["config"];
   if (config.is_object() && !config.contains("name"))  // the get_config of a registered class may leave it out
     config["name"] = snake_case((*found)["class_name"].get<std::string>());
@@ -270,8 +272,6 @@ void LayerConfig::axes(const char* key, std::vector<int>& value) {
   value = all.get<std::vector<int>>();
 }
 
-void LayerConfig::sizes(const char* key, Shape& value) {
-  Json own = Json::array();
 void LayerConfig::numbers(const char* key, std::vector<double>& values, Shape& shape) {
   if (!is_reading() && shape.rank() == 0) return one_or_more(key, values);
   std::span<const double> rest = values;
@@ -287,6 +287,8 @@ void LayerConfig::numbers(const char* key, std::vector<double>& values, Shape& s
     refuse(key, *found, "null, a number, or numbers in lists of equal lengths");
 }
 
+void LayerConfig::sizes(const char* key, Shape& value) {
+  Json own = Json::array();
   for (const std::int64_t size : value) own.push_back(size == -1 ? Json() : Json(size));
   const Json* found = exchange(key, own);
   if (found == nullptr) return;

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/layers/inner_model.h>
 #include <lockstep/models/layers/keras_layers.h>
 #include <lockstep/runtime/core/error.h>
 
@@ -32,6 +33,7 @@ Layer layer_from_config(LayerConfig& config) {
 }
 
 Json layer_json(const LayerImpl& layer, const std::string& name) {
+  if (Json model = inner_model_json(layer); !model.is_null()) return model;
   const LayerConfig config(layer, name);
   const std::string& class_name = config.class_name();
   const FileClass file_class = config.module().empty() ? layer_classes().file_class("layer '" + name + "'", class_name)

@@ -6,6 +6,8 @@
 
 namespace lockstep {
 
+class Model;
+
 /// Keras' TimeDistributed: applies the layer to every time step with the same weights, (time, ...) -> (time, axes of
 /// the layer's result). All steps are computed in one call of the layer, as one batch. In training, however, a
 /// trainable layer with LayerImpl::has_statistics, such as BatchNormalization, is called once per time step, so that
@@ -17,6 +19,9 @@ struct TimeDistributed : Layer {
   /// To wrap another TimeDistributed, write TimeDistributed(Layer(inner)); TimeDistributed(inner) is a copy of the
   /// handle.
   explicit TimeDistributed(const Layer& layer, std::string name = {});
+  /// Applies the model, whose layers and weights then belong to the new layer: do not make another model of them.
+  /// Throws InvalidArgument for a model with several inputs or outputs or with stateful layers.
+  explicit TimeDistributed(const Model& model, std::string name = {});
   /// Makes the layer from the options in a file.
   static TimeDistributed from_config(LayerConfig& config);
 };

@@ -15,6 +15,7 @@
 #include <lockstep/models/files/hdf5_file.h>
 #include <lockstep/models/files/zip_file.h>
 #include <lockstep/models/graph/keras_order.h>
+#include <lockstep/models/layers/inner_model.h>
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/serialization/legacy_file.h>
@@ -251,6 +252,8 @@ Tensor read_variable(const hdf5::Reader& file, const std::string& dataset, const
 
 }  // namespace
 
+std::vector<WeightsGroup> layer_groups(const NestedModel& model) { return Groups(model).layers(); }
+
 void write_weights(hdf5::Writer& file, const NestedModel& model) {
   add_empty_group(file, model_group, "functional");
   const Groups groups(model);
@@ -258,6 +261,11 @@ void write_weights(hdf5::Writer& file, const NestedModel& model) {
   for (const WeightsGroup& group : with_inner_layers(groups.layers())) {
     const std::string own = group.path + "/vars";
     add_empty_group(file, own, group.layer.name());
+    if (const NestedModel* const inner = inner_model_description(group.layer.impl())) {
+      const Groups inside(*inner);
+      for (const Groups::Other& other : inside.others())
+        add_empty_group(file, fmt::format("{}/{}/vars", group.path, other.path), other.name);
+    }
     for (const VariablesGroup& part : variables_of(group)) {
       if (part.path != own) add_empty_group(file, part.path, part.name);
       for (std::size_t i = 0; i < part.variables.size(); ++i)
@@ -309,8 +317,8 @@ void load_h5(const Network& network, const std::string& path, const LoadWeightsO
   const hdf5::Reader file = is_zip ? hdf5::Reader(path, read_zip_entry(path, keras_weights_entry)) : hdf5::Reader(path);
   if (holds_legacy_weights(file)) return load_legacy_weights(file, network, options);
   require(!options.by_name, "{}: by_name is for Keras' legacy .h5 files and for .safetensors files", path);
-  const std::vector<WeightsGroup> nested = Groups(keras_model(network, "")).layers();
-  const std::vector<WeightsGroup> flat = Groups(flat_keras_model(network, "")).layers();
+  const std::vector<WeightsGroup> nested = layer_groups(keras_model(network, ""));
+  const std::vector<WeightsGroup> flat = layer_groups(flat_keras_model(network, ""));
   read_weights(file, !has_all(file, nested) && has_all(file, flat) ? flat : nested, options);
 }
 

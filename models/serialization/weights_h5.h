@@ -21,6 +21,9 @@ struct WeightsGroup {
   Layer layer;       ///< built
 };
 
+/// The groups of the model's layers, without the layers inside layers.
+std::vector<WeightsGroup> layer_groups(const NestedModel& model);
+
 /// Writes the groups and weights of `model` to an empty file.
 void write_weights(hdf5::Writer& file, const NestedModel& model);
 

@@ -1,9 +1,12 @@
 #include "lockstep/models/training/model.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <lockstep/models/graph/keras_order.h>
+#include <lockstep/models/layers/inner_model.h>
 #include <lockstep/models/layers/recurrent_layer.h>
+#include <lockstep/models/layers/time_distributed.h>
 #include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/runtime/device/context.h>
@@ -76,6 +79,9 @@ Symbol Model::operator()(const std::vector<Symbol>& xs) const {
   require<LogicError>(outputs.size() == 1, "'{}' has {} outputs: use run()", name(), outputs.size());
   return outputs.front();
 }
+
+TimeDistributed::TimeDistributed(const Model& model, std::string name)
+    : TimeDistributed(Layer(inner_model(model.network(), *model.state_->nested)), std::move(name)) {}
 
 std::vector<Symbol> Model::run(const std::vector<Symbol>& xs) const { return network().connect(xs, state_->nested); }
 

@@ -216,6 +216,8 @@ class Model {
         const Model& saved_as);
 
  private:
+  friend struct TimeDistributed;  // its constructor reads the model's description
+
   Handle<State, "model"> state_;
 };
 

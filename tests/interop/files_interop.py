@@ -43,10 +43,12 @@ def sequential():
 
 
 def recurrent():
-    """Layers in layers, one of which is not trainable."""
+    """Layers and a model in layers, some of which are not trainable."""
+    inner = keras.Sequential([keras.Input((3,)), layers.Dense(5, activation="tanh"), layers.BatchNormalization(), layers.Dense(4)])
+    inner.layers[0].trainable = False
     model = keras.Sequential([keras.Input((6, 4)), layers.TimeDistributed(layers.Dense(8, activation="tanh")),
                               layers.Bidirectional(layers.LSTM(3, return_sequences=True), merge_mode="mul"),
-                              layers.TimeDistributed(layers.BatchNormalization()),
+                              layers.TimeDistributed(layers.BatchNormalization()), layers.TimeDistributed(inner),
                               layers.Bidirectional(layers.SimpleRNN(4, recurrent_dropout=0.5, kernel_regularizer="l2"))])
     model.layers[0].trainable = False
     return model
@@ -186,8 +188,11 @@ def masks_by_keras():
     x = layers.Bidirectional(layers.GRU(3, return_sequences=True))(layers.Dropout(0.5)(by_feature))
     inner = keras.Sequential([keras.Input((5, 3)), layers.Dense(4), layers.LSTM(3)])
     both = layers.Bidirectional(layers.GRU(3, return_sequences=True), merge_mode=None)(kept)
+    letters = layers.Masking()(layers.Reshape((5, 3, 1))(layers.ReLU()(values)))
+    word = keras.Input((3, 1))
+    reader = keras.Model(word, layers.GRU(2)(layers.Masking(2.0)(layers.Dense(4)(word))))
     results = [layers.GRU(3)(x), layers.SimpleRNN(3)(attended), layers.GRU(3)(by_time), inner(words),
-               layers.LSTM(3)(layers.Add()(both))]
+               layers.LSTM(3)(layers.Add()(both)), layers.Flatten()(layers.TimeDistributed(reader)(letters))]
     return keras.Model([ids, values], layers.Dense(3)(layers.Concatenate()(results)))
 
 
@@ -317,7 +322,10 @@ def check_layers(model, opened):
         their = json.loads(json.dumps(keras.saving.serialize_keras_object(opened.get_layer(layer["name"]))))
         for name in ("class_name", "registered_name"):
             assert layer[name] == their[name], f"lockstep has {layer}, Keras {their}"
-        check_options(layer["config"], their["config"])
+        options = dict(layer["config"])
+        if "layers" in options.get("layer", {}).get("config", {}):
+            check_layers(options.pop("layer"), opened.get_layer(layer["name"]).layer)
+        check_options(options, their["config"])
 
 
 def check_options(options, theirs):
@@ -332,6 +340,7 @@ def check_options(options, theirs):
         else:
             their = theirs.get(key)  # Dense leaves out an activity_regularizer that is None
             same = their in (value, [value])  # LayerNormalization keeps its axis as a list
+            same |= key == "axis" and value is None and their == []  # Normalization keeps None as a list
             same |= key == "dtype" and their == value["config"]["name"]  # as SpatialDropout keeps it
             assert same, f"{options['name']}: {key} is {value}, Keras has {their}"
 
@@ -342,7 +351,6 @@ def check_config(path):
 
 def configs_of(kind, model):
     """The options of each layer that has any of this kind: constraints or initializers."""
-            same |= key == "axis" and value is None and their == []  # Normalization keeps None as a list
     options = [(layer.name, *option) for layer in model.layers for option in layer.get_config().items()]
     return [json.loads(json.dumps(option)) for option in options if kind in option[1] and option[2] is not None]
 

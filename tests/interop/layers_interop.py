@@ -39,7 +39,7 @@ def sequences():
 
 
 def wrapped():
-    """Bidirectional with each merge mode and TimeDistributed, in each other too, and SimpleRNN."""
+    """Bidirectional with each merge mode and TimeDistributed, in each other and of models too, and SimpleRNN."""
     sequence = keras.Input((6, 4))
     x = layers.Bidirectional(layers.LSTM(3, return_sequences=True))(sequence)
     x = layers.TimeDistributed(layers.Dense(8, activation="tanh"))(x)
@@ -52,7 +52,12 @@ def wrapped():
     x = layers.Bidirectional(layers.GRU(2, dropout=0.25, recurrent_dropout=0.5))(x)
     forward, backward = layers.Bidirectional(layers.GRU(3, return_sequences=True), merge_mode=None)(sequence)
     both = layers.Flatten()(layers.Subtract()([forward, backward]))
-    return keras.Model(sequence, layers.Concatenate()([x, both]))
+    pixels = keras.Input((2, 2))
+    left = layers.Dense(3, activation="tanh")(pixels)
+    encoder = keras.Model(pixels, layers.Flatten()(layers.Add()([left, layers.BatchNormalization()(left)])), name="encoder")
+    encoded = layers.TimeDistributed(encoder)(layers.Reshape((6, 2, 2))(sequence))
+    encoded = layers.TimeDistributed(keras.Sequential([keras.Input((6,)), layers.Dense(4), layers.Dense(2)]))(encoded)
+    return keras.Model(sequence, layers.Concatenate()([x, both, layers.Flatten()(encoded)]))
 
 
 def all_activations():
@@ -107,14 +112,14 @@ def preprocessing():
     x = layers.Conv2D(4, 3)(layers.Rescaling(3)(x))
     x = layers.Dropout(0.5, noise_shape=(None, 1, 1, None))(x)
     x = layers.Normalization(mean=0.5, variance=4, invert=True)(x)
+    x = layers.Normalization((3, 1))(layers.Normalization(None)(x))
+    x = layers.Normalization((-3, -1), mean=[[1], [2], [3], [4], [5], [6]], variance=[[2], [1], [2], [1], [2], [1]])(x)
+    x = layers.Normalization((1, 3), mean=[1, 2, 3, 4], variance=[1, 2, 3, 4])(x)
     return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(x)))
 
 
 def products():
     """EinsumDense with its forms of equations, and Dot."""
-    x = layers.Normalization((3, 1))(layers.Normalization(None)(x))
-    x = layers.Normalization((-3, -1), mean=[[1], [2], [3], [4], [5], [6]], variance=[[2], [1], [2], [1], [2], [1]])(x)
-    x = layers.Normalization((1, 3), mean=[1, 2, 3, 4], variance=[1, 2, 3, 4])(x)
     sequence = keras.Input((6, 8))
     queries = layers.EinsumDense("abc,cde->abde", (6, 2, 3), bias_axes="de")(sequence)
     keys = layers.EinsumDense("abc,cde->adbe", (2, 6, 3), activation="tanh", bias_axes="e")(sequence)
@@ -181,7 +186,9 @@ def masked():
     both = layers.Concatenate(axis=1)([masked, sequence])
     mean = layers.GlobalAveragePooling1D()(layers.Masking()(both))
     forward, backward = layers.Bidirectional(layers.GRU(2, return_sequences=True), merge_mode=None)(masked)
-    ends = [layers.LSTM(2)(forward), layers.LSTM(3)(backward)]
+    words = layers.Masking()(layers.Reshape((7, 2, 1))(layers.ReLU()(sequence)))
+    reader = keras.Sequential([keras.Input((2, 1)), layers.Dense(3), layers.LSTM(2)])
+    ends = [layers.LSTM(2)(forward), layers.LSTM(3)(backward), layers.Flatten()(layers.TimeDistributed(reader)(words))]
     return keras.Model(sequence, layers.Dense(3)(layers.Concatenate()([h, layers.GRU(4)(both), mean, *ends])))
 
 
@@ -247,6 +254,7 @@ def resized():
     x = layers.Resizing(8, 9, interpolation="nearest", pad_to_aspect_ratio=True, fill_value=0.5)(x)
     x = layers.UpSampling2D(interpolation="lanczos3")(layers.Resizing(7, 5, interpolation="bicubic")(x))
     x = layers.Resizing(6, 7, interpolation="lanczos5", antialias=True)(x)
+    x = layers.CenterCrop(7, 3)(layers.CenterCrop(4, 5)(x))
     return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(layers.Resizing(5, 5, antialias=True)(x))))
 
 
@@ -259,7 +267,6 @@ def augmented():
     x = layers.RandomZoom((0, 0.5), (-0.25, 0.25), fill_mode="constant", fill_value=2)(layers.RandomZoom(0.5)(x))
     x = layers.RandomRotation((-0.125, 0.25), fill_mode="nearest")(x)
     x = layers.RandomContrast((0.25, 0.5))(layers.RandomBrightness(0.25, value_range=(-1, 1))(x))
-    x = layers.CenterCrop(7, 3)(layers.CenterCrop(4, 5)(x))
     return keras.Model(pictures, layers.Dense(3)(layers.Flatten()(x)))
 
 

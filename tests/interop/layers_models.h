@@ -6,7 +6,6 @@
 
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
-#include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/conv1d.h>
 #include <lockstep/models/layers/dense.h>
@@ -22,9 +21,7 @@
 #include <lockstep/models/layers/preprocessing.h>
 #include <lockstep/models/layers/repeat.h>
 #include <lockstep/models/layers/reshape.h>
-#include <lockstep/models/layers/simple_rnn.h>
-#include <lockstep/models/layers/time_distributed.h>
-#include <lockstep/models/training/model.h>
+#include <lockstep/models/training/sequential.h>
 
 #include "image_models.h"
 #include "masked_models.h"
@@ -69,23 +66,6 @@ inline Model sequences_model() {
   return {vector, Dense({.units = 4})(GRU({.units = 5})(x))};
 }
 
-inline Model wrapped_model() {
-  const Symbol sequence = Input({6, 4});
-  Symbol x = Bidirectional(LSTM({.units = 3, .return_sequences = true}))(sequence);
-  x = TimeDistributed(Dense({.units = 8, .activation = Activation::tanh}))(x);
-  const SimpleRNN backward({.units = 4, .return_sequences = true, .go_backwards = true});
-  x = Bidirectional(GRU({.units = 4, .return_sequences = true}),
-                    {.merge_mode = MergeMode::sum, .backward_layer = backward})(x);
-  x = TimeDistributed(BatchNormalization())(x);
-  x = Bidirectional(SimpleRNN({.units = 8, .return_sequences = true, .activation = Activation::softsign}),
-                    {.merge_mode = MergeMode::mul})(x);
-  x = TimeDistributed(Reshape({.target_shape = {4, 2}}))(x);
-  x = TimeDistributed(Bidirectional(LSTM({.units = 3}), {.merge_mode = MergeMode::ave}))(x);
-  x = Bidirectional(GRU({.units = 2, .dropout = 0.25, .recurrent_dropout = 0.5}))(x);
-  const Bidirectional unmerged(GRU({.units = 3, .return_sequences = true}), {.merge_mode = MergeMode::none});
-  return {sequence, Concatenate()({x, Flatten()(Subtract()(unmerged.results({sequence})))})};
-}
-
 inline Model all_activations_model() {
   const Symbol vector = Input({12});
   std::vector<Symbol> results;
@@ -122,9 +102,6 @@ inline Model encodings_model() {
   const auto encoded = [](CategoryOutput mode, const std::vector<Symbol>& inputs) {
     return CategoryEncoding({.num_tokens = 9, .output_mode = mode})(inputs);
   };
-  x = Normalization({.axis = {3, 1}})(Normalization({.axis = {}})(x));
-  x = Normalization({.axis = {-3, -1}, .mean = {1, 2, 3, 4, 5, 6}, .variance = {2, 1, 2, 1, 2, 1}, .shape = {6, 1}})(x);
-  x = Normalization({.axis = {1, 3}, .mean = {1, 2, 3, 4}, .variance = {1, 2, 3, 4}})(x);
   const Symbol all =
       Concatenate()({encoded(CategoryOutput::multi_hot, {ids}), Flatten()(encoded(CategoryOutput::one_hot, {ids})),
                      encoded(CategoryOutput::one_hot, {id}), encoded(CategoryOutput::count, {ids}),
@@ -145,6 +122,9 @@ inline Model preprocessing_model() {
   x = Conv2D({.filters = 4, .kernel_size = {3, 3}})(Rescaling({.scale = {3}})(x));
   x = Dropout({.rate = 0.5, .noise_shape = {-1, 1, 1, -1}})(x);
   x = Normalization({.mean = {0.5}, .variance = {4}, .invert = true})(x);
+  x = Normalization({.axis = {3, 1}})(Normalization({.axis = {}})(x));
+  x = Normalization({.axis = {-3, -1}, .mean = {1, 2, 3, 4, 5, 6}, .variance = {2, 1, 2, 1, 2, 1}, .shape = {6, 1}})(x);
+  x = Normalization({.axis = {1, 3}, .mean = {1, 2, 3, 4}, .variance = {1, 2, 3, 4}})(x);
   return {pictures, Dense({.units = 3})(Flatten()(x))};
 }
 
@@ -194,7 +174,6 @@ inline Model softmax_over_axes_model() {
   const Symbol pictures = Input({3, 4, 2});
   return {pictures, Dense({.units = 3})(Flatten()(Softmax({.axis = {1, 3}})(pictures)))};
 }
-  y = AlphaDropout({.rate = 0.5, .noise_shape = {-1, 1, 12}})(y);
 
 inline Model normalizations_model() {
   const Symbol pictures = Input({5, 4, 6});
@@ -212,6 +191,7 @@ inline Model dropouts_model() {
   const Symbol x = SpatialDropout2D({.rate = 0.25})(Conv2D({.filters = 3, .kernel_size = 2})(pictures));
   Symbol y = SpatialDropout1D({.rate = 0.5})(Reshape({.target_shape = {5, 12}})(x));
   y = GaussianDropout({.rate = 0.25})(GaussianNoise({.stddev = 0.5})(y));
+  y = AlphaDropout({.rate = 0.5, .noise_shape = {-1, 1, 12}})(y);
   return {pictures, Dense({.units = 3})(Flatten()(y))};
 }
 

@@ -2,9 +2,10 @@
 
 #include <lockstep/models/graph/attention_call.h>
 #include <lockstep/models/layers/keras_layers.h>
-#include <lockstep/models/training/model.h>
+#include <lockstep/models/training/sequential.h>
 
-// The models of layers_interop.py with attention masks, masked time steps and states of recurrent layers.
+// The models of layers_interop.py with attention masks, masked time steps, states of recurrent layers, and layers and
+// models inside layers.
 
 namespace lockstep {
 
@@ -48,6 +49,29 @@ inline Model attention_options_model() {
   return {{sequence, pictures}, Dense({.units = 3})(Concatenate()(results))};
 }
 
+inline Model wrapped_model() {
+  const Symbol sequence = Input({6, 4});
+  Symbol x = Bidirectional(LSTM({.units = 3, .return_sequences = true}))(sequence);
+  x = TimeDistributed(Dense({.units = 8, .activation = Activation::tanh}))(x);
+  const SimpleRNN backward({.units = 4, .return_sequences = true, .go_backwards = true});
+  x = Bidirectional(GRU({.units = 4, .return_sequences = true}),
+                    {.merge_mode = MergeMode::sum, .backward_layer = backward})(x);
+  x = TimeDistributed(BatchNormalization())(x);
+  x = Bidirectional(SimpleRNN({.units = 8, .return_sequences = true, .activation = Activation::softsign}),
+                    {.merge_mode = MergeMode::mul})(x);
+  x = TimeDistributed(Reshape({.target_shape = {4, 2}}))(x);
+  x = TimeDistributed(Bidirectional(LSTM({.units = 3}), {.merge_mode = MergeMode::ave}))(x);
+  x = Bidirectional(GRU({.units = 2, .dropout = 0.25, .recurrent_dropout = 0.5}))(x);
+  const Bidirectional unmerged(GRU({.units = 3, .return_sequences = true}), {.merge_mode = MergeMode::none});
+  const Symbol both = Flatten()(Subtract()(unmerged.results({sequence})));
+  const Symbol pixels = Input({2, 2});
+  const Symbol left = Dense({.units = 3, .activation = Activation::tanh})(pixels);
+  const Model encoder(pixels, Flatten()(Add()({left, BatchNormalization()(left)})), {.name = "encoder"});
+  Symbol encoded = TimeDistributed(encoder)(Reshape({.target_shape = {6, 2, 2}})(sequence));
+  encoded = TimeDistributed(Sequential({6}, {Dense({.units = 4}), Dense({.units = 2})}))(encoded);
+  return {sequence, Concatenate()({x, both, Flatten()(encoded)})};
+}
+
 inline Model masked_model() {
   const Symbol sequence = Input({7, 2});
   const Symbol masked = Masking({.mask_value = 0})(ReLU()(sequence));
@@ -63,9 +87,13 @@ inline Model masked_model() {
   const Symbol mean = GlobalAveragePooling1D()(Masking()(both));
   const Bidirectional unmerged(GRU({.units = 2, .return_sequences = true}), {.merge_mode = MergeMode::none});
   const std::vector<Symbol> directions = unmerged.results({masked});
+  const Symbol words = Masking()(Reshape({.target_shape = {7, 2, 1}})(ReLU()(sequence)));
+  const Sequential reader({2, 1}, {Dense({.units = 3}), LSTM({.units = 2})});
+  const Symbol read = Flatten()(TimeDistributed(reader)(words));
   const Symbol forward = LSTM({.units = 2})(directions[0]);
   const Symbol backward = LSTM({.units = 3})(directions[1]);
-  return {sequence, Dense({.units = 3})(Concatenate()({h, GRU({.units = 4})(both), mean, forward, backward}))};
+  const Symbol all = Concatenate()({h, GRU({.units = 4})(both), mean, forward, backward, read});
+  return {sequence, Dense({.units = 3})(all)};
 }
 
 inline Model seq2seq_model() {

@@ -39,7 +39,7 @@ Plan plan_of(const std::vector<GraphCall>& calls, const std::vector<int>& output
              const std::vector<Layer>& of = layers()) {
   std::vector<int> order(calls.size());
   std::iota(order.begin(), order.end(), 0);
-  return plan_steps(calls, order, of, outputs);
+  return plan_steps(calls, order, of, outputs, make_masks(of));
 }
 
 /// The plan for calls whose last one is the output.
@@ -184,7 +184,7 @@ TEST(Plan, WhatIsAnOutputIsNeitherFusedNorWrittenIntoAConcatenationNorLetGo) {
 TEST(Plan, RunsCallsInTheOrderAskedFor) {
   // The second branch runs first; its ReLU is still fused.
   const std::vector<GraphCall> calls{call(conv, {-1}), call(norm, {-1}), call(relu, {1}), call(join, {0, 2}, 6)};
-  const Plan plan = plan_steps(calls, {1, 2, 0, 3}, layers(), {3});
+  const Plan plan = plan_steps(calls, {1, 2, 0, 3}, layers(), {3}, false);
   ASSERT_EQ(plan.steps.size(), 3U);
   EXPECT_EQ(plan.steps[0].layer, norm);
   EXPECT_TRUE(plan.steps[0].fused_relu);

@@ -9,8 +9,11 @@
 #include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/layers/gru.h>
 #include <lockstep/models/layers/lstm.h>
+#include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/single_head_attention.h>
 #include <lockstep/models/layers/time_distributed.h>
+#include <lockstep/models/training/clone_model.h>
+#include <lockstep/models/training/sequential.h>
 
 #include "layer_test.h"
 
@@ -70,6 +73,89 @@ TEST(TimeDistributedLayer, GivesTheLayerTheMaskOfEachStep) {
   const TimeDistributed steps(LSTM({.units = 2}));
   EXPECT_ERROR(InvalidArgument, "masked_recurrence over",
                call(built(steps, {{2, 4, 3}}), {random_tensor({4, 2, 4, 3}, 1)}, {.masks = masks}));
+}
+
+Sequential encoder() {
+  return Sequential({4}, {Dense({.units = 3, .activation = Activation::tanh, .name = "first"}),
+                          BatchNormalization({.momentum = 0.5, .name = "norm"}), Dense({.units = 2, .name = "last"})});
+}
+
+TEST(TimeDistributedLayer, AppliesAModelToEveryStep) {
+  const Sequential model = encoder();
+  const TimeDistributed layer = built(TimeDistributed(model), {{3, 4}});
+  EXPECT_EQ(shape_after(layer, {{5, 4}}), Shape({5, 2}));
+  EXPECT_EQ(layer.impl().variables(), model.variables());
+  const Tensor x = random_tensor({2, 3, 4}, 1);
+  const Tensor y = call(layer, {x});
+  for (std::int64_t step = 0; step < 3; ++step)
+    expect_close(step_of(y, step), model(step_of(x, step)).to_vector<double>(), 12);
+  layer.impl().set_trainable(false);
+  EXPECT_TRUE(model.trainable_variables().empty());
+}
+
+TEST(TimeDistributedLayer, TrainsAModelStepByStep) {
+  const Sequential model = encoder();
+  const Sequential alone = encoder();
+  const TimeDistributed layer = built(TimeDistributed(model), {{3, 4}});
+  const Tensor x = random_tensor({5, 3, 4}, 1);
+  const Tensor y = call(layer, {x}, {.mode = Mode::train});
+  for (std::int64_t step = 0; step < 3; ++step)
+    expect_same_bits(step_of(y, step), alone(dense_copy(step_of(x, step)), Mode::train));
+  for (std::size_t i = 0; i < alone.variables().size(); ++i)
+    expect_same_bits(model.variables()[i].value(), alone.variables()[i].value());
+}
+
+TEST(TimeDistributedLayer, ClonesAModelWithWeightsOfTheSeed) {
+  const Symbol steps = Input({3, 4});
+  const Model model(steps, TimeDistributed(encoder())(steps));
+  const auto kernel_of = [&](std::uint64_t seed) {
+    return clone_model(model, seed).get_weights()[0].to_vector<float>();
+  };
+  EXPECT_EQ(kernel_of(1), kernel_of(1));
+  EXPECT_NE(kernel_of(1), kernel_of(2));
+}
+
+TEST(TimeDistributedLayer, PassesMasksThroughAModel) {
+  const Symbol words = Input({4, 3});
+  const Symbol y = Add()({Dense({.units = 3})(words), words});
+  const Model model(words, GRU({.units = 2})(y));
+  const TimeDistributed layer = built(TimeDistributed(model), {{2, 4, 3}});
+  const Tensor x = random_tensor({1, 2, 4, 3}, 1);
+  const Tensor mask = not_equal(Tensor::from<float>({1, 1, 1, 0, 1, 1, 0, 0}, {1, 2, 4}), 0);
+  const std::vector<Tensor> masks{mask};
+  const Tensor masked = call(layer, {x}, {.masks = masks});
+  const Tensor sentences = reshape(x, {2, 4, 3});
+  for (std::int64_t step = 0; step < 2; ++step) {
+    const std::int64_t length = 3 - step;
+    const Tensor sentence = slice(slice(sentences, 0, step, step + 1), 1, 0, length);
+    const GRU alone = built(GRU({.units = 2}), {{4, 3}});
+    for (std::size_t i = 0; i < 3; ++i)
+      alone.impl().variables()[i].assign(model.get_layer("gru").impl().variables()[i].value());
+    const Layer dense = model.get_layer("dense");
+    expect_close(step_of(masked, step), call(alone, {call(dense, {sentence}) + sentence}).to_vector<double>(), 12);
+  }
+}
+
+TEST(TimeDistributedLayer, RefusesModelsThatItCannotTake) {
+  const Symbol x = Input({4});
+  const Symbol y = Input({4});
+  EXPECT_ERROR(InvalidArgument, "model 'two' has 2 inputs and 1 outputs; a model inside a layer needs one of each",
+               TimeDistributed(Model({x, y}, Add()({x, y}), {.name = "two"})));
+  const Symbol sequence = Input({4, 2}, "x", 3);
+  const Model stateful(sequence, GRU({.units = 2, .stateful = true})(sequence), {.name = "m"});
+  EXPECT_ERROR(InvalidArgument,
+               "layer 'gru' of model 'm' is stateful, which layers of a model inside a layer cannot be",
+               TimeDistributed(stateful, "steps"));
+  const Sequential model = encoder();
+  EXPECT_ERROR(InvalidArgument, "layer 'sequential' is a model that takes (4), got (5)",
+               shape_after(TimeDistributed(model), {{3, 5}}));
+  const Symbol steps = Input({3, 4});
+  const Symbol all = TimeDistributed(model)(steps);
+  EXPECT_ERROR(InvalidArgument, "layer 'first' is a sublayer, which only its outer layer can call",
+               Network({steps, x}, {all, model(x)}, 1));
+  const TimeDistributed again(model);
+  EXPECT_ERROR(InvalidArgument, "'sequential' cannot hold layer 'first', which another layer holds",
+               built(again, {{3, 4}}));
 }
 
 TEST(TimeDistributedLayer, RefusesWhatItCannotTake) {

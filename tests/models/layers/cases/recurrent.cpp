@@ -1,11 +1,14 @@
+#include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/layers/gru.h>
 #include <lockstep/models/layers/lstm.h>
+#include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/simple_rnn.h>
 #include <lockstep/models/layers/time_distributed.h>
+#include <lockstep/models/training/sequential.h>
 
 #include "layer_case.h"
 
@@ -15,6 +18,23 @@ namespace {
 // Of layers that run the op, and not the same formulas composed of other ops.
 const LayerCaseTraits of_lstm{.second_gradient_refusal = "gradient of lstm"};
 const LayerCaseTraits of_gru{.second_gradient_refusal = "gradient of gru"};
+
+// The models have initial weights that do not depend on a seed, because the tests compare them with models that are
+// made of their configurations.
+
+Model dense_model(std::int64_t features) {
+  const Symbol x = Input({features}, "x");
+  const Dense first({.units = 4, .activation = Activation::tanh, .kernel_initializer = constant(0.25)});
+  const Symbol y = first(x);
+  const Symbol z = Dense({.units = 4, .kernel_initializer = constant(-0.5), .kernel_regularizer = L2(0.5)})(y);
+  return {x, Add()({y, z}), {.name = "dense_model"}};
+}
+
+Model lstm_model() {
+  const LstmOptions options{
+      .units = 3, .kernel_initializer = constant(0.25), .recurrent_initializer = constant(-0.125)};
+  return Sequential({4, 2}, {ReLU(), LSTM(options)});
+}
 
 /// The rows that LSTM, GRU and SimpleRNN have in common. `op`: the traits of the first one.
 template <class Recurrent>
@@ -127,6 +147,12 @@ std::vector<LayerCase> recurrent_layer_cases() {
        [] { return TimeDistributed(BatchNormalization()); },
        {{4, 5}},
        {.depends_on_batch = true}},
+      {"TimeDistributed model", [] { return TimeDistributed(dense_model(3)); }, {steps}},
+      {"TimeDistributed model with BatchNormalization",
+       [] { return TimeDistributed(Sequential({5}, {BatchNormalization()})); },
+       {{4, 5}},
+       {.depends_on_batch = true}},
+      {"TimeDistributed model with LSTM", [] { return TimeDistributed(lstm_model()); }, {{3, 4, 2}}, of_lstm},
       {"TimeDistributed Dropout", [] { return TimeDistributed(Dropout({.rate = 0.25})); }, {steps}},
       {"TimeDistributed masked", [] { return TimeDistributed(Dense({.units = 2})); }, {steps}, {.masked = true}},
   };
