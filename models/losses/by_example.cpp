@@ -1,6 +1,7 @@
 #include "lockstep/models/losses/by_example.h"
 
 #include <numeric>
+#include <span>
 
 #include <nlohmann/json.hpp>
 
@@ -11,11 +12,25 @@
 #include <lockstep/strategy/core/replica_context.h>
 
 namespace lockstep {
+namespace {
+
+/// The shape without its last axis if this axis has size 1 and is not the only one.
+Shape without_last_one(const Shape& shape) {
+  if (shape.rank() < 2 || shape.dim(-1) != 1) return shape;
+  return Shape(std::span(shape.begin(), shape.end() - 1));
+}
+
+}  // namespace
+
+bool has_shape_of_targets(const Tensor& y_true, const Shape& shape) {
+  if (!y_true.defined() || y_true.rank() == 0) return false;
+  const Shape& own = y_true.shape();
+  return own == shape || without_last_one(own) == shape || own == without_last_one(shape);
+}
 
 Tensor targets_like(const char* loss, const Tensor& y_true, const Tensor& y_pred) {
-  require(y_true.defined() && y_true.rank() >= 1 && y_pred.rank() >= 1 && y_true.dim(0) == y_pred.dim(0) &&
-              y_true.elements() == y_pred.elements(),
-          "{} takes targets of the predictions' size, got {} for {}", loss, y_true, y_pred);
+  require(has_shape_of_targets(y_true, y_pred.shape()), "{} takes targets of the predictions' shape, got {} for {}",
+          loss, y_true, y_pred);
   const Tensor targets = y_true.dtype() == DType::f32 ? y_true : cast(y_true, DType::f32);
   return targets.shape() == y_pred.shape() ? targets : reshape(targets, y_pred.shape());
 }

@@ -16,8 +16,12 @@ inline constexpr double keras_epsilon = 1e-7;
 /// Casts bf16 to f32; returns other dtypes unchanged.
 inline Tensor as_f32(const Tensor& y_pred) { return y_pred.dtype() == DType::bf16 ? cast(y_pred, DType::f32) : y_pred; }
 
-/// y_true as f32 in the shape of y_pred. Throws InvalidArgument, naming `loss`, unless both have an axis of examples,
-/// the same number of examples and the same number of elements.
+/// Whether y_true has this shape, which starts with the axis of examples. As in Keras, a last axis of size 1 may be
+/// missing or additional: (n) fits (n, 1), and (n, time, 1) fits (n, time).
+bool has_shape_of_targets(const Tensor& y_true, const Shape& shape);
+
+/// y_true as f32 in the shape of y_pred. Throws InvalidArgument, naming `loss` and both shapes, for targets that do not
+/// have this shape (has_shape_of_targets).
 Tensor targets_like(const char* loss, const Tensor& y_true, const Tensor& y_pred);
 
 /// Reshapes x (n, time, ...) to (n * time, ...), or to (n * time, 1) if x has no further axes.

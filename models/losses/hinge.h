@@ -2,7 +2,7 @@
 
 #include <lockstep/models/losses/loss.h>
 
-// Hinge losses of predictions p (n, ...) and targets y with the same number of elements. The formulas are Keras'.
+// Hinge losses of predictions p (n, ...) and targets y of their shape. The formulas are Keras'.
 
 namespace lockstep {
 

@@ -40,12 +40,13 @@ Loss::Function sparse_categorical(const SparseCrossentropyOptions& options) {
     const Tensor logits = options.from_logits ? y_pred : logits_of("softmax", y_pred);
     const Tensor rows = as_rows(logits.defined() ? logits : safe_log(y_pred));
     if (y_pred.rank() == 2 && !options.ignore_class) return sparse_softmax_cross_entropy(rows, y_true);
-    require(y_true.defined() && y_true.elements() == rows.dim(0),
+    const Shape by_class(std::span(y_pred.shape().begin(), y_pred.shape().end() - 1));
+    require(has_shape_of_targets(y_true, by_class),
             "sparse_categorical_crossentropy takes a label for each row of classes, got {} for {}", y_true, y_pred);
     const Tensor labels = reshape(y_true, {rows.dim(0)});
     const Tensor by_row = options.ignore_class ? without_class(*options.ignore_class, rows, labels)
                                                : sparse_softmax_cross_entropy(rows, labels);
-    return mean_by_example(reshape(by_row, Shape(std::span(y_pred.shape().begin(), y_pred.shape().end() - 1))));
+    return mean_by_example(reshape(by_row, by_class));
   };
 }
 

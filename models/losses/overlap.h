@@ -5,11 +5,11 @@
 
 #include <lockstep/models/losses/loss.h>
 
-// Losses for segmentation that measure the overlap of targets y and predictions p, in [0, 1] with the same number of
-// elements. Sums are over `axis`, and an example's loss is the mean over its other axes. Without `axis`, or if `axis`
-// contains the axis of examples, a sum is over all rows of the replica's part of the batch, and all these rows get the
-// same loss. Then the result depends on the split over replicas, as in Keras under TensorFlow's MirroredStrategy. The
-// formulas and the epsilon of 1e-7 are Keras'.
+// Losses for segmentation that measure the overlap of targets y and predictions p, in [0, 1] and of one shape. Sums are
+// over `axis`, and an example's loss is the mean over its other axes. Without `axis`, or if `axis` contains the axis of
+// examples, a sum is over all rows of the replica's part of the batch, and all these rows get the same loss. Then the
+// result depends on the split over replicas, as in Keras under TensorFlow's MirroredStrategy. The formulas and the
+// epsilon of 1e-7 are Keras'.
 
 namespace lockstep {
 

@@ -2,9 +2,8 @@
 
 #include <lockstep/models/losses/loss.h>
 
-// Losses of predictions p (n, ...) and targets y with the same number of elements. Except for KLDivergence and
-// CosineSimilarity, an example's loss is the mean of the formula over its elements. The formulas and the epsilon of
-// 1e-7 are Keras'.
+// Losses of predictions p (n, ...) and targets y of their shape. Except for KLDivergence and CosineSimilarity, an
+// example's loss is the mean of the formula over its elements. The formulas and the epsilon of 1e-7 are Keras'.
 
 namespace lockstep {
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/models/losses/by_example.h>
 #include <lockstep/models/metrics/rows.h>
 
 namespace lockstep {
@@ -16,15 +18,10 @@ void check(bool fits, const char* what, const Tensor& y_true, const Tensor& y_pr
   require(fits, "{}, got {} and {}", what, y_true, y_pred);
 }
 
-bool of_one_size(const Tensor& y_true, const Tensor& y_pred) {
-  return y_true.defined() && y_true.rank() >= 1 && y_true.dim(0) == y_pred.dim(0) &&
-         y_true.elements() == y_pred.elements();
-}
-
 /// Whether y_true has one label for each row of classes in y_pred.
 bool has_labels(const Tensor& y_true, const Tensor& y_pred) {
-  return y_true.defined() && y_true.rank() >= 1 && y_pred.rank() >= 2 && y_true.dim(0) == y_pred.dim(0) &&
-         y_pred.dim(-1) > 0 && y_true.elements() == y_pred.elements() / y_pred.dim(-1);
+  return y_pred.rank() >= 2 && y_pred.dim(-1) > 0 &&
+         has_shape_of_targets(y_true, Shape(std::span(y_pred.shape().begin(), y_pred.shape().end() - 1)));
 }
 
 Tensor largest(const Tensor& x) { return argmax(x.dtype() == DType::f32 ? x : cast(x, DType::f32)); }
@@ -35,7 +32,8 @@ Values equal(Values a, const Values& b, std::int64_t rows) {
 }
 
 Values binary(const Tensor& y_true, const Tensor& y_pred, double threshold) {
-  check(of_one_size(y_true, y_pred), "binary accuracy compares targets and predictions of one size", y_true, y_pred);
+  check(has_shape_of_targets(y_true, y_pred.shape()), "binary accuracy compares targets and predictions of one shape",
+        y_true, y_pred);
   const auto limit = static_cast<float>(threshold);  // f32 as in Keras, since a prediction may be equal to it
   Values rounded = y_pred.to_vector<double>();
   for (double& prediction : rounded) prediction = prediction > limit ? 1 : 0;

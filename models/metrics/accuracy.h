@@ -14,7 +14,7 @@ struct Accuracy : MeanMetricWrapper {
   Accuracy();
 };
 /// The share of elements whose target equals the rounded prediction, which is 1 above `threshold` (compared in f32) and
-/// otherwise 0. Targets and predictions have the same number of elements.
+/// otherwise 0. Targets have the shape of the predictions.
 struct BinaryAccuracy : MeanMetricWrapper {
   /// Named "binary_accuracy".
   explicit BinaryAccuracy(double threshold = 0.5);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/models/losses/by_example.h>
 
 namespace lockstep {
 namespace {
@@ -12,9 +13,8 @@ namespace {
 /// Calls add(is_true, prediction, weight) for every element.
 template <class Add>
 void for_each_element(const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights, const Add& add) {
-  require(y_true.defined() && y_true.rank() >= 1 && y_true.dim(0) == y_pred.dim(0) &&
-              y_true.elements() == y_pred.elements(),
-          "positives are counted in targets and predictions of one size, got {} and {}", y_true, y_pred);
+  require(has_shape_of_targets(y_true, y_pred.shape()),
+          "positives are counted in targets and predictions of one shape, got {} and {}", y_true, y_pred);
   const std::vector<double> truths = y_true.to_vector<double>();
   const std::vector<double> predictions = y_pred.to_vector<double>();
   for (std::size_t i = 0; i < truths.size(); ++i)

@@ -43,8 +43,7 @@ std::vector<bool> positives(std::span<const double> row, std::optional<double> t
 
 Metric::Sums count(const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights,
                    std::optional<double> threshold) {
-  require(y_pred.rank() == 2 && y_true.defined() && y_true.rank() >= 1 && y_true.dim(0) == y_pred.dim(0) &&
-              y_true.elements() == y_pred.elements(),
+  require(y_pred.rank() == 2 && has_shape_of_targets(y_true, y_pred.shape()),
           "an F-score takes targets and predictions (n, classes), got {} and {}", y_true, y_pred);
   const std::vector<double> truths = y_true.to_vector<double>();
   const std::vector<double> predictions = y_pred.to_vector<double>();

@@ -14,9 +14,12 @@ namespace {
 
 using Classes = std::vector<double>;
 
-/// The class of each element.
-Classes classes_of(const Tensor& x, bool sparse) {
-  if (!sparse) return argmax(x.dtype() == DType::f32 ? x : cast(x, DType::f32)).to_vector<double>();
+/// A tensor of classes: x itself if `sparse`, else the index of the largest element along the last axis.
+Tensor class_tensor(const Tensor& x, bool sparse) {
+  return sparse ? x : argmax(x.dtype() == DType::f32 ? x : cast(x, DType::f32));
+}
+
+Classes classes_in(const Tensor& x) {
   Classes classes = x.to_vector<double>();
   for (double& value : classes) value = std::trunc(value);
   return classes;
@@ -71,12 +74,12 @@ Metric::Rule rule(const IoUOptions& options, const ObjectConfig& config, const P
               [options, prepare](const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights) {
                 require(y_true.defined() && y_true.rank() >= 1 && y_true.dim(0) == y_pred.dim(0),
                         "IoU needs as many targets as predictions along the first axis, got {} and {}", y_true, y_pred);
-                const Classes truths = classes_of(y_true, options.sparse_y_true);
-                const Classes predictions = classes_of(prepare(y_pred), options.sparse_y_pred);
-                require(truths.size() == predictions.size(),
-                        "IoU needs as many target classes as predicted ones, got {} in {} and {} in {}", truths.size(),
-                        y_true, predictions.size(), y_pred);
-                return count(truths, predictions, weights, options);
+                const Tensor truths = class_tensor(y_true, options.sparse_y_true);
+                const Tensor predictions = class_tensor(prepare(y_pred), options.sparse_y_pred);
+                require(has_shape_of_targets(truths, predictions.shape()),
+                        "IoU needs target classes of the shape of the predicted ones, got {} in {} and {} in {}",
+                        truths.shape(), y_true, predictions.shape(), y_pred);
+                return count(classes_in(truths), classes_in(predictions), weights, options);
               },
           .result = [ids = options.target_class_ids](const Metric::Sums& sums) { return mean_iou(sums, ids); },
           .direction = Direction::up,

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/losses/by_example.h>
 #include <lockstep/models/losses/regression.h>
 
 namespace lockstep {
@@ -46,8 +47,7 @@ constexpr std::size_t numbers_of_output = 4;
 /// The number of targets, followed by the members of Targets for each output.
 Metric::Sums sums_of_outputs(const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights,
                              R2Aggregation aggregation) {
-  require(y_pred.rank() == 2 && y_true.defined() && y_true.rank() >= 1 && y_true.dim(0) == y_pred.dim(0) &&
-              y_true.elements() == y_pred.elements(),
+  require(y_pred.rank() == 2 && has_shape_of_targets(y_true, y_pred.shape()),
           "R2Score takes targets and predictions (n, outputs), got {} and {}", y_true, y_pred);
   require(aggregation != R2Aggregation::none || y_pred.dim(1) == 1,
           "R2Score of {} outputs has one value only with a class_aggregation: uniform_average or "

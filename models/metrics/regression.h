@@ -3,7 +3,7 @@
 #include <lockstep/models/metrics/metric.h>
 #include <lockstep/runtime/core/defaults.h>
 
-// Metrics of predictions p and targets y with the same number of elements. The formulas are Keras'.
+// Metrics of predictions p and targets y of their shape. The formulas are Keras'.
 
 namespace lockstep {
 

@@ -253,7 +253,7 @@ Rows loss_rows() {
                               [] {
                                 MeanAbsoluteError()(zeros({2}), zeros({3, 1}));
                               }),
-      misuse<InvalidArgument>("Metric::update", "more targets than positives were predicted", {"size"},
+      misuse<InvalidArgument>("Metric::update", "more targets than positives were predicted", {"one shape"},
                               [] { Precision().update(zeros({3}), zeros({2})); }),
       misuse<InvalidArgument>("Metric::update", "one-hot targets of other classes", {"(n, classes)"},
                               [] {

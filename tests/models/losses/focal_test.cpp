@@ -128,7 +128,7 @@ TEST(Focal, RefuseWhatDoesNotFit) {
   EXPECT_ERROR(InvalidArgument, "binary_focal_crossentropy takes predictions (n, ..., k), got f32 (3)",
                BinaryFocalCrossentropy()(Tensor::zeros({3}), Tensor::zeros({3})));
   for (const Loss& loss : {Loss(BinaryFocalCrossentropy()), Loss(CategoricalFocalCrossentropy())}) {
-    EXPECT_ERROR(InvalidArgument, loss.name() + " takes targets of the predictions' size",
+    EXPECT_ERROR(InvalidArgument, loss.name() + " takes targets of the predictions' shape",
                  loss(Tensor::zeros({3, 2}), Tensor::zeros({3, 1})));
     EXPECT_EQ(loss(Tensor::zeros({0, 3}), Tensor::zeros({0, 3})).shape(), Shape{0});
   }

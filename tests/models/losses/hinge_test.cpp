@@ -80,7 +80,7 @@ TEST(CategoricalHinge, OfSequencesIsTheMeanOverTheirSteps) {
 TEST(Hinge, OfNoRowsIsNoneAndOfOtherSizesRefused) {
   for (const Loss& loss : {Loss(Hinge()), Loss(SquaredHinge()), Loss(CategoricalHinge())}) {
     EXPECT_EQ(loss(Tensor::zeros({0, 3}), Tensor::zeros({0, 3})).shape(), Shape{0});
-    EXPECT_ERROR(InvalidArgument, loss.name() + " takes targets of the predictions' size",
+    EXPECT_ERROR(InvalidArgument, loss.name() + " takes targets of the predictions' shape",
                  loss(Tensor::zeros({3, 2}), Tensor::zeros({3, 1})));
   }
   EXPECT_ERROR(InvalidArgument, "categorical_hinge takes predictions (n, ..., classes)",

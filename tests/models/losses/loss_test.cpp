@@ -2,16 +2,22 @@
 #include <cmath>
 #include <functional>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <models/losses/rows.h>
+#include <support/expect_error.h>
 #include <support/gradient_check.h>
 #include <support/tensors.h>
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/losses/cross_entropy.h>
 #include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/models/losses/focal.h>
+#include <lockstep/models/losses/hinge.h>
 #include <lockstep/models/losses/loss.h>
+#include <lockstep/models/losses/overlap.h>
+#include <lockstep/models/losses/regression.h>
 #include <lockstep/runtime/autograd/tape.h>
 
 namespace lockstep {
@@ -308,6 +314,26 @@ TEST_P(BinaryCrossentropyFrom, SmoothsLabelsTowardsOneHalf) {
   test::check_gradients([&](std::span<const Tensor> x) { return loss(y, x[0]); },
                         [&](const Rows& x) { return binary_reference(x[0], targets, 4, from_logits_); },
                         {predictions({rows, 4})}, {.length = 4});
+}
+
+// Keras squeezes or expands a last axis of 1, and no other.
+TEST(Losses, NameBothShapesOfTargetsThatDoNotFit) {
+  const auto refuses = [](const Loss& loss, const Shape& y_true, const Shape& y_pred) {
+    EXPECT_ERROR(InvalidArgument, fmt::format("got f32 {} on CPU:0 for f32 {}", y_true, y_pred),
+                 loss(Tensor::zeros(y_true), Tensor::zeros(y_pred)));
+  };
+  for (const Loss& loss : {Loss(MeanSquaredError()), Loss(BinaryCrossentropy()), Loss(CategoricalCrossentropy()),
+                           Loss(Hinge()), Loss(BinaryFocalCrossentropy()), Loss(Dice())}) {
+    refuses(loss, {2, 3, 4, 4}, {2, 4, 4, 3});
+    refuses(loss, {2, 12}, {2, 4, 3});
+    refuses(loss, {2, 4, 1, 3}, {2, 4, 3});
+    refuses(loss, {2}, {2, 1, 1});
+    EXPECT_EQ(loss(Tensor::zeros({2, 3}), Tensor::zeros({2, 3, 1})).shape(), Shape{2});
+    EXPECT_EQ(loss(Tensor::zeros({2, 3, 1}), Tensor::zeros({2, 3})).shape(), Shape{2});
+  }
+  refuses(SparseCategoricalCrossentropy(), {2, 12}, {2, 4, 3, 5});
+  refuses(SparseCategoricalCrossentropy(), {2, 3, 4}, {2, 4, 3, 5});
+  refuses(SparseCategoricalCrossentropy({.ignore_class = 0}), {3, 2}, {2, 3, 5});
 }
 
 TEST(Losses, OfNoRowsAreNone) {

@@ -102,7 +102,7 @@ TEST(Overlap, OfNothingIsAWholeLossWithoutAGradient) {
 TEST(Overlap, RefusesWhatDoesNotFit) {
   for (const Loss& loss : {Loss(Dice({.axis = {1, 2}})), Loss(Tversky({.axis = {-3}}))}) {
     EXPECT_ERROR(InvalidArgument, "axis", loss(Tensor::zeros({3, 2}), Tensor::zeros({3, 2})));
-    EXPECT_ERROR(InvalidArgument, loss.name() + " takes targets of the predictions' size",
+    EXPECT_ERROR(InvalidArgument, loss.name() + " takes targets of the predictions' shape",
                  loss(Tensor::zeros({3, 2}), Tensor::zeros({3, 1})));
   }
 }

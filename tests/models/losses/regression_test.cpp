@@ -58,7 +58,7 @@ TEST_P(RegressionLoss, OfNoRowsIsNone) {
 }
 
 TEST_P(RegressionLoss, RefusesTargetsOfAnotherSize) {
-  EXPECT_ERROR(InvalidArgument, GetParam().loss.name() + " takes targets of the predictions' size",
+  EXPECT_ERROR(InvalidArgument, GetParam().loss.name() + " takes targets of the predictions' shape",
                GetParam().loss(Tensor::zeros({3, 2}), Tensor::zeros({3, 1})));
   EXPECT_THROW(GetParam().loss(Tensor(), Tensor::zeros({3, 1})), InvalidArgument);
 }

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <models/metrics/values.h>
@@ -45,6 +46,21 @@ TEST(Accuracy, RoundsASingleOutputAtOneHalf) {
   EXPECT_THAT(Accuracy().update(floats({0, 0, 1, 0, 1}, {5, 1}), predictions), ElementsAre(4, 5));
   EXPECT_THAT(Accuracy().update(Tensor::from(std::vector<std::uint8_t>{1, 1, 0, 1, 0}, {5}), predictions),
               ElementsAre(1, 5));
+}
+
+TEST(Accuracy, RefusesTargetsOfAnotherShape) {
+  const auto refuses = [](const Metric& metric, const Shape& y_true, const Shape& y_pred) {
+    EXPECT_ERROR(InvalidArgument, fmt::format("got f32 {} on CPU:0 and f32 {}", y_true, y_pred),
+                 metric.update(Tensor::zeros(y_true), Tensor::zeros(y_pred)));
+  };
+  refuses(BinaryAccuracy(), {2, 3, 4}, {2, 4, 3});
+  refuses(BinaryAccuracy(), {2, 12}, {2, 3, 4});
+  refuses(SparseCategoricalAccuracy(), {2, 3, 4}, {2, 4, 3, 5});
+  refuses(SparseTopKCategoricalAccuracy(), {2, 12}, {2, 4, 3, 5});
+  refuses(Accuracy(), {2, 12}, {2, 4, 3, 5});
+  EXPECT_THAT(BinaryAccuracy().update(Tensor::zeros({2, 3}), Tensor::zeros({2, 3, 1})), ElementsAre(2, 2));
+  EXPECT_THAT(SparseCategoricalAccuracy().update(Tensor::zeros({2, 3, 1}), Tensor::zeros({2, 3, 5})),
+              ElementsAre(2, 2));
 }
 
 // Values from Keras' documentation.

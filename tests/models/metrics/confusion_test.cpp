@@ -152,8 +152,10 @@ TEST(Confusion, RefusesWhatDoesNotFit) {
   EXPECT_THROW(TrueNegatives(-0.1), InvalidArgument);
   EXPECT_THROW(AUC({.num_thresholds = 1}), InvalidArgument);
   EXPECT_THROW(AUC({.thresholds = {0.5, 1.5}}), InvalidArgument);
-  EXPECT_ERROR(InvalidArgument, "counted in targets and predictions of one size, got f32 (2)",
+  EXPECT_ERROR(InvalidArgument, "counted in targets and predictions of one shape, got f32 (2)",
                Precision().update(Tensor::zeros({2}), Tensor::zeros({3})));
+  EXPECT_ERROR(InvalidArgument, "got f32 (2, 3, 4) on CPU:0 and f32 (2, 4, 3)",
+               AUC().update(Tensor::zeros({2, 3, 4}), Tensor::zeros({2, 4, 3})));
   EXPECT_THROW(AUC().update({}, Tensor::zeros({3})), InvalidArgument);
 }
 

@@ -74,6 +74,8 @@ TEST(FScore, RefuseWhatDoesNotFit) {
                F1Score().update(Tensor::zeros({3}), Tensor::zeros({3})));
   EXPECT_ERROR(InvalidArgument, "an F-score takes targets and predictions (n, classes)",
                F1Score({.average = micro}).update(Tensor::zeros({3}), Tensor::zeros({3, 2})));
+  EXPECT_ERROR(InvalidArgument, "got f32 (3, 1, 2) on CPU:0 and f32 (3, 2)",
+               F1Score({.average = micro}).update(Tensor::zeros({3, 1, 2}), Tensor::zeros({3, 2})));
 }
 
 }  // namespace

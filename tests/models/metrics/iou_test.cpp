@@ -96,8 +96,13 @@ TEST(IoU, RefusesWhatDoesNotFit) {
   EXPECT_ERROR(InvalidArgument, "IoU: target class 2 is not one of 2 classes",
                OneHotIoU({.num_classes = 2, .target_class_ids = {0, 2}}));
   EXPECT_ERROR(InvalidArgument, "target class -1", BinaryIoU({.target_class_ids = {-1}}));
-  EXPECT_ERROR(InvalidArgument, "IoU needs as many target classes as predicted ones, got 3 in f32 (3)",
+  EXPECT_ERROR(InvalidArgument, "IoU needs target classes of the shape of the predicted ones, got (3) in f32 (3)",
                MeanIoU({.num_classes = 2}).update(Tensor::zeros({3}), Tensor::zeros({3, 2})));
+  EXPECT_ERROR(InvalidArgument, "got (2, 3) in f32 (2, 3) on CPU:0 and (2, 6) in f32 (2, 6)",
+               MeanIoU({.num_classes = 2}).update(Tensor::zeros({2, 3}), Tensor::zeros({2, 6})));
+  EXPECT_ERROR(InvalidArgument, "got (2, 2, 3) in f32 (2, 2, 3) on CPU:0 and (2, 3, 2) in f32 (2, 3, 2, 2)",
+               IoU({.num_classes = 2, .target_class_ids = {0}, .sparse_y_pred = false})
+                   .update(Tensor::zeros({2, 2, 3}), Tensor::zeros({2, 3, 2, 2})));
   EXPECT_ERROR(InvalidArgument, "IoU needs as many targets as predictions along the first axis",
                MeanIoU({.num_classes = 2}).update({}, Tensor::zeros({3})));
 }

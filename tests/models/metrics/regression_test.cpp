@@ -91,6 +91,8 @@ TEST(RegressionMetrics, KnowTheirDirection) {
 
 TEST(RegressionMetrics, RefuseWhatDoesNotFit) {
   EXPECT_ERROR(InvalidArgument, "R2Score needs num_regressors of at least 0, got -1", R2Score({.num_regressors = -1}));
+  EXPECT_ERROR(InvalidArgument, "got f32 (3, 1, 2) on CPU:0 and f32 (3, 2)",
+               R2Score().update(Tensor::zeros({3, 1, 2}), Tensor::zeros({3, 2})));
   EXPECT_ERROR(InvalidArgument, "R2Score takes targets and predictions (n, outputs), got f32 (3)",
                R2Score().update(Tensor::zeros({3}), Tensor::zeros({3})));
   EXPECT_THROW(R2Score().update({}, Tensor::zeros({3, 1})), InvalidArgument);
