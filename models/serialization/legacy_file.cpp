@@ -72,8 +72,9 @@ std::optional<Json> read_json(const hdf5::Reader& file, const std::string& attri
 
 using Values = std::vector<std::pair<Variable, Tensor>>;
 
-/// Reads the weights of one group and adds them to `values` with their variables.
-void read_holder(const hdf5::Reader& file, const Holder& holder, Values& values) {
+/// Reads the weights of one group and adds them to `values` with their variables. As in Keras, skip_mismatch skips only
+/// the weights of other shapes.
+void read_holder(const hdf5::Reader& file, const Holder& holder, const LoadWeightsOptions& options, Values& values) {
   const std::vector<Variable> variables = holder.variables();
   if (variables.empty() && !file.has_group(holder.group)) return;
   require<InputError>(file.has_group(holder.group), "{}: has no weights for layer '{}': there is no group {:?}",
@@ -84,8 +85,12 @@ void read_holder(const hdf5::Reader& file, const Holder& holder, Values& values)
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string dataset = fmt::format("{}/{}", holder.group, names[i]);
     const Shape shape = file.shape_of(dataset);
-    require<InputError>(shape == variables[i].shape(), "{}: weight '{}' has shape {}, {:?} has {}", file.path(),
-                        variables[i].name(), variables[i].shape(), dataset, shape);
+    if (shape != variables[i].shape()) {
+      options.skip(fmt::format("{}: weight '{}' has shape {}, {:?} has {}", file.path(), variables[i].name(),
+                               variables[i].shape(), dataset, shape),
+                   false);
+      continue;
+    }
     const Tensor value = Tensor::empty(shape);
     file.read(dataset, value.span<float>());
     values.emplace_back(variables[i], value);
@@ -125,7 +130,7 @@ void read_holders(const hdf5::Reader& file, const Json& model, std::vector<Holde
     if (const auto found = trained.find(holder.group); found != trained.end()) holder.trained = found->second;
     const std::size_t before = values.size();
     try {
-      read_holder(file, holder, values);
+      read_holder(file, holder, options, values);
     } catch (const InputError& error) {
       options.skip(error.what(), false);
       values.resize(before);

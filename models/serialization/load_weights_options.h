@@ -8,10 +8,11 @@
 namespace lockstep {
 
 /// Options of load_weights. Keras' skip_mismatch and by_name let weights that do not fit be skipped, with warnings,
-/// instead of throwing InputError. In `.safetensors` files, each weight is matched and skipped on its own; in other
-/// files, the weights of a layer are matched and skipped together.
+/// instead of throwing InputError. Legacy `.h5` and `.safetensors` files skip each weight of another shape on its own.
+/// In `.weights.h5` and `.keras` files, a weight of another shape also skips the weights after it in its group; a layer
+/// has one group, attention layers have one for each of their inner layers.
 struct LoadWeightsOptions {
-  /// Skips layers whose weights differ from the file's in number or shape, and layers that the file or the model lacks.
+  /// Skips weights of other shapes, layers with another number of weights, and layers that the file or the model lacks.
   /// As in Keras, legacy `.h5` files must have as many layers with weights as the model, unless by_name is set, too.
   bool skip_mismatch = false;
   /// Matches layers by their names instead of their order, and skips layers that the file or the model lacks. For

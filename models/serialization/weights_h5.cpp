@@ -122,18 +122,15 @@ void add_empty_group(hdf5::Writer& file, const std::string& vars, const std::str
   file.add_attribute(vars, "name", name);
 }
 
-/// Throws InputError unless the file holds as many variables of this layer as the model.
-void check_variables(const hdf5::Reader& file, const WeightsGroup& group) {
-  const std::string& layer = group.layer.name();
-  for (const VariablesGroup& part : variables_of(group)) {
-    const std::size_t count = part.variables.size();
-    if (count == 0) continue;  // nothing to read; UnknownWeights finds weights that the file has here
-    require<InputError>(file.has_group(part.path), "{}: has no weights for layer '{}': there is no group {:?}",
-                        file.path(), layer, part.path);
-    const std::size_t found = file.names_in(part.path).size();
-    require<InputError>(found == count, "{}: layer '{}' has {} weights, group {:?} has {}", file.path(), layer, count,
-                        part.path, found);
-  }
+/// Throws InputError unless the file holds as many variables of this part of a layer as the model.
+void check_variables(const hdf5::Reader& file, const VariablesGroup& part, const std::string& layer) {
+  const std::size_t count = part.variables.size();
+  if (count == 0) return;  // nothing to read; UnknownWeights finds weights that the file has here
+  require<InputError>(file.has_group(part.path), "{}: has no weights for layer '{}': there is no group {:?}",
+                      file.path(), layer, part.path);
+  const std::size_t found = file.names_in(part.path).size();
+  require<InputError>(found == count, "{}: layer '{}' has {} weights, group {:?} has {}", file.path(), layer, count,
+                      part.path, found);
 }
 
 /// Whether the file has a group for each layer with weights.
@@ -276,7 +273,7 @@ void write_weights(hdf5::Writer& file, const NestedModel& model) {
 
 void read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& layers,
                   const LoadWeightsOptions& options) {
-  std::vector<WeightsGroup> groups = groups_in(file, with_inner_layers(layers));
+  const std::vector<WeightsGroup> groups = groups_in(file, with_inner_layers(layers));
   const auto fits = [&](const auto& read) {
     try {
       read();
@@ -287,18 +284,17 @@ void read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& lay
     return true;
   };
   const UnknownWeights unknown(file, groups);
-  std::erase_if(groups, [&](const WeightsGroup& group) { return !fits([&] { check_variables(file, group); }); });
+  std::vector<VariablesGroup> parts;
+  for (const WeightsGroup& group : groups)
+    for (const VariablesGroup& part : variables_of(group))
+      if (fits([&] { check_variables(file, part, group.layer.name()); })) parts.push_back(part);
   fits([&] { unknown.check_model(); });
   std::vector<std::pair<Variable, Tensor>> values;
-  for (const WeightsGroup& group : groups) {
-    const std::size_t before = values.size();
-    const bool whole = fits([&] {
-      for (const VariablesGroup& part : variables_of(group))
-        for (std::size_t i = 0; i < part.variables.size(); ++i)
-          values.emplace_back(part.variables[i], read_variable(file, part.dataset(i), part.variables[i]));
+  for (const VariablesGroup& part : parts)
+    fits([&] {  // as in Keras, the variables before the first one that does not fit are set
+      for (std::size_t i = 0; i < part.variables.size(); ++i)
+        values.emplace_back(part.variables[i], read_variable(file, part.dataset(i), part.variables[i]));
     });
-    if (!whole) values.resize(before);
-  }
   for (const auto& [variable, value] : values) variable.assign(value);
 }
 

@@ -4,6 +4,8 @@
 #include <support/small_problem.h>
 #include <support/temporary_folder.h>
 
+#include <lockstep/models/layers/attention.h>
+#include <lockstep/models/layers/conv.h>
 #include <lockstep/models/serialization/file_formats.h>
 
 // load_weights with options that skip what does not fit.
@@ -11,6 +13,7 @@
 namespace lockstep::test {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 class LoadWeights : public testing::Test {
@@ -60,6 +63,81 @@ TEST_F(LoadWeights, OfLayersThatDoNotFitAreSkippedIfAsked) {
     expect_loaded(wider, 0, 4, saved, 0);
     EXPECT_EQ(weights_of(wider)[4], before[4]);
     EXPECT_EQ(weights_of(wider)[5], before[5]);
+  }
+}
+
+/// A model of `inputs` features that calls another model, with layers "a" and "b", and then its layer "c".
+Model around_a_model(std::int64_t inputs, std::uint64_t seed) {
+  const auto dense = [](const std::string& name) {
+    return Dense({.units = 3, .bias_initializer = random_normal(), .name = name});
+  };
+  const Symbol inner = Input({inputs});
+  const Model nested(inner, dense("b")(dense("a")(inner)), {.name = "nested", .seed = seed});
+  const Symbol x = Input({inputs});
+  return {x, dense("c")(nested(x)), {.seed = seed}};
+}
+
+/// For each weight, whether it has the value of `saved`; otherwise it must have the value `before`.
+std::vector<bool> loaded(const Model& model, const std::vector<std::vector<double>>& before, const Model& saved) {
+  std::vector<bool> result;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    result.push_back(weights_of(model)[i] == weights_of(saved)[i]);
+    if (!result.back()) {
+      EXPECT_EQ(weights_of(model)[i], before[i]) << i;
+    }
+  }
+  return result;
+}
+
+// As Keras 3.15 loads the same files
+TEST_F(LoadWeights, OfOtherShapesInANestedModelAreSkippedAsInKeras) {
+  const Model saved = around_a_model(4, 1);
+  for (const std::string name : {"model.h5", "model.weights.h5", "model.keras", "model.safetensors"}) {
+    const std::string file = folder_ / name;
+    SCOPED_TRACE(file);
+    const bool whole_model = name == "model.h5" || name == "model.keras";
+    whole_model ? saved.save(file) : saved.save_weights(file);
+    const bool by_weight = name == "model.h5" || name == "model.safetensors";
+    const Model wider = around_a_model(5, 2);
+    const auto before = weights_of(wider);
+    EXPECT_THAT(warnings_of(wider, file, {.skip_mismatch = true}), HasSubstr("(5, 3)"));
+    EXPECT_THAT(loaded(wider, before, saved), ElementsAre(false, by_weight, true, true, true, true));
+    if (name != "model.h5") continue;
+    const Model by_name = around_a_model(5, 2);
+    warnings_of(by_name, file, {.skip_mismatch = true, .by_name = true});
+    EXPECT_THAT(loaded(by_name, before, saved), ElementsAre(false, true, true, true, true, true));
+  }
+}
+
+/// One separable convolution with this number of filters.
+Model separable(std::int64_t filters, std::uint64_t seed) {
+  const Symbol x = Input({8, 8, 2});
+  return {x, SeparableConv2D({.filters = filters, .kernel_size = {3, 3}})(x), {.seed = seed}};
+}
+
+/// One attention layer whose values have this size.
+Model attention(std::int64_t value_dim, std::uint64_t seed) {
+  const Symbol x = Input({5, 4});
+  const MultiHeadAttention layer(
+      {.num_heads = 2, .key_dim = 3, .value_dim = value_dim, .bias_initializer = random_normal()});
+  return {x, layer({x, x}), {.seed = seed}};
+}
+
+// As Keras 3.15 loads the same files
+TEST_F(LoadWeights, OfOneLayerAreSkippedAsInKeras) {
+  for (const std::string name : {"model.h5", "model.weights.h5"}) {
+    const std::string file = folder_ / name;
+    SCOPED_TRACE(file);
+    const auto load = [&](const Model& saved, const Model& other) {
+      name == "model.h5" ? saved.save(file) : saved.save_weights(file);
+      const auto before = weights_of(other);
+      warnings_of(other, file, {.skip_mismatch = true});
+      return loaded(other, before, saved);
+    };
+    EXPECT_THAT(load(separable(3, 1), separable(5, 2)), ElementsAre(true, false, false));
+    // The kernels and biases of query, key, value and output.
+    EXPECT_THAT(load(attention(3, 1), attention(5, 2)),
+                ElementsAre(true, true, true, true, false, false, false, name == "model.h5"));
   }
 }
 
