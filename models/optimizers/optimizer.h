@@ -115,7 +115,8 @@ class Optimizer {
 
   // The next three throw LogicError in a replica.
 
-  /// With `use_ema`, assigns every variable its average, as Keras does after the last epoch; otherwise does nothing.
+  /// With `use_ema`, assigns every variable its average, as Keras does after the last epoch. Does nothing without
+  /// `use_ema` and before the first step.
   void finalize_variable_values() const;
   /// A copy of the optimizer's state.
   OptimizerState state() const;

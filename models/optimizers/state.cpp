@@ -352,7 +352,7 @@ Tensor Optimizer::State::value(std::size_t variable, std::size_t slot) const {
 }
 
 void Optimizer::State::finalize_variable_values() const {
-  if (!options_.use_ema || groups_.empty()) return;
+  if (!options_.use_ema || groups_.empty() || steps(0) == 0) return;  // without a step there are no averages
   const std::size_t average = slots().size() - 1;
   for (std::size_t i = 0; i < variables_.size(); ++i) variables_[i].assign(value(i, average));
 }

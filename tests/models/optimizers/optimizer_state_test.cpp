@@ -73,6 +73,21 @@ TEST_P(SavedState, GoesOnWithAnyNumberOfReplicas) {
 INSTANTIATE_TEST_SUITE_P(FromTo, SavedState,
                          testing::Values(std::tuple{1, 1}, std::tuple{1, 2}, std::tuple{3, 1}, std::tuple{2, 5}));
 
+TEST(OptimizerState, HasNoAveragesToAssignBeforeTheFirstStep) {
+  const MirroredStrategy strategy = test::mirrored(2);
+  const std::vector<Variable> variables = make_variables(strategy);
+  const Adam optimizer({.learning_rate = 0.1}, with_average);
+  strategy.run([&] { optimizer.build(variables); });
+  optimizer.finalize_variable_values();
+  test::expect_same_bits(variables[0].value(), test::random_tensor({11, 4}, 1));
+  const OptimizerState state = optimizer.state();
+  step(strategy, optimizer, variables, 0);
+  optimizer.load_state(state);
+  const Tensor before = variables[0].value();
+  optimizer.finalize_variable_values();
+  test::expect_same_bits(variables[0].value(), before);
+}
+
 TEST(OptimizerState, IsACopyAndCanBeLoadedAgainAfterSteps) {
   const MirroredStrategy strategy = test::mirrored(2);
   const std::vector<Variable> variables = make_variables(strategy);

@@ -55,6 +55,21 @@ TEST_F(Callbacks, AreToldOfTheStepsAskedFor) {
               ElementsAre("begin", "epoch 2 of 3, 3 steps", "step 0", "step 1", "step 2", "epoch 2 done", "end"));
 }
 
+TEST_F(Callbacks, MayStopTrainingBeforeTheFirstStepWhichChangesNothing) {
+  struct Stop : Callback {
+    void on_train_begin(Model& model) override { model.stop_training(); }
+  };
+  for (const bool use_ema : {false, true}) {
+    Model model = test::small_model(test::mirrored(2));
+    model.compile(SGD({}, {.use_ema = use_ema}), SparseCategoricalCrossentropy({.from_logits = true}));
+    const auto before = test::weights_of(model);
+    EXPECT_TRUE(model.fit(data_, {.callbacks = {std::make_shared<Stop>()}}).epoch.empty());
+    EXPECT_EQ(test::weights_of(model), before);
+    EXPECT_TRUE(model.fit(data_, {.epochs = 2, .initial_epoch = 2}).epoch.empty());
+    EXPECT_EQ(test::weights_of(model), before);
+  }
+}
+
 TEST_F(Callbacks, MayStopTrainingAfterTheStepInHandWhichIsValidatedAsInKeras) {
   const auto diary = std::make_shared<Diary>([](Model& model, const StepReport& report) {
     if (report.step == 2) model.stop_training();
