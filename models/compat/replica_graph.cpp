@@ -86,7 +86,12 @@ ReplicaGraph replica_graph(const Model& template_model, const ReplicaPlan& plan)
   }
   const std::vector<std::string> names = network.output_names();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const GraphCall& output = network.calls()[static_cast<std::size_t>(network.outputs()[i])];
+    const int number = network.outputs()[i];
+    if (number < 0) {
+      graph.outputs.push_back(graph.inputs[static_cast<std::size_t>(-1 - number)]);
+      continue;
+    }
+    const GraphCall& output = network.calls()[static_cast<std::size_t>(number)];
     const LayerImpl& last = network.layers()[static_cast<std::size_t>(output.layer)].impl();
     const Layer join = layer<BatchConcatenate>(last.dtype_policy(), names[i]);
     graph.outputs.push_back(with_device(plan.merge_device, [&] { return join(outputs[i]); }));

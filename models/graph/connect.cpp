@@ -39,9 +39,10 @@ std::vector<Symbol> Network::connect(const std::vector<Symbol>& inputs,
     }));
   }
   std::vector<Symbol> outputs;
-  for (const int output : outputs_) outputs.push_back(result(output));
+  for (const int output : outputs_)
+    outputs.push_back(output < 0 ? inputs[static_cast<std::size_t>(-1 - output)] : result(output));
   made->results = numbers_of(outputs);
-  return with_what_is_beside(outputs, results);
+  return with_what_is_beside(outputs, results, inputs);
 }
 
 }  // namespace lockstep

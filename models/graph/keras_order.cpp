@@ -28,7 +28,7 @@ Walk walk_from_outputs(const std::vector<GraphCall>& calls, const std::vector<in
     path.emplace_back(call, 0);
   };
   for (const int output : outputs) {
-    if (!seen[output]) enter(output);
+    if (output >= 0 && !seen[output]) enter(output);
     while (!path.empty()) {
       auto& [call, done] = path.back();
       if (done == calls[call].inputs.size()) {
@@ -77,7 +77,8 @@ Depths depths_of(const std::vector<GraphCall>& calls, const std::vector<int>& ou
 /// By call of the network: whether an output depends on it.
 std::vector<bool> lead_to_outputs(const Network& network) {
   std::vector<bool> leads(network.calls().size(), false);
-  for (const int output : network.outputs()) leads[static_cast<std::size_t>(output)] = true;
+  for (const int output : network.outputs())
+    if (output >= 0) leads[static_cast<std::size_t>(output)] = true;
   for (std::size_t i = leads.size(); i-- > 0;)
     for (const int input : network.calls()[i].inputs)
       if (leads[i] && input >= 0) leads[static_cast<std::size_t>(input)] = true;

@@ -8,7 +8,7 @@
 namespace lockstep {
 
 /// Indices of the layers in the order of Keras' `model.layers`, in which Keras' files number them. `calls` are a
-/// network's calls, `outputs` the indices of the calls whose results are its outputs, `layers` the number of layers.
+/// network's calls, `outputs` its outputs (Network::outputs), `layers` the number of layers.
 /// Layers are sorted by the distance of their farthest call from the outputs, in descending order. Layers of equal
 /// distance are in the order in which depth-first walks from the outputs reach them (`map_graph` in Keras'
 /// ops/function.py).

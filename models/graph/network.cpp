@@ -24,8 +24,12 @@
 namespace lockstep {
 namespace {
 
+using Numbers = std::set<std::uint64_t>;  // of symbols' nodes
+
 /// `outputs`, the symbols that they are computed from and, except in `cut` calls, those beside these; oldest first.
-std::vector<Symbol> ancestors(const std::vector<Symbol>& outputs, const std::set<const ModelCall*>& cut = {}) {
+/// Includes no symbols that the network's inputs are computed from.
+std::vector<Symbol> ancestors(const std::vector<Symbol>& outputs, const Numbers& inputs,
+                              const std::set<const ModelCall*>& cut = {}) {
   std::set<std::uint64_t> seen;
   std::vector<Symbol> found;
   const auto add = [&](const std::vector<Symbol>& symbols) {
@@ -35,6 +39,7 @@ std::vector<Symbol> ancestors(const std::vector<Symbol>& outputs, const std::set
   add(outputs);
   for (std::size_t next = 0; next < found.size(); ++next) {
     const Symbol symbol = found[next];
+    if (inputs.contains(symbol.node().number)) continue;
     add(symbol.node().inputs);
     if (!cut.contains(symbol.node().part_of.get())) add(symbol.node().beside);
   }
@@ -43,8 +48,9 @@ std::vector<Symbol> ancestors(const std::vector<Symbol>& outputs, const std::set
 }
 
 /// The calls of models that a network with these symbols does not contain as a whole: one of their results is missing,
-/// or another of their symbols is read outside of them.
-std::set<const ModelCall*> cut_calls(const std::vector<Symbol>& symbols, const std::vector<Symbol>& outputs) {
+/// another of their symbols is read outside of them, or one of their symbols is an input of the network.
+std::set<const ModelCall*> cut_calls(const std::vector<Symbol>& symbols, const std::vector<Symbol>& outputs,
+                                     const std::vector<Symbol>& inputs) {
   std::set<std::uint64_t> present;
   for (const Symbol& symbol : symbols) present.insert(symbol.node().number);
   std::set<const ModelCall*> cut;
@@ -56,8 +62,16 @@ std::set<const ModelCall*> cut_calls(const std::vector<Symbol>& symbols, const s
     }
   };
   check_readers(outputs, nullptr);
+  Numbers given;
+  std::set<const ModelCall*> around_inputs;
+  for (const Symbol& input : inputs) {
+    given.insert(input.node().number);
+    around_inputs.insert(input.node().part_of.get());
+  }
   for (const Symbol& symbol : symbols) {
+    if (given.contains(symbol.node().number)) continue;
     const ModelCall* const call = symbol.node().part_of.get();
+    if (call != nullptr && around_inputs.contains(call)) cut.insert(call);
     check_readers(symbol.node().inputs, call);
     if (call != nullptr && std::ranges::any_of(call->results, [&](auto result) { return !present.contains(result); }))
       cut.insert(call);
@@ -129,10 +143,10 @@ void Network::add_inputs(const std::vector<Symbol>& inputs) {
   require(!inputs.empty(), "a model needs at least one input");
   UniqueNames names;
   for (const Symbol& input : inputs) {
-    require(input.node().layer == nullptr,
-            "a model's inputs must be results of Input(), got a layer's result of shape {}", input.shape());
-    inputs_.push_back(
-        {.name = names.make(input.node().name), .shape = input.shape(), .batch_size = input.node().batch_size});
+    const Symbol::Node& node = input.node();
+    inputs_.push_back({.name = names.make(node.layer == nullptr ? node.name : "keras_tensor"),
+                       .shape = input.shape(),
+                       .batch_size = node.batch_size});
   }
 }
 
@@ -143,17 +157,15 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
   std::unordered_map<const ModelCall*, int> number_of;
   std::vector<const ModelCall*> called;  // by that number
   std::vector<std::string> models;
-  std::vector<Symbol> symbols = ancestors(outputs);
-  const std::set<const ModelCall*> cut = cut_calls(symbols, outputs);
-  if (!cut.empty()) symbols = ancestors(outputs, cut);
+  const std::vector<std::uint64_t> given = numbers_of(inputs);
+  const Numbers ends(given.begin(), given.end());
+  std::vector<Symbol> symbols = ancestors(outputs, ends);
+  const std::set<const ModelCall*> cut = cut_calls(symbols, outputs, inputs);
+  if (!cut.empty()) symbols = ancestors(outputs, ends, cut);
   std::vector<std::vector<Symbol>> results;  // by layer
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Symbol::Node* input = &inputs[i].node();
-    require(std::ranges::any_of(symbols, [&](const Symbol& symbol) { return &symbol.node() == input; }),
-            "the model's output does not depend on its input '{}'", inputs_[i].name);
-    require(call_of.emplace(input->number, -1 - static_cast<int>(i)).second, "the model's input '{}' is given twice",
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    require(call_of.emplace(given[i], -1 - static_cast<int>(i)).second, "the model's input '{}' is given twice",
             inputs_[i].name);
-  }
   for (const Symbol& symbol : symbols) {
     const Symbol::Node* const node = &symbol.node();
     if (call_of.contains(node->number)) continue;
@@ -178,6 +190,10 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
                    .remat = node->remat};
     for (const Symbol& from : node->inputs) {
       call.inputs.push_back(call_of.at(from.node().number));
+      require(node->result == 0 || call.inputs.back() >= 0,
+              "a model whose input is the first result of a layer cannot use the layer's other results, such as one of "
+              "shape {}",
+              node->shape);
       if (!(from.shape() == node->shape)) call.broadcasts = true;
     }
     if (const ModelCall* const part_of = node->part_of.get(); part_of != nullptr && !cut.contains(part_of)) {
@@ -195,11 +211,7 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
   for (std::size_t i = 0; i < called.size(); ++i)
     for (const std::uint64_t result : called[i]->results) model_calls_[i].results.push_back(call_of.at(result));
   for (std::size_t i = 0; i < results.size(); ++i) layers_[i] = layers_[i].with_results(results[i]);
-  for (const Symbol& output : outputs) {
-    outputs_.push_back(call_of.at(output.node().number));
-    require(outputs_.back() >= 0, "the model's input '{}' cannot be its output: apply a layer to it, such as Identity",
-            output.node().name);
-  }
+  for (const Symbol& output : outputs) outputs_.push_back(call_of.at(output.node().number));
   return models;
 }
 
@@ -228,6 +240,10 @@ std::vector<std::string> Network::output_names() const {
   UniqueNames names;
   std::vector<std::string> result;
   for (const int output : outputs_) {
+    if (output < 0) {
+      result.push_back(names.make(inputs_[-1 - output].name));
+      continue;
+    }
     const GraphCall& call = calls_[output];
     result.push_back(
         names.make(call.model_call < 0 ? layers_[call.layer].name() : model_calls_[call.model_call].model->name));

@@ -12,18 +12,19 @@
 
 namespace lockstep {
 
-/// Layers that connect one or several inputs to one or several outputs, and their execution plan. The constructor gives
-/// layers without a name the names that Keras would (conv2d, conv2d_1, ...), and builds new layers in the open
-/// strategy's scope. If it contains layers of several networks, their automatic names are made unique again. Equal
-/// networks with equal seeds have equal initial weights. The random numbers of new layers are independent of those of
-/// layers that other networks have built, but networks built apart with equal seeds draw the same numbers. Layers run
-/// in the order in which they were called on symbols, or in Keras' order if a layer with statistics is called several
-/// times (running_order).
+/// Layers that connect one or several inputs to one or several outputs, and their execution plan. As in Keras, an input
+/// may be unused, and it may itself be an output. The constructor gives layers without a name the names that Keras
+/// would (conv2d, conv2d_1, ...), and builds new layers in the open strategy's scope. If it contains layers of several
+/// networks, their automatic names are made unique again. Equal networks with equal seeds have equal initial weights.
+/// The random numbers of new layers are independent of those of layers that other networks have built, but networks
+/// built apart with equal seeds draw the same numbers. Layers run in the order in which they were called on symbols, or
+/// in Keras' order if a layer with statistics is called several times (running_order).
 ///
 /// A network that is called on symbols becomes part of another network. As in Keras, this includes its layers whose
 /// results are not used.
 ///
-/// A network on intermediate results of another one (Layer::output) shares layers and weights with it. If it contains
+/// A network on intermediate results of another one (Layer::output), which are its outputs, its inputs or both, shares
+/// layers and weights with it. An input that is a layer's result is named "keras_tensor". If the network contains
 /// only part of a model inside the other network, the layers of that model become direct layers of the new network.
 ///
 /// Each layer computes in the dtype of its policy (DTypePolicy). Inputs are cast once for all layers that read them in
@@ -35,11 +36,12 @@ namespace lockstep {
 /// network called in a DeviceScope runs as a whole on that device.
 class Network {
  public:
-  /// Throws InvalidArgument without inputs or outputs; for an input that is not a result of Input(), is given twice or
-  /// affects no output; for an output that is itself an input or depends on an input that is not given; for two layers
-  /// of the same name; for a layer that belongs to another layer, was built for other shapes or another strategy, or
-  /// has weights that depend on an unknown size; and for a stateful layer unless all inputs have the same batch size
-  /// above 0. Throws LogicError inside a replica, and for layers placed by a DeviceScope if a strategy's scope is open.
+  /// Throws InvalidArgument without inputs or outputs; for an input that is given twice; for an output that depends on
+  /// an Input that is not given; for an input that is a layer's first result if an output depends on the layer's other
+  /// results; for two layers of the same name; for a layer that belongs to another layer, was built for other shapes or
+  /// another strategy, or has weights that depend on an unknown size; and for a stateful layer unless all inputs have
+  /// the same batch size above 0. Throws LogicError inside a replica, and for layers placed by a DeviceScope if a
+  /// strategy's scope is open.
   Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, std::uint64_t seed);
   ///@{
   /// A network with one output.
@@ -82,11 +84,15 @@ class Network {
   /// Shape of the first input, without the batch axis.
   const Shape& input_shape() const { return inputs_.front().shape; }
   /// Shape of the first output, without the batch axis.
-  const Shape& output_shape() const { return calls_[static_cast<std::size_t>(outputs_.front())].shape; }
-  /// For each output, the index in calls() of the call that computes it.
+  const Shape& output_shape() const {
+    const int first = outputs_.front();
+    return first < 0 ? inputs_[static_cast<std::size_t>(-1 - first)].shape
+                     : calls_[static_cast<std::size_t>(first)].shape;
+  }
+  /// For each output, the index in calls() of the call that computes it; -1 - i if it is input i.
   const std::vector<int>& outputs() const { return outputs_; }
-  /// For each output, the name of the layer that computes it, or of the model if that layer belongs to a model that is
-  /// part of this network. Repeated names get "_1", "_2", ... appended, as in Keras 2.
+  /// For each output, the name of the input or layer that it comes from, or of the model if that layer belongs to a
+  /// model that is part of this network. Repeated names get "_1", "_2", ... appended, as in Keras 2.
   std::vector<std::string> output_names() const;
   /// The layers, each once, in the order of their first calls.
   const std::vector<Layer>& layers() const { return layers_; }

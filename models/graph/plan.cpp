@@ -10,7 +10,8 @@ namespace {
 template <class Calls>
 std::vector<int> count_readers(const Calls& calls, const std::vector<int>& outputs) {
   std::vector<int> readers(calls.size(), 0);
-  for (const int output : outputs) ++readers[output];
+  for (const int output : outputs)
+    if (output >= 0) ++readers[output];
   for (const auto& call : calls)
     for (const int input : call.inputs)
       if (input >= 0) ++readers[input];
@@ -127,7 +128,7 @@ Plan fuse(const std::vector<GraphCall>& calls, const std::vector<int>& order, co
   Fusion fusion(calls, order, layers, outputs, masked);
   fusion.number_remat_blocks();
   Plan plan{.steps = std::move(fusion.steps)};
-  for (const int output : outputs) plan.outputs.push_back(fusion.step_of(output));
+  for (const int output : outputs) plan.outputs.push_back(output < 0 ? output : fusion.step_of(output));
   const auto may_return_input = [&](int step) {
     return layers[plan.steps[step].layer].impl().traits().may_return_input;
   };
@@ -168,7 +169,8 @@ void write_into_concatenations(Plan& plan, const std::vector<Layer>& layers) {
 void note_last_reads(Plan& plan) {
   std::vector<PlanStep>& steps = plan.steps;
   std::vector<bool> read_later(steps.size(), false);
-  for (const int output : plan.outputs) read_later[output] = true;
+  for (const int output : plan.outputs)
+    if (output >= 0) read_later[output] = true;
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     if (const int own = static_cast<int>(steps.rend() - step) - 1; !read_later[own]) step->last_reads.push_back(own);
     for (const int input : step->inputs) {

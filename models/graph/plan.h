@@ -67,11 +67,11 @@ bool make_masks(const std::vector<Layer>& layers);
 struct Plan {
   /// In execution order.
   std::vector<PlanStep> steps{};
-  std::vector<int> outputs{};  ///< indices of the steps that compute the network's outputs
+  std::vector<int> outputs{};  ///< indices of the steps that compute the network's outputs; -1 - i for its input i
 };
 
-/// Plans the execution of `calls` in the order `order`, a list of their indices; `outputs` are the indices of the calls
-/// that compute the network's outputs, and `masked` says whether results may have masks. Optimizations:
+/// Plans the execution of `calls` in the order `order`, a list of their indices; `outputs` is Network::outputs(), and
+/// `masked` says whether results may have masks. Optimizations:
 /// - in a network without masks, an Add of two inputs of equal shape is fused into the layer that computes one of them,
 ///   if that layer supports it, is called once, and runs on the same device in the same dtype, and if nothing else
 ///   reads its result;

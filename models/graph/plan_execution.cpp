@@ -94,8 +94,8 @@ std::vector<Tensor> PlanExecution::run(const std::vector<Tensor>& xs, Mode mode,
   statistics.apply();
   std::vector<Tensor> outputs;
   for (const int output : plan_.outputs) {
-    outputs.push_back(run.results[output].value);
-    if (masks != nullptr) masks->push_back(masked_ ? run.masks[output].value : Tensor());
+    outputs.push_back(run.result(output).value);
+    if (masks != nullptr) masks->push_back(masked_ && output >= 0 ? run.masks[output].value : Tensor());
   }
   return outputs;
 }

@@ -53,15 +53,22 @@ std::vector<std::uint64_t> numbers_of(const std::vector<Symbol>& symbols) {
   return numbers;
 }
 
-std::vector<Symbol> with_what_is_beside(const std::vector<Symbol>& results, const std::vector<Symbol>& made) {
+std::vector<Symbol> with_what_is_beside(const std::vector<Symbol>& results, const std::vector<Symbol>& made,
+                                        const std::vector<Symbol>& inputs) {
   std::set<std::uint64_t> read;
   for (const Symbol& symbol : made)
     for (const Symbol& input : symbol.node().inputs) read.insert(input.node().number);
   std::vector<Symbol> ends;
-  for (const Symbol& symbol : made)
-    if (!read.contains(symbol.node().number)) ends.push_back(symbol);
+  for (const std::vector<Symbol>* const symbols : {&inputs, &made})
+    for (const Symbol& symbol : *symbols)
+      if (!read.contains(symbol.node().number)) ends.push_back(symbol);
+  const std::vector<std::uint64_t> given = numbers_of(inputs);
   std::vector<Symbol> all;
   for (const Symbol& result : results) {
+    if (std::ranges::count(given, result.node().number) > 0) {  // an input of the model that is also its output
+      all.push_back(result);
+      continue;
+    }
     all.push_back(edited(result, [&](Symbol::Node& node) {
       for (const Symbol& end : ends)
         if (end.node().number != node.number) node.beside.push_back(end);

@@ -38,7 +38,8 @@ class Symbol {
     int result = 0;                ///< index among the call's results
     std::uint64_t remat = 0;       ///< number of the RematScope in which the call was made; 0 if there was none
     /// For a result of a model's call: the other symbols of that call that no layer of the model reads, such as the
-    /// model's other results. A network that uses one result of the call includes all these symbols.
+    /// model's other results and arguments that it does not use. A network that uses one result of the call includes
+    /// all these symbols.
     std::vector<Symbol> beside{};
 
     /// Destroys the nodes that only this node refers to. Uses a loop, because recursion would overflow the stack for
@@ -59,8 +60,10 @@ class Symbol {
 
 /// Symbol::Node::number of each symbol.
 std::vector<std::uint64_t> numbers_of(const std::vector<Symbol>& symbols);
-/// Copies of `results`, the results of a model's call, with Node::beside set. `made`: all symbols that the call made.
-std::vector<Symbol> with_what_is_beside(const std::vector<Symbol>& results, const std::vector<Symbol>& made);
+/// Copies of `results`, the results of a model's call on `inputs`, with Node::beside set. `made`: all symbols that the
+/// call made.
+std::vector<Symbol> with_what_is_beside(const std::vector<Symbol>& results, const std::vector<Symbol>& made,
+                                        const std::vector<Symbol>& inputs);
 /// All results of a call: `first`, its first result, and then the further ones.
 std::vector<Symbol> results_of(const Symbol& first);
 /// A symbol whose node is a copy of this symbol's node, changed by edit(node).

@@ -26,13 +26,16 @@ using Json = nlohmann::ordered_json;
 /// Symbols by their numbers, so that each call is after those that it reads.
 using Calls = std::map<std::uint64_t, Symbol>;
 
-Calls calls_for(const std::vector<Symbol>& outputs) {
+/// The calls between the input, which may be the result of another layer, and the outputs.
+Calls calls_for(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs) {
   Calls calls;
   std::vector<Symbol> left = outputs;
   while (!left.empty()) {
     const Symbol symbol = left.back();
     left.pop_back();
-    if (!calls.emplace(symbol.node().number, symbol).second) continue;
+    const std::uint64_t number = symbol.node().number;
+    const bool is_input = std::ranges::any_of(inputs, [&](const Symbol& in) { return in.node().number == number; });
+    if (is_input || !calls.emplace(number, symbol).second) continue;
     for (const auto* more : {&symbol.node().inputs, &symbol.node().beside})
       left.insert(left.end(), more->begin(), more->end());
   }
@@ -42,7 +45,6 @@ Calls calls_for(const std::vector<Symbol>& outputs) {
 LayerTraits traits_of(const Calls& calls) {
   LayerTraits traits{.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true};
   for (const auto& [number, symbol] : calls) {
-    if (symbol.node().layer == nullptr) continue;
     const LayerTraits& own = symbol.node().layer->traits();
     traits.can_be_captured = traits.can_be_captured && own.can_be_captured;
     traits.looks_up_rows = traits.looks_up_rows || own.looks_up_rows;
@@ -59,19 +61,19 @@ class InnerModelImpl final : public LayerImpl {
  public:
   InnerModelImpl(std::string name, std::string class_name, const std::vector<Symbol>& inputs,
                  const std::vector<Symbol>& outputs)
-      : LayerImpl(std::move(name), traits_of(calls_for(outputs))),
+      : LayerImpl(std::move(name), traits_of(calls_for(inputs, outputs))),
         class_name_(std::move(class_name)),
         inputs_(inputs),
         outputs_(outputs),
-        calls_(calls_for(outputs)) {
+        calls_(calls_for(inputs, outputs)) {
     set_dtype_policy(DTypePolicy::float32);  // the model's layers cast their inputs themselves
     require(inputs.size() == 1 && outputs.size() == 1,
             "model '{}' has {} inputs and {} outputs; a model inside a layer needs one of each", this->name(),
             inputs.size(), outputs.size());
     for (const auto& [number, symbol] : calls_)
-      require(symbol.node().layer == nullptr || !is_stateful(*symbol.node().layer),
+      require(!is_stateful(*symbol.node().layer),
               "layer '{}' of model '{}' is stateful, which layers of a model inside a layer cannot be",
-              symbol.node().layer ? symbol.node().layer->name() : "", this->name());
+              symbol.node().layer->name(), this->name());
   }
 
   /// A model that is built.
@@ -86,7 +88,7 @@ class InnerModelImpl final : public LayerImpl {
     const Shape& input = only_input(class_name_, inputs);
     require(fits(input, inputs_[0].shape()), "layer '{}' is a model that takes {}, got {}", name(), inputs_[0].shape(),
             input);
-    std::map<std::uint64_t, Shape> shapes;
+    std::map<std::uint64_t, Shape> shapes{{inputs_[0].node().number, input}};
     const auto shapes_of = [&](const std::vector<Symbol>& symbols) {
       std::vector<Shape> found;
       for (const Symbol& symbol : symbols) found.push_back(shapes.at(symbol.node().number));
@@ -94,9 +96,7 @@ class InnerModelImpl final : public LayerImpl {
     };
     for (const auto& [number, symbol] : calls_) {
       const Symbol::Node& node = symbol.node();
-      if (node.layer == nullptr)
-        shapes[number] = input;
-      else if (node.result == 0)
+      if (node.result == 0)
         shapes[number] = node.layer->output_shape(shapes_of(node.inputs));
       else
         shapes[number] = node.layer->more_output_shapes(

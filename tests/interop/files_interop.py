@@ -220,6 +220,17 @@ def custom_by_keras():
     return keras.Model(x, layers.Dense(2)(Negated(autocast=False, dtype="mixed_bfloat16")(z)))
 
 
+def unused_and_passed_on():
+    """Inputs that are unused or outputs, also of a model in the model; a model that starts at a result of another one."""
+    a, b = keras.Input((6,), name="a"), keras.Input((4,), name="b")
+    inner = keras.Model([a, b], [a, layers.Dense(3)(a)], name="inner")
+    hidden = layers.Dense(5, activation="tanh")(a)
+    upper = keras.Model(hidden, layers.Dense(6)(hidden), name="upper")
+    x, y, z = keras.Input((6,), name="x"), keras.Input((5,), name="y"), keras.Input((3,), name="z")
+    same, made = inner([upper(y), layers.Dense(4)(x)])
+    return keras.Model([x, y, z], [made, x, layers.Add()([same, layers.Dense(6)(y)])])
+
+
 def another_mask():
     ids, values = keras.Input((5,)), keras.Input((5, 3))
     mask = layers.Masking(0.5)(values)._keras_mask
@@ -259,7 +270,7 @@ THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "r
           "mixed_by_keras": mixed_by_keras, "attention_by_keras": attention_by_keras,
           "attention_options_by_keras": layers_interop.attention_options,
           "states_by_keras": states_by_keras, "stateful_by_keras": stateful_by_keras, "masks_by_keras": masks_by_keras,
-          "unknown_in_nested": unknown_in_nested, "custom_by_keras": custom_by_keras,
+          "unknown_in_nested": unknown_in_nested, "unused_and_passed_on": unused_and_passed_on, "custom_by_keras": custom_by_keras,
           **{f"{name}_by_keras": layers_interop.MODELS[name] for name in OF_LAYERS}}
 # Models that lockstep refuses, and what the error says.
 REFUSED = {"another_mask": (another_mask, "'last' is called with a mask that is not the mask of its input"),

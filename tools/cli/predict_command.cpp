@@ -20,7 +20,9 @@ namespace {
 
 /// Whether the network's output is probabilities rather than logits, for a network with one output.
 bool gives_probabilities(const Network& network) {
-  const GraphCall& last = network.calls()[static_cast<std::size_t>(network.outputs().front())];
+  const int output = network.outputs().front();
+  if (output < 0) return false;  // it is an input
+  const GraphCall& last = network.calls()[static_cast<std::size_t>(output)];
   const Layer& layer = network.layers()[static_cast<std::size_t>(last.layer)];
   if (layer.impl().class_name() == std::string_view("Softmax")) return true;
   const auto activation = nlohmann::json::parse(layer.get_config()).value("activation", "linear");

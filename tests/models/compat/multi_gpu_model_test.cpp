@@ -51,6 +51,21 @@ struct Observed {
   }
 };
 
+Model of_unused_and_passed_on_inputs() {
+  const Symbol x = Input({8}, "x");
+  return {{x, Input({2}, "unused")}, {Dense({.units = 3})(x), x}, {.seed = 5}};
+}
+
+TEST(MultiGpuModel, KeepsInputsThatAreUnusedOrOutputs) {
+  const Model model = of_unused_and_passed_on_inputs();
+  const Model parallel = multi_gpu_model(model, {.devices = two_cpus});
+  const std::vector<Tensor> inputs{random_tensor({5, 8}, 1), random_tensor({5, 2}, 2)};
+  EXPECT_EQ(parallel.network().output_names()[1], "x");
+  const std::vector<Tensor> outputs = parallel.predict_all(inputs);
+  expect_close(outputs[0], model.predict_all(inputs)[0].to_vector<double>(), 8);
+  expect_same_bits(outputs[1], inputs[0]);
+}
+
 Model single_model() { return small_model(get_strategy()); }
 
 void compile(Model& model) {

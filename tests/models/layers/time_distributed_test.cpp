@@ -93,6 +93,19 @@ TEST(TimeDistributedLayer, AppliesAModelToEveryStep) {
   EXPECT_TRUE(model.trainable_variables().empty());
 }
 
+TEST(TimeDistributedLayer, AppliesAModelThatStartsAtTheResultOfALayer) {
+  const Symbol x = Input({8});
+  const Symbol hidden = Dense({.units = 4})(x);
+  const Dense head({.units = 2});
+  const Model whole(x, head(hidden));
+  const Model upper(hidden, head(hidden));
+  const TimeDistributed layer = built(TimeDistributed(upper), {{3, 4}});
+  const Tensor steps = random_tensor({2, 3, 4}, 1);
+  const Tensor y = call(layer, {steps});
+  for (std::int64_t step = 0; step < 3; ++step)
+    expect_close(step_of(y, step), upper(step_of(steps, step)).to_vector<double>(), 4);
+}
+
 TEST(TimeDistributedLayer, TrainsAModelStepByStep) {
   const Sequential model = encoder();
   const Sequential alone = encoder();
