@@ -45,7 +45,7 @@ class TrainingRun {
         workers_(model.strategy().state()->cluster()),
         is_chief_(model.strategy().is_chief()) {
     if (options.cuda_graphs) step_.use_graphs();
-    if (options.validation) state.require_evaluation("validation");
+    if (options.validation) check_validation(*options.validation);
   }
 
   History run();
@@ -56,6 +56,9 @@ class TrainingRun {
     for (const auto& callback : callbacks_)
       if (is_chief_ || !callback->chief_only()) ((*callback).*event)(model_, args...);
   }
+  /// Throws what can be known before training about validation data that cannot be evaluated: LogicError for a model
+  /// without an evaluation, InvalidArgument for data that are empty, or endless without validation_steps.
+  void check_validation(const Dataset& validation) const;
   /// Whether a callback has requested a stop on any worker. All workers get the same answer, which is stored in
   /// `stop_`.
   bool stopped();
@@ -68,6 +71,7 @@ class TrainingRun {
   /// Whether fit validates after the current epoch.
   bool validates() const;
   Logs epoch_logs(std::int64_t examples, double seconds, bool validate) const;
+  Logs validation_logs() const;
 
   Model& model_;
   Model::State& state_;
@@ -82,6 +86,13 @@ class TrainingRun {
   bool warned_of_loss_ = false;
   bool resumed_ = false;  ///< whether the next epoch is the one in which an earlier run stopped
 };
+
+void TrainingRun::check_validation(const Dataset& validation) const {
+  state_.require_evaluation("validation");
+  require(validation.size() != 0, "fit()'s `validation` is an empty data set");
+  require(!validation.is_endless() || options_.validation_steps,
+          "fit()'s `validation` is a data set without end: give validation_steps, or use take() to limit it");
+}
 
 bool TrainingRun::stopped() {
   stop_ = state_.stop;
@@ -198,10 +209,17 @@ Logs TrainingRun::epoch_logs(std::int64_t examples, double seconds, bool validat
   logs["epoch_s"] = seconds;
   logs["examples_per_s"] = static_cast<double>(examples) / seconds;
   if (validate && validates())
-    for (const auto& [name, value] :
-         model_.evaluate(*options_.validation, {.steps = options_.validation_steps, .verbose = 0}))
-      logs["val_" + name] = value;
+    for (const auto& [name, value] : validation_logs()) logs["val_" + name] = value;
   return logs;
+}
+
+Logs TrainingRun::validation_logs() const {
+  try {
+    return model_.evaluate(*options_.validation, {.steps = options_.validation_steps, .verbose = 0});
+  } catch (Error& error) {
+    error.add_context("fit()'s validation");
+    throw;
+  }
 }
 
 /// Throws InvalidArgument for options out of their range.

@@ -30,7 +30,9 @@ struct FitOptions {
   /// Ends an epoch after N steps; the next epoch continues the same pass over the data. If the pass ends earlier, so
   /// does the epoch, with a warning, as in Keras.
   std::optional<std::int64_t> steps_per_epoch{};
-  std::optional<Dataset> validation{};  ///< batched; evaluated after the epochs of validation_freq
+  /// Batched; evaluated after the epochs of validation_freq. fit() throws InvalidArgument before training if it is
+  /// empty, or endless without validation_steps.
+  std::optional<Dataset> validation{};
   /// For tensors only: the fraction of the examples, between 0 and 1, to validate with instead of `validation`. As in
   /// Keras, these are the last examples before shuffling, and neither they nor the others change between epochs.
   double validation_split = 0;

@@ -236,8 +236,12 @@ Rows fit_rows() {
                               fit(batches(), {.validation = batches(), .validation_freq = 0})),
       misuse<InvalidArgument>("Model::fit", "validation of 0 steps", {"validation_steps", "got 0"},
                               fit(batches(), {.validation = batches(), .validation_steps = 0})),
-      misuse<InvalidArgument>("Model::fit", "verbose without a meaning", {"verbose", "got 2"},
-                              fit(batches(), {.verbose = 2})),
+      misuse<InvalidArgument>("Model::fit", "empty validation data", {"`validation`", "empty"},
+                              fit(batches(), {.validation = batches().take(0)})),
+      misuse<InvalidArgument>("Model::fit", "endless validation data", {"`validation`", "validation_steps"},
+                              fit(batches(), {.validation = batches().repeat()})),
+      misuse<InvalidArgument>("Model::fit", "verbose without a meaning", {"verbose", "got 3"},
+                              fit(batches(), {.verbose = 3})),
       misuse<InvalidArgument>("Model::fit", "tensors with other numbers of rows", {"f32 (6, 4)", "i64 (5)"},
                               [] {
                                 compiled().fit(zeros({6, 4}), zeros({5}, DType::i64));

@@ -1,0 +1,44 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/expect_error.h>
+#include <support/small_problem.h>
+
+#include <lockstep/models/training/callback.h>
+
+namespace lockstep {
+namespace {
+
+/// Counts the steps of fit.
+struct StepCounter : Callback {
+  void on_step_end(Model&, const StepReport&) override { ++steps; }
+  int steps = 0;
+};
+
+class Validation : public testing::Test {
+ protected:
+  /// Expects that fit with this validation data throws InvalidArgument with this text after `steps` steps.
+  void expect_refused(const Dataset& validation, const std::string& text, int steps) {
+    const auto counter = std::make_shared<StepCounter>();
+    EXPECT_ERROR(InvalidArgument, text, model_.fit(data_, {.validation = validation, .callbacks = {counter}}));
+    EXPECT_EQ(counter->steps, steps);
+  }
+
+  Model model_ = test::small_model(test::mirrored(2));
+  const test::SmallProblem problem_{8};
+  const Dataset data_ = problem_.dataset().batch(4);
+};
+
+TEST_F(Validation, DataThatCannotBeEvaluatedAreRefusedBeforeTraining) {
+  expect_refused(data_.take(0), "fit()'s `validation` is an empty data set", 0);
+  expect_refused(data_.repeat(), "fit()'s `validation` is a data set without end: give validation_steps", 0);
+}
+
+TEST_F(Validation, ErrorsInItAreNamed) {
+  const Dataset generated =
+      Dataset::from_generator([none = problem_.dataset().take(0)](std::uint64_t) { return none.epoch(); });
+  expect_refused(generated.batch(4), "fit()'s validation: the data set is empty", 2);
+  expect_refused(Dataset::from_tensors(problem_.x).batch(4), "fit()'s validation: ", 2);
+}
+
+}  // namespace
+}  // namespace lockstep
