@@ -137,11 +137,12 @@ class Model {
   }
   ///@}
   ///@{
-  /// Same as evaluate and predict for a data set of this one batch.
+  /// Same as evaluate, predict and predict_all for a data set of this one batch.
   Logs test_on_batch(const Batch& batch) const;
   Logs test_on_batch(const Tensor& x, const Tensor& y) const { return test_on_batch({{x}, {y}}); }
   Tensor predict_on_batch(const Tensor& x) const { return predict_on_batch(std::vector{x}); }
   Tensor predict_on_batch(const std::vector<Tensor>& xs) const;
+  std::vector<Tensor> predict_all_on_batch(const std::vector<Tensor>& xs) const;
   ///@}
 
   /// The layers and their connections.

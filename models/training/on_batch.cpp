@@ -30,7 +30,15 @@ Logs Model::test_on_batch(const Batch& batch) const {
 
 Tensor Model::predict_on_batch(const std::vector<Tensor>& xs) const {
   state_->require_own_scope("predict_on_batch()");
-  return predict(one_batch({xs}), {.verbose = 0});
+  const std::size_t outputs = network().outputs().size();
+  require<LogicError>(outputs == 1, "predict_on_batch() gives one output, the model has {}: use predict_all_on_batch()",
+                      outputs);
+  return predict_all_on_batch(xs).front();
+}
+
+std::vector<Tensor> Model::predict_all_on_batch(const std::vector<Tensor>& xs) const {
+  state_->require_own_scope("predict_all_on_batch()");
+  return predict_all(one_batch({xs}), {.verbose = 0});
 }
 
 }  // namespace lockstep

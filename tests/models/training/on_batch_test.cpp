@@ -98,6 +98,16 @@ TEST_P(OnBatchOn, TakesSeveralInputsAndOutputs) {
   EXPECT_EQ(test::weights_of(by_batch), test::weights_of(by_fit));
 }
 
+TEST_P(OnBatchOn, PredictsAllOutputs) {
+  const Model model = branches(strategy_);
+  const std::vector<Tensor> inputs{problem_.x, test::random_tensor({50, 8}, 6)};
+  const std::vector<Tensor> outputs = model.predict_all_on_batch(inputs);
+  const std::vector<Tensor> expected = model.predict_all(inputs, {.batch_size = 50});
+  ASSERT_EQ(outputs.size(), 2U);
+  for (std::size_t i = 0; i < outputs.size(); ++i) test::expect_same_bits(outputs[i], expected[i]);
+  EXPECT_ERROR(LogicError, "use predict_all_on_batch()", model.predict_on_batch(inputs));
+}
+
 INSTANTIATE_TEST_SUITE_P(Replicas, OnBatchOn, testing::ValuesIn(test::replica_counts));
 
 TEST(OnBatch, AsksTheSystemForNoMemoryAfterWarmUp) {
