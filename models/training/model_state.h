@@ -22,6 +22,7 @@ class Model::State {
     std::vector<OutputTraining> given;    ///< the arguments of compile(), by output
     std::vector<CompiledOutput> outputs;  ///< the outputs with their names in logs
     std::vector<Variable> trainable;      ///< the variables that were trainable
+    bool has_trained_on_batch = false;    ///< whether train_on_batch() has made a step since compile()
   };
 
   State(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,

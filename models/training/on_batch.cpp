@@ -17,9 +17,12 @@ Logs Model::train_on_batch(const Batch& batch, const ClassWeight& class_weight) 
   TrainStep step(*this, *state_, class_weight, "train_on_batch()");
   const DistributedDataset distributed = strategy().distribute(one_batch(batch), {.per_replica_buffer_size = 0});
   const DistributedBatch parts = distributed.epoch().next().value();
-  const bool is_first = optimizer().iterations() == 0;
+  bool& has_trained = state_->compiled->has_trained_on_batch;
+  const bool is_first = !has_trained && optimizer().iterations() == 0;
   if (is_first) step.prepare_optimizer();
-  return step.run(parts, is_first).totals.results(step.compiled().outputs);
+  const StepResults results = step.run(parts, is_first);
+  has_trained = true;
+  return results.totals.results(step.compiled().outputs);
 }
 
 Logs Model::test_on_batch(const Batch& batch) const {

@@ -125,6 +125,20 @@ TEST(OnBatch, AsksTheSystemForNoMemoryAfterWarmUp) {
   EXPECT_EQ(allocations(), warm);
 }
 
+TEST(OnBatch, WarnsOnceAlsoIfSeveralStepsMakeAnUpdate) {
+  const Symbol x = Input({8});
+  Model model(x, Dense({.units = 3, .activation = Activation::softmax})(x));
+  const SGD optimizer({.learning_rate = 0.2}, {.gradient_accumulation_steps = 3});
+  model.compile(optimizer, SparseCategoricalCrossentropy({.from_logits = true}));
+  const SmallProblem problem(6);
+  testing::internal::CaptureStderr();
+  for (int step = 0; step < 3; ++step) model.train_on_batch(problem.x, problem.y);
+  const std::string warnings = testing::internal::GetCapturedStderr();
+  const std::size_t first = warnings.find("takes logits");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(warnings.find("takes logits", first + 1), std::string::npos);
+}
+
 TEST(OnBatch, AnErrorLeavesTheModelAsItWas) {
   Model model = small_model(test::mirrored(2));
   const SmallProblem problem(6);
