@@ -54,8 +54,8 @@ Dataset Dataset::from_tensors(const Batch& rows) {
   }
   for (const Tensor& weight : rows.sample_weights) {
     check_source(weight, "sample_weight");
-    require(weight.shape() == Shape{x.dim(0)}, "a data set of {} examples needs as many sample weights, got {}",
-            x.dim(0), weight);
+    require(weight.shape() == Shape{x.dim(0)} || weight.shape() == Shape{x.dim(0), 1},
+            "a data set of {} examples needs as many sample weights, got {}", x.dim(0), weight);
   }
   return Dataset(detail::make_tensor_source(rows));
 }

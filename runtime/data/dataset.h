@@ -80,7 +80,7 @@ class Dataset {
   ///@{
   /// Example i has views of row i of the tensors. `y` and `sample_weight` may be undefined. Throws InvalidArgument
   /// unless there is an x, all tensors are dense, in host memory and have the same number n of rows, and sample weights
-  /// have the shape (n).
+  /// have the shape (n) or (n, 1).
   static Dataset from_tensors(const Tensor& x, const Tensor& y = {}, const Tensor& sample_weight = {});
   static Dataset from_tensors(const Batch& rows);
   ///@}

@@ -108,6 +108,20 @@ TEST_P(OnBatchOn, PredictsAllOutputs) {
   EXPECT_ERROR(LogicError, "use predict_all_on_batch()", model.predict_on_batch(inputs));
 }
 
+TEST_P(OnBatchOn, TakesSampleWeightsAsAColumn) {
+  const Tensor weights = test::random_tensor({50}, 3, 0, 2);
+  Model flat = small_model(strategy_);
+  Model column = small_model(strategy_);
+  for (Model* const model : {&flat, &column})
+    model->compile(SGD({.learning_rate = 0.2}), SparseCategoricalCrossentropy({.from_logits = true}), {}, {Accuracy()});
+  const Tensor as_column = weights.view({50, 1});
+  EXPECT_EQ(column.train_on_batch({{problem_.x}, {problem_.y}, {as_column}}),
+            flat.train_on_batch({{problem_.x}, {problem_.y}, {weights}}));
+  EXPECT_EQ(column.evaluate({{problem_.x}, {problem_.y}, {as_column}}, {.batch_size = 7}),
+            flat.evaluate({{problem_.x}, {problem_.y}, {weights}}, {.batch_size = 7}));
+  EXPECT_EQ(test::weights_of(column), test::weights_of(flat));
+}
+
 INSTANTIATE_TEST_SUITE_P(Replicas, OnBatchOn, testing::ValuesIn(test::replica_counts));
 
 TEST(OnBatch, AsksTheSystemForNoMemoryAfterWarmUp) {
