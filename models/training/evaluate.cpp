@@ -3,6 +3,7 @@
 #include <exception>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/models/layers/added_losses.h>
@@ -232,7 +233,12 @@ std::vector<Tensor> Model::predict_all(const Dataset& batches, const EvaluateOpt
   });
   require(!parts.front().empty(), "the data set is empty");
   std::vector<Tensor> outputs;
-  for (const std::vector<Tensor>& output : parts) outputs.push_back(concatenate(output, 0));
+  for (std::vector<Tensor>& output : parts) {
+    outputs.push_back(concatenate(std::exchange(output, {}), 0));
+    if (outputs.back().unique()) continue;  // otherwise a layer such as Flatten returned a view of the caller's x
+    const Tensor shared = std::exchange(outputs.back(), Tensor::empty(outputs.back().shape(), outputs.back().dtype()));
+    copy(shared, outputs.back());
+  }
   progress.end({});
   return outputs;
 }

@@ -108,9 +108,10 @@ class Model {
     return evaluate({{x}, {y}}, options);
   }
   ///@}
-  /// The outputs for all examples, in the order of the data set, in f32 under every dtype policy. Throws
-  /// InvalidArgument for a data set that is empty, or endless without EvaluateOptions::steps; LogicError for a model
-  /// with several outputs, inside a replica and in the scope of another strategy.
+  /// The outputs for all examples, in the order of the data set, in memory of their own; floating-point numbers are f32
+  /// under every dtype policy. Throws InvalidArgument for a data set that is empty, or endless without
+  /// EvaluateOptions::steps; LogicError for a model with several outputs, inside a replica and in the scope of another
+  /// strategy.
   Tensor predict(const Dataset& batches, const EvaluateOptions& options = {}) const;
   ///@{
   /// Outputs for the rows of the inputs, in batches of EvaluateOptions::batch_size. Also throws the errors of

@@ -61,6 +61,21 @@ TEST_P(EvaluateOn, PredictKeepsTheOrderForAnyBatchSize) {
   }
 }
 
+TEST_P(EvaluateOn, PredictionsHaveMemoryOfTheirOwn) {
+  const MirroredStrategy strategy = test::mirrored(replicas_);
+  const Symbol input = strategy.scope([] { return Input({2, 4}); });
+  const Model model = strategy.scope([&] { return Model(input, Flatten()(input)); });
+  const Tensor x = test::random_tensor({6, 2, 4}, 1);
+  const std::vector<float> before = x.to_vector<float>();
+  for (const std::int64_t batch_size : {2, 6}) {
+    const Tensor outputs = model.predict(x, {.batch_size = batch_size});
+    EXPECT_EQ(outputs.to_vector<float>(), before);
+    for (float& value : outputs.span<float>()) value = 0;
+  }
+  model.predict_on_batch(x).span<float>()[0] = 0;
+  EXPECT_EQ(x.to_vector<float>(), before);
+}
+
 TEST_P(EvaluateOn, TakesTensors) {
   const Dataset data = problem_.dataset().batch(32);
   EXPECT_EQ(model_.evaluate(problem_.x, problem_.y), model_.evaluate(data));
