@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 class Progress {
  public:
   Progress(const Model& model, const char* title, const EvaluateOptions& options) : model_(model) {
-    if (shows_progress(options.verbose) && model.strategy().is_chief()) logger_.emplace(title);
+    if (shows_progress(options.verbose) && model.strategy().is_chief()) logger_.emplace(title, options.verbose);
   }
   ~Progress() {
     if (!shown_) return;

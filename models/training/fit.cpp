@@ -26,7 +26,8 @@ std::vector<std::shared_ptr<Callback>> callbacks_of(const FitOptions& options) {
   std::vector<std::shared_ptr<Callback>> callbacks = options.callbacks;
   const bool has_logger = std::ranges::any_of(
       callbacks, [](const auto& callback) { return dynamic_cast<const ProgbarLogger*>(callback.get()) != nullptr; });
-  if (shows_progress(options.verbose) && !has_logger) callbacks.push_back(std::make_shared<ProgbarLogger>());
+  if (shows_progress(options.verbose) && !has_logger)
+    callbacks.push_back(std::make_shared<ProgbarLogger>("", options.verbose));
   return callbacks;
 }
 

@@ -42,7 +42,8 @@ struct FitOptions {
   std::optional<std::int64_t> validation_steps{};
   /// The callbacks, called in this order.
   std::vector<std::shared_ptr<Callback>> callbacks{};
-  /// Whether to show the progress, 0 or 1. 1 adds a ProgbarLogger to the callbacks, unless they have one.
+  /// Whether to show the progress: 0, no; 1, yes; 2, one line for each epoch. 1 and 2 add a ProgbarLogger to the
+  /// callbacks, unless they have one.
   int verbose = 1;
   ClassWeight class_weight{};  ///< weights of training examples, by label
   /// Compares all copies of every mirrored variable every N steps; 0: never. Throws BrokenInvariant for a difference;
@@ -62,7 +63,7 @@ struct EvaluateOptions {
   std::optional<std::int64_t> batch_size{};  ///< for tensors only: examples in a global batch, by default 32
   /// The number of batches to read, from the first one; by default all. Fewer batches in the data set cause a warning.
   std::optional<std::int64_t> steps{};
-  int verbose = 1;  ///< whether to show the progress, 0 or 1
+  int verbose = 1;  ///< whether to show the progress: 0, no; 1, yes; 2, only one line at the end
 };
 
 }  // namespace lockstep

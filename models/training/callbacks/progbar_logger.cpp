@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <iterator>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -67,8 +68,8 @@ std::vector<std::string> lines_of(const Parts& parts, std::size_t width) {
 }  // namespace
 
 bool shows_progress(int verbose) {
-  require(verbose == 0 || verbose == 1, "verbose must be 0 or 1, got {}", verbose);
-  return verbose == 1;
+  require(verbose >= 0 && verbose <= 2, "verbose must be 0, 1 or 2, got {}", verbose);
+  return verbose > 0;
 }
 
 struct ProgbarLogger::Epoch {
@@ -157,7 +158,8 @@ class ProgbarLogger::Bar final : public Display {
 
 class ProgbarLogger::Lines final : public Display {
  public:
-  double interval() const override { return 15; }
+  explicit Lines(double interval) : interval_(interval) {}
+  double interval() const override { return interval_; }
   void begin(const Epoch&) const override {}
   void show_step(const Epoch& epoch, std::int64_t step, const Logs& running) const override {
     if (step + 1 == epoch.plan.steps) return;  // the epoch's last line follows
@@ -174,13 +176,20 @@ class ProgbarLogger::Lines final : public Display {
   void stop(const Epoch& epoch, std::int64_t steps) const override {
     fmt::print(stderr, "{}", stop_text(epoch, steps));
   }
+
+ private:
+  double interval_;
 };
 
-ProgbarLogger::ProgbarLogger(std::string title) : title_(std::move(title)), epoch_(std::make_unique<Epoch>()) {
-  if (isatty(STDERR_FILENO))
+ProgbarLogger::ProgbarLogger(std::string title, int verbose)
+    : title_(std::move(title)), epoch_(std::make_unique<Epoch>()) {
+  require(verbose == 1 || verbose == 2, "a ProgbarLogger's verbose must be 1 or 2, got {}", verbose);
+  if (verbose == 2)
+    display_ = std::make_unique<Lines>(std::numeric_limits<double>::infinity());
+  else if (isatty(STDERR_FILENO))
     display_ = std::make_unique<Bar>();
   else
-    display_ = std::make_unique<Lines>();
+    display_ = std::make_unique<Lines>(15);
 }
 
 ProgbarLogger::~ProgbarLogger() = default;

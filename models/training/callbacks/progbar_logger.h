@@ -11,16 +11,18 @@
 namespace lockstep {
 
 /// Whether the option `verbose` of fit, evaluate and predict asks for a ProgbarLogger. Throws InvalidArgument unless it
-/// is 0 or 1.
+/// is 0, 1 or 2.
 bool shows_progress(int verbose);
 
 /// Shows the progress of fit, or of evaluate or predict, on standard error. On a terminal, redraws a bar during an
 /// epoch and replaces it at the end by the epoch's values, in lines that fit the terminal. Elsewhere, prints a line at
-/// the end of each epoch and, at most every 15 seconds, after a step.
+/// the end of each epoch and, at most every 15 seconds, after a step. With verbose 2, as in Keras, prints only a line
+/// at the end of each epoch, also on a terminal.
 class ProgbarLogger final : public Callback {
  public:
-  /// Shows `title`, if it is not empty, in place of the number of the epoch.
-  explicit ProgbarLogger(std::string title = {});
+  /// Shows `title`, if it is not empty, in place of the number of the epoch. Throws InvalidArgument for a `verbose`
+  /// other than 1 and 2.
+  explicit ProgbarLogger(std::string title = {}, int verbose = 1);
   ~ProgbarLogger() override;
 
   bool chief_only() const override { return true; }
