@@ -81,6 +81,10 @@ struct ProgbarLogger::Epoch {
 
   double elapsed() const { return seconds_since(start); }
   double examples_per_second() const { return static_cast<double>(examples) / std::max(1e-9, elapsed()); }
+  /// The expected time for the other steps after `done` steps, of which an earlier run may have made some.
+  double seconds_left(std::int64_t done) const {
+    return elapsed() / static_cast<double>(done - plan.steps_done) * static_cast<double>(plan.steps - done);
+  }
   std::string text() const { return title.empty() ? fmt::format("Epoch {}/{}", plan.epoch + 1, plan.epochs) : title; }
 };
 
@@ -110,8 +114,7 @@ class ProgbarLogger::Bar final : public Display {
     Parts parts;
     std::string line = fmt::format("{} ", done);
     if (epoch.plan.steps > 0) {
-      const double left = epoch.elapsed() / static_cast<double>(done) * static_cast<double>(epoch.plan.steps - done);
-      parts.push_back(fmt::format("eta {}", clock_text(left)));
+      parts.push_back(fmt::format("eta {}", clock_text(epoch.seconds_left(done))));
       const std::string all = fmt::format("{}", epoch.plan.steps);
       line = fmt::format("{:>{}}/{} ", done, all.size(), all);
     }

@@ -1,8 +1,10 @@
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -66,6 +68,17 @@ TEST(ProgbarLogger, WithVerbose2ShowsOneLineForEachEpochAlsoOnATerminal) {
   EXPECT_THAT(fit(1), testing::HasSubstr("Epoch 1/2\r\n"));
   EXPECT_THAT(shown_on_terminal([&] { (void)small.evaluate(data, {.verbose = 2}); }),
               testing::MatchesRegex("evaluate - [^\r\n]*\r\n"));
+}
+
+TEST(ProgbarLogger, TheTimeLeftIsThatOfThisRunsSteps) {
+  const std::string text = shown_on_terminal([] {
+    Model model = test::small_model(test::mirrored(2));
+    ProgbarLogger logger;
+    logger.on_epoch_begin(model, {.epochs = 1, .steps = 100, .steps_done = 98, .resumed = true});
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    logger.show_step(98, 4, [] { return Logs(); });
+  });
+  EXPECT_THAT(text, testing::ContainsRegex("eta 0:0[1-9]"));
 }
 
 }  // namespace
