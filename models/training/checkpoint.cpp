@@ -9,6 +9,7 @@
 
 #include <fmt/ranges.h>
 
+#include <lockstep/models/layers/random_draws.h>
 #include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/training/saved_state.h>
 #include <lockstep/runtime/core/atomic_file.h>
@@ -37,6 +38,7 @@ struct ObjectWriter {
   }
   void operator()(const std::int64_t* number) { json["integer"] = *number; }
   void operator()(const double* number) { json["number"] = to_json(*number); }
+  void operator()(const RandomDraws* draws) { json["draws"] = kept_draws(strategy, draws); }
 };
 
 /// Reads one object; returns the function that sets it. Only the functions of optimizers can throw; they then leave
@@ -62,6 +64,12 @@ struct ObjectReader {
   }
   Set operator()(double* number) const {
     return [number, value = to_number(json.at("number"))] { *number = value; };
+  }
+  Set operator()(RandomDraws* draws) const {
+    const auto kept = json.at("draws").get<std::vector<std::uint64_t>>();
+    return [draws, counts = local_draws(file, strategy, kept, draws, "sequences of random numbers")] {
+      draws->set_counts(counts);
+    };
   }
 };
 
@@ -125,6 +133,11 @@ Checkpoint& Checkpoint::add(const std::string& name, const Model& model) {
 }
 Checkpoint& Checkpoint::add(const std::string& name, const Optimizer& optimizer) { return add_object(name, optimizer); }
 Checkpoint& Checkpoint::add(const std::string& name, const Variable& variable) { return add_object(name, variable); }
+Checkpoint& Checkpoint::add(const std::string& name, RandomDraws& draws) {
+  require(draws.counts().size() == static_cast<std::size_t>(strategy_.num_local_replicas()),
+          "the random numbers '{}' were not started in the scope of the checkpoint's strategy", name);
+  return add_object(name, &draws);
+}
 Checkpoint& Checkpoint::add(const std::string& name, std::int64_t& number) { return add_object(name, &number); }
 Checkpoint& Checkpoint::add(const std::string& name, double& number) { return add_object(name, &number); }
 

@@ -11,6 +11,8 @@
 
 namespace lockstep {
 
+class RandomDraws;
+
 /// The state of a custom training loop, saved in a file, from which the loop can resume with bit-identical results.
 /// Contains the objects that the program adds, each under its own name. With several workers, all of them must make the
 /// same calls.
@@ -21,12 +23,14 @@ class Checkpoint {
 
   ///@{
   /// Adds a model (its variables, with all replicas' copies if they differ, and the positions in its layers' sequences
-  /// of random numbers), an optimizer, a variable, or a number such as the count of epochs. The number must outlive the
-  /// checkpoint. Throws InvalidArgument for a name that is empty, contains '/' or is taken, and for a model of another
-  /// strategy.
+  /// of random numbers), an optimizer, a variable, the position in the loop's own random numbers, or a number such as
+  /// the count of epochs. Numbers and RandomDraws must outlive the checkpoint. Throws InvalidArgument for a name that
+  /// is empty, contains '/' or is taken, for a model of another strategy, and for RandomDraws that were not started in
+  /// the strategy's scope.
   Checkpoint& add(const std::string& name, const Model& model);
   Checkpoint& add(const std::string& name, const Optimizer& optimizer);
   Checkpoint& add(const std::string& name, const Variable& variable);
+  Checkpoint& add(const std::string& name, RandomDraws& draws);
   Checkpoint& add(const std::string& name, std::int64_t& number);
   Checkpoint& add(const std::string& name, double& number);
   ///@}
@@ -46,7 +50,7 @@ class Checkpoint {
   const Strategy& strategy() const { return strategy_; }
 
  private:
-  using Object = std::variant<Model, Optimizer, Variable, std::int64_t*, double*>;
+  using Object = std::variant<Model, Optimizer, Variable, std::int64_t*, double*, RandomDraws*>;
   Checkpoint& add_object(const std::string& name, Object object);
 
   Strategy strategy_;

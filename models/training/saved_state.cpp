@@ -53,18 +53,9 @@ std::vector<LayerImpl*> all_layers(const Model& model) {
   return layers;
 }
 
-/// For each replica of this process, how often it has drawn random numbers in the layer; empty if the layer draws none.
-std::vector<std::uint64_t> counts_of(LayerImpl& layer) {
-  const RandomDraws* const draws = layer.random_draws();
+/// For each replica of this process, how often it has drawn random numbers; empty for null.
+std::vector<std::uint64_t> counts_of(const RandomDraws* draws) {
   return draws != nullptr ? draws->counts() : std::vector<std::uint64_t>();
-}
-
-/// For each replica of all workers, how often it has drawn random numbers in the layer.
-std::vector<std::uint64_t> kept_draws(const Strategy& strategy, LayerImpl& layer) {
-  const std::vector<std::uint64_t> own = counts_of(layer);
-  const std::vector<double> all =
-      gather_values(strategy.state()->cluster(), saved_state_place, std::vector<double>(own.begin(), own.end()));
-  return {all.begin(), all.end()};
 }
 
 /// The stored values for the replicas of this process: each replica's own value or, if they are from a different number
@@ -198,12 +189,28 @@ void SavedVariables::set() const {
   }
 }
 
+std::vector<std::uint64_t> kept_draws(const Strategy& strategy, const RandomDraws* draws) {
+  const std::vector<std::uint64_t> own = counts_of(draws);
+  const std::vector<double> all =
+      gather_values(strategy.state()->cluster(), saved_state_place, std::vector<double>(own.begin(), own.end()));
+  return {all.begin(), all.end()};
+}
+
+std::vector<std::uint64_t> local_draws(const hdf5::Reader& file, const Strategy& strategy,
+                                       const std::vector<std::uint64_t>& kept, const RandomDraws* draws,
+                                       const std::string& what) {
+  std::vector<std::uint64_t> local;
+  if (!kept.empty()) local = for_local_replicas(strategy, kept, [](const auto& all) { return std::ranges::max(all); });
+  check_saved_count(file, local.size(), counts_of(draws).size(), what);
+  return local;
+}
+
 void SavedModel::save(hdf5::Writer& file, const std::string& prefix, Json& json, const Model& model) {
   SavedVariables::save(file, prefix, json, model.strategy(), model.variables());
   Json policies = Json::array();
   for (const Layer& layer : model.network().layers()) policies.push_back(name(layer.impl().dtype_policy()));
   Json draws = Json::array();
-  for (LayerImpl* const layer : all_layers(model)) draws.push_back(kept_draws(model.strategy(), *layer));
+  for (LayerImpl* const layer : all_layers(model)) draws.push_back(kept_draws(model.strategy(), layer->random_draws()));
   json["dtype_policies"] = policies;
   json["draws"] = draws;
 }
@@ -215,13 +222,9 @@ SavedModel::SavedModel(const hdf5::Reader& file, const std::string& prefix, cons
   check_policies(file, json, model);
   const std::vector<LayerImpl*> layers = all_layers(model);
   check_saved_count(file, draws_.size(), layers.size(), "layers");
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    std::vector<std::uint64_t>& draws = draws_[i];
-    if (!draws.empty())
-      draws = for_local_replicas(model.strategy(), draws, [](const auto& all) { return std::ranges::max(all); });
-    check_saved_count(file, draws.size(), counts_of(*layers[i]).size(),
-                      fmt::format("sequences of random numbers in layer '{}'", layers[i]->name()));
-  }
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    draws_[i] = local_draws(file, model.strategy(), draws_[i], layers[i]->random_draws(),
+                            fmt::format("sequences of random numbers in layer '{}'", layers[i]->name()));
 }
 
 void SavedModel::set() const {

@@ -14,6 +14,8 @@
 
 namespace lockstep {
 
+class RandomDraws;
+
 /// The name of the saved state in error messages of collectives between workers.
 inline constexpr const char* saved_state_place = "the saved state of a training run";
 
@@ -50,6 +52,15 @@ class SavedVariables {
   std::vector<std::vector<Tensor>> values_;        ///< by variable, then by copy
   std::vector<std::vector<double>> copy_weights_;  ///< for variables with Synchronization::on_read
 };
+
+/// The numbers of draws of random numbers, by replica of all workers; empty for null.
+std::vector<std::uint64_t> kept_draws(const Strategy& strategy, const RandomDraws* draws);
+/// The numbers of draws from which this process' replicas continue. `kept` is kept_draws in the saved run; if it is
+/// from another number of replicas, all continue after the largest one. Throws InputError, naming the file and `what`,
+/// if only one of the runs has draws.
+std::vector<std::uint64_t> local_draws(const hdf5::Reader& file, const Strategy& strategy,
+                                       const std::vector<std::uint64_t>& kept, const RandomDraws* draws,
+                                       const std::string& what);
 
 /// The stored state of a model: its variables and the positions of its layers in their sequences of random numbers.
 /// Reading checks all of it; set() cannot fail.

@@ -7,9 +7,11 @@
 #include <support/small_problem.h>
 #include <support/temporary_folder.h>
 
+#include <lockstep/kernels/random/normal.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/layers/initializers.h>
+#include <lockstep/models/layers/random_draws.h>
 #include <lockstep/models/losses/average_loss.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/sgd.h>
@@ -31,7 +33,9 @@ class Loop {
       : strategy_(test::mirrored(replicas)),
         model_(strategy_.scope([&] { return make_model(units); })),
         scale_(strategy_.scope(
-            [] { return Variable(VariableSpec{.name = "scale", .shape = {1}, .initializer = ones()}); })) {}
+            [] { return Variable(VariableSpec{.name = "scale", .shape = {1}, .initializer = ones()}); })) {
+    strategy_.scope([&] { draws_.start({.seed = 4}); });
+  }
 
   Checkpoint checkpoint() {
     return Checkpoint(strategy_)
@@ -39,6 +43,7 @@ class Loop {
         .add("optimizer", optimizer_)
         .add("scale_optimizer", scale_optimizer_)
         .add("scale", scale_)
+        .add("draws", draws_)
         .add("epoch", epoch_)
         .add("best", best_);
   }
@@ -87,6 +92,7 @@ class Loop {
   Variable scale_;
   Adam optimizer_{{.learning_rate = 0.02}};
   SGD scale_optimizer_{{.learning_rate = 0.1, .momentum = 0.9}};
+  RandomDraws draws_;
   std::int64_t epoch_ = 0;
   double best_ = std::numeric_limits<double>::infinity();
   // The last batch has two rows.
@@ -94,7 +100,8 @@ class Loop {
   std::function<void(const Batch&)> step_ = [this](const Batch& local) {
     const SparseCategoricalCrossentropy loss({.from_logits = true});
     GradientTape tape;
-    const Tensor losses = loss(local.y(), model_(local.x(), Mode::train) * scale_.value());
+    const Tensor noise = normal(local.x().shape(), 0, 0.1, [&] { return draws_.next(); });
+    const Tensor losses = loss(local.y(), model_(local.x() + noise, Mode::train) * scale_.value());
     const Tensor share = compute_average_loss(losses, {.global_batch_size = 7});
     std::vector<Variable> variables = model_.trainable_variables();
     variables.push_back(scale_);
@@ -199,7 +206,8 @@ TEST_F(CheckpointFile, OfOtherObjectsIsRefusedAndChangesNothing) {
   EXPECT_ERROR(InputError, "loop.h5: weight 'dense/kernel' has shape (8, 6), not (8, 7)",
                wider.checkpoint().read(path_));
   std::int64_t count = 0;
-  EXPECT_ERROR(InputError, "loop.h5: contains best, epoch, model, optimizer, scale, scale_optimizer, not count, scale",
+  EXPECT_ERROR(InputError,
+               "loop.h5: contains best, draws, epoch, model, optimizer, scale, scale_optimizer, not count, scale",
                Checkpoint().add("scale", count).add("count", count).read(path_));
   EXPECT_EQ(wider.state(), before);
 }
@@ -251,6 +259,9 @@ TEST_F(CheckpointFile, NamesMustBeUsable) {
     EXPECT_ERROR(InvalidArgument, "empty or contain '/'", Checkpoint().add(name, number));
   EXPECT_ERROR(InvalidArgument, "'model' belongs to another strategy",
                Checkpoint(test::mirrored(2)).add("model", test::small_model(test::mirrored(2))));
+  RandomDraws draws;
+  EXPECT_ERROR(InvalidArgument, "'draws' were not started in the scope of the checkpoint's strategy",
+               Checkpoint().add("draws", draws));
 }
 
 TEST(CheckpointManager, KeepsTheNewestAndGoesOnFromTheLast) {
