@@ -65,6 +65,11 @@ std::vector<CompiledOutput> compile_outputs(const Network& network, const std::v
       for (const Metric& metric : weighted ? outputs[i].weighted_metrics : outputs[i].metrics)
         compiled[i].metrics.push_back(
             {metric.with_name(take(names.make(prefix[i], metric.name(), weighted))), weighted});
+  for (const std::string& name : taken)
+    require(!taken.contains("val_" + name),
+            "compile() got a value named 'val_{0}', the name under which validation logs '{0}': rename the output or "
+            "metric",
+            name);
   return compiled;
 }
 

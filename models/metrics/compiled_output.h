@@ -48,7 +48,8 @@ inline constexpr std::array<std::string_view, 3> training_values{"learning_rate"
 /// network with a single output, otherwise names such as "softmax_loss" and "softmax_accuracy", with the output's name
 /// (Network::output_names). If several metrics have the same name, the later ones become "accuracy_1" or, if they are
 /// weighted, "weighted_accuracy". Throws InvalidArgument if `outputs` does not have one entry for each output, for a
-/// loss_weight that is not finite, and for a name that is already taken in fit's logs.
+/// loss_weight that is not finite, and for a name that is already taken in fit's logs, such as "val_loss" for the loss
+/// of an output "val".
 std::vector<CompiledOutput> compile_outputs(const Network& network, const std::vector<OutputTraining>& outputs);
 
 }  // namespace lockstep

@@ -172,6 +172,10 @@ TEST(Outputs, RefuseWhatDoesNotFitThem) {
                model.compile(SGD(), {{.loss = crossentropy}}));
   EXPECT_ERROR(InvalidArgument, "loss_weight must be a finite number",
                model.compile(SGD(), {{.loss = crossentropy, .loss_weight = NAN}, {}}));
+  const Symbol input = Input({8});
+  Model val({input}, {Dense({.units = 3, .name = "val"})(input), Dense({.units = 1, .name = "length"})(input)});
+  EXPECT_ERROR(InvalidArgument, "a value named 'val_loss', the name under which validation logs 'loss'",
+               val.compile(SGD(), both_losses()));
   model.compile(SGD(), both_losses());
   const Dataset one_target = problem.SmallProblem::dataset().batch(6);
   EXPECT_ERROR(InvalidArgument, "2 output(s) needs as many targets, the data set has 1", model.fit(one_target));
