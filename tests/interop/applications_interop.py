@@ -1,7 +1,7 @@
 """Compares lockstep with Keras on files of the models of keras.applications.
 
 Keras saves each model with random weights; lockstep opens the file, predicts alike and saves the file again, which Keras
-opens. The zoo's model, into which lockstep loads Keras' weights, predicts alike, too.
+opens. The zoo's model, into which lockstep loads Keras' weights, predicts alike, too, and Keras reads the zoo's weights.
 
 usage: applications_interop.py --driver FILES_DRIVER [--all | MODEL ...]
 """
@@ -25,6 +25,7 @@ ROWS = 4
 CALIBRATION_ROWS = 32  # over fewer images some variances are so small that rounding errors grow from layer to layer
 TOLERANCE = 1e-4  # of predictions, relative to the largest one
 # Small models of most families; --all compares all models.
+LEGACY = "MobileNetV3Small"  # also compared in .h5 files
 SMALL = ["MobileNetV2", "MobileNetV3Small", "EfficientNetB0", "DenseNet121", "ConvNeXtTiny"]
 
 
@@ -63,13 +64,40 @@ def tolerance_of(model, images, theirs):
     return max(TOLERANCE, 3 * relative(rounded - theirs, theirs))
 
 
-def zoo_predictions(driver, name, model, path):
-    """Of the zoo's model with the weights of Keras' one, for the images beside `path`."""
-    weights, opened = path.with_name("model.weights.h5"), path.with_name("zoo.keras")
-    model.save_weights(weights)
-    subprocess.run([driver, "weights", f"{name}:{model.input_shape[1]}", weights, opened], check=True)
-    subprocess.run([driver, "open", opened, path.parent], check=True)
+def predictions(driver, path):
+    """Of the model in the file, for the images beside it."""
+    subprocess.run([driver, "open", path, path.parent], check=True)
     return np.fromfile(path.with_name("output_0"), "<f4").reshape(-1, CLASSES)
+
+
+def zoo_predictions(driver, name, model, weights):
+    """Of the zoo's model with the weights in this file of Keras, which becomes a .weights.h5 file of the zoo's model."""
+    opened = weights.with_name("zoo.keras")
+    subprocess.run([driver, "weights", f"{name}:{model.input_shape[1]}", weights, opened], check=True)
+    return predictions(driver, opened)
+
+
+def check_read_back(model, weights):
+    """Keras must find its own weights in the .weights.h5 file that lockstep wrote."""
+    values = [np.array(variable.value) for variable in model.weights]
+    for variable in model.weights:
+        variable.assign(np.zeros(variable.shape))
+    model.load_weights(weights)
+    for variable, value in zip(model.weights, values, strict=True):
+        assert np.array_equal(np.asarray(variable.value), value), variable.path
+    print("  .weights.h5 saved by lockstep, read by Keras: equal", flush=True)
+
+
+def check_legacy(driver, name, model, path, tolerance):
+    """The .h5 file of the model, in both directions, and its weights in the zoo's model."""
+    model.save(path)
+    images = np.fromfile(path.with_name("input_0"), "<f4").reshape(ROWS, *model.input_shape[1:])
+    theirs = np.asarray(model.predict(images, verbose=0))
+    check_predictions(predictions(driver, path), theirs, tolerance, ".h5 saved by Keras, opened by lockstep")
+    subprocess.run([driver, "again", path, "1"], check=True, stdout=subprocess.DEVNULL)
+    again = np.asarray(keras.saving.load_model(path).predict(images, verbose=0))
+    check_predictions(again, theirs, tolerance, ".h5 saved again by lockstep, opened by Keras")
+    check_predictions(zoo_predictions(driver, name, model, path), theirs, tolerance, "the zoo's, with the weights of the .h5")
 
 
 def check(driver, name):
@@ -80,15 +108,19 @@ def check(driver, name):
         path = pathlib.Path(folder) / "model.keras"
         model.save(path)
         images.tofile(path.with_name("input_0"))
-        subprocess.run([driver, "open", path, folder], check=True)
         theirs = np.asarray(model.predict(images, verbose=0))
-        ours = np.fromfile(path.with_name("output_0"), "<f4").reshape(theirs.shape)
+        ours = predictions(driver, path)
         tolerance = tolerance_of(model, images, theirs)
         check_predictions(ours, theirs, tolerance, "saved by Keras, opened by lockstep")
-        check_predictions(zoo_predictions(driver, name, model, path), theirs, tolerance, "the zoo's, with Keras' weights")
+        weights = path.with_name("model.weights.h5")
+        model.save_weights(weights)
+        check_predictions(zoo_predictions(driver, name, model, weights), theirs, tolerance, "the zoo's, with Keras' weights")
+        check_read_back(model, weights)
         subprocess.run([driver, "again", path, "1"], check=True, stdout=subprocess.DEVNULL)
         again = np.asarray(keras.saving.load_model(path).predict(images, verbose=0))
         check_predictions(again, theirs, tolerance, "saved again by lockstep, opened by Keras")
+        if name == LEGACY:
+            check_legacy(driver, name, model, path.with_name("model.h5"), tolerance)
     print(f"  {time.monotonic() - started:.0f} s")
 
 
