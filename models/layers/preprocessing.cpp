@@ -117,11 +117,10 @@ class RescalingImpl final : public LayerOf<RescalingLayerOptions> {
   Variable offset_;  ///< undefined for one number
 };
 
-class NormalizationImpl final : public LayerImpl {
+class NormalizationImpl final : public LayerOf<NormalizationOptions> {
  public:
   explicit NormalizationImpl(const NormalizationOptions& options)
-      : LayerImpl(options.name, {.can_be_captured = true, .supports_masking = true}),
-        options_(options),
+      : LayerOf("Normalization", list, options, {.can_be_captured = true, .supports_masking = true}),
         given_(options.shape.rank() > 0 || options.mean.size() <= 1
                    ? options.shape
                    : Shape{static_cast<std::int64_t>(options.mean.size())}) {
@@ -135,8 +134,6 @@ class NormalizationImpl final : public LayerImpl {
             "Normalization needs a shape of as many elements as there are means, got {} for {}", given_,
             options.mean.size());
   }
-
-  std::string_view class_name() const override { return "Normalization"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
@@ -158,8 +155,6 @@ class NormalizationImpl final : public LayerImpl {
     if (options_.invert) return add(multiply(inputs[0], deviation), mean);
     return divide(subtract(inputs[0], mean), deviation);
   }
-
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 
   void adapt(const Tensor& data) {
     require<LogicError>(options_.mean.empty(), "Normalization '{}' has the mean and variance given to its constructor",
@@ -243,7 +238,6 @@ class NormalizationImpl final : public LayerImpl {
     return add_weight({.name = name, .shape = shape, .initializer = std::move(initializer), .trainable = false});
   }
 
-  NormalizationOptions options_;
   Shape given_;                                 ///< shape of the given mean and variance
   std::optional<ChannelStatistics> adapted_{};  ///< the result of `adapt` before the layer was built
   Variable mean_;
