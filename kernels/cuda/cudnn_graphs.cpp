@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include <cudnn_frontend.h>
+#include <dlfcn.h>
 
 #include <lockstep/kernels/cuda/attention_plan.h>
 #include <lockstep/kernels/cuda/convolution_plan.h>
@@ -102,6 +103,22 @@ std::optional<std::string> restore(frontend::graph::Graph& graph, cudnnHandle_t 
     return {};
   }
   return std::string(bytes.begin(), end_of_name);
+}
+
+/// For most of the plans that cuDNN examines, it loads NVRTC and unloads it again, which takes twice as long as
+/// everything else. Loaded here, NVRTC stays; if it is not found, cuDNN says which plans need it.
+void keep_nvrtc() {
+  [[maybe_unused]] static const void* const nvrtc =
+      dlopen(fmt::format("libnvrtc.so.{}", CUDART_VERSION / 1000).c_str(), RTLD_LAZY);
+}
+
+/// Lists the plans of a described graph, the best first by cuDNN's heuristics.
+template <class What>
+void list_plans(frontend::graph::Graph& graph, cudnnHandle_t handle, const What& what) {
+  keep_nvrtc();
+  check_plan(graph.validate(), what);
+  check_plan(graph.build_operation_graph(handle), what);
+  check_plan(graph.create_execution_plans({frontend::HeurMode_t::A, frontend::HeurMode_t::FALLBACK}), what);
 }
 
 /// Sets the identifier, shape, strides and alignment of a graph's tensor.
@@ -255,9 +272,7 @@ std::int64_t ConvolutionPlan::prepare() {
   frontend::graph::Graph& graph = description_->graph;
   const Convolution& convolution = description_->convolution;
   description_->describe();
-  check_plan(graph.validate(), convolution);
-  check_plan(graph.build_operation_graph(description_->handle), convolution);
-  check_plan(graph.create_execution_plans({frontend::HeurMode_t::A, frontend::HeurMode_t::FALLBACK}), convolution);
+  list_plans(graph, description_->handle, convolution);
   std::vector<Note> refused{Note::NONDETERMINISTIC, Note::DOWN_CONVERT_INPUTS, Note::REDUCED_PRECISION_REDUCTION,
                             Note::FFT, Note::WINOGRAD};
   if (convolution.dtype == DType::f32) refused.push_back(Note::TENSOR_CORE);  // tensor cores would round f32 operands
@@ -339,9 +354,7 @@ AttentionPlan::AttentionPlan(const FusedAttention& attention, const PlannedFor& 
     describe_attention_gradient(graph, attention);
   else
     describe_attention(graph, attention);
-  check_plan(graph.validate(), attention);
-  check_plan(graph.build_operation_graph(description_->handle), attention);
-  check_plan(graph.create_execution_plans({frontend::HeurMode_t::A, frontend::HeurMode_t::FALLBACK}), attention);
+  list_plans(graph, description_->handle, attention);
   graph.deselect_numeric_notes({frontend::NumericalNote_t::NONDETERMINISTIC});
   check_plan(graph.check_support(), attention);
   check_plan(graph.build_plans(frontend::BuildPlanPolicy_t::HEURISTICS_CHOICE), attention);
