@@ -313,7 +313,11 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t work, void* dat
   return call("cudaLaunchHostFunc", [&] {
     const std::shared_ptr<Stream> stream = machine().stream(handle);
     if (!stream || stream->captured) return cudaErrorInvalidResourceHandle;
-    stream->give([=] { work(data); });
+    stream->give([=] {
+      const bool chose = std::exchange(chose_device, false);  // host functions must not call CUDA
+      work(data);
+      chose_device = chose;
+    });
     return cudaSuccess;
   });
 }

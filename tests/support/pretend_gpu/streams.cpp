@@ -28,7 +28,7 @@ Stream::~Stream() {
 std::size_t Stream::give(std::function<void()> work) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back(std::move(work));
-  wake();
+  if (idle_) has_work_.notify_one();
   return ++progress_.given;
 }
 
@@ -48,42 +48,59 @@ bool Stream::has_done(std::size_t count) const { return progress().done >= count
 void Stream::want(std::size_t count) {
   const std::lock_guard lock(mutex_);
   wanted_ = std::max(wanted_, count);
-  wake();
+  urgent_ = true;
+  has_work_.notify_one();
 }
-
-void Stream::look_again() { want(0); }
 
 void Stream::await(std::size_t count) {
-  std::unique_lock lock(mutex_);
-  if (progress_.done >= count) return;
+  Lock lock(mutex_);
   wanted_ = std::max(wanted_, count);
-  wake();
-  const auto awaited = awaited_.insert(count);
-  has_progress_.wait(lock, [&] { return progress_.done >= count; });
-  awaited_.erase(awaited);
+  ++waiters_;
+  while (progress_.done < count) {
+    has_progress_.wait(lock, [&] { return !running_ || progress_.done >= count; });
+    run(lock, count);
+  }
+  --waiters_;
 }
 
-void Stream::wake() {
-  if (idle_) has_work_.notify_one();
+bool Stream::may_run() const {
+  return !running_ && !waiting_.empty() && (!machine().defers_work() || progress_.done < wanted_);
 }
 
-void Stream::work() {
-  std::unique_lock lock(mutex_);
-  const auto may_work = [&] { return !waiting_.empty() && (!machine().defers_work() || progress_.done < wanted_); };
-  while (true) {
-    idle_ = true;
-    has_work_.wait(lock, [&] { return stopping_ || may_work(); });
-    idle_ = false;
-    if (!may_work()) return;
-    const std::function<void()> next = std::move(waiting_.front());
+void Stream::run(Lock& lock, std::size_t count) {
+  while (progress_.done < count && may_run()) {
+    std::function<void()> next = std::move(waiting_.front());
     waiting_.pop_front();
     const bool late = random_() % 8 == 0;  // so that a missing wait shows
+    running_ = true;
     lock.unlock();
     if (late) std::this_thread::sleep_for(std::chrono::microseconds(200));
     next();
+    next = nullptr;  // may destroy another stream, which waits for its work
     lock.lock();
+    running_ = false;
     ++progress_.done;
-    if (!awaited_.empty() && progress_.done >= *awaited_.begin()) has_progress_.notify_all();
+    if (waiters_ > 0) has_progress_.notify_all();
+  }
+  if (idle_ && may_run()) has_work_.notify_one();
+}
+
+void Stream::work() {
+  Lock lock(mutex_);
+  while (!stopping_) {
+    idle_ = true;
+    has_work_.wait(lock, [&] { return stopping_ || urgent_ || may_run(); });
+    idle_ = false;
+    // Mostly a thread soon waits for the work and does it, which saves switching between threads. Sometimes begins at
+    // once, so that a missing wait shows.
+    std::size_t seen;
+    do {
+      seen = progress_.given;
+      if (random_() % 8 != 0)
+        has_work_.wait_for(lock, std::chrono::milliseconds(1), [&] { return stopping_ || urgent_; });
+      urgent_ = false;
+      run(lock, seen);
+    } while (!stopping_ && progress_.given > seen);
   }
 }
 
@@ -113,7 +130,7 @@ StreamProgress PretendCudaMachine::progress(cudaStream_t handle) { return stream
 void PretendCudaMachine::defer_work(bool on) {
   defers_work_ = on;
   const std::lock_guard lock(mutex_);
-  for (const auto& [handle, stream] : streams_) stream->look_again();
+  for (const auto& [handle, stream] : streams_) stream->want(0);
 }
 
 std::vector<PretendCollective> PretendCudaMachine::take_collectives() {

@@ -23,7 +23,7 @@ namespace lockstep::test {
 
 using Works = std::vector<std::function<void()>>;
 
-/// Runs its operations in order on its own thread, sometimes after a pause.
+/// Runs its operations in order, sometimes after a pause: in a thread that waits for them, or else in its own.
 class Stream {
  public:
   /// A stream of GPU number `device`.
@@ -44,10 +44,9 @@ class Stream {
   bool has_done(std::size_t count) const;
   /// Waits until the first `count` operations are done.
   void await(std::size_t count);
-  /// Lets the thread run the first `count` operations even if work is deferred; does not wait for them.
+  /// Has the stream's own thread run the first `count` operations now, even if work is deferred; does not wait for
+  /// them.
   void want(std::size_t count);
-  /// Wakes the thread, so that it checks again whether to run operations.
-  void look_again();
 
   ///@{
   /// The captured work and the thread that captures it; `captured` is empty while the stream is not being captured.
@@ -56,16 +55,22 @@ class Stream {
   ///@}
 
  private:
+  using Lock = std::unique_lock<std::mutex>;
+  /// What the stream's own thread does.
   void work();
-  /// Wakes the thread if it waits for work. Precondition: the calling thread has locked mutex_.
-  void wake();
+  /// Whether an operation may begin. Like `run`, for threads that have locked mutex_.
+  bool may_run() const;
+  /// Runs operations until `count` are done or no other may begin.
+  void run(Lock& lock, std::size_t count);
 
   int device_;
   std::condition_variable has_work_, has_progress_;
   mutable std::mutex mutex_;  ///< guards the members below
-  bool idle_ = false;         ///< whether the thread waits for work
+  bool idle_ = false;         ///< whether the stream's own thread waits for work
+  bool urgent_ = false;       ///< whether it must not leave the work to a thread that waits
+  bool running_ = false;      ///< whether a thread runs operations
   bool stopping_ = false;
-  std::multiset<std::size_t> awaited_;  ///< numbers of operations for which threads wait
+  int waiters_ = 0;  ///< number of threads in await()
   std::deque<std::function<void()>> waiting_;
   StreamProgress progress_;
   std::size_t wanted_ = 0;  ///< number of operations that something waits for
