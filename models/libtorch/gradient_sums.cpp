@@ -1,6 +1,7 @@
 #include "lockstep/models/libtorch/gradient_sums.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include <torch/csrc/autograd/engine.h>
@@ -35,9 +36,26 @@ using Node = decltype(torch::autograd::impl::grad_accumulator(torch::Tensor()));
 /// The index in the arena of a variable of the module.
 std::size_t in_arena(std::size_t variable) { return variable + 1; }
 
-bool shares_memory(const torch::Tensor& gradient, const torch::Tensor& sum) {
-  return gradient.defined() && gradient.unsafeGetTensorImpl() == sum.unsafeGetTensorImpl();
+std::string next_name(const std::vector<Variable>& variables) {
+  static std::atomic<int> modules = 0;
+  return fmt::format("the gradients of mirrored module {} ('{}', ...)", ++modules,
+                     variables.empty() ? "" : variables.front().name());
 }
+
+/// Calls `call` before libtorch adds to a parameter's gradient.
+template <class Call>
+struct BeforeGradient : torch::autograd::FunctionPreHook {
+  explicit BeforeGradient(Call call) : call(std::move(call)) {}
+  torch::autograd::variable_list operator()(const torch::autograd::variable_list& gradients) override {
+    call();
+    return gradients;
+  }
+  Call call;
+};
+
+/// The module whose buckets are exchanged while this thread's backward computes. Exchanges of several modules cannot
+/// overlap.
+thread_local const GradientSums* exchanging = nullptr;
 
 }  // namespace
 
@@ -47,7 +65,8 @@ GradientSums::GradientSums(const Strategy& strategy, const std::vector<Variable>
       arena_(behind_use_counts(strategy, variables), strategy.devices()),
       buckets_(plan_buckets(arena_.sizes_in_order())),
       variables_in_bucket_(buckets_.size()),
-      own_(strategy.devices().size()) {
+      own_(strategy.devices().size()),
+      name_(next_name(variables)) {
   for (int variable = 0; variable < static_cast<int>(arena_.variables().size()); ++variable) {
     bucket_of_.push_back(bucket_of(buckets_, arena_.range_of(variable).begin));
     ++variables_in_bucket_[bucket_of_.back()];
@@ -68,10 +87,14 @@ void GradientSums::add_hook(int replica, std::size_t variable) {
   auto node = torch::autograd::impl::grad_accumulator(parameter.value);
   if (!node) return;  // the parameter has been frozen since
   if (parameter.node && static_cast<Node*>(parameter.node.get())->get() == node.get()) return;
+  const auto call = [weak = weak_from_this(), replica, variable](auto function) {
+    if (const auto sums = weak.lock()) (sums.get()->*function)(replica, variable);
+  };
+  const auto before = [call] { call(&GradientSums::before_gradient); };
+  node->add_pre_hook(std::make_unique<BeforeGradient<decltype(before)>>(before));
   node->add_post_hook(std::make_unique<torch::autograd::utils::LambdaPostHook>(
-      [weak = weak_from_this(), replica, variable](const torch::autograd::variable_list& outputs,
-                                                   const torch::autograd::variable_list& /*inputs*/) {
-        if (const auto sums = weak.lock()) sums->on_gradient(replica, variable);
+      [call](const torch::autograd::variable_list& outputs, const torch::autograd::variable_list& /*inputs*/) {
+        call(&GradientSums::on_gradient);
         return outputs;
       }));
   parameter.node = std::make_shared<Node>(std::move(node));
@@ -81,67 +104,67 @@ void GradientSums::renew_hooks(int replica) {
   for (std::size_t i = 0; i < variables_.size(); ++i) add_hook(replica, i);
 }
 
-void GradientSums::on_gradient(int replica, std::size_t variable) {
-  Own& own = this->own(replica);
-  if (own.pauses > 0) return;
-  if (own.backward != torch::autograd::get_current_graph_task_id()) begin(replica, variable);
-  take(replica, variable);
-  own.used[variable] = 1;
-  own.parameters[variable].final = true;
-  const std::size_t bucket = bucket_of_[in_arena(variable)];
-  if (--own.left_in_bucket[bucket] == 0) report_final(replica, bucket);
-}
-
-void GradientSums::begin(int replica, std::size_t first) {
+/// Before libtorch adds to a gradient that all replicas have: keeps it in the first replica only.
+void GradientSums::before_gradient(int replica, std::size_t variable) {
   const ExecutionContext& here = current_context();
   const bool alone = strategy_.num_replicas_in_sync() == 1;
   require<LogicError>(alone || (here.replica == replica && get_strategy() == strategy_),
                       "backward of replica {}'s module runs outside that replica; call it inside strategy.run()",
                       replica);
-  Own& own = this->own(replica);
-  require<LogicError>(own.backward == -1,
-                      "backward was called inside another backward of the same module; call it after that one");
-  check_not_summed(replica, first);
-  own.left_in_bucket = variables_in_bucket_;
-  for (Parameter& parameter : own.parameters) parameter.final = false;
-  std::ranges::fill(own.used, 0);
-  own.backward = torch::autograd::get_current_graph_task_id();
-  // libtorch destroys the callback at the end of backward, even if backward fails before it calls it.
-  const std::shared_ptr<void> running(nullptr, [&own, keep = shared_from_this()](void*) { own.backward = -1; });
-  torch::autograd::Engine::get_default_engine().queue_callback([this, replica, running] { finish(replica); });
+  Parameter& parameter = own(replica).parameters[variable];
+  torch::Tensor& gradient = parameter.value.mutable_grad();
+  parameter.had_sum = !std::exchange(parameter.local, true) && gradient.defined();
+  if (parameter.had_sum && strategy_.state()->first_replica() + replica > 0) gradient = torch::Tensor();
 }
 
-/// Throws LogicError if a gradient is still the sum of an earlier backward. `first`: the variable to whose gradient
-/// this backward has already added.
-void GradientSums::check_not_summed(int replica, std::size_t first) {
-  const std::vector<Parameter>& parameters = own(replica).parameters;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const auto& [value, sum, node, version, final] = parameters[i];
-    // A program that has written to the gradient, for example by zero_(), has increased the version.
-    const bool untouched = sum._version() <= version + (i == first ? 1 : 0);
-    require<LogicError>(
-        !shares_memory(value.grad(), sum) || !untouched,
-        "the gradient of '{}' is still the sum of an earlier backward, which would be summed again: call "
-        "zero_grad() first, and all but the last backward of a step in no_sync()",
-        variables_[i].name());
-  }
+void GradientSums::on_gradient(int replica, std::size_t variable) {
+  Own& own = this->own(replica);
+  if (own.pauses > 0) return;
+  if (own.backward == -1) begin(replica);
+  Parameter& parameter = own.parameters[variable];
+  require<LogicError>(!parameter.final,
+                      "a backward inside another backward adds to the gradient of '{}', which the outer one has "
+                      "already finished; call it after that one",
+                      variables_[variable].name());
+  if (own.backward != torch::autograd::get_current_graph_task_id()) return;  // the outer backward's end takes it
+  take(replica, variable);
+  own.used[variable] = 1;
+  parameter.final = true;
+  const std::size_t bucket = bucket_of_[in_arena(variable)];
+  if (--own.left_in_bucket[bucket] == 0) report_final(replica, bucket);
+}
+
+void GradientSums::begin(int replica) {
+  Own& own = this->own(replica);
+  own.left_in_bucket = variables_in_bucket_;
+  std::ranges::fill(own.used, 0);
+  own.backward = torch::autograd::get_current_graph_task_id();
+  if (!exchanging) exchanging = this;
+  // libtorch destroys the callback at the end of backward, even if backward fails before it calls it.
+  const std::shared_ptr<void> running(nullptr, [&own, keep = shared_from_this()](void*) {
+    own.backward = -1;
+    for (Parameter& parameter : own.parameters) parameter.final = false;
+    if (exchanging == keep.get()) exchanging = nullptr;
+  });
+  torch::autograd::Engine::get_default_engine().queue_callback([this, replica, running] { finish(replica); });
 }
 
 /// Moves the replica's gradient of a variable to the arena.
 void GradientSums::take(int replica, std::size_t variable) {
   const Parameter& parameter = own(replica).parameters[variable];
   torch::Tensor& gradient = parameter.value.mutable_grad();
-  if (shares_memory(gradient, parameter.sum)) return;
+  if (gradient.is_same(parameter.sum)) return;
   const torch::NoGradGuard no_grad;
   parameter.sum.copy_(gradient.is_sparse() ? gradient.to_dense() : gradient);
   gradient = parameter.sum;
 }
 
 FlatViews GradientSums::views_of(int replica) const {
-  return {arena_.gradients(), arena_.gradients(), {}, arena_.gradients_of(replica)};
+  return {arena_.gradients(), arena_.gradients(), {}, arena_.gradients_of(replica), name_.c_str()};
 }
 
 void GradientSums::report_final(int replica, std::size_t bucket) {
+  if (exchanging != this) return;
   get_replica_context().gradient_update().gradients_final(replica, views_of(replica), buckets_, bucket);
 }
 
@@ -150,12 +173,12 @@ void GradientSums::finish(int replica) {
   for (std::size_t i = 0; i < own.parameters.size(); ++i) {
     const Parameter& parameter = own.parameters[i];
     if (parameter.final) continue;
-    if (parameter.value.grad().defined()) {
-      take(replica, i);  // the gradient is from a backward that only added to it
-      own.used[i] = 1;
-    } else {
+    before_gradient(replica, i);
+    own.used[i] = parameter.value.grad().defined() && !parameter.had_sum;  // by a backward that only added to it
+    if (parameter.value.grad().defined())
+      take(replica, i);
+    else
       parameter.sum.zero_();
-    }
     const std::size_t bucket = bucket_of_[in_arena(i)];
     if (--own.left_in_bucket[bucket] == 0) report_final(replica, bucket);
   }
@@ -167,11 +190,12 @@ void GradientSums::finish(int replica) {
     launch(kernels::Reduce{ReduceOp::sum, ReduceViews<float>{part.gradients, part.parameters, part.count}});
   };
   get_replica_context().gradient_update().reduce_and_update(replica, views_of(replica), buckets_, replace_by_sums);
+  ++own.backwards;
   for (std::size_t i = 0; i < own.parameters.size(); ++i) {
     Parameter& parameter = own.parameters[i];
     own.used[i] = counts[i] > 0;
-    parameter.value.mutable_grad() = own.used[i] ? parameter.sum : torch::Tensor();
-    parameter.version = parameter.sum._version();
+    parameter.local = false;
+    parameter.value.mutable_grad() = own.used[i] || parameter.had_sum ? parameter.sum : torch::Tensor();
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <torch/types.h>
@@ -16,14 +17,19 @@ namespace lockstep::libtorch {
 
 /// Sums the gradients of a module's replicas during backward: when `backward` returns, `grad()` of each parameter is
 /// the sum over the replicas of all processes. A hook on each parameter reports that its gradient is final; a bucket of
-/// final gradients is exchanged while backward computes the others.
+/// final gradients is exchanged while backward computes the others. If one backward passes through several modules,
+/// this is true only for the first of them; the others exchange their gradients at its end.
+///
+/// Gradients that all replicas have before it, e.g. the sums of an earlier backward, are part of the result once: the
+/// first replica keeps them, and the others drop them before libtorch adds to them.
 class GradientSums : public std::enable_shared_from_this<GradientSums> {
   /// One parameter of one replica.
   struct Parameter {
     torch::Tensor value;
     torch::Tensor sum;           ///< a view of the arena; holds the replica's gradient, then the sum
-    std::shared_ptr<void> node;  ///< keeps alive the autograd node that has the hook
-    std::uint32_t version = 0;   ///< version of `sum` at the end of the last backward
+    std::shared_ptr<void> node;  ///< keeps alive the autograd node that has the hooks
+    bool local = false;          ///< whether a backward has added to grad() on this replica only, since the last sum
+    bool had_sum = false;        ///< whether grad() was defined and equal on all replicas before `local` was set
     bool final = false;          ///< whether `sum` has its final gradient in this backward
   };
 
@@ -32,8 +38,9 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
     std::vector<Parameter> parameters{};
     std::vector<int> left_in_bucket{};  ///< by bucket: number of gradients that are not final yet
     std::vector<char> used{};           ///< see used()
-    int backward = -1;                  ///< libtorch's id of the running backward; -1 if none is running
+    int backward = -1;                  ///< libtorch's id of the running outermost backward; -1 if none is running
     int pauses = 0;
+    int backwards = 0;  ///< see backwards()
   };
 
  public:
@@ -41,8 +48,8 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
   GradientSums(const Strategy& strategy, const std::vector<Variable>& variables);
 
   /// Adds hooks to the parameters of replica `replica`; `parameters` are in the order of the variables. Backward
-  /// through the hooks throws LogicError outside that replica (unless it is the only one), inside another backward, and
-  /// if a gradient is still the sum of an earlier backward and has not been written since.
+  /// through the hooks throws LogicError outside that replica (unless it is the only one), if another replica sums the
+  /// gradients of another module, and inside another backward that has already finished the same gradient.
   void attach(int replica, const std::vector<torch::Tensor>& parameters);
   /// Adds the hooks again if libtorch has dropped them, e.g. when it has loaded a parameter from a file.
   void renew_hooks(int replica);
@@ -59,16 +66,19 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
    private:
     Own& own_;
   };
-  /// For each variable, whether the loss of any replica depended on it in the last backward of replica `replica`. A
-  /// parameter for which this is false has an undefined gradient, so optimizers skip it, as they do without replicas.
+  /// For each variable, whether the loss of any replica depended on it in the last backward of replica `replica`, or in
+  /// one before it that was paused. Backward leaves the gradients of the others as they are: undefined after
+  /// zero_grad(), so that optimizers skip these parameters, as they do without replicas.
   const std::vector<char>& used(int replica) const { return own_.at(static_cast<std::size_t>(replica)).used; }
+  /// Number of backwards that have summed gradients in replica `replica`.
+  int backwards(int replica) const { return own_.at(static_cast<std::size_t>(replica)).backwards; }
 
  private:
   void add_hook(int replica, std::size_t variable);
   Own& own(int replica) { return own_.at(static_cast<std::size_t>(replica)); }
+  void before_gradient(int replica, std::size_t variable);
   void on_gradient(int replica, std::size_t variable);
-  void begin(int replica, std::size_t first);
-  void check_not_summed(int replica, std::size_t first);
+  void begin(int replica);
   void take(int replica, std::size_t variable);
   /// The gradients of all replicas, to be replaced by their sums.
   FlatViews views_of(int replica) const;
@@ -82,6 +92,7 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
   std::vector<std::size_t> bucket_of_;  ///< by variable of the arena
   std::vector<int> variables_in_bucket_;
   std::vector<Own> own_;  ///< by replica
+  std::string name_;      ///< of the sums, in errors
 };
 
 }  // namespace lockstep::libtorch

@@ -1,5 +1,6 @@
 #include "lockstep/strategy/update/gradient_exchange.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <lockstep/strategy/comm/cluster/over_workers.h>
@@ -23,6 +24,8 @@ void GradientExchange::add(std::span<float* const> gradients, std::span<const Fl
     step_ = {.gradients = {gradients.begin(), gradients.end()},
              .ranges = {ranges.begin(), ranges.end()},
              .arrived = std::vector<int>(ranges.size())};
+  require<LogicError>(std::ranges::equal(step_->gradients, gradients),
+                      "the replicas exchange the gradients of different models: each must train the same one");
   if (!thread_.joinable()) thread_ = std::thread([this] { serve(); });
   if (++step_->arrived[range] == replicas_) changed_.notify_all();
 }

@@ -5,6 +5,7 @@
 
 #include <lockstep/kernels/update/update.h>
 #include <lockstep/runtime/tensor/tensor.h>
+#include <lockstep/strategy/comm/collective_names.h>
 #include <lockstep/strategy/comm/flat_range.h>
 
 namespace lockstep {
@@ -16,6 +17,7 @@ struct FlatViews {
   std::span<float* const> parameters;  ///< memory to write: the parameters' copies or, to sum only, gradients
   std::span<float* const> state;       ///< the optimizer's slots: one set for all replicas, or this replica's own set
   Tensor own{};                        ///< this replica's gradients as a tensor; not needed by update_range
+  const char* name = gradients_name;   ///< of the gradients, in errors: the replicas of a process must all use one name
 };
 
 /// An optimizer's step on one range.

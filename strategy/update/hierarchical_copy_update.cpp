@@ -25,7 +25,7 @@ void HierarchicalCopyUpdate::add_up_halves(int replica, const FlatViews& views, 
   std::int64_t end = 0;
   for (const FlatRange& range : ranges) end = std::max(end, range.end);
   if (replica == half.begin && (!sums.defined() || sums.elements() < end)) sums = Tensor::empty({end});
-  group_.barrier(replica, gradients_name);
+  group_.barrier(replica, views.name);
   const auto gradients = views.gradients.subspan(half.begin, half.size);
   for (const FlatRange& range : ranges)
     add_up_range(gradients, sums.data<float>(), shard_of(range, replica - half.begin, half.size));

@@ -41,7 +41,7 @@ void step_on_one_device(const FlatViews& views, const FlatRange& range, const Up
 void OneDeviceUpdate::reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                                         const UpdateFn& update) {
   const PhaseTimer timer(Phase::reduce);
-  group_.barrier(replica, gradients_name);
+  group_.barrier(replica, views.name);
   if (replica == 0)
     for (const FlatRange& range : ranges)
       if (range.begin < range.end) step_on_one_device(views, range, update);

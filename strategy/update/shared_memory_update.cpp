@@ -19,7 +19,7 @@ void SharedMemoryUpdate::reduce_and_update(int replica, const FlatViews& views, 
                                            const UpdateFn& update) {
   {
     const PhaseTimer timer(Phase::reduce);
-    group_.barrier(replica, gradients_name);
+    group_.barrier(replica, views.name);
   }
   update_shares(group_, replica, views, ranges, update);
 }

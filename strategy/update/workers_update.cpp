@@ -17,7 +17,7 @@ void WorkersUpdate::abandon_step() {
 
 void WorkersUpdate::sum_gradients(int replica, const FlatViews& views, std::span<const FlatRange> ranges) {
   const PhaseTimer timer(Phase::reduce);
-  group_.barrier(replica, gradients_name);
+  group_.barrier(replica, views.name);
   const bool begun = exchange_.begun();  // the same for all replicas
   if (!begun && group_.size() > 1)
     for (const FlatRange& range : ranges)

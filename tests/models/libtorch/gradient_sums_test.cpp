@@ -42,12 +42,48 @@ class GradientSums : public testing::Test {
   libtorch::Mirrored<SmallNetImpl> net_ = mirrored_net(strategy_);
 };
 
-TEST_F(GradientSums, AreNotSummedAgain) {
-  const auto step = [&] { strategy_.run([&] { backward(); }); };
-  step();
-  EXPECT_THAT(step, ThrowsMessage<LogicError>(
-                        HasSubstr("is still the sum of an earlier backward, which would be summed again: call "
-                                  "zero_grad() first, and all but the last backward of a step in no_sync()")));
+TEST_F(GradientSums, OfSeveralBackwardsAddUp) {
+  const auto of_bias = [&](const auto& step) {
+    net_.for_each([](SmallNetImpl& own) { own.zero_grad(); });
+    strategy_.run(step);
+    EXPECT_TRUE(torch::equal(net_.replicas()[2]->last->bias.grad(), net_.first()->last->bias.grad()));
+    return net_.first()->last->bias.grad()[0].item<float>();
+  };
+  const auto backward = [&] { this->backward(); };  // adds 2 on each of the 3 replicas
+  EXPECT_EQ(of_bias([&] {
+              backward();
+              backward();
+            }),
+            12);
+  EXPECT_EQ(of_bias([&] {
+              backward();
+              net_.no_sync(backward);
+              backward();
+            }),
+            18);
+  EXPECT_EQ(of_bias([&] {
+              const torch::Tensor loss = net_->forward(torch::ones({2, 8})).sum();
+              for (int i = 0; i < 3; ++i) loss.backward({}, /*retain_graph=*/true, /*create_graph=*/true);
+            }),
+            18);
+  EXPECT_EQ(of_bias([&] {
+              backward();
+              torch::nn::utils::clip_grad_value_(net_->parameters(), 1.0);
+              backward();
+            }),
+            7);
+  EXPECT_EQ(of_bias([&] {
+              for (torch::Tensor& parameter : net_->parameters())
+                parameter.mutable_grad() = torch::ones_like(parameter);
+              backward();
+            }),
+            7);
+  EXPECT_EQ(of_bias([&] {
+              backward();
+              net_->first(torch::ones({2, 8})).sum().backward();  // leaves the last layer's gradients as they are
+            }),
+            6);
+  EXPECT_THAT(net_.unused_parameters(), testing::ElementsAre("last.weight", "last.bias"));
   expect_next_step_works();
 }
 
@@ -74,6 +110,74 @@ TEST_F(GradientSums, KeepTheirMemoryFromStepToStep) {
     EXPECT_TRUE(i == 0 || now == memory);
     memory = now;
   }
+}
+
+/// A layer of which backward repeats the forward pass.
+struct Repeated : torch::autograd::Function<Repeated> {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+                               const torch::nn::Linear& layer) {
+    context->save_for_backward({x});
+    context->saved_data["layer"] = reinterpret_cast<std::int64_t>(layer.get());
+    return torch::linear(x, layer->weight, layer->bias);
+  }
+  static torch::autograd::tensor_list backward(torch::autograd::AutogradContext* context,
+                                               const torch::autograd::tensor_list& gradients) {
+    const torch::Tensor x = context->get_saved_variables()[0].detach().requires_grad_();
+    auto& layer = *reinterpret_cast<torch::nn::LinearImpl*>(context->saved_data["layer"].toInt());
+    const torch::AutoGradMode on(true);
+    torch::autograd::backward({layer.forward(x)}, {gradients[0]});
+    return {x.grad(), torch::Tensor()};
+  }
+};
+
+TEST_F(GradientSums, OfABackwardInsideAnotherAreIncluded) {
+  const torch::Tensor x = torch::ones({2, 8}).requires_grad_();
+  strategy_.run([&] { net_->last(torch::tanh(net_->first(x))).sum().backward(); });
+  std::vector<torch::Tensor> expected;
+  for (const torch::Tensor& parameter : net_.first()->parameters()) expected.push_back(parameter.grad().clone());
+  const auto check = [&](const auto& forward) {
+    net_.for_each([](SmallNetImpl& own) { own.zero_grad(); });
+    strategy_.run([&] { forward(*net_).sum().backward(); });
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      EXPECT_TRUE(torch::allclose(net_.replicas()[1]->parameters()[i].grad(), expected[i], 1e-4, 1e-5)) << i;
+  };
+  check([&](SmallNetImpl& own) { return own.last(torch::tanh(Repeated::apply(x, own.first))); });
+  check([&](SmallNetImpl& own) { return Repeated::apply(torch::tanh(own.first(x)), own.last); });
+  EXPECT_THAT(
+      [&] {
+        strategy_.run([&] {
+          const torch::Tensor y = Repeated::apply(x, net_->first);
+          net_->first(torch::tanh(y.slice(1, 0, 8))).sum().backward();
+        });
+      },
+      ThrowsMessage<LogicError>(
+          testing::ContainsRegex("a backward inside another backward adds to the gradient of 'first[.].*', "
+                                 "which the outer one has already finished")));
+}
+
+TEST_F(GradientSums, OfTwoModulesInOneBackward) {
+  const auto judge = libtorch::mirror(strategy_, [] { return torch::nn::Linear(3, 2); });
+  strategy_.run([&] {  // as in a generative adversarial network
+    const torch::Tensor fake = net_->forward(torch::ones({2, 8}));
+    judge->forward(fake.detach()).sum().backward();
+    judge->forward(fake).sum().backward();
+  });
+  for (const auto& module : judge.replicas()) EXPECT_EQ(module->bias.grad()[0].item<float>(), 12);
+  EXPECT_TRUE(torch::allclose(net_.first()->last->bias.grad(), 6 * judge.first()->weight.sum(0)));
+}
+
+TEST_F(GradientSums, AreOfOneModuleOnAllReplicas) {
+  const auto other = mirrored_net(strategy_);
+  EXPECT_THAT(
+      [&] {
+        strategy_.run([&] {
+          const bool last = get_replica_context().local_replica() == 2;
+          (last ? other : net_)->forward(torch::ones({2, 8})).sum().backward();
+        });
+      },
+      ThrowsMessage<LogicError>(testing::ContainsRegex(
+          "is at the gradients of mirrored module .*'first.weight', .* while others wait at the gradients of")));
+  expect_next_step_works();
 }
 
 TEST_F(GradientSums, NeedBackwardOnEveryReplica) {

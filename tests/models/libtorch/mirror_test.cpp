@@ -233,6 +233,18 @@ TEST(UnusedParameters, MayDifferFromStepToStep) {
 }
 
 /// Registers one parameter under two names.
+TEST(UnusedParameters, AreNamedWithGradientsZeroedInPlace) {
+  const MirroredStrategy strategy = cpus(2);
+  const auto net = mirrored_net(strategy);
+  strategy.run([&] { net->forward(torch::ones({2, 8})).sum().backward(); });
+  strategy.run([&] {
+    net->zero_grad(/*set_to_none=*/false);
+    net->first(torch::ones({2, 8})).sum().backward();
+  });
+  EXPECT_THAT(net.unused_parameters(), ElementsAre("last.weight", "last.bias"));
+  EXPECT_TRUE(torch::equal(net.first()->last->bias.grad(), torch::zeros({3})));
+}
+
 struct TiedImpl : torch::nn::Module {
   TiedImpl() : weight(register_parameter("encoder", torch::eye(4))) { register_parameter("decoder", weight); }
   torch::Tensor weight;

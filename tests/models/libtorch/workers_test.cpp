@@ -58,6 +58,19 @@ TEST_F(ModulesOfWorkers, TrainAsOneModuleOnTheWholeBatch) {
   EXPECT_NO_THROW(verify_mirrored(modules.parameters(), cluster_));
 }
 
+TEST_F(ModulesOfWorkers, AreTwoInOneBackward) {
+  const auto net = mirrored_net(strategy_, 100'000);  // each module has several buckets
+  const auto judge = libtorch::mirror(strategy_, [] { return torch::nn::Linear(3, 200'000); });
+  for (int step = 1; step <= 2; ++step) {
+    strategy_.run([&] { judge->forward(net->forward(torch::ones({1, 8}))).sum().backward(); });
+    const auto expected = static_cast<float>(step * strategy_.num_replicas_in_sync());
+    for (const auto& module : judge.replicas()) EXPECT_TRUE((module->bias.grad() == expected).all().item<bool>());
+    const torch::Tensor slope = judge.first()->weight.sum(0);
+    for (const auto& module : net.replicas())
+      EXPECT_TRUE(torch::allclose(module->last->bias.grad(), expected * slope, 1e-3, 1e-2)) << step;
+  }
+}
+
 TEST_F(ModulesOfWorkers, CountParametersThatOneWorkerUses) {
   const auto net = mirrored_net(strategy_);
   strategy_.run([&] {
