@@ -1,8 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -64,13 +66,24 @@ class Mirrored : public Replicated<Module> {
 /// @cond
 namespace detail {
 
-template <class Module>
-std::shared_ptr<Module> pointer_to(std::shared_ptr<Module> module) {
-  return module;
-}
-template <class Module>
-std::shared_ptr<Module> pointer_to(const torch::nn::ModuleHolder<Module>& module) {
-  return module.ptr();
+template <class T>
+inline constexpr bool is_module_pointer = false;
+template <std::derived_from<torch::nn::Module> Module>
+inline constexpr bool is_module_pointer<std::shared_ptr<Module>> = true;
+
+template <class Made>
+auto pointer_to(Made made) {
+  constexpr bool is_holder = requires { requires is_module_pointer<std::decay_t<decltype(made.ptr())>>; };
+  static_assert(is_holder || is_module_pointer<Made>,
+                "the function passed to mirror() must return a shared_ptr to a torch::nn::Module or a module holder "
+                "(TORCH_MODULE)");
+  if constexpr (is_holder) {
+    require(!made.is_empty(), "the function passed to mirror() returned an empty module holder");
+    return made.ptr();
+  } else {
+    require(made != nullptr, "the function passed to mirror() returned a null pointer");
+    return made;
+  }
 }
 
 }  // namespace detail
@@ -80,7 +93,7 @@ std::shared_ptr<Module> pointer_to(const torch::nn::ModuleHolder<Module>& module
 /// or a module holder (TORCH_MODULE). Copies the values of the first module, or with several processes of the chief's
 /// first module, to all others. Leaves libtorch's random number generator in its state after the first call, so that
 /// the numbers that the program draws afterwards do not depend on the number of replicas. Throws the same errors as
-/// ModuleReplicas.
+/// ModuleReplicas, and InvalidArgument for an empty holder or pointer.
 template <class Make>
 auto mirror(const Strategy& strategy, Make&& make) {
   std::vector modules{detail::pointer_to(make())};

@@ -25,23 +25,27 @@ struct NamedTensors {
 class ModuleReplicas {
  public:
   /// From one module for each replica. All get the values of the first module; with several processes, of the chief's
-  /// first module. Throws InvalidArgument when the modules differ in names, shapes, dtypes or requires_grad;
-  /// Unsupported for trainable parameters that are not f32, and for strategies on GPUs or with one copy for all
-  /// replicas; LogicError inside a replica.
+  /// first module. Throws InvalidArgument when the modules differ in names, shapes, dtypes or requires_grad, or have a
+  /// tensor in common; Unsupported for trainable parameters that are not f32, for different tensors of a module that
+  /// share memory, and for strategies on GPUs or with one copy for all replicas; LogicError inside a replica.
   ModuleReplicas(const Strategy& strategy, std::vector<std::shared_ptr<torch::nn::Module>> modules);
 
   /// The strategy of the replicas.
   const Strategy& strategy() const { return strategy_; }
   /// The trainable parameters. A parameter that is registered several times is listed once, under its first name.
   const std::vector<Variable>& parameters() const { return parameters_; }
+  /// The tensors of parameters() in replica `replica`.
+  std::vector<torch::Tensor> trained(std::size_t replica) const;
   /// All parameters, in the order of named_parameters(), then all buffers.
   const std::vector<NamedTensors>& tensors() const { return tensors_; }
   /// Same as Mirrored::unused_parameters, for the last backward of replica `replica`.
   std::vector<std::string> unused_parameters(int replica) const;
   /// The sums of the parameters' gradients.
   GradientSums& gradients() const { return *gradients_; }
-  /// Prepares replica `replica` for a forward pass: adds hooks that libtorch has dropped. Throws LogicError for a
-  /// parameter that was frozen at construction but is trainable now.
+  /// Prepares replica `replica` for a forward pass: adds hooks that libtorch has dropped, and moves tensors to which it
+  /// has given other memory back to that of the variables. Throws LogicError for a parameter that was frozen at
+  /// construction but is trainable now, for a parameter or buffer that was added or removed since, and for one with
+  /// another shape or dtype. Looks for added and removed ones once after each backward, because that takes long.
   void prepare(int replica) const;
   /// Calls `use` while the buffers of the first module have the values that stand for all replicas: the mean over the
   /// replicas for f32 and bf16, the first replica's value for other dtypes. With several processes a collective. Throws
@@ -55,10 +59,16 @@ class ModuleReplicas {
  private:
   Variable make_variable(const NamedTensors& tensors) const;
   void use_variables() const;
+  void check_registered(std::size_t replica) const;
+  void adopt(std::size_t replica) const;
+  void adopt_all(const char* what) const;
 
   Strategy strategy_;
   std::vector<std::shared_ptr<torch::nn::Module>> modules_;
   std::vector<NamedTensors> tensors_;
+  std::vector<std::vector<torch::Tensor>> registered_;  ///< by replica: all tensors that its module had at construction
+  mutable std::vector<int> checked_;  ///< by replica: number of backwards when check_registered was called last
+  mutable std::vector<std::vector<const void*>> memory_;  ///< by replica and tensor: the memory that it was given last
   std::vector<Variable> variables_;   ///< by index in tensors_; undefined for dtypes that lockstep does not have
   std::vector<Variable> parameters_;  ///< the trainable ones among variables_
   std::shared_ptr<GradientSums> gradients_;

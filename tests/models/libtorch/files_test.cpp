@@ -156,6 +156,16 @@ TEST_P(ModuleFile, ThatDoesNotFitChangesNothing) {
   EXPECT_TRUE(replicas_are_equal(net));
 }
 
+TEST_P(ModuleFile, ThatDoesNotFitLeavesTheReplicasBuffersAsTheyAre) {
+  libtorch::save(mirrored_net(cpus(1)), file_);
+  const auto net = used_net(cpus(2));
+  std::vector<torch::Tensor> before;
+  for (const auto& module : net.replicas()) before.push_back(module->norm->running_mean.clone());
+  EXPECT_THROW(libtorch::load(net, file_), InputError);
+  for (std::size_t replica = 0; replica < 2; ++replica)
+    EXPECT_TRUE(torch::equal(net.replicas()[replica]->norm->running_mean, before[replica])) << replica;
+}
+
 TEST_P(ModuleFile, ThatIsMissingIsNamed) {
   EXPECT_THAT([&] { libtorch::load(mirrored_net(cpus(2)), file_); },
               ThrowsMessage<InputError>(file_ + ": there is no such file"));
@@ -190,6 +200,19 @@ TEST(ModuleFile, MayBeLoadedByLibtorchOnEachReplica) {
   for (std::shared_ptr<SmallNetImpl> module : net.replicas()) torch::load(module, folder / "net.pt");
   strategy.run([&] { net->forward(torch::ones({1 + get_replica_context().local_replica(), 8})).sum().backward(); });
   for (const auto& module : net.replicas()) EXPECT_EQ(module->last->bias.grad()[0].item<float>(), 3);
+}
+
+TEST(ModuleFile, HasTheBuffersThatLibtorchLoaded) {
+  const TemporaryFolder folder;
+  torch::save(Normed(used_net(cpus(1)).first()), folder / "used.pt");
+  const auto net = libtorch::mirror(cpus(2), [] { return Normed(); });
+  for (std::shared_ptr<NormedImpl> module : net.replicas()) torch::load(module, folder / "used.pt");
+  const torch::Tensor expected = net.first()->norm->running_mean.clone();
+  libtorch::save(net, folder / "net.pt");
+  Normed alone;
+  torch::load(alone, folder / "net.pt");
+  EXPECT_TRUE(torch::equal(alone->norm->running_mean, expected));
+  EXPECT_NE(expected.abs().sum().item<float>(), 0);
 }
 
 TEST(ModuleFile, ThatIsNoArchiveIsRefused) {

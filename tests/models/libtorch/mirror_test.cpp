@@ -6,6 +6,7 @@
 
 #include <lockstep/models/libtorch/distribute.h>
 #include <lockstep/models/libtorch/mirror.h>
+#include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/strategies/central_storage_strategy.h>
 
@@ -232,7 +233,6 @@ TEST(UnusedParameters, MayDifferFromStepToStep) {
   EXPECT_FALSE(net.first()->used->weight.grad().defined());
 }
 
-/// Registers one parameter under two names.
 TEST(UnusedParameters, AreNamedWithGradientsZeroedInPlace) {
   const MirroredStrategy strategy = cpus(2);
   const auto net = mirrored_net(strategy);
@@ -245,6 +245,7 @@ TEST(UnusedParameters, AreNamedWithGradientsZeroedInPlace) {
   EXPECT_TRUE(torch::equal(net.first()->last->bias.grad(), torch::zeros({3})));
 }
 
+/// Registers one parameter under two names.
 struct TiedImpl : torch::nn::Module {
   TiedImpl() : weight(register_parameter("encoder", torch::eye(4))) { register_parameter("decoder", weight); }
   torch::Tensor weight;
@@ -255,6 +256,19 @@ TEST(SharedParameters, AreSummedOnce) {
   const auto net = libtorch::mirror(strategy, [] { return std::make_shared<TiedImpl>(); });
   strategy.run([&] { (net->weight.sum() + 2 * net->weight.sum()).backward(); });
   EXPECT_TRUE(torch::equal(net.first()->weight.grad(), torch::full({4, 4}, 6.0)));
+}
+
+TEST(SharedParameters, AreNotTwoTensorsWithTheSameMemory) {
+  EXPECT_THAT(
+      [] {
+        libtorch::mirror(cpus(2), [] {
+          SmallNet own(8);
+          own->last->weight.set_data(own->first->weight.data().slice(0, 2, 5));
+          return own;
+        });
+      },
+      ThrowsMessage<Unsupported>("'first.weight' and 'last.weight' share memory, but are different tensors: register "
+                                 "one tensor under both names"));
 }
 
 TEST(SparseGradients, AreSummedAsDenseOnes) {
@@ -332,6 +346,60 @@ TEST(Buffers, AreOfEachReplica) {
   strategy.run([&] { net->forward(torch::full({4, 3}, 1.0 + get_replica_context().local_replica())); });
   EXPECT_TRUE(torch::allclose(net.replicas()[0]->running_mean, torch::full({3}, 0.1)));
   EXPECT_TRUE(torch::allclose(net.replicas()[1]->running_mean, torch::full({3}, 0.2)));
+}
+
+TEST(Mirror, RefusesModulesThatChange) {
+  const MirroredStrategy strategy = cpus(2);
+  const auto step_after = [&](const std::function<void(SmallNetImpl&)>& change) {
+    const auto net = mirrored_net(strategy);
+    net.for_each(change);
+    strategy.run([&] { net->forward(torch::ones({1, 8})).sum().backward(); });
+  };
+  EXPECT_NO_THROW(step_after([](SmallNetImpl& own) { own.to(torch::kFloat); }));
+  EXPECT_THAT([&] { step_after([](SmallNetImpl& own) { own.register_parameter("late", torch::ones({3})); }); },
+              ThrowsMessage<LogicError>(HasSubstr("'late' was registered after mirror(), so the replicas would differ: "
+                                                  "register it in the function passed to mirror()")));
+  EXPECT_THAT(
+      [&] { step_after([](SmallNetImpl& own) { own.last = own.replace_module("last", torch::nn::Linear(16, 3)); }); },
+      ThrowsMessage<LogicError>(HasSubstr("'last.weight' was registered after mirror()")));
+  EXPECT_THAT([&] { step_after([](SmallNetImpl& own) { own.unregister_module("last"); }); },
+              ThrowsMessage<LogicError>(HasSubstr("were removed from the module after mirror()")));
+  EXPECT_THAT(
+      [&] { step_after([](SmallNetImpl& own) { own.to(torch::kDouble); }); },
+      ThrowsMessage<LogicError>(HasSubstr("'first.weight' has become Double [16, 8] after mirror(), it was Float "
+                                          "[16, 8]: convert the module in the function passed to mirror()")));
+}
+
+TEST(Mirror, RefusesModulesThatAreNotNew) {
+  const torch::nn::Linear shared(8, 4);
+  EXPECT_THAT(
+      [&] { libtorch::mirror(cpus(2), [&] { return torch::nn::Sequential(torch::nn::Linear(8, 8), shared); }); },
+      ThrowsMessage<InvalidArgument>("replica 1 has the same '1.weight' as another: the function passed to "
+                                     "mirror() must make a new module"));
+  EXPECT_THAT([] { libtorch::mirror(cpus(2), [] { return SmallNet(nullptr); }); },
+              ThrowsMessage<InvalidArgument>("the function passed to mirror() returned an empty module holder"));
+  EXPECT_THAT([] { libtorch::mirror(cpus(2), [] { return std::shared_ptr<SmallNetImpl>(); }); },
+              ThrowsMessage<InvalidArgument>("the function passed to mirror() returned a null pointer"));
+}
+
+TEST(Mirror, DrawsTheSameNumbersTwiceWithSequentialReplicas) {
+  const MirroredStrategy strategy(logical_cpus(2), {.sequential = true});
+  const auto outputs = [&] {
+    torch::manual_seed(3);
+    const auto net = libtorch::mirror(
+        strategy, [] { return torch::nn::Sequential(torch::nn::Linear(4, 4), torch::nn::Dropout(0.5)); });
+    const auto drawn = strategy.run([&] {
+      const torch::Tensor y = net->forward(torch::ones({64, 4}));
+      y.sum().backward();
+      return y.detach();
+    });
+    return std::pair(drawn[0], drawn[1]);
+  };
+  const auto [first, second] = outputs();
+  const auto again = outputs();
+  EXPECT_FALSE(torch::equal(first, second));
+  EXPECT_TRUE(torch::equal(again.first, first));
+  EXPECT_TRUE(torch::equal(again.second, second));
 }
 
 TEST(Mirror, RefusesModulesThatDiffer) {
