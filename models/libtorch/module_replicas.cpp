@@ -11,6 +11,7 @@
 
 #include <lockstep/models/libtorch/tensor.h>
 #include <lockstep/strategy/comm/cluster/cluster.h>
+#include <lockstep/strategy/strategies/verify.h>
 
 namespace lockstep::libtorch {
 namespace {
@@ -237,6 +238,17 @@ void ModuleReplicas::with_mean_buffers(const std::function<void(torch::nn::Modul
     throw;
   }
   restore();
+}
+
+void ModuleReplicas::synchronize_buffers() const {
+  adopt_all("synchronize_buffers() was called");
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    if (tensors_[i].is_buffer && variables_[i].defined()) variables_[i].assign(variables_[i].value());
+}
+
+void ModuleReplicas::verify() const {
+  adopt_all("verify() was called");
+  verify_mirrored(parameters_, strategy_.state()->cluster());
 }
 
 void ModuleReplicas::load_first(const std::function<void(torch::nn::Module&)>& load) const {

@@ -348,6 +348,29 @@ TEST(Buffers, AreOfEachReplica) {
   EXPECT_TRUE(torch::allclose(net.replicas()[1]->running_mean, torch::full({3}, 0.2)));
 }
 
+TEST(Buffers, AreSynchronizedOnRequest) {
+  const MirroredStrategy strategy = cpus(3);
+  const auto net = libtorch::mirror(strategy, [] { return torch::nn::BatchNorm1d(3); });
+  strategy.run([&] {
+    for (int i = 0; i <= get_replica_context().local_replica(); ++i) net->forward(torch::full({4, 3}, 1.0 + i));
+  });
+  const torch::Tensor mean =
+      (net.replicas()[0]->running_mean + net.replicas()[1]->running_mean + net.replicas()[2]->running_mean) / 3;
+  net.synchronize_buffers();
+  for (const auto& module : net.replicas()) {
+    EXPECT_TRUE(torch::allclose(module->running_mean, mean));
+    EXPECT_EQ(module->num_batches_tracked.item<std::int64_t>(), 1);
+  }
+}
+
+TEST(Mirror, VerifiesThatReplicasAreEqual) {
+  const auto net = mirrored_net(cpus(2));
+  EXPECT_NO_THROW(net.verify());
+  net.replicas()[1]->last->bias.data()[2] = 7;
+  EXPECT_THAT([&] { net.verify(); },
+              ThrowsMessage<BrokenInvariant>(HasSubstr("the copies of 'last.bias' differ: element 2 is")));
+}
+
 TEST(Mirror, RefusesModulesThatChange) {
   const MirroredStrategy strategy = cpus(2);
   const auto step_after = [&](const std::function<void(SmallNetImpl&)>& change) {

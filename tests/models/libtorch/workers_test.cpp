@@ -8,7 +8,6 @@
 #include <lockstep/models/libtorch/distribute.h>
 #include <lockstep/models/libtorch/files.h>
 #include <lockstep/strategy/core/replica_context.h>
-#include <lockstep/strategy/strategies/verify.h>
 
 #include "nets.h"
 
@@ -54,8 +53,7 @@ TEST_F(ModulesOfWorkers, TrainAsOneModuleOnTheWholeBatch) {
   }
   EXPECT_LT(difference(*net.first(), *alone), 2e-5);
   EXPECT_TRUE(replicas_are_equal(net));
-  const auto& modules = static_cast<const libtorch::ModuleReplicas&>(net);
-  EXPECT_NO_THROW(verify_mirrored(modules.parameters(), cluster_));
+  EXPECT_NO_THROW(net.verify());
 }
 
 TEST_F(ModulesOfWorkers, AreTwoInOneBackward) {
