@@ -2,10 +2,11 @@
 
 #include <concepts>
 #include <functional>
+#include <sstream>
 #include <string>
 
 #include <torch/optim/optimizer.h>
-#include <torch/serialize/archive.h>
+#include <torch/serialize.h>
 
 #include <lockstep/models/libtorch/module_replicas.h>
 #include <lockstep/models/libtorch/replicated.h>
@@ -35,7 +36,7 @@ void read_archive(const std::string& path, const std::function<void(torch::seria
 
 ///@{
 /// `save` writes the state of one replica's optimizer, since all are equal; `load` reads it into every replica's
-/// optimizer.
+/// optimizer. If libtorch finds that the file does not fit, changes nothing; libtorch does not compare shapes.
 template <std::derived_from<torch::optim::Optimizer> Optimizer>
 void save(const Replicated<Optimizer>& optimizers, const std::string& path) {
   detail::write_archive(optimizers.strategy(), path, [&](torch::serialize::OutputArchive& archive) {
@@ -44,8 +45,18 @@ void save(const Replicated<Optimizer>& optimizers, const std::string& path) {
 }
 template <std::derived_from<torch::optim::Optimizer> Optimizer>
 void load(const Replicated<Optimizer>& optimizers, const std::string& path) {
-  for (const auto& optimizer : optimizers.replicas())
-    detail::read_archive(path, [&](torch::serialize::InputArchive& archive) { optimizer->load(archive); });
+  std::stringstream before;
+  torch::save(*optimizers.first(), before);
+  try {
+    for (const auto& optimizer : optimizers.replicas())
+      detail::read_archive(path, [&](torch::serialize::InputArchive& archive) { optimizer->load(archive); });
+  } catch (...) {
+    for (const auto& optimizer : optimizers.replicas()) {
+      before.seekg(0);
+      torch::load(*optimizer, before);
+    }
+    throw;
+  }
 }
 ///@}
 

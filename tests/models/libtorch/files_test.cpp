@@ -222,6 +222,24 @@ TEST(ModuleFile, ThatIsNoArchiveIsRefused) {
               ThrowsMessage<InputError>(HasSubstr(folder / "net.pt")));
 }
 
+TEST(OptimizerFile, ThatDoesNotFitChangesNothing) {
+  const TemporaryFolder folder;
+  const MirroredStrategy strategy = cpus(2);
+  const auto net = mirrored_net(strategy);
+  const auto two_groups = [&](double second) {
+    return libtorch::replicate(net, [=](SmallNetImpl& own) {
+      std::vector<torch::optim::OptimizerParamGroup> groups{{own.first->parameters()}, {own.last->parameters()}};
+      if (second == 0) groups[1].params().pop_back();
+      return torch::optim::SGD(groups, torch::optim::SGDOptions(1 + second).momentum(0.9));
+    });
+  };
+  libtorch::save(two_groups(0), folder / "other.pt");
+  const auto optimizer = two_groups(1);
+  EXPECT_THAT([&] { libtorch::load(optimizer, folder / "other.pt"); },
+              ThrowsMessage<InputError>(HasSubstr(folder / "other.pt")));
+  optimizer.for_each([](torch::optim::SGD& own) { EXPECT_EQ(own.param_groups()[0].options().get_lr(), 2); });
+}
+
 TEST(OptimizerFile, ResumesToTheSameBits) {
   const TemporaryFolder folder;
   const auto options = torch::optim::AdamOptions(1e-2);
