@@ -18,22 +18,31 @@
 namespace lockstep::libtorch {
 
 ///@{
-/// Number of rows of a batch, the size of its tensors' first axis. To distribute batches of your own type, define
-/// rows_of and narrow_rows for it in its namespace.
+/// Number of rows of a batch, the size of its tensors' first axis; throws InvalidArgument if an Example has other
+/// numbers of data and targets. To distribute batches of your own type, define rows_of and narrow_rows for it in its
+/// namespace.
 inline std::int64_t rows_of(const torch::Tensor& batch) { return batch.size(0); }
-template <class Data, class Target>
-std::int64_t rows_of(const torch::data::Example<Data, Target>& batch) {
-  return rows_of(batch.data);
-}
 template <class Row>
 std::int64_t rows_of(const std::vector<Row>& batch) {
   return static_cast<std::int64_t>(batch.size());
+}
+template <class Data, class Target>
+std::int64_t rows_of(const torch::data::Example<Data, Target>& batch) {
+  const std::int64_t rows = rows_of(batch.data);
+  if constexpr (!std::is_void_v<Target>)
+    require(rows_of(batch.target) == rows, "the batch has {} rows of data and {} of targets", rows,
+            rows_of(batch.target));
+  return rows;
 }
 ///@}
 ///@{
 /// Rows [begin, begin + count) of a batch. Tensors are views.
 inline torch::Tensor narrow_rows(const torch::Tensor& batch, std::int64_t begin, std::int64_t count) {
   return batch.narrow(0, begin, count);
+}
+template <class Row>
+std::vector<Row> narrow_rows(const std::vector<Row>& batch, std::int64_t begin, std::int64_t count) {
+  return {batch.begin() + begin, batch.begin() + begin + count};
 }
 template <class Data, class Target>
 torch::data::Example<Data, Target> narrow_rows(const torch::data::Example<Data, Target>& batch, std::int64_t begin,
@@ -42,10 +51,6 @@ torch::data::Example<Data, Target> narrow_rows(const torch::data::Example<Data, 
     return {narrow_rows(batch.data, begin, count)};
   else
     return {narrow_rows(batch.data, begin, count), narrow_rows(batch.target, begin, count)};
-}
-template <class Row>
-std::vector<Row> narrow_rows(const std::vector<Row>& batch, std::int64_t begin, std::int64_t count) {
-  return {batch.begin() + begin, batch.begin() + begin + count};
 }
 ///@}
 

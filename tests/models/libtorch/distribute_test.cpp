@@ -68,6 +68,42 @@ TEST(DistributedLoader, TakesAnyRangeOfBatches) {
   EXPECT_THAT(dealt, ElementsAre(Parts{{0, 1}, {2}}, Parts{{0, 1}, {2, 3}}));
 }
 
+TEST(DistributedLoader, TakesRandomRowsWithoutTargetsFromWorkers) {
+  const MirroredStrategy strategy = cpus(2);
+  const auto loader = torch::data::make_data_loader<torch::data::samplers::RandomSampler>(
+      torch::data::datasets::TensorDataset(torch::arange(10))
+          .map(torch::data::transforms::Stack<torch::data::TensorExample>()),
+      torch::data::DataLoaderOptions().batch_size(4).workers(2));
+  const auto [dealt, sizes] =
+      deal(strategy, *loader, [](const torch::data::TensorExample& own) { return numbers_in(own.data); });
+  EXPECT_THAT(sizes, testing::UnorderedElementsAre(4, 4, 2));
+  std::vector<std::int64_t> all;
+  for (const auto& parts : dealt)
+    for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+  EXPECT_THAT(all, testing::UnorderedElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
+}
+
+TEST(DistributedLoader, TakesRowsOfDifferentSizes) {
+  using Images = torch::data::Example<std::vector<torch::Tensor>, torch::Tensor>;
+  const MirroredStrategy strategy = cpus(2);
+  std::vector<Images> batches{{{torch::ones({2}), torch::ones({3}), torch::ones({4})}, torch::arange(3)}};
+  const auto [dealt, sizes] = deal(strategy, batches, [](const Images& own) {
+    std::vector<std::int64_t> lengths;
+    for (const torch::Tensor& image : own.data) lengths.push_back(image.numel());
+    EXPECT_EQ(own.target.numel(), static_cast<std::int64_t>(lengths.size()));
+    return lengths;
+  });
+  EXPECT_THAT(dealt, ElementsAre(std::vector<std::vector<std::int64_t>>{{2, 3}, {4}}));
+}
+
+TEST(ReplicaBatches, NeedATargetForEachRow) {
+  EXPECT_THAT(
+      [] {
+        libtorch::ReplicaBatches(cpus(2), Rows{torch::ones({4, 8}), torch::arange(5)});
+      },
+      testing::ThrowsMessage<InvalidArgument>("the batch has 4 rows of data and 5 of targets"));
+}
+
 TEST(ReplicaBatches, AreViews) {
   const MirroredStrategy strategy = cpus(2);
   const torch::Tensor all = torch::arange(6);
