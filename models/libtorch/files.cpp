@@ -23,29 +23,50 @@ void check_kept_by_safetensors(const std::string& name, const torch::Tensor& val
                        torch::toString(value.scalar_type()));
 }
 
+/// The tensors that state_dict has: the parameters and then the buffers, under each of their names.
+std::vector<std::pair<std::string, torch::Tensor>> state_of(const torch::nn::Module& module) {
+  std::vector<std::pair<std::string, torch::Tensor>> state;
+  for (const auto& all : {module.named_parameters(), module.named_buffers()})
+    for (const auto& item : all)
+      if (item.value().defined()) state.emplace_back(item.key(), item.value());
+  for (const auto& [name, value] : state) check_kept_by_safetensors(name, value);
+  return state;
+}
+
 std::vector<std::byte> safetensors_of(const ModuleReplicas& modules) {
   std::vector<NamedTensor> named;
-  modules.with_mean_buffers([&](torch::nn::Module& /*first*/) {
-    for (const NamedTensors& tensors : modules.tensors()) {
-      const torch::Tensor& value = tensors.replicas.front();
-      check_kept_by_safetensors(tensors.name, value);
-      named.push_back({tensors.name, from_torch(value)});
-    }
+  modules.with_mean_buffers([&](torch::nn::Module& first) {
+    for (const auto& [name, value] : state_of(first)) named.push_back({name, from_torch(value)});
   });
   return safetensors_contents(named);
 }
 
-void load_safetensors(const ModuleReplicas& modules, const std::string& path) {
+/// A tensor with several names may be in the file under any of them.
+void load_safetensors(const torch::nn::Module& module, const std::string& path) {
+  const auto state = state_of(module);
   std::vector<SafetensorsFile::Expected> expected;
-  for (const NamedTensors& tensors : modules.tensors()) {
-    const torch::Tensor& value = tensors.replicas.front();
-    check_kept_by_safetensors(tensors.name, value);
-    expected.push_back({tensors.name, *dtype_of(value.scalar_type()), shape_of(value), {tensors.name}});
-  }
-  const std::vector<Tensor> values = SafetensorsFile(path).read_exactly(expected);
+  for (const auto& [name, value] : state)
+    expected.push_back({name, *dtype_of(value.scalar_type()), shape_of(value), {name}});
+  std::vector<std::string> missing;  // messages: a tensor of `expected` that the file lacks, or others that it has
+  const std::vector<Tensor> values =
+      SafetensorsFile(path).read_matching(expected, [&](const std::string& message, bool is_missing) {
+        require<InputError>(is_missing, "{}", message);
+        missing.push_back(message);
+      });
   const torch::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    torch::Tensor(modules.tensors()[i].replicas.front()).copy_(as_torch(values[i]));
+  auto message = missing.begin();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    torch::Tensor tensor = state[i].second;
+    if (values[i].defined()) {
+      tensor.copy_(as_torch(values[i]));
+      continue;
+    }
+    bool is_there = false;
+    for (std::size_t other = 0; other < values.size(); ++other)
+      is_there = is_there || (values[other].defined() && state[other].second.is_same(tensor));
+    require<InputError>(is_there, "{}", *message++);
+  }
+  require<InputError>(message == missing.end(), "{}", missing.empty() ? "" : missing.back());
 }
 
 /// libtorch's message in one line, without the backtrace.
@@ -93,7 +114,7 @@ void save(const ModuleReplicas& modules, const std::string& path) {
 void load(const ModuleReplicas& modules, const std::string& path) {
   modules.load_first([&](torch::nn::Module& first) {
     if (is_safetensors(path))
-      load_safetensors(modules, path);
+      load_safetensors(first, path);
     else
       detail::read_archive(path, [&](torch::serialize::InputArchive& archive) { first.load(archive); });
   });

@@ -215,6 +215,37 @@ TEST(ModuleFile, HasTheBuffersThatLibtorchLoaded) {
   EXPECT_NE(expected.abs().sum().item<float>(), 0);
 }
 
+/// One parameter for each name, or one with all of them.
+struct VectorsImpl : torch::nn::Module {
+  VectorsImpl(const std::vector<std::string>& names, bool tied) {
+    for (const std::string& name : names)
+      weights.push_back(register_parameter(name, tied && !weights.empty() ? weights[0] : torch::randn({4})));
+  }
+  std::vector<torch::Tensor> weights;
+};
+
+TEST(SafetensorsFileOfAModule, HasATensorUnderEachOfItsNames) {
+  const TemporaryFolder folder;
+  const std::string file = folder / "net.safetensors";
+  const auto vectors = [](const std::vector<std::string>& names, bool tied) {
+    return libtorch::mirror(cpus(2), [&] { return std::make_shared<VectorsImpl>(names, tied); });
+  };
+  const auto tied = vectors({"encoder", "decoder"}, true);
+  libtorch::save(tied, file);
+  const auto separate = vectors({"encoder", "decoder"}, false);
+  libtorch::load(separate, file);
+  for (const torch::Tensor& weight : separate.replicas()[1]->weights)
+    EXPECT_TRUE(torch::equal(weight, tied.first()->weights[0]));
+  const auto decoder = vectors({"decoder"}, false);
+  libtorch::save(decoder, file);
+  libtorch::load(tied, file);
+  EXPECT_TRUE(torch::equal(tied.replicas()[1]->weights[0], decoder.first()->weights[0]));
+  EXPECT_THAT([&] { libtorch::load(separate, file); }, ThrowsMessage<InputError>(HasSubstr("has no weight 'encoder'")));
+  libtorch::save(vectors({"decoder", "other"}, false), file);
+  EXPECT_THAT([&] { libtorch::load(tied, file); },
+              ThrowsMessage<InputError>(HasSubstr("has weights that the model lacks, such as \"other\"")));
+}
+
 TEST(ModuleFile, ThatIsNoArchiveIsRefused) {
   const TemporaryFolder folder;
   std::ofstream(folder / "net.pt") << "text";
