@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -48,6 +49,22 @@ struct EpochPlan {
   bool resumed = false;         ///< whether this is the first epoch of a run that resumes an earlier one
 };
 
+/// The result of a batch of evaluate or of fit's validation, valid during the call of the event.
+struct TestBatchReport {
+  std::int64_t batch = 0;     ///< number of the batch, from 0
+  std::int64_t examples = 0;  ///< examples in the global batch
+  /// Computes the losses and metrics since the first batch; with several workers, of this worker's replicas.
+  std::function<Logs()> running{};
+};
+
+/// The result of a batch of predict, valid during the call of the event.
+struct PredictBatchReport {
+  std::int64_t batch = 0;     ///< number of the batch, from 0
+  std::int64_t examples = 0;  ///< examples in the global batch
+  /// Collects the model's outputs for the global batch, in f32, (examples, ...) each.
+  std::function<std::vector<Tensor>()> outputs{};
+};
+
 /// The state of a callback that a backup of the run keeps.
 struct CallbackState {
   ///@{
@@ -62,25 +79,43 @@ struct CallbackState {
 
 struct TrainingProgress;
 
-/// Functions that fit calls on the thread of its caller. If one of them throws, fit ends and its caller gets the
-/// exception.
+/// Functions that fit, evaluate and predict call on the thread of their caller, in Keras' order. If one of them throws,
+/// the call ends and its caller gets the exception.
 class Callback {
  public:
   virtual ~Callback() = default;
-  /// Whether, with several workers, fit calls this callback on the chief only. Return true for callbacks that write or
+  /// Whether, with several workers, this callback is called on the chief only. Return true for callbacks that write or
   /// print and read no variable. Other callbacks are called on all workers and must do the same on each.
   virtual bool chief_only() const { return false; }
   /// Called before the first epoch.
   virtual void on_train_begin(Model&) {}
   /// Called before the first step of an epoch.
   virtual void on_epoch_begin(Model&, const EpochPlan&) {}
-  /// Called after every step, when all replicas have finished it.
+  /// Called before every step, after its batch has been read. `batch` is the number of the step in its epoch, from 0.
+  virtual void on_train_batch_begin(Model&, std::int64_t /*batch*/) {}
+  /// Keras' on_train_batch_end: called after every step, when all replicas have finished it.
   virtual void on_step_end(Model&, const StepReport&) {}
   /// Called after an epoch and its validation. `logs` has the losses and metrics over the epoch, the validation's
   /// losses and metrics as val_..., learning_rate, and epoch_s and examples_per_s, which count the training steps only.
   virtual void on_epoch_end(Model&, int /*epoch*/, const Logs& /*logs*/) {}
   /// Called after the last epoch, unless an exception has ended fit.
   virtual void on_train_end(Model&) {}
+
+  ///@{
+  /// Called by evaluate and by fit's validation: before the first batch; before and after each batch, from number 0;
+  /// after the last batch, with the losses and metrics over all examples of all workers.
+  virtual void on_test_begin(Model&) {}
+  virtual void on_test_batch_begin(Model&, std::int64_t /*batch*/) {}
+  virtual void on_test_batch_end(Model&, const TestBatchReport&) {}
+  virtual void on_test_end(Model&, const Logs& /*logs*/) {}
+  ///@}
+  ///@{
+  /// Called by predict: before the first batch; before and after each batch, from number 0; after the last batch.
+  virtual void on_predict_begin(Model&) {}
+  virtual void on_predict_batch_begin(Model&, std::int64_t /*batch*/) {}
+  virtual void on_predict_batch_end(Model&, const PredictBatchReport&) {}
+  virtual void on_predict_end(Model&) {}
+  ///@}
 
   ///@{
   /// The state that a run needs to resume from a backup as if it had not been interrupted; empty if there is none. A

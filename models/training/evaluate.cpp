@@ -8,6 +8,7 @@
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/models/layers/added_losses.h>
 #include <lockstep/models/losses/by_example.h>
+#include <lockstep/models/training/callback_list.h>
 #include <lockstep/models/training/callbacks/progbar_logger.h>
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/models/training/totals.h>
@@ -66,30 +67,36 @@ class Progress {
   bool shown_ = false;  ///< whether it has begun and not ended
 };
 
-/// Calls use(batch) for the batches that evaluate and predict read. Throws InvalidArgument for invalid options and if
-/// the data set is empty, or endless without a number of steps.
-void each_batch(const Strategy& strategy, const Dataset& batches, const EvaluateOptions& options, Progress& progress,
-                const std::function<void(const DistributedBatch&)>& use) {
+/// The batches that evaluate and predict read. Throws InvalidArgument for invalid options and if the data set is empty,
+/// or endless without a number of steps.
+Dataset batches_to_read(const Dataset& batches, const EvaluateOptions& options) {
   require(!options.batch_size, "batch_size is for tensors: a data set is batched with batch()");
   require(options.steps.value_or(1) >= 1, "steps must be at least 1, got {}", options.steps.value_or(1));
   require(batches.size() != 0, "the data set is empty");
   require(!batches.is_endless() || options.steps,
           "a data set without end has no result: give steps, or use take() to limit it");
   // After repeat(), take() limits the pass; before it, it may be refused, as a split of the examples.
-  const Dataset read = options.steps ? batches.repeat(1).take(*options.steps) : batches;
+  return options.steps ? batches.repeat(1).take(*options.steps) : batches;
+}
+
+/// Calls use(number, batch) for all batches.
+void each_batch(const Strategy& strategy, const Dataset& batches, const EvaluateOptions& options,
+                const std::function<void(std::int64_t, const DistributedBatch&)>& use) {
   DistributeOptions distribution;
-  if (read.size() == 1) distribution.per_replica_buffer_size = 0;  // there is nothing to make ahead
-  progress.begin(read);
+  if (batches.size() == 1) distribution.per_replica_buffer_size = 0;  // there is nothing to make ahead
   std::int64_t steps = 0;
-  for (const DistributedBatch& batch : strategy.distribute(read, distribution).epoch()) {
-    use(batch);
-    ++steps;
-  }
+  for (const DistributedBatch& batch : strategy.distribute(batches, distribution).epoch()) use(steps++, batch);
   if (options.steps.value_or(steps) > steps) log_warning("the data ended after {} of {} steps", steps, *options.steps);
 }
 
 Dataset batches_of(const Batch& data, const EvaluateOptions& options) {
   return Dataset::from_tensors(data).batch(options.batch_size.value_or(default_batch_size));
+}
+
+/// The options for the data set of batches_of.
+EvaluateOptions without_batch_size(EvaluateOptions options) {
+  options.batch_size.reset();
+  return options;
 }
 
 /// The totals of all workers.
@@ -157,21 +164,42 @@ Totals evaluate_part(const Network& network, const std::vector<CompiledOutput>& 
   return totals;
 }
 
+/// By output, the rows that predict has computed, in order.
+using OutputParts = std::vector<std::vector<Tensor>>;
+
+/// Appends the outputs of a global batch; with several workers, those of all workers' replicas.
+void append_outputs(const Strategy& strategy, const PerReplica<std::vector<Tensor>>& replicas, OutputParts& parts) {
+  if (strategy.state()->cluster()) {
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      parts[i].push_back(
+          strategy.gather(replicas.transform([&](const std::vector<Tensor>& outputs) { return outputs[i]; }), 0));
+    return;
+  }
+  for (const std::vector<Tensor>& replica : replicas.local_results())
+    for (std::size_t i = 0; i < replica.size(); ++i)
+      if (replica[i].dim(0) > 0) parts[i].push_back(replica[i]);
+}
+
 }  // namespace
 
 Logs Model::evaluate(const Dataset& batches, const EvaluateOptions& options) const {
   const State::Compiled compiled = state_->require_evaluation("evaluate()");
   const StepFunction& test_step = compiled.steps.test_step;
   state_->require_own_scope("evaluate()");
-  const MeanStatistics statistics(network());
+  const Dataset read = batches_to_read(batches, options);
+  CallbackList callbacks(*this, options.callbacks, "evaluate()");
+  Progress progress(*this, "evaluate", options);
+  callbacks.notify(&Callback::on_test_begin);
+  std::optional<MeanStatistics> statistics(network());
   const Tensor penalty = test_step ? Tensor() : network().regularization_loss();
   const auto results_of = [&](Totals totals) {
     if (penalty.defined()) totals.add_to_every_loss(penalty);
     return totals.results(compiled.outputs);
   };
   Totals totals;
-  Progress progress(*this, "evaluate", options);
-  each_batch(strategy(), batches, options, progress, [&](const DistributedBatch& batch) {
+  progress.begin(read);
+  each_batch(strategy(), read, options, [&](std::int64_t number, const DistributedBatch& batch) {
+    callbacks.notify(&Callback::on_test_batch_begin, number);
     const auto replicas = strategy().run(
         [&](const Batch& local) {
           return test_step ? custom_totals(test_step(*this, local, batch.global_size()), local.size())
@@ -179,17 +207,22 @@ Logs Model::evaluate(const Dataset& batches, const EvaluateOptions& options) con
         },
         batch);
     for (const Totals& replica : replicas.local_results()) totals += replica;
-    progress.step(batch.global_size(), [&] { return results_of(totals); });
+    const auto running = [&] { return results_of(totals); };
+    progress.step(batch.global_size(), running);
+    callbacks.notify(&Callback::on_test_batch_end,
+                     TestBatchReport{.batch = number, .examples = batch.global_size(), .running = running});
   });
+  statistics.reset();
   totals = over_workers(strategy(), totals);
   require(totals.examples > 0, "the data set is empty");
   Logs results = results_of(totals);
+  callbacks.notify(&Callback::on_test_end, results);
   progress.end(results);
   return results;
 }
 
 Logs Model::evaluate(const Batch& data, const EvaluateOptions& options) const {
-  return evaluate(batches_of(data, options), {.steps = options.steps, .verbose = options.verbose});
+  return evaluate(batches_of(data, options), without_batch_size(options));
 }
 
 Tensor Model::predict(const Dataset& batches, const EvaluateOptions& options) const {
@@ -199,19 +232,24 @@ Tensor Model::predict(const Dataset& batches, const EvaluateOptions& options) co
 }
 
 Tensor Model::predict(const std::vector<Tensor>& xs, const EvaluateOptions& options) const {
-  return predict(batches_of({xs}, options), {.steps = options.steps, .verbose = options.verbose});
+  return predict(batches_of({xs}, options), without_batch_size(options));
 }
 
 std::vector<Tensor> Model::predict_all(const std::vector<Tensor>& xs, const EvaluateOptions& options) const {
-  return predict_all(batches_of({xs}, options), {.steps = options.steps, .verbose = options.verbose});
+  return predict_all(batches_of({xs}, options), without_batch_size(options));
 }
 
 std::vector<Tensor> Model::predict_all(const Dataset& batches, const EvaluateOptions& options) const {
   state_->require_own_scope("predict()");
-  const MeanStatistics statistics(network());
-  std::vector<std::vector<Tensor>> parts(network().outputs().size());
+  const Dataset read = batches_to_read(batches, options);
+  CallbackList callbacks(*this, options.callbacks, "predict()");
   Progress progress(*this, "predict", options);
-  each_batch(strategy(), batches, options, progress, [&](const DistributedBatch& batch) {
+  callbacks.notify(&Callback::on_predict_begin);
+  std::optional<MeanStatistics> statistics(network());
+  OutputParts parts(network().outputs().size());
+  progress.begin(read);
+  each_batch(strategy(), read, options, [&](std::int64_t number, const DistributedBatch& batch) {
+    callbacks.notify(&Callback::on_predict_batch_begin, number);
     const auto replicas = strategy().run(
         [&](const Batch& local) {
           const NoGradientScope not_recorded;
@@ -221,16 +259,18 @@ std::vector<Tensor> Model::predict_all(const Dataset& batches, const EvaluateOpt
         },
         batch);
     progress.step(batch.global_size(), [] { return Logs(); });
-    if (strategy().state()->cluster()) {
-      for (std::size_t i = 0; i < parts.size(); ++i)
-        parts[i].push_back(
-            strategy().gather(replicas.transform([&](const std::vector<Tensor>& outputs) { return outputs[i]; }), 0));
-      return;
-    }
-    for (const std::vector<Tensor>& replica : replicas.local_results())
-      for (std::size_t i = 0; i < replica.size(); ++i)
-        if (replica[i].dim(0) > 0) parts[i].push_back(replica[i]);
+    const auto read_before = static_cast<std::ptrdiff_t>(parts.front().size());
+    append_outputs(strategy(), replicas, parts);
+    const auto outputs_of_batch = [&] {
+      std::vector<Tensor> outputs;
+      for (const std::vector<Tensor>& output : parts)
+        outputs.push_back(concatenate(std::vector(output.begin() + read_before, output.end()), 0));
+      return outputs;
+    };
+    callbacks.notify(&Callback::on_predict_batch_end,
+                     PredictBatchReport{.batch = number, .examples = batch.global_size(), .outputs = outputs_of_batch});
   });
+  statistics.reset();
   require(!parts.front().empty(), "the data set is empty");
   std::vector<Tensor> outputs;
   for (std::vector<Tensor>& output : parts) {
@@ -239,6 +279,7 @@ std::vector<Tensor> Model::predict_all(const Dataset& batches, const EvaluateOpt
     const Tensor shared = std::exchange(outputs.back(), Tensor::empty(outputs.back().shape(), outputs.back().dtype()));
     copy(shared, outputs.back());
   }
+  callbacks.notify(&Callback::on_predict_end);
   progress.end({});
   return outputs;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <lockstep/models/training/batch_feed.h>
+#include <lockstep/models/training/callback_list.h>
 #include <lockstep/models/training/callbacks/progbar_logger.h>
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/models/training/train_step.h>
@@ -38,7 +39,7 @@ class TrainingRun {
       : model_(model),
         state_(state),
         options_(options),
-        callbacks_(callbacks_of(options)),
+        callbacks_(model, callbacks_of(options), "fit()"),
         step_(model, state, options.class_weight, "fit()"),
         feed_(model.strategy(), batches, std::max(state.next_pass, static_cast<std::uint64_t>(options.initial_epoch)),
               options.steps_per_epoch, options.distribute),
@@ -52,11 +53,6 @@ class TrainingRun {
   History run();
 
  private:
-  template <class... Parameters, class... Args>
-  void notify(void (Callback::*event)(Model&, Parameters...), const Args&... args) const {
-    for (const auto& callback : callbacks_)
-      if (is_chief_ || !callback->chief_only()) ((*callback).*event)(model_, args...);
-  }
   /// Throws what can be known before training about validation data that cannot be evaluated: LogicError for a model
   /// without an evaluation, InvalidArgument for data that are empty, or endless without validation_steps.
   void check_validation(const Dataset& validation) const;
@@ -77,7 +73,7 @@ class TrainingRun {
   Model& model_;
   Model::State& state_;
   const FitOptions& options_;
-  const std::vector<std::shared_ptr<Callback>> callbacks_;
+  CallbackList callbacks_;
   TrainStep step_;
   BatchFeed feed_;
   TrainingProgress progress_;
@@ -106,34 +102,32 @@ bool TrainingRun::stopped() {
 }
 
 History TrainingRun::run() {
-  for (const auto& callback : callbacks_) require(callback != nullptr, "fit() was given a callback that is null");
   state_.stop = StopRequest::none;
-  notify(&Callback::on_train_begin);
+  callbacks_.notify(&Callback::on_train_begin);
   restore();
   step_.prepare_optimizer();
   while (progress_.epoch < options_.epochs && !stopped()) run_epoch();
   step_.compiled().optimizer.finalize_variable_values();
-  notify(&Callback::on_train_end);
+  callbacks_.notify(&Callback::on_train_end);
   return std::move(progress_.history);
 }
 
 void TrainingRun::restore() {
-  for (const auto& callback : callbacks_)
-    if (is_chief_ || !callback->chief_only()) callback->restore(model_, progress_);
+  callbacks_.notify(&Callback::restore, progress_);
   resumed_ = progress_.steps > 0;
   if (!resumed_) return;
   state_.next_pass = std::max(state_.next_pass, progress_.position.pass + 1);
-  notify(&Callback::on_resume);
+  callbacks_.notify(&Callback::on_resume);
 }
 
 void TrainingRun::begin_epoch() {
-  notify(&Callback::on_epoch_begin, EpochPlan{.epoch = progress_.epoch,
-                                              .epochs = options_.epochs,
-                                              .steps = feed_.steps_in_epoch(),
-                                              .steps_done = progress_.steps_in_epoch,
-                                              .first_step = progress_.steps,
-                                              .validation = options_.validation.has_value(),
-                                              .resumed = resumed_});
+  callbacks_.notify(&Callback::on_epoch_begin, EpochPlan{.epoch = progress_.epoch,
+                                                         .epochs = options_.epochs,
+                                                         .steps = feed_.steps_in_epoch(),
+                                                         .steps_done = progress_.steps_in_epoch,
+                                                         .first_step = progress_.steps,
+                                                         .validation = options_.validation.has_value(),
+                                                         .resumed = resumed_});
   if (std::exchange(resumed_, false))
     feed_.resume_epoch(progress_.steps_in_epoch, progress_.totals.examples, progress_.position);
   else
@@ -148,16 +142,16 @@ void TrainingRun::run_epoch() {
   }
   const bool whole = stop_ == StopRequest::none;
   const bool ends = stop_ != StopRequest::at_once;
-  if (!whole) notify(&Callback::on_stop, progress_);
+  if (!whole) callbacks_.notify(&Callback::on_stop, progress_);
   const Logs logs = epoch_logs(progress_.totals.examples - examples_before, seconds_since(start), ends);
   progress_.history.epoch.push_back(progress_.epoch);
   for (const auto& [name, value] : logs) progress_.history.values[name].push_back(value);
-  if (ends) notify(&Callback::on_epoch_end, progress_.epoch, logs);
+  if (ends) callbacks_.notify(&Callback::on_epoch_end, progress_.epoch, logs);
   if (!whole) return;  // a run that resumes here must finish the epoch
   ++progress_.epoch;
   progress_.steps_in_epoch = 0;
   progress_.totals = {};
-  notify(&Callback::backup, progress_);
+  callbacks_.notify(&Callback::backup, progress_);
 }
 
 bool TrainingRun::run_step() {
@@ -167,6 +161,7 @@ bool TrainingRun::run_step() {
   if (!batch) return false;
   state_.next_pass = feed_.position().pass + 1;
   const double input_ms = StepClock::take()[static_cast<std::size_t>(Phase::input)];
+  callbacks_.notify(&Callback::on_train_batch_begin, progress_.steps_in_epoch);
 
   StepResults results = step_.run(*batch, progress_.steps == 0);
   const Totals& totals = results.totals;
@@ -189,11 +184,11 @@ bool TrainingRun::run_step() {
         "the loss of step {} is {}: a lower learning rate or global_clipnorm may help; TerminateOnNaN ends "
         "such a training, and check_numerics() names the gradient",
         report.step, report.loss);
-  notify(&Callback::on_step_end, report);
+  callbacks_.notify(&Callback::on_step_end, report);
   // At the end of the step, because the next update would overwrite different copies with equal values.
   if (options_.verify_every > 0 && progress_.steps % options_.verify_every == 0)
     verify_mirrored(model_.variables(), workers_);
-  notify(&Callback::backup, progress_);
+  callbacks_.notify(&Callback::backup, progress_);
   return true;
 }
 
@@ -216,7 +211,8 @@ Logs TrainingRun::epoch_logs(std::int64_t examples, double seconds, bool validat
 
 Logs TrainingRun::validation_logs() const {
   try {
-    return model_.evaluate(*options_.validation, {.steps = options_.validation_steps, .verbose = 0});
+    return model_.evaluate(*options_.validation,
+                           {.steps = options_.validation_steps, .verbose = 0, .callbacks = callbacks_.all()});
   } catch (Error& error) {
     error.add_context("fit()'s validation");
     throw;

@@ -40,7 +40,7 @@ struct FitOptions {
   std::variant<int, std::vector<int>> validation_freq = 1;
   /// Validates with the first N batches of the validation data.
   std::optional<std::int64_t> validation_steps{};
-  /// The callbacks, called in this order.
+  /// The callbacks, called in this order; validation calls their on_test_ events.
   std::vector<std::shared_ptr<Callback>> callbacks{};
   /// Whether to show the progress: 0, no; 1, yes; 2, one line for each epoch. 1 and 2 add a ProgbarLogger to the
   /// callbacks, unless they have one.
@@ -64,6 +64,8 @@ struct EvaluateOptions {
   /// The number of batches to read, from the first one; by default all. Fewer batches in the data set cause a warning.
   std::optional<std::int64_t> steps{};
   int verbose = 1;  ///< whether to show the progress: 0, no; 1, yes; 2, only one line at the end
+  /// Called in this order; evaluate calls their on_test_ events, predict their on_predict_ events.
+  std::vector<std::shared_ptr<Callback>> callbacks{};
 };
 
 }  // namespace lockstep

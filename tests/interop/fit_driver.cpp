@@ -9,8 +9,10 @@
 //   share NUMBER                                        for the next replica
 //   early_stopping MONITOR MIN_DELTA PATIENCE RESTORE_BEST_WEIGHTS START_FROM_EPOCH
 //   reduce_lr MONITOR FACTOR PATIENCE MIN_DELTA COOLDOWN
-// Prints a line after each step and each epoch: "step" or "epoch", then each value of the logs after its name. The last
-// line is "done", or "failed" and the error.
+// If there is validation data, then evaluates it and predicts its outputs. Prints a line for each event of a callback:
+// Keras' name of the event, then lines with the number of the epoch or batch and with the values of the logs, each
+// after its name. For a predicted batch, the logs are the mean absolute values of the outputs. The last line is "done",
+// or "failed" and the error.
 
 #include <cstring>
 #include <filesystem>
@@ -63,13 +65,45 @@ Dataset read_rows(const std::string& prefix) {
   return Dataset::from_tensors({read_all("x"), read_all("y"), weights});
 }
 
-struct PrintLogs : Callback {
-  static void print(const char* what, const Logs& logs) {
-    fmt::print("{}\n", what);
+struct PrintEvents : Callback {
+  static void print(const char* event, const Logs& logs = {}) {
+    fmt::print("{}\n", event);
     for (const auto& [name, value] : logs) fmt::print("{} {:.9g}\n", name, value);
   }
-  void on_step_end(Model& /*model*/, const StepReport& report) override { print("step", report.running); }
-  void on_epoch_end(Model& /*model*/, int /*epoch*/, const Logs& logs) override { print("epoch", logs); }
+  static void print(const char* event, const char* what, std::int64_t number, Logs logs = {}) {
+    logs[what] = static_cast<double>(number);
+    print(event, logs);
+  }
+
+  void on_train_begin(Model& /*model*/) override { print("train_begin"); }
+  void on_epoch_begin(Model& /*model*/, const EpochPlan& plan) override { print("epoch_begin", "epoch", plan.epoch); }
+  void on_train_batch_begin(Model& /*model*/, std::int64_t batch) override {
+    print("train_batch_begin", "batch", batch);
+  }
+  void on_step_end(Model& /*model*/, const StepReport& report) override {
+    print("train_batch_end", "batch", report.step_in_epoch, report.running);
+  }
+  void on_epoch_end(Model& /*model*/, int epoch, const Logs& logs) override {
+    print("epoch_end", "epoch", epoch, logs);
+  }
+  void on_train_end(Model& /*model*/) override { print("train_end"); }
+  void on_test_begin(Model& /*model*/) override { print("test_begin"); }
+  void on_test_batch_begin(Model& /*model*/, std::int64_t batch) override { print("test_batch_begin", "batch", batch); }
+  void on_test_batch_end(Model& /*model*/, const TestBatchReport& report) override {
+    print("test_batch_end", "batch", report.batch, report.running());
+  }
+  void on_test_end(Model& /*model*/, const Logs& logs) override { print("test_end", logs); }
+  void on_predict_begin(Model& /*model*/) override { print("predict_begin"); }
+  void on_predict_batch_begin(Model& /*model*/, std::int64_t batch) override {
+    print("predict_batch_begin", "batch", batch);
+  }
+  void on_predict_batch_end(Model& /*model*/, const PredictBatchReport& report) override {
+    Logs sizes;
+    for (const Tensor& output : report.outputs())
+      sizes[fmt::format("output_{}", sizes.size())] = static_cast<double>(mean(abs(output)).item<float>());
+    print("predict_batch_end", "batch", report.batch, sizes);
+  }
+  void on_predict_end(Model& /*model*/) override { print("predict_end"); }
 };
 
 Strategy make_strategy(const std::string& name, int replicas) {
@@ -107,7 +141,7 @@ void train(std::istringstream line) {
   std::int64_t batch = 0;
   std::int64_t validation_batch = 0;
   std::int64_t steps = 0;
-  FitOptions options{.callbacks = {std::make_shared<PrintLogs>()}, .verify_every = 1};
+  FitOptions options{.callbacks = {std::make_shared<PrintEvents>()}, .verify_every = 1};
   line >> folder >> file >> kind >> replicas >> batch >> validation_batch;
   line >> options.initial_epoch >> options.epochs >> steps;
   while (line >> std::ws && !line.eof()) read_option(line, options);
@@ -118,6 +152,9 @@ void train(std::istringstream line) {
   Model model = load_model(folder + "/" + file);
   model.fit(read_rows(folder + "/train").batch(batch), options);
   save_model(model, folder + "/trained.keras");
+  if (!options.validation) return;
+  (void)model.evaluate(*options.validation, {.callbacks = {options.callbacks.front()}});
+  (void)model.predict_all(*options.validation, {.callbacks = {options.callbacks.front()}});
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 """Trains random models with Keras' fit and with lockstep's, over 1, 2, 3 and 5 replicas, and compares the results.
 
-Compared are the logs of every step and epoch, and in the end the weights and the optimizer's state.
+Compared are the order and the logs of all events of callbacks, also of an evaluation and a prediction of the validation
+data after each fit, and in the end the weights and the optimizer's state.
 
 How far rounding may separate two correct trainings depends on the training: Keras does each one a second time, from
 weights and inputs that differ by about 1e-6 of their size, which is some tens of f32 roundings, and by another factor
@@ -70,17 +71,58 @@ def read_weights(path):
 
 
 class Record(keras.callbacks.Callback):
-    """The logs of all steps and epochs."""
+    """All events, with their logs and the number of the epoch or batch."""
 
     def __init__(self):
         super().__init__()
-        self.logs = []
+        self.events = []
+
+    def add(self, event, logs=None, **number):
+        self.events.append((event, {name: float(value) for name, value in (logs or {}).items()} | number))
+
+    def on_train_begin(self, logs=None):
+        self.add("train_begin")
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.add("epoch_begin", epoch=epoch)
+
+    def on_train_batch_begin(self, batch, logs=None):
+        self.add("train_batch_begin", batch=batch)
 
     def on_train_batch_end(self, batch, logs=None):
-        self.logs.append(("step", {name: float(value) for name, value in logs.items()}))
+        self.add("train_batch_end", logs, batch=batch)
 
     def on_epoch_end(self, epoch, logs=None):
-        self.logs.append(("epoch", {name: float(value) for name, value in logs.items()}))
+        self.add("epoch_end", logs, epoch=epoch)
+
+    def on_train_end(self, logs=None):
+        self.add("train_end")  # the logs are those of the last epoch
+
+    def on_test_begin(self, logs=None):
+        self.add("test_begin")
+
+    def on_test_batch_begin(self, batch, logs=None):
+        self.add("test_batch_begin", batch=batch)
+
+    def on_test_batch_end(self, batch, logs=None):
+        self.add("test_batch_end", logs, batch=batch)
+
+    def on_test_end(self, logs=None):
+        self.add("test_end", logs)
+
+    def on_predict_begin(self, logs=None):
+        self.add("predict_begin")
+
+    def on_predict_batch_begin(self, batch, logs=None):
+        self.add("predict_batch_begin", batch=batch)
+
+    def on_predict_batch_end(self, batch, logs=None):
+        outputs = keras.tree.flatten(logs["outputs"])
+        sizes = {f"output_{n}": np.mean(np.abs(output)) for n, output in enumerate(outputs)}
+        self.add("predict_batch_end", sizes, batch=batch)
+
+    def on_predict_end(self, logs=None):
+        self.add("predict_end")
 
 
 def perturbed(random, values):
@@ -88,8 +130,8 @@ def perturbed(random, values):
 
 
 def fit(case, path, x, watching=()):
-    """Trains with Keras on these inputs and with these callbacks; returns the logs, and the weights read from a
-    file."""
+    """Trains with Keras on these inputs and with these callbacks, and evaluates and predicts the validation data.
+    Returns the events, and the weights read from a file."""
     record = Record()
     _, y, weight = case.train
     many = lambda values: values if len(values) > 1 else values[0]
@@ -98,15 +140,19 @@ def fit(case, path, x, watching=()):
     if case.valid:
         valid = (many(case.valid[0]), many(case.valid[1]), weights(case.valid[2]))
     for _ in range(case.fits):
-        # After fit, averaged weights share memory with the averages, with which Keras' next fit fails.
-        case.model.set_weights([np.array(value) for value in case.model.get_weights()])
         case.model.fit(many(x), many(y), batch_size=case.batch, epochs=case.epochs, initial_epoch=case.initial_epoch,
                        steps_per_epoch=case.steps or None, sample_weight=weights(weight),
                        class_weight=case.class_weight or None, validation_data=valid,
                        validation_batch_size=case.valid_batch or None, shuffle=False, verbose=0,
                        callbacks=[record, *watching, *[make() for make in case.callbacks.values()]])
+        # Averaged weights share memory with the averages, with which Keras' next call fails.
+        case.model.set_weights([np.array(value) for value in case.model.get_weights()])
+        if valid and not watching:
+            options = {"batch_size": case.valid_batch, "verbose": 0, "callbacks": [record]}
+            case.model.evaluate(valid[0], valid[1], sample_weight=valid[2], **options)
+            case.model.predict(valid[0], **options)
     case.model.save(path)
-    return record.logs, read_weights(path)
+    return record.events, read_weights(path)
 
 
 def save_synchronized(case, path):
@@ -188,10 +234,10 @@ def write_rows(prefix, rows):
 def compare_logs(ours, theirs, near):
     kinds = [kind for kind, _ in theirs]
     if [kind for kind, _ in ours] != kinds:
-        raise Difference(f"{len(ours)} steps and epochs, Keras has {len(theirs)}: {[kind for kind, _ in ours]}, {kinds}")
+        raise Difference(f"{len(ours)} events, Keras has {len(theirs)}: {[kind for kind, _ in ours]}, {kinds}")
     worst, noise = 0, {}
     for number, ((kind, mine), (_, other), (_, third)) in enumerate(zip(ours, theirs, near)):
-        extra = {"learning_rate", "epoch_s", "examples_per_s"} - other.keys() if kind == "epoch" else set()
+        extra = {"learning_rate", "epoch_s", "examples_per_s"} - other.keys() if kind == "epoch_end" else set()
         if mine.keys() - extra != other.keys():
             raise Difference(f"the logs are {sorted(mine)}, Keras has {sorted(other)}")
         for name, value in other.items():
@@ -200,8 +246,7 @@ def compare_logs(ours, theirs, near):
             difference = apart(mine[name], value)
             worst = max(worst, difference / tolerance)
             if not difference <= tolerance:
-                place = f"{kind} {number - kinds[:number].count('epoch' if kind == 'step' else 'step')}"
-                raise Difference(f"{place}: {name} is {mine[name]:.9g}, Keras has {value:.9g}, tolerance {tolerance:.1e}")
+                raise Difference(f"{kind}, {kinds[:number].count(kind)} of them before: {name} is {mine[name]:.9g}, Keras has {value:.9g}, tolerance {tolerance:.1e}")
     return worst
 
 

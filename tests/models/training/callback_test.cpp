@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <support/small_problem.h>
 
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/models/training/callback.h>
+#include <lockstep/models/training/callbacks/lambda_callback.h>
 #include <lockstep/models/training/callbacks/learning_rate_scheduler.h>
 
 namespace lockstep {
@@ -94,6 +96,108 @@ TEST_F(Callbacks, MayInterruptTrainingWithoutTheEpochsEnd) {
                                         "epoch 0 done and validated", "epoch 1 of 9, 2 steps", "step 2", "end"));
   EXPECT_EQ(history.values.at("loss").size(), 2U);
   EXPECT_EQ(history.values.at("val_loss").size(), 1U);
+}
+
+/// The events of training, evaluation and prediction.
+LambdaCallbackOptions events_into(std::vector<std::string>& lines) {
+  const auto add = [&lines](const char* event) { return [=, &lines](Model&) { lines.push_back(event); }; };
+  const auto begin = [&lines](const char* event) {
+    return [=, &lines](Model&, std::int64_t batch) { lines.push_back(fmt::format("{} {} begins", event, batch)); };
+  };
+  const auto end = [&lines](const char* event) {
+    return [=, &lines](Model&, const auto& report) { lines.push_back(fmt::format("{} {}", event, report.batch)); };
+  };
+  return {
+      .on_train_begin = add("train"),
+      .on_epoch_begin = [&](Model&, const EpochPlan& plan) { lines.push_back(fmt::format("epoch {}", plan.epoch)); },
+      .on_train_batch_begin = begin("step"),
+      .on_step_end = [&](Model&,
+                         const StepReport& report) { lines.push_back(fmt::format("step {}", report.step_in_epoch)); },
+      .on_epoch_end = [&](Model&, int epoch, const Logs&) { lines.push_back(fmt::format("epoch {} ends", epoch)); },
+      .on_train_end = add("train ends"),
+      .on_test_begin = add("test"),
+      .on_test_batch_begin = begin("test"),
+      .on_test_batch_end = end("test"),
+      .on_test_end = [&](Model&, const Logs&) { lines.push_back("test ends"); },
+      .on_predict_begin = add("predict"),
+      .on_predict_batch_begin = begin("predict"),
+      .on_predict_batch_end = end("predict"),
+      .on_predict_end = add("predict ends")};
+}
+
+TEST_F(Callbacks, AreToldOfTrainingEvaluationAndPrediction) {
+  std::vector<std::string> lines;
+  const auto callback = std::make_shared<LambdaCallback>(events_into(lines));
+  model_.fit(data_, {.epochs = 2, .validation = data_.take(1), .validation_freq = 2, .callbacks = {callback}});
+  EXPECT_THAT(lines, ElementsAre("train", "epoch 0", "step 0 begins", "step 0", "step 1 begins", "step 1",
+                                 "epoch 0 ends", "epoch 1", "step 0 begins", "step 0", "step 1 begins", "step 1",
+                                 "test", "test 0 begins", "test 0", "test ends", "epoch 1 ends", "train ends"));
+  lines.clear();
+  (void)model_.evaluate(data_, {.callbacks = {callback, std::make_shared<LambdaCallback>(LambdaCallbackOptions{})}});
+  EXPECT_THAT(lines, ElementsAre("test", "test 0 begins", "test 0", "test 1 begins", "test 1", "test ends"));
+  lines.clear();
+  const SmallProblem problem(8);
+  (void)model_.predict(problem.x, {.batch_size = 5, .callbacks = {callback}});
+  EXPECT_THAT(lines,
+              ElementsAre("predict", "predict 0 begins", "predict 0", "predict 1 begins", "predict 1", "predict ends"));
+  lines.clear();
+  (void)model_.evaluate(problem.x, problem.y, {.batch_size = 8, .callbacks = {callback}});
+  EXPECT_THAT(lines, ElementsAre("test", "test 0 begins", "test 0", "test ends"));
+}
+
+TEST_F(Callbacks, OfEvaluationGetTheValuesSoFar) {
+  const SmallProblem problem(11);
+  std::vector<Logs> running;
+  std::vector<std::int64_t> examples;
+  Logs at_end;
+  const auto callback = std::make_shared<LambdaCallback>(
+      LambdaCallbackOptions{.on_test_batch_end =
+                                [&](Model&, const TestBatchReport& report) {
+                                  running.push_back(report.running());
+                                  examples.push_back(report.examples);
+                                },
+                            .on_test_end = [&](Model&, const Logs& logs) { at_end = logs; }});
+  const Logs result = model_.evaluate(problem.x, problem.y, {.batch_size = 4, .callbacks = {callback}});
+  EXPECT_THAT(examples, ElementsAre(4, 4, 3));
+  EXPECT_EQ(at_end, result);
+  EXPECT_EQ(running.back(), result);
+  EXPECT_EQ(running[1], model_.evaluate(problem.dataset().take(8).batch(4)));
+}
+
+TEST_F(Callbacks, OfPredictionGetEachBatchesOutputs) {
+  const SmallProblem problem(11);
+  std::vector<Tensor> outputs;
+  const auto callback = std::make_shared<LambdaCallback>(
+      LambdaCallbackOptions{.on_predict_batch_end = [&](Model&, const PredictBatchReport& report) {
+        outputs.push_back(report.outputs().front());
+        EXPECT_EQ(outputs.back().dim(0), report.examples);
+      }});
+  const Tensor all = model_.predict(problem.x, {.batch_size = 4, .callbacks = {callback}});
+  ASSERT_EQ(outputs.size(), 3U);
+  test::expect_same_bits(concatenate(outputs, 0), all);
+}
+
+TEST_F(Callbacks, MayEvaluateOtherWeights) {
+  const Logs own = model_.evaluate(data_);
+  const std::vector<Tensor> weights = model_.get_weights();
+  std::vector<Tensor> zeros;
+  for (const Tensor& weight : weights) zeros.push_back(Tensor::zeros(weight.shape()));
+  const auto swap = std::make_shared<LambdaCallback>(
+      LambdaCallbackOptions{.on_test_begin = [&](Model& model) { model.set_weights(zeros); },
+                            .on_test_end = [&](Model& model, const Logs&) { model.set_weights(weights); }});
+  EXPECT_NEAR(model_.evaluate(data_, {.callbacks = {swap}}).at("loss"), std::log(3), 1e-6);
+  EXPECT_EQ(model_.evaluate(data_), own);
+}
+
+TEST_F(Callbacks, AnExceptionEndsEvaluationAndPrediction) {
+  const auto fails = std::make_shared<LambdaCallback>(
+      LambdaCallbackOptions{.on_test_batch_begin = [](Model&, std::int64_t) { throw std::out_of_range("own"); },
+                            .on_predict_end = [](Model&) { throw std::out_of_range("own"); }});
+  EXPECT_THAT([&] { (void)model_.evaluate(data_, {.callbacks = {fails}}); },
+              testing::ThrowsMessage<std::out_of_range>("own"));
+  EXPECT_THAT([&] { (void)model_.predict(data_, {.callbacks = {fails}}); },
+              testing::ThrowsMessage<std::out_of_range>("own"));
+  EXPECT_EQ(model_.evaluate(data_).size(), 2U);
 }
 
 TEST_F(Callbacks, AnExceptionEndsFitAndTheModelCanGoOn) {
