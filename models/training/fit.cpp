@@ -22,6 +22,16 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+/// Calls `function`, and names the validation in its errors.
+auto in_validation(const auto& function) {
+  try {
+    return function();
+  } catch (Error& error) {
+    error.add_context("fit()'s validation");
+    throw;
+  }
+}
+
 /// FitOptions::callbacks and, if `verbose` and they have none, a ProgbarLogger.
 std::vector<std::shared_ptr<Callback>> callbacks_of(const FitOptions& options) {
   std::vector<std::shared_ptr<Callback>> callbacks = options.callbacks;
@@ -54,7 +64,8 @@ class TrainingRun {
 
  private:
   /// Throws what can be known before training about validation data that cannot be evaluated: LogicError for a model
-  /// without an evaluation, InvalidArgument for data that are empty, or endless without validation_steps.
+  /// without an evaluation, InvalidArgument for data that are empty, or endless without validation_steps, or whose
+  /// first batch lacks a target and can be peeked at.
   void check_validation(const Dataset& validation) const;
   /// Whether a callback has requested a stop on any worker. All workers get the same answer, which is stored in
   /// `stop_`.
@@ -85,10 +96,14 @@ class TrainingRun {
 };
 
 void TrainingRun::check_validation(const Dataset& validation) const {
-  state_.require_evaluation("validation");
+  const Model::State::Compiled& compiled = state_.require_evaluation("validation");
   require(validation.size() != 0, "fit()'s `validation` is an empty data set");
   require(!validation.is_endless() || options_.validation_steps,
           "fit()'s `validation` is a data set without end: give validation_steps, or use take() to limit it");
+  if (compiled.steps.test_step) return;
+  in_validation([&] {
+    if (const std::optional<Batch> first = validation.peek()) check_targets(*first, compiled.outputs);
+  });
 }
 
 bool TrainingRun::stopped() {
@@ -210,13 +225,10 @@ Logs TrainingRun::epoch_logs(std::int64_t examples, double seconds, bool validat
 }
 
 Logs TrainingRun::validation_logs() const {
-  try {
+  return in_validation([&] {
     return model_.evaluate(*options_.validation,
                            {.steps = options_.validation_steps, .verbose = 0, .callbacks = callbacks_.all()});
-  } catch (Error& error) {
-    error.add_context("fit()'s validation");
-    throw;
-  }
+  });
 }
 
 /// Throws InvalidArgument for options out of their range.

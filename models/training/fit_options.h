@@ -31,7 +31,8 @@ struct FitOptions {
   /// does the epoch, with a warning, as in Keras.
   std::optional<std::int64_t> steps_per_epoch{};
   /// Batched; evaluated after the epochs of validation_freq. fit() throws InvalidArgument before training if it is
-  /// empty, or endless without validation_steps.
+  /// empty, endless without validation_steps, or lacks a target for an output in its first batch. Before training, it
+  /// reads that batch with Dataset::peek, which does not read generators and some other data sets.
   std::optional<Dataset> validation{};
   /// For tensors only: the fraction of the examples, between 0 and 1, to validate with instead of `validation`. As in
   /// Keras, these are the last examples before shuffling, and neither they nor the others change between epochs.

@@ -92,20 +92,6 @@ Tensor masked_loss(const Loss& loss, const Tensor& y_true, const Tensor& y_pred,
   return total * static_cast<double>(global_size) / count;
 }
 
-void check_targets(const Batch& batch, const std::vector<CompiledOutput>& compiled) {
-  const bool reads_targets = std::ranges::any_of(
-      compiled, [](const CompiledOutput& output) { return output.loss || !output.metrics.empty(); });
-  if (!reads_targets) return;
-  const std::size_t outputs = compiled.size();
-  const std::size_t targets = batch.targets.size();
-  const std::size_t weights = batch.sample_weights.size();
-  require(targets > 0, "losses and metrics need a data set with targets, this one has only x");
-  require(targets == outputs, "a model of {} output(s) needs as many targets, the data set has {}", outputs, targets);
-  require(weights <= 1 || weights == outputs,
-          "a model of {} output(s) takes one sample weight of an example, or one for each output, the data set has {}",
-          outputs, weights);
-}
-
 std::vector<Metric::Sums> metric_sums(const CompiledOutput& output, const Tensor& y_true, const Tensor& y_pred,
                                       const Tensor& weight, const Tensor& mask) {
   std::vector<Metric::Sums> sums;
@@ -255,6 +241,20 @@ Totals custom_totals(const StepValues& values, std::int64_t examples) {
     totals.metrics[0].push_back({value.weight == 0 ? 0 : sum, value.weight});  // a mean of no rows is NaN
   }
   return totals;
+}
+
+void check_targets(const Batch& batch, const std::vector<CompiledOutput>& compiled) {
+  const bool reads_targets = std::ranges::any_of(
+      compiled, [](const CompiledOutput& output) { return output.loss || !output.metrics.empty(); });
+  if (!reads_targets) return;
+  const std::size_t outputs = compiled.size();
+  const std::size_t targets = batch.targets.size();
+  const std::size_t weights = batch.sample_weights.size();
+  require(targets > 0, "losses and metrics need a data set with targets, this one has only x");
+  require(targets == outputs, "a model of {} output(s) needs as many targets, the data set has {}", outputs, targets);
+  require(weights <= 1 || weights == outputs,
+          "a model of {} output(s) takes one sample weight of an example, or one for each output, the data set has {}",
+          outputs, weights);
 }
 
 BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch& batch,

@@ -23,6 +23,7 @@ class BatchStage final : public Stage {
     const std::int64_t batches = elements.most / rows_ + (partial ? 1 : 0);
     return {.most = batches, .exact = elements.exact || batches == 0};
   }
+  bool can_peek() const override { return input_->can_peek(); }
   std::int64_t dropped_rows() const override {
     std::int64_t rows = drop_remainder_ ? input_->size().value_or(0) % rows_ : 0;
     return __builtin_add_overflow(rows, input_->dropped_rows(), &rows) ? Extent::endless : rows;

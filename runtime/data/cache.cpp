@@ -91,6 +91,7 @@ class Cache final : public Stage {
 
   std::unique_ptr<Cursor> open(std::uint64_t) const override { return std::make_unique<CacheCursor>(*input_, cached_); }
   Extent extent() const override { return input_->extent(); }
+  bool can_peek() const override { return input_->can_peek(); }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
   StagePtr row_numbers(RowTensors& tensors) const override { return rows_of_elements(input_, tensors); }
   StagePtr rows_of_batches(const RowWindow& window) const override {

@@ -62,6 +62,7 @@ class Concatenate final : public Stage {
     return std::make_unique<ConcatenateCursor>(*first_, *second_, epoch);
   }
   Extent extent() const override { return sum_of(first_->extent(), second_->extent()); }
+  bool can_peek() const override { return first_->can_peek() && second_->can_peek(); }
   std::int64_t dropped_rows() const override {
     std::int64_t rows = 0;
     return __builtin_add_overflow(first_->dropped_rows(), second_->dropped_rows(), &rows) ? Extent::endless : rows;

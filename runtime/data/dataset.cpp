@@ -216,6 +216,8 @@ std::optional<std::int64_t> Dataset::size() const { return stage_->size(); }
 
 bool Dataset::is_endless() const { return stage_->extent().repeated; }
 
+std::optional<Example> Dataset::peek() const { return stage_->can_peek() ? epoch().next() : std::nullopt; }
+
 std::int64_t Dataset::dropped_rows() const { return stage_->dropped_rows(); }
 
 std::optional<Dataset> Dataset::rows_of_batches(const RowWindow& window) const {

@@ -124,6 +124,7 @@ class Map final : public Stage {
     return std::make_unique<MapCursor>(input_->open(epoch), transform_, epoch);
   }
   Extent extent() const override { return input_->extent(); }
+  bool can_peek() const override { return input_->can_peek(); }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
   bool has_fixed_parts() const override { return input_->has_fixed_parts(); }
   StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {

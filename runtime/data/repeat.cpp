@@ -80,6 +80,7 @@ class Repeat final : public Stage {
     if (!count_ || __builtin_mul_overflow(elements.most, *count_, &elements.most)) elements.most = Extent::endless;
     return elements;
   }
+  bool can_peek() const override { return input_->can_peek(); }
   std::int64_t dropped_rows() const override {
     std::int64_t rows = 0;
     return __builtin_mul_overflow(input_->dropped_rows(), count_.value_or(1), &rows) ? Extent::endless : rows;

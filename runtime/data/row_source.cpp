@@ -81,6 +81,7 @@ class RowSource final : public Stage {
 
   std::unique_ptr<Cursor> open(std::uint64_t) const override { return std::make_unique<RowCursor>(read_, rows_); }
   Extent extent() const override { return {.most = rows_}; }
+  bool can_peek() const override { return true; }
   StagePtr row_numbers(RowTensors& tensors) const override {
     tensors = {.tensors = [read = read_, rows = rows_] { return read(0, rows); }, .rows = rows_};
     return make_tensor_source(row_number_set(rows_));

@@ -48,6 +48,7 @@ class Skip final : public Stage {
     elements.exact = elements.exact || elements.most == 0;
     return elements;
   }
+  bool can_peek() const override { return input_->can_peek(); }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
   StagePtr row_numbers(RowTensors& tensors) const override {
     const StagePtr numbers = input_->row_numbers(tensors);

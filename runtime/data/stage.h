@@ -75,6 +75,9 @@ class Stage {
   }
   /// See Dataset::row_numbers. Null if this stage's elements are not rows of tensors.
   virtual std::shared_ptr<const Stage> row_numbers(RowTensors&) const { return nullptr; }
+  /// Whether the first element of a pass can be made alone: without functions that return generators or data sets,
+  /// without writing a file, and from few elements of the source.
+  virtual bool can_peek() const { return false; }
   /// Whether a row of Cursor::next_batch's result depends on the other rows.
   virtual bool depends_on_batch() const { return false; }
 

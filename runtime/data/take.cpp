@@ -46,6 +46,7 @@ class Take final : public Stage {
     const Extent elements = input_->extent();
     return {.most = std::min(count_, elements.most), .exact = elements.exact || count_ == 0};
   }
+  bool can_peek() const override { return input_->can_peek(); }
   std::int64_t dropped_rows() const override {
     const std::optional<std::int64_t> elements = input_->size();
     return elements && count_ >= *elements ? input_->dropped_rows() : 0;  // fewer elements end before the remainder

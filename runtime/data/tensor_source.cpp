@@ -101,6 +101,7 @@ class ShuffledTensorSource final : public Stage {
     return std::make_unique<Shuffled>(set_, ShuffleDraws(options_.seed, epoch));
   }
   Extent extent() const override { return {.most = set_.size()}; }
+  bool can_peek() const override { return true; }
   std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
     return rows_in(set_, end - begin, level);
   }
@@ -128,6 +129,7 @@ class TensorSource final : public Stage {
 
   std::unique_ptr<Cursor> open(std::uint64_t) const override { return std::make_unique<InOrder>(set_); }
   Extent extent() const override { return {.most = set_.size()}; }
+  bool can_peek() const override { return true; }
   std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
     return rows_in(set_, end - begin, level);
   }

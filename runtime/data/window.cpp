@@ -27,6 +27,7 @@ class Windows final : public Stage {
     windows.exact = windows.exact || windows.most == 0;
     return windows;
   }
+  bool can_peek() const override { return input_->can_peek(); }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
   bool has_fixed_parts() const override { return input_->has_fixed_parts(); }
   StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {

@@ -85,6 +85,9 @@ class Zip final : public Stage {
     all.exact = all.exact || all.most == 0;
     return all;
   }
+  bool can_peek() const override {
+    return std::ranges::all_of(inputs_, [](const StagePtr& input) { return input->can_peek(); });
+  }
   std::int64_t dropped_rows() const override {
     std::int64_t most = 0;
     for (const StagePtr& input : inputs_) most = std::max(most, input->dropped_rows());

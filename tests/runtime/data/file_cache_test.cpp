@@ -66,6 +66,13 @@ TEST_F(DatasetFileCache, IsWrittenByTheFirstWholePassAndReadByLaterOnes) {
   EXPECT_EQ(made(), 0);
 }
 
+TEST_F(DatasetFileCache, IsNotPeekedAt) {
+  made();
+  EXPECT_FALSE(cached().batch(2).peek());
+  EXPECT_EQ(made(), 0);
+  EXPECT_THAT(folder_.names(), IsEmpty());
+}
+
 TEST_F(DatasetFileCache, SkipsElementsOfTheFileWithoutMakingThem) {
   const auto skip_some = [&](std::int64_t count) {
     return std::vector<float>(expected_.begin() + count, expected_.end());
