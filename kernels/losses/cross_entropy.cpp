@@ -1,5 +1,7 @@
 #include "lockstep/kernels/losses/cross_entropy.h"
 
+#include <cmath>
+
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
@@ -16,17 +18,26 @@
 namespace lockstep {
 namespace {
 
-/// Integer labels (n) or (n, 1) as dense i64 (n). Throws InvalidArgument for other labels.
+/// Labels with -1 in place of those that are no whole numbers in [0, classes).
+Tensor only_classes(const Tensor& labels, std::int64_t classes) {
+  const NoGradientScope not_recorded;
+  const Tensor is_class = logical_and(
+      equal(floor(labels), labels), logical_and(greater_equal(labels, 0), less(labels, static_cast<double>(classes))));
+  return where(is_class, labels, -1.0);
+}
+
+/// Labels (n) or (n, 1) as dense i64 (n), with -1 in place of floating-point numbers that are no class. Throws
+/// InvalidArgument for labels of another shape or dtype.
 Tensor class_labels(const Tensor& logits, const Tensor& labels) {
-  const bool integers =
-      labels.defined() && (labels.dtype() == DType::i32 || labels.dtype() == DType::i64 || labels.dtype() == DType::u8);
-  require(integers, "sparse_softmax_cross_entropy takes labels of i32, i64 or u8, got {}", labels);
+  require(labels.defined() && labels.dtype() != DType::boolean,
+          "sparse_softmax_cross_entropy takes labels of integers or whole numbers, got {}", labels);
   const bool fits =
       labels.elements() == logits.dim(0) && (labels.rank() == 1 || (labels.rank() == 2 && labels.dim(1) == 1));
   require(fits, "sparse_softmax_cross_entropy takes labels (n) or (n, 1) for logits (n, classes), got {} for {}",
           labels, logits);
+  const Tensor here = to_current_device(labels);
   const Tensor result = Tensor::empty(labels.shape(), DType::i64);
-  launch(kernels::Convert{to_current_device(labels), result});
+  launch(kernels::Convert{is_real(labels.dtype()) ? only_classes(here, logits.dim(1)) : here, result});
   return result.view({labels.elements()});
 }
 
@@ -79,9 +90,11 @@ Tensor sparse_softmax_cross_entropy(const Tensor& x, const Tensor& labels) try {
   const Tensor loss = Tensor::empty({logits.dim(0)}, logits.dtype());
   const Tensor probabilities = Tensor::empty(logits.shape());
   const std::int64_t bad = launch(kernels::SparseSoftmaxCrossEntropy{make_dense(logits), label, loss, probabilities});
-  if (bad >= 0)
-    fail("label {} in row {} is outside [0, {})", label.to_vector<std::int64_t>().at(static_cast<std::size_t>(bad)),
-         bad, logits.dim(1));
+  if (bad >= 0) {
+    const double value = labels.to_vector<double>().at(static_cast<std::size_t>(bad));
+    require(value == std::floor(value), "label {} in row {} is not a whole number", value, bad);
+    fail("label {} in row {} is outside [0, {})", value, bad, logits.dim(1));
+  }
   if (recording({logits})) {
     const Tensor tracked = several_tapes_record() ? logits : Tensor();
     record("sparse_softmax_cross_entropy", {logits}, loss, [probabilities, label, tracked](BackwardContext& c) {

@@ -65,8 +65,8 @@ struct CrossentropyOptions {
   double label_smoothing = 0;
 };
 
-/// For integer labels (n, ...) and predictions p (n, ..., classes), -log(p[label] / sum of p) or, with from_logits,
-/// -log(softmax(p)[label]).
+/// For labels (n, ...), integers or whole numbers in f32 or bf16, and predictions p (n, ..., classes), -log(p[label] /
+/// sum of p) or, with from_logits, -log(softmax(p)[label]).
 struct SparseCategoricalCrossentropy : Loss {
   /// Named "sparse_categorical_crossentropy".
   explicit SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options = {});

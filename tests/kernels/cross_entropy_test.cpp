@@ -70,7 +70,13 @@ TEST(SparseSoftmaxCrossEntropy, ErrorsNameRowAndValue) {
   EXPECT_EQ(message(Tensor::from<std::int64_t>({0, 3, -1}, {3, 1})), "label -1 in row 2 is outside [0, 4)");
   EXPECT_THAT(message(Tensor::zeros({2}, DType::i32)),
               HasSubstr("labels (n) or (n, 1) for logits (n, classes), got i32 (2)"));
-  EXPECT_THAT(message(Tensor::zeros({3})), HasSubstr("labels of i32, i64 or u8, got f32"));
+  EXPECT_THAT(message(Tensor::zeros({3}, DType::boolean)), HasSubstr("labels of integers or whole numbers, got bool"));
+  EXPECT_EQ(message(Tensor::from<float>({0, 4, 1}, {3})), "label 4 in row 1 is outside [0, 4)");
+  EXPECT_EQ(message(Tensor::from<float>({0, -1, 1}, {3})), "label -1 in row 1 is outside [0, 4)");
+  EXPECT_EQ(message(Tensor::from<float>({0, 1, 1.5F}, {3, 1})), "label 1.5 in row 2 is not a whole number");
+  EXPECT_EQ(message(Tensor::from<float>({NAN, 1, 1}, {3})), "label nan in row 0 is not a whole number");
+  EXPECT_EQ(message(Tensor::from<float>({0, 0x1p70F, 1}, {3})),
+            "label 1.1805916207174113e+21 in row 1 is outside [0, 4)");
   EXPECT_THAT(error_of<InvalidArgument>([&] { sparse_softmax_cross_entropy(Tensor::zeros({3}), logits); }),
               HasSubstr("takes logits (n, classes), got f32 (3)"));
 }

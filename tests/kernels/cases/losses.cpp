@@ -71,7 +71,7 @@ OpCase binary_case() {
 std::vector<OpCase> loss_cases() {
   std::vector<OpCase> cases{binary_case()};
   for (const auto& [rows, classes] : {std::pair{1, 1}, std::pair{1, 2}, std::pair{9, 10}, std::pair{33, 101}})
-    for (const DType dtype : {DType::i32, DType::i64, DType::u8})
+    for (const DType dtype : {DType::i32, DType::i64, DType::u8, DType::f32})
       cases.push_back(sparse_case(rows, classes, dtype, dtype == DType::i32));
   cases.push_back(large(sparse_case(5000, 10, DType::i64, false), 2));
   for (const Shape& shape : {Shape{1}, Shape{50}, Shape{9, 3}}) cases.push_back(sigmoid_case(shape));

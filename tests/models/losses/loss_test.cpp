@@ -121,7 +121,8 @@ TEST(Crossentropies, HaveAGradientInProbabilitiesThatATapeWatches) {
   EXPECT_THAT(tape.gradient(sum(loss), std::array{p})[0].to_vector<float>(), testing::ElementsAre(-1, 1));
 }
 
-TEST(SparseCategoricalCrossentropy, TakesLabelsOfAnyIntegerTypeFlatOrAsAColumn) {
+// As Keras, which casts labels to integers.
+TEST(SparseCategoricalCrossentropy, TakesWholeNumbersOfAnyTypeFlatOrAsAColumn) {
   const SparseCategoricalCrossentropy loss{{.from_logits = true}};
   const Tensor logits = test::random_tensor({rows, classes}, 1);
   const Tensor expected = loss(Tensor::from(labels, {rows}), logits);
@@ -131,13 +132,18 @@ TEST(SparseCategoricalCrossentropy, TakesLabelsOfAnyIntegerTypeFlatOrAsAColumn) 
     const std::vector<std::int32_t> ints(labels.begin(), labels.end());
     test::expect_same_bits(loss(Tensor::from(bytes, shape), logits), expected);
     test::expect_same_bits(loss(Tensor::from(ints, shape), logits), expected);
+    const std::vector<float> floats(labels.begin(), labels.end());
     test::expect_same_bits(loss(Tensor::from(labels, shape), logits), expected);
+    test::expect_same_bits(loss(Tensor::from(floats, shape), logits), expected);
+    test::expect_same_bits(loss(cast(Tensor::from(floats, shape), DType::bf16), logits), expected);
   }
 }
 
 TEST(SparseCategoricalCrossentropy, RefusesALabelThatIsNoClass) {
   const Tensor y = Tensor::from(std::vector<std::int64_t>{0, 5}, {2});
-  EXPECT_THROW(SparseCategoricalCrossentropy({.from_logits = true})(y, Tensor::zeros({2, 5})), InvalidArgument);
+  const SparseCategoricalCrossentropy loss{{.from_logits = true}};
+  EXPECT_THROW(loss(y, Tensor::zeros({2, 5})), InvalidArgument);
+  EXPECT_THROW(loss(Tensor::from(std::vector<float>{0, 0.5}, {2}), Tensor::zeros({2, 5})), InvalidArgument);
 }
 
 /// Mean over k of the binary cross-entropy of t and p, or of t and sigmoid(p), by row.
@@ -245,6 +251,7 @@ TEST(IgnoreClass, MayBeOutsideTheClasses) {
   };
   check(-1, Tensor::from(std::vector<std::int32_t>{0, 4, -1, -1, 1, 3}, {rows, 1}));
   check(255, Tensor::from(std::vector<std::uint8_t>{0, 4, 255, 255, 1, 3}, {rows}));
+  check(-1, Tensor::from(std::vector<float>{0, 4, -1, -1, 1, 3}, {rows}));
 }
 
 TEST(IgnoreClass, OfAllRowsIsZeroAndKeepsOtherLabelsToTheClasses) {
@@ -257,7 +264,7 @@ TEST(IgnoreClass, OfAllRowsIsZeroAndKeepsOtherLabelsToTheClasses) {
       loss(Tensor::zeros({2}, DType::u8), logits),
       SparseCategoricalCrossentropy({.from_logits = true})(Tensor::zeros({2}, DType::u8), logits).to_vector<double>());
   EXPECT_THROW(loss(Tensor::full({2}, -2, DType::i64), logits), InvalidArgument);
-  EXPECT_THROW(loss(Tensor::zeros({2}), logits), InvalidArgument);
+  EXPECT_THROW(loss(Tensor::zeros({2}, DType::boolean), logits), InvalidArgument);
 }
 
 class CategoricalCrossentropyFrom : public testing::TestWithParam<bool> {

@@ -26,10 +26,13 @@ const Tensor one_hot = floats({1, 0, 0, 0, 0, 1, 0, 1, 0, 0, 1, 0}, {4, 3});
 TEST(Accuracy, CountsRowsWhoseLargestPredictionIsTheLabel) {
   const std::vector<std::uint8_t> bytes(labels.begin(), labels.end());
   const std::vector<std::int32_t> ints(labels.begin(), labels.end());
+  const std::vector<float> whole(labels.begin(), labels.end());
   for (const Shape& shape : {Shape{4}, Shape{4, 1}})
-    for (const Tensor& y : {Tensor::from(labels, shape), Tensor::from(bytes, shape), Tensor::from(ints, shape)}) {
+    for (const Tensor& y : {Tensor::from(labels, shape), Tensor::from(bytes, shape), Tensor::from(ints, shape),
+                            Tensor::from(whole, shape)}) {
       EXPECT_THAT(Accuracy().update(y, scores), ElementsAre(3, 4));
       EXPECT_THAT(SparseCategoricalAccuracy().update(y, scores), ElementsAre(3, 4));
+      EXPECT_THAT(SparseTopKCategoricalAccuracy(1).update(y, scores), ElementsAre(4, 4));
     }
 }
 
