@@ -51,8 +51,12 @@ void LayerImpl::set_trainable(bool trainable) {
         variable.synchronization() == Synchronization::on_read && variable.aggregation() == Aggregation::mean;
     if (!trainable && is_mean && is_real(variable.dtype())) variable.assign(variable.value());
   }
+  mark_trainable(trainable);
+}
+
+void LayerImpl::mark_trainable(bool trainable) {
   trainable_ = trainable;
-  for (const InnerLayer& inner : inner_layers_) inner.layer->set_trainable(trainable);
+  for (const InnerLayer& inner : inner_layers_) inner.layer->mark_trainable(trainable);
   for (const Variable& variable : variables_)
     variable.state().set_trainable(trainable && *variable.state().spec().trainable);
 }

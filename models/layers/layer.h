@@ -172,6 +172,8 @@ class LayerImpl {
   static Tensor value_if_any(const Variable& weight) { return weight.defined() ? weight.value() : Tensor(); }
 
  private:
+  /// Sets `trainable` of this layer, the layers inside it and their variables.
+  void mark_trainable(bool trainable);
   /// Lists the layer, its variables and its regularizers as this layer's.
   void list_inner(const InnerLayer& inner);
 

@@ -61,11 +61,7 @@ class InnerModelImpl final : public LayerImpl {
  public:
   InnerModelImpl(std::string name, std::string class_name, const std::vector<Symbol>& inputs,
                  const std::vector<Symbol>& outputs)
-      : LayerImpl(std::move(name), traits_of(calls_for(inputs, outputs))),
-        class_name_(std::move(class_name)),
-        inputs_(inputs),
-        outputs_(outputs),
-        calls_(calls_for(inputs, outputs)) {
+      : InnerModelImpl(std::move(name), std::move(class_name), inputs, outputs, calls_for(inputs, outputs)) {
     set_dtype_policy(DTypePolicy::float32);  // the model's layers cast their inputs themselves
     require(inputs.size() == 1 && outputs.size() == 1,
             "model '{}' has {} inputs and {} outputs; a model inside a layer needs one of each", this->name(),
@@ -119,6 +115,14 @@ class InnerModelImpl final : public LayerImpl {
   const NestedModel* description() const { return description_ ? &*description_ : nullptr; }
 
  private:
+  InnerModelImpl(std::string name, std::string class_name, const std::vector<Symbol>& inputs,
+                 const std::vector<Symbol>& outputs, Calls calls)
+      : LayerImpl(std::move(name), traits_of(calls)),
+        class_name_(std::move(class_name)),
+        inputs_(inputs),
+        outputs_(outputs),
+        calls_(std::move(calls)) {}
+
   void set_network(const Network& network) {
     network_ = network;
     description_ =
