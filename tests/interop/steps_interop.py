@@ -29,27 +29,56 @@ import numpy as np
 from example_models import sized
 
 ROWS = 8
-# Of losses and of the median weight, relative. The deepest models let rounding errors grow from layer to layer, and one
-# ReLU of a late layer whose input is almost 0 changes all gradients before it: theirs is twice the difference of Keras'
-# own gradients in float32 from those in float64 or, if it is larger, the largest of lockstep's gradients for three inputs
-# that differ by up to 1e-6, but at most MOST.
-TOLERANCE = 1e-4
-MOST = 0.05
-# Of every weight. Rounding errors decide on which side of a kink the input of a ReLU lies that is almost there, so that
-# some gradients of deep models in f32 differ by 6 % from those in float64, also in Keras.
-LARGEST = 0.1
+# Relative tolerances: of losses and of the median weight, of every weight, and of the fall of the loss over two replicas.
+# Rounding errors decide on which side of a kink the input of a ReLU lies that is almost there, and one such ReLU of a late
+# layer changes all gradients before it. A fault shows for all inputs, a kink for few: each difference is the least of
+# those for up to INPUTS inputs.
+TOLERANCE, LARGEST, FALL = 1e-4, 3e-3, 1e-3
+INPUTS = 4
+# The deepest models let rounding errors grow from layer to layer. Where the differences exceed these tolerances for all
+# inputs, the tolerance is NOISE times what rounding changes: of Keras' gradients in float32, of lockstep's if the inputs
+# change by up to 1e-6, of the losses if the rows are in another order. It is at most MOST.
+NOISE, MOST = 3, 0.05
 ZOO = {"gpt": (None,), "unet": (8, 12, 3), "vit": (8, 12, 3)}  # the shapes of the inputs
-# --all compares all models; JAX compiles most of them for minutes.
-QUICK = ["MobileNetV3Small", *ZOO]
+# The smallest families of keras.applications, and the zoo's; --all compares all models, which takes hours.
+SMALL = ["MobileNetV3Small", "MobileNet", "MobileNetV2", "EfficientNetB0"]
 OF_IDS = {"gpt", *example_models.OF_IDS}  # models whose inputs are ids below 9
 # Whose curves are compared: the smallest model of each family of keras.applications, and the zoo's others. Those in
-# QUICK are also compared with Keras, whose float64 takes minutes for the others.
+# KERAS_CURVES are also compared with Keras, whose float64 takes minutes for the others.
 CURVES = ["ConvNeXtTiny", "DenseNet121", "EfficientNetB0", "EfficientNetV2B0", "InceptionResNetV2", "InceptionV3",
           "MobileNet", "MobileNetV2", "MobileNetV3Small", "NASNetMobile", "ResNet50", "ResNet50V2", "VGG16", "Xception",
           *ZOO]
+KERAS_CURVES = ["MobileNetV3Small", *ZOO]
 BATCHES, EPOCHS, CLASSES = 3, 8, 4
 CURVE_TOLERANCE = 1e-5  # of the losses, relative; at least
 RATES = ("rate", "drop_path_rate", "_dropout")  # of dropout
+
+
+def depthwise_conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):
+    """Keras' depthwise_conv, as products with matrices that choose the windows: for the gradients of XLA's own, a CPU
+    takes time in proportion to the square of the channels."""
+    assert kernel.shape[3] == 1 and dilation_rate in (1, (1, 1)), (kernel.shape, dilation_rate)
+    strides = (strides, strides) if isinstance(strides, int) else strides
+    for axis, stride, size in zip((1, 3), strides, kernel.shape):
+        rows = inputs.shape[axis]
+        padded = max((-(-rows // stride) - 1) * stride + size - rows, 0) if padding == "same" else 0
+        starts = np.arange((rows + padded - size) // stride + 1) * stride - padded // 2
+        chosen = starts[:, None] + np.arange(size) == np.arange(rows)[:, None, None]
+        windows = jax.numpy.tensordot(inputs, chosen.astype(inputs.dtype), ((axis,), (0,)))
+        inputs = jax.numpy.moveaxis(windows, (-2, -1), (axis, axis + 1))
+    return jax.numpy.einsum("nhiwjc,ijc->nhwc", inputs, kernel[..., 0])
+
+
+def initial_weights(random):
+    """Uniform and normal numbers for Keras' initializers, for whose own JAX compiles a program for each shape."""
+    keras.src.backend.random.uniform = lambda shape, minval=0, maxval=1, dtype=None, seed=None: random.uniform(
+        minval, maxval, shape).astype("<f4")
+    for name in ("normal", "truncated_normal"):
+        setattr(keras.src.backend.random, name, lambda shape, mean=0, stddev=1, dtype=None, seed=None: random.normal(
+            mean, stddev, shape).astype("<f4"))
+
+
+keras.src.backend.nn.depthwise_conv = depthwise_conv
 
 
 def inputs(name, shape, rows=ROWS, seed=1):
@@ -82,6 +111,7 @@ def made_by_lockstep(driver, name, path):
 
 def saved_model(driver, name, path):
     """The model, after it was saved as `path`, without dropout and with synchronized batch normalization."""
+    initial_weights(np.random.default_rng(1))
     if name in applications.MODELS:
         model = applications.made(name)
     else:
@@ -209,7 +239,7 @@ def check_curve(name, files, training):
     tolerance = np.maximum(5 * rounding, CURVE_TOLERANCE)
     compared = tolerance <= MOST
     others = {"two replicas": curve(2), "three replicas": curve(3)}
-    if name in QUICK:
+    if name in KERAS_CURVES:
         steps = [(x[batch], [target[batch] for target in targets]) for batch in batches]
         others["Keras"] = training.curve(steps * EPOCHS, rate)
     first, last = one[:BATCHES].mean(), one[-BATCHES:].mean()
@@ -224,6 +254,59 @@ def check_curve(name, files, training):
         assert (values <= tolerance[compared]).all(), f"{what}: {others[what]}, one replica: {one}"
 
 
+class Step:
+    """What lockstep computes for inputs and targets of a seed, and how far apart that is from Keras' results and, over two
+    replicas, from those over one."""
+
+    def __init__(self, name, files, training, seed):
+        model, random = files.model, np.random.default_rng(seed + 1)
+        self.files, self.random = files, random
+        self.targets = [random.standard_normal((ROWS, *sized(output.shape[1:]))).astype("<f4") for output in model.outputs]
+        self.x = inputs(name, model.input_shape[1:], seed=seed)
+        files.write(self.x, self.targets)
+        self.our_loss, self.ours = files.gradients()
+        self.loss, self.theirs = training.step(self.x, self.targets)
+        self.rate = learning_rate(model, self.loss, self.theirs)
+        self.one, self.two = (files.lockstep("curve", replicas, self.rate, 3) for replicas in (1, 2))
+        assert self.one[2] < 0.95 * self.one[0], "three steps hardly lower the loss: they prove nothing"
+        self.loss_apart = abs(self.our_loss / self.loss - 1)
+        self.apart = differences(self.ours, self.theirs)
+        self.fall_apart = self.of_fall(self.two)
+
+    def of_fall(self, others):
+        return np.abs(others - self.one).max() / (self.one[0] - self.one[2])
+
+    def noise(self):
+        """The differences of the median weight, of the weight with the largest one, and of the fall, by rounding."""
+        of_keras = KerasTraining(self.files.model, "float32").step(self.x, self.targets)[1]
+        apart = [differences(of_keras, self.theirs)]
+        for _ in range(3):
+            self.files.write((self.x * (1 + self.random.uniform(-1e-6, 1e-6, self.x.shape))).astype("<f4"), self.targets)
+            apart.append(differences(self.files.gradients()[1], self.ours))
+        order = self.random.permutation(ROWS)
+        self.files.write(self.x[order], [target[order] for target in self.targets])
+        fall = self.of_fall(self.files.lockstep("curve", 1, self.rate, 3))
+        return np.array([max(map(np.median, apart)), max(map(np.max, apart)), fall])
+
+
+def check_step(name, files, training):
+    apart, tolerances = np.inf, np.array([TOLERANCE, LARGEST, FALL])
+    for seed in range(1, INPUTS + 1):
+        step = Step(name, files, training, seed)
+        apart = np.minimum(apart, np.append(step.apart, [step.loss_apart, step.fall_apart]))
+        of_weights, of_loss, of_fall = apart[:-2], apart[-2], apart[-1]
+        found = np.array([max(np.median(of_weights), of_loss), of_weights.max(), of_fall])
+        if (found <= tolerances).all():
+            break
+    else:
+        tolerances = np.maximum(tolerances, np.minimum(NOISE * step.noise(), MOST))
+    worst = files.model.weights[of_weights.argmax()].path
+    print(f"  loss {step.our_loss:.7f}, in Keras {step.loss:.7f}; losses over one replica {step.one}, over two {step.two}\n"
+          f"  relative differences, the least for {seed} inputs: median {np.median(of_weights):.1e}, loss {of_loss:.1e},"
+          f" largest {found[1]:.1e} ({worst}), fall over two replicas {of_fall:.1e}; tolerances {tolerances}")
+    assert (found <= tolerances).all(), (found, tolerances)
+
+
 def check(driver, name, with_curve):
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
@@ -231,36 +314,9 @@ def check(driver, name, with_curve):
         model = saved_model(driver, name, path)
         name = pathlib.Path(name).stem
         print(f"== {name}: {len(model.weights)} weights", flush=True)
-        files = Files(driver, path, model)
-        random = np.random.default_rng(2)
-        targets = [random.standard_normal((ROWS, *sized(output.shape[1:]))).astype("<f4") for output in model.outputs]
-        x = inputs(name, model.input_shape[1:])
-        files.write(x, targets)
-        our_loss, ours = files.gradients()
-        training = KerasTraining(model)
-        loss, theirs = training.step(x, targets)
-        rate = learning_rate(model, loss, theirs)
-        one, two = (files.lockstep("curve", replicas, rate, 3) for replicas in (1, 2))
-        apart = differences(ours, theirs)
-        tolerance = TOLERANCE
-        if np.median(apart) > TOLERANCE:
-            of_keras = differences(KerasTraining(model, "float32").step(x, targets)[1], theirs)
-            medians = [np.median(of_keras)]
-            for _ in range(3):
-                files.write((x * (1 + random.uniform(-1e-6, 1e-6, x.shape))).astype("<f4"), targets)
-                medians.append(np.median(differences(files.gradients()[1], ours)))
-            tolerance = min(2 * max(medians), MOST)
-        print(f"  loss {our_loss:.7f}, in Keras {loss:.7f}; relative differences: median {np.median(apart):.1e}, largest"
-              f" {apart.max():.1e} ({model.weights[apart.argmax()].path}); tolerance {tolerance:.1e}")
-        print(f"  losses over one replica {one}, over two {two}; {time.monotonic() - started:.0f} s", flush=True)
-        assert abs(our_loss - loss) <= tolerance * loss
-        assert np.median(apart) <= tolerance and apart.max() <= LARGEST
-        assert one[2] < 0.95 * one[0], "three steps hardly lower the loss: they prove nothing"
-        if not np.allclose(two, one, rtol=tolerance, atol=0):  # then as far apart as rounding errors may take them
-            order = random.permutation(ROWS)
-            files.write(x[order], [target[order] for target in targets])
-            tolerance = max(tolerance, 5 * np.abs(files.lockstep("curve", 1, rate, 3) / one - 1).max())
-        np.testing.assert_allclose(two, one, rtol=tolerance)
+        files, training = Files(driver, path, model), KerasTraining(model)
+        check_step(name, files, training)
+        print(f"  {time.monotonic() - started:.0f} s", flush=True)
         if with_curve and name in CURVES:
             check_curve(name, files, training)
 
@@ -270,11 +326,11 @@ def main():
     parser.add_argument("--driver", required=True)
     parser.add_argument("--all", action="store_true", help="compare all models")
     parser.add_argument("--examples", type=pathlib.Path, help="the folder of the examples' models")
-    names = [*applications.MODELS, *ZOO]
-    parser.add_argument("models", nargs="*", help=f"of {', '.join(names)}; {', '.join(QUICK)} if none is named")
+    names, quick = [*applications.MODELS, *ZOO], [*SMALL, *ZOO]
+    parser.add_argument("models", nargs="*", help=f"of {', '.join(names)}; {', '.join(quick)} if none is named")
     arguments = parser.parse_args()
     files = [arguments.examples / f"{name}.keras" for name in example_models.SHAPES] if arguments.examples else []
-    for name in [*files, *(names if arguments.all else arguments.models or QUICK)]:
+    for name in [*files, *(names if arguments.all else arguments.models or quick)]:
         check(arguments.driver, name, with_curve=arguments.all or arguments.models)
 
 
