@@ -219,16 +219,16 @@ Tensor reduce_truth(const char* op, ReduceOp kind, const Tensor& operand, const 
   rethrow_from(op, error);
 }
 
-Tensor index_of_extreme(const char* op, const Tensor& operand, int axis, bool keepdims, bool smallest) try {
+Tensor index_of_extreme(const char* op, const Tensor& operand, std::optional<int> axis, bool keepdims,
+                        bool smallest) try {
   require_defined(op, operand);
-  require(operand.rank() >= 1, "{} needs at least one axis, got {}", op, operand);
-  axis = operand.shape().normalize_axis(axis);
   const Tensor x = to_current_device(operand);
-  AxisSet axes;
-  axes[axis] = true;
+  if (axis) axis = x.shape().normalize_axis(*axis);
+  const AxisSet axes = axis ? axis_set(x.shape(), {*axis}) : all_axes(x.shape());
   const Tensor y = Tensor::empty(reduced_shape(x.shape(), axes, keepdims), DType::i64);
-  const std::int64_t n = x.dim(axis);
-  require(n > 0 || y.elements() == 0, "{} of {}: axis {} has no elements", op, x, axis);
+  const std::int64_t n = reduced_count(x.shape(), axes);
+  require(n > 0 || y.elements() == 0, "{} of {}: {} no elements", op, x,
+          axis ? fmt::format("axis {} has", *axis) : "there are");
   if (y.elements() == 0) return y;
   Tensor last = x;              // with `axis` moved to the end
   if (is_integer(x.dtype())) {  // which f32 would round
@@ -238,7 +238,7 @@ Tensor index_of_extreme(const char* op, const Tensor& operand, int axis, bool ke
     smallest = false;
   }
   if (!is_real(last.dtype())) last = in_dtype(DType::f32, last);
-  for (int at = axis; at < x.rank() - 1; ++at) last = last.transposed_view(at, at + 1);
+  for (int at = axis.value_or(x.rank()); at < x.rank() - 1; ++at) last = last.transposed_view(at, at + 1);
   launch(kernels::Argmax{make_dense(last).view({y.elements(), n}), smallest, y});
   return y;
 } catch (Error& error) {
@@ -299,7 +299,11 @@ Tensor all(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
   return reduce_truth("all", ReduceOp::min, x, &axes, keepdims);
 }
 
-Tensor argmax(const Tensor& x, int axis, bool keepdims) { return index_of_extreme("argmax", x, axis, keepdims, false); }
-Tensor argmin(const Tensor& x, int axis, bool keepdims) { return index_of_extreme("argmin", x, axis, keepdims, true); }
+Tensor argmax(const Tensor& x, std::optional<int> axis, bool keepdims) {
+  return index_of_extreme("argmax", x, axis, keepdims, false);
+}
+Tensor argmin(const Tensor& x, std::optional<int> axis, bool keepdims) {
+  return index_of_extreme("argmin", x, axis, keepdims, true);
+}
 
 }  // namespace lockstep

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include <lockstep/runtime/tensor/tensor.h>
@@ -40,11 +41,11 @@ Tensor all(const Tensor& x);
 Tensor all(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// Index (i64) of the largest or smallest element along `axis`: the first of equal ones, or the first NaN if there is
-/// one. Any dtype. Not differentiable. Throw InvalidArgument for rank 0, and for an axis of size 0 if the result has
-/// elements.
-Tensor argmax(const Tensor& x, int axis = -1, bool keepdims = false);
-Tensor argmin(const Tensor& x, int axis = -1, bool keepdims = false);
+/// Index (i64) of the largest or smallest element along `axis`, or without an axis of all elements in row-major order:
+/// the first of equal ones, or the first NaN if there is one. Any dtype. Not differentiable. Throw InvalidArgument if
+/// there are no elements to choose from but the result has elements.
+Tensor argmax(const Tensor& x, std::optional<int> axis = {}, bool keepdims = false);
+Tensor argmin(const Tensor& x, std::optional<int> axis = {}, bool keepdims = false);
 ///@}
 
 }  // namespace lockstep

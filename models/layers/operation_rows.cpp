@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -70,7 +71,7 @@ Results over_axes_of(const Call& call) {
   return {op(prepared(call.x[0]), call.axes("axis"), call.flag("keepdims"))};
 }
 
-template <Tensor (*op)(const Tensor&, int, bool)>
+template <Tensor (*op)(const Tensor&, std::optional<int>, bool)>
 Results along_axis(const Call& call) {
   return {op(call.x[0], call.axis("axis", 0), call.flag("keepdims"))};
 }

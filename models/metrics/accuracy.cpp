@@ -24,7 +24,7 @@ bool has_labels(const Tensor& y_true, const Tensor& y_pred) {
          has_shape_of_targets(y_true, Shape(std::span(y_pred.shape().begin(), y_pred.shape().end() - 1)));
 }
 
-Tensor largest(const Tensor& x) { return argmax(x.dtype() == DType::f32 ? x : cast(x, DType::f32)); }
+Tensor largest(const Tensor& x) { return argmax(x.dtype() == DType::f32 ? x : cast(x, DType::f32), -1); }
 
 Values equal(Values a, const Values& b, std::int64_t rows) {
   std::transform(a.begin(), a.end(), b.begin(), a.begin(), [](double x, double y) { return x == y ? 1 : 0; });

@@ -16,7 +16,7 @@ using Classes = std::vector<double>;
 
 /// A tensor of classes: x itself if `sparse`, else the index of the largest element along the last axis.
 Tensor class_tensor(const Tensor& x, bool sparse) {
-  return sparse ? x : argmax(x.dtype() == DType::f32 ? x : cast(x, DType::f32));
+  return sparse ? x : argmax(x.dtype() == DType::f32 ? x : cast(x, DType::f32), -1);
 }
 
 Classes classes_in(const Tensor& x) {

@@ -16,7 +16,7 @@ std::vector<double> classes_of(const Tensor& y) {
   if (has_one_by_row(y)) return y.to_vector<double>();
   require(y.defined() && y.rank() == 2 && y.dim(1) > 1,
           "class weights need targets (n), (n, 1) or one-hot (n, classes), got {}", y);
-  return argmax(y.dtype() == DType::f32 ? y : cast(y, DType::f32)).to_vector<double>();
+  return argmax(y.dtype() == DType::f32 ? y : cast(y, DType::f32), -1).to_vector<double>();
 }
 
 }  // namespace

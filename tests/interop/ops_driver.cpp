@@ -293,7 +293,9 @@ void add_reductions(Rows& rows) {
     rows[fmt::format("norm_of_order_{}", order)] = [=](const Inputs& x) { return norm(x[0], {-1}, false, order); };
   rows["norm_of_matrices"] = [](const Inputs& x) { return norm(x[0], {0, 2}, false, -1); };
   rows["argmax"] = [](const Inputs& x) { return argmax(x[0], 1); };
+  rows["argmax_of_all"] = [](const Inputs& x) { return argmax(x[0]); };
   rows["argmin"] = [](const Inputs& x) { return argmin(x[0], -1, true); };
+  rows["argmin_of_all"] = [](const Inputs& x) { return argmin(x[0], {}, true); };
   rows["cumsum"] = [](const Inputs& x) { return cumsum(x[0], 1); };
   rows["cumsum_exclusive"] = [](const Inputs& x) { return cumsum(x[0], 1, {.exclusive = true}); };
   rows["cumsum_reverse"] = [](const Inputs& x) { return cumsum(x[0], 1, {.reverse = true}); };

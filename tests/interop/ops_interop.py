@@ -179,7 +179,9 @@ def reductions():
         yield name, (booleans(3, 4, 2),), lambda x, name=name: getattr(ops, name)(x, **AXES)
     ties = indices(3, 3, 4, 5).astype(np.float32)
     yield "argmax", (ties,), lambda x: ops.argmax(x, 1)
+    yield "argmax_of_all", (ties,), ops.argmax
     yield "argmin", (ties,), lambda x: ops.argmin(x, -1, keepdims=True)
+    yield "argmin_of_all", (ties,), lambda x: ops.argmin(x, keepdims=True)
     yield "cumsum", (x,), lambda x: ops.cumsum(x, 1)
     yield "cumsum_exclusive", (x,), lambda x: ops.cumsum(x, 1) - x
     yield "cumsum_reverse", (x,), lambda x: ops.flip(ops.cumsum(ops.flip(x, 1), 1), 1)

@@ -97,7 +97,9 @@ TEST(Norm, TakesOrders) {
 
 TEST(Argmax, DropsOrKeepsTheAxis) {
   const Tensor x = random_tensor({4, 5, 7}, 3);
-  EXPECT_EQ(argmax(x).shape(), (Shape{4, 5}));
+  EXPECT_EQ(argmax(x).shape(), Shape{});
+  EXPECT_EQ(argmax(x, {}, true).shape(), (Shape{1, 1, 1}));
+  EXPECT_EQ(argmax(x, -1).shape(), (Shape{4, 5}));
   EXPECT_EQ(argmax(x, 1).shape(), (Shape{4, 7}));
   EXPECT_EQ(argmin(x, 1, true).shape(), (Shape{4, 1, 7}));
 }
@@ -105,14 +107,16 @@ TEST(Argmax, DropsOrKeepsTheAxis) {
 TEST(Argmax, OfIntegersIsExact) {
   const std::int64_t large = std::int64_t{1} << 60;
   const Tensor x = Tensor::from<std::int64_t>({large, large + 1, large + 1, -large, -large - 1, -large}, {2, 3});
-  EXPECT_THAT(argmax(x).to_vector<int>(), ::testing::ElementsAre(1, 0));
+  EXPECT_EQ(argmax(x).item<std::int64_t>(), 1);
+  EXPECT_EQ(argmin(x).item<std::int64_t>(), 4);
+  EXPECT_THAT(argmax(x, -1).to_vector<int>(), ::testing::ElementsAre(1, 0));
   EXPECT_THAT(argmin(x, 1, true).to_vector<int>(), ::testing::ElementsAre(0, 1));
   EXPECT_THAT(argmin(x, 0).to_vector<int>(), ::testing::ElementsAre(1, 1, 1));
-  EXPECT_THAT(argmax(Tensor::from<bool>({false, true, true, false}, {2, 2})).to_vector<int>(),
+  EXPECT_THAT(argmax(Tensor::from<bool>({false, true, true, false}, {2, 2}), -1).to_vector<int>(),
               ::testing::ElementsAre(1, 0));
   EXPECT_THAT(argmin(Tensor::from<std::uint8_t>({200, 3, 255, 3}, {4})).to_vector<int>(), ::testing::ElementsAre(1));
-  EXPECT_EQ(argmax(Tensor::zeros({0, 3}, DType::i32)).elements(), 0);
-  EXPECT_EQ(argmax(Tensor::zeros({0, 0}, DType::i32)).elements(), 0);
+  EXPECT_EQ(argmax(Tensor::zeros({0, 3}, DType::i32), -1).elements(), 0);
+  EXPECT_EQ(argmax(Tensor::zeros({0, 0}, DType::i32), -1).elements(), 0);
 }
 
 TEST(Max, SharesItsGradientAmongEquals) {
@@ -185,10 +189,11 @@ TEST(Logsumexp, DoesNotOverflow) {
 
 TEST(Argmax, OfNothingIsAnError) {
   EXPECT_THAT(error_of<InvalidArgument>([] {
-                argmax(Tensor::zeros({2, 0}));
+                argmax(Tensor::zeros({2, 0}), -1);
               }),
               ::testing::HasSubstr("axis 1 has no elements"));
-  EXPECT_THAT(error_of<InvalidArgument>([] { argmax(Tensor::zeros({})); }), ::testing::HasSubstr("at least one axis"));
+  EXPECT_THAT(error_of<InvalidArgument>([] { argmax(Tensor::zeros({0})); }),
+              ::testing::HasSubstr("there are no elements"));
 }
 
 /// The gradient of sum(prod(x)) over the last axis.

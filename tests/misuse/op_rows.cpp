@@ -67,7 +67,7 @@ Rows elementwise_rows() {
                               }),
       misuse<InvalidArgument>("argmax", "a last axis without elements", {"argmax", "f32 (2, 0)"},
                               [] {
-                                argmax(zeros({2, 0}));
+                                argmax(zeros({2, 0}), -1);
                               }),
       misuse<InvalidArgument>("argmin", "an axis that is not there", {"axis 2"},
                               [] {
@@ -345,7 +345,7 @@ Rows op_rows() {
                               [] {
                                 sparse_softmax_cross_entropy(zeros({1, 3}), Tensor::full({1}, 3, DType::i64));
                               }),
-      misuse<InvalidArgument>("argmax", "a number", {"argmax", "f32 ()"}, [] { argmax(zeros({})); }),
+      misuse<InvalidArgument>("argmax", "an axis of a number", {"axis 0"}, [] { argmax(zeros({}), 0); }),
       misuse<InvalidArgument>("zero_pad2d", "no images", {"zero_pad2d", "f32 (2)"}, [] { zero_pad2d(zeros({2}), {}); }),
   };
   return joined({rows, moved_from_op_rows(), elementwise_rows(), layer_op_rows(), tape_rows()});

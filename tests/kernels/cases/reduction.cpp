@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 #include <kernels/cases/dtypes.h>
@@ -230,19 +231,21 @@ OpCase truth_case(bool of_any, DType dtype, const Shape& shape, const std::vecto
 }
 
 /// argmax or argmin.
-OpCase index_case(bool of_max, DType dtype, const Shape& shape, int axis, bool keepdims = false) {
-  return {.name = fmt::format("{} of {} {} along {}{}", of_max ? "argmax" : "argmin", name(dtype), shape, axis,
-                              keepdims ? ", keepdims" : ""),
+OpCase index_case(bool of_max, DType dtype, const Shape& shape, std::optional<int> axis, bool keepdims = false) {
+  std::vector<int> axes(axis ? 1 : static_cast<std::size_t>(shape.rank()));
+  std::iota(axes.begin(), axes.end(), axis.value_or(0));
+  return {.name = fmt::format("{} of {} {} along {}{}", of_max ? "argmax" : "argmin", name(dtype), shape,
+                              fmt::join(axes, ", "), keepdims ? ", keepdims" : ""),
           .inputs = {repeated_numbers(dtype, shape, 5)},
           .run = [=](In in) { return of_max ? argmax(in[0], axis, keepdims) : argmin(in[0], axis, keepdims); },
-          .reference = of_groups(shape, {axis},
+          .reference = of_groups(shape, axes,
                                  [=](Elements x) {
                                    std::size_t best = 0;
                                    for (std::size_t i = 1; i < x.size() && !std::isnan(x[best]); ++i)
                                      if (std::isnan(x[i]) || (of_max ? x[i] > x[best] : x[i] < x[best])) best = i;
                                    return static_cast<double>(best);
                                  }),
-          .takes_no_rows = shape.normalize_axis(axis) != 0,
+          .takes_no_rows = axis && shape.normalize_axis(*axis) != 0,
           .gives = DType::i64};
 }
 
@@ -260,6 +263,8 @@ std::vector<OpCase> cases_without_gradient() {
     cases.push_back(large(truth_case(first, DType::f32, {100, 3, 1000}, {1}), 0));
     for (const int axis : {0, 1, -1}) cases.push_back(index_case(first, DType::f32, {4, 5, 7}, axis, axis == 1));
     cases.push_back(index_case(first, DType::i64, {4, 5, 7}, 0));
+    for (const DType dtype : {DType::f32, DType::i64}) cases.push_back(index_case(first, dtype, {4, 5, 7}, {}));
+    cases.push_back(index_case(first, DType::f32, {4, 5}, {}, true));
     cases.push_back(large(index_case(first, DType::f32, {300, 1000}, 1), 0));
   }
   return cases;
