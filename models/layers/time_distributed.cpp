@@ -9,6 +9,7 @@
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/added_losses.h>
 #include <lockstep/models/layers/inner_call.h>
 #include <lockstep/models/layers/layer_checks.h>
@@ -57,6 +58,16 @@ class TimeDistributedImpl final : public LayerImpl, public FindsUnknownShape {
     if (std::ranges::find(step, -1) == step.end()) return {};
     const std::optional<Shape> result = lockstep::unknown_output_shape(*layer_, std::span(&step, 1));
     return result ? std::optional(with_rest({inputs[0][0]}, *result, 0)) : std::nullopt;
+  }
+
+  /// As in Keras 2, a step is masked if all its elements are, unless the layer keeps the axes of the step's own mask.
+  /// Keras 3 hands on the whole mask, which no layer can read if the result does not have these axes.
+  Tensor compute_mask(std::span<const Tensor> inputs, std::span<const Tensor> masks) const override {
+    const Shape input = with_rest({}, inputs[0].shape(), 1);
+    const int lost = input.rank() - output_shape(std::span(&input, 1)).rank();
+    std::vector<int> axes;
+    for (int axis = std::max(2, masks[0].rank() - lost); axis < masks[0].rank(); ++axis) axes.push_back(axis);
+    return axes.empty() ? masks[0] : any(masks[0], axes);
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {

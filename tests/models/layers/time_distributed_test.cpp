@@ -1,12 +1,17 @@
+#include <array>
+
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/shapes.h>
+#include <lockstep/kernels/indexing/take.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/layers/attention.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/embedding.h>
 #include <lockstep/models/layers/gru.h>
 #include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>
@@ -147,6 +152,29 @@ TEST(TimeDistributedLayer, PassesMasksThroughAModel) {
     const Layer dense = model.get_layer("dense");
     expect_close(step_of(masked, step), call(alone, {call(dense, {sentence}) + sentence}).to_vector<double>(), 12);
   }
+}
+
+// Documents of sentences of words: the mask of the words says which sentences there are.
+TEST(TimeDistributedLayer, MasksStepsWithoutUnmaskedElements) {
+  const Symbol ids = Input({3, 4});
+  const Symbol words = Embedding({.input_dim = 5, .output_dim = 3, .mask_zero = true})(ids);
+  const Symbol sentences = TimeDistributed(LSTM({.units = 2}))(words);
+  const Model model(ids, GRU({.units = 2})(sentences));
+  const Tensor documents = Tensor::from<float>({1, 2, 0, 0, 0, 0, 0, 0, 3, 4, 1, 0}, {1, 3, 4});
+  const Tensor first = Tensor::from<float>({1, 2}, {1, 2});
+  const Tensor second = Tensor::from<float>({3, 4, 1}, {1, 3});
+  const auto& variables = model.variables();
+  const LSTM reader = built(LSTM({.units = 2}), {{4, 3}});
+  const GRU last = built(GRU({.units = 2}), {{2, 2}});
+  for (std::size_t i = 0; i < 3; ++i) {
+    reader.impl().variables()[i].assign(variables[1 + i].value());
+    last.impl().variables()[i].assign(variables[4 + i].value());
+  }
+  const auto read = [&](const Tensor& sentence) {
+    return call(reader, {take(variables[0].value(), cast(sentence, DType::i64), 0)});
+  };
+  const Tensor expected = call(last, {stack(std::array{read(first), read(second)}, 1)});
+  expect_close(model(documents), expected.to_vector<double>(), 12);
 }
 
 TEST(TimeDistributedLayer, RefusesModelsThatItCannotTake) {
