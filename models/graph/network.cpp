@@ -251,12 +251,9 @@ std::vector<std::string> Network::output_names() const {
   return result;
 }
 
-/// The first number from which on no layer has a stream of random numbers of this seed.
 std::uint32_t Network::first_free_stream(std::uint64_t seed) const {
   std::uint32_t first = 0;
-  for (const Layer& layer : layers_)
-    if (const std::optional<LayerSeed>& built_with = layer.impl().seed(); built_with && built_with->seed == seed)
-      first = std::max(first, built_with->stream + 1);
+  for (const Layer& layer : layers_) first = std::max(first, layer.impl().first_free_stream(seed));
   return first;
 }
 

@@ -115,6 +115,8 @@ class Network {
   /// Keras' summary under the title `name`: a table with each layer's name and class, output shape, number of
   /// parameters and connections, and the totals.
   std::string summary(const std::string& name) const;
+  /// The smallest number from which on no layer has a stream of random numbers of this seed.
+  std::uint32_t first_free_stream(std::uint64_t seed) const;
   /// The strategy in whose scope the network was made.
   const Strategy& strategy() const { return strategy_; }
 
@@ -124,7 +126,6 @@ class Network {
   /// belongs to, or an empty string.
   std::vector<std::string> add_calls(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs);
   void name_layers(const std::vector<std::string>& models);
-  std::uint32_t first_free_stream(std::uint64_t seed) const;
   void build_layers(std::uint64_t seed);
   /// Sets stateful_. Throws InvalidArgument for stateful layers unless all inputs have the same batch size above 0.
   void check_stateful();

@@ -23,6 +23,10 @@ void LayerImpl::build(std::span<const Shape> inputs, const LayerSeed& seed) {
   seed_ = seed;
 }
 
+std::uint32_t LayerImpl::first_free_stream(std::uint64_t seed) const {
+  return seed_ && seed_->seed == seed ? seed_->stream + 1 : 0;
+}
+
 Tensor LayerImpl::compute_mask(std::span<const Tensor>, std::span<const Tensor> masks) const { return masks.front(); }
 
 void LayerImpl::describe(LayerConfig&) const {

@@ -132,8 +132,9 @@ class LayerImpl {
   }
   /// Whether build() has created the variables.
   bool is_built() const { return seed_.has_value(); }
-  /// The seed given to build(); empty before.
-  const std::optional<LayerSeed>& seed() const { return seed_; }
+  /// The smallest number from which on neither the layer nor a layer inside it has a stream of random numbers of this
+  /// seed.
+  virtual std::uint32_t first_free_stream(std::uint64_t seed) const;
   /// Whether another layer has built this one as an inner layer; only that layer calls it.
   bool is_inner() const { return !outer_name_.empty(); }
   /// The layers inside this one, in the order in which they were built.

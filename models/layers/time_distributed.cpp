@@ -70,6 +70,10 @@ class TimeDistributedImpl final : public LayerImpl, public FindsUnknownShape {
     return axes.empty() ? masks[0] : any(masks[0], axes);
   }
 
+  std::uint32_t first_free_stream(std::uint64_t seed) const override {
+    return std::max(LayerImpl::first_free_stream(seed), layer_->first_free_stream(seed));
+  }
+
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const Tensor& x = inputs[0];
     const Tensor mask = call.mask(0);

@@ -107,6 +107,10 @@ class InnerModelImpl final : public LayerImpl {
     return masked_->run(xs, call.mode, nullptr, call.masks).front();
   }
 
+  std::uint32_t first_free_stream(std::uint64_t seed) const override {
+    return network_ ? network_->first_free_stream(seed) : 0;
+  }
+
   /// Before the model is built, the object in the file.
   Json json() const {
     return description_ ? network_config(with_file_names(*description_, ConfigForm::keras_3)) : config_;

@@ -177,6 +177,19 @@ TEST(TimeDistributedLayer, MasksStepsWithoutUnmaskedElements) {
   expect_close(model(documents), expected.to_vector<double>(), 12);
 }
 
+// All of these models have the same seed.
+TEST(TimeDistributedLayer, SharesNoRandomNumbersWithTheLayersAroundIt) {
+  const Symbol x = Input({3, 4});
+  const Sequential steps({4}, {Dense({.units = 4}), Dense({.units = 4})});
+  const Model inner(x, TimeDistributed(steps)(Dense({.units = 4})(x)));
+  const Symbol y = Input({3, 4});
+  const Model outer(y, Dense({.units = 4})(inner(y)));
+  const std::vector<Tensor> weights = outer.get_weights();
+  ASSERT_EQ(weights.size(), 8U);
+  for (std::size_t i = 0; i < weights.size(); i += 2)
+    for (std::size_t j = 0; j < i; j += 2) EXPECT_NE(weights[i].to_vector<float>(), weights[j].to_vector<float>());
+}
+
 TEST(TimeDistributedLayer, RefusesModelsThatItCannotTake) {
   const Symbol x = Input({4});
   const Symbol y = Input({4});
