@@ -139,7 +139,8 @@ class InnerModelImpl final : public LayerImpl {
       adopt_inner({.group = group.path, .layer = group.layer.shared()});
     const std::vector<int> order = running_order(*network_);
     Plan plan = plan_steps(network_->calls(), order, network_->layers(), network_->outputs(), true);
-    masked_ = std::make_shared<PlanExecution>(std::move(plan), network_->layers(), false, true);
+    const bool placed = std::ranges::any_of(network_->calls(), [](const GraphCall& call) { return !!call.device; });
+    masked_ = std::make_shared<PlanExecution>(std::move(plan), network_->layers(), placed, true);
   }
 
   std::string class_name_;

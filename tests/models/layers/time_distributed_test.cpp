@@ -19,6 +19,8 @@
 #include <lockstep/models/layers/time_distributed.h>
 #include <lockstep/models/training/clone_model.h>
 #include <lockstep/models/training/sequential.h>
+#include <lockstep/runtime/memory/allocator.h>
+#include <lockstep/runtime/thread/device_scope.h>
 
 #include "layer_test.h"
 
@@ -188,6 +190,21 @@ TEST(TimeDistributedLayer, SharesNoRandomNumbersWithTheLayersAroundIt) {
   ASSERT_EQ(weights.size(), 8U);
   for (std::size_t i = 0; i < weights.size(); i += 2)
     for (std::size_t j = 0; j < i; j += 2) EXPECT_NE(weights[i].to_vector<float>(), weights[j].to_vector<float>());
+}
+
+TEST(TimeDistributedLayer, RunsAModelsLayersWithMasksWhereTheyWerePlaced) {
+  const Symbol x = Input({4});
+  const Symbol y = with_device("CPU:1", [&] { return Dense({.units = 1000})(x); });
+  const TimeDistributed layer = built(TimeDistributed(Model(x, y)), {{3, 4}});
+  const std::vector<Tensor> masks{Tensor::full({2, 3}, 1, DType::boolean)};
+  CachingAllocator& there = allocator({DeviceKind::cpu, 1});
+  for (const LayerCall& with : {LayerCall(), LayerCall{.masks = masks}}) {
+    there.reset_peak();
+    const std::size_t before = there.stats().bytes_in_use;
+    const Tensor result = call(layer, {random_tensor({2, 3, 4}, 1)}, with);
+    EXPECT_EQ(result.shape(), Shape({2, 3, 1000}));
+    EXPECT_GE(there.stats().bytes_peak, before + 6 * 1000 * sizeof(float));
+  }
 }
 
 TEST(TimeDistributedLayer, RefusesModelsThatItCannotTake) {
