@@ -23,8 +23,8 @@ namespace lockstep {
 namespace {
 
 const char* name_of(BinaryOp op) {
-  constexpr const char* names[] = {"add",     "subtract", "multiply",           "divide",       "maximum",
-                                   "minimum", "power",    "squared_difference", "floor_divide", "mod"};
+  constexpr const char* names[] = {"add",   "subtract",           "multiply",     "divide", "maximum", "minimum",
+                                   "power", "squared_difference", "floor_divide", "mod",    "arctan2", "logaddexp"};
   return names[static_cast<int>(op)];
 }
 
@@ -91,6 +91,8 @@ Tensor operand_gradient(BinaryOp op, bool of_first, const Tensor& a, const Tenso
     const Tensor base = where(positive, a, 1.0);
     return where(positive, dy * power(base, b) * log(base), 0.0);
   }
+  if (op == BinaryOp::arctan2) return dy * (of_first ? b : negative(a)) / (square(a) + square(b));
+  if (op == BinaryOp::logaddexp) return dy * sigmoid(of_first ? a - b : b - a);
   const Tensor taken = Tensor::empty(dy.shape(), dy.dtype());  // the derivative, which is piecewise constant
   const Tensor ones = Tensor::full(dy.shape(), 1, dy.dtype());
   launch(
@@ -130,13 +132,16 @@ BackwardFn binary_gradient(BinaryOp op, const Tensor& a, const Tensor& b, const 
     case BinaryOp::squared_difference:
     case BinaryOp::floor_divide:
     case BinaryOp::mod:
+    case BinaryOp::arctan2:
+    case BinaryOp::logaddexp:
       return [op, a, b](BackwardContext& c) { operands_gradient(c, op, a, b); };
   }
   fail<BrokenInvariant>("binary op {} has no gradient", static_cast<int>(op));
 }
 
 Tensor binary(BinaryOp op, const Tensor& left, const Tensor& right) try {
-  const auto require_operand = op == BinaryOp::divide ? require_real : require_number;
+  const bool takes_integers = op != BinaryOp::divide && op != BinaryOp::arctan2 && op != BinaryOp::logaddexp;
+  const auto require_operand = takes_integers ? require_number : require_real;
   require_operand(name_of(op), left);
   require_operand(name_of(op), right);
   require_same_dtype(name_of(op), left, right);
@@ -185,6 +190,8 @@ Tensor power(const Tensor& a, const Tensor& b) { return binary(BinaryOp::power, 
 Tensor squared_difference(const Tensor& a, const Tensor& b) { return binary(BinaryOp::squared_difference, a, b); }
 Tensor floor_divide(const Tensor& a, const Tensor& b) { return binary(BinaryOp::floor_divide, a, b); }
 Tensor mod(const Tensor& a, const Tensor& b) { return binary(BinaryOp::mod, a, b); }
+Tensor arctan2(const Tensor& a, const Tensor& b) { return binary(BinaryOp::arctan2, a, b); }
+Tensor logaddexp(const Tensor& a, const Tensor& b) { return binary(BinaryOp::logaddexp, a, b); }
 
 Tensor add_n(std::span<const Tensor> operands) try {
   require(!operands.empty(), "add_n needs at least one tensor");
@@ -279,6 +286,15 @@ Tensor square(const Tensor& x) try {
 
 Tensor sin(const Tensor& x) { return unary(UnaryOp::sin, x); }
 Tensor cos(const Tensor& x) { return unary(UnaryOp::cos, x); }
+Tensor tan(const Tensor& x) { return unary(UnaryOp::tan, x); }
+Tensor arcsin(const Tensor& x) { return unary(UnaryOp::arcsin, x); }
+Tensor arccos(const Tensor& x) { return unary(UnaryOp::arccos, x); }
+Tensor arctan(const Tensor& x) { return unary(UnaryOp::arctan, x); }
+Tensor sinh(const Tensor& x) { return unary(UnaryOp::sinh, x); }
+Tensor cosh(const Tensor& x) { return unary(UnaryOp::cosh, x); }
+Tensor arcsinh(const Tensor& x) { return unary(UnaryOp::arcsinh, x); }
+Tensor arccosh(const Tensor& x) { return unary(UnaryOp::arccosh, x); }
+Tensor arctanh(const Tensor& x) { return unary(UnaryOp::arctanh, x); }
 Tensor log1p(const Tensor& x) { return unary(UnaryOp::log1p, x); }
 Tensor expm1(const Tensor& x) { return unary(UnaryOp::expm1, x); }
 Tensor rsqrt(const Tensor& x) { return unary(UnaryOp::rsqrt, x); }
@@ -301,6 +317,7 @@ Tensor sign(const Tensor& x) try {
 
 Tensor floor(const Tensor& x) { return unary(UnaryOp::floor, x); }
 Tensor ceil(const Tensor& x) { return unary(UnaryOp::ceil, x); }
+Tensor trunc(const Tensor& x) { return unary(UnaryOp::trunc, x); }
 
 Tensor round(const Tensor& x, int decimals) {
   require(decimals >= -38 && decimals <= 38, "round takes -38 to 38 decimals, got {}", decimals);

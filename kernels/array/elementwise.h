@@ -42,6 +42,13 @@ Tensor floor_divide(const Tensor& a, const Tensor& b);
 Tensor mod(const Tensor& a, const Tensor& b);
 ///@}
 
+/// The angle between the positive x axis and the point (b, a), in radians from -pi to pi; shapes broadcast as for add.
+/// f32 or bf16. Throws the errors of add.
+Tensor arctan2(const Tensor& a, const Tensor& b);
+/// log(exp(a) + exp(b)), computed without overflow for any a and b; shapes broadcast as for add. f32 or bf16. Throws
+/// the errors of add.
+Tensor logaddexp(const Tensor& a, const Tensor& b);
+
 /// The sum of tensors of one shape and dtype; a single tensor is returned as it is. Throws InvalidArgument for an empty
 /// list and when shapes or dtypes differ.
 Tensor add_n(std::span<const Tensor> parts);
@@ -76,6 +83,15 @@ Tensor sqrt(const Tensor& x);
 Tensor square(const Tensor& x);
 Tensor sin(const Tensor& x);
 Tensor cos(const Tensor& x);
+Tensor tan(const Tensor& x);
+Tensor arcsin(const Tensor& x);
+Tensor arccos(const Tensor& x);
+Tensor arctan(const Tensor& x);
+Tensor sinh(const Tensor& x);
+Tensor cosh(const Tensor& x);
+Tensor arcsinh(const Tensor& x);
+Tensor arccosh(const Tensor& x);
+Tensor arctanh(const Tensor& x);
 ///@}
 ///@{
 /// log(1 + x) and exp(x) - 1, accurate even near 0.
@@ -94,9 +110,10 @@ Tensor abs(const Tensor& x);
 /// -1, 0 or 1. NaN stays NaN.
 Tensor sign(const Tensor& x);
 ///@{
-/// Rounding to an integer, down (floor) or up (ceil).
+/// Rounding to an integer, down (floor), up (ceil) or towards 0 (trunc).
 Tensor floor(const Tensor& x);
 Tensor ceil(const Tensor& x);
+Tensor trunc(const Tensor& x);
 ///@}
 /// The nearest number with this many decimals, ties to even; a negative number of them rounds to tens, hundreds and so
 /// on. As in NumPy, multiplies by a power of ten, rounds to an integer and divides, each in f32; numbers whose

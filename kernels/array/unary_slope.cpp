@@ -52,6 +52,8 @@ Tensor slope_from_result(const UnaryFunction& f, const Tensor& y) {
       return where(greater_equal(y, 0), functor::Selu::scale, y + functor::Selu::scale * functor::Selu::alpha);
     case UnaryOp::sigmoid:
       return y * (1.0 - y);
+    case UnaryOp::tan:
+      return square(y) + 1.0;
     case UnaryOp::softsign:
       return square(1.0 - abs(y));
     case UnaryOp::tanh:
@@ -85,6 +87,22 @@ Tensor slope_at(const UnaryFunction& f, const Tensor& x) {
       return cos(x);
     case UnaryOp::cos:
       return negative(sin(x));
+    case UnaryOp::arcsin:
+      return rsqrt(1.0 - square(x));
+    case UnaryOp::arccos:
+      return negative(rsqrt(1.0 - square(x)));
+    case UnaryOp::arctan:
+      return divide(1, square(x) + 1.0);
+    case UnaryOp::sinh:
+      return cosh(x);
+    case UnaryOp::cosh:
+      return sinh(x);
+    case UnaryOp::arcsinh:
+      return rsqrt(square(x) + 1.0);
+    case UnaryOp::arccosh:
+      return rsqrt(square(x) - 1.0);
+    case UnaryOp::arctanh:
+      return divide(1, 1.0 - square(x));
     case UnaryOp::gelu:
       return gelu_slope(x);
     case UnaryOp::gelu_tanh:

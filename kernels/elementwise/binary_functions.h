@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/elementwise/math.h>
 #include <lockstep/kernels/executor/wrapping.h>
 #include <lockstep/runtime/core/host_device.h>
 
@@ -133,6 +134,22 @@ struct Mod {
     return of_first ? dy : -dy * FloorDivide()(a, b);
   }
 };
+struct Arctan2 {
+  LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return std::atan2(a, b); }
+  LOCKSTEP_HOST_DEVICE float gradient(float a, float b, float dy, bool of_first) const {
+    return dy * (of_first ? b : -a) / (a * a + b * b);
+  }
+};
+struct LogAddExp {
+  LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const {
+    const float difference = a - b;
+    if (a == b) return a + 0.693147181F;  // also where the difference of infinities is NaN
+    return difference > 0 ? a + std::log1p(exp_f32(-difference)) : b + std::log1p(exp_f32(difference));
+  }
+  LOCKSTEP_HOST_DEVICE float gradient(float a, float b, float dy, bool of_first) const {
+    return dy / (1.0F + exp_f32(of_first ? b - a : a - b));
+  }
+};
 /// F::gradient as a function object of (a, b, dy).
 template <class F>
 struct BinaryGradient {
@@ -167,6 +184,10 @@ void visit_binary(BinaryOp op, Visit&& visit) {
       return visit(functor::FloorDivide{});
     case BinaryOp::mod:
       return visit(functor::Mod{});
+    case BinaryOp::arctan2:
+      return visit(functor::Arctan2{});
+    case BinaryOp::logaddexp:
+      return visit(functor::LogAddExp{});
   }
 }
 

@@ -9,14 +9,27 @@
 namespace lockstep {
 
 /// Element-wise ops of two operands.
-enum class BinaryOp { add, subtract, multiply, divide, maximum, minimum, power, squared_difference, floor_divide, mod };
+enum class BinaryOp {
+  add,
+  subtract,
+  multiply,
+  divide,
+  maximum,
+  minimum,
+  power,
+  squared_difference,
+  floor_divide,
+  mod,
+  arctan2,
+  logaddexp
+};
 
 }  // namespace lockstep
 
 namespace lockstep::kernels {
 
-/// out = a op b; a and b have out's rank and any strides (0 on broadcast axes). f32 or bf16; all ops but divide also
-/// take i32 and i64, whose overflow wraps around.
+/// out = a op b; a and b have out's rank and any strides (0 on broadcast axes). f32 or bf16; all ops but divide,
+/// arctan2 and logaddexp also take i32 and i64, whose overflow wraps around.
 struct Binary {
   BinaryOp op;
   Tensor a;

@@ -119,6 +119,51 @@ struct Cos {
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::cos(x); }
   LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return -dy * std::sin(x); }
 };
+struct Tan {
+  static constexpr bool from_result = true;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::tan(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return dy * (1.0F + y * y); }
+};
+struct Arcsin {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::asin(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy / std::sqrt((1.0F - x) * (1.0F + x)); }
+};
+struct Arccos {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::acos(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return -dy / std::sqrt((1.0F - x) * (1.0F + x)); }
+};
+struct Arctan {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::atan(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy / (1.0F + x * x); }
+};
+struct Sinh {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::sinh(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy * std::cosh(x); }
+};
+struct Cosh {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::cosh(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy * std::sinh(x); }
+};
+struct Arcsinh {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::asinh(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy / std::sqrt(x * x + 1.0F); }
+};
+struct Arccosh {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::acosh(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy / std::sqrt((x - 1.0F) * (x + 1.0F)); }
+};
+struct Arctanh {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::atanh(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy / ((1.0F - x) * (1.0F + x)); }
+};
 
 // The following functions are piecewise constant: their gradient is 0.
 
@@ -136,6 +181,11 @@ struct Floor {
 struct Ceil {
   static constexpr bool from_result = false;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::ceil(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float, float) const { return 0.0F; }
+};
+struct Trunc {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::trunc(x); }
   LOCKSTEP_HOST_DEVICE float gradient(float, float) const { return 0.0F; }
 };
 /// Rounds x * up / down to the nearest whole number, halves to even, and undoes the multiplication and division. One of

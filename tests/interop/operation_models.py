@@ -15,13 +15,14 @@ def functions(x, y):
     of_any = ("abs", "ceil", "cos", "erf", "exp", "expm1", "floor", "negative", "reciprocal", "round", "sign", "sin", "square",
               "stop_gradient", "elu", "hard_sigmoid", "hard_shrink", "hard_silu", "hard_tanh", "leaky_relu", "log_sigmoid",
               "relu", "relu6", "selu", "sigmoid", "silu", "soft_shrink", "softplus", "softsign", "sparse_plus",
-              "sparse_sigmoid", "squareplus", "tanh", "tanh_shrink")
+              "sparse_sigmoid", "squareplus", "tanh", "tanh_shrink", "arcsinh", "arctan", "cosh", "sinh", "tan", "trunc")
     results = [getattr(ops, name)(x) for name in of_any]
     results += [getattr(ops, name)(positive) for name in ("log", "log10", "log1p", "log2", "rsqrt", "sqrt")]
-    of_two = ("add", "divide", "maximum", "minimum", "multiply", "subtract", "true_divide")
+    results += [getattr(ops, name)(ops.tanh(x)) for name in ("arccos", "arcsin", "arctanh")]
+    of_two = ("add", "arctan2", "divide", "logaddexp", "maximum", "minimum", "multiply", "subtract", "true_divide")
     results += [getattr(ops, name)(x, y) for name in of_two]
     results += [ops.floor_divide(x, y), ops.mod(x, 0.75)]
-    return [*results, ops.power(positive, y), ops.power(2.5, x), ops.gelu(x, approximate=False), ops.gelu(y),
+    return [*results, ops.arccosh(positive + 1), ops.power(positive, y), ops.power(2.5, x), ops.gelu(x, approximate=False), ops.gelu(y),
             ops.threshold(x, 0.25, -1.0), ops.clip(x, -0.5, 0.75), ops.round(x, 1), ops.glu(x, axis=-1),
             ops.softmax(x, axis=1), ops.log_softmax(x, axis=-1), ops.cast(x, "float32"), x + np.arange(4.0, dtype="f4")]
 

@@ -51,13 +51,18 @@ def true_elements(op, x):
 
 def elementwise():
     a, b, positive = real(2, 3, 4), real(3, 1), real(2, 3, 4, low=0.1, high=3)
-    for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum", "floor_divide", "mod"):
+    for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum", "floor_divide", "mod", "arctan2",
+                 "logaddexp"):  # fmt: skip
         yield name, (a, b), getattr(ops, name)
     yield "power", (positive, b), ops.power
     yield "squared_difference", (a, b), lambda x, y: (x - y) ** 2
     yield "add_n", (a, positive, a), lambda *x: sum(x)
-    for name in ("negative", "exp", "expm1", "square", "reciprocal", "sin", "cos", "erf", "abs", "sign", "floor", "ceil"):
+    for name in ("negative", "exp", "expm1", "square", "reciprocal", "sin", "cos", "tan", "arctan", "sinh", "cosh",
+                 "arcsinh", "erf", "abs", "sign", "floor", "ceil", "trunc"):  # fmt: skip
         yield name, (a,), getattr(ops, name)
+    for name in ("arcsin", "arccos", "arctanh"):
+        yield name, (real(2, 3, 4, low=-0.9, high=0.9),), getattr(ops, name)
+    yield "arccosh", (real(2, 3, 4, low=1.1, high=4),), ops.arccosh
     for name in ("log", "log2", "log10", "log1p", "sqrt", "rsqrt"):
         yield name, (positive,), getattr(ops, name)
     yield "round", (np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.7, -0.2], np.float32),), ops.round

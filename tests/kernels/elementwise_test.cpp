@@ -239,6 +239,26 @@ TEST(Maximum, WithANumberThatIsNanIsNan) {
     for (const float value : y.to_vector<float>()) EXPECT_TRUE(std::isnan(value));
 }
 
+TEST(Arctan2, IsTheAngleInEveryQuadrant) {
+  const Tensor a = Tensor::from<float>({1, 1, -1, -1, 0, 2}, {6});
+  const Tensor b = Tensor::from<float>({1, -1, -1, 1, -3, 0}, {6});
+  constexpr double pi = 3.14159265358979;
+  expect_close(arctan2(a, b), {pi / 4, 3 * pi / 4, -3 * pi / 4, -pi / 4, pi, pi / 2});
+}
+
+TEST(LogAddExp, DoesNotOverflow) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const Tensor a = Tensor::from<float>({1000, -1000, 0, infinity, -infinity, -infinity}, {6});
+  const Tensor b = Tensor::from<float>({1000, -1001, -20, 3, -infinity, 3}, {6});
+  const std::vector<float> y = logaddexp(a, b).to_vector<float>();
+  EXPECT_FLOAT_EQ(y[0], 1000.6931F);
+  EXPECT_FLOAT_EQ(y[1], -999.68674F);
+  EXPECT_FLOAT_EQ(y[2], 2.0611537e-9F);
+  EXPECT_EQ(y[3], infinity);
+  EXPECT_EQ(y[4], -infinity);
+  EXPECT_EQ(y[5], 3);
+}
+
 TEST(Clip, PassesTheGradientAtItsBounds) {
   const Tensor x = Tensor::from<float>({-1, 0, 0.5F, 1, 2}, {5});
   GradientTape tape;

@@ -50,6 +50,24 @@ std::vector<OpCase> unary_cases() {
       unary_case(
           "cos", cos, [](double x) { return std::cos(x); }, -4, 4),
       unary_case(
+          "tan", tan, [](double x) { return std::tan(x); }, -1.2, 1.2),
+      unary_case(
+          "arcsin", arcsin, [](double x) { return std::asin(x); }, -0.9, 0.9),
+      unary_case(
+          "arccos", arccos, [](double x) { return std::acos(x); }, -0.9, 0.9),
+      unary_case(
+          "arctan", arctan, [](double x) { return std::atan(x); }, -3, 3),
+      unary_case(
+          "sinh", sinh, [](double x) { return std::sinh(x); }, -3, 3),
+      unary_case(
+          "cosh", cosh, [](double x) { return std::cosh(x); }, -3, 3),
+      unary_case(
+          "arcsinh", arcsinh, [](double x) { return std::asinh(x); }, -3, 3),
+      unary_case(
+          "arccosh", arccosh, [](double x) { return std::acosh(x); }, 1.3, 4),
+      unary_case(
+          "arctanh", arctanh, [](double x) { return std::atanh(x); }, -0.8, 0.8),
+      unary_case(
           "sign", sign, [](double x) { return x > 0   ? 1.0
                                               : x < 0 ? -1.0
                                                       : 0.0; }, -2, 2, true),
@@ -57,6 +75,8 @@ std::vector<OpCase> unary_cases() {
           "floor", floor, [](double x) { return std::floor(x); }, -3, 3),
       unary_case(
           "ceil", ceil, [](double x) { return std::ceil(x); }, -3, 3),
+      unary_case(
+          "trunc", trunc, [](double x) { return std::trunc(x); }, -3, 3),
       unary_case(
           "round", [](const Tensor& x) { return round(x); }, [](double x) { return std::rint(x); }, -3, 3),
       unary_case(
@@ -138,6 +158,10 @@ constexpr BinaryOp floor_divide_op{"floor_divide", floor_divide, floor_of_quotie
 constexpr BinaryOp mod_op{"mod", mod, [](double a, double b) { return b == 0 ? 0 : a - b * floor_of_quotient(a, b); },
                           -4, 4};
 
+constexpr BinaryOp arctan2_op{"arctan2", arctan2, [](double a, double b) { return std::atan2(a, b); }, -1, 1, false};
+constexpr BinaryOp logaddexp_op{
+    "logaddexp", logaddexp, [](double a, double b) { return std::log(std::exp(a) + std::exp(b)); }, -1, 1, false};
+
 OpCase binary_case(const BinaryOp& op, const Shape& a, const Shape& b, const Shape& y) {
   return {.name = fmt::format("{} of {} and {}", op.name, a, b),
           .inputs = {random_tensor(a, 1, op.low, op.high), random_tensor(b, 2, 0.5, 1.5)},
@@ -158,7 +182,7 @@ OpCase binary_case(const BinaryOp& op, const Shape& a, const Shape& b, const Sha
 std::vector<OpCase> binary_cases() {
   std::vector<OpCase> cases;
   for (const BinaryOp& op : {add_op, subtract_op, multiply_op, divide_op, maximum_op, minimum_op, power_op,
-                             squared_difference_op, floor_divide_op, mod_op})
+                             squared_difference_op, floor_divide_op, mod_op, arctan2_op, logaddexp_op})
     for (const Shape& b : {Shape{4, 33}, Shape{33}, Shape{4, 1}, Shape{}})
       cases.push_back(binary_case(op, {4, 33}, b, {4, 33}));
   for (const BinaryOp& op : {subtract_op, divide_op, maximum_op, power_op, squared_difference_op, mod_op}) {

@@ -127,8 +127,8 @@ TEST(Operations, OfInputsOfTwoRanksTakeBatchesOfOneExample) {
 }
 
 TEST(Operations, OfOtherKindsAreRefused) {
-  EXPECT_ERROR(InputError, "operation 'op' of class Arctan2 cannot be read; build the model of layers and of the ",
-               result_of("Arctan2", "[" + tensor_x + ", " + tensor_x + "]"));
+  EXPECT_ERROR(InputError, "operation 'op' of class Cross cannot be read; build the model of layers and of the ",
+               result_of("Cross", "[" + tensor_x + ", " + tensor_x + "]"));
   EXPECT_ERROR(InputError, "operation Sum needs an axis: all axes include the batch's",
                result_of("Sum", "[" + tensor_x + "]"));
   EXPECT_ERROR(InputError, "operation Softmax cannot work along the batch axis",

@@ -22,11 +22,20 @@
 namespace lockstep::test {
 namespace {
 
+Tensor fractions() { return tanh(mixed()); }
+
 Cases functions() {
   return {
       each("Absolute", abs),
       each("Ceil", ceil),
       each("Cos", cos),
+      each("Arccos", arccos, fractions),
+      each("Arccosh", arccosh, [] { return positive() + 1.0; }),
+      each("Arcsin", arcsin, fractions),
+      each("Arcsinh", arcsinh),
+      each("Arctan", arctan),
+      each("Arctanh", arctanh, fractions),
+      each("Cosh", cosh),
       each("Erf", erf),
       each("Exp", exp),
       each("Expm1", expm1),
@@ -43,11 +52,16 @@ Cases functions() {
       each("Sign", sign),
       each("Sin", sin),
       each("Sqrt", sqrt, positive),
+      each("Sinh", sinh),
       each("Square", square),
       each("StopGradient", stop_gradient),
+      each("Tan", tan),
+      each("Trunc", trunc),
       of_two("Add", add),
+      of_two("Arctan2", arctan2),
       of_two("Divide", divide),
       of_two("FloorDivide", floor_divide),
+      of_two("Logaddexp", logaddexp),
       of_two("Maximum", maximum),
       of_two("Minimum", minimum),
       of_two("Mod", mod),
