@@ -192,6 +192,25 @@ def masked():
     return keras.Model(sequence, layers.Dense(3)(layers.Concatenate()([h, layers.GRU(4)(both), mean, *ends])))
 
 
+def masked_merges():
+    """Masks that merging layers join, and that layers for single steps pass on, each read by a recurrent layer."""
+    first, second = keras.Input((6, 2)), keras.Input((6, 2))
+    ids = keras.Input((6,), dtype="int32")
+    a, b = [layers.Masking(0.0)(layers.ReLU()(x)) for x in (first, second)]
+    merges = [layers.Add, layers.Average, layers.Concatenate, layers.Maximum, layers.Minimum, layers.Multiply, layers.Subtract]
+    ends = [layers.LSTM(2)(merge()([a, b])) for merge in merges]
+    x = layers.Embedding(9, 4, mask_zero=True)(ids)
+    for layer in (layers.Activation("tanh"), layers.ActivityRegularization(0.5), layers.AlphaDropout(0.25),
+                  layers.BatchNormalization(), layers.Dense(4), layers.Dropout(0.25), layers.ELU(), layers.GaussianDropout(0.25),
+                  layers.GaussianNoise(0.25), layers.GroupNormalization(2), layers.Identity(), layers.LayerNormalization(),
+                  layers.LeakyReLU(), layers.Normalization(mean=0.5, variance=4), layers.PReLU(), layers.ReLU(),
+                  layers.Rescaling(2, 0.25), layers.SpatialDropout1D(0.25), layers.TimeDistributed(layers.Dense(4)),
+                  layers.UnitNormalization()):
+        x = layer(x)
+    ends += [layers.GRU(3)(x), layers.Flatten()(layers.Dot(2)([a, b])), layers.GlobalAveragePooling1D()(x)]
+    return keras.Model([first, second, ids], layers.Dense(3)(layers.Concatenate()(ends)))
+
+
 def seq2seq():
     """Recurrent layers that return states and start with given ones, also with masks."""
     source, target = keras.Input((5, 3)), keras.Input((4, 2))
@@ -313,7 +332,7 @@ def adaptive_pools():
 
 MODELS = {"preprocessing": preprocessing, "borders": borders, "merges": merges, "encodings": encodings, "images": images,
           "sequences": sequences, "wrapped": wrapped, "all_activations": all_activations, "products": products,
-          "steps": steps, "attention": attention, "attention_options": attention_options, "masked": masked,
+          "steps": steps, "attention": attention, "attention_options": attention_options, "masked": masked, "masked_merges": masked_merges,
           "seq2seq": seq2seq, "pools": pools, "activation_layers": activation_layers,
           "softmax_over_axes": softmax_over_axes, "normalizations": normalizations, "transposes": transposes,
           "channels": channels, "dropouts": dropouts, "adaptive_pools": adaptive_pools, "resized": resized,

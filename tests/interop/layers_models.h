@@ -210,6 +210,7 @@ inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "attention") return attention_model();
   if (name == "attention_options") return attention_options_model();
   if (name == "masked") return masked_model();
+  if (name == "masked_merges") return masked_merges_model();
   if (name == "seq2seq") return seq2seq_model();
   if (name == "pools") return pools_model();
   if (name == "activation_layers") return activation_layers_model();

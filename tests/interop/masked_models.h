@@ -96,6 +96,43 @@ inline Model masked_model() {
   return {sequence, Dense({.units = 3})(all)};
 }
 
+inline Model masked_merges_model() {
+  const Symbol first = Input({6, 2});
+  const Symbol second = Input({6, 2});
+  const Symbol ids = Input({6});
+  const Symbol a = Masking({.mask_value = 0})(ReLU()(first));
+  const Symbol b = Masking({.mask_value = 0})(ReLU()(second));
+  const std::vector<Layer> merges{Add(), Average(), Concatenate(), Maximum(), Minimum(), Multiply(), Subtract()};
+  std::vector<Symbol> ends;
+  for (const Layer& merge : merges) ends.push_back(LSTM({.units = 2})(merge({a, b})));
+  Symbol x = Embedding({.input_dim = 9, .output_dim = 4, .mask_zero = true})(ids);
+  const std::vector<Layer> steps{ActivationLayer(Activation::tanh),
+                                 ActivityRegularization({.l1 = 0.5}),
+                                 AlphaDropout({.rate = 0.25}),
+                                 BatchNormalization(),
+                                 Dense({.units = 4}),
+                                 Dropout({.rate = 0.25}),
+                                 ELU(),
+                                 GaussianDropout({.rate = 0.25}),
+                                 GaussianNoise({.stddev = 0.25}),
+                                 GroupNormalization({.groups = 2}),
+                                 Identity(),
+                                 LayerNormalization(),
+                                 LeakyReLU(),
+                                 Normalization({.mean = {0.5}, .variance = {4}}),
+                                 PReLU(),
+                                 ReLU(),
+                                 Rescaling({.scale = {2}, .offset = {0.25}}),
+                                 SpatialDropout1D({.rate = 0.25}),
+                                 TimeDistributed(Dense({.units = 4})),
+                                 UnitNormalization()};
+  for (const Layer& step : steps) x = step(x);
+  ends.push_back(GRU({.units = 3})(x));
+  ends.push_back(Flatten()(Dot({.axes = {2}})({a, b})));
+  ends.push_back(GlobalAveragePooling1D()(x));
+  return {{first, second, ids}, Dense({.units = 3})(Concatenate()(ends))};
+}
+
 inline Model seq2seq_model() {
   const Symbol source = Input({5, 3});
   const Symbol target = Input({4, 2});
