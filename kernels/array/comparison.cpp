@@ -5,6 +5,8 @@
 #include <limits>
 
 #include <lockstep/kernels/array/broadcast_gradient.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/over_axes.h>
 #include <lockstep/kernels/elementwise/comparison_kernels.h>
 #include <lockstep/kernels/elementwise/unary_kernels.h>
 #include <lockstep/kernels/op/broadcast.h>
@@ -13,6 +15,8 @@
 #include <lockstep/kernels/op/number.h>
 #include <lockstep/kernels/op/select.h>
 #include <lockstep/kernels/op/transfer.h>
+#include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/runtime/autograd/tape.h>
 
 namespace lockstep {
 namespace {
@@ -138,5 +142,38 @@ Tensor isnan(const Tensor& x) {
 
 Tensor isinf(const Tensor& x) { return compare_with_infinity("isinf", ComparisonOp::equal, x); }
 Tensor isfinite(const Tensor& x) { return compare_with_infinity("isfinite", ComparisonOp::less, x); }
+
+Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) try {
+  require_real("isclose", a);
+  require_same_dtype("isclose", a, b);
+  const NoGradientScope constant;
+  const Tensor x = cast(a, DType::f32);
+  const Tensor y = cast(b, DType::f32);
+  const Tensor near = logical_and(isfinite(y), less_equal(abs(x - y), abs(y) * rtol + atol));
+  const Tensor close = logical_or(near, equal(x, y));
+  return equal_nan ? logical_or(close, logical_and(isnan(x), isnan(y))) : close;
+} catch (Error& error) {
+  rethrow_from("isclose", error);
+}
+
+Tensor allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) try {
+  require_real("allclose", a);
+  require_same_dtype("allclose", a, b);
+  return all(isclose(a, b, rtol, atol, equal_nan));
+} catch (Error& error) {
+  rethrow_from("allclose", error);
+}
+
+Tensor count_nonzero(const Tensor& x) {
+  require_defined("count_nonzero", x);
+  return count_nonzero(x, all_axes(x));
+}
+
+Tensor count_nonzero(const Tensor& x, const std::vector<int>& axes, bool keepdims) try {
+  require_defined("count_nonzero", x);
+  return sum(cast(x, DType::boolean), axes, keepdims);
+} catch (Error& error) {
+  rethrow_from("count_nonzero", error);
+}
 
 }  // namespace lockstep

@@ -63,5 +63,17 @@ Tensor isnan(const Tensor& x);
 Tensor isinf(const Tensor& x);
 Tensor isfinite(const Tensor& x);
 ///@}
+///@{
+/// Whether |a - b| <= atol + rtol * |b|, computed in f32, for each element (isclose) or for all of them (allclose, of
+/// rank 0). Infinities are close to themselves only; NaN is close to NaN only if `equal_nan`. f32 or bf16. Throw
+/// InvalidArgument for other dtypes.
+Tensor isclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
+Tensor allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
+///@}
+///@{
+/// The number of elements that are not 0, i32, for any dtype: of all, or of those along `axes`, as in `sum`.
+Tensor count_nonzero(const Tensor& x);
+Tensor count_nonzero(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
+///@}
 
 }  // namespace lockstep

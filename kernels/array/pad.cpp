@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
@@ -97,6 +98,25 @@ Tensor pad(const Tensor& operand, const std::vector<PadWidth>& pad_width, PadMod
   return dense_copy(x);
 } catch (Error& error) {
   rethrow_from("pad", error);
+}
+
+Tensor slice_update(const Tensor& x, const std::vector<std::int64_t>& start_indices, const Tensor& updates) try {
+  require_same_dtype("slice_update", x, updates);
+  require(x.rank() == updates.rank() && start_indices.size() == static_cast<std::size_t>(x.rank()),
+          "slice_update takes updates of x's rank and an index for each axis, got {}, {} and {} indices", x, updates,
+          start_indices.size());
+  std::vector<PadWidth> around;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    const std::int64_t start = start_indices[static_cast<std::size_t>(axis)];
+    const std::int64_t after = x.dim(axis) - updates.dim(axis) - start;
+    require(start >= 0 && after >= 0, "slice_update of {}: {} from index {} of axis {} reaches beyond it", x, updates,
+            start, axis);
+    around.push_back({start, after});
+  }
+  const Tensor replaced = pad(Tensor::full(updates.shape(), 1, DType::boolean), around);
+  return where(replaced, pad(updates, around), x);
+} catch (Error& error) {
+  rethrow_from("slice_update", error);
 }
 
 }  // namespace lockstep

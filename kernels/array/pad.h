@@ -29,4 +29,9 @@ struct PadWidth {
 Tensor pad(const Tensor& x, const std::vector<PadWidth>& pad_width, PadMode mode = PadMode::constant,
            double constant_value = 0);
 
+/// x, of any dtype, with its elements from `start_indices` on, one index for each axis, replaced by `updates`, as
+/// keras.ops.slice_update does. Differentiable in x and updates. Throws InvalidArgument for undefined tensors,
+/// different dtypes or ranks, and updates that reach beyond x.
+Tensor slice_update(const Tensor& x, const std::vector<std::int64_t>& start_indices, const Tensor& updates);
+
 }  // namespace lockstep

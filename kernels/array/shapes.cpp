@@ -302,6 +302,26 @@ Tensor swapaxes(const Tensor& x, int first, int second) {
   return transpose(x, axes);
 }
 
+std::vector<Tensor> meshgrid(std::span<const Tensor> vectors, GridIndexing indexing) try {
+  Shape shape;
+  for (const Tensor& vector : vectors) {
+    require(vector.defined() && vector.rank() == 1, "meshgrid takes vectors, got {}", vector);
+    shape.push_back(vector.elements());
+  }
+  const bool exchanged = indexing == GridIndexing::xy && vectors.size() > 1;
+  if (exchanged) std::swap(shape[0], shape[1]);
+  std::vector<Tensor> grids;
+  for (int i = 0; i < shape.rank(); ++i) {
+    const int axis = exchanged && i < 2 ? 1 - i : i;
+    Shape own(std::vector<std::int64_t>(vectors.size(), 1));
+    own[axis] = shape[axis];
+    grids.push_back(broadcast_to(reshape(vectors[static_cast<std::size_t>(i)], own), shape));
+  }
+  return grids;
+} catch (Error& error) {
+  rethrow_from("meshgrid", error);
+}
+
 Tensor stop_gradient(const Tensor& x) {
   require_defined("stop_gradient", x);
   return x.broadcast_view(x.shape());

@@ -59,6 +59,11 @@ Tensor moveaxis(const Tensor& x, const std::vector<int>& sources, const std::vec
 ///@}
 /// x with two axes exchanged, as a view.
 Tensor swapaxes(const Tensor& x, int first, int second);
+/// The order of the first two axes of meshgrid's results: xy puts the second vector along the first axis.
+enum class GridIndexing { xy, ij };
+/// For each of the vectors, a view with an axis for each vector along which the elements of its own vary, like
+/// numpy.meshgrid. Throws InvalidArgument for tensors that are not vectors.
+std::vector<Tensor> meshgrid(std::span<const Tensor> vectors, GridIndexing indexing = GridIndexing::xy);
 /// A view of x that tapes treat as a constant: no gradient flows through it.
 Tensor stop_gradient(const Tensor& x);
 

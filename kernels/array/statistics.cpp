@@ -2,9 +2,11 @@
 
 #include <cmath>
 
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/over_axes.h>
+#include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
@@ -56,6 +58,26 @@ Tensor var(const Tensor& x) { return var(x, all_axes(x)); }
 
 Tensor var(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
   return in_f32("var", x, [&](const Tensor& wide) { return variance(wide, axes, keepdims); });
+}
+
+Tensor average(const Tensor& x, std::optional<int> axis, const Tensor& weights) try {
+  require_real("average", x);
+  require_same_dtype("average", x, weights);
+  const bool of_axis = axis && weights.rank() == 1 && weights.elements() == x.dim(*axis);
+  require(of_axis || weights.shape() == x.shape(),
+          "average takes weights of x's shape or one for each element along "
+          "an axis, got {} and {}",
+          x, weights);
+  Tensor factors = cast(weights, DType::f32);
+  if (weights.shape() != x.shape()) {
+    Shape shape(std::vector<std::int64_t>(static_cast<std::size_t>(x.rank()), 1));
+    shape[x.shape().normalize_axis(*axis)] = weights.elements();
+    factors = broadcast_to(reshape(factors, shape), x.shape());
+  }
+  const std::vector<int> axes = axis ? std::vector{*axis} : all_axes(x);
+  return cast(sum(cast(x, DType::f32) * factors, axes) / sum(factors, axes), x.dtype());
+} catch (Error& error) {
+  rethrow_from("average", error);
 }
 
 Tensor std(const Tensor& x) { return std(x, all_axes(x)); }

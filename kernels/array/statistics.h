@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include <lockstep/runtime/tensor/tensor.h>
@@ -16,6 +17,9 @@ namespace lockstep {
 Tensor var(const Tensor& x);
 Tensor var(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
+/// The mean of x with `weights` of x's dtype and shape or, with an axis, a number for each element along it: the sum of
+/// x * weights, divided by the sum of the weights. Throws InvalidArgument for other weights.
+Tensor average(const Tensor& x, std::optional<int> axis, const Tensor& weights);
 ///@{
 /// The standard deviation, the square root of var. The gradient is NaN where the result is 0, as in TensorFlow. After
 /// `using namespace lockstep`, calls must still be qualified: lockstep::std(x).

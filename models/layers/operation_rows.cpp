@@ -14,11 +14,13 @@
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/statistics.h>
 #include <lockstep/kernels/attention/attention.h>
+#include <lockstep/kernels/image/depth_to_space.h>
 #include <lockstep/kernels/matmul/einsum.h>
 #include <lockstep/kernels/matmul/matmul.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/scan/product.h>
 #include <lockstep/kernels/scan/scan.h>
+#include <lockstep/kernels/sorting/quantile.h>
 #include <lockstep/models/layers/operation_call.h>
 
 namespace lockstep {
@@ -140,6 +142,22 @@ Results squareplus_of(const Call& call) {
 }
 Results cumulative_sum(const Call& call) { return {cumsum(counted(call.x[0]), call.axis("axis", 0))}; }
 Results cumulative_product(const Call& call) { return {cumprod(counted(call.x[0]), call.axis("axis", 0))}; }
+Results differences(const Call& call) {
+  return {diff(counted(call.x[0]), static_cast<int>(call.number("n", 1)), call.axis("axis", -1))};
+}
+constexpr std::string_view of_closeness[] = {"rtol", "atol"};
+Results near(const Call& call) {
+  const Results given = call.promoted({0, 1});
+  const auto number = [&](std::size_t i, double otherwise) {
+    return call.argument(i).is_null() ? otherwise : call.argument(i).get<double>();
+  };
+  return {isclose(real(given[0]), real(given[1]), number(2, 1e-5), number(3, 1e-8), call.flag("equal_nan"))};
+}
+template <Tensor (*op)(const Tensor&, std::int64_t)>
+Results of_blocks(const Call& call) {
+  if (call.value("data_format") == "channels_first") call.refuse("takes images with their channels last");
+  return {op(call.x[0], call.integer("block_size"))};
+}
 Results einsum_of(const Call& call) {
   Results operands;
   for (std::size_t i = 0; i < call.arguments(); ++i) operands.push_back(real(call.operand(i)));
@@ -170,8 +188,11 @@ constexpr OperationRow function_rows[] = {
     {"Clip", "numpy", clipped},
     {"Cos", "numpy", each<cos>},
     {"Cosh", "numpy", each<cosh>},
+    {"CountNonzero", "numpy", over_axes_of<count_nonzero, as_it_is>},
     {"Cumprod", "numpy", cumulative_product},
     {"Cumsum", "numpy", cumulative_sum},
+    {"DepthToSpace", "nn", of_blocks<depth_to_space>},
+    {"Diff", "numpy", differences},
     {"Divide", "numpy", of_two<divide, real>, 2},
     {"Dot", "numpy", of_two<dot, real>, 2},
     {"DotProductAttention", "nn", attended, 3, of_attention},
@@ -191,6 +212,7 @@ constexpr OperationRow function_rows[] = {
     {"HardSigmoid", "nn", each<hard_sigmoid>},
     {"HardSilu", "nn", each<hard_silu>},
     {"HardTanh", "nn", each<hard_tanh>},
+    {"Isclose", "numpy", near, 2, of_closeness},
     {"Isfinite", "numpy", each<isfinite>},
     {"Isinf", "numpy", each<isinf>},
     {"Isnan", "numpy", each<isnan>},
@@ -213,6 +235,7 @@ constexpr OperationRow function_rows[] = {
     {"Max", "numpy", over_axes_of<max, counted>},
     {"Maximum", "numpy", of_two<maximum>, 2},
     {"Mean", "numpy", over_axes_of<mean>},
+    {"Median", "numpy", over_axes_of<median>},
     {"Min", "numpy", over_axes_of<min, counted>},
     {"Minimum", "numpy", of_two<minimum>, 2},
     {"Mod", "numpy", of_two<mod>, 2},
@@ -237,6 +260,7 @@ constexpr OperationRow function_rows[] = {
     {"Softmax", "nn", along_axes<softmax_over>},
     {"Softplus", "nn", each<softplus>},
     {"Softsign", "nn", each<softsign>},
+    {"SpaceToDepth", "nn", of_blocks<space_to_depth>},
     {"SparsePlus", "nn", each<sparse_plus>},
     {"SparseSigmoid", "nn", each<sparse_sigmoid>},
     {"Sqrt", "numpy", each<sqrt>},

@@ -48,6 +48,8 @@ def arrays(x, y):
             ops.roll(x, -1, axis=2), ops.roll(x, (1, 2), axis=(1, 2)), ops.moveaxis(x, (1, 2), (2, 1)),
             ops.expand_dims(x, (1, -1)), ops.squeeze(x[:, :1], 1), ops.pad(x, ((0, 0), (1, 2), (2, 0)), "reflect"),
             ops.pad(x, ((0, 0), (0, 0), (1, 0)), constant_values=0.5), ops.pad(x, ((0, 0), (2, 1), (1, 0)), "symmetric"),
+            ops.diff(x, axis=1), ops.median(x, axis=-1), ops.depth_to_space(ops.reshape(x, (-1, 3, 1, 4)), 2),
+            ops.space_to_depth(ops.reshape(x, (-1, 2, 2, 3)), 2),
             ops.tile(x, (1, 2, 1)), ops.tile(x, 2), ops.tril(x, -1), ops.triu(x), ops.zeros_like(x) + y, ops.ones_like(x) - y,
             ops.full_like(x, 0.5) * y, ops.broadcast_to(x[:, :1], (ROWS, 3, 4))]
 
@@ -64,7 +66,8 @@ def masks_and_indices(x, y):
     results += [getattr(ops, name)(odd) for name in ("isnan", "isinf", "isfinite")]
     ids = ops.cast(ops.clip(ops.abs(x) * 2, 0, 3), "int32")
     table = np.arange(8, dtype="f4").reshape(4, 2)
-    return [*results, ops.logical_not(first), ops.any(first, axis=-1), ops.all(second, axis=1, keepdims=True),
+    return [*results, ops.isclose(x, y, 0.25, 0.5), ops.count_nonzero(near[0], axis=1), ops.logical_not(first),
+            ops.any(first, axis=-1), ops.all(second, axis=1, keepdims=True),
             ops.where(first, x, y), ops.where(second, x, -1.0), ops.where(first, 2.5, 0), ops.where(first, ids, 7),
             ops.argmax(x, axis=1), ops.argmin(x, axis=-1, keepdims=True), ops.argsort(x, axis=1), ops.sort(x, axis=-1),
             *ops.top_k(x, 2), ops.take(x, [2, 0, -1], axis=-1), ops.take(table, ids, axis=0), ops.take(table, ids),

@@ -11,39 +11,31 @@
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/creation.h>
+#include <lockstep/kernels/array/diagonal.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/pad.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/array/statistics.h>
 #include <lockstep/kernels/array/triangle.h>
 #include <lockstep/kernels/attention/attention.h>
-#include <lockstep/kernels/convolution/conv1d.h>
-#include <lockstep/kernels/convolution/conv2d.h>
-#include <lockstep/kernels/convolution/conv2d_transpose.h>
-#include <lockstep/kernels/image/affine_transform.h>
+#include <lockstep/kernels/image/depth_to_space.h>
 #include <lockstep/kernels/indexing/embedding.h>
 #include <lockstep/kernels/indexing/one_hot.h>
 #include <lockstep/kernels/indexing/scatter.h>
 #include <lockstep/kernels/indexing/take.h>
-#include <lockstep/kernels/losses/cross_entropy.h>
 #include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/kernels/matmul/einsum.h>
 #include <lockstep/kernels/matmul/matmul.h>
-#include <lockstep/kernels/normalization/batch_norm.h>
-#include <lockstep/kernels/normalization/group_norm.h>
-#include <lockstep/kernels/normalization/layer_norm.h>
-#include <lockstep/kernels/pooling/pool2d.h>
-#include <lockstep/kernels/recurrence/composed_recurrence.h>
-#include <lockstep/kernels/recurrence/gru.h>
-#include <lockstep/kernels/recurrence/lstm.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/scan/product.h>
 #include <lockstep/kernels/scan/scan.h>
+#include <lockstep/kernels/sorting/quantile.h>
 #include <lockstep/kernels/sorting/sort.h>
 #include <lockstep/kernels/sorting/sparsemax.h>
 #include <lockstep/models/data/numpy_file.h>
 #include <lockstep/runtime/autograd/tape.h>
 
+#include "layer_op_rows.h"
 #include "print_tensor.h"
 
 // usage: ops_driver FOLDER
@@ -54,19 +46,15 @@
 namespace {
 
 using namespace lockstep;
+using test::Call;
+using test::Inputs;
+using test::of_two;
 using test::print;
-using Inputs = std::vector<Tensor>;
-using Call = std::function<Tensor(const Inputs&)>;
-using Rows = std::map<std::string, Call>;
+using test::Rows;
 
 template <Tensor (*op)(const Tensor&)>
 Tensor of_one(const Inputs& x) {
   return op(x[0]);
-}
-
-template <Tensor (*op)(const Tensor&, const Tensor&)>
-Tensor of_two(const Inputs& x) {
-  return op(x[0], x[1]);
 }
 
 template <Tensor (*op)(const Tensor&, double)>
@@ -306,6 +294,21 @@ void add_reductions(Rows& rows) {
   rows["norm_of_matrices"] = [](const Inputs& x) { return norm(x[0], {0, 2}, false, -1); };
   rows["argmax"] = [](const Inputs& x) { return argmax(x[0], 1); };
   rows["argmax_of_all"] = [](const Inputs& x) { return argmax(x[0]); };
+  rows["count_nonzero"] = [](const Inputs& x) { return count_nonzero(x[0], {0, -1}); };
+  rows["average"] = [](const Inputs& x) { return average(x[0], {}, x[1]); };
+  rows["average_of_axis"] = [](const Inputs& x) { return average(x[0], 1, x[1]); };
+  rows["diff"] = [](const Inputs& x) { return diff(x[0], 2, 1); };
+  rows["median"] = [](const Inputs& x) { return median(x[0]); };
+  rows["quantile"] = [](const Inputs& x) { return quantile(x[0], 0.3, {0, -1}, true); };
+  rows["isclose"] = [](const Inputs& x) { return isclose(x[0], x[1], 0.1, 0.5, true); };
+  rows["allclose"] = [](const Inputs& x) { return allclose(x[0], x[1], 0, 5); };
+  rows["diagonal"] = [](const Inputs& x) { return diagonal(x[0], -1, 0, 2); };
+  rows["trace"] = [](const Inputs& x) { return trace(x[0], 1); };
+  rows["diag"] = [](const Inputs& x) { return diag(x[0], -2); };
+  rows["meshgrid"] = [](const Inputs& x) { return meshgrid(x)[0]; };
+  rows["slice_update"] = [](const Inputs& x) { return slice_update(x[0], {0, 1, 2}, x[1]); };
+  rows["depth_to_space"] = [](const Inputs& x) { return depth_to_space(x[0], 2); };
+  rows["space_to_depth"] = [](const Inputs& x) { return space_to_depth(x[0], 2); };
   rows["argmin"] = [](const Inputs& x) { return argmin(x[0], -1, true); };
   rows["argmin_of_all"] = [](const Inputs& x) { return argmin(x[0], {}, true); };
   rows["cumsum"] = [](const Inputs& x) { return cumsum(x[0], 1); };
@@ -350,103 +353,11 @@ void add_products(Rows& rows) {
   rows["attention_grouped"] = rows["attention"];
 }
 
-void add_windows(Rows& rows) {
-  rows["conv1d"] = [](const Inputs& x) {
-    return conv1d(x[0], x[1], x[2], {.stride = 2, .padding = Padding1d::same, .groups = 2});
-  };
-  rows["conv1d_causal"] = [](const Inputs& x) {
-    return conv1d(x[0], x[1], x[2], {.padding = Padding1d::causal, .dilation = 2});
-  };
-  rows["conv2d"] = [](const Inputs& x) { return conv2d(x[0], x[1], x[2], {.strides = {2, 1}, .groups = 2}); };
-  rows["conv2d_same"] = [](const Inputs& x) {
-    return conv2d(x[0], x[1], x[2], {.padding = Padding::same, .dilation = {2, 3}, .activation = Activation::relu});
-  };
-  rows["depthwise_conv2d"] = [](const Inputs& x) {
-    return depthwise_conv2d(x[0], x[1], x[2], {.strides = 2, .padding = Padding::same});
-  };
-  rows["conv2d_transpose"] = [](const Inputs& x) { return conv2d_transpose(x[0], x[1], x[2], {.strides = {2, 3}}); };
-  rows["conv2d_transpose_same"] = [](const Inputs& x) {
-    return conv2d_transpose(x[0], x[1], x[2], {.strides = 2, .padding = Padding::same, .output_padding = 1});
-  };
-  rows["conv2d_transpose_dilated"] = [](const Inputs& x) {
-    return conv2d_transpose(x[0], x[1], x[2], {.padding = Padding::same, .dilation = {2, 3}});
-  };
-  for (const auto& [name, padding] : {std::pair("valid", Padding::valid), std::pair("same", Padding::same)}) {
-    const Pool2dOptions options{.window = {3, 2}, .strides = Size2d{2, 1}, .padding = padding};
-    rows[fmt::format("max_pool2d_{}", name)] = [=](const Inputs& x) { return max_pool2d(x[0], options); };
-    rows[fmt::format("average_pool2d_{}", name)] = [=](const Inputs& x) { return average_pool2d(x[0], options); };
-  }
-}
-
-void add_normalizations(Rows& rows) {
-  rows["batch_norm"] = [](const Inputs& x) { return batch_norm(x[0], x[1], x[2]).y; };
-  rows["batch_norm_mean"] = [](const Inputs& x) { return batch_norm(x[0], x[1], x[2]).mean; };
-  rows["batch_norm_variance"] = [](const Inputs& x) { return batch_norm(x[0], x[1], x[2]).variance; };
-  rows["batch_norm_residual"] = [](const Inputs& x) {
-    return batch_norm(x[0], x[1], x[2], {.relu = true, .residual = x[3]}).y;
-  };
-  rows["batch_norm_inference"] = [](const Inputs& x) { return batch_norm_inference(x[0], x[1], x[2], x[3], x[4]); };
-  rows["layer_norm"] = [](const Inputs& x) { return layer_norm(x[0], x[1], x[2]); };
-  rows["group_norm"] = [](const Inputs& x) { return group_norm(x[0], 2, x[1], x[2]); };
-}
-
-void add_losses(Rows& rows) {
-  rows["sparse_softmax_cross_entropy"] = of_two<sparse_softmax_cross_entropy>;
-  rows["sigmoid_cross_entropy"] = of_two<sigmoid_cross_entropy>;
-  rows["binary_cross_entropy"] = of_two<binary_cross_entropy>;
-}
-
-void add_recurrences(Rows& rows) {
-  rows["lstm"] = [](const Inputs& x) { return lstm(x[0], x[1], x[2], x[3]); };
-  rows["lstm_sequences"] = [](const Inputs& x) { return lstm(x[0], x[1], x[2], x[3], true); };
-  rows["lstm_states"] = [](const Inputs& x) {
-    return lstm(x[0], x[1], x[2], x[3], RecurrentStates{.h = x[4], .c = x[5]}, false).h;
-  };
-  rows["gru"] = [](const Inputs& x) { return gru(x[0], x[1], x[2], x[3]); };
-  rows["gru_sequences"] = [](const Inputs& x) { return gru(x[0], x[1], x[2], x[3], true); };
-  rows["gru_states"] = [](const Inputs& x) { return gru(x[0], x[1], x[2], x[3], RecurrentStates{.h = x[4]}, false).h; };
-  rows["simple_rnn"] = [](const Inputs& x) { return simple_rnn(x[0], x[1], x[2], x[3], {}).h; };
-  rows["simple_rnn_sequences"] = [](const Inputs& x) {
-    return simple_rnn(x[0], x[1], x[2], x[3], {.return_sequences = true}).h;
-  };
-  rows["simple_rnn_states"] = [](const Inputs& x) { return simple_rnn(x[0], x[1], x[2], x[3], {}, {}, {.h = x[4]}).h; };
-}
-
-Call resize_to(const Size2d& size, const ResizeOptions& options) {
-  return [=](const Inputs& x) { return resize(x[0], size, options); };
-}
-
-void add_images(Rows& rows) {
-  const std::map<std::string, Interpolation> methods{{"nearest", Interpolation::nearest},
-                                                     {"bilinear", Interpolation::bilinear},
-                                                     {"bicubic", Interpolation::bicubic},
-                                                     {"lanczos3", Interpolation::lanczos3},
-                                                     {"lanczos5", Interpolation::lanczos5}};
-  for (const auto& [name, method] : methods) {
-    rows["resize_" + name] = resize_to({11, 4}, {.interpolation = method});
-    if (method == Interpolation::nearest) continue;
-    rows["resize_antialiased_" + name] = resize_to({3, 4}, {.interpolation = method, .antialias = true});
-  }
-  rows["resize_cropped"] = resize_to({8, 5}, {.crop_to_aspect_ratio = true});
-  rows["resize_padded"] = resize_to({8, 5}, {.pad_to_aspect_ratio = true, .fill_value = 0.5});
-  const std::map<std::string, FillMode> fills{{"nearest", FillMode::nearest},
-                                              {"constant", FillMode::constant},
-                                              {"reflect", FillMode::reflect},
-                                              {"wrap", FillMode::wrap}};
-  for (const auto& [name, fill] : fills) {
-    const AffineTransformOptions options{.fill_mode = fill, .fill_value = 0.25};
-    rows["affine_transform_" + name] = [=](const Inputs& x) { return affine_transform(x[0], x[1], options); };
-  }
-  rows["affine_transform_of_nearest"] = [](const Inputs& x) {
-    return affine_transform(x[0], x[1], {.interpolation = Interpolation::nearest, .fill_mode = FillMode::wrap});
-  };
-}
-
 Rows all_rows() {
   Rows rows;
   for (const auto add : {add_elementwise, add_with_numbers, add_of_integers, add_comparisons, add_activations,
-                         add_creation, add_shapes, add_reductions, add_indexing, add_products, add_windows,
-                         add_normalizations, add_losses, add_recurrences, add_images})
+                         add_creation, add_shapes, add_reductions, add_indexing, add_products, test::add_windows,
+                         test::add_normalizations, test::add_losses, test::add_recurrences, test::add_images})
     add(rows);
   return rows;
 }

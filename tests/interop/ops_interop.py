@@ -109,6 +109,10 @@ def comparisons():
     yield "where_rows", (booleans(4, 3),), lambda x: true_elements(ops.where, x)[0]
     yield "where_columns", (indices(2, 4, 3),), lambda x: true_elements(ops.nonzero, x)[1]
     yield "where", (booleans(3, 1), a, b), ops.where
+    odd = np.array([1, 2, 0.4, np.nan, np.inf, -np.inf, np.inf, 3], np.float32)
+    other = np.array([1.6, 2.8, 0, np.nan, np.inf, np.inf, 3, -np.inf], np.float32)
+    yield "isclose", (odd, other), lambda x, y: ops.isclose(x, y, 0.1, 0.5, True)
+    yield "allclose", (a, real(2, 3, 4)), lambda x, y: ops.allclose(x, y, 0, 5)
     for name in ("isnan", "isinf", "isfinite"):
         yield name, (np.array([0, -1, np.nan, np.inf, -np.inf], np.float32),), getattr(ops, name)
 
@@ -167,6 +171,13 @@ def shapes():
     yield "pad_symmetric", (x,), lambda x: ops.pad(x, width, "symmetric")
     yield "pad_edge", (x,), lambda x: jax.numpy.pad(x, width, "edge")  # keras.ops lacks this mode
     yield "zero_pad2d", (real(2, 3, 4, 2),), lambda x: ops.pad(x, ((0, 0), (1, 0), (2, 3), (0, 0)))
+    yield "diagonal", (x,), lambda x: ops.diagonal(x, -1, 0, 2)
+    yield "trace", (x,), lambda x: ops.trace(x, 1)
+    yield "diag", (real(3),), lambda x: ops.diag(x, -2)
+    yield "meshgrid", (real(2), real(3), real(4)), lambda *x: ops.meshgrid(*x)[0]
+    yield "slice_update", (x, real(2, 2, 1)), lambda x, updates: ops.slice_update(x, (0, 1, 2), updates)
+    yield "depth_to_space", (real(2, 3, 2, 8),), lambda x: ops.depth_to_space(x, 2)
+    yield "space_to_depth", (real(2, 4, 6, 3),), lambda x: ops.space_to_depth(x, 2)
     yield "slice", (x,), lambda x: ops.slice(x, (0, 1, 0), (2, 2, 4))
     yield "flatten", (x,), lambda x: ops.reshape(x, (2, 12))
     yield "stop_gradient", (x,), lambda x: ops.stop_gradient(x)
@@ -183,6 +194,12 @@ def reductions():
     for name in ("any", "all"):
         yield name, (booleans(3, 4, 2),), lambda x, name=name: getattr(ops, name)(x, **AXES)
     ties = indices(3, 3, 4, 5).astype(np.float32)
+    yield "count_nonzero", (ties,), lambda x: ops.count_nonzero(x, (0, -1))
+    yield "average", (x, real(3, 4, 5, low=0.5)), lambda x, weights: ops.average(x, weights=weights)
+    yield "average_of_axis", (x, real(4, low=0.5)), lambda x, weights: ops.average(x, 1, weights)
+    yield "diff", (x,), lambda x: ops.diff(x, 2, 1)
+    yield "median", (x,), ops.median
+    yield "quantile", (x,), lambda x: ops.quantile(x, 0.3, **AXES)
     yield "argmax", (ties,), lambda x: ops.argmax(x, 1)
     yield "argmax_of_all", (ties,), ops.argmax
     yield "argmin", (ties,), lambda x: ops.argmin(x, -1, keepdims=True)

@@ -7,6 +7,7 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/diagonal.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/pad.h>
 #include <lockstep/kernels/array/shapes.h>
@@ -152,6 +153,32 @@ TEST(Triangles, TakeAnyDiagonal) {
   EXPECT_EQ(tril(x, least).to_vector<float>(), none);
   EXPECT_EQ(triu(x, most).to_vector<float>(), none);
   EXPECT_EQ(triu(x, least).to_vector<float>(), all);
+}
+
+TEST(Diagonal, OutsideOfTheMatrixIsEmpty) {
+  const Tensor x = Tensor::full({3, 2}, 1);
+  for (const std::int64_t offset : {std::numeric_limits<std::int64_t>::max(), std::int64_t{2}, std::int64_t{-3},
+                                    std::numeric_limits<std::int64_t>::min()})
+    EXPECT_EQ(diagonal(x, offset).shape(), Shape{0}) << offset;
+  EXPECT_EQ(diagonal(Tensor::zeros({0, 2}), 1).shape(), Shape{0});
+  EXPECT_ERROR(InvalidArgument, "diagonal takes a tensor of at least two axes, got f32 (3)",
+               diagonal(Tensor::zeros({3})));
+  EXPECT_ERROR(InvalidArgument, "of shape (3, 2) is given twice", diagonal(x, 0, 0, -2));
+  EXPECT_ERROR(InvalidArgument, "diag takes a vector or a matrix, got f32 ()", diag(Tensor::zeros({})));
+  EXPECT_ERROR(InvalidArgument, "diag takes a k between",
+               diag(x.slice_view(0, 0, 1).view({2}), std::numeric_limits<std::int64_t>::min()));
+}
+
+TEST(SliceUpdate, MustLieInside) {
+  const Tensor x = Tensor::zeros({3, 2});
+  EXPECT_ERROR(InvalidArgument, "from index 2 of axis 0 reaches beyond it",
+               slice_update(x, {2, 0}, Tensor::zeros({2, 2})));
+  EXPECT_ERROR(InvalidArgument, "and 1 indices", slice_update(x, {2}, Tensor::zeros({2, 2})));
+}
+
+TEST(Meshgrid, TakesVectors) {
+  EXPECT_ERROR(InvalidArgument, "meshgrid takes vectors, got f32 (3, 2)", meshgrid(std::array{Tensor::zeros({3, 2})}));
+  EXPECT_EQ(meshgrid(std::array{Tensor::zeros({3})})[0].shape(), Shape{3});
 }
 
 TEST(Triangles, TakeMatrices) {

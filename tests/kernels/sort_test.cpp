@@ -8,6 +8,7 @@
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/kernels/sorting/quantile.h>
 #include <lockstep/kernels/sorting/sort.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/thread/parallel.h>
@@ -97,6 +98,21 @@ TEST(Sort, SameBitsOnAnyNumberOfThreads) {
     const std::vector<Tensor> other = compute(3);
     for (std::size_t i = 0; i < first.size(); ++i) expect_same_bits(other[i], first[i]);
   }
+}
+
+TEST(Quantile, OfNanIsNanAndOfInfinitiesIsNot) {
+  const float nan = std::nanf("");
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Tensor x = Tensor::from<float>({1, nan, 2, infinity, 3, infinity}, {2, 3});
+  EXPECT_THAT(quantile(x, 0, {1}).to_vector<float>(), ElementsAre(testing::IsNan(), 3));
+  EXPECT_THAT(quantile(x, 0.75, {1}).to_vector<float>(), ElementsAre(testing::IsNan(), infinity));
+  EXPECT_EQ(median(Tensor::zeros({0, 3}), {1}).shape(), Shape{0});
+}
+
+TEST(Quantile, ErrorsNameWhatIsWrong) {
+  EXPECT_ERROR(InvalidArgument, "quantile takes a q from 0 to 1, got 1.5", quantile(Tensor::zeros({2}), 1.5));
+  EXPECT_ERROR(InvalidArgument, "there are no elements", median(Tensor::zeros({2, 0}), {1}));
+  EXPECT_ERROR(InvalidArgument, "axis 1 is out of range", median(Tensor::zeros({2}), {1}));
 }
 
 TEST(Sort, ErrorsNameAxisAndK) {

@@ -144,6 +144,50 @@ std::vector<OpCase> cases_of_bools() {
   return cases;
 }
 
+bool near(double a, double b) { return std::isfinite(b) ? std::abs(a - b) <= 0.25 + 0.5 * std::abs(b) : a == b; }
+
+OpCase isclose_case(DType dtype, const Shape& b) {
+  const Shape full{4, 33};
+  return {.name = fmt::format("isclose of {} and {}", name(dtype), b),
+          .inputs = {repeated_numbers(dtype, full, 1), repeated_numbers(dtype, b, 2)},
+          .run = [](In in) { return isclose(in[0], in[1], 0.5, 0.25); },
+          .reference =
+              [=](const Values& in) {
+                std::vector<double> y;
+                for (std::size_t i = 0; i < in[0].size(); ++i)
+                  y.push_back(near(in[0][i], in[1][source_index(b, full, i)]));
+                return y;
+              },
+          .data = 2,
+          .takes_no_rows = b == full,
+          .gives = DType::boolean,
+          .refuses = {DType::i32, DType::i64, DType::u8, DType::boolean}};
+}
+
+OpCase allclose_case(DType dtype, double atol) {
+  return {.name = fmt::format("allclose of {} up to {}", name(dtype), atol),
+          .inputs = {cast(random_tensor({4, 33}, 1), dtype), cast(random_tensor({4, 33}, 2), dtype)},
+          .run = [=](In in) { return allclose(in[0], in[1], 0, atol); },
+          .reference = [=](const Values&) { return std::vector<double>{atol >= 2 ? 1.0 : 0.0}; },
+          .data = 2,
+          .takes_no_rows = false,
+          .gives = DType::boolean,
+          .refuses = {DType::i32, DType::i64, DType::u8, DType::boolean}};
+}
+
+OpCase count_nonzero_case(DType dtype) {
+  return {.name = fmt::format("count_nonzero of {}", name(dtype)),
+          .inputs = {repeated_numbers(dtype, {4, 33}, 1)},
+          .run = [](In in) { return count_nonzero(in[0], {1}); },
+          .reference =
+              [](const Values& in) {
+                std::vector<double> y(4, 0);
+                for (std::size_t i = 0; i < in[0].size(); ++i) y[i / 33] += in[0][i] != 0;
+                return y;
+              },
+          .gives = DType::i32};
+}
+
 /// The indices along `axis`, 0 or 1, of the elements that are not 0.
 OpCase indices_case(DType dtype, int axis) {
   return {.name = fmt::format("where of {}, axis {}", name(dtype), axis),
@@ -168,6 +212,11 @@ std::vector<OpCase> comparison_cases() {
   for (const DType dtype : all_dtypes)
     for (const int axis : {0, 1}) cases.push_back(indices_case(dtype, axis));
   for (OpCase& c : cases_of_bools()) cases.push_back(std::move(c));
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    for (const Shape& b : {Shape{4, 33}, Shape{4, 1}}) cases.push_back(isclose_case(dtype, b));
+    for (const double atol : {1.0, 2.0}) cases.push_back(allclose_case(dtype, atol));
+  }
+  for (const DType dtype : all_dtypes) cases.push_back(count_nonzero_case(dtype));
   return cases;
 }
 

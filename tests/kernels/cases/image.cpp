@@ -8,6 +8,7 @@
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/image/affine_transform.h>
 #include <lockstep/kernels/image/crop_and_flip.h>
+#include <lockstep/kernels/image/depth_to_space.h>
 #include <lockstep/kernels/image/resize.h>
 
 namespace lockstep::test {
@@ -218,6 +219,42 @@ OpCase crop_case(const char* name, DType dtype, FillMode fill_mode) {
       .refuses = {DType::bf16, DType::i64, DType::boolean}};
 }
 
+constexpr std::int64_t block = 2;
+
+/// The place among the channels' images of the element of space_to_depth's result.
+std::int64_t in_space(const Shape& at, const Shape& space) {
+  const std::int64_t c = space[3];
+  return number_of({at[0], at[1] * block + at[3] / c / block, at[2] * block + at[3] / c % block, at[3] % c}, space);
+}
+
+std::vector<OpCase> block_cases() {
+  const Shape space{2, 6, 4, 3};
+  const Shape depth{2, 3, 2, 12};
+  const auto to_space = [=](const Values& in) {
+    std::vector<double> y(in[0].size());
+    for (std::size_t i = 0; const double x : in[0]) {
+      Shape at = depth;
+      std::int64_t rest = static_cast<std::int64_t>(i++);
+      for (int axis = 3; axis >= 0; --axis) {
+        at[axis] = rest % depth[axis];
+        rest /= depth[axis];
+      }
+      y[static_cast<std::size_t>(in_space(at, space))] = x;
+    }
+    return y;
+  };
+  return {{.name = "depth_to_space",
+           .inputs = {random_tensor(depth, 1)},
+           .run = [](In in) { return depth_to_space(in[0], block); },
+           .reference = to_space,
+           .takes_integers = true},
+          {.name = "space_to_depth",
+           .inputs = {random_tensor(space, 1)},
+           .run = [](In in) { return space_to_depth(in[0], block); },
+           .reference = moved(depth, [=](const Shape& at) { return in_space(at, space); }),
+           .takes_integers = true}};
+}
+
 }  // namespace
 
 std::vector<OpCase> image_cases() {
@@ -252,6 +289,7 @@ std::vector<OpCase> image_cases() {
     add("with reflections", FillMode::reflect);
     add("with repetitions", FillMode::wrap);
   }
+  for (OpCase& c : block_cases()) cases.push_back(std::move(c));
   for (const DType dtype : {DType::f32, DType::i32, DType::u8}) {
     cases.push_back(crop_case("with a constant", dtype, FillMode::constant));
     cases.push_back(crop_case("with the nearest pixel", dtype, FillMode::nearest));

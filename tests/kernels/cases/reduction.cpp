@@ -122,6 +122,30 @@ OpCase reduction_case(const ReductionOp& op, const Shape& shape, const std::vect
       .takes_integers = op.takes_integers};
 }
 
+/// Of (3, 4, 5), with weights of each element or along axis 1.
+OpCase average_case(bool of_elements) {
+  const Shape shape{3, 4, 5};
+  const std::optional<int> axis = of_elements ? std::optional<int>() : -2;
+  return {.name = fmt::format("average with weights {}", of_elements ? "of each element" : "along an axis"),
+          .inputs = {random_tensor(shape, 1), random_tensor(of_elements ? shape : Shape{4}, 2, 0.5, 1.5)},
+          .run = [=](In in) { return average(in[0], axis, in[1]); },
+          .reference =
+              [=](const Values& in) {
+                std::vector<double> sums(of_elements ? 1 : 15), weights(sums.size());
+                for (std::size_t i = 0; i < 60; ++i) {
+                  const std::size_t at = of_elements ? 0 : i / 20 * 5 + i % 5;
+                  const double weight = in[1][of_elements ? i : i / 5 % 4];
+                  sums[at] += in[0][i] * weight;
+                  weights[at] += weight;
+                }
+                for (std::size_t at = 0; at < sums.size(); ++at) sums[at] /= weights[at];
+                return sums;
+              },
+          .check = {.length = 60},
+          .data = 2,
+          .takes_no_rows = false};
+}
+
 /// Of order `ord` along axis 1 of (2, 3, 4).
 OpCase norm_case(double ord, std::function<double(Elements)> reference) {
   const Shape shape{2, 3, 4};
@@ -273,7 +297,7 @@ std::vector<OpCase> cases_without_gradient() {
 }  // namespace
 
 std::vector<OpCase> reduction_cases() {
-  std::vector<OpCase> cases{product_with_zeros()};
+  std::vector<OpCase> cases{product_with_zeros(), average_case(true), average_case(false)};
   for (const ReductionOp& op : reductions) {
     cases.push_back(reduction_case(op, {37}, {0}, false));
     for (const std::vector<int>& axes : {std::vector{1}, {0, -1}, {0, 1, 2, 3}, {-2, 1}})

@@ -48,6 +48,27 @@ OpCase cumprod_case(const Shape& shape, int axis, const std::vector<std::size_t>
           .takes_integers = true};
 }
 
+/// Along axis 1 of (2, 5, 3).
+OpCase diff_case(int n) {
+  return {.name = fmt::format("diff taken {} times", n),
+          .inputs = {random_tensor({2, 5, 3}, 5)},
+          .run = [=](In in) { return diff(in[0], n, -2); },
+          .reference =
+              [=](const Values& in) {
+                std::vector<double> x = in[0];
+                for (std::size_t steps = 5; steps > 5 - static_cast<std::size_t>(n); --steps) {
+                  std::vector<double> y;
+                  for (std::size_t i = 0; i < x.size(); ++i)
+                    if (i / 3 % steps < steps - 1) y.push_back(x[i + 3] - x[i]);
+                  x = y;
+                }
+                return x;
+              },
+          .check = {.length = 4},
+          .calls_first = "diff",
+          .takes_integers = true};
+}
+
 OpCase cumsum_case(const Shape& shape, int axis, const CumsumOptions& options) {
   return {.name = fmt::format("cumsum of {} along {}{}{}", shape, axis, options.exclusive ? ", exclusive" : "",
                               options.reverse ? ", reverse" : ""),
@@ -90,6 +111,7 @@ std::vector<OpCase> scan_cases() {
         cases.push_back(large(cumsum_case(shape, 1, options), 2));
       }
     }
+  for (const int n : {1, 2, 5}) cases.push_back(diff_case(n));
   return cases;
 }
 

@@ -6,6 +6,8 @@
 #include <kernels/cases/op_case.h>
 #include <kernels/cases/sources.h>
 
+#include <lockstep/kernels/array/diagonal.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/pad.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/array/triangle.h>
@@ -238,6 +240,105 @@ std::vector<OpCase> triangle_cases() {
   return cases;
 }
 
+/// Of matrices with three rows along axis 2 and five columns along axis 0.
+OpCase diagonal_case(std::int64_t offset) {
+  const std::int64_t count = std::min(3 + std::min<std::int64_t>(offset, 0), 5 - std::max<std::int64_t>(offset, 0));
+  OpCase c = move_case(
+      fmt::format("diagonal {}", offset), {5, 2, 3}, [=](In in) { return diagonal(in[0], offset, 2, 0); }, {2, count},
+      [=](const Shape& at) {
+        return number_of({at[1] + std::max<std::int64_t>(offset, 0), at[0], at[1] - std::min<std::int64_t>(offset, 0)},
+                         {5, 2, 3});
+      });
+  c.takes_no_rows = false;  // the first axis of the result is the second of the input
+  return c;
+}
+
+OpCase diag_case(std::int64_t k) {
+  const std::int64_t size = 3 + std::abs(k);
+  OpCase c = move_case(
+      fmt::format("diag {} of a vector", k), {3}, [=](In in) { return diag(in[0], k); }, {size, size},
+      [=](const Shape& at) { return at[1] - at[0] == k ? std::min(at[0], at[1]) : -1; });
+  c.nan_spreads = false;
+  c.takes_no_rows = k == 0;
+  return c;
+}
+
+OpCase trace_case() {
+  return {.name = "trace",
+          .inputs = {random_tensor({2, 3, 4}, 1)},
+          .run = [](In in) { return trace(in[0], 1, -2, -1); },
+          .reference =
+              [](const Values& in) {
+                const std::vector<double>& x = in[0];
+                return std::vector<double>{x[1] + x[6] + x[11], x[13] + x[18] + x[23]};
+              },
+          .check = {.length = 3},
+          .takes_integers = true};
+}
+
+std::vector<OpCase> diagonal_cases() {
+  std::vector<OpCase> cases{trace_case()};
+  for (const std::int64_t k : {-2, 0, 1}) {
+    cases.push_back(diagonal_case(k));
+    cases.push_back(diag_case(k));
+  }
+  cases.push_back(diagonal_case(4));
+  cases.push_back(move_case(
+      "diag of a matrix", {3, 4}, [](In in) { return diag(in[0]); }, {3}, [](const Shape& at) { return at[0] * 5; }));
+  return cases;
+}
+
+/// The product of the results for vectors of 2, 3 and 4 elements.
+OpCase meshgrid_case(GridIndexing indexing) {
+  const bool exchanged = indexing == GridIndexing::xy;
+  return {.name = fmt::format("multiply the grids of meshgrid {}", exchanged ? "xy" : "ij"),
+          .inputs = {random_tensor({2}, 1), random_tensor({3}, 2), random_tensor({4}, 3)},
+          .run =
+              [=](In in) {
+                const std::vector<Tensor> grids = meshgrid(in, indexing);
+                return multiply(multiply(grids[0], grids[1]), grids[2]);
+              },
+          .reference =
+              [=](const Values& in) {
+                std::vector<double> y;
+                for_each_place(exchanged ? Shape{3, 2, 4} : Shape{2, 3, 4}, [&](const Shape& at) {
+                  const auto of = [&](std::size_t vector, int axis) {
+                    return in[vector][static_cast<std::size_t>(at[axis])];
+                  };
+                  y.push_back(of(0, exchanged ? 1 : 0) * of(1, exchanged ? 0 : 1) * of(2, 2));
+                });
+                return y;
+              },
+          .check = {.length = 12},
+          .data = 3,
+          .calls_first = "meshgrid",
+          .takes_integers = true};
+}
+
+OpCase slice_update_case() {
+  const Shape x{3, 4, 5};
+  const Shape updates{2, 4, 2};
+  return {.name = "slice_update",
+          .inputs = {random_tensor(x, 1), random_tensor(updates, 2)},
+          .run =
+              [](In in) {
+                return slice_update(in[0], {1, 0, 2}, in[1]);
+              },
+          .reference =
+              [=](const Values& in) {
+                std::vector<double> y = in[0];
+                for_each_place(updates, [&](const Shape& at) {
+                  y[static_cast<std::size_t>(number_of({at[0] + 1, at[1], at[2] + 2}, x))] =
+                      in[1][static_cast<std::size_t>(number_of(at, updates))];
+                });
+                return y;
+              },
+          .data = 2,
+          .takes_no_rows = false,
+          .takes_integers = true,
+          .nan_spreads = false};
+}
+
 OpCase stop_gradient_case(DType dtype) {
   const Shape x{2, 3, 4};
   return {.name = fmt::format("stop_gradient of {}", name(dtype)),
@@ -259,6 +360,9 @@ std::vector<OpCase> shape_cases() {
   cases.push_back(pad_case("pad with reflections", PadMode::reflect, {{0, 0}, {1, 0}, {2, 3}}, 0));
   cases.push_back(pad_case("pad symmetrically", PadMode::symmetric, {{1, 3}, {0, 0}, {4, 2}}, 0));
   for (OpCase& c : triangle_cases()) cases.push_back(std::move(c));
+  for (OpCase& c : diagonal_cases()) cases.push_back(std::move(c));
+  for (const GridIndexing indexing : {GridIndexing::xy, GridIndexing::ij}) cases.push_back(meshgrid_case(indexing));
+  cases.push_back(slice_update_case());
   for (const DType dtype : all_dtypes) cases.push_back(stop_gradient_case(dtype));
   return cases;
 }

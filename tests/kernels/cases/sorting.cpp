@@ -7,6 +7,7 @@
 #include <kernels/sorted_places.h>
 
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/sorting/quantile.h>
 #include <lockstep/kernels/sorting/sort.h>
 #include <lockstep/kernels/sorting/sparsemax.h>
 
@@ -85,6 +86,45 @@ std::vector<OpCase> index_cases() {
   return cases;
 }
 
+/// Of (3, 4, 5) over axes 0 and 2, whose places are counted in that order.
+OpCase quantile_case(const char* name, double q, Op run) {
+  return {.name = fmt::format("{} {}", name, q),
+          .inputs = {distinct_numbers({3, 4, 5}, 5)},
+          .run = std::move(run),
+          .reference =
+              [=](const Values& in) {
+                std::vector<double> y;
+                for (std::size_t row = 0; row < 4; ++row) {
+                  std::vector<double> x;
+                  for (std::size_t i = 0; i < 60; ++i)
+                    if (i / 5 % 4 == row) x.push_back(in[0][i]);
+                  std::ranges::sort(x);
+                  const double place = q * 14;
+                  const auto below = static_cast<std::size_t>(place);
+                  const double share = place - static_cast<double>(below);
+                  y.push_back(share == 0 ? x[below] : x[below] * (1 - share) + x[below + 1] * share);
+                }
+                return y;
+              },
+          .takes_no_rows = false};
+}
+
+std::vector<OpCase> quantile_cases() {
+  std::vector<OpCase> cases;
+  for (const double q : {0.0, 0.37, 1.0})
+    cases.push_back(quantile_case("quantile", q, [=](In in) { return quantile(in[0], q, {2, 0}, q == 1); }));
+  cases.push_back(quantile_case("median", 0.5, [](In in) { return median(in[0], {0, -1}); }));
+  cases.push_back({.name = "median of an even number",
+                   .inputs = {distinct_numbers({3, 2}, 5)},
+                   .run = [](In in) { return median(in[0], {1}); },
+                   .reference =
+                       [](const Values& in) {
+                         const std::vector<double>& x = in[0];
+                         return std::vector<double>{(x[0] + x[1]) / 2, (x[2] + x[3]) / 2, (x[4] + x[5]) / 2};
+                       }});
+  return cases;
+}
+
 /// Rows of four: the sum of the elements that exceed the shift is 1 more than their number times the shift.
 OpCase sparsemax_case() {
   return {.name = "sparsemax",
@@ -124,6 +164,7 @@ std::vector<OpCase> sorting_cases() {
     cases.push_back(large(sort_case(shape, axis, SortDirection::ascending), 0));
   }
   cases.push_back(sparsemax_case());
+  for (OpCase& c : quantile_cases()) cases.push_back(std::move(c));
   for (OpCase& c : index_cases()) cases.push_back(std::move(c));
   return cases;
 }

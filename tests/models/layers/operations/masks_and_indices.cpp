@@ -10,6 +10,7 @@
 #include <lockstep/kernels/array/statistics.h>
 #include <lockstep/kernels/array/triangle.h>
 #include <lockstep/kernels/attention/attention.h>
+#include <lockstep/kernels/image/depth_to_space.h>
 #include <lockstep/kernels/indexing/one_hot.h>
 #include <lockstep/kernels/indexing/take.h>
 #include <lockstep/kernels/matmul/einsum.h>
@@ -17,6 +18,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/scan/product.h>
 #include <lockstep/kernels/scan/scan.h>
+#include <lockstep/kernels/sorting/quantile.h>
 #include <lockstep/kernels/sorting/sort.h>
 
 namespace lockstep::test {
@@ -59,6 +61,13 @@ Cases logic() {
        },
        "{}",
        R"([{"tensor": 0}, {"class_name": "__tensor__", "config": {"value": [true, true, false, false], "dtype": "bool"}}])"},
+      of_one("CountNonzero", R"({"axis": -1, "keepdims": false})",
+             [](const Tensor& x) { return count_nonzero(x, {2}); }),
+      {"Isclose",
+       {mixed, others},
+       [](const Tensors& x) { return Tensors{isclose(x[0], x[1], 0.25, 0.5)}; },
+       R"({"equal_nan": false})",
+       R"([{"tensor": 0}, {"tensor": 1}, 0.25, 0.5])"},
       of_one("All", R"({"axis": [1], "keepdims": true})", [](const Tensor& x) { return all(x, {1}, true); }),
       of_one("Any", R"({"axis": -1})", [](const Tensor& x) { return any(x, {2}); }),
       {"Where", {truths, mixed, others}, [](const Tensors& x) { return Tensors{where(x[0], x[1], x[2])}; }},
@@ -80,6 +89,20 @@ Cases indexing() {
            {mixed},
            [](const Tensors& x) { return Tensors{argmin(x[0], -1, true)}; },
            R"({"axis": -1, "keepdims": true})"},
+          of_one("Median", R"({"axis": [1], "keepdims": true})", [](const Tensor& x) { return median(x, {1}, true); }),
+          of_one("Diff", R"({"n": 2, "axis": -1})", [](const Tensor& x) { return diff(x, 2, 2); }),
+          {"DepthToSpace",
+           {[] {
+             return reshape(mixed(), {2, 3, 1, 4});
+           }},
+           [](const Tensors& x) { return Tensors{depth_to_space(x[0], 2)}; },
+           R"({"block_size": 2, "data_format": "channels_last"})"},
+          {"SpaceToDepth",
+           {[] {
+             return reshape(mixed(), {2, 2, 2, 3});
+           }},
+           [](const Tensors& x) { return Tensors{space_to_depth(x[0], 2)}; },
+           R"({"block_size": 2, "data_format": "channels_last"})"},
           {"Argsort", {mixed}, [](const Tensors& x) { return Tensors{argsort(x[0], 1)}; }, R"({"axis": 1})"},
           {"Sort", {mixed}, [](const Tensors& x) { return Tensors{sort(x[0], 2)}; }, R"({"axis": -1})"},
           {"TopK",
