@@ -18,11 +18,12 @@
 namespace lockstep {
 namespace {
 
-/// Labels with -1 in place of those that are no whole numbers in [0, classes).
+/// Labels with -1 in place of those that are no whole numbers in [0, classes], in which the dtype may round `classes`.
 Tensor only_classes(const Tensor& labels, std::int64_t classes) {
   const NoGradientScope not_recorded;
-  const Tensor is_class = logical_and(
-      equal(floor(labels), labels), logical_and(greater_equal(labels, 0), less(labels, static_cast<double>(classes))));
+  const Tensor is_class =
+      logical_and(equal(floor(labels), labels),
+                  logical_and(greater_equal(labels, 0), less_equal(labels, static_cast<double>(classes))));
   return where(is_class, labels, -1.0);
 }
 

@@ -26,7 +26,8 @@ Tensor as_rows(const Tensor& x) {
 /// The cross-entropy of each row of logits, 0 where the label is `ignored`, times the ratio of the number of rows to
 /// the number of rows with other labels, on all replicas.
 Tensor without_class(int ignored, const Tensor& rows, const Tensor& labels) {
-  const Tensor wide = labels.dtype() == DType::u8 ? cast(labels, DType::i64) : labels;  // u8 does not hold -1
+  const bool is_narrow = labels.dtype() == DType::u8 || labels.dtype() == DType::bf16;
+  const Tensor wide = is_narrow ? cast(labels, DType::f32) : labels;  // u8 does not hold -1, nor bf16 1001
   const Tensor counts = not_equal(wide, ignored);
   const Tensor losses = where(counts, sparse_softmax_cross_entropy(rows, where(counts, wide, 0.0)), 0.0);
   const Tensor all = Tensor::full({1}, static_cast<double>(rows.dim(0)));

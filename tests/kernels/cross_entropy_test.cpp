@@ -61,12 +61,26 @@ TEST(SparseSoftmaxCrossEntropy, OfLargeLogitsDoesNotOverflow) {
   EXPECT_THAT(sparse_softmax_cross_entropy(logits, labels).to_vector<float>(), ::testing::ElementsAre(0, 2000));
 }
 
+// bf16 rounds 1001 to 1000.
+TEST(SparseSoftmaxCrossEntropy, TakesLabelsInBfloat16NextToTheNumberOfClasses) {
+  const Tensor logits = random_tensor({1, 1001}, 1);
+  const auto loss = [&](DType dtype) {
+    return sparse_softmax_cross_entropy(logits, Tensor::full({1}, 1000, dtype)).to_vector<float>();
+  };
+  EXPECT_EQ(loss(DType::bf16), loss(DType::i64));
+}
+
 TEST(SparseSoftmaxCrossEntropy, ErrorsNameRowAndValue) {
   const Tensor logits = Tensor::zeros({3, 4});
   const auto message = [&](const Tensor& labels) {
     return error_of<InvalidArgument>([&] { sparse_softmax_cross_entropy(logits, labels); });
   };
   EXPECT_EQ(message(Tensor::from<std::int32_t>({0, 4, -1}, {3})), "label 4 in row 1 is outside [0, 4)");
+  // bf16 rounds 1003 to 1004.
+  EXPECT_THAT(error_of<InvalidArgument>([] {
+                sparse_softmax_cross_entropy(Tensor::zeros({1, 1003}), Tensor::full({1}, 1004, DType::bf16));
+              }),
+              HasSubstr("label 1004 in row 0 is outside [0, 1003)"));
   EXPECT_EQ(message(Tensor::from<std::int64_t>({0, 3, -1}, {3, 1})), "label -1 in row 2 is outside [0, 4)");
   EXPECT_THAT(message(Tensor::zeros({2}, DType::i32)),
               HasSubstr("labels (n) or (n, 1) for logits (n, classes), got i32 (2)"));

@@ -252,6 +252,11 @@ TEST(IgnoreClass, MayBeOutsideTheClasses) {
   check(-1, Tensor::from(std::vector<std::int32_t>{0, 4, -1, -1, 1, 3}, {rows, 1}));
   check(255, Tensor::from(std::vector<std::uint8_t>{0, 4, 255, 255, 1, 3}, {rows}));
   check(-1, Tensor::from(std::vector<float>{0, 4, -1, -1, 1, 3}, {rows}));
+  // bf16 rounds 1001 to 1000.
+  const Tensor y = cast(Tensor::from<float>({1000, 3}, {2}), DType::bf16);
+  const Tensor wide = test::random_tensor({2, 1001}, 1);
+  test::expect_close(SparseCategoricalCrossentropy({.from_logits = true, .ignore_class = 1001})(y, wide),
+                     SparseCategoricalCrossentropy({.from_logits = true})(y, wide).to_vector<double>());
 }
 
 TEST(IgnoreClass, OfAllRowsIsZeroAndKeepsOtherLabelsToTheClasses) {
