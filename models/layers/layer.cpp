@@ -54,6 +54,7 @@ void LayerImpl::set_trainable(bool trainable) {
     const bool is_mean =
         variable.synchronization() == Synchronization::on_read && variable.aggregation() == Aggregation::mean;
     if (!trainable && is_mean && is_real(variable.dtype())) variable.assign(variable.value());
+    variable.state().set_trainable(trainable && *variable.state().spec().trainable);
   }
   mark_trainable(trainable);
 }
@@ -61,8 +62,6 @@ void LayerImpl::set_trainable(bool trainable) {
 void LayerImpl::mark_trainable(bool trainable) {
   trainable_ = trainable;
   for (const InnerLayer& inner : inner_layers_) inner.layer->mark_trainable(trainable);
-  for (const Variable& variable : variables_)
-    variable.state().set_trainable(trainable && *variable.state().spec().trainable);
 }
 
 void LayerImpl::set_dtype_policy(DTypePolicy policy) {

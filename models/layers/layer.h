@@ -173,7 +173,7 @@ class LayerImpl {
   static Tensor value_if_any(const Variable& weight) { return weight.defined() ? weight.value() : Tensor(); }
 
  private:
-  /// Sets `trainable` of this layer, the layers inside it and their variables.
+  /// Sets `trainable` of this layer and the layers inside it.
   void mark_trainable(bool trainable);
   /// Lists the layer, its variables and its regularizers as this layer's.
   void list_inner(const InnerLayer& inner);

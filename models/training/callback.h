@@ -27,10 +27,10 @@ struct StepReport {
   /// Examples in the global batch.
   std::int64_t examples = 0;
   std::vector<std::int64_t> rows{};  ///< examples of each replica, for the replicas of all workers
-  /// Milliseconds from the request for the batch to the end of the step.
+  /// Milliseconds from the request for the batch to the end of the step, with on_train_batch_begin.
   double step_ms = 0;
   /// The part of step_ms until this worker's first replica has submitted the forward pass, the backward pass and the
-  /// update to its device. The rest is spent on metrics and on waiting for the results.
+  /// update to its device, with on_train_batch_begin. The rest is spent on metrics and on waiting for the results.
   double host_ms = 0;
   StepClock::Split split_ms{};  ///< Phase::input on fit's thread, the other phases on this worker's first replica
   Logs running{};               ///< losses and metrics since the start of the epoch
@@ -53,7 +53,8 @@ struct EpochPlan {
 struct TestBatchReport {
   std::int64_t batch = 0;     ///< number of the batch, from 0
   std::int64_t examples = 0;  ///< examples in the global batch
-  /// Computes the losses and metrics since the first batch; with several workers, of this worker's replicas.
+  /// Computes the losses and metrics since the first batch; with several workers, of this worker's replicas. Empty as
+  /// long as this worker has had no example.
   std::function<Logs()> running{};
 };
 
@@ -61,7 +62,8 @@ struct TestBatchReport {
 struct PredictBatchReport {
   std::int64_t batch = 0;     ///< number of the batch, from 0
   std::int64_t examples = 0;  ///< examples in the global batch
-  /// Collects the model's outputs for the global batch, in f32, (examples, ...) each.
+  /// Collects the model's outputs for the global batch, (examples, ...) each, floating-point numbers in f32. They may
+  /// share memory with the inputs and with predict's result: do not write to them.
   std::function<std::vector<Tensor>()> outputs{};
 };
 

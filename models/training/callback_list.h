@@ -26,6 +26,7 @@ class CallbackList {
       if (is_chief_ || !callback->chief_only()) ((*callback).*event)(model_, args...);
   }
 
+  /// The callbacks in their order.
   const std::vector<std::shared_ptr<Callback>>& all() const { return callbacks_; }
 
  private:

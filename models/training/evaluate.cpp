@@ -41,6 +41,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void begin(const Dataset& batches) {
+    start_ = Clock::now();
     if (!logger_) return;
     logger_->on_epoch_begin(model_, {.epochs = 1, .steps = batches.size().value_or(0)});
     shown_ = true;
@@ -61,7 +62,7 @@ class Progress {
  private:
   Model model_;
   std::optional<ProgbarLogger> logger_{};
-  Clock::time_point start_ = Clock::now();
+  Clock::time_point start_{};
   std::int64_t steps_ = 0;
   std::int64_t examples_ = 0;
   bool shown_ = false;  ///< whether it has begun and not ended

@@ -65,7 +65,7 @@ class TrainingRun {
  private:
   /// Throws what can be known before training about validation data that cannot be evaluated: LogicError for a model
   /// without an evaluation, InvalidArgument for data that are empty, or endless without validation_steps, or whose
-  /// first batch lacks a target and can be peeked at.
+  /// first batch lacks a target, if an epoch validates and the batch can be peeked at.
   void check_validation(const Dataset& validation) const;
   /// Whether a callback has requested a stop on any worker. All workers get the same answer, which is stored in
   /// `stop_`.
@@ -76,8 +76,8 @@ class TrainingRun {
   void begin_epoch();
   /// Runs a step. Returns false if the epoch has no more steps.
   bool run_step();
-  /// Whether fit validates after the current epoch.
-  bool validates() const;
+  /// Whether fit validates after any of the epochs [begin, end).
+  bool validates(int begin, int end) const;
   Logs epoch_logs(std::int64_t examples, double seconds, bool validate) const;
   Logs validation_logs() const;
 
@@ -100,9 +100,10 @@ void TrainingRun::check_validation(const Dataset& validation) const {
   require(validation.size() != 0, "fit()'s `validation` is an empty data set");
   require(!validation.is_endless() || options_.validation_steps,
           "fit()'s `validation` is a data set without end: give validation_steps, or use take() to limit it");
-  if (compiled.steps.test_step) return;
+  if (compiled.steps.test_step || !validates(options_.initial_epoch, options_.epochs)) return;
   in_validation([&] {
-    if (const std::optional<Batch> first = validation.peek()) check_targets(*first, compiled.outputs);
+    const Dataset rows = validation.rows_of_batches([](std::int64_t) { return RowRange{0, 1}; }).value_or(validation);
+    if (const std::optional<Batch> first = rows.peek()) check_targets(*first, compiled.outputs);
   });
 }
 
@@ -207,11 +208,11 @@ bool TrainingRun::run_step() {
   return true;
 }
 
-bool TrainingRun::validates() const {
+bool TrainingRun::validates(int begin, int end) const {
   if (!options_.validation) return false;
-  const int number = progress_.epoch + 1;
-  if (const int* const every = std::get_if<int>(&options_.validation_freq)) return number % *every == 0;
-  return std::ranges::count(std::get<std::vector<int>>(options_.validation_freq), number) > 0;
+  if (const int* const every = std::get_if<int>(&options_.validation_freq)) return end / *every > begin / *every;
+  return std::ranges::any_of(std::get<std::vector<int>>(options_.validation_freq),
+                             [=](int number) { return number > begin && number <= end; });
 }
 
 Logs TrainingRun::epoch_logs(std::int64_t examples, double seconds, bool validate) const {
@@ -219,7 +220,7 @@ Logs TrainingRun::epoch_logs(std::int64_t examples, double seconds, bool validat
   logs["learning_rate"] = step_.compiled().optimizer.learning_rate();
   logs["epoch_s"] = seconds;
   logs["examples_per_s"] = static_cast<double>(examples) / seconds;
-  if (validate && validates())
+  if (validate && validates(progress_.epoch, progress_.epoch + 1))
     for (const auto& [name, value] : validation_logs()) logs["val_" + name] = value;
   return logs;
 }

@@ -31,8 +31,9 @@ struct FitOptions {
   /// does the epoch, with a warning, as in Keras.
   std::optional<std::int64_t> steps_per_epoch{};
   /// Batched; evaluated after the epochs of validation_freq. fit() throws InvalidArgument before training if it is
-  /// empty, endless without validation_steps, or lacks a target for an output in its first batch. Before training, it
-  /// reads that batch with Dataset::peek, which does not read generators and some other data sets.
+  /// empty, endless without validation_steps, or lacks a target for an output in its first batch. If any epoch
+  /// validates, fit() reads that batch, or only its first row where possible, with Dataset::peek before training, which
+  /// does not read generators and some other data sets.
   std::optional<Dataset> validation{};
   /// For tensors only: the fraction of the examples, between 0 and 1, to validate with instead of `validation`. As in
   /// Keras, these are the last examples before shuffling, and neither they nor the others change between epochs.
@@ -41,7 +42,7 @@ struct FitOptions {
   std::variant<int, std::vector<int>> validation_freq = 1;
   /// Validates with the first N batches of the validation data.
   std::optional<std::int64_t> validation_steps{};
-  /// The callbacks, called in this order; validation calls their on_test_ events.
+  /// The callbacks, called in this order; validation calls their on_test_ events. InvalidArgument for a null pointer.
   std::vector<std::shared_ptr<Callback>> callbacks{};
   /// Whether to show the progress: 0, no; 1, yes; 2, one line for each epoch. 1 and 2 add a ProgbarLogger to the
   /// callbacks, unless they have one.
@@ -65,7 +66,8 @@ struct EvaluateOptions {
   /// The number of batches to read, from the first one; by default all. Fewer batches in the data set cause a warning.
   std::optional<std::int64_t> steps{};
   int verbose = 1;  ///< whether to show the progress: 0, no; 1, yes; 2, only one line at the end
-  /// Called in this order; evaluate calls their on_test_ events, predict their on_predict_ events.
+  /// Called in this order; evaluate calls their on_test_ events, predict their on_predict_ events. InvalidArgument
+  /// for a null pointer.
   std::vector<std::shared_ptr<Callback>> callbacks{};
 };
 

@@ -96,10 +96,11 @@ class Model {
   ///@}
   /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. A model
   /// without any loss has the loss 0. Variables with Synchronization::on_read and Aggregation::mean, such as batch
-  /// normalization's statistics, have the mean of the replicas' values on all replicas during the call, as in fit's
-  /// validation and in predict. Throws LogicError before compile, inside a replica and in the scope of another
-  /// strategy. Throws InvalidArgument for a data set that is empty or endless without EvaluateOptions::steps, and, if
-  /// any output has a loss or metric, for one that lacks a target for an output. A generator of unknown size must end.
+  /// normalization's statistics, have the mean of the replicas' values on all replicas while batches are evaluated, but
+  /// not in on_test_begin and on_test_end, as in fit's validation and in predict. Throws LogicError before compile,
+  /// inside a replica and in the scope of another strategy. Throws InvalidArgument for a data set that is empty or
+  /// endless without EvaluateOptions::steps, and, if any output has a loss or metric, for one that lacks a target for
+  /// an output. A generator of unknown size must end.
   Logs evaluate(const Dataset& batches, const EvaluateOptions& options = {}) const;
   ///@{
   /// Evaluates tensors, in batches of EvaluateOptions::batch_size. Also throws the errors of Dataset::from_tensors.

@@ -216,7 +216,10 @@ std::optional<std::int64_t> Dataset::size() const { return stage_->size(); }
 
 bool Dataset::is_endless() const { return stage_->extent().repeated; }
 
-std::optional<Example> Dataset::peek() const { return stage_->can_peek() ? epoch().next() : std::nullopt; }
+std::optional<Example> Dataset::peek() const {
+  const detail::Stage& stage = stage_->to_peek();
+  return stage.can_peek() ? stage.open(0)->next() : std::nullopt;
+}
 
 std::int64_t Dataset::dropped_rows() const { return stage_->dropped_rows(); }
 

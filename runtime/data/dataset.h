@@ -198,10 +198,11 @@ class Dataset {
   std::optional<std::int64_t> size() const;
   /// Whether repeat() makes the set endless. False for a generator without a size, which may end.
   bool is_endless() const;
-  /// The first element of pass 0. Returns nothing if the data set is empty, and if this element cannot be made without
-  /// calling a function given to from_generator, interleave or flat_map, without writing a file of cache(file), or
-  /// without reading ahead for filter, sample_from_datasets or a shuffle that needs a buffer. Throws whatever the pass
-  /// throws.
+  /// The first element of pass 0. Calls the functions given to map and from_rows, also for some later elements, and
+  /// fills cache(). Returns nothing if the data set is empty, and if this element cannot be made without calling a
+  /// function given to from_generator, interleave or flat_map, without writing a file of cache(file), or without
+  /// reading ahead for filter, sample_from_datasets, a prefetch() that another call follows, an unbatch() of unknown
+  /// size or a shuffle that needs a buffer. Throws whatever the pass throws.
   std::optional<Example> peek() const;
   /// Number of elements that batch() with drop_remainder drops in a pass, or in one repetition if the batches are
   /// repeated without end: examples or, where it follows another batch(), batches. The sum over all calls of batch();

@@ -24,8 +24,8 @@ class Prefetch final : public Stage {
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
     return std::make_unique<PrefetchCursor>(input_->open(epoch), count_);
   }
+  const Stage& to_peek() const override { return input_->to_peek(); }
   Extent extent() const override { return input_->extent(); }
-  bool can_peek() const override { return input_->can_peek(); }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
   bool has_fixed_parts() const override { return input_->has_fixed_parts(); }
   StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {

@@ -78,6 +78,8 @@ class Stage {
   /// Whether the first element of a pass can be made alone: without functions that return generators or data sets,
   /// without writing a file, and from few elements of the source.
   virtual bool can_peek() const { return false; }
+  /// The stage of which Dataset::peek makes that element: this one, unless it only reads ahead.
+  virtual const Stage& to_peek() const { return *this; }
   /// Whether a row of Cursor::next_batch's result depends on the other rows.
   virtual bool depends_on_batch() const { return false; }
 

@@ -109,7 +109,7 @@ class Unbatch final : public Stage {
     return std::make_unique<UnbatchCursor>(*input_, epoch);
   }
   Extent extent() const override { return rows_; }
-  bool can_peek() const override { return input_->can_peek(); }
+  bool can_peek() const override { return rows_.exact && input_->can_peek(); }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
   std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
     const std::optional<std::int64_t> first = batches_of(begin);

@@ -25,11 +25,11 @@ from keras.src.applications.convnext import LayerScale, StochasticDepth
 ROWS = 4
 CALIBRATION_ROWS = 32  # over fewer images some variances are so small that rounding errors grow from layer to layer
 TOLERANCE = 1e-4  # of predictions, relative to the largest one
-# Small models of most families; --all compares all models.
 LEGACY = ["MobileNetV3Small", "ConvNeXtTiny"]  # also compared in .h5 files
 # Without them, Keras finds no class of a .h5 file of ConvNeXt. With them, it opens lockstep's file, but not its own, whose
 # calls have more arguments than these layers take.
 CUSTOM_OBJECTS = {"LayerScale": LayerScale, "StochasticDepth": StochasticDepth}
+# Small models of most families; --all compares all models.
 SMALL = ["MobileNetV2", "MobileNetV3Small", "EfficientNetB0", "DenseNet121", "ConvNeXtTiny"]
 
 

@@ -11,7 +11,6 @@
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/creation.h>
-#include <lockstep/kernels/array/diagonal.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/pad.h>
 #include <lockstep/kernels/array/shapes.h>
@@ -19,6 +18,7 @@
 #include <lockstep/kernels/array/triangle.h>
 #include <lockstep/kernels/attention/attention.h>
 #include <lockstep/kernels/image/depth_to_space.h>
+#include <lockstep/kernels/indexing/diagonal.h>
 #include <lockstep/kernels/indexing/embedding.h>
 #include <lockstep/kernels/indexing/one_hot.h>
 #include <lockstep/kernels/indexing/scatter.h>

@@ -11,6 +11,7 @@ FOLDER is the working directory of the programs. Curves are compared with --all 
 """
 
 import argparse
+import itertools
 import json
 import pathlib
 import subprocess
@@ -40,7 +41,7 @@ INPUTS = 4
 # change by up to 1e-6, of the losses if the rows are in another order. It is at most MOST.
 NOISE, MOST = 3, 0.05
 ZOO = {"gpt": (None,), "unet": (8, 12, 3), "vit": (8, 12, 3)}  # the shapes of the inputs
-# The smallest families of keras.applications, and the zoo's; --all compares all models, which takes hours.
+# The smallest families of keras.applications; --all compares all models, which takes hours.
 SMALL = ["MobileNetV3Small", "MobileNet", "MobileNetV2", "EfficientNetB0"]
 OF_IDS = {"gpt", *example_models.OF_IDS}  # models whose inputs are ids below 9
 # Whose curves are compared: the smallest model of each family of keras.applications, and the zoo's others. Those in
@@ -78,6 +79,16 @@ def initial_weights(random):
             mean, stddev, shape).astype("<f4"))
 
 
+def check_depthwise_conv():
+    random = np.random.default_rng(6)
+    x = random.standard_normal((2, 6, 8, 3)).astype("<f4")
+    kernels = [random.standard_normal((size, size, 3, 1)).astype("<f4") for size in (2, 3)]
+    for kernel, stride, padding in itertools.product(kernels, (1, 2), ("same", "valid")):
+        expected = keras.src.backend.nn.depthwise_conv(x, kernel, stride, padding, "channels_last")
+        np.testing.assert_allclose(depthwise_conv(x, kernel, stride, padding), expected, rtol=1e-4, atol=1e-5)
+
+
+check_depthwise_conv()
 keras.src.backend.nn.depthwise_conv = depthwise_conv
 
 

@@ -3,6 +3,7 @@
 #include <support/small_problem.h>
 
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/training/callback.h>
 #include <lockstep/models/training/callbacks/lambda_callback.h>
 #include <lockstep/models/training/callbacks/learning_rate_scheduler.h>
@@ -177,16 +178,27 @@ TEST_F(Callbacks, OfPredictionGetEachBatchesOutputs) {
   test::expect_same_bits(concatenate(outputs, 0), all);
 }
 
+// Evaluation and prediction must not write the replicas' own statistics over those that a callback restores.
 TEST_F(Callbacks, MayEvaluateOtherWeights) {
-  const Logs own = model_.evaluate(data_);
-  const std::vector<Tensor> weights = model_.get_weights();
+  const Model normalizing = test::mirrored(2).scope([] {
+    const Symbol input = Input({8});
+    Model model(input, Dense({.units = 3})(BatchNormalization()(input)), {.seed = 5});
+    model.compile(SGD(), SparseCategoricalCrossentropy{{.from_logits = true}});
+    return model;
+  });
+  const Logs own = normalizing.evaluate(data_);
+  const std::vector<Tensor> weights = normalizing.get_weights();
   std::vector<Tensor> zeros;
   for (const Tensor& weight : weights) zeros.push_back(Tensor::zeros(weight.shape()));
   const auto swap = std::make_shared<LambdaCallback>(
       LambdaCallbackOptions{.on_test_begin = [&](Model& model) { model.set_weights(zeros); },
-                            .on_test_end = [&](Model& model, const Logs&) { model.set_weights(weights); }});
-  EXPECT_NEAR(model_.evaluate(data_, {.callbacks = {swap}}).at("loss"), std::log(3), 1e-6);
-  EXPECT_EQ(model_.evaluate(data_), own);
+                            .on_test_end = [&](Model& model, const Logs&) { model.set_weights(weights); },
+                            .on_predict_begin = [&](Model& model) { model.set_weights(zeros); },
+                            .on_predict_end = [&](Model& model) { model.set_weights(weights); }});
+  EXPECT_NEAR(normalizing.evaluate(data_, {.callbacks = {swap}}).at("loss"), std::log(3), 1e-6);
+  EXPECT_EQ(normalizing.evaluate(data_), own);
+  test::expect_close(normalizing.predict(data_, {.callbacks = {swap}}), std::vector<double>(24));
+  EXPECT_EQ(normalizing.evaluate(data_), own);
 }
 
 TEST_F(Callbacks, AnExceptionEndsEvaluationAndPrediction) {

@@ -38,6 +38,9 @@ TEST_F(Validation, DataThatCannotBeEvaluatedAreRefusedBeforeTraining) {
   expect_refused(problem_.dataset().shuffle().map(only_x).batch(4).prefetch(), no_targets, 0);
   expect_refused(Dataset::from_tensors({{problem_.x}, {problem_.y, problem_.y}}).batch(4),
                  "fit()'s validation: a model of 1 output(s) needs as many targets, the data set has 2", 0);
+  // No epoch validates.
+  const Dataset without_targets = Dataset::from_tensors(problem_.x).batch(4);
+  EXPECT_EQ(model_.fit(data_, {.validation = without_targets, .validation_freq = 2}).epoch.size(), 1U);
 }
 
 TEST_F(Validation, ATestStepNeedsNoTargets) {

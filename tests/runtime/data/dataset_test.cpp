@@ -142,7 +142,7 @@ std::vector<float> peeked(const Dataset& set) { return set.peek().value().x().to
 
 TEST(DatasetPeek, IsTheFirstElementOfAPass) {
   const Dataset set = numbers(10);
-  EXPECT_THAT(peeked(set.map(test::negated).skip(2).batch(3).cache().prefetch().repeat()), ElementsAre(-2, -3, -4));
+  EXPECT_THAT(peeked(set.map(test::negated).skip(2).batch(3).cache().repeat().prefetch()), ElementsAre(-2, -3, -4));
   EXPECT_EQ(peeked(set.shuffle().batch(3)), set.shuffle().batch(3).epoch().next()->x().to_vector<float>());
   EXPECT_THAT(peeked(set.take(0).concatenate(set.skip(7)).batch(2)), ElementsAre(7, 8));
   EXPECT_THAT(peeked(Dataset::zip({set.window(2), set.batch(3).unbatch().batch(2)})), ElementsAre(0, 1));
@@ -150,9 +150,10 @@ TEST(DatasetPeek, IsTheFirstElementOfAPass) {
       [](std::int64_t begin, std::int64_t) { return Batch{{Tensor::full({1}, static_cast<double>(begin))}}; }, 5);
   EXPECT_THAT(peeked(rows.skip(3).padded_batch(1)), ElementsAre(3));
   EXPECT_FALSE(set.take(0).peek());
+  EXPECT_FALSE(set.prefetch().skip(2).peek());
 }
 
-TEST(DatasetPeek, HasNoEffects) {
+TEST(DatasetPeek, CallsNoGeneratorAndNoFilter) {
   const auto never = [](const auto&) -> DatasetIterator { throw std::logic_error("a pass began"); };
   const Dataset generated = Dataset::from_generator(never, 3);
   for (const Dataset& set : {generated, generated.batch(2).repeat(), numbers(2).concatenate(generated),
