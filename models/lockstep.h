@@ -6,7 +6,6 @@
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/creation.h>
-#include <lockstep/kernels/array/diagonal.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/pad.h>
 #include <lockstep/kernels/array/shapes.h>
@@ -20,6 +19,7 @@
 #include <lockstep/kernels/image/crop_and_flip.h>
 #include <lockstep/kernels/image/depth_to_space.h>
 #include <lockstep/kernels/image/resize.h>
+#include <lockstep/kernels/indexing/diagonal.h>
 #include <lockstep/kernels/indexing/embedding.h>
 #include <lockstep/kernels/indexing/one_hot.h>
 #include <lockstep/kernels/indexing/scatter.h>

@@ -146,6 +146,7 @@ Tensor isfinite(const Tensor& x) { return compare_with_infinity("isfinite", Comp
 Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) try {
   require_real("isclose", a);
   require_same_dtype("isclose", a, b);
+  broadcast_shape("isclose", a.shape(), b.shape());
   const NoGradientScope constant;
   const Tensor x = cast(a, DType::f32);
   const Tensor y = cast(b, DType::f32);
@@ -159,15 +160,13 @@ Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool 
 Tensor allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) try {
   require_real("allclose", a);
   require_same_dtype("allclose", a, b);
+  broadcast_shape("allclose", a.shape(), b.shape());
   return all(isclose(a, b, rtol, atol, equal_nan));
 } catch (Error& error) {
   rethrow_from("allclose", error);
 }
 
-Tensor count_nonzero(const Tensor& x) {
-  require_defined("count_nonzero", x);
-  return count_nonzero(x, all_axes(x));
-}
+Tensor count_nonzero(const Tensor& x) { return count_nonzero(x, all_axes(x)); }
 
 Tensor count_nonzero(const Tensor& x, const std::vector<int>& axes, bool keepdims) try {
   require_defined("count_nonzero", x);

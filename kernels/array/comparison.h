@@ -65,8 +65,8 @@ Tensor isfinite(const Tensor& x);
 ///@}
 ///@{
 /// Whether |a - b| <= atol + rtol * |b|, computed in f32, for each element (isclose) or for all of them (allclose, of
-/// rank 0). Infinities are close to themselves only; NaN is close to NaN only if `equal_nan`. f32 or bf16. Throw
-/// InvalidArgument for other dtypes.
+/// rank 0). Infinities are close to themselves only; NaN is close to NaN only if `equal_nan`. f32 or bf16; shapes
+/// broadcast as in `add`. Throw InvalidArgument for other dtypes and for shapes that do not broadcast.
 Tensor isclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 Tensor allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 ///@}

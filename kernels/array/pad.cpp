@@ -108,10 +108,10 @@ Tensor slice_update(const Tensor& x, const std::vector<std::int64_t>& start_indi
   std::vector<PadWidth> around;
   for (int axis = 0; axis < x.rank(); ++axis) {
     const std::int64_t start = start_indices[static_cast<std::size_t>(axis)];
-    const std::int64_t after = x.dim(axis) - updates.dim(axis) - start;
-    require(start >= 0 && after >= 0, "slice_update of {}: {} from index {} of axis {} reaches beyond it", x, updates,
-            start, axis);
-    around.push_back({start, after});
+    const std::int64_t room = x.dim(axis) - updates.dim(axis);
+    require(start >= 0 && start <= room, "slice_update of {}: {} from index {} of axis {} reaches beyond it", x,
+            updates, start, axis);
+    around.push_back({start, room - start});
   }
   const Tensor replaced = pad(Tensor::full(updates.shape(), 1, DType::boolean), around);
   return where(replaced, pad(updates, around), x);

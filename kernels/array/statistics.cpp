@@ -72,7 +72,7 @@ Tensor average(const Tensor& x, std::optional<int> axis, const Tensor& weights) 
   if (weights.shape() != x.shape()) {
     Shape shape(std::vector<std::int64_t>(static_cast<std::size_t>(x.rank()), 1));
     shape[x.shape().normalize_axis(*axis)] = weights.elements();
-    factors = broadcast_to(reshape(factors, shape), x.shape());
+    factors = reshape(factors, shape);
   }
   const std::vector<int> axes = axis ? std::vector{*axis} : all_axes(x);
   return cast(sum(cast(x, DType::f32) * factors, axes) / sum(factors, axes), x.dtype());

@@ -88,9 +88,9 @@ Tensor slope_at(const UnaryFunction& f, const Tensor& x) {
     case UnaryOp::cos:
       return negative(sin(x));
     case UnaryOp::arcsin:
-      return rsqrt(1.0 - square(x));
+      return rsqrt((1.0 - x) * (x + 1.0));
     case UnaryOp::arccos:
-      return negative(rsqrt(1.0 - square(x)));
+      return negative(rsqrt((1.0 - x) * (x + 1.0)));
     case UnaryOp::arctan:
       return divide(1, square(x) + 1.0);
     case UnaryOp::sinh:
@@ -100,9 +100,9 @@ Tensor slope_at(const UnaryFunction& f, const Tensor& x) {
     case UnaryOp::arcsinh:
       return rsqrt(square(x) + 1.0);
     case UnaryOp::arccosh:
-      return rsqrt(square(x) - 1.0);
+      return rsqrt(x - 1.0) * rsqrt(x + 1.0);
     case UnaryOp::arctanh:
-      return divide(1, 1.0 - square(x));
+      return divide(1, (1.0 - x) * (x + 1.0));
     case UnaryOp::gelu:
       return gelu_slope(x);
     case UnaryOp::gelu_tanh:

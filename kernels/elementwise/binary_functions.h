@@ -142,9 +142,8 @@ struct Arctan2 {
 };
 struct LogAddExp {
   LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const {
-    const float difference = a - b;
-    if (a == b) return a + 0.693147181F;  // also where the difference of infinities is NaN
-    return difference > 0 ? a + std::log1p(exp_f32(-difference)) : b + std::log1p(exp_f32(difference));
+    const float apart = a == b ? 0.0F : std::fabs(a - b);  // 0 also for equal infinities
+    return (a > b ? a : b) + log1p_f32(exp_f32(-apart));
   }
   LOCKSTEP_HOST_DEVICE float gradient(float a, float b, float dy, bool of_first) const {
     return dy / (1.0F + exp_f32(of_first ? b - a : a - b));

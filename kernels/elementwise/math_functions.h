@@ -152,12 +152,14 @@ struct Cosh {
 struct Arcsinh {
   static constexpr bool from_result = false;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::asinh(x); }
-  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy / std::sqrt(x * x + 1.0F); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy / std::hypot(x, 1.0F); }
 };
 struct Arccosh {
   static constexpr bool from_result = false;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::acosh(x); }
-  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy / std::sqrt((x - 1.0F) * (x + 1.0F)); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const {
+    return dy / (std::sqrt(x - 1.0F) * std::sqrt(x + 1.0F));  // NaN below 1, as the result
+  }
 };
 struct Arctanh {
   static constexpr bool from_result = false;

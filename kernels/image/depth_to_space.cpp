@@ -8,7 +8,7 @@ namespace {
 
 void check_images(const char* op, const Tensor& x, std::int64_t block_size) {
   require(x.defined() && x.rank() == 4, "{} takes images (n, height, width, channels), got {}", op, x);
-  require(block_size >= 1, "{} takes a block_size of at least 1, got {}", op, block_size);
+  require(block_size >= 1 && block_size <= 1 << 20, "{} takes a block_size from 1 to 2^20, got {}", op, block_size);
 }
 
 }  // namespace

@@ -230,7 +230,7 @@ Tensor index_of_extreme(const char* op, const Tensor& operand, std::optional<int
   require(n > 0 || y.elements() == 0, "{} of {}: {} no elements", op, x,
           axis ? fmt::format("axis {} has", *axis) : "there are");
   if (y.elements() == 0) return y;
-  Tensor last = x;              // with `axis` moved to the end
+  Tensor last = x;              // with `axis`, if there is one, moved to the end
   if (is_integer(x.dtype())) {  // which f32 would round
     const Tensor extreme = Tensor::empty(reduced_shape(x.shape(), axes, true), x.dtype());
     reduce_axes(smallest ? ReduceOp::min : ReduceOp::max, x, axes, extreme);

@@ -90,11 +90,12 @@ Tensor cumprod(const Tensor& operand, std::optional<int> along) try {
   rethrow_from("cumprod", error);
 }
 
-Tensor diff(const Tensor& x, int n, int axis) try {
+Tensor diff(const Tensor& x, std::int64_t n, int axis) try {
   require_number("diff", x);
   require(n >= 0, "diff takes an n of at least 0, got {}", n);
+  axis = x.shape().normalize_axis(axis);
   Tensor y = x;
-  for (int i = 0; i < n && y.dim(axis) > 0; ++i)
+  for (std::int64_t i = 0; i < n && y.dim(axis) > 0; ++i)
     y = slice(y, axis, 1, y.dim(axis)) - slice(y, axis, 0, y.dim(axis) - 1);
   return y;
 } catch (Error& error) {

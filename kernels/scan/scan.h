@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include <lockstep/runtime/tensor/tensor.h>
@@ -22,7 +23,7 @@ Tensor cumsum(const Tensor& x, std::optional<int> axis = {}, const CumsumOptions
 /// The differences between each element and the one before it along `axis`, taken n times, like numpy.diff: f32, bf16,
 /// i32 or i64, with n elements fewer along `axis`, at least none. Differentiable. Throws InvalidArgument for other
 /// dtypes, an axis that x does not have and a negative n.
-Tensor diff(const Tensor& x, int n = 1, int axis = -1);
+Tensor diff(const Tensor& x, std::int64_t n = 1, int axis = -1);
 
 /// Cumulative product along `axis` (a negative one counts from the end) of an f32, bf16, i32 or i64 tensor: each
 /// element times all before it, in x's shape and dtype; without an axis, as in cumsum. Products of integers wrap

@@ -127,6 +127,9 @@ Results clipped(const Call& call) {
   return {clip(counted(call.x[0]), call.number("x_min", -infinity), call.number("x_max", infinity))};
 }
 Results rounded(const Call& call) { return {round(call.x[0], static_cast<int>(call.number("decimals", 0)))}; }
+Results truncated(const Call& call) {
+  return {is_real(call.x[0].dtype()) ? trunc(call.x[0]) : call.x[0]};  // integers keep their dtype
+}
 Results leaky(const Call& call) { return {leaky_relu(call.x[0], call.number("negative_slope", 0.2))}; }
 Results elu_of(const Call& call) { return {elu(call.x[0], call.number("alpha", 1))}; }
 Results gelu_of(const Call& call) { return {gelu(call.x[0], call.value("approximate") != false)}; }
@@ -143,7 +146,8 @@ Results squareplus_of(const Call& call) {
 Results cumulative_sum(const Call& call) { return {cumsum(counted(call.x[0]), call.axis("axis", 0))}; }
 Results cumulative_product(const Call& call) { return {cumprod(counted(call.x[0]), call.axis("axis", 0))}; }
 Results differences(const Call& call) {
-  return {diff(counted(call.x[0]), static_cast<int>(call.number("n", 1)), call.axis("axis", -1))};
+  const std::int64_t n = call.value("n").is_null() ? 1 : call.integer("n");
+  return {diff(counted(call.x[0]), n, call.axis("axis", -1))};
 }
 constexpr std::string_view of_closeness[] = {"rtol", "atol"};
 Results near(const Call& call) {
@@ -275,7 +279,7 @@ constexpr OperationRow function_rows[] = {
     {"Tensordot", "numpy", tensordot_of, 2},
     {"Threshold", "nn", thresholded},
     {"TrueDivide", "numpy", of_two<divide, real>, 2},
-    {"Trunc", "numpy", each<trunc>},
+    {"Trunc", "numpy", truncated},
     {"Var", "numpy", over_axes_of<var>},
     {"Where", "numpy", chosen, 3},
 };

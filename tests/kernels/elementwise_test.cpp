@@ -246,6 +246,21 @@ TEST(Arctan2, IsTheAngleInEveryQuadrant) {
   expect_close(arctan2(a, b), {pi / 4, 3 * pi / 4, -3 * pi / 4, -pi / 4, pi, pi / 2});
 }
 
+std::vector<float> slopes(Tensor (*op)(const Tensor&), const Tensor& x) {
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = op(x);
+  return tape.gradient(sum(y), std::span(&x, 1)).front().to_vector<float>();
+}
+
+// Where the function is not defined, the gradient is NaN, too; far from 0 it does not overflow.
+TEST(HyperbolicFunctions, HaveGradientsFarFromZero) {
+  const Tensor x = Tensor::from<float>({-2, 1e20F}, {2});
+  EXPECT_THAT(slopes(arccosh, x), ::testing::ElementsAre(::testing::IsNan(), ::testing::FloatEq(1e-20F)));
+  EXPECT_THAT(slopes(arcsinh, x),
+              ::testing::ElementsAre(::testing::FloatNear(0.4472136F, 1e-6F), ::testing::FloatEq(1e-20F)));
+}
+
 TEST(LogAddExp, DoesNotOverflow) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const Tensor a = Tensor::from<float>({1000, -1000, 0, infinity, -infinity, -infinity}, {6});

@@ -1,7 +1,10 @@
+#include <lockstep/kernels/array/comparison.h>
+#include <lockstep/kernels/array/statistics.h>
 #include <lockstep/kernels/convolution/conv2d.h>
 #include <lockstep/kernels/convolution/conv2d_transpose.h>
 #include <lockstep/kernels/image/affine_transform.h>
 #include <lockstep/kernels/image/crop_and_flip.h>
+#include <lockstep/kernels/image/depth_to_space.h>
 #include <lockstep/kernels/image/resize.h>
 #include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/kernels/matmul/matmul.h>
@@ -12,6 +15,7 @@
 #include <lockstep/kernels/random/normal.h>
 #include <lockstep/kernels/recurrence/gru.h>
 #include <lockstep/kernels/recurrence/lstm.h>
+#include <lockstep/kernels/scan/scan.h>
 
 #include "rows.h"
 
@@ -128,6 +132,31 @@ Rows elementwise_rows() {
             affine_transform(zeros({1, 4, 4, 3}), zeros({1, 8}), {.interpolation = Interpolation::bicubic});
           }),
       misuse<InvalidArgument>("cumsum", "an axis that is not there", {"axis 1"}, [] { cumsum(zeros({2}), 1); }),
+      misuse<InvalidArgument>("diff", "a negative n", {"diff", "got -1"}, [] { diff(zeros({2}), -1); }),
+      misuse<InvalidArgument>("diff", "no step along an axis that is not there", {"axis 1"},
+                              [] { diff(zeros({2}), 0, 1); }),
+      misuse<InvalidArgument>("isclose", "shapes that do not broadcast", {"isclose", "(2)", "(3)"},
+                              [] { isclose(zeros({2}), zeros({3})); }),
+      misuse<InvalidArgument>("average", "weights of another shape", {"average", "f32 (2, 3)", "f32 (2)"},
+                              [] {
+                                average(zeros({2, 3}), 1, zeros({2}));
+                              }),
+      misuse<InvalidArgument>("depth_to_space", "a block_size that overflows",
+                              {"depth_to_space", "2^20", "got 4294967296"},
+                              [] {
+                                depth_to_space(zeros({1, 1, 1, 4}), std::int64_t{1} << 32);
+                              }),
+      misuse<InvalidArgument>("depth_to_space", "channels that cannot be divided",
+                              {"depth_to_space", "3 channels", "4 pixels"},
+                              [] {
+                                depth_to_space(zeros({1, 1, 1, 3}), 2);
+                              }),
+      misuse<InvalidArgument>("space_to_depth", "a height that is no multiple", {"space_to_depth", "multiples of 2"},
+                              [] {
+                                space_to_depth(zeros({1, 3, 2, 1}), 2);
+                              }),
+      misuse<InvalidArgument>("space_to_depth", "no images", {"space_to_depth", "f32 (2)"},
+                              [] { space_to_depth(zeros({2}), 2); }),
       misuse<InvalidArgument>("reshape", "another number of elements", {"f32 (2)", "(3)"},
                               [] { reshape(zeros({2}), {3}); }),
       misuse<InvalidArgument>("flatten", "a number", {"flatten", "f32 ()"}, [] { flatten(zeros(Shape())); }),

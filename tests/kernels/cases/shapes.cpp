@@ -6,11 +6,11 @@
 #include <kernels/cases/op_case.h>
 #include <kernels/cases/sources.h>
 
-#include <lockstep/kernels/array/diagonal.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/pad.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/array/triangle.h>
+#include <lockstep/kernels/indexing/diagonal.h>
 
 namespace lockstep::test {
 namespace {

@@ -263,6 +263,7 @@ Cases conversions() {
        {truths},
        [](const Tensors& x) { return Tensors{cumsum(cast(x[0], DType::i32), 1)}; },
        R"({"axis": 1})"},
+      {"Trunc of integers", {digits}, [](const Tensors& x) { return Tensors{x[0]}; }},
       {"Negative of integers", {digits}, [](const Tensors& x) { return Tensors{negative(x[0])}; }},
       {"Exp of integers", {digits}, [](const Tensors& x) { return Tensors{exp(cast(x[0], DType::f32))}; }}};
 }

@@ -1,12 +1,14 @@
-#include "lockstep/kernels/array/diagonal.h"
+#include "lockstep/kernels/indexing/diagonal.h"
 
 #include <algorithm>
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
+#include <lockstep/kernels/array/creation.h>
 #include <lockstep/kernels/array/pad.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/array/triangle.h>
+#include <lockstep/kernels/indexing/take.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/reduction/reduction.h>
 
@@ -22,15 +24,10 @@ Tensor diagonal(const Tensor& x, std::int64_t offset, int axis1, int axis2) try 
   const std::int64_t k = std::clamp(offset, -rows, columns);
   const std::int64_t count = std::min(rows + std::min<std::int64_t>(k, 0), columns - std::max<std::int64_t>(k, 0));
   const std::int64_t begin = k < 0 ? -k * columns : k;
-  const std::int64_t end = begin + count * (columns + 1);
   Shape shape(std::span(matrices.shape().begin(), static_cast<std::size_t>(x.rank() - 2)));
-  std::vector<PadWidth> widths(shape.rank());
   shape.push_back(rows * columns);
-  widths.push_back({0, std::max<std::int64_t>(end - rows * columns, 0)});
-  const Tensor spaced = slice(pad(reshape(matrices, shape), widths), -1, begin, end);
-  shape[shape.rank() - 1] = count;
-  shape.push_back(columns + 1);
-  return squeeze(slice(reshape(spaced, shape), -1, 0, 1), {-1});
+  const Tensor places = arange(begin, begin + count * (columns + 1), columns + 1, DType::i64);
+  return take(reshape(matrices, shape), places, -1);
 } catch (Error& error) {
   rethrow_from("diagonal", error);
 }
