@@ -42,12 +42,12 @@ std::string next_name(const std::vector<Variable>& variables) {
                      variables.empty() ? "" : variables.front().name());
 }
 
-/// Calls `call` before libtorch adds to a parameter's gradient.
+/// Calls `call` before libtorch adds to a parameter's gradient, but not if a node's backward has returned no gradient.
 template <class Call>
 struct BeforeGradient : torch::autograd::FunctionPreHook {
   explicit BeforeGradient(Call call) : call(std::move(call)) {}
   torch::autograd::variable_list operator()(const torch::autograd::variable_list& gradients) override {
-    call();
+    if (gradients[0].defined()) call();
     return gradients;
   }
   Call call;
@@ -55,7 +55,7 @@ struct BeforeGradient : torch::autograd::FunctionPreHook {
 
 /// The module whose buckets are exchanged while this thread's backward computes. Exchanges of several modules cannot
 /// overlap.
-thread_local const GradientSums* exchanging = nullptr;
+thread_local GradientSums* exchanging = nullptr;
 
 }  // namespace
 
@@ -87,14 +87,14 @@ void GradientSums::add_hook(int replica, std::size_t variable) {
   auto node = torch::autograd::impl::grad_accumulator(parameter.value);
   if (!node) return;  // the parameter has been frozen since
   if (parameter.node && static_cast<Node*>(parameter.node.get())->get() == node.get()) return;
-  const auto call = [weak = weak_from_this(), replica, variable](auto function) {
-    if (const auto sums = weak.lock()) (sums.get()->*function)(replica, variable);
+  const auto call = [weak = weak_from_this(), replica, variable](auto function, auto... arguments) {
+    if (const auto sums = weak.lock()) (sums.get()->*function)(replica, variable, arguments...);
   };
   const auto before = [call] { call(&GradientSums::before_gradient); };
   node->add_pre_hook(std::make_unique<BeforeGradient<decltype(before)>>(before));
   node->add_post_hook(std::make_unique<torch::autograd::utils::LambdaPostHook>(
-      [call](const torch::autograd::variable_list& outputs, const torch::autograd::variable_list& /*inputs*/) {
-        call(&GradientSums::on_gradient);
+      [call](const torch::autograd::variable_list& outputs, const torch::autograd::variable_list& inputs) {
+        call(&GradientSums::on_gradient, inputs[0].defined());
         return outputs;
       }));
   parameter.node = std::make_shared<Node>(std::move(node));
@@ -113,14 +113,16 @@ void GradientSums::before_gradient(int replica, std::size_t variable) {
                       replica);
   Parameter& parameter = own(replica).parameters[variable];
   torch::Tensor& gradient = parameter.value.mutable_grad();
-  parameter.had_sum = !std::exchange(parameter.local, true) && gradient.defined();
+  if (std::exchange(parameter.local, true) && gradient.defined()) return;  // undefined: it was set to zero since
+  parameter.had_sum = gradient.defined();
   if (parameter.had_sum && strategy_.state()->first_replica() + replica > 0) gradient = torch::Tensor();
 }
 
-void GradientSums::on_gradient(int replica, std::size_t variable) {
+void GradientSums::on_gradient(int replica, std::size_t variable, bool added) {
   Own& own = this->own(replica);
   if (own.pauses > 0) return;
   if (own.backward == -1) begin(replica);
+  if (!added) return;
   Parameter& parameter = own.parameters[variable];
   require<LogicError>(!parameter.final,
                       "a backward inside another backward adds to the gradient of '{}', which the outer one has "
@@ -135,10 +137,13 @@ void GradientSums::on_gradient(int replica, std::size_t variable) {
 }
 
 void GradientSums::begin(int replica) {
+  const int backward = torch::autograd::get_current_graph_task_id();
+  require<LogicError>(!exchanging || exchanging->own(replica).backward == backward,
+                      "a backward inside the backward of another mirrored module; call it after that one");
   Own& own = this->own(replica);
   own.left_in_bucket = variables_in_bucket_;
   std::ranges::fill(own.used, 0);
-  own.backward = torch::autograd::get_current_graph_task_id();
+  own.backward = backward;
   if (!exchanging) exchanging = this;
   // libtorch destroys the callback at the end of backward, even if backward fails before it calls it.
   const std::shared_ptr<void> running(nullptr, [&own, keep = shared_from_this()](void*) {
@@ -174,7 +179,6 @@ void GradientSums::finish(int replica) {
     const Parameter& parameter = own.parameters[i];
     if (parameter.final) continue;
     before_gradient(replica, i);
-    own.used[i] = parameter.value.grad().defined() && !parameter.had_sum;  // by a backward that only added to it
     if (parameter.value.grad().defined())
       take(replica, i);
     else
@@ -185,6 +189,7 @@ void GradientSums::finish(int replica) {
   const auto counts = arena_.slots(replica)[0].destination.span<float>();
   std::ranges::copy(own.used, counts.begin());
   report_final(replica, bucket_of_[0]);
+    own.used[i] = parameter.local && parameter.value.grad().defined();  // by a backward that only added to it
 
   const auto replace_by_sums = [](const UpdateViews& part) {
     launch(kernels::Reduce{ReduceOp::sum, ReduceViews<float>{part.gradients, part.parameters, part.count}});

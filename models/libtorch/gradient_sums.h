@@ -49,7 +49,8 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
 
   /// Adds hooks to the parameters of replica `replica`; `parameters` are in the order of the variables. Backward
   /// through the hooks throws LogicError outside that replica (unless it is the only one), if another replica sums the
-  /// gradients of another module, and inside another backward that has already finished the same gradient.
+  /// gradients of another module, and inside another backward that has already finished the same gradient or that sums
+  /// only the gradients of other modules.
   void attach(int replica, const std::vector<torch::Tensor>& parameters);
   /// Adds the hooks again if libtorch has dropped them, e.g. when it has loaded a parameter from a file.
   void renew_hooks(int replica);
@@ -77,7 +78,7 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
   void add_hook(int replica, std::size_t variable);
   Own& own(int replica) { return own_.at(static_cast<std::size_t>(replica)); }
   void before_gradient(int replica, std::size_t variable);
-  void on_gradient(int replica, std::size_t variable);
+  void on_gradient(int replica, std::size_t variable, bool added);
   void begin(int replica);
   void take(int replica, std::size_t variable);
   /// The gradients of all replicas, to be replaced by their sums.

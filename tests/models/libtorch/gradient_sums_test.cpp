@@ -84,7 +84,56 @@ TEST_F(GradientSums, OfSeveralBackwardsAddUp) {
             }),
             6);
   EXPECT_THAT(net_.unused_parameters(), testing::ElementsAre("last.weight", "last.bias"));
+  EXPECT_EQ(of_bias([&] {
+              backward();
+              for (int i = 0; i < 2; ++i) net_.no_sync(backward);
+              net_->first(torch::ones({2, 8})).sum().backward();
+            }),
+            18);
+  EXPECT_THAT(net_.unused_parameters(), testing::IsEmpty());
   expect_next_step_works();
+}
+
+TEST_F(GradientSums, AreForgottenWithTheGradients) {
+  strategy_.run([&] {
+    backward();
+    net_.no_sync([&] { backward(); });
+    net_->zero_grad();
+    net_->first(torch::ones({2, 8})).sum().backward();
+  });
+  EXPECT_FALSE(net_.first()->last->bias.grad().defined());
+}
+
+/// Returns `x`; its backward has no gradient for `ignored`.
+struct Ignoring : torch::autograd::Function<Ignoring> {
+  static torch::Tensor forward(torch::autograd::AutogradContext*, const torch::Tensor& x,
+                               const torch::Tensor& /*ignored*/) {
+    return x.clone();
+  }
+  static torch::autograd::tensor_list backward(torch::autograd::AutogradContext*,
+                                               const torch::autograd::tensor_list& gradients) {
+    return {gradients[0], torch::Tensor()};
+  }
+};
+
+TEST_F(GradientSums, MayBeUndefined) {
+  torch::manual_seed(7);
+  SmallNet alone;
+  const auto loss = [](SmallNetImpl& own, bool all) {
+    const torch::Tensor x = torch::ones({2, 8});
+    return (all ? own.forward(x) : Ignoring::apply(own.first(x), own.last->bias)).sum();
+  };
+  for (const bool all : {false, true, false}) {
+    strategy_.run([&] { loss(*net_, all).backward(); });
+    (3 * loss(*alone, all)).backward();
+    for (const auto& module : net_.replicas())
+      for (const auto& item : module->named_parameters()) {
+        const torch::Tensor expected = alone->named_parameters()[item.key()].grad();
+        ASSERT_EQ(item.value().grad().defined(), expected.defined()) << item.key();
+        EXPECT_TRUE(!expected.defined() || torch::allclose(item.value().grad(), expected, 1e-4, 1e-5)) << item.key();
+      }
+  }
+  EXPECT_THAT(net_.unused_parameters(), testing::ElementsAre("last.weight", "last.bias"));
 }
 
 TEST_F(GradientSums, MayBeZeroedInPlace) {
@@ -164,6 +213,23 @@ TEST_F(GradientSums, OfTwoModulesInOneBackward) {
   });
   for (const auto& module : judge.replicas()) EXPECT_EQ(module->bias.grad()[0].item<float>(), 12);
   EXPECT_TRUE(torch::allclose(net_.first()->last->bias.grad(), 6 * judge.first()->weight.sum(0)));
+}
+
+TEST_F(GradientSums, AreNotSummedInsideTheBackwardOfAnotherModule) {
+  const auto judge = libtorch::mirror(strategy_, [] { return torch::nn::Linear(3, 2); });
+  EXPECT_THAT(
+      [&] {
+        strategy_.run([&] {
+          const torch::Tensor y = torch::tanh(net_->first(torch::ones({2, 8})));
+          y.register_hook([&](const torch::Tensor& /*gradient*/) {
+            const torch::AutoGradMode on(true);
+            judge->forward(torch::ones({1, 3})).sum().backward();
+          });
+          net_->last(y).sum().backward();
+        });
+      },
+      ThrowsMessage<LogicError>(HasSubstr("a backward inside the backward of another mirrored module")));
+  expect_next_step_works();
 }
 
 TEST_F(GradientSums, AreOfOneModuleOnAllReplicas) {

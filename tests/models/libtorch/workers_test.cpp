@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/errors.h>
 #include <support/temporary_folder.h>
 #include <support/workers.h>
 
@@ -67,6 +68,33 @@ TEST_F(ModulesOfWorkers, AreTwoInOneBackward) {
     for (const auto& module : net.replicas())
       EXPECT_TRUE(torch::allclose(module->last->bias.grad(), expected * slope, 1e-3, 1e-2)) << step;
   }
+}
+
+TEST_F(ModulesOfWorkers, AreNotTwoInNestedBackwards) {
+  const auto net = mirrored_net(strategy_, 100'000);  // the outer backward's exchange has begun before the inner one
+  const auto judge = libtorch::mirror(strategy_, [] { return torch::nn::Linear(3, 2); });
+  const auto step = [&] {
+    const torch::Tensor y = torch::tanh(net->first(torch::ones({1, 8})));
+    y.register_hook([&](const torch::Tensor& /*gradient*/) {
+      const torch::AutoGradMode on(true);
+      judge->forward(torch::ones({1, 3})).sum().backward();
+    });
+    net->last(y).sum().backward();
+  };
+  EXPECT_THAT(error_of<Error>([&] { strategy_.run(step); }),
+              testing::HasSubstr("a backward inside the backward of another mirrored module"));
+}
+
+TEST_F(ModulesOfWorkers, AreTheSameOnTheReplicasOfAWorker) {
+  if (replicas_on_each() == 1) GTEST_SKIP() << "needs several replicas on a worker";
+  const auto net = mirrored_net(strategy_, 100'000);
+  const auto other = mirrored_net(strategy_, 100'000);
+  const auto step = [&] {
+    const bool is_first = get_replica_context().local_replica() == 0;
+    (is_first ? net : other)->forward(torch::ones({1, 8})).sum().backward();
+  };
+  EXPECT_THAT(error_of<Error>([&] { strategy_.run(step); }),
+              testing::HasSubstr("the replicas exchange the gradients of different models"));
 }
 
 TEST_F(ModulesOfWorkers, CountParametersThatOneWorkerUses) {
