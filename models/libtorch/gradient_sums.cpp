@@ -173,11 +173,24 @@ void GradientSums::report_final(int replica, std::size_t bucket) {
   get_replica_context().gradient_update().gradients_final(replica, views_of(replica), buckets_, bucket);
 }
 
+std::vector<torch::Tensor> GradientSums::take_unsummed(int replica) {
+  Own& own = this->own(replica);
+  std::vector<torch::Tensor> gradients;
+  for (std::size_t i = 0; i < own.parameters.size(); ++i) {
+    before_gradient(replica, i);
+    own.parameters[i].local = false;
+    gradients.push_back(std::exchange(own.parameters[i].value.mutable_grad(), torch::Tensor()));
+  }
+  ++own.backwards;
+  return gradients;
+}
+
 void GradientSums::finish(int replica) {
   Own& own = this->own(replica);
   for (std::size_t i = 0; i < own.parameters.size(); ++i) {
     const Parameter& parameter = own.parameters[i];
     if (parameter.final) continue;
+    own.used[i] = parameter.local && parameter.value.grad().defined();  // by a backward that only added to it
     before_gradient(replica, i);
     if (parameter.value.grad().defined())
       take(replica, i);
@@ -189,7 +202,6 @@ void GradientSums::finish(int replica) {
   const auto counts = arena_.slots(replica)[0].destination.span<float>();
   std::ranges::copy(own.used, counts.begin());
   report_final(replica, bucket_of_[0]);
-    own.used[i] = parameter.local && parameter.value.grad().defined();  // by a backward that only added to it
 
   const auto replace_by_sums = [](const UpdateViews& part) {
     launch(kernels::Reduce{ReduceOp::sum, ReduceViews<float>{part.gradients, part.parameters, part.count}});

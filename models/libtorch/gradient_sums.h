@@ -67,11 +67,14 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
    private:
     Own& own_;
   };
-  /// For each variable, whether the loss of any replica depended on it in the last backward of replica `replica`, or in
-  /// one before it that was paused. Backward leaves the gradients of the others as they are: undefined after
-  /// zero_grad(), so that optimizers skip these parameters, as they do without replicas.
+  /// Takes this replica's gradients, undefined for variables without one, from the parameters' grad(), for a caller
+  /// that sums them itself. Counts as a backward.
+  std::vector<torch::Tensor> take_unsummed(int replica);
+  /// For each variable, whether the loss of any replica depended on it in the last backward of replica `replica` that
+  /// summed gradients, or in one before it that was paused. Backward leaves the gradients of the others as they are:
+  /// undefined after zero_grad(), so that optimizers skip these parameters, as they do without replicas.
   const std::vector<char>& used(int replica) const { return own_.at(static_cast<std::size_t>(replica)).used; }
-  /// Number of backwards that have summed gradients in replica `replica`.
+  /// Number of backwards of replica `replica` that have summed gradients, or whose gradients take_unsummed has taken.
   int backwards(int replica) const { return own_.at(static_cast<std::size_t>(replica)).backwards; }
 
  private:

@@ -16,14 +16,12 @@ void minimize(const Optimizer& optimizer, const ModuleReplicas& modules, const t
     loss.backward();
   }
   std::vector<Tensor> gradients;
-  for (const torch::Tensor& parameter : modules.trained(static_cast<std::size_t>(replica))) {
-    torch::Tensor& gradient = parameter.mutable_grad();
+  for (torch::Tensor& gradient : modules.gradients().take_unsummed(replica)) {
     if (gradient.defined() && gradient.is_sparse()) gradient = gradient.to_dense();
     gradients.push_back(gradient.defined() ? from_dlpack(at::toDLPack(gradient.contiguous())) : Tensor());
-    gradient = torch::Tensor();
   }
   optimizer.apply_gradients(gradients, modules.parameters());
-  modules.prepare(replica);  // the optimizer's first step moves the variables
+  modules.adopt(static_cast<std::size_t>(replica));  // the optimizer's first step moves the variables
 }
 
 }  // namespace lockstep::libtorch

@@ -52,7 +52,7 @@ class Mirrored : public Replicated<Module> {
     return std::forward<Step>(step)();
   }
   /// Names of the parameters that no replica's loss depended on in the last backward. They have no gradient. Call it in
-  /// a replica after backward, or outside replicas.
+  /// a replica after backward, or outside replicas. minimize() does not change the result.
   std::vector<std::string> unused_parameters() const {
     return modules_->unused_parameters(std::max(0, current_context().replica));
   }

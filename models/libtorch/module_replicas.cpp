@@ -124,15 +124,11 @@ ModuleReplicas::ModuleReplicas(const Strategy& strategy, std::vector<std::shared
   use_variables();
   for (std::size_t replica = 0; replica < modules_.size(); ++replica) {
     registered_.push_back(registered(*modules_[replica]));
-    gradients_->attach(static_cast<int>(replica), trained(replica));
+    std::vector<torch::Tensor> trained;
+    for (std::size_t i = 0; i < tensors_.size(); ++i)
+      if (variables_[i].defined() && variables_[i].trainable()) trained.push_back(tensors_[i].replicas[replica]);
+    gradients_->attach(static_cast<int>(replica), trained);
   }
-}
-
-std::vector<torch::Tensor> ModuleReplicas::trained(std::size_t replica) const {
-  std::vector<torch::Tensor> trained;
-  for (std::size_t i = 0; i < tensors_.size(); ++i)
-    if (variables_[i].defined() && variables_[i].trainable()) trained.push_back(tensors_[i].replicas[replica]);
-  return trained;
 }
 
 Variable ModuleReplicas::make_variable(const NamedTensors& tensors) const {
@@ -181,8 +177,6 @@ void ModuleReplicas::check_registered(std::size_t replica) const {
   fail<LogicError>("parameters or buffers were removed from the module after mirror()");
 }
 
-/// Makes the tensors and the variables share memory again, after libtorch has given a tensor other memory, whose values
-/// count, or an optimizer has moved a variable.
 void ModuleReplicas::adopt(std::size_t replica) const {
   const torch::NoGradGuard no_grad;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {

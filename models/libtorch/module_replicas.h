@@ -34,8 +34,6 @@ class ModuleReplicas {
   const Strategy& strategy() const { return strategy_; }
   /// The trainable parameters. A parameter that is registered several times is listed once, under its first name.
   const std::vector<Variable>& parameters() const { return parameters_; }
-  /// The tensors of parameters() in replica `replica`.
-  std::vector<torch::Tensor> trained(std::size_t replica) const;
   /// All parameters, in the order of named_parameters(), then all buffers.
   const std::vector<NamedTensors>& tensors() const { return tensors_; }
   /// Same as Mirrored::unused_parameters, for the last backward of replica `replica`.
@@ -47,6 +45,10 @@ class ModuleReplicas {
   /// construction but is trainable now, for a parameter or buffer that was added or removed since, and for one with
   /// another shape or dtype. Looks for added and removed ones once after each backward, because that takes long.
   void prepare(int replica) const;
+  /// Makes the tensors of replica `replica` and the variables share memory again, after libtorch has given a tensor
+  /// other memory, whose values count, or an optimizer has moved a variable. Throws LogicError for a tensor with
+  /// another shape or dtype than at construction.
+  void adopt(std::size_t replica) const;
   /// Calls `use` while the buffers of the first module have the values that stand for all replicas: the mean over the
   /// replicas for f32 and bf16, the first replica's value for other dtypes. With several processes a collective. Throws
   /// LogicError inside a replica.
@@ -66,7 +68,6 @@ class ModuleReplicas {
   Variable make_variable(const NamedTensors& tensors) const;
   void use_variables() const;
   void check_registered(std::size_t replica) const;
-  void adopt(std::size_t replica) const;
   void adopt_all(const char* what) const;
 
   Strategy strategy_;

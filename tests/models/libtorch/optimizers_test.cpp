@@ -92,6 +92,51 @@ TEST(OptimizersOfLockstep, TrainAsOneOnTheWholeBatch) {
   EXPECT_NO_THROW(net.verify());
 }
 
+TEST(OptimizersOfLockstep, TakeNoGradientAsZero) {
+  const MirroredStrategy strategy = cpus(2);
+  const auto net = mirrored_net(strategy);
+  const SGD optimizer({.learning_rate = 0.1, .momentum = 0.9});
+  const torch::Tensor x = torch::ones({2, 8});
+  std::vector<torch::Tensor> before;
+  for (const bool all : {true, false}) {
+    before.push_back(net.first()->last->bias.detach().clone());
+    strategy.run([&] { libtorch::minimize(optimizer, net, (all ? net->forward(x) : net->first(x)).sum()); });
+  }
+  EXPECT_TRUE(torch::allclose(net.first()->last->bias, before[1] + 0.9 * (before[1] - before[0])));
+  EXPECT_TRUE(replicas_are_equal(net));
+}
+
+TEST(OptimizersOfLockstep, TakeSumsOfBackwardOnce) {
+  const MirroredStrategy strategy = cpus(2);
+  const auto net = mirrored_net(strategy);
+  const SGD optimizer({.learning_rate = 0.1});
+  const torch::Tensor x = torch::ones({2, 8});
+  const torch::Tensor before = net.first()->last->bias.detach().clone();
+  strategy.run([&] {
+    net->forward(x).sum().backward();  // adds 2 on each replica
+    libtorch::minimize(optimizer, net, net->first(x).sum());
+  });
+  EXPECT_TRUE(torch::allclose(net.first()->last->bias, before - 0.4));
+  strategy.run([&] {
+    libtorch::minimize(optimizer, net, net->forward(x).sum());
+    for (torch::Tensor& parameter : net->parameters()) parameter.mutable_grad() = torch::ones_like(parameter);
+    net->first(x).sum().backward();
+  });
+  EXPECT_EQ(net.first()->last->bias.grad()[0].item<float>(), 1);
+}
+
+TEST(OptimizersOfLockstep, RefuseModulesThatChange) {
+  const MirroredStrategy strategy = cpus(2);
+  const auto net = mirrored_net(strategy);
+  const SGD optimizer({.learning_rate = 0.1});
+  const auto step = [&] {
+    strategy.run([&] { libtorch::minimize(optimizer, net, net->forward(torch::ones({2, 8})).sum()); });
+  };
+  step();
+  net.for_each([](SmallNetImpl& own) { own.register_parameter("late", torch::ones({3})); });
+  EXPECT_THAT(step, testing::ThrowsMessage<LogicError>(testing::HasSubstr("'late' was registered after mirror()")));
+}
+
 TEST(SchedulersOfReplicas, SeeTheLossOfTheWholeBatch) {
   const auto net = mirrored_net(cpus(2));
   const auto optimizer = libtorch::optimizer<torch::optim::SGD>(net, torch::optim::SGDOptions(1));
