@@ -64,7 +64,8 @@ void load_safetensors(const torch::nn::Module& module, const std::string& path) 
     bool is_there = false;
     for (std::size_t other = 0; other < values.size(); ++other)
       is_there = is_there || (values[other].defined() && state[other].second.is_same(tensor));
-    require<InputError>(is_there, "{}", *message++);
+    require<InputError>(is_there, "{}", *message);
+    ++message;
   }
   require<InputError>(message == missing.end(), "{}", missing.empty() ? "" : missing.back());
 }

@@ -57,10 +57,11 @@ class Mirrored : public Replicated<Module> {
     return modules_->unused_parameters(std::max(0, current_context().replica));
   }
   /// Gives every replica's f32 and bf16 buffers the mean over the replicas, and its other buffers the first replica's
-  /// values, e.g. before an evaluation. Call it outside replicas, in all processes.
+  /// values, e.g. before an evaluation. Buffers of dtypes that lockstep does not have get the values of their process's
+  /// first replica. Call it outside replicas, in all processes.
   void synchronize_buffers() const { modules_->synchronize_buffers(); }
-  /// Throws BrokenInvariant, naming parameter and replica, if the replicas' parameters are not bit-identical. Call it
-  /// outside replicas, in all processes.
+  /// Throws BrokenInvariant, naming parameter and replica, if the replicas' f32 parameters are not bit-identical. Call
+  /// it outside replicas, in all processes.
   void verify() const { modules_->verify(); }
   /// The modules without their type, for save() and load().
   operator const ModuleReplicas&() const { return *modules_; }  // NOLINT: implicit

@@ -181,7 +181,7 @@ void ModuleReplicas::adopt(std::size_t replica) const {
   const torch::NoGradGuard no_grad;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     if (!variables_[i].defined()) continue;
-    torch::Tensor tensor = tensors_[i].replicas[replica];
+    const torch::Tensor& tensor = tensors_[i].replicas[replica];
     const Tensor& memory = variables_[i].state().copies()[replica];
     if (tensor.data_ptr() == memory.raw_data()) continue;
     const torch::Tensor copy = as_torch(memory);
@@ -236,13 +236,23 @@ void ModuleReplicas::with_mean_buffers(const std::function<void(torch::nn::Modul
 
 void ModuleReplicas::synchronize_buffers() const {
   adopt_all("synchronize_buffers() was called");
-  for (std::size_t i = 0; i < tensors_.size(); ++i)
-    if (tensors_[i].is_buffer && variables_[i].defined()) variables_[i].assign(variables_[i].value());
+  const torch::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (!tensors_[i].is_buffer) continue;
+    if (variables_[i].defined())
+      variables_[i].assign(variables_[i].value());
+    else
+      for (const torch::Tensor& buffer : tensors_[i].replicas) buffer.copy_(tensors_[i].replicas.front());
+  }
 }
 
 void ModuleReplicas::verify() const {
   adopt_all("verify() was called");
-  verify_mirrored(parameters_, strategy_.state()->cluster());
+  std::vector<Variable> parameters;  // also the frozen ones
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    if (!tensors_[i].is_buffer && variables_[i].defined() && variables_[i].dtype() == DType::f32)
+      parameters.push_back(variables_[i]);
+  verify_mirrored(parameters, strategy_.state()->cluster());
 }
 
 void ModuleReplicas::load_first(const std::function<void(torch::nn::Module&)>& load) const {

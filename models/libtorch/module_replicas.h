@@ -53,11 +53,12 @@ class ModuleReplicas {
   /// replicas for f32 and bf16, the first replica's value for other dtypes. With several processes a collective. Throws
   /// LogicError inside a replica.
   void with_mean_buffers(const std::function<void(torch::nn::Module&)>& use) const;
-  /// Gives the buffers of all replicas the values of with_mean_buffers. With several processes a collective. Throws
-  /// LogicError inside a replica.
+  /// Gives the buffers of all replicas the values of with_mean_buffers; those of dtypes that lockstep does not have get
+  /// the values of their process's first replica. With several processes a collective. Throws LogicError inside a
+  /// replica.
   void synchronize_buffers() const;
-  /// Throws the errors of verify_mirrored if the replicas' parameters differ, with several processes also between them.
-  /// Throws LogicError inside a replica.
+  /// Throws the errors of verify_mirrored if the replicas' f32 parameters differ, with several processes also between
+  /// them. Throws LogicError inside a replica.
   void verify() const;
   /// Calls `load`, which sets the values of the first module's tensors, and copies them to all replicas of this
   /// process. If `load` throws, or gives a tensor another shape (InputError), restores the previous values and throws.

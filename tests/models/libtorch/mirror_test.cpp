@@ -350,9 +350,14 @@ TEST(Buffers, AreOfEachReplica) {
 
 TEST(Buffers, AreSynchronizedOnRequest) {
   const MirroredStrategy strategy = cpus(3);
-  const auto net = libtorch::mirror(strategy, [] { return torch::nn::BatchNorm1d(3); });
+  const auto net = libtorch::mirror(strategy, [] {
+    torch::nn::BatchNorm1d own(3);
+    own->register_buffer("seen", torch::zeros({1}, torch::kDouble));
+    return own;
+  });
   strategy.run([&] {
     for (int i = 0; i <= get_replica_context().local_replica(); ++i) net->forward(torch::full({4, 3}, 1.0 + i));
+    net->named_buffers()["seen"].fill_(7 + get_replica_context().local_replica());
   });
   const torch::Tensor mean =
       (net.replicas()[0]->running_mean + net.replicas()[1]->running_mean + net.replicas()[2]->running_mean) / 3;
@@ -360,11 +365,16 @@ TEST(Buffers, AreSynchronizedOnRequest) {
   for (const auto& module : net.replicas()) {
     EXPECT_TRUE(torch::allclose(module->running_mean, mean));
     EXPECT_EQ(module->num_batches_tracked.item<std::int64_t>(), 1);
+    EXPECT_EQ(module->named_buffers()["seen"].item<double>(), 7);
   }
 }
 
 TEST(Mirror, VerifiesThatReplicasAreEqual) {
-  const auto net = mirrored_net(cpus(2));
+  const auto net = libtorch::mirror(cpus(2), [] {
+    SmallNet own;
+    own->last->bias.requires_grad_(false);
+    return own;
+  });
   EXPECT_NO_THROW(net.verify());
   net.replicas()[1]->last->bias.data()[2] = 7;
   EXPECT_THAT([&] { net.verify(); },
