@@ -54,6 +54,21 @@ Tensor compare_with_infinity(const char* name, ComparisonOp op, const Tensor& op
   rethrow_from(name, error);
 }
 
+/// isclose for the op of this name.
+Tensor close_elements(const char* op, const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) try {
+  require_real(op, a);
+  require_same_dtype(op, a, b);
+  broadcast_shape(op, a.shape(), b.shape());
+  const NoGradientScope constant;
+  const Tensor x = cast(a, DType::f32);
+  const Tensor y = cast(b, DType::f32);
+  const Tensor near = logical_and(isfinite(y), less_equal(abs(x - y), abs(y) * rtol + atol));
+  const Tensor close = logical_or(near, equal(x, y));
+  return equal_nan ? logical_or(close, logical_and(isnan(x), isnan(y))) : close;
+} catch (Error& error) {
+  rethrow_from(op, error);
+}
+
 }  // namespace
 
 Tensor equal(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::equal, a, b); }
@@ -143,27 +158,12 @@ Tensor isnan(const Tensor& x) {
 Tensor isinf(const Tensor& x) { return compare_with_infinity("isinf", ComparisonOp::equal, x); }
 Tensor isfinite(const Tensor& x) { return compare_with_infinity("isfinite", ComparisonOp::less, x); }
 
-Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) try {
-  require_real("isclose", a);
-  require_same_dtype("isclose", a, b);
-  broadcast_shape("isclose", a.shape(), b.shape());
-  const NoGradientScope constant;
-  const Tensor x = cast(a, DType::f32);
-  const Tensor y = cast(b, DType::f32);
-  const Tensor near = logical_and(isfinite(y), less_equal(abs(x - y), abs(y) * rtol + atol));
-  const Tensor close = logical_or(near, equal(x, y));
-  return equal_nan ? logical_or(close, logical_and(isnan(x), isnan(y))) : close;
-} catch (Error& error) {
-  rethrow_from("isclose", error);
+Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
+  return close_elements("isclose", a, b, rtol, atol, equal_nan);
 }
 
-Tensor allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) try {
-  require_real("allclose", a);
-  require_same_dtype("allclose", a, b);
-  broadcast_shape("allclose", a.shape(), b.shape());
-  return all(isclose(a, b, rtol, atol, equal_nan));
-} catch (Error& error) {
-  rethrow_from("allclose", error);
+Tensor allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
+  return all(close_elements("allclose", a, b, rtol, atol, equal_nan));
 }
 
 Tensor count_nonzero(const Tensor& x) { return count_nonzero(x, all_axes(x)); }
