@@ -5,7 +5,7 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Move elements between the channels and the pixels of images, of any dtype. Differentiable. Throw InvalidArgument for
-// undefined tensors, other ranks, a block_size below 1 and sizes that it does not divide.
+// undefined tensors, other ranks, a block_size that is not from 1 to 2^20 and sizes that it does not divide.
 
 namespace lockstep {
 
