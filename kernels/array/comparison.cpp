@@ -162,8 +162,10 @@ Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool 
   return close_elements("isclose", a, b, rtol, atol, equal_nan);
 }
 
-Tensor allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
+Tensor allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) try {
   return all(close_elements("allclose", a, b, rtol, atol, equal_nan));
+} catch (Error& error) {
+  rethrow_from("allclose", error);
 }
 
 Tensor count_nonzero(const Tensor& x) { return count_nonzero(x, all_axes(x)); }
