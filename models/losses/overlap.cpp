@@ -1,6 +1,7 @@
 #include "lockstep/models/losses/overlap.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -8,13 +9,19 @@
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/losses/by_example.h>
+#include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
 namespace {
 
 /// The axes that a loss sums over; if empty, all axes.
 struct Axes {
-  explicit Axes(const std::vector<std::int64_t>& axis) : axes(axis.begin(), axis.end()) {}
+  explicit Axes(const std::vector<std::int64_t>& axis) {
+    for (const std::int64_t each : axis) {
+      require(std::in_range<int>(each), "a loss has the axis {}, which no tensor has", each);
+      axes.push_back(static_cast<int>(each));
+    }
+  }
   Tensor sum_over(const Tensor& x) const { return axes.empty() ? sum(x) : sum(x, axes); }
   bool have_examples(int rank) const {
     return axes.empty() || std::ranges::any_of(axes, [&](int axis) { return axis == 0 || axis == -rank; });

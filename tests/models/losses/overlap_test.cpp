@@ -105,6 +105,9 @@ TEST(Overlap, RefusesWhatDoesNotFit) {
     EXPECT_ERROR(InvalidArgument, loss.name() + " takes targets of the predictions' shape",
                  loss(Tensor::zeros({3, 2}), Tensor::zeros({3, 1})));
   }
+  constexpr std::int64_t wide = std::int64_t{1} << 32;
+  EXPECT_ERROR(InvalidArgument, "the axis 4294967296", Dice({.axis = {wide}}));
+  EXPECT_ERROR(InvalidArgument, "the axis 4294967296", Tversky({.axis = {wide}}));
 }
 
 }  // namespace
