@@ -67,8 +67,8 @@ void read_records(const std::filesystem::path& file, const Layout& layout, std::
 
 Example load(const std::filesystem::path& directory, const Layout& layout, std::optional<std::int64_t> limit) {
   require(limit.value_or(1) >= 1, "the number of examples must be at least 1, got {}", limit.value_or(1));
-  require<InputError>(is_there(directory), "{}: no such directory; it should be where {} is", directory.string(),
-                      layout.folder);
+  require<InputError>(is_there(directory), "{}: no such directory; give the folder that contains {}",
+                      directory.string(), layout.folder);
   const std::int64_t all = layout.records_of_file * static_cast<std::int64_t>(layout.files.size());
   const std::int64_t count = std::min(all, limit.value_or(all));
   const Example set{{Tensor::empty({count, side, side, channels}, DType::u8)}, {Tensor::empty({count}, DType::u8)}};

@@ -140,7 +140,7 @@ class Summary(Case):
         plain = " ".join(text.split())
         for part in ["--epochs N passes over the data (default 1)", "--timeout SECONDS longest wait for a replica or a "
                      "worker (default 600)", "--batch-size EXAMPLES the GLOBAL batch, as in Keras' fit (default 64 per replica)",
-                     "and what --resume needs (default: none)"]:
+                     "and a backup for --resume (default: none)"]:
             self.assertIn(part, plain)
         for columns in 64, 200:
             done = subprocess.run([PROGRAM, "train", "--help"], capture_output=True, text=True,
@@ -158,7 +158,7 @@ class BadCommandLine(Case):
         self.refuse("train", "--data", "imagenet", says=["imagenet", "fashion-mnist[:DIR]"])
         self.refuse("train", "--optimizer", "lion", says="lion")
         self.refuse("summary", "--model", "vgg", says="vgg")
-        self.refuse("summary", "--model", "model.keras", "--batch-size", "8", says="models of the zoo, not with a file")
+        self.refuse("summary", "--model", "model.keras", "--batch-size", "8", says="measures only models given by name")
 
     def test_what_may_have_been_meant(self):
         for given, meant in [("--lr", "--learning-rate"), ("--epoch", "--epochs"), ("--batchsize", "--batch-size"),
@@ -189,8 +189,8 @@ class BadCommandLine(Case):
         self.refuse("train", "--learning-rate", "-1", says=["--learning-rate", "-1"])
         self.refuse("train", "--dropout", "1", says=["--dropout", "below 1"])
         self.refuse("train", "--momentum", "0.9", "--optimizer", "adam", says="--momentum belongs to")
-        self.refuse("train", "--model", "mlp", "--data", "fashion-mnist", says=["does not suit", "8000"])
-        self.refuse("train", "--model", "xception", "--data", "fashion-mnist", says=["does not suit", "larger"])
+        self.refuse("train", "--model", "mlp", "--data", "fashion-mnist", says=["has images, but the model takes (8000)"])
+        self.refuse("train", "--model", "xception", "--data", "fashion-mnist", says=["but the model takes larger ones"])
         self.refuse("train", "--model", "resnet50", *SYNTHETIC, "--dropout", "0.1", says="resnet50 has no dropout layer")
         self.refuse("train", "--cross-device-ops", "ring", says=["--cross-device-ops", "ring", "hierarchical-copy"])
         self.refuse("train", "--wire-dtype", "half", says=["--wire-dtype", "half", "bfloat16"])
@@ -323,7 +323,7 @@ class Training(Case):
         written = [line for line in done.stderr.splitlines() if line.startswith("wrote ")]
         self.assertEqual(done.stderr.splitlines()[-len(names):], written)
         for name in names.values():
-            self.assertEqual(sum(line.startswith(f"wrote {self.path / name}: the ") or f"{name}: an object" in line
+            self.assertEqual(sum(line.startswith(f"wrote {self.path / name}: the ") or f"{name}: a JSON object" in line
                                  for line in written), 1, written)
         self.assertNotIn("not kept", done.stderr)
         self.succeed("train", *TINY, "--epochs", "1", "--weights", self.path / "w.weights.h5")
@@ -333,11 +333,11 @@ class Training(Case):
         done = self.succeed("train", *TINY, "--learning-rate", "5", "--epochs", "9", "--early-stopping", "2", "--history",
                             self.path / "h.json")
         self.assertEqual(len(json.loads((self.path / "h.json").read_text())["loss"]), 3)
-        self.assertIn("--early-stopping: loss has not improved for 2 epoch(s), stopped after epoch 3 of 9\n", done.stderr)
+        self.assertIn("--early-stopping: loss has not improved for 2 epoch(s); stopped after epoch 3 of 9\n", done.stderr)
         self.assertIn("the trained weights are not kept; --save FILE writes them\n", done.stderr)
         tested = self.succeed("train", "--data", "fashion-mnist", "--limit", "8", "--limit-test", "4", "--batch-size", "4",
                               "--learning-rate", "5", "--epochs", "9", "--early-stopping", "1")
-        self.assertIn("--early-stopping: val_loss has not improved for 1 epoch(s), stopped after epoch ", tested.stderr)
+        self.assertIn("--early-stopping: val_loss has not improved for 1 epoch(s); stopped after epoch ", tested.stderr)
         self.assertNotIn("-nan", done.stderr + tested.stderr)
         self.refuse("train", *TINY, "--epochs", "3", "--early-stopping", "2",
                     says="--early-stopping 2: cannot end a training of 3 epoch(s) early; give --epochs 4 or more")
@@ -349,11 +349,11 @@ class Training(Case):
         stopping = ("--epochs", "9", "--early-stopping", "2")
         self.succeed(*run, *stopping)
         again = self.succeed(*run, *stopping, "--resume")
-        self.assertIn(f"--resume: the run in {self.path / 'c'} is complete, --early-stopping ended it after epoch 3\n",
+        self.assertIn(f"--resume: the run in {self.path / 'c'} is complete; --early-stopping ended it after epoch 3\n",
                       again.stderr)
         self.assertEqual(len((self.path / "h.csv").read_text().splitlines()), 1 + 3)
         longer = self.succeed(*run, "--epochs", "9", "--early-stopping", "4", "--resume")
-        self.assertIn("not improved for 4 epoch(s), stopped after epoch 5 of 9\n", longer.stderr)
+        self.assertIn("not improved for 4 epoch(s); stopped after epoch 5 of 9\n", longer.stderr)
         self.succeed(*run, "--epochs", "7", "--resume")
         self.assertEqual(len((self.path / "h.csv").read_text().splitlines()), 1 + 7)
 
@@ -557,12 +557,12 @@ class Checkpoint(Case):
         # The learning rate is so large that the first epoch is the best.
         arguments = ["train", *TINY, "--learning-rate", "5", "--checkpoint", run_folder]
         first = self.succeed(*arguments, "--epochs", "2", "--resume")
-        self.assertIn(f"--resume: {run_folder} has no backup, training starts from the beginning", first.stderr)
+        self.assertIn(f"--resume: {run_folder} has no backup; training starts from the beginning", first.stderr)
         best, last = ((run_folder / f"{name}.weights.h5").read_bytes() for name in ["best", "last"])
         self.assertNotEqual(best, last)
         self.refuse(*arguments, says=[str(run_folder), "add --resume"])
         again = self.succeed(*arguments, "--epochs", "2", "--resume", "--save", self.path / "end.weights.h5")
-        self.assertIn("complete, it has 2 epochs; more --epochs", again.stderr)
+        self.assertIn("complete after 2 epochs; increase --epochs", again.stderr)
         self.assertEqual((run_folder / "last.weights.h5").read_bytes(), last)
         self.assertEqual((self.path / "end.weights.h5").read_bytes(), last)
         self.succeed(*arguments, "--epochs", "3", "--resume", "--history", self.path / "h.json")
@@ -592,7 +592,7 @@ class Checkpoint(Case):
         first = self.succeed(*arguments, "--epochs", "1")
         self.assertNotIn("--weights", first.stderr)
         again = self.succeed(*arguments, "--epochs", "2", "--save", self.path / "resumed.weights.h5")
-        self.assertIn(f"--resume: the run in {run_folder} continues with its own weights, --weights {start} is not read",
+        self.assertIn(f"--resume: the run in {run_folder} continues with its own weights; --weights {start} is not read",
                       again.stderr)
         self.succeed(*arguments[:-5], "--seed", "3", "--epochs", "2", "--save", self.path / "straight.weights.h5")
         self.assertEqual((self.path / "resumed.weights.h5").read_bytes(),
@@ -913,7 +913,7 @@ class TrainedModel(Case):
         self.assertEqual(self.predict("--model", free), self.predict("--model", model))
         self.assertEqual(self.evaluate("--model", free)["loss"], self.evaluate("--model", model)["loss"])
         data = ["--data", "synthetic:8"]
-        self.refuse("train", "--model", free, *data, says=["of class ScheduleFreeAdamW; known are", "choose another one with --optimizer"])
+        self.refuse("train", "--model", free, *data, says=["of class ScheduleFreeAdamW; known are", "choose another optimizer with --optimizer"])
         self.succeed("train", "--model", free, *data, "--optimizer", "adam")
         done = self.succeed("convert", free, self.path / "out.keras")
         self.assertIn("of class ScheduleFreeAdamW; known are", done.stderr)

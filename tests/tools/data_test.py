@@ -83,7 +83,7 @@ class Data(DataCase):
     def test_images(self):
         self.write_classes(self.path / "images")
         done = self.succeed("train", *CNN, "--data", f"images:{self.path / 'images'}", "--batch-size", "4", "--augment")
-        self.assertIn("images, 2 replicas: 12 examples, 0 to test", done.stderr)
+        self.assertIn("images, 2 replicas: 12 training and 0 test examples", " ".join(done.stderr.split()))
         self.refuse("train", "--data", f"images:{self.path / 'images'}", "--cache-on-devices",
                     says=["--cache-on-devices", "images is read or converted on the host"])
 
@@ -92,7 +92,7 @@ class Data(DataCase):
             self.write_classes(self.path / "images" / part)
         arguments = ["train", *CNN, "--data", f"images:{self.path / 'images'}", "--batch-size", "4", "--limit", "8"]
         done = self.succeed(*arguments, "--history", self.path / "h.json")
-        self.assertIn("8 examples, 12 to test", done.stderr)
+        self.assertIn("8 training and 12 test examples", " ".join(done.stderr.split()))
         self.assertIn("val_loss", json.loads((self.path / "h.json").read_text()))
         self.write_png(self.path / "images" / "test" / "gray" / "0.png", 50)
         self.refuse(*arguments, says="must have the same folders")
@@ -143,7 +143,7 @@ class Data(DataCase):
             for part in ["train", name]:
                 self.write_classes(self.path / name / part)
             done = self.succeed("train", *CNN, "--data", f"images:{self.path / name}", "--batch-size", "4")
-            self.assertIn("12 examples, 12 to test", done.stderr)
+            self.assertIn("12 training and 12 test examples", " ".join(done.stderr.split()))
         self.write_classes(self.path / "val" / "more")
         self.refuse("train", "--data", f"images:{self.path / 'val'}",
                     says=["'train' has folders", "'more'", "one of test, val"])
@@ -151,7 +151,7 @@ class Data(DataCase):
             for number in range(4):
                 self.write_png(self.path / "classes" / name / f"{number}.png", 100 * index)
         done = self.succeed("train", *CNN, "--data", f"images:{self.path / 'classes'}", "--batch-size", "4")
-        self.assertIn("12 examples, 0 to test", done.stderr)
+        self.assertIn("12 training and 0 test examples", " ".join(done.stderr.split()))
         (self.path / "classes" / "web").mkdir()
         (self.path / "classes" / "web" / "a.webp").write_bytes(b"RIFF")
         self.refuse("train", "--data", f"images:{self.path / 'classes'}", says=["classes/web", "a.webp", ".bmp"])
@@ -160,9 +160,9 @@ class Data(DataCase):
         file = self.path / "data.h5"
         subprocess.run([os.environ["WRITE_HDF5"], file], check=True)
         done = self.succeed("train", *CNN, "--data", f"hdf5:{file}", "--batch-size", "4")
-        self.assertIn("data.h5, 2 replicas: 12 examples, 4 to test", done.stderr)
+        self.assertIn("data.h5, 2 replicas: 12 training and 4 test examples", " ".join(done.stderr.split()))
         self.refuse("train", "--data", f"hdf5:{file}", "--model", "mlp",
-                    says=["examples of (32, 32, 3)", "takes (8000)"])
+                    says=["examples of shape (32, 32, 3)", "takes (8000)"])
         self.refuse("train", "--data", f"hdf5:{self.path / 'none.h5'}", says="none.h5")
 
     def test_values_are_rescaled_as_asked_whatever_their_type(self):
@@ -247,7 +247,7 @@ class Csv(DataCase):
         model, save = self.write_model(2, 3), self.path / "trained.keras"
         data = self.write()
         done = self.succeed("train", *model, *data, "--save", save, "--epochs", "3")
-        self.assertIn("fruit.csv, 2 replicas: 12 examples, 0 to test", done.stderr)
+        self.assertIn("fruit.csv, 2 replicas: 12 training and 0 test examples", " ".join(done.stderr.split()))
         rows = self.predict("--model", save, *data, "--target", "kind")
         self.assertEqual(list(rows[0]), ["class", "probability", "dense_0", "dense_1", "dense_2"])
         for row in rows:
@@ -325,7 +325,7 @@ class Csv(DataCase):
         balanced = ["--class-weight", "balanced"]
         self.assertEqual(self.history(*model, *data, *balanced), self.history(*model, *data))
         self.refuse("train", *model, *self.write("below.csv", kinds=[0, 1, -2] * 4),
-                    says=["the target 'kind' has -2 in row 3", "the classes 0 to 2 and leaves out -1"])
+                    says=["the target 'kind' has -2 in row 3", "the classes 0 to 2 and ignores -1"])
         self.refuse("train", *self.write_model(2, 3), *data, says="the target 'kind' has -1 in row 3")
 
     def test_refuses_tables_that_do_not_suit(self):
@@ -337,11 +337,11 @@ class Csv(DataCase):
         def with_sizes(name, *sizes):
             return self.write_csv(name, self.HEADER, [[*size, kind] for size, kind in zip(sizes, [0, 1, 2])])
 
-        refuse(["--data", "csv"], "--data csv:FILE needs the file")
+        refuse(["--data", "csv"], "--data csv:FILE needs a file name")
         refuse(["--data", f"csv:{self.path}/none.csv"], "none.csv: there is no such file")
         refuse(self.write(), "--target knd: --data csv", "fruit.csv has no column", "did you mean kind?",
                options=["--target", "knd"])
-        refuse(self.write(), "has 2 column(s) beside the target 'kind', this --model takes (32, 32, 3)",
+        refuse(self.write(), "has 2 column(s) beside the target 'kind', but the model takes (32, 32, 3)",
                options=CNN)
         refuse(self.write_csv("wide.csv", ["a", *self.HEADER], [[0, 1, 2, 1]]), "wide.csv",
                "has 3 column(s) beside the target 'kind'")
@@ -355,7 +355,7 @@ class Csv(DataCase):
         refuse(with_sizes("infinite.csv", [1, 2], [1, 3], [3, "-inf"]),
                "column 'height' has an infinite value in row 3")
         refuse(self.write("two.csv", kinds=["pear", "fig"] * 6),
-               "the target 'kind' has 2 different text(s), this --model takes 3 classes")
+               "the target 'kind' has 2 different text(s), but the model has 3 classes")
         self.refuse("evaluate", *model, *self.write("two.csv", kinds=["pear", "fig"] * 6),
                     says="has 2 different text(s)")
         refuse(self.write("gaps.csv", kinds=[*self.KINDS[:11], ""]),
@@ -379,7 +379,7 @@ class Numpy(DataCase):
         data = self.write_npz("data.npz", x_train=images(12), y_train=labels(12), x_test=images(4), y_test=labels(4))
         model, weights = CNN, self.path / "w.weights.h5"
         done = self.succeed("train", *model, *data, "--batch-size", "4", "--save", weights)
-        self.assertIn("data.npz, 2 replicas: 12 examples, 4 to test", done.stderr)
+        self.assertIn("data.npz, 2 replicas: 12 training and 4 test examples", " ".join(done.stderr.split()))
         hdf5 = ["--data", f"hdf5:{file}"]
         for scale in ["none", "zero-to-one"]:
             history = self.history(*model, *data, "--rescaling", scale)
@@ -417,7 +417,7 @@ class Numpy(DataCase):
         def refuse(data, *says):
             self.refuse("train", *model, *data, says=says)
 
-        refuse(["--data", "numpy"], "--data numpy:FILE.npz needs the file")
+        refuse(["--data", "numpy"], "--data numpy:FILE.npz needs a file name")
         refuse(["--data", f"numpy:{self.path}/none.npz"], "none.npz: there is no such file")
         (self.path / "text.npz").write_text("no archive")
         refuse(["--data", f"numpy:{self.path}/text.npz"], "text.npz: cannot be opened as a zip archive")
@@ -439,9 +439,9 @@ class Numpy(DataCase):
                "scalar.npz: x and y: y of a data set needs an axis of examples")
         refuse(self.write_npz("none.npz", x=floats([], 0, 2), y=longs([])), "none.npz: x has no rows")
         refuse(self.write_npz("wide.npz", x=floats(self.X, 8, 3), y=longs(self.Y[:8])),
-               "wide.npz: x has examples of (3), this --model takes (2)")
+               "wide.npz: x has examples of shape (3), but the model takes (2)")
         images = self.write_npz("images.npz", x=("|u1", [2, 8, 8, 3], bytes(384)), y=floats([0, 1]))
-        self.refuse("train", *CNN, *images, says="images.npz: y must be whole-numbered classes")
+        self.refuse("train", *CNN, *images, says="images.npz: y must have integer class labels")
 
 
 class ValidationSplit(DataCase):
@@ -460,11 +460,11 @@ class ValidationSplit(DataCase):
         table = self.write_csv("whole.csv", ["a", "b", "label"], table_rows)
         self.assertEqual(self.history(*model, *table, "--epochs", "2", "--validation-split", "0.25"), expected)
         done = self.succeed("train", *model, *whole, "--validation-split", "0.25", "--limit", "8", "--limit-test", "1")
-        self.assertIn("6 examples, 1 to test", done.stderr)
+        self.assertIn("6 training and 1 test examples", " ".join(done.stderr.split()))
         file = self.write_hdf5("data.h5", "u8", "train")
         done = self.succeed("train", *CNN, "--data", f"hdf5:{file}", "--batch-size", "4",
                             "--validation-split", "0.25")
-        self.assertIn("9 examples, 3 to test", done.stderr)
+        self.assertIn("9 training and 3 test examples", " ".join(done.stderr.split()))
 
     def test_images_drawn_by_the_seed(self):
         self.write_classes(self.path / "images")
@@ -473,11 +473,11 @@ class ValidationSplit(DataCase):
 
         def val_loss(*options):
             done = self.succeed(*train, *options, "--learning-rate", "1e-9", "--json")
-            self.assertIn("9 examples, 3 to test", done.stderr)
+            self.assertIn("9 training and 3 test examples", " ".join(done.stderr.split()))
             return json.loads(done.stdout.splitlines()[-1])["val_loss"]
 
         self.assertEqual(val_loss("--seed", "3"), val_loss("--seed", "3"))
-        self.assertIn("9 examples, 2 to test", self.succeed(*train, "--limit-test", "2").stderr)
+        self.assertIn("9 training and 2 test examples", " ".join(self.succeed(*train, "--limit-test", "2").stderr.split()))
         # Without shuffling the last files, which are those of the last class.
         for part, counts in ("train", [4, 4, 1]), ("test", [0, 0, 3]):
             for index, (name, count) in enumerate(zip(["dark", "light", "white"], counts, strict=True)):
@@ -496,24 +496,24 @@ class ValidationSplit(DataCase):
                         says="--validation-split: must be between 0 and 1, got")
         self.refuse("train", *model, *whole, "--validation-split", "half", says=["--validation-split", "half"])
         self.refuse("train", *model, *whole, "--validation-split", "0.95",
-                    says=["--validation-split 0.95: leaves no examples to train with", "has 10"])
-        self.refuse("train", *model, *whole, "--validation-split", "1e-17", says="leaves no examples to test with")
+                    says=["--validation-split 0.95: leaves no training examples", "has 10"])
+        self.refuse("train", *model, *whole, "--validation-split", "1e-17", says="leaves no test examples")
         split = ["--validation-split", "0.5"]
         parts = self.write_npz("parts.npz", x_train=x, y_train=y, x_test=x, y_test=y)
         self.refuse("train", *model, *parts, *split,
-                    says=["--validation-split: --data numpy", "parts.npz has x_test to test with"])
+                    says=["--validation-split: --data numpy", "parts.npz already has test examples (x_test)"])
         hdf5 = ["--data", f"hdf5:{self.write_hdf5('data.h5')}"]
-        self.refuse("train", *hdf5, *split, says="data.h5 has x_test to test with")
+        self.refuse("train", *hdf5, *split, says="data.h5 already has test examples (x_test)")
         for part in ["train", "val"]:
             self.write_classes(self.path / "images" / part)
         images = [*CNN, "--data", f"images:{self.path / 'images'}"]
-        self.refuse("train", *images, *split, says=["--validation-split: --data images", "has 'val' to test with"])
+        self.refuse("train", *images, *split, says=["--validation-split: --data images", "already has test examples ('val')"])
         images[-1] += "/train"
         self.refuse("train", *images, "--validation-split", "0.01",
                     says="a validation_split of 0.01 of 12 image(s) leaves a part without images")
         for data in ["fashion-mnist", "cifar10:DIR"]:
             self.refuse("train", "--data", data, *split,
-                        says=["--validation-split is for --data csv", "has examples to test with"])
+                        says=["--validation-split is for --data csv", "has test examples"])
         self.refuse("train", "--data", "synthetic", *split,
                     says=["--validation-split is for --data csv", "not for synthetic"])
         self.refuse("evaluate", *model, *whole, *split, says="--validation-split is not an option of evaluate")

@@ -74,7 +74,8 @@ class DoctorOfMpi : public testing::Test {
 
 TEST_F(DoctorOfMpi, FindsNothingWhereMpirunIsTheLibrarys) {
   install("mpirun", "mpirun (Open MPI) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/");
-  EXPECT_THAT(findings(), ElementsAre(finding(fine, "mpirun", "of Open MPI 4; the program has Open MPI 4", "")));
+  EXPECT_THAT(findings(),
+              ElementsAre(finding(fine, "mpirun", "is Open MPI 4; this program is linked with Open MPI 4", "")));
 }
 
 TEST_F(DoctorOfMpi, SaysThatABuildHasNoMpi) {
@@ -92,23 +93,25 @@ TEST_F(DoctorOfMpi, FindsThatMpirunIsMissing) {
 TEST_F(DoctorOfMpi, FindsTheMpirunOfAnotherMpi) {
   install("mpirun", "HYDRA build details:\n    Version:                                 4.0.2");
   EXPECT_THAT(findings(), ElementsAre(finding(broken, "mpirun",
-                                              "of MPICH 4; the program has Open MPI 4: it would start "
-                                              "independent trainings of one process each",
+                                              "is MPICH 4; this program is linked with Open MPI 4: it would start "
+                                              "independent runs of one process each",
                                               "Open MPI's mpirun first in PATH")));
   install("mpirun", "Intel(R) MPI Library for Linux* OS, Version 2021.8 Build 20221129");
-  EXPECT_THAT(findings(), ElementsAre(finding(broken, "mpirun", "of Intel MPI 2021;", "first in PATH")));
-  EXPECT_THAT(findings("MPICH Version:      4.0.2\nMPICH Release date: Thu Apr  7 12:34:45 CDT 2022"),
-              ElementsAre(finding(broken, "mpirun", "the program has MPICH 4", "MPICH's mpirun first in PATH")));
+  EXPECT_THAT(findings(), ElementsAre(finding(broken, "mpirun", "is Intel MPI 2021;", "first in PATH")));
+  EXPECT_THAT(
+      findings("MPICH Version:      4.0.2\nMPICH Release date: Thu Apr  7 12:34:45 CDT 2022"),
+      ElementsAre(finding(broken, "mpirun", "this program is linked with MPICH 4", "MPICH's mpirun first in PATH")));
   install("mpirun", "mpirun (Open MPI) 4.1.4");
-  EXPECT_THAT(findings("Intel(R) MPI Library 2021.8 for Linux* OS"),
-              ElementsAre(finding(broken, "mpirun", "of Open MPI 4; the program has Intel MPI 2021", "in PATH")));
+  EXPECT_THAT(
+      findings("Intel(R) MPI Library 2021.8 for Linux* OS"),
+      ElementsAre(finding(broken, "mpirun", "is Open MPI 4; this program is linked with Intel MPI 2021", "in PATH")));
   install("mpirun", "what is this");
-  EXPECT_THAT(findings(), ElementsAre(finding(slow, "mpirun", "of an unknown MPI", "first in PATH")));
+  EXPECT_THAT(findings(), ElementsAre(finding(slow, "mpirun", "is an unknown MPI", "first in PATH")));
 }
 
 TEST_F(DoctorOfMpi, FindsTheMpirunOfAnotherVersion) {
   install("mpirun", "mpirun (Open MPI) 5.0.3");
-  EXPECT_THAT(findings(), ElementsAre(finding(slow, "mpirun", "of Open MPI 5; the program has Open MPI 4",
+  EXPECT_THAT(findings(), ElementsAre(finding(slow, "mpirun", "is Open MPI 5; this program is linked with Open MPI 4",
                                               "Open MPI 4's mpirun first in PATH")));
 }
 
@@ -126,7 +129,7 @@ TEST_F(DoctorOfMpi, FindsASlurmWithoutPmix) {
   EXPECT_THAT(findings(), ElementsAre(finding(broken, "srun", "no PMIx plugin", "libpmix-dev")));
   install("mpirun", "mpirun (Open MPI) 4.1.4");
   EXPECT_THAT(findings(), ElementsAre(finding(broken, "srun", "no PMIx plugin", "mpirun in the job"),
-                                      finding(fine, "mpirun", "of Open MPI 4", "")));
+                                      finding(fine, "mpirun", "is Open MPI 4", "")));
   install("srun", "srun: MPI types are...\nsrun: none\nsrun: pmi2\nsrun: pmix_v4\nsrun: pmix");
   EXPECT_THAT(findings(), ElementsAre(finding(fine, "srun", "has a PMIx plugin", ""), finding(fine, "mpirun", "", "")));
 }

@@ -39,7 +39,7 @@ class Text(DataCase):
         done = self.succeed("train", *model, *data, "--save", save)
         kept = self.path / "trained.vocabulary.txt"
         self.assertIn(f"wrote {kept}: the vocabulary", done.stderr)
-        self.assertIn(f"windows of 5 ids, a vocabulary of {len(names) + 2} ids of characters", " ".join(done.stderr.split()))
+        self.assertIn(f"windows of 5 ids, a vocabulary of {len(names) + 2} characters", " ".join(done.stderr.split()))
         self.assertEqual(kept.read_text(), "".join({"\n": "\\n"}.get(name, name) + "\n" for name in names))
 
         # Another text, with other frequencies and a new character, has the same ids.
@@ -66,7 +66,7 @@ class Text(DataCase):
         done = self.succeed("train", *model, *data, "--sequence-length", "8", "--optimizer", "adam", "--learning-rate",
                             "0.03", "--epochs", "30", "--batch-size", "8", "--save", save, "--history",
                             self.path / "h.json")
-        self.assertIn("windows of 8 ids, a vocabulary of 6 ids of characters", " ".join(done.stderr.split()))
+        self.assertIn("windows of 8 ids, a vocabulary of 6 characters", " ".join(done.stderr.split()))
         losses = json.loads((self.path / "h.json").read_text())["loss"]
         self.assertLess(losses[-1], 0.5 * losses[0])
         self.assertEqual(self.evaluate("--model", save, *data, "--sequence-length", "8")["examples"], 39)
@@ -75,13 +75,13 @@ class Text(DataCase):
         self.assertEqual("".join(row["class"] for row in rows[-3:]), "cda")
         self.refuse("evaluate", "--model", save, *data, "--sequence-length", "9", says="position_embedding")
         self.refuse("evaluate", "--model", save, *data,
-                    says=f"--model {save}: takes any number of ids; choose with --sequence-length how many")
+                    says=f"--model {save}: takes any number of ids; set the number of ids per example with --sequence-length")
         self.refuse("evaluate", "--model", save, *self.write("abcd", "short.txt"), "--sequence-length", "8",
-                    says="short.txt: has 4 id(s), this --model needs at least 9; choose a smaller --sequence-length")
+                    says="short.txt: has 4 id(s), but the model needs at least 9; choose a smaller --sequence-length")
         self.refuse("train", "--model", "gpt", "--data", "synthetic", "--sequence-length", "4",
                     says="--sequence-length is for saved models, not for gpt")
         self.refuse("train", *self.text_model(), *data, "--sequence-length", "4",
-                    says=["--sequence-length: --model", "takes inputs of (5)"])
+                    says=["--sequence-length: is for models that take sequences", "takes inputs of shape (5)"])
 
     def test_byte_pairs(self):
         model, save = self.text_model(260), self.path / "trained.weights.h5"
@@ -133,13 +133,13 @@ class Text(DataCase):
         def refuse(data, *says, command="train", options=()):
             self.refuse(command, *model, *data, *options, says=says)
 
-        refuse(["--data", "text"], "--data text:FILE needs the file")
+        refuse(["--data", "text"], "--data text:FILE needs a file name")
         refuse(["--data", f"text:{self.path}/none.txt"], "none.txt: there is no such file")
         refuse(self.write(b"good\nb\xffad\n", "bad.txt"), "bad.txt: line 2: byte 1 is not UTF-8: 0xff", options=save)
-        refuse(self.write("short", "short.txt"), "short.txt: has 5 id(s), this --model needs at least 6")
-        refuse(book, "book.txt: needs a --model that takes n ids, (n)", "this one takes (32, 32, 3)",
+        refuse(self.write("short", "short.txt"), "short.txt: has 5 id(s), but the model needs at least 6")
+        refuse(book, "book.txt: needs a language model: token ids (n) -> outputs (n, vocabulary size)", "the model takes (32, 32, 3)",
                options=["--model", "small-cnn"])
-        refuse(book, "needs a --model that takes n ids, (n)", options=self.write_model(2, 3))
+        refuse(book, "needs a language model: token ids (n) -> outputs (n, vocabulary size)", options=self.write_model(2, 3))
         refuse(book, "found no vocabulary beside", "16_text.keras", "--vocabulary", command="evaluate")
         refuse(book, "--vocabulary byte-pairs: only train learns a vocabulary", command="evaluate",
                options=["--vocabulary", "byte-pairs"])
@@ -148,7 +148,7 @@ class Text(DataCase):
         refuse(book, "none.txt: there is no such file", options=["--vocabulary", self.path / "none.txt"])
         refuse(book, "vocab_size", "256", options=["--vocabulary", "byte-pairs"])
         (self.path / "many.txt").write_text("".join(f"{chr(97 + i)}\n" for i in range(20)))
-        refuse(book, "the vocabulary has 22 ids of characters, this --model has 16 outputs",
+        refuse(book, "the vocabulary has 22 characters, but the model has 16 outputs",
                options=["--vocabulary", self.path / "many.txt"])
         refuse(book, "--rescaling is for --data csv", options=["--rescaling", "zero-to-one"])
         self.refuse("train", "--data", "synthetic", "--vocabulary", "characters",
@@ -156,7 +156,7 @@ class Text(DataCase):
         name = str(model[1]).removesuffix(".keras")
         self.write("a\n", f"{name}.vocabulary.txt")
         self.write("{}", f"{name}.vocab.json")
-        refuse(book, f"{name}.vocabulary.txt and {name}.vocab.json are both there; choose one with --vocabulary")
+        refuse(book, f"{name}.vocabulary.txt and {name}.vocab.json both exist; choose one with --vocabulary")
 
 
 if __name__ == "__main__":

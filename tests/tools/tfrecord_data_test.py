@@ -87,7 +87,7 @@ class TfRecord(DataCase):
         self.assertEqual(self.history(*model, *parts, *balanced), self.history(*model, *arrays, *balanced))
         # Shuffled, the split is drawn by the seed, and training sees the other records in an order of its own.
         done = self.succeed("train", *model, *parts, *split, "--batch-size", "4")
-        self.assertIn("9 examples, 3 to test", done.stderr)
+        self.assertIn("9 training and 3 test examples", " ".join(done.stderr.split()))
 
     def test_one_feature_has_the_models_shape(self):
         model = self.write_model(3, 1)
@@ -98,7 +98,7 @@ class TfRecord(DataCase):
         chosen = [*records, "--inputs", "x", "--target", "y"]
         self.assertEqual(self.history(*model, *chosen), self.history(*model, *arrays))
         self.refuse("train", *model, *records, "--target", "y",
-                    says=["has id (1), x (3) as input(s), this --model takes (3); choose with --inputs: id (1), x (3), y (1)"])
+                    says=["has id (1), x (3) as input(s), but the model takes (3); choose with --inputs from id (1), x (3), y (1)"])
         # Raw bytes of images.
         pixels = [bytes((i * (number + 1)) % 256 for i in range(32 * 32 * 3)) for number in range(4)]
         raw = self.write("raw", [example(raw=content, label=number % 3) for number, content in enumerate(pixels)])
@@ -125,7 +125,7 @@ class TfRecord(DataCase):
             scores = [row["dense_0"] for row in self.predict(*use, *folder)]
             self.assertEqual([row["dense_0"] for row in self.predict(*use, *data)], scores)
         done = self.succeed("train", *cnn, "--data", f"tfrecord:{self.path}/models", "--batch-size", "4", "--limit", "6")
-        self.assertIn("6 examples, 0 to test", done.stderr)
+        self.assertIn("6 training and 0 test examples", " ".join(done.stderr.split()))
 
     def test_refuses_records_that_do_not_suit(self):
         model = self.write_model(3, 3)
@@ -140,20 +140,20 @@ class TfRecord(DataCase):
             self.assertIn(says, done.stderr.splitlines()[-1])
 
         refuse(["--data", "tfrecord"], "--data tfrecord:GLOB needs the name of a file")
-        refuse(["--data", f"tfrecord:{self.path}/none-*"], "none-*: there is no such file")
+        refuse(["--data", f"tfrecord:{self.path}/none-*"], "none-*: no file matches")
         refuse(self.write("empty", []), "empty: there are no records")
         good = self.write("good", self.rows())
-        refuse(good, "--target lable: --data tfrecord", "did you mean label?", "it has label, name, size, width",
+        refuse(good, "--target lable: --data tfrecord", "did you mean label?", "its features are label, name, size, width",
                options=["--target", "lable"])
         refuse(good, "--inputs colour: --data tfrecord", options=["--inputs", "colour"])
-        refuse(good, "the target 'name' must have numbers or integers", options=["--target", "name"])
-        refuse(good, "has size (2), width (1) as input(s), this --model takes (2)", options=self.write_model(2, 3))
-        refuse(good, "has name as input(s), this --model takes (3)", options=["--inputs", "name"])
+        refuse(good, "the target 'name' must be numeric (float or int64)", options=["--target", "name"])
+        refuse(good, "has size (2), width (1) as input(s), but the model takes (2)", options=self.write_model(2, 3))
+        refuse(good, "has name as input(s), but the model takes (3)", options=["--inputs", "name"])
         refuse(self.write("other", self.rows(label="kind")), "has no image/class/label or label", "--target")
         missing = self.write("missing", [*self.rows(), example(size=[1, 2], label=0)])
         fail(missing, "missing: record 12: has no feature \"width\"")
         fail(self.write("above", [*self.rows(), example(size=[1, 2], width=1.5, label=3)]),
-             "above: record 12: has the label 3, this --model has the classes 0 to 2")
+             "above: record 12: has the label 3, but the model has the classes 0 to 2")
         damaged = bytearray((self.path / "good").read_bytes())
         damaged[-1] ^= 1
         (self.path / "damaged").write_bytes(damaged)

@@ -11,14 +11,14 @@ namespace {
 
 /// The number of classes of the labels of a part.
 std::int64_t classes_of(const ArrayPart& part, const std::string& source) {
-  require<InputError>(
-      part.targets.has_value(),
-      "--data {}: has no labels, from which a model of the zoo gets its number of classes; give --model a file",
-      source);
+  require<InputError>(part.targets.has_value(),
+                      "--data {}: has no labels, so the number of classes of a model of the zoo is unknown; pass a "
+                      "saved model to --model",
+                      source);
   constexpr std::int64_t rows_at_once = 4096;
   std::int64_t most = 0;
   for (const Example& labels : part.targets->batch(rows_at_once).epoch()) {
-    require<InputError>(labels.x().dtype() != DType::f32, "--data {}: {} must be whole-numbered classes", source,
+    require<InputError>(labels.x().dtype() != DType::f32, "--data {}: {} must have integer class labels", source,
                         part.y);
     most = std::max(most, std::ranges::max(labels.x().to_vector<std::int64_t>()));
   }
@@ -29,9 +29,9 @@ std::int64_t classes_of(const ArrayPart& part, const std::string& source) {
 ArrayPart split_off(ArrayPart& train, double fraction, const std::string& source) {
   const std::int64_t count = count_of(*train.examples);
   const auto kept = static_cast<std::int64_t>(std::floor(static_cast<double>(count) * (1 - fraction)));
-  const char* const missing = kept > 0 ? "test" : "train";
-  require(kept > 0 && kept < count, "--validation-split {}: leaves no examples to {} with, --data {} has {}", fraction,
-          missing, source, count);
+  const char* const missing = kept > 0 ? "test" : "training";
+  require(kept > 0 && kept < count, "--validation-split {}: leaves no {} examples, as --data {} has {} example(s)",
+          fraction, missing, source, count);
   ArrayPart test{.x = train.x, .y = train.y, .examples = train.examples->skip(kept)};
   train.examples = train.examples->take(kept);
   train.targets = train.targets->take(kept);
@@ -58,13 +58,13 @@ TrainingData array_data(ArrayPart train, ArrayPart test, const DataOptions& opti
   const ExampleForm& usual = model.form;
   const Shape shape = first->x().shape();
   const bool fits = model.any_size ? shape.rank() == usual.shape.rank() : shape == usual.shape;
-  require(usual.inputs == 1 && fits, "--data {}: {} has examples of {}, this --model takes {}", source, first_part.x,
-          shape, taken_by(model));
+  require(usual.inputs == 1 && fits, "--data {}: {} has examples of shape {}, but the model takes {}", source,
+          first_part.x, shape, taken_by(model));
   const std::int64_t classes =
       model.any_size ? classes_of(first_part.targets ? first_part : test, source) : usual.classes;
   limit_part(train, options.limit);
   if (options.validation_split) {
-    require(!test.examples, "--validation-split: --data {} has {} to test with", source, test.x);
+    require(!test.examples, "--validation-split: --data {} already has test examples ({})", source, test.x);
     test = split_off(train, *options.validation_split, source);
   }
   limit_part(test, options.limit_test);

@@ -61,7 +61,7 @@ ArrayPart numpy_part(const Arrays& arrays, const std::string& x, const std::stri
 }  // namespace
 
 TrainingData load_hdf5(const std::string& file, const DataOptions& options, const ModelInput& model) {
-  require(!file.empty(), "--data hdf5:FILE needs the file");
+  require(!file.empty(), "--data hdf5:FILE needs a file name");
   const std::vector<std::string> names = hdf5::Reader(file).names_in("/");
   ArrayPart train = hdf5_part(file, names, "train");
   ArrayPart test = hdf5_part(file, names, "test");
@@ -70,7 +70,7 @@ TrainingData load_hdf5(const std::string& file, const DataOptions& options, cons
 }
 
 TrainingData load_numpy(const std::string& file, const DataOptions& options, const ModelInput& model) {
-  require(!file.empty(), "--data numpy:FILE.npz needs the file");
+  require(!file.empty(), "--data numpy:FILE.npz needs a file name");
   const Arrays arrays = read_npz(file);
   const bool in_parts = arrays.contains("x_train") || arrays.contains("x_test");
   const auto part = [&](const char* x, const char* y) { return numpy_part(arrays, x, y, options.source); };

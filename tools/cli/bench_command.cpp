@@ -58,7 +58,7 @@ void print_for_people(const nlohmann::ordered_json& result) {
              result["replicas"].get<int>(), result["global_batch"].get<std::int64_t>(),
              result["precision"].get<std::string>());
   fmt::print(stderr,
-             "{:.1f} examples/s\nstep {:.1f} ms (p10 {:.1f}, p90 {:.1f}; the host's part {:.1f})\n"
+             "{:.1f} examples/s\nstep {:.1f} ms (p10 {:.1f}, p90 {:.1f}; host time {:.1f})\n"
              "convolutions and matrix products alone {:.1f} ms\n",
              result["examples_per_s"].get<double>(), result["step_ms"]["median"].get<double>(),
              result["step_ms"]["p10"].get<double>(), result["step_ms"]["p90"].get<double>(),

@@ -20,9 +20,10 @@ void add_options(CLI::App& command, TrainedModelOptions& options) {
   command.option_defaults()->group("Model");
   command.add_option("--model", options.model, model_or_file_names());
   command
-      .add_option("--weights", options.weights,
-                  fmt::format("file with the weights of a model given by name ({}; default: those in the model's file)",
-                              weights_extensions()))
+      .add_option(
+          "--weights", options.weights,
+          fmt::format("file with weights to load ({}); needed if --model is a name; default: those of the saved model",
+                      weights_extensions()))
       ->type_name("FILE");
   add_precision_option(command, options.dtype_policy);
   add_options(command, options.data);
@@ -54,10 +55,12 @@ void add_training_data_options(CLI::App& command, DataOptions& options) {
   command.add_flag("--augment", options.augment,
                    "randomly shift training images by up to a tenth and flip them left to right");
   command
-      .add_option("--validation-split", options.validation_split,
-                  "for data without test examples, test with this part of the examples, between 0 and 1: the last ones "
-                  "before shuffling, as in Keras' fit; of images and tfrecord, some drawn by --seed (default: none)")
-      ->type_name("PART");
+      .add_option(
+          "--validation-split", options.validation_split,
+          "for data without test examples, the fraction of the examples to test with, between 0 and 1: the last "
+          "ones before shuffling, as in Keras' fit; of images and tfrecord, a random subset that --seed chooses "
+          "(default: none)")
+      ->type_name("FRACTION");
   command.add_flag("--drop-remainder", options.drop_remainder, "leave the last, smaller batch out");
 }
 
@@ -95,7 +98,7 @@ void add_output_options(CLI::App& command, TrainOptions& options) {
            "FILE");
   add_path("--checkpoint", options.checkpoint,
            "after each epoch, write to this folder best.weights.h5 (of the lowest loss, on the test data if there are "
-           "any), last.weights.h5 and what --resume needs",
+           "any), last.weights.h5 and a backup for --resume",
            "DIR");
   command
       .add_flag(
@@ -104,8 +107,8 @@ void add_output_options(CLI::App& command, TrainOptions& options) {
           "more --epochs. Appends to its outputs; --learning-rate and --schedule, if given, replace its own; --seed "
           "must be the same")
       ->needs("--checkpoint");
-  add_path("--history", options.history, "write the history by epoch (.json)", "FILE");
-  add_path("--step-log", options.step_log, "write one object per step, times in ms (.jsonl)", "FILE");
+  add_path("--history", options.history, "write the history, by epoch (.json)", "FILE");
+  add_path("--step-log", options.step_log, "write one JSON object per step, times in ms (.jsonl)", "FILE");
   add_path("--csv", options.csv, "write a line for each epoch (.csv)", "FILE");
   add_path("--tensorboard", options.tensorboard,
            "write curves, the layers' graph and histograms of the weights to this folder, for tensorboard --logdir",
@@ -158,9 +161,10 @@ void add_options(CLI::App& command, TrainOptions& options) {
       ->type_name("EPOCHS")
       ->check(whole_number_from(1));
   command
-      .add_option("--class-weight", options.class_weight,
-                  "balanced: weight the examples of a class by N / (classes * examples of the class), so that rare "
-                  "classes count as much as frequent ones (default: all have weight 1)")
+      .add_option(
+          "--class-weight", options.class_weight,
+          "balanced: weight the examples of a class by examples / (classes * examples of the class), so that rare "
+          "classes count as much as frequent ones (default: all have weight 1)")
       ->check(one_of({"balanced"}));
   add_options(command, options.update);
   add_options(command, options.compiled);
@@ -208,8 +212,9 @@ void add_options(CLI::App& command, PredictOptions& options) {
   command
       .add_option(
           "--output", options.output,
-          "the file to write (.csv): a line for each example with the model's outputs; before them the example's file, "
-          "if the data have files, and its most likely class with the probability, if the classes have names")
+          "CSV file to write: a row for each example (for a text, each id) with the model's outputs; before them its "
+          "file "
+          "or token, if there is one, and its most likely class with the probability, if the classes have names")
       ->type_name("FILE")
       ->required();
   command.footer(
@@ -246,23 +251,25 @@ void add_options(CLI::App& command, BenchOptions& options) {
 void add_options(CLI::App& command, ScalingOptions& options) {
   ScalingPlan& plan = options.plan;
   add_measured_model(command, options.model, plan.dtype_policy);
-  add_options(command, options.devices, "every GPU, or a CPU for each core");
+  add_options(command, options.devices, "every GPU, or one CPU per core");
   command.option_defaults()->group("Measurement");
   command
       .add_option("--methods", options.methods,
-                  "some of mirrored, reduction-to-one-device and multi-gpu-model (default all)")
+                  "which of mirrored, reduction-to-one-device and multi-gpu-model to measure (default all)")
       ->type_name("NAME,...")
       ->delimiter(',');
   command
-      .add_option("--batch-per-replica", plan.batch_per_replica,
-                  "batch per replica for weak scaling; strong scaling always uses the global batch of all replicas")
+      .add_option(
+          "--batch-per-replica", plan.batch_per_replica,
+          "batch per replica in weak scaling; the global batch of strong scaling is this times the number of devices")
       ->type_name("EXAMPLES")
       ->check(whole_number_from(1));
   command.add_option("--rounds", plan.rounds, "number of rounds, each of which measures every run once")
       ->check(whole_number_from(1));
   add_steps(command, plan.run.steps, plan.run.warmup, plan.run.seed);
   command.option_defaults()->group("Output");
-  command.add_option("--plot", options.plot, "draw the speed-up by replicas (.png; default: none)")->type_name("FILE");
+  command.add_option("--plot", options.plot, "plot the speed-up against the number of replicas (.png; default: none)")
+      ->type_name("FILE");
   add_result_option(command, options.json);
   command.footer("Example:\n  lockstep scaling --model minigooglenet --replicas 2 --plot scaling.png");
 }
@@ -290,7 +297,8 @@ void add_options(CLI::App& command, ConvertOptions& options) {
       ->required();
   command.add_option("OUT", options.out, "the file to write, of either kind; its extension selects the format")
       ->required();
-  command.add_option("--model", options.model, "the model whose weights IN has: " + model_names() + " (default: none)");
+  command.add_option("--model", options.model,
+                     "the model to which the weights in IN belong: " + model_names() + " (default: none)");
   command.footer(
       "Weights alone need --model, and can then be written as a whole model.\n"
       "A model that multi_gpu_model wrapped is written as the model inside.\n\n"

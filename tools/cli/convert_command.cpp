@@ -37,7 +37,7 @@ Model read_whole_model(const std::string& file) {
     return load_model(file);
   } catch (const InputError& error) {
     Model model = load_model(file, {.compile = false});  // throws if the model itself is invalid
-    log_warning("{}; OUT does not say how the model was compiled", error.what());
+    log_warning("{}; OUT is written without loss, metrics and optimizer", error.what());
     return model;
   }
 }

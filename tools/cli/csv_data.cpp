@@ -50,7 +50,7 @@ Table table_of(std::vector<CsvColumn> columns, const DataOptions& options) {
 void check_form(const Table& table, const ModelInput& model) {
   const auto count = static_cast<std::int64_t>(table.inputs.size());
   require(model.form.inputs == 1 && model.form.shape == Shape{count},
-          "--data {}: has {} column(s) {}, this --model takes {}; choose with --inputs", table.source, count,
+          "--data {}: has {} column(s) {}, but the model takes {}; choose with --inputs", table.source, count,
           table.target ? fmt::format("beside the target '{}'", table.target->name)
                        : "as inputs, since predict takes a column as the target only if --target names it",
           taken_by(model));
@@ -58,7 +58,7 @@ void check_form(const Table& table, const ModelInput& model) {
 
 void check_values(const Table& table, const CsvColumn& column) {
   if (column.type == CsvType::category)
-    fail<InputError>("--data {}: column '{}' has texts such as '{}'; give it numbers or leave it out", table.source,
+    fail<InputError>("--data {}: column '{}' has texts such as '{}'; exclude it with --inputs", table.source,
                      column.name, column.categories.front());
   const std::vector<double> values = column.values.to_vector<double>();
   const auto wrong = std::ranges::find_if(values, [](double value) { return !std::isfinite(value); });
@@ -70,10 +70,11 @@ void check_values(const Table& table, const CsvColumn& column) {
 /// Checks that texts are the model's classes.
 void check_categories(const Table& table, std::int64_t classes) {
   const auto texts = static_cast<std::int64_t>(table.target->categories.size());
-  require<InputError>(texts == classes,
-                      "--data {}: the target '{}' has {} different text(s), this --model takes {} classes; if the file "
-                      "does not have every class, write labels from 0 instead of texts",
-                      table.source, table.target->name, texts, classes);
+  require<InputError>(
+      texts == classes,
+      "--data {}: the target '{}' has {} different text(s), but the model has {} classes; if some classes "
+      "do not occur in the file, use integer labels from 0",
+      table.source, table.target->name, texts, classes);
 }
 
 /// The target's values. A model of several outputs takes labels, which may be written as 2.0.
@@ -91,9 +92,9 @@ Tensor target_values(const Table& table, const ModelInput& model) {
     const bool ignored = model.ignored_class && value == static_cast<double>(*model.ignored_class);
     require<InputError>(
         model.outputs == 1 || is_class || ignored,
-        "--data {}: the target '{}' has {} in row {} below the header, this --model has the classes 0 to {}{}",
+        "--data {}: the target '{}' has {} in row {} below the header, but the model has the classes 0 to {}{}",
         table.source, target.name, value, row + 1, classes - 1,
-        model.ignored_class ? fmt::format(" and leaves out {}", *model.ignored_class) : "");
+        model.ignored_class ? fmt::format(" and ignores {}", *model.ignored_class) : "");
   }
   const bool labels = model.outputs > 1 && target.type == CsvType::number;
   return labels ? Tensor::from(target.values.to_vector<std::int64_t>(), target.values.shape()) : target.values;
@@ -102,7 +103,7 @@ Tensor target_values(const Table& table, const ModelInput& model) {
 }  // namespace
 
 TrainingData load_csv(const std::string& file, const DataOptions& options, const ModelInput& model) {
-  require(!file.empty(), "--data csv:FILE needs the file");
+  require(!file.empty(), "--data csv:FILE needs a file name");
   const Table table = table_of(read_csv(file), options);
   check_form(table, model);
   for (const CsvColumn& column : table.inputs) check_values(table, column);

@@ -61,7 +61,7 @@ void check_options(const std::string& kind, const DataOptions& options, const Mo
   require(options.vocabulary.empty() || kind == "text", "--vocabulary is for --data text, not for {}", kind);
   require(!options.validation_split || !(synthetic || published),
           "--validation-split is for --data csv, hdf5, images, numpy, text and tfrecord{}",
-          published ? fmt::format("; {} has examples to test with", kind) : ", not for synthetic");
+          published ? fmt::format("; {} has test examples", kind) : ", not for synthetic");
 }
 
 }  // namespace
@@ -89,18 +89,14 @@ TrainingData load_data(const DataOptions& options, const ModelInput& model) {
   if (kind == "text") return load_text(rest, options, model);
   if (kind == "tfrecord") return load_tfrecord(rest, options, model);
   require(model.images,
-          "--data {}, of images, does not suit this --model, which takes {}; use --data csv, hdf5, numpy, text, "
-          "tfrecord or synthetic",
+          "--data {}: has images, but the model takes {}; use --data csv, hdf5, numpy, text, tfrecord or synthetic",
           kind, taken_by(model));
   if (kind == "images") return load_folder(rest, options, model);
   require(model.any_size || model.form.shape == small_images.shape,
-          "--data {}, of images of {}, does not suit this --model, which takes {}; use --data images, hdf5, numpy or "
-          "synthetic",
-          kind, small_images.shape, model.form.shape);
+          "--data {}: has images of {}, but the model takes {}; use --data images, hdf5, numpy or synthetic", kind,
+          small_images.shape, model.form.shape);
   require(model.smallest_side <= small_images.shape[0],
-          "--data {}, of images of 32 x 32, does not suit this --model, which takes larger ones; use --data images or "
-          "synthetic",
-          kind);
+          "--data {}: has images of 32 x 32, but the model takes larger ones; use --data images or synthetic", kind);
   return kind == "cifar10" ? load_cifar(rest, options) : load_fashion(rest, options);
 }
 

@@ -18,23 +18,24 @@ enum class DataUse { training, evaluation, prediction };
 struct DataOptions {
   DataUse use = DataUse::training;
   std::string source = "fashion-mnist";  ///< see data_names()
-  std::string target{};                  ///< the column or feature with the targets; empty: the usual one
+  std::string target{};                  ///< the column or feature with the targets; empty: the source's default
   std::vector<std::string> inputs{};     ///< the columns or features with the inputs; empty: all but the target
-  std::string vocabulary{};              ///< of a text: a kind to learn or a file; empty: as load_text says
-  /// For a model that takes any number of ids: the ids of an example.
+  /// For a text: `characters` or `byte-pairs` to learn a vocabulary, or a vocabulary file. If empty, the vocabulary
+  /// beside a trained file, otherwise characters.
+  std::string vocabulary{};
+  /// Number of ids per example; only for models that take sequences of any length.
   std::optional<std::int64_t> sequence_length{};
-  /// The files that the model is read from, of which one may have a vocabulary beside it; the first one that has is
-  /// used.
+  /// The files of the model and its weights. The vocabulary is read from beside the first of them that has one.
   std::vector<std::string> trained_files{};
-  std::optional<std::int64_t> limit{};
-  std::optional<std::int64_t> limit_test{};
-  std::optional<double> validation_split{};  ///< part of the training examples that become the test examples
+  std::optional<std::int64_t> limit{};       ///< largest number of training examples
+  std::optional<std::int64_t> limit_test{};  ///< largest number of test examples
+  std::optional<double> validation_split{};  ///< fraction of the training examples that become the test examples
   std::int64_t batch_size = 0;               ///< global
   std::uint64_t seed = 0;
   bool shuffle = true;
   bool augment = false;  ///< training images are shifted and flipped
   bool drop_remainder = false;
-  std::string rescaling = "none";  ///< of the values of files and image folders
+  std::string rescaling = "none";  ///< how the values of files and image folders are scaled; see --rescaling
 };
 
 /// The choices of --data, for the help text.
@@ -42,7 +43,7 @@ std::string data_names();
 
 /// Texts that name the rows of predictions.
 struct RowNames {
-  std::string column{};              ///< what they are
+  std::string column{};              ///< the column's header in the CSV, e.g. "file" or "token"
   std::vector<std::string> names{};  ///< in the order of the source; empty when rows have no names
 };
 
@@ -56,12 +57,12 @@ struct TrainingData {
   std::optional<Dataset> test{};
   std::int64_t train_examples = 0;
   std::int64_t test_examples = 0;
-  /// The targets of the training examples, in the order of the source, as x; empty if there are none.
+  /// The training targets, in the order of the source, as the inputs x() of examples; nullopt if there are none.
   std::optional<Dataset> train_targets{};
   std::vector<std::string> class_names{};      ///< indexed by label; empty when the source does not name classes
   RowNames train_rows{}, test_rows{};          ///< the files, sorted by name, or the tokens of a text
   bool each_step = false;                      ///< a row of predictions is a step of an example, not an example
-  std::optional<TextVocabulary> vocabulary{};  ///< of a text
+  std::optional<TextVocabulary> vocabulary{};  ///< for a text
 };
 
 /// Throws InputError for missing or damaged data, InvalidArgument for an unknown source, one that does not suit the

@@ -68,7 +68,7 @@ void print_table() {
   print_links(devices);
   const std::string why = why_no_gpu();
   if (!why.empty()) fmt::print("\n{}\n", wrapped("No GPU: " + why, 2));
-  fmt::print("Replicas by default:");
+  fmt::print("Default replicas:");
   for (const LogicalDevice& device : default_devices())
     fmt::print(" {}{}", device.name(), device.kind == DeviceKind::gpu ? "" : cores_text(device.cores));
   fmt::print("\n");

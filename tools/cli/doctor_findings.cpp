@@ -61,7 +61,7 @@ Finding library(const std::string& subject, const LibraryVersion& version, std::
   if (version.loaded / major == version.built / major && version.loaded >= version.built)
     return {Level::fine, subject, text, ""};
   return {Level::broken, subject, text,
-          fmt::format("put {} {} or newer of the same major version first in LD_LIBRARY_PATH", subject,
+          fmt::format("put the folder of {} {} or newer, of the same major version, first in LD_LIBRARY_PATH", subject,
                       text_of(version.built))};
 }
 
@@ -71,7 +71,7 @@ Finding peer_access(const MachineFacts& facts) {
     for (const Device& other : facts.gpus.devices)
       if (gpu.index < other.index && std::ranges::find(gpu.peers, other.index) == gpu.peers.end())
         apart.push_back(fmt::format("GPU:{} and GPU:{}", gpu.index, other.index));
-  if (apart.empty()) return {Level::fine, "peer access", "every GPU reaches every other one's memory", ""};
+  if (apart.empty()) return {Level::fine, "peer access", "every GPU can access every other GPU's memory", ""};
   return {Level::slow, "peer access", fmt::format("none between {}", fmt::join(apart, "; ")),
           "their copies go through the host's memory: use GPUs of one PCIe switch or with NVLink, if there are any"};
 }
@@ -101,8 +101,9 @@ Finding cores(const MachineFacts& facts) {
   const std::string text = fmt::format("{:g} for {} replicas", usable, facts.replicas);
   if (usable >= facts.replicas) return {Level::fine, "cores", text, ""};
   return {Level::slow, "cores", text,
-          facts.host.in_container ? "give the container a core for each replica (--cpus), or use fewer replicas"
-                                  : "use fewer replicas, or a wider taskset: each has a host thread of its own"};
+          facts.host.in_container
+              ? "give the container a core for each replica (--cpus), or use fewer replicas"
+              : "use fewer replicas, or allow more cores with taskset; each replica has its own host thread"};
 }
 
 /// An MPI implementation, recognized from the version text of its library or its mpirun.
@@ -136,15 +137,16 @@ Finding mpirun(const MpiFacts& facts) {
             "install it (Debian: openmpi-bin), or put its folder in PATH"};
   const MpiKind library(facts.linked);
   const MpiKind launcher(facts.mpirun_version);
-  const std::string text = fmt::format("{}, of {}; the program has {}", facts.mpirun, launcher.text(), library.text());
+  const std::string text =
+      fmt::format("{} is {}; this program is linked with {}", facts.mpirun, launcher.text(), library.text());
   if (launcher.name.empty() || library.name.empty())
     return {Level::slow, "mpirun", text + ": they may be of different implementations",
             "if each process trains alone, put the folder of the library's mpirun first in PATH"};
   if (launcher.name != library.name)
-    return {Level::broken, "mpirun", text + ": it would start independent trainings of one process each",
+    return {Level::broken, "mpirun", text + ": it would start independent runs of one process each",
             fmt::format("put the folder of {}'s mpirun first in PATH", library.name)};
   if (launcher.major != library.major)
-    return {Level::slow, "mpirun", text + ": they may not understand each other",
+    return {Level::slow, "mpirun", text + ": they may be incompatible",
             fmt::format("put the folder of {}'s mpirun first in PATH", library.text())};
   if (library.name == "Open MPI" && !facts.may_run_as_root)
     return {Level::slow, "mpirun", text + ": it refuses to run as root",

@@ -52,7 +52,7 @@ std::vector<Finding> try_copies(const std::vector<LogicalDevice>& gpus) {
                             "switch the IOMMU and PCIe's ACS off, or set NCCL_P2P_DISABLE=1 and train slower"});
     }
   if (findings.empty() && gpus.size() > 1)
-    findings.push_back({Level::fine, "copies", fmt::format("between all {} GPUs, bit by bit", gpus.size()), ""});
+    findings.push_back({Level::fine, "copies", fmt::format("bit-identical between all {} GPUs", gpus.size()), ""});
   return findings;
 }
 
@@ -74,9 +74,9 @@ Finding try_all_reduce(const std::vector<LogicalDevice>& devices, std::chrono::m
     if (right)
       return {Level::fine, "all-reduce", fmt::format("4 MiB over {} replicas, {:.1f} ms", devices.size(), took.count()),
               ""};
-    return {Level::broken, "all-reduce", "gives wrong sums", "see what is said of copies and the IOMMU"};
+    return {Level::broken, "all-reduce", "gives wrong sums", "see the findings for copies and IOMMU"};
   } catch (const Error& error) {
-    return {Level::broken, "all-reduce", error.what(), "set NCCL_DEBUG=INFO and look at what it says last"};
+    return {Level::broken, "all-reduce", error.what(), "set NCCL_DEBUG=INFO and look at its last messages"};
   }
 }
 

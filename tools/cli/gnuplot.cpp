@@ -64,7 +64,7 @@ void draw_png(const std::string& path, const std::string& script) {
   if (whole) std::filesystem::rename(temporary, path, error);
   if (whole && !error) return;
   std::filesystem::remove(temporary, error);
-  fail<InputError>("--plot {}: gnuplot could not write it (status {}), is the disk full?", path, status);
+  fail<InputError>("--plot {}: gnuplot could not write it (status {}); is the disk full?", path, status);
 }
 
 }  // namespace lockstep::cli

@@ -68,13 +68,14 @@ RowNames names_of(const std::vector<std::filesystem::path>& files) {
 }  // namespace
 
 TrainingData load_folder(const std::string& directory, const DataOptions& options, const ModelInput& model) {
-  require(!directory.empty(), "--data images:DIR needs the folder, with one of images in it for each class");
+  require(!directory.empty(), "--data images:DIR needs a folder that contains one folder of images per class");
   const Shape& shape = model.form.shape;
   const std::filesystem::path root(directory);
   require<InputError>(std::filesystem::is_directory(root), "--data images:{}: there is no such folder", directory);
   const FolderParts parts = parts_of(root);
-  require(!options.validation_split || !parts.test, "--validation-split: --data images:{} has '{}' to test with",
-          directory, parts.test.value_or("").filename().string());
+  require(!options.validation_split || !parts.test,
+          "--validation-split: --data images:{} already has test examples ('{}')", directory,
+          parts.test.value_or("").filename().string());
   ImageDirectoryOptions files{.image_size = {shape[0], shape[1]},
                               .channels = shape[2],
                               .shuffle = options.shuffle,

@@ -31,17 +31,20 @@ ModelInput input_of(const std::string& file, const Network& network, std::option
   const std::int64_t units = network.output_shape().dim(-1);
   const bool each_step = shape.rank() == 1 && network.output_shape() == Shape{shape[0], units};
   const bool any_length = each_step && !is_known(shape);
-  require(any_length || !sequence_length, "--sequence-length: --model {} takes inputs of {}", file, shape);
+  require(any_length || !sequence_length,
+          "--sequence-length: is for models that take sequences of any length; --model {} takes inputs of shape {}",
+          file, shape);
   if (any_length) {
-    require(sequence_length.has_value(),
-            "--model {}: takes any number of ids; choose with --sequence-length how many an example has, at most as "
-            "many as the model has position embeddings",
-            file);
+    require(
+        sequence_length.has_value(),
+        "--model {}: takes any number of ids; set the number of ids per example with --sequence-length, at most the "
+        "number of the model's position embeddings",
+        file);
     shape = {*sequence_length};
   }
-  require<InputError>(is_known(shape),
-                      "--model {}: takes inputs of any size, {}; this program needs known sizes, use the library", file,
-                      shape);
+  require<InputError>(
+      is_known(shape),
+      "--model {}: has inputs of unknown size, {}, which this program cannot train; use the C++ library", file, shape);
   const auto inputs = static_cast<int>(network.inputs().size());
   return {.form = {shape, units == 1 ? 2 : units, inputs},
           .images = inputs == 1 && shape.rank() == 3,
@@ -70,7 +73,7 @@ LoadedModel load(const std::string& file, std::uint64_t seed, Compiled needed, c
                       .loss = given.make_loss(),
                       .metrics = given.make_metrics(),
                       .on_unknown_metric = [&](const std::string& problem) {
-                        log_warning("--model {}: {}; it is left out", file, problem);
+                        log_warning("--model {}: {}; the metric is ignored", file, problem);
                       }};
   std::string optimizer_problem;
   const auto load_as_far_as_known = [&] {

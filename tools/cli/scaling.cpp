@@ -70,7 +70,7 @@ class Measurement {
     SpeedRun steps = plan_.run;
     steps.global_batch = global_batch;
     const MeasuredSteps measured = train_at_speed(model, plan_.kind, steps);
-    require<Error>(!InterruptCallback::interrupted(), "interrupted before all was measured");
+    require<Error>(!InterruptCallback::interrupted(), "interrupted before the measurements were complete");
     const double loss = measured.record->steps().back().loss;
     require<Error>(std::isfinite(loss), "{} with {} replicas: the loss is {} after {} steps", name(method), replicas,
                    loss, measured.record->steps().size());

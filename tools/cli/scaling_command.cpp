@@ -49,7 +49,7 @@ nlohmann::ordered_json rows_json(const std::vector<ScalingRow>& rows) {
 
 void print_rows(const char* title, const std::vector<ScalingRow>& rows) {
   fmt::print(stderr, "\n{:<23}{:>8}{:>7}{:>11}{:>9}{:>13}{:>9}\n", title, "replicas", "batch", "examples/s", "speed-up",
-             "(of rounds)", "of ideal");
+             "(min..max)", "of ideal");
   for (const ScalingRow& row : rows)
     fmt::print(stderr, "{:<23}{:>8}{:>7}{:>11.1f}{:>9.2f}{:>13}{:>7.0f} %\n", name(row.method), row.replicas,
                row.global_batch, row.examples_per_s, row.speedup.median,

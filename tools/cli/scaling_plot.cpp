@@ -63,10 +63,11 @@ std::string panel(const std::string& name, const std::string& label, const std::
 }  // namespace
 
 void plot_scaling(const std::string& path, const std::string& title, const Scaling& scaling) {
-  draw_png(path,
-           page_script(title, 2) +
-               panel("weak", fmt::format("{} examples for each", scaling.weak.front().global_batch), scaling.weak) +
-               panel("strong", fmt::format("{} examples in all", scaling.strong.front().global_batch), scaling.strong));
+  draw_png(
+      path,
+      page_script(title, 2) +
+          panel("weak", fmt::format("{} examples per replica", scaling.weak.front().global_batch), scaling.weak) +
+          panel("strong", fmt::format("{} examples in total", scaling.strong.front().global_batch), scaling.strong));
 }
 
 }  // namespace lockstep::cli

@@ -60,7 +60,7 @@ void add_options(CLI::App& command, ReplicaOptions& options) {
           "--strategy", options.strategy,
           "mirrored (default): a copy of the weights for each replica; one-device; central-storage: one copy for "
           "all; multi-gpu-model: one copy, outputs concatenated on the CPU, for comparison; multi-worker: "
-          "mirrored over all processes that mpirun has started")
+          "mirrored over all processes that mpirun or srun has started")
       ->check(one_of({Options::mirrored, Options::one_device, Options::central_storage, Options::multi_gpu,
                       Options::multi_worker}));
   std::vector<std::string> ways;
@@ -78,7 +78,7 @@ void add_options(CLI::App& command, ReplicaOptions& options) {
       ->check(whole_number_from(1));
   command.add_flag("--deterministic", options.deterministic,
                    "bitwise identical results in every run, also on GPUs, where cuDNN and NCCL may otherwise choose "
-                   "other algorithms; results on CPUs always are");
+                   "other algorithms; results on CPUs are always bitwise identical");
 }
 
 void add_batch_size(CLI::App& command, std::int64_t& batch_size) {
@@ -93,33 +93,36 @@ void add_options(CLI::App& command, DataOptions& options) {
   command
       .add_option(
           "--target", options.target,
-          "the column of csv or the feature of tfrecord to predict: texts are classes; numbers are labels, or any "
-          "numbers for a model of one output (default the last column; of tfrecord image/class/label or label; predict "
-          "leaves out a column only if it is named, and also takes files without it)")
+          "csv column or tfrecord feature with the targets. Texts are class names; numbers are class labels, or "
+          "regression targets for a model with one output (default: of csv the last column, of tfrecord "
+          "image/class/label or label, for predict none)")
       ->type_name("NAME");
   command
-      .add_option("--inputs", options.inputs,
-                  "the columns of csv or the features of tfrecord that are the model's input, in this order (default: "
-                  "all but the target; of tfrecord image/encoded or image, or all numbers but the target)")
+      .add_option(
+          "--inputs", options.inputs,
+          "csv columns or tfrecord features that are the model's input, in this order (default: all but the target; "
+          "of tfrecord image/encoded or image, otherwise all numeric features except the target)")
       ->type_name("NAME,...")
       ->delimiter(',');
   command
-      .add_option("--vocabulary", options.vocabulary,
-                  "the ids of text: characters or byte-pairs, which train learns from the text, or the file of a "
-                  "vocabulary, .txt or vocab.json with merges.txt beside it (default: the one that train wrote beside "
-                  "the model or its weights, otherwise characters)")
+      .add_option(
+          "--vocabulary", options.vocabulary,
+          "vocabulary of --data text: characters or byte-pairs, which only train can learn, or a vocabulary file: "
+          ".txt, or vocab.json with merges.txt beside it (default: the one that train wrote beside the model or "
+          "its weights, otherwise characters)")
       ->type_name("KIND|FILE");
   command
       .add_option(
           "--sequence-length", options.sequence_length,
-          "the number of ids of an example (default: that of the model's input; required for a saved model that "
-          "takes any number of them)")
+          "number of ids per example (default: that of the model's input; needed for a saved model that takes any "
+          "number of ids)")
       ->type_name("IDS")
       ->check(whole_number_from(1));
   command
-      .add_option("--limit", options.limit,
-                  "use only the first N examples; of a folder of images, N images from all classes; of shuffled "
-                  "tfrecord, N drawn by --seed (default all)")
+      .add_option(
+          "--limit", options.limit,
+          "use only the first N examples; of an image folder, N images across all classes; of shuffled tfrecord, N "
+          "records that --seed chooses (default all)")
       ->type_name("EXAMPLES")
       ->check(whole_number_from(1));
   command.add_option("--limit-test", options.limit_test, "use only the first N test examples (default all)")
@@ -158,7 +161,7 @@ void add_precision_option(CLI::App& command, std::optional<DTypePolicy>& policy)
 
 void add_graphs_option(CLI::App& command, bool& cuda_graphs) {
   command.add_flag("--cuda-graphs", cuda_graphs,
-                   "on GPUs, capture a step up to its gradients and launch it as CUDA graphs");
+                   "on GPUs, capture the forward and backward pass of a step and launch it as CUDA graphs");
 }
 
 void add_result_option(CLI::App& command, bool& json) {

@@ -45,7 +45,7 @@ void StepLog::on_step_end(Model&, const StepReport& report) {
                                     {"reduce_ms", ms(Phase::reduce)},
                                     {"update_ms", ms(Phase::update)}};
   file_ << line.dump() << '\n' << std::flush;
-  require<InputError>(file_.good(), "--step-log {}: writing failed, is the disk full?", path_);
+  require<InputError>(file_.good(), "--step-log {}: writing failed; is the disk full?", path_);
 }
 
 }  // namespace lockstep::cli

@@ -12,7 +12,7 @@ namespace lockstep::cli {
 
 int run(const SummaryOptions& options) {
   require(options.batch_size == 0 || !is_model_file(options.model),
-          "--batch-size: training is tried with models of the zoo, not with a file: {}", options.model);
+          "--batch-size: measures only models given by name, not the file {}", options.model);
   check_model(options.model, {});
   if (is_model_file(options.model)) require_no_precision(options.model, options.dtype_policy);
   Model model = is_model_file(options.model)

@@ -20,13 +20,13 @@ TextVocabulary vocabulary_of(const std::string& text, const std::string& file, c
   if (!given.empty() && !to_learn) return TextVocabulary::load(given);
   const bool trains = options.use == DataUse::training;
   require(trains || !to_learn,
-          "--vocabulary {}: only train learns a vocabulary; give the file of the model's vocabulary", given);
+          "--vocabulary {}: only train learns a vocabulary; pass the file of the model's vocabulary", given);
   if (!to_learn)
     for (const std::string& trained : options.trained_files)
       if (std::optional<TextVocabulary> kept = TextVocabulary::beside(trained)) return std::move(*kept);
-  require<InputError>(trains,
-                      "--data {}: found no vocabulary beside {}, where train writes it; give its file to --vocabulary",
-                      options.source, fmt::join(options.trained_files, " and "));
+  require<InputError>(
+      trains, "--data {}: found no vocabulary beside {}, where train writes it; pass its file with --vocabulary",
+      options.source, fmt::join(options.trained_files, " and "));
   return TextVocabulary::learn(to_learn ? given : TextVocabulary::characters, text, file, model.outputs);
 }
 
@@ -41,20 +41,21 @@ std::vector<std::string> names_of_outputs(const TextVocabulary& vocabulary, cons
 
 TrainingData load_text(const std::string& file, const DataOptions& options, const ModelInput& model) {
   const std::string& source = options.source;
-  require(!file.empty(), "--data text:FILE needs the file");
-  require(model.each_step,
-          "--data {}: needs a --model that takes n ids, (n), and gives at each step a number for every possible next "
-          "id, (n, number of ids); this one takes {} or gives another shape",
-          source, taken_by(model));
+  require(!file.empty(), "--data text:FILE needs a file name");
+  require(
+      model.each_step,
+      "--data {}: needs a language model: token ids (n) -> outputs (n, vocabulary size); the model takes {}, or its "
+      "outputs have another shape",
+      source, taken_by(model));
   const std::string text = read_text(file);
   const TextVocabulary vocabulary = vocabulary_of(text, file, options, model);
-  require(vocabulary.size() <= model.outputs, "--data {}: the vocabulary has {}, this --model has {} outputs", source,
+  require(vocabulary.size() <= model.outputs, "--data {}: the vocabulary has {}, but the model has {} outputs", source,
           vocabulary.description(), model.outputs);
   const Tensor ids = vocabulary.encode(text, file);
   const std::int64_t steps = model.form.shape[0];
   const bool predicts = options.use == DataUse::prediction;
   const std::int64_t window = predicts ? steps : steps + 1;
-  require<InputError>(ids.elements() >= window, "--data {}: has {} id(s), this --model needs at least {}{}", source,
+  require<InputError>(ids.elements() >= window, "--data {}: has {} id(s), but the model needs at least {}{}", source,
                       ids.elements(), window, model.any_length ? "; choose a smaller --sequence-length" : "");
   const Dataset windows = timeseries_dataset_from_array(ids, {}, window, {.sequence_stride = steps});
   ArrayPart rows{.x = "the text", .examples = predicts ? windows : windows.map(split_input_target)};

@@ -57,7 +57,7 @@ std::optional<TextVocabulary> TextVocabulary::beside(const std::string& model_fi
   const VocabularyFiles files(model_file);
   const bool has_characters = std::filesystem::exists(files.characters);
   const bool has_tokens = std::filesystem::exists(files.tokens);
-  require<InputError>(!has_characters || !has_tokens, "{} and {} are both there; choose one with --vocabulary",
+  require<InputError>(!has_characters || !has_tokens, "{} and {} both exist; choose one with --vocabulary",
                       files.characters, files.tokens);
   if (has_characters || has_tokens) return load(has_tokens ? files.tokens : files.characters);
   return std::nullopt;
@@ -95,7 +95,7 @@ std::vector<std::string> TextVocabulary::names() const {
 
 std::string TextVocabulary::description() const {
   const bool bytes = std::holds_alternative<BytePairVocabulary>(vocabulary_);
-  return fmt::format("{} ids of {}", size(), bytes ? "byte pairs" : "characters");
+  return fmt::format("{} {}", size(), bytes ? "byte pairs" : "characters");
 }
 
 }  // namespace lockstep::cli

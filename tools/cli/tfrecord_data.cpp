@@ -23,7 +23,7 @@ std::vector<std::filesystem::path> files_matching(const std::string& pattern) {
   const int status = glob(pattern.c_str(), 0, nullptr, &found);
   std::vector<std::filesystem::path> files(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   globfree(&found);
-  require<InputError>(status == 0, "--data tfrecord:{}: there is no such file", pattern);
+  require<InputError>(status == 0, "--data tfrecord:{}: no file matches", pattern);
   return files;
 }
 
@@ -49,11 +49,12 @@ class Records {
   std::optional<RecordFeature> target() const {
     const std::string name = name_of_target();
     if (options_.use == DataUse::prediction && !(model_.any_size && has(name))) return std::nullopt;
-    require<InputError>(!name.empty(),
-                        "--data {}: has no image/class/label or label; name the target with --target: {}",
-                        options_.source, text_of(features_));
+    require<InputError>(
+        !name.empty(),
+        "--data {}: has no image/class/label or label; name the target with --target; the features are {}",
+        options_.source, text_of(features_));
     RecordFeature target = named(name, "--target");
-    require<InputError>(has_numbers(target), "--data {}: the target '{}' must have numbers or integers",
+    require<InputError>(has_numbers(target), "--data {}: the target '{}' must be numeric (float or int64)",
                         options_.source, name);
     if (target.shape == Shape{1}) target.shape = {};
     return target;
@@ -74,7 +75,7 @@ class Records {
     const bool joinable = inputs.size() == 1 ? inputs[0].type != FeatureType::image
                                              : shape.rank() == 1 && std::ranges::all_of(inputs, has_numbers);
     require(joinable && values == shape.elements(),
-            "--data {}: has {} as input(s), this --model takes {}; choose with --inputs: {}", options_.source,
+            "--data {}: has {} as input(s), but the model takes {}; choose with --inputs from {}", options_.source,
             inputs.empty() ? "nothing" : text_of(inputs), taken_by(model_), text_of(features_));
     if (inputs.size() == 1) inputs[0].shape = shape;
     return inputs;
@@ -98,8 +99,8 @@ class Records {
     const auto found = std::ranges::find(features_, name, &RecordFeature::name);
     std::vector<std::string> names;
     for (const RecordFeature& each : features_) names.push_back(each.name);
-    require(found != features_.end(), "{} {}: --data {} has no feature of this name{}; it has {}", option, name,
-            options_.source, suggestion(name, names), fmt::join(names, ", "));
+    require(found != features_.end(), "{} {}: --data {} has no feature of this name{}; its features are {}", option,
+            name, options_.source, suggestion(name, names), fmt::join(names, ", "));
     return *found;
   }
 
@@ -141,7 +142,7 @@ void check_label(const Tensor& target, const ModelInput& model) {
   const auto label = target.item<std::int64_t>();
   const bool is_class = label >= 0 && (model.any_size || label < model.form.classes);
   require<InputError>(is_class || model.ignored_class == label,
-                      "has the label {}, this --model has the classes 0 to {}", label, model.form.classes - 1);
+                      "has the label {}, but the model has the classes 0 to {}", label, model.form.classes - 1);
 }
 
 }  // namespace

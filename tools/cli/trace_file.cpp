@@ -46,7 +46,7 @@ RunTrace::RunTrace(bool uses_gpus) {
   try {
     gpus_.emplace();
   } catch (const Unsupported& error) {
-    log_warning("the trace has the host's activity only, without GPU kernels: {}", error.what());
+    log_warning("the trace contains only host activity, no GPU kernels: {}", error.what());
   }
 }
 
@@ -59,7 +59,7 @@ void RunTrace::write(const std::string& path, bool resumed) {
     const std::chrono::nanoseconds start = start_.time_since_epoch();
     timeline.add_to(trace, static_cast<std::uint64_t>(start.count()), host + 1);
     if (timeline.left_out() > 0)
-      log_warning("the trace has the first {} kernels and copies of GPUs, {} are left out", timeline.size(),
+      log_warning("the trace has the first {} kernels and copies of GPUs; {} were dropped", timeline.size(),
                   timeline.left_out());
   }
   const std::string text = trace.text();

@@ -117,14 +117,14 @@ void write_results(const TrainOptions& options, const TrainingData& data, const 
 void print_start(const TrainOptions& options, const TrainingData& data, const Model& model, const std::string& what,
                  bool resumes) {
   fmt::print(stderr, "{}\n",
-             wrapped(fmt::format("{}: {} examples, {} to test, global batch {}, {} parameters{}{}", what,
+             wrapped(fmt::format("{}: {} training and {} test examples, global batch {}, {} parameters{}{}", what,
                                  data.train_examples, data.test_examples, options.data.batch_size, model.count_params(),
                                  data.preparation.empty() ? "" : "; ", data.preparation),
                      2));
   if (options.resume && !resumes)
-    fmt::print(stderr, "--resume: {} has no backup, training starts from the beginning\n", options.checkpoint);
+    fmt::print(stderr, "--resume: {} has no backup; training starts from the beginning\n", options.checkpoint);
   if (resumes && !options.weights.empty())
-    fmt::print(stderr, "--resume: the run in {} continues with its own weights, --weights {} is not read\n",
+    fmt::print(stderr, "--resume: the run in {} continues with its own weights; --weights {} is not read\n",
                options.checkpoint, options.weights);
 }
 
@@ -140,13 +140,13 @@ void print_end(const TrainOptions& options, const TrainingData& data, const Earl
                std::size_t epochs) {
   const int stopped_epoch = early_stopping.stopped_epoch();
   if (trained && stopped_epoch > 0)
-    fmt::print(stderr, "--early-stopping: {} has not improved for {} epoch(s), stopped after epoch {} of {}\n",
+    fmt::print(stderr, "--early-stopping: {} has not improved for {} epoch(s); stopped after epoch {} of {}\n",
                monitored(data), options.early_stopping, stopped_epoch + 1, options.epochs);
   else if (stopped_epoch > 0)
-    fmt::print(stderr, "--resume: the run in {} is complete, --early-stopping ended it after epoch {}\n",
+    fmt::print(stderr, "--resume: the run in {} is complete; --early-stopping ended it after epoch {}\n",
                options.checkpoint, stopped_epoch + 1);
   else if (!trained)
-    fmt::print(stderr, "--resume: the run in {} is complete, it has {} epochs; more --epochs continue it\n",
+    fmt::print(stderr, "--resume: the run in {} is complete after {} epochs; increase --epochs to continue it\n",
                options.checkpoint, epochs);
 }
 
@@ -154,9 +154,9 @@ void print_end(const TrainOptions& options, const TrainingData& data, const Earl
 void print_written(const TrainOptions& options) {
   const std::pair<std::string, const char*> outputs[] = {
       {options.save, is_model_file(options.save) ? "the trained model" : "the trained weights"},
-      {options.checkpoint, "best.weights.h5, last.weights.h5 and what --resume needs"},
-      {options.history, "the history by epoch"},
-      {options.step_log, "an object for each step"},
+      {options.checkpoint, "best.weights.h5, last.weights.h5 and a backup for --resume"},
+      {options.history, "the history, by epoch"},
+      {options.step_log, "a JSON object for each step"},
       {options.csv, "a line for each epoch"},
       {options.tensorboard, "event files for tensorboard --logdir"},
       {options.trace, "the trace for chrome://tracing or Perfetto"},
@@ -171,7 +171,7 @@ void print_written(const TrainOptions& options) {
 Optimizer compile(const TrainOptions& options, Model& model, const std::string& optimizer_problem) {
   const bool of_file = is_model_file(options.model);
   require<InputError>(options.update.optimizer || optimizer_problem.empty(),
-                      "--model {}; choose another one with --optimizer", optimizer_problem);
+                      "--model {}; choose another optimizer with --optimizer", optimizer_problem);
   const Optimizer optimizer = of_file ? options.update.changed(model.optimizer()) : options.update.make_optimizer();
   optimizer.check_numerics(options.check_numerics);
   if (of_file)
@@ -200,7 +200,8 @@ int run(TrainOptions options) {
           data.train_examples);
   RowTensors rows;
   require(!options.cache_on_devices || data.train.row_numbers(rows),
-          "--cache-on-devices: {} is read or converted on the host in each epoch", data.name);
+          "--cache-on-devices: {} is read or converted on the host in each epoch, and cannot be kept on devices",
+          data.name);
   const Optimizer optimizer = compile(options, model, optimizer_problem);
   const ClassWeight weights = class_weight(options, data, model);
   const bool resumes = options.resume && options.has_backup();

@@ -40,8 +40,8 @@ DistributeOptions TrainOptions::distribute_options() const {
     options.shares.push_back(share);
   }
   const auto given = static_cast<int>(options.shares.size());
-  require(replicas.has_workers() || given == replicas.count(), "--batch-shares: {} are given for {} replica(s)", given,
-          replicas.count());
+  require(replicas.has_workers() || given == replicas.count(), "--batch-shares: got {} share(s) for {} replica(s)",
+          given, replicas.count());
   return options;
 }
 
