@@ -11,9 +11,9 @@ namespace lockstep {
 template <class Description, class Plan>
 class KnownPlans {
  public:
-  /// Before a plan is added to `limit` plans, these are dropped, which bounds the memory of programs whose shapes never
-  /// repeat. Choose a limit far above the number of layers of a model, so that programs whose shapes repeat never reach
-  /// it.
+  /// When `limit` plans are stored, adding another first discards all of them. This bounds the memory of programs whose
+  /// shapes never repeat. Choose a limit far above the number of layers of a model, so that programs whose shapes
+  /// repeat never reach it.
   explicit KnownPlans(std::size_t limit) : limit_(limit) {}
 
   /// The plan for a description on the GPU with CUDA ordinal `ordinal`; the first use calls `make()`. If that throws,

@@ -190,8 +190,8 @@ struct Trunc {
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::trunc(x); }
   LOCKSTEP_HOST_DEVICE float gradient(float, float) const { return 0.0F; }
 };
-/// Rounds x * up / down to the nearest whole number, halves to even, and undoes the multiplication and division. One of
-/// `up` and `down` is 1, the other a power of ten. x itself where x * up is not finite: it has no decimals.
+/// Rounds to a number of decimals, ties to even: rint(x * up / down) / up * down. One of `up` and `down` is 1, the
+/// other a power of ten. Returns x where x * up is not finite.
 struct Round {
   static constexpr bool from_result = false;
   static constexpr float largest = std::numeric_limits<float>::max();

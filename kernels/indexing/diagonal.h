@@ -4,8 +4,9 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Diagonals of matrices, as in NumPy. Diagonal k is k columns to the right of the main diagonal. Differentiable. Throw
-// InvalidArgument for undefined tensors, other numbers of axes, and axes that x does not have or that are given twice.
+// Diagonals of matrices, as in NumPy. Diagonal k is k columns to the right of the main diagonal; a diagonal outside the
+// matrix is empty. The functions are differentiable, and throw InvalidArgument for undefined tensors, for x with fewer
+// than two axes (`diag`: other than one or two), and for an axis that is out of range or given twice.
 
 namespace lockstep {
 

@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// Dropout of one element x, given a random 32-bit word.
+/// Dropout of one element x, given a random 32-bit word: 0 with probability `rate`, otherwise x / (1 - rate).
 struct DropoutRule {
   /// Precondition: 0 <= rate < 1.
   explicit DropoutRule(float rate)
@@ -16,7 +16,7 @@ struct DropoutRule {
   }
 
   std::uint32_t threshold;  ///< smaller words drop the element
-  float scale;
+  float scale;              ///< 1 / (1 - rate)
 };
 
 }  // namespace lockstep

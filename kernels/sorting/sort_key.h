@@ -28,7 +28,8 @@ LOCKSTEP_HOST_DEVICE inline std::uint32_t ascending_key(float x) {
 }
 }  // namespace detail
 
-/// Key of an element of any dtype; elements that sort first in `direction` have smaller keys.
+/// Key of an element of any dtype; elements that sort first in `direction` have smaller keys. NaN is larger than all
+/// numbers, and so sorts first in descending order.
 template <class T>
 LOCKSTEP_HOST_DEVICE SortKey<T> sort_key(const T& x, SortDirection direction) {
   using Key = SortKey<T>;

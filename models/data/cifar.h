@@ -7,16 +7,16 @@
 #include <lockstep/models/data/split.h>
 #include <lockstep/runtime/data/dataset.h>
 
-// The binary versions of the data sets of Krizhevsky 2009, https://www.cs.toronto.edu/~kriz/cifar.html. The directory
-// is where the archive was unpacked, or the folder in it: cifar-10-batches-bin or cifar-100-binary. Each file may also
-// be compressed with gzip, with `.gz` after its name.
+// The binary versions of the data sets of Krizhevsky 2009, https://www.cs.toronto.edu/~kriz/cifar.html.
+// `directory` is the folder of the files, cifar-10-batches-bin or cifar-100-binary, or the folder that contains it.
+// Each file may also be compressed with gzip, with `.gz` after its name.
 
 namespace lockstep {
 
 /// load_cifar10's options.
 struct Cifar10Options {
-  std::filesystem::path directory{};    ///< folder of the unpacked files
-  Split split = Split::train;           ///< training or test images
+  std::filesystem::path directory{};    ///< see above
+  Split split = Split::train;           ///< which of the two sets to read
   std::optional<std::int64_t> limit{};  ///< reads only the first `limit` images
 };
 
@@ -33,10 +33,10 @@ enum class Cifar100Labels {
 
 /// load_cifar100's options.
 struct Cifar100Options {
-  std::filesystem::path directory{};                 ///< folder of the unpacked files
-  Split split = Split::train;                        ///< training or test images
+  std::filesystem::path directory{};                 ///< see above
+  Split split = Split::train;                        ///< which of the two sets to read
   std::optional<std::int64_t> limit{};               ///< reads only the first `limit` images
-  Cifar100Labels label_mode = Cifar100Labels::fine;  ///< fine or coarse labels
+  Cifar100Labels label_mode = Cifar100Labels::fine;  ///< which of the two labels of each image to read
 };
 
 /// Like load_cifar10, but from one file per split. Fine labels are in 0..99, coarse ones in 0..19.

@@ -50,7 +50,7 @@ struct GlobalPooling2DOptions {
 
 /// The largest element of each channel: (h, w, c) -> (c). Images must have at least one pixel.
 struct GlobalMaxPooling2D : Layer {
-  /// A layer for images of any size.
+  /// A call throws InvalidArgument for empty images.
   explicit GlobalMaxPooling2D(const GlobalPooling2DOptions& options = {});
   /// Makes `GlobalMaxPooling2D({})` use the default options.
   explicit GlobalMaxPooling2D(Defaults) : GlobalMaxPooling2D() {}
@@ -60,7 +60,7 @@ struct GlobalMaxPooling2D : Layer {
 
 /// The mean of each channel: (h, w, c) -> (c). Images must have at least one pixel.
 struct GlobalAveragePooling2D : Layer {
-  /// A layer for images of any size.
+  /// A call throws InvalidArgument for empty images.
   explicit GlobalAveragePooling2D(const GlobalPooling2DOptions& options = {});
   /// Makes `GlobalAveragePooling2D({})` use the default options.
   explicit GlobalAveragePooling2D(Defaults) : GlobalAveragePooling2D() {}
@@ -106,9 +106,9 @@ struct GlobalPooling1DOptions {
   std::string name{};
 };
 
-/// The largest element of each feature: (steps, features) -> (features).
+/// The largest element of each feature: (steps, features) -> (features). Sequences must have at least one step.
 struct GlobalMaxPooling1D : Layer {
-  /// A layer for sequences of any length.
+  /// A call throws InvalidArgument for empty sequences.
   explicit GlobalMaxPooling1D(const GlobalPooling1DOptions& options = {});
   /// Makes `GlobalMaxPooling1D({})` use the default options.
   explicit GlobalMaxPooling1D(Defaults) : GlobalMaxPooling1D() {}
@@ -117,9 +117,9 @@ struct GlobalMaxPooling1D : Layer {
 };
 
 /// The mean of each feature over the steps that are not masked: (steps, features) -> (features). 0 if all steps are
-/// masked (NaN in Keras).
+/// masked (NaN in Keras). Sequences must have at least one step.
 struct GlobalAveragePooling1D : Layer {
-  /// A layer for sequences of any length.
+  /// A call throws InvalidArgument for empty sequences.
   explicit GlobalAveragePooling1D(const GlobalPooling1DOptions& options = {});
   /// Makes `GlobalAveragePooling1D({})` use the default options.
   explicit GlobalAveragePooling1D(Defaults) : GlobalAveragePooling1D() {}

@@ -26,14 +26,19 @@ struct AttentionLayerOptions {
 };
 
 /// Single-head attention without projections (Luong et al. 2015): query (tq, features), value (tk, dv) and key (tk,
-/// features) -> (tq, dv). The second result has the attention weights (tq, tk), the softmax of the scores.
-/// ScoreMode::concat needs memory for tq * tk * features numbers. In training, drops weights with probability
-/// `dropout`, also in the second result, as in Keras; the choice depends on the same values as in MultiHeadAttention.
-/// Queries do not attend to keys that the value's mask excludes. Results of masked queries are 0. The key's mask has no
-/// effect.
+/// features) -> (tq, dv). The second result is the attention weights (tq, tk), the softmax of the scores.
+/// ScoreMode::concat needs memory for tq * tk * features elements per example.
 ///
-/// Weights: if use_scale, `scale` (), which multiplies the score or, with ScoreMode::concat, query + key. With
-/// ScoreMode::concat also `concat_score_weight` (), which multiplies the score.
+/// In training, each attention weight is dropped with probability `dropout`; as in Keras, the second result has the
+/// attention weights after dropout. The random numbers depend on the model's seed, the layer, the replica and its
+/// number of training calls. activity_regularizer applies to the result and to the second result.
+///
+/// Queries do not attend to keys that the value's mask or the causal mask of a call excludes; a query whose keys are
+/// all masked attends to all of them with almost equal weights, as in Keras. Results of masked queries are 0. The key's
+/// mask has no effect.
+///
+/// Trainable weights: if use_scale, a scalar `scale`, which multiplies the score or, with ScoreMode::concat, query +
+/// key. With ScoreMode::concat also a scalar `concat_score_weight`, which multiplies the score.
 struct Attention : AttentionLayer {
   /// Throws InvalidArgument for a dropout outside [0, 1).
   explicit Attention(const AttentionLayerOptions& options = {});
@@ -52,8 +57,9 @@ struct AdditiveAttentionOptions {
   ///@}
 };
 
-/// Attention whose scores are the sums of scale * tanh(query + key) over the features (Bahdanau et al. 2015). Weights:
-/// `scale` (features) if use_scale.
+/// Attention whose scores are the sums of scale * tanh(query + key) over the features (Bahdanau et al. 2015), and which
+/// needs the memory of ScoreMode::concat. Its other properties are those of Attention. Trainable weight: `scale`
+/// (features) if use_scale.
 struct AdditiveAttention : AttentionLayer {
   /// Throws InvalidArgument for a dropout outside [0, 1).
   explicit AdditiveAttention(const AdditiveAttentionOptions& options = {});

@@ -5,11 +5,11 @@
 
 #include <lockstep/models/losses/loss.h>
 
-// Losses for segmentation that measure the overlap of targets y and predictions p, in [0, 1] and of one shape. Sums are
-// over `axis`, and an example's loss is the mean over its other axes. Without `axis`, or if `axis` contains the axis of
-// examples, a sum is over all rows of the replica's part of the batch, and all these rows get the same loss. Then the
-// result depends on the split over replicas, as in Keras under TensorFlow's MirroredStrategy. The formulas and the
-// epsilon of 1e-7 are Keras'.
+// Losses for segmentation that measure the overlap of targets y and predictions p, which have the same shape and values
+// in [0, 1]. Sums are over `axis`, and an example's loss is the mean over its other axes. Without `axis`, or if `axis`
+// contains the axis of examples, a sum is over all rows of the replica's part of the batch, and all these rows get the
+// same loss. Then the result depends on the split over replicas, as in Keras under TensorFlow's MirroredStrategy. The
+// formulas and the epsilon of 1e-7 are Keras'.
 
 namespace lockstep {
 
@@ -27,7 +27,7 @@ struct TverskyOptions {
 
 /// 1 - 2 sum(y p) / (sum(y) + sum(p) + epsilon).
 struct Dice : Loss {
-  /// A call throws InvalidArgument for axes that the predictions do not have.
+  /// This or a call throws InvalidArgument for axes that the predictions do not have.
   explicit Dice(const DiceOptions& options = {});
   /// Makes `Dice({})` use the default options.
   explicit Dice(Defaults) : Dice() {}
@@ -36,7 +36,7 @@ struct Dice : Loss {
 };
 /// 1 - t / (t + alpha sum(y (1 - p)) + beta sum((1 - y) p) + epsilon) with t = sum(y p).
 struct Tversky : Loss {
-  /// A call throws InvalidArgument for axes that the predictions do not have.
+  /// This or a call throws InvalidArgument for axes that the predictions do not have.
   explicit Tversky(const TverskyOptions& options = {});
   /// Makes `Tversky({})` use the default options.
   explicit Tversky(Defaults) : Tversky() {}

@@ -16,8 +16,8 @@ namespace lockstep {
 ClassRegistry<Metric, OptionVisitor>& metric_classes();
 
 /// Serializes a metric in Keras' JSON form. "accuracy" and metrics without a config are written by name. Throws
-/// Unsupported, naming the metric, for a custom class that is not registered, and for a registered one with an option
-/// that has the name of one that all metrics have.
+/// Unsupported, naming the metric, for a custom class that is not registered, and for a registered class with an option
+/// named `dtype`, `name` or `reduction`.
 nlohmann::ordered_json metric_json(const Metric& metric, ConfigForm form);
 /// Makes a metric from Keras' JSON object or from a name such as "mse". A metric of a known class gets the name in the
 /// object, if it has one. Searches the custom metrics `own` first. Throws InputError for unknown or invalid options,

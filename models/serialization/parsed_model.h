@@ -14,9 +14,9 @@
 
 namespace lockstep {
 
-/// A result of a call of a layer. A model and a recurrent layer with return_state can have several results.
+/// One result of a layer call. A model and a recurrent layer with return_state can have several results.
 struct ParsedReference {
-  std::string layer;       ///< name
+  std::string layer;       ///< the layer's name
   std::size_t call = 0;    ///< index of the layer's call
   std::size_t result = 0;  ///< index of the call's result
 };
@@ -28,7 +28,7 @@ struct ParsedCall {
   std::vector<ParsedReference> inputs{};  ///< arguments, in order
   std::optional<bool> training{};         ///< the argument `training`, if given
   bool use_causal_mask = false;           ///< see LayerCall::use_causal_mask
-  bool return_attention_scores = false;   ///< whether a layer of attention has a second result
+  bool return_attention_scores = false;   ///< whether an attention layer also returns its attention weights
   /// The masks that the model's mask_operations compute, by the names of the call's arguments; null if there are none.
   std::shared_ptr<const nlohmann::ordered_json> masks{};
 };
@@ -36,21 +36,23 @@ struct ParsedCall {
 /// A layer of a model. An operation that Keras records for a formula such as x + 3 becomes the layer Rescaling. An
 /// operation that combines results of layers, such as Add, becomes the layer of the same name.
 struct ParsedLayer {
-  std::string name;                                      ///< unique in its model
-  std::string class_name;                                ///< Keras' name of the class, or "package>name"
-  std::string group;                                     ///< the name of groups of this class in weight files
+  std::string name;        ///< unique in its model
+  std::string class_name;  ///< Keras' name of the class, or "package>name"
+  std::string group;       ///< base name of the class's groups in HDF5 weight files, e.g. "conv2d"
   std::shared_ptr<const nlohmann::ordered_json> values;  ///< its options
-  std::vector<ParsedCall> calls{};                       ///< calls of the layer, in order
+  std::vector<ParsedCall> calls{};                       ///< in the file's order
   std::shared_ptr<const ParsedModel> model{};            ///< null unless the layer is a model
   std::optional<std::int64_t> shared_id{};               ///< equal for entries of the file that are the same layer
-  bool is_operation = false;  ///< one of Keras' ops, which broadcast whole batches instead of examples
-  /// The arguments of the call, if the layer is an operation that becomes operation_layer(); null for other layers.
+  /// Whether it is an operation of keras.ops: it broadcasts over the batch axis too, where a layer broadcasts each
+  /// example.
+  bool is_operation = false;
+  /// The arguments of the call, if the layer is an operation that is loaded as an operation_layer(); null for others.
   std::shared_ptr<const nlohmann::ordered_json> arguments{};
 };
 
 /// A model, which may be a layer of another model.
 struct ParsedModel {
-  std::string name;                        ///< name in the file
+  std::string name;                        ///< as in the file
   std::vector<ParsedLayer> layers{};       ///< in the file's order, with an InputLayer for each input
   std::vector<ParsedReference> inputs{};   ///< results of InputLayers
   std::vector<ParsedReference> outputs{};  ///< in the model's order
@@ -62,9 +64,10 @@ struct ParsedModel {
 /// Whether a class name in a file (class_name_in) is that of a model.
 bool is_model(std::string_view class_name);
 
-/// Parses the configuration of a Functional, Model or Sequential model. Throws InputError for other classes and for
-/// calls with arguments other than tensors, `training`, `initial_state` and the arguments of attention layers, and
-/// nlohmann::json's exceptions for values of unexpected types.
+/// Parses the configuration of a Functional, Model or Sequential model. Throws InputError for other classes, for a
+/// Sequential model without layers or with a layer of several results, and for calls with arguments other than tensors,
+/// `training`, `initial_state` and the arguments of attention layers; and nlohmann::json's exceptions for values of
+/// unexpected types.
 ParsedModel parse_model_config(const nlohmann::ordered_json& model);
 
 /// For a model made by the old multi_gpu_model or make_parallel, the layer that is the template: the model that all
