@@ -7,12 +7,12 @@
 
 namespace lockstep {
 
-/// Calls `first`. The thread's recording tapes do not keep the tensors of the ops that it runs; before a tape
-/// differentiates these ops, it calls `again`, which must run the same ops on the same tensors. Tapes that already
-/// record another call of this function ignore this one.
+/// Calls `first`. The thread's recording tapes do not keep the tensors of the ops that `first` runs. Before a tape
+/// differentiates these ops, it calls `again`, which must run the same ops on the same tensors. In a nested call, a
+/// tape that records the outer call treats the ops of the inner one as ops of the outer one.
 void record_recomputed(const std::function<void()>& first, const std::function<void()>& again);
-/// Whether record_recomputed would keep `again`. False if no tape records or all recording tapes already record another
-/// call of it.
+/// Whether record_recomputed would keep `again`. False if no tape records, or if every recording tape is already inside
+/// a call of record_recomputed.
 bool records_recomputed();
 
 /// Returns a function that calls `function`, which must not return void, and saves memory while tapes record, like
@@ -22,9 +22,9 @@ bool records_recomputed();
 /// without recompute_grad. Second-order gradients are supported; they may differ in rounding.
 ///
 /// `function` must run the same ops each time. Objects that it refers to must exist, with unchanged values, until the
-/// gradients have been computed. Repeated calls use the random numbers and the states of stateful layers of the first
-/// call, and layers update neither statistics nor states in them; other side effects are repeated. Computing the
-/// gradients throws LogicError if a repeated call runs other ops.
+/// gradients have been computed. A repeated call gets the random numbers and the states of stateful layers that the
+/// first call got, and layers update neither statistics nor states in it. Its other side effects happen again.
+/// Computing the gradients throws LogicError if a repeated call runs other ops.
 template <class Function>
 auto recompute_grad(Function function) {
   return [function = std::move(function)](const auto&... inputs) {

@@ -10,17 +10,17 @@
 
 #include <lockstep/runtime/core/error.h>
 
-// Values that differ from call to call, such as keys of random numbers, in functions that tapes call again
-// (recompute_grad).
+// Stores values that differ from call to call, such as keys of random numbers, so that a function passed to
+// recompute_grad gets the same ones when a tape calls it again.
 
 namespace lockstep {
 
-/// Number of nested functions of recompute_grad that the calling thread is calling again, to compute gradients.
+/// Number of nested functions passed to recompute_grad that the calling thread is calling again, to compute gradients.
 int recomputing_depth();
-/// Whether the calling thread is calling a function of recompute_grad again, to compute gradients.
+/// Whether the calling thread is calling a function passed to recompute_grad again, to compute gradients.
 inline bool is_recomputing() { return recomputing_depth() > 0; }
 
-/// The values of a function of recompute_grad, in the order in which its first call asked for them.
+/// The values stored for a function passed to recompute_grad, in the order in which its first call requested them.
 using RepeatedValues = std::vector<std::shared_ptr<std::any>>;
 
 /// The place of a value in a RepeatedValuesScope.
@@ -29,16 +29,16 @@ struct RepeatedSlot {
   bool again;                       ///< whether this is a repeated call of the function
 };
 /// The place of the next value in each open scope of the calling thread, the outermost scope first. Throws LogicError
-/// if a function that is called again asks for more values than in its first call.
+/// if a repeated call of a function requests more values than its first call.
 std::vector<RepeatedSlot> next_repeated_slots();
-/// Calls `make` as if no scope were open.
+/// Calls `make` as if no RepeatedValuesScope were open.
 std::any made_outside(const std::function<std::any()>& make);
 
-/// A running call of a function of recompute_grad on the calling thread. Scopes nest.
+/// Lasts while the calling thread calls a function passed to recompute_grad. Scopes nest.
 class RepeatedValuesScope {
  public:
-  /// Without `again`, this is the first call, which appends its values to `values`; with it, a repeated call, which
-  /// reads them.
+  /// `again`: whether the call is a repeated one. The first call appends its values to `values`, repeated calls read
+  /// them.
   RepeatedValuesScope(RepeatedValues& values, bool again);
   ~RepeatedValuesScope();
   RepeatedValuesScope(const RepeatedValuesScope&) = delete;
@@ -53,10 +53,10 @@ class RepeatedValuesScope {
   std::size_t given_ = 0;
 };
 
-/// Returns the function to use in place of `make`, whose results differ from call to call. In the first call of a
-/// function of recompute_grad, the returned function calls `make` and stores the result. In a repeated call, it returns
-/// the result that was stored last and throws LogicError if that has another type than T. It may outlive these calls,
-/// as in GpuCapture::each_time.
+/// Returns the function to use in place of `make`, whose results differ from call to call. Made in the first call of a
+/// function passed to recompute_grad, the returned function calls `make` and stores the result. Made in a repeated
+/// call, it returns the result that was stored last; it throws LogicError if this is not a T. The returned function may
+/// outlive these calls, as in GpuCapture::each_time.
 template <class T>
 std::function<T()> repeated_function(std::function<T()> make) {
   for (const RepeatedSlot& slot : next_repeated_slots()) {
@@ -77,8 +77,8 @@ std::function<T()> repeated_function(std::function<T()> make) {
   return make;
 }
 
-/// Returns make() or, in a repeated call of a function of recompute_grad, the value that was returned at the same place
-/// in the first call.
+/// Returns make() or, in a repeated call of a function passed to recompute_grad, the value that the corresponding call
+/// of `repeated` returned in the first call.
 template <class Make>
 auto repeated(Make make) {
   return repeated_function(std::function<std::invoke_result_t<Make>()>(std::move(make)))();

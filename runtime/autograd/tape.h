@@ -36,10 +36,10 @@ class NoGradientScope {
 /// Records the ops that its thread runs on watched tensors, for one call of `gradient`, `gradient_or_slices` or
 /// `backward`. Ops register their gradients with `record`. Trainable parameters are watched automatically. Use it only
 /// on the thread that created it; another thread may destroy it while the creating thread uses no tape. Tapes of a
-/// thread nest and record independently. If another tape that tracks the target records while `gradient` runs, it also
-/// records that computation and can differentiate it. This takes more time and memory; NoGradientScope prevents it. All
-/// ops support second-order gradients except recurrent ops (lstm.h, gru.h) and dot_product_attention without a bias;
-/// Unsupported is thrown if their second-order gradient is needed.
+/// thread nest and record independently. A tape that tracks the target and still records while another tape computes
+/// gradients also records this computation, so that it can compute second-order gradients. This takes more time and
+/// memory; NoGradientScope prevents it. All ops support second-order gradients, except that recurrent ops (lstm.h,
+/// gru.h) and dot_product_attention without a bias throw Unsupported.
 class GradientTape {
  public:
   GradientTape();
@@ -48,16 +48,16 @@ class GradientTape {
   GradientTape& operator=(const GradientTape&) = delete;
 
   /// Starts recording the ops on `tensor`, so that gradients with respect to it can be computed. Throws LogicError on
-  /// another thread and in a function of recompute_grad that this tape records, InvalidArgument for an undefined
+  /// another thread and while this tape records a function passed to recompute_grad, InvalidArgument for an undefined
   /// tensor.
   void watch(const Tensor& tensor);
   /// d(sum(target))/d(source) for each source; an undefined tensor if the target does not depend on the source. With
   /// `output_gradient`, of the target's shape and dtype, d(sum(output_gradient * target))/d(source). Throws LogicError
-  /// on another thread, in a function of recompute_grad that this tape records, if the tape has been used, and if it
-  /// does not track the target. Also throws LogicError if a trainable variable has been updated or assigned after an op
-  /// between a source and the target read it, even if the gradients do not depend on the old value; ops that only
+  /// on another thread, while this tape records a function passed to recompute_grad, if the tape has been used, and if
+  /// it does not track the target. Also throws LogicError if a trainable variable has been updated or assigned after an
+  /// op between a source and the target read it, even if the gradients do not depend on the old value; ops that only
   /// looked up rows of the variable do not count. Throws InvalidArgument if a source is given twice or output_gradient
-  /// has another shape or dtype, Unsupported if it needs the second-order gradient of an op that has none.
+  /// has a wrong shape or dtype, Unsupported if it needs the second-order gradient of an op without one.
   std::vector<Tensor> gradient(const Tensor& target, std::span<const Tensor> sources,
                                const Tensor& output_gradient = {});
   /// Like `gradient`, but the gradient of a source is IndexedSlices if ops only looked up rows of it, no recorded op
@@ -72,8 +72,8 @@ class GradientTape {
     Tensor destination{};      ///< where to write the gradient; undefined: new memory
     bool may_be_rows = false;  ///< the gradient may be IndexedSlices, unless a recorded op computed the source
   };
-  /// Called once for every slot, with its index and gradient, as soon as the gradient is final. If it is undefined, the
-  /// target does not depend on the source or, for a slot with a destination (left unchanged), the gradient may be 0.
+  /// Called once for every slot, with its index and gradient, as soon as the gradient is final. An undefined gradient
+  /// counts as 0 and leaves the slot's destination unchanged.
   using FinalHook = std::function<void(int slot, const DenseOrSparse& gradient)>;
   /// Like `gradient`, but passes the gradients to `final` and writes them, except IndexedSlices, to the slots'
   /// destinations. No tape records the computation. Throws the same errors as `gradient`.

@@ -9,9 +9,9 @@ namespace lockstep {
 
 /// Replaces the contents of a file atomically: writes a new file in the same folder, which `commit` syncs to disk and
 /// renames. On failure and without a commit, an existing file is unchanged and the new one is deleted. If the path is a
-/// symbolic link to a file, replaces that file; a dangling link is replaced itself. The constructor, `write` and
-/// `commit` throw InputError with the path and the reason, for example if the path exists and is not a regular file or
-/// is write-protected.
+/// symbolic link to a file, replaces the file that it refers to; replaces the link if that file does not exist. The
+/// constructor, `write` and `commit` throw InputError with the path and the reason, for example if the path exists and
+/// is not a regular file or is write-protected.
 class AtomicFile {
  public:
   /// Creates the new file.
@@ -38,9 +38,9 @@ void write_file_atomically(const std::string& path, std::span<const std::byte> b
 /// fails.
 void make_folder_of(const std::string& path);
 
-/// Removes new files of AtomicFile that killed processes left behind in `folder`, but not those of other processes that
-/// run on this machine and in this PID namespace. Ignores errors. Precondition: neither this process nor one of another
-/// machine or PID namespace (container) is writing an AtomicFile in `folder`.
+/// Deletes the temporary files that AtomicFile left in `folder` when its process was killed. Keeps those of other
+/// processes that are running on this machine and in this PID namespace. Ignores errors. Precondition: neither this
+/// process nor one of another machine or PID namespace (container) is writing an AtomicFile in `folder`.
 void remove_unfinished_files(const std::filesystem::path& folder);
 
 }  // namespace lockstep

@@ -46,7 +46,7 @@ class Shape {
   int normalize_axis(int axis) const;
   /// Strides, in elements, of a dense row-major tensor of this shape.
   Shape dense_strides() const;
-  /// "(2, 32, 32, 3)".
+  /// The dimensions as text, e.g. "(2, 32, 32, 3)".
   std::string text() const;
 
   /// Whether rank and all dimensions are equal.

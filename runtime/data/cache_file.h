@@ -19,7 +19,8 @@ namespace lockstep::detail {
 
 /// The example's tensors as bytes.
 std::string encode_example(const Example& example);
-/// The inverse of encode_example. Throws InputError, whose message does not name a file, for other bytes.
+/// The inverse of encode_example. Throws InputError, whose message does not name a file, for bytes that encode_example
+/// cannot have returned.
 Example decode_example(std::span<const char> bytes);
 
 /// Writes a cache file, which does not exist before `commit`. The functions throw InputError naming the file.

@@ -64,7 +64,7 @@ struct PaddedBatchOptions {
 struct SampleOptions {
   std::vector<double> weights{};       ///< relative frequency of each data set; empty: all equal
   std::uint64_t seed = 0;              ///< equal seeds give equal orders
-  bool stop_on_empty_dataset = false;  ///< ends when a data set has ended; if false, the others continue
+  bool stop_on_empty_dataset = false;  ///< ends the pass when any data set has ended; if false, the others continue
 };
 
 namespace detail {
@@ -89,7 +89,7 @@ class Dataset {
   /// pass reads only the rows that are needed next; later calls read ahead, up to 4 MiB of the first input. Skipped
   /// rows are not read unless they have been read ahead. Several passes may call `read` concurrently. The pass throws
   /// whatever `read` throws, as map does, with the number of the first row to read. Throws InvalidArgument for an empty
-  /// function and rows < 0; a pass throws it if `read` returns no x or a tensor of another number of rows.
+  /// function and rows < 0; a pass throws it if `read` returns no x or a tensor that does not have end - begin rows.
   static Dataset from_rows(std::function<Batch(std::int64_t begin, std::int64_t end)> read, std::int64_t rows);
 
   /// The elements of generators, for programs that used fit_generator. `make` creates a generator for each pass, given
@@ -117,7 +117,7 @@ class Dataset {
   /// with the element's number: a lockstep::Error keeps its type, any other exception is nested in an InputError.
   /// Throws InvalidArgument for an empty function.
   Dataset map(std::function<Example(const Example&)> transform) const;
-  /// map with a transform that passes of rows_of_batches may apply to only some of a batch's rows.
+  /// map with a transform of rows. A data set of rows_of_batches() applies it only to the rows that it needs.
   Dataset map(RowTransform transform) const;
   ///@{
   /// map with a transform that also gets the element's position, to draw random numbers.
@@ -130,15 +130,15 @@ class Dataset {
   /// is shuffled as a whole.
   Dataset shuffle(const ShuffleOptions& options = {}) const;
   /// Combines every `rows` consecutive elements into a batch of shape (rows, ...). Remaining elements form a smaller
-  /// last batch or, with `drop_remainder`, are dropped without making them where possible. A batch of consecutive rows
-  /// of a source may be a view of them. Throws InvalidArgument for rows < 1; a pass throws it for elements of one batch
-  /// that differ in shape, dtype or number of tensors.
+  /// last batch or, with `drop_remainder`, are dropped, where possible without reading or transforming them. A batch of
+  /// consecutive rows of a source may be a view of them. Throws InvalidArgument for rows < 1; a pass throws it for
+  /// elements of one batch that differ in shape, dtype or number of tensors.
   Dataset batch(std::int64_t rows, bool drop_remainder = false) const;
   /// Repeats the elements `count` times, or without end if there is no count. Each repetition is an epoch for the
   /// stages before it. Throws InvalidArgument for count < 0.
   Dataset repeat(std::optional<std::int64_t> count = std::nullopt) const;
   ///@{
-  /// The first `count` elements (take) or the elements after them (skip). Before any shuffle, or after one with
+  /// The first `count` elements (take) or the elements after them (skip). Before any shuffle, or after a shuffle with
   /// fixed_parts, they split a set permanently, e.g. for validation. After a cache they select from the cached order,
   /// after repeat() from all repetitions. Skipped elements are neither read nor transformed where possible. Throws
   /// InvalidArgument for count < 0, and for stages after a shuffle with fixed_parts that cannot be split permanently:
@@ -161,28 +161,31 @@ class Dataset {
   /// Like cache(), but keeps the elements in a file. The first pass that is read to its end writes the file; later
   /// passes and later runs of the program read it and do not use the input. Until the file exists, each pass makes all
   /// of its elements, even those that a later stage skips; a pass that is not read to its end leaves no file, and the
-  /// first such pass logs a warning. With a known size, the end is the last element. Several passes, even of several
-  /// programs, may write at once: each writes a temporary file in the same folder, which replaces `file` when it is
-  /// complete. Only the number of elements is compared with the data set, so delete the file when the elements change.
-  /// A pass throws InputError that names the file if it cannot be written, is damaged or cut short, is no cache file,
-  /// or has another number of elements. Throws InvalidArgument for an endless set and an empty name.
+  /// first such pass logs a warning. If the size is known, a pass counts as read to its end once it has returned the
+  /// last element. Several passes, even of several programs, may write at once: each writes a temporary file in the
+  /// same folder, which replaces `file` when it is complete. Only the number of elements is compared with the data set,
+  /// so delete the file when the elements change. A pass throws InputError that names the file if it cannot be written,
+  /// is damaged or cut short, is no cache file, or has another number of elements. Throws InvalidArgument for an
+  /// endless set and an empty name.
   Dataset cache(const std::filesystem::path& file) const;
-  /// The rows of batches, one by one: the inverse of batch(). The size is known if the number of rows of all batches
-  /// is. A pass throws InvalidArgument if the tensors of an element differ in their number of rows.
+  /// The rows of batches, one by one: the inverse of batch(). The size is known if the numbers of rows of all batches
+  /// are known. A pass throws InvalidArgument if the tensors of an element differ in their number of rows.
   Dataset unbatch() const;
   /// The elements of the data set that `make` returns for the first element, then those for the second, and so on.
   /// Throws the same errors as interleave.
   Dataset flat_map(std::function<Dataset(const Example&)> make) const;
   /// The elements of the data sets that `make` returns for each element: `block_length` elements from each of
-  /// `cycle_length` data sets in turn. A data set that is found to have ended at its turn leaves its place empty until
-  /// the place's next turn, when the next data set takes it, as in tf.data. The size is unknown. The order depends on
-  /// the elements alone. The data sets are read with this pass's epoch. A pass throws whatever `make` and the data sets
-  /// throw, as map does. Throws InvalidArgument for an empty function and lengths below 1.
+  /// `cycle_length` data sets in turn. If a data set has no element left at its turn, its place in the cycle stays
+  /// empty until the place's next turn, when the next data set takes the place, as in tf.data. The size is unknown. The
+  /// order depends on the elements alone. Each data set is read as the epoch with this pass's number. A pass throws
+  /// whatever `make` and the data sets throw, as map does. Throws InvalidArgument for an empty function and lengths
+  /// below 1.
   Dataset interleave(std::function<Dataset(const Example&)> make, std::int64_t cycle_length,
                      std::int64_t block_length = 1) const;
   /// Like batch(), but for elements of unequal size: pads each to the sizes of `options`. Throws InvalidArgument for
   /// rows < 1; a pass throws it for elements of unequal rank, dtype or number of tensors, for an element larger than
-  /// its given size, and for paddings of more tensors or of another rank than the elements have.
+  /// its given size, and for more paddings than tensors, and for a padding whose shape has another rank than its
+  /// tensor.
   Dataset padded_batch(std::int64_t rows, const PaddedBatchOptions& options = {}) const;
   /// Windows of `size` elements, each combined as by batch() (tf.data instead makes a data set of each). Window i has
   /// elements i * shift + j * stride for j in [0, size). A window at the end of the data may have fewer elements.
@@ -201,18 +204,18 @@ class Dataset {
   /// The first element of pass 0. Calls the functions given to map and from_rows, also for some later elements, and
   /// fills cache(). Returns nothing if the data set is empty, and if this element cannot be made without calling a
   /// function given to from_generator, interleave or flat_map, without writing a file of cache(file), or without
-  /// reading ahead for filter, sample_from_datasets, a prefetch() that another call follows, an unbatch() of unknown
+  /// reading ahead for filter, sample_from_datasets, a prefetch() that is not the last stage, an unbatch() of unknown
   /// size or a shuffle that needs a buffer. Throws whatever the pass throws.
   std::optional<Example> peek() const;
-  /// Number of elements that batch() with drop_remainder drops in a pass, or in one repetition if the batches are
-  /// repeated without end: examples or, where it follows another batch(), batches. The sum over all calls of batch();
-  /// those are left out whose number of elements is not known.
+  /// Number of elements that a pass drops in all stages batch() with drop_remainder; in one repetition if the batches
+  /// are repeated without end. A batch() after another batch() drops batches, each of which counts as one element. A
+  /// batch() whose number of input elements is not known counts as dropping none.
   std::int64_t dropped_rows() const;
   /// A data set of the same batches, each with only its rows in `window`. Its passes read and transform the other rows
-  /// only where this cannot be avoided. Returns nothing if all rows have to be made, for example because there is no
-  /// batch(), because a shuffle or a map without a RowTransform follows it, or because the number of rows of the last
-  /// batch is not known in advance. Throws InvalidArgument for an empty function; a pass throws it if `window` returns
-  /// no row or rows that the batch does not have.
+  /// only where this cannot be avoided. Returns nothing if a pass must make all rows, for example because there is no
+  /// batch(), because a shuffle or a map without a RowTransform follows batch(), or because the number of rows of the
+  /// last batch is not known in advance. Throws InvalidArgument for an empty function; a pass throws it if `window`
+  /// returns no row or rows that the batch does not have.
   std::optional<Dataset> rows_of_batches(const RowWindow& window) const;
   /// Number of rows of element `number`, the size of its leading axis. Empty if it is not known in advance, for example
   /// because a shuffle or a map without a RowTransform follows batch(); never empty if rows_of_batches returns a data

@@ -11,7 +11,7 @@ namespace lockstep {
 /// One element of a Dataset, `Example{{x}, {y}}`: a model's inputs and targets. Tensors in the lists are defined. After
 /// batch() they all have a leading batch axis.
 struct Example {
-  /// One for each input of a model.
+  /// One tensor for each input of a model.
   std::vector<Tensor> inputs{};
   std::vector<Tensor> targets{};         ///< one for each output of a model; empty without targets
   std::vector<Tensor> sample_weights{};  ///< one for all outputs, or one for each output; empty: weight 1
@@ -21,7 +21,8 @@ struct Example {
   const Tensor& x() const;
   const Tensor& y() const;
   ///@}
-  /// The example's weight for `output`; undefined: 1. Precondition: with several weights, `output` is the index of one.
+  /// The example's weight for `output`; undefined: 1. Precondition: output < sample_weights.size() if there are several
+  /// weights.
   const Tensor& sample_weight(std::size_t output = 0) const;
   ///@{
   /// A copy whose first input (with_x) or first target (with_y) is `other`.

@@ -22,8 +22,8 @@ struct ElementId {
 };
 
 /// A function of a batch, or of one element, that computes each row of its result from the same row of its argument
-/// alone. Given only some of the rows, it returns the same rows of the full result, bit for bit. If several workers
-/// share batches, each worker can then transform only its own rows.
+/// alone. Given only some of the rows, it returns the same rows of the full result, bit for bit. If workers share a
+/// batch, each worker can therefore transform only its own rows.
 class RowTransform {
  public:
   using Function = std::function<Example(const Example&)>;  ///< from rows to transformed rows
@@ -38,7 +38,7 @@ class RowTransform {
 };
 
 /// A function of an element and its position, for Dataset::map before batch(), that can also be applied to the rows of
-/// a batch at once. Both give the same bits.
+/// a batch at once. Both functions give bit-identical rows.
 class RandomTransform {
  public:
   using OfElement = std::function<Example(const Example&, const ElementId&)>;  ///< for one element
@@ -60,8 +60,8 @@ class RandomTransform {
 
 /// Tensors whose rows are the elements of a data set; see Dataset::row_numbers.
 struct RowTensors {
-  std::function<Batch()> tensors{};                                       ///< makes or returns them, in host memory
-  std::int64_t rows = 0;                                                  ///< their number of rows
+  std::function<Batch()> tensors{};                                       ///< returns the tensors, in host memory
+  std::int64_t rows = 0;                                                  ///< number of rows of the tensors
   std::vector<std::variant<RowTransform, RandomTransform>> transforms{};  ///< to apply to batches of rows, in order
 };
 

@@ -20,7 +20,7 @@ Batch join(std::span<const Batch> batches);
 /// Views of row `index` of a batch of dense tensors, without the batch axis.
 Example row_view(const Batch& batch, std::int64_t index);
 
-/// Size of the elements in bytes.
+/// Number of bytes of the tensor's elements.
 std::int64_t bytes_of(const Tensor& tensor);
 
 /// Copies the elements to `to`, in row-major order. Precondition: the tensor is in host memory.

@@ -67,9 +67,9 @@ class Stage {
   }
   /// This stage of batches, each with only its rows in `window`, if it can avoid making the other rows; else null.
   virtual std::shared_ptr<const Stage> rows_of_batches(const RowWindow&) const { return nullptr; }
-  /// Number of rows, before any window, of elements [begin, end) of a pass that has them; empty if not known in
-  /// advance. With `level` 0, the sum of the sizes of their leading axes; with level n, the number of elements that n +
-  /// 1 calls of unbatch() make of them.
+  /// Number of rows, ignoring windows of rows_of_batches, of elements [begin, end) of a pass; empty if not known in
+  /// advance. Precondition: the pass has these elements. With `level` 0, the sum of the sizes of their leading axes;
+  /// with level n, the number of elements into which n + 1 calls of unbatch() split them.
   virtual std::optional<std::int64_t> rows_between(std::int64_t /*begin*/, std::int64_t /*end*/, int /*level*/) const {
     return std::nullopt;
   }
@@ -78,13 +78,13 @@ class Stage {
   /// Whether the first element of a pass can be made alone: without functions that return generators or data sets,
   /// without writing a file, and from few elements of the source.
   virtual bool can_peek() const { return false; }
-  /// The stage of which Dataset::peek makes that element: this one, unless it only reads ahead.
+  /// The stage from which Dataset::peek takes the first element: this one, unless it only reads ahead.
   virtual const Stage& to_peek() const { return *this; }
   /// Whether a row of Cursor::next_batch's result depends on the other rows.
   virtual bool depends_on_batch() const { return false; }
 
   std::optional<std::int64_t> size() const { return extent().size(); }
-  /// Number of rows, before any window, of element `number` of a pass that has it; empty if not known in advance.
+  /// rows_between for the single element `number`, with level 0.
   std::optional<std::int64_t> batch_rows(std::int64_t number) const { return rows_between(number, number + 1, 0); }
 };
 using StagePtr = std::shared_ptr<const Stage>;
@@ -100,12 +100,13 @@ struct Interleaving {
   std::int64_t block_length;
 };
 
-/// Elements [first, first + count), as far as they exist: Stage::fixed_part, or those of each epoch's order.
+/// Elements [first, first + count), as far as they exist: if `elements` has fixed parts, Stage::fixed_part, otherwise
+/// the elements at these positions in each epoch.
 StagePtr part_of(const StagePtr& elements, std::int64_t first, std::int64_t count);
-/// Stage::fixed_part of a stage of which no part consists of a part of `input`: throws InvalidArgument naming the
-/// method `name` if `input` has fixed parts; else returns null.
+/// Implements Stage::fixed_part for a stage that cannot be split by splitting its `input`. Throws InvalidArgument
+/// naming the Dataset method `name` if `input` has fixed parts; otherwise returns null.
 StagePtr no_fixed_part(const Stage& input, std::string_view name);
-/// The last part of the errors of Stage::fixed_part.
+/// The end of the error messages of Stage::fixed_part.
 inline constexpr const char* other_examples =
     "would select other examples in each epoch, because the examples are shuffled: call them before";
 
@@ -113,8 +114,8 @@ inline constexpr const char* other_examples =
 StagePtr make_tensor_source(const Example& set);
 /// The numbers of rows 0 to `rows` - 1, i64.
 Example row_number_set(std::int64_t rows);
-/// Stage::row_numbers of a stage that has the elements of `elements`' epoch 0 in every epoch. Null if their number is
-/// not known.
+/// Implements Stage::row_numbers for a cache of `elements`, which has the elements of epoch 0 in every epoch. Null if
+/// their number is not known.
 StagePtr rows_of_elements(const StagePtr& elements, RowTensors& tensors);
 StagePtr make_row_source(std::function<Batch(std::int64_t, std::int64_t)> read, std::int64_t rows);
 StagePtr make_generator(std::function<DatasetIterator(std::uint64_t)> make, std::optional<std::int64_t> size);

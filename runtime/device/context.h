@@ -12,7 +12,7 @@ struct ExecutionContext {
   int replicas = 1;          ///< number of the strategy's replicas in this process
   int first_replica = 0;     ///< index of this process's first replica among the replicas of all processes
   int replicas_in_sync = 1;  ///< number of replicas in all processes
-  int update = -1;           ///< index of the copy that `Strategy::update` works on; -1 outside an update
+  int update = -1;           ///< index of the variable's copy that `Strategy::update` works on; -1 outside an update
   bool placed = false;       ///< inside a DeviceScope: ops copy their operands to `device`
   int ahead_threads = 1;     ///< number of threads that a BackgroundQueue made by this thread may use
 

@@ -28,10 +28,10 @@ enum class Owner { own_gpu, any_gpu };
 
 ///@{
 /// Checks the ranges that `call` is about to give to `stream`. Each must be aligned and inside one live block of a
-/// permitted owner, and events must order this use after all uses of the same memory by other streams of the GPU. A new
-/// block counts as used by the compute stream; the order is not checked for blocks of another GPU. Throws a
-/// BrokenInvariant that names the call, the GPU, the address, the bytes and, if there is a block, its size.
-/// Thread-safe.
+/// permitted owner, and events must order this use after all uses of the same memory by other streams of the GPU. A
+/// newly allocated block counts as used by the compute stream. The order of uses is not checked for blocks of another
+/// GPU. Throws a BrokenInvariant that names the call, the GPU, the address, the bytes and, if there is a block, its
+/// size. Thread-safe.
 void check(const char* call, const Stream& stream, std::span<const MemoryRange> ranges, Owner owner = Owner::own_gpu);
 inline void check(const char* call, const Stream& stream, std::initializer_list<MemoryRange> ranges,
                   Owner owner = Owner::own_gpu) {
@@ -46,13 +46,14 @@ void begin_block(const void* allocator, const LogicalDevice& gpu, const void* bl
 void end_block(const void* allocator, const void* block) noexcept;
 ///@}
 
-/// A vector clock: for each stream of a GPU, the number of the stream's uses of memory that happen before a point.
+/// A vector clock of a point in a GPU's work: for each stream, the number of its uses of memory that happen before the
+/// point.
 using Clock = std::array<std::uint64_t, stream_kinds.size()>;
 /// The point after all work that has been enqueued in `stream` so far.
 Clock clock_of(const Stream& stream);
-/// Records that all later work of `stream` runs after `clock`, a point of the same GPU.
+/// Records that all later work of `stream` runs after the point `clock` of the same GPU.
 void put_after(const Stream& stream, const Clock& clock);
-/// Records that the host has waited for `clock`, a point of `gpu`.
+/// Records that the host has waited for the point `clock` of `gpu`.
 void reached(const LogicalDevice& gpu, const Clock& clock);
 /// Records that the host has waited for all streams of `gpu`.
 void finished(const LogicalDevice& gpu);

@@ -22,7 +22,7 @@ struct Device {
   ///@}
   std::string model{};               ///< the manufacturer's name of the model
   std::size_t memory_total = 0;      ///< bytes
-  int cores = 0;                     ///< hardware threads of the CPU that this process may use; a GPU's multiprocessors
+  int cores = 0;                     ///< CPU: hardware threads that this process may use; GPU: multiprocessors
   std::string compute_capability{};  ///< "9.0"; empty for a CPU
   std::vector<int> peers{};          ///< indices of the GPUs whose memory this one can address
 };
@@ -35,12 +35,12 @@ struct LogicalDevice {
   int index = 0;
   ///@}
   int cores = 1;  ///< host threads that this device's ops may use
-  /// Limit in bytes of the memory in use; an allocation beyond it throws OutOfMemory. Before memory in use and cached
-  /// memory together exceed the limit, cached segments without blocks in use are released. 0: no limit given. The last
-  /// limit given for a device applies.
+  /// Limit, in bytes, of the memory in use; an allocation beyond it throws OutOfMemory. If memory in use and cached
+  /// memory together would exceed the limit, cached memory is released first. The limit given last for a device
+  /// applies; 0 leaves it unchanged. By default there is no limit.
   std::size_t memory_limit = 0;
 
-  /// "CPU:0".
+  /// The device's name, e.g. "CPU:0".
   std::string name() const;
   /// Whether both name the same device: cores and limits are not compared.
   friend bool operator==(const LogicalDevice& a, const LogicalDevice& b) {

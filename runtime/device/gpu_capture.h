@@ -43,9 +43,9 @@ class GpuCapture {
   /// Returns the work captured since the last call and continues capturing. Throws DeviceError, which ends the capture.
   CapturedWork take();
 
-  /// Runs `action` now or, if the calling thread is capturing, at this point of each launch. Use it for work that
-  /// differs each time but uses the same memory, such as drawing random numbers. The captured work or the CaptureWarmUp
-  /// keeps `action`, and with it the tensors that `action` holds.
+  /// Runs `action` now or, if the calling thread is capturing, at this point of each launch. Use it for host code whose
+  /// result changes from launch to launch but that uses the same memory, such as drawing a random key. The captured
+  /// work or the CaptureWarmUp keeps `action`, and with it the tensors that `action` holds.
   static void each_time(const std::function<void()>& action);
 
  private:
@@ -56,8 +56,8 @@ class GpuCapture {
   CapturedWork work_;
 };
 
-/// The warm-up of a capture: during its lifetime the calling thread keeps the actions of each_time, as a capture of the
-/// same work would, so that both need the same memory.
+/// The warm-up of a capture: during its lifetime, GpuCapture::each_time keeps the actions of the calling thread, as it
+/// does during a capture. The warm-up therefore needs the same memory as the capture of the same work.
 class CaptureWarmUp {
  public:
   /// Begins the warm-up, which lasts until the scope ends. Warm-ups do not nest.

@@ -17,8 +17,8 @@ class MemoryResource {
   virtual bool extends() const { return false; }
   /// Grows the allocation that ends at `end` by `bytes`, in place. Returns false if that is impossible.
   virtual bool extend([[maybe_unused]] void* end, [[maybe_unused]] std::size_t bytes) { return false; }
-  /// Hint that the allocation that ends at `end` has stopped growing and is reused, so that a one-time optimization
-  /// such as huge pages pays off.
+  /// Hint that the allocation that ends at `end` no longer grows and will be reused, so a one-time optimization such as
+  /// huge pages is worthwhile.
   virtual void settle([[maybe_unused]] void* end) noexcept {}
 };
 

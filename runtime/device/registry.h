@@ -28,7 +28,7 @@ std::vector<LogicalDevice> logical_cpus(int count);
 /// Logical CPUs are CPU:0 .. CPU:63.
 inline constexpr int max_logical_cpus = 64;
 /// Logical CPUs CPU:0, CPU:1, ..; CPU:i has cores[i] cores, for replicas of unequal speed. The sum may exceed the cores
-/// of the machine. Throws InvalidArgument for a device with fewer than one core, for no devices and for more than
+/// of the machine. Throws InvalidArgument unless all cores[i] are at least 1 and their number is from 1 to
 /// max_logical_cpus.
 std::vector<LogicalDevice> logical_cpus_with_cores(std::span<const int> cores);
 
@@ -44,8 +44,8 @@ std::vector<LogicalDevice> default_devices(std::optional<int> count = std::nullo
 
 /// The named devices, in the order of the names. Accepted names are "CPU:0", "/CPU:0", "/device:CPU:0", and the same
 /// for GPUs, in upper or lower case, each with an optional memory limit: "CPU:1@64MiB" (or KiB, GiB, or no unit for
-/// bytes). The CPUs among them share the cores as in logical_cpus. Throws InvalidArgument for an empty list, a name or
-/// limit that cannot be parsed, a CPU beyond CPU:63, a GPU whose index no physical GPU has, and a device named twice.
+/// bytes). The named CPUs share the cores as in logical_cpus. Throws InvalidArgument for an empty list, a name or limit
+/// that cannot be parsed, a CPU beyond CPU:63, a GPU whose index no physical GPU has, and a device named twice.
 std::vector<LogicalDevice> parse_devices(std::span<const std::string> names);
 
 /// Hardware threads that this process may use.

@@ -19,24 +19,25 @@ class Buffer {
  public:
   /// For CachingAllocator::allocate. The destructor returns `block` to `owner`.
   Buffer(std::shared_ptr<CachingAllocator> owner, BlockList::Position block);
-  /// `bytes` bytes at `data` on the device of `owner`, which no allocator has allocated and which `memory`, not null,
-  /// keeps alive.
+  /// For `bytes` bytes at `data`, on the device of `owner`, that no CachingAllocator has allocated. `memory`, which
+  /// must not be null, keeps them alive.
   Buffer(std::shared_ptr<CachingAllocator> owner, std::shared_ptr<const void> memory, void* data, std::size_t bytes);
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
   /// The block's first byte, on the device.
   void* data() const { return data_; }
-  /// Size of the block, at least the requested bytes; after move_into, the size of the other buffer from `offset` on.
+  /// Size of the block, at least the requested bytes; after move_into, the bytes of the other buffer from `offset` to
+  /// its end.
   std::size_t bytes() const { return bytes_; }
-  /// Whether the memory is a block of the buffer's own, not that of another buffer or library.
+  /// Whether the memory is this buffer's own block. False for memory of another library and after move_into.
   bool has_block() const { return other_ == nullptr; }
   /// Makes this buffer refer to the memory at `offset` in `other`, which must already hold the same bytes, and frees
   /// its own block. Does nothing after keep_block. Preconditions: this buffer moves only once, `other` never, and no
   /// other thread uses either meanwhile.
   void move_into(std::shared_ptr<Buffer> other, std::size_t offset);
-  /// Makes later calls of move_into do nothing, so that the block exists until the buffer is destroyed. For users that
-  /// know only its address.
+  /// Makes later calls of move_into do nothing, so that the block stays at its address until the buffer is destroyed.
+  /// For other libraries, which know only the address.
   void keep_block() { keeps_block_ = true; }
   /// The device of the memory.
   const LogicalDevice& device() const;
@@ -59,10 +60,10 @@ struct AllocatorStats {
   std::size_t memory_limit = 0;          ///< limit of bytes_in_use; 0: only the device's memory limits it
 };
 
-/// Reuses freed memory, so that a step whose shapes repeat allocates nothing from the resource. As long as the resource
-/// can extend its last allocation, which host memory usually can, all blocks lie in one segment, and little more is
-/// reserved than a step needs at once. A freed block may be reused immediately, because work on a logical device is
-/// ordered by its replica's thread (CPU) or by its compute stream (GPU). Thread-safe.
+/// Reuses freed memory, so that a step with the same shapes as an earlier one allocates nothing from the resource. As
+/// long as the resource can extend its last allocation, as host memory usually can, all blocks lie in one segment, and
+/// hardly more memory is reserved than is in use at a step's peak. A freed block may be reused immediately, because
+/// work on a logical device is ordered by its replica's thread (CPU) or by its compute stream (GPU). Thread-safe.
 class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
  public:
   /// Preconditions: a std::shared_ptr owns the allocator; `resource` allocates memory of `device` and outlives the
@@ -70,10 +71,11 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
   CachingAllocator(LogicalDevice device, MemoryResource& resource) : device_(device), resource_(resource) {}
   ~CachingAllocator();
 
-  /// Allocates a block of at least `bytes` bytes. Releases free memory first if the reserved bytes would exceed the
-  /// limit, and releases it and retries once if the resource is out of memory; then does so with the free memory of all
-  /// other allocators on the same physical GPU. Throws OutOfMemory, whose message states the device, the requested
-  /// bytes, the bytes in use and, if the block would exceed it, the limit; also throws the resource's other errors.
+  /// Allocates a block of at least `bytes` bytes. If the reserved bytes would exceed the limit, first releases this
+  /// allocator's free memory. If the resource is out of memory, releases this allocator's free memory and retries; if
+  /// that fails, does the same with the free memory of all other allocators on the same physical GPU. Throws
+  /// OutOfMemory, whose message states the device, the requested bytes, the bytes in use and, if the block would exceed
+  /// it, the limit; also throws the resource's other errors.
   std::shared_ptr<Buffer> allocate(std::size_t bytes);
   /// Returns the segments without blocks in use to the resource. Does nothing after keep_all.
   void release_cache();
@@ -111,8 +113,9 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
   bool keeps_all_ = false;
 };
 
-/// The allocator of the calling thread's MemoryPoolScope if that is for `device`; otherwise the device's own, created
-/// at first use, whose limit becomes `device.memory_limit` if that is not 0. Throws the same errors as memory_resource.
+/// If the calling thread is in a MemoryPoolScope for `device`, the pool's allocator. Otherwise the device's own
+/// allocator, created at first use; its limit becomes `device.memory_limit` unless that is 0. Throws the same errors as
+/// memory_resource.
 CachingAllocator& allocator(const LogicalDevice& device);
 
 }  // namespace lockstep

@@ -31,7 +31,7 @@ class BlockList {
   };
 
   /// Marks the smallest free block of at least `bytes` bytes as in use and returns it; of several of that size, the one
-  /// at the lowest address. Returns nothing if there is no such block or if `excess` does not permit its excess.
+  /// at the lowest address. Returns nothing if there is no such block or if it is larger than `excess` permits.
   std::optional<Position> take(std::size_t bytes, Excess excess);
   /// Makes `block` free again. Precondition: it belongs to this list and is in use.
   void give_back(Position block) noexcept;
@@ -45,7 +45,8 @@ class BlockList {
   /// Bytes of the free block at the end of the segment added last; 0 if that end is in use.
   std::size_t free_at_end() const;
 
-  /// Removes and returns a segment of which no block is in use: address and bytes. Returns nothing if there is none.
+  /// Removes a segment without blocks in use and returns its address and size in bytes; nothing if there is no such
+  /// segment.
   std::optional<std::pair<void*, std::size_t>> take_free_segment();
 
  private:

@@ -14,9 +14,9 @@ namespace lockstep {
 /// often has to find a huge page first, which takes about ten times as long as clearing it.
 class HostMemory final : public MemoryResource {
  public:
-  /// `addresses`: size in bytes of the address range that is reserved for each allocation and its extensions. Larger
-  /// for an allocation that exceeds it, smaller if less address space is available. The default is 64 GiB, or a
-  /// sixteenth of RLIMIT_AS if that is less.
+  /// `addresses`: size in bytes of the address range that is reserved for each allocation and its extensions. The range
+  /// is larger for an allocation of more bytes, and smaller if less address space is available. The default is 64 GiB,
+  /// or a sixteenth of RLIMIT_AS if that is less.
   explicit HostMemory(std::size_t addresses = default_addresses()) : addresses_(addresses) {}
   ~HostMemory() override;
   void* allocate(std::size_t bytes) override;

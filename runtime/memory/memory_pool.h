@@ -7,9 +7,9 @@
 
 namespace lockstep {
 
-/// Memory of a device from which only threads in a MemoryPoolScope allocate, so that no other values are stored at the
-/// addresses that a GPU's captured work uses. The device's memory limit does not apply to a pool. Buffers allocated
-/// from a pool may outlive it.
+/// Memory of a device from which only threads in a MemoryPoolScope allocate. It keeps the addresses that a GPU's
+/// captured work uses free of other values. The device's memory limit does not apply to a pool. Buffers allocated from
+/// a pool may outlive it.
 class MemoryPool {
  public:
   ///@{
@@ -38,7 +38,7 @@ class MemoryPoolScope {
   MemoryPoolScope(const MemoryPoolScope&) = delete;
   MemoryPoolScope& operator=(const MemoryPoolScope&) = delete;
 
-  /// The allocator of the calling thread's scope; null if there is no scope or it is for another device.
+  /// The pool's allocator if the calling thread is in a scope of a pool for `device`, else null.
   static CachingAllocator* allocator_of(const LogicalDevice& device);
 
  private:

@@ -28,7 +28,7 @@ struct DLPackValues {
   int ndim = 0;                           ///< number of axes
   int code = 0;                           ///< a DLDataTypeCode
   int bits = 0;                           ///< bits of an element
-  int lanes = 1;                          ///< numbers in an element
+  int lanes = 1;                          ///< number of scalars per element; 1 unless it is a vector type
   const std::int64_t* shape = nullptr;    ///< `ndim` sizes
   const std::int64_t* strides = nullptr;  ///< `ndim` strides in elements; null for dense elements
   bool read_only = false;                 ///< elements share memory, as in broadcast views
@@ -37,11 +37,11 @@ struct DLPackValues {
 /// DLPACK_FLAG_BITMASK_READ_ONLY of DLPack 1.
 inline constexpr std::uint64_t dlpack_read_only = 1;
 
-/// A tensor of these values for from_dlpack, which calls `release` when the last handle is gone. Throws the same errors
-/// as from_dlpack; `release` is then not called.
+/// Implements from_dlpack: a tensor of these values that calls `release` when its last handle is gone. Throws the same
+/// errors as from_dlpack, without calling `release`.
 Tensor tensor_of(const DLPackValues& values, const std::function<void()>& release);
-/// The values of a tensor for to_dlpack; `shape` and `strides` point into `tensor`. The memory stays where it is as
-/// long as a handle to the tensor exists. Throws the same errors.
+/// Implements to_dlpack: the values of a tensor. `shape` and `strides` point into `tensor`. The elements stay at their
+/// address as long as a handle to the tensor exists. Throws the same errors as to_dlpack.
 DLPackValues dlpack_values(const Tensor& tensor);
 
 /// torch::fromDLPack: a tensor that shares the memory of `managed` and calls its deleter once the last handle to the
@@ -79,10 +79,10 @@ Tensor from_dlpack(Managed* managed) {
 /// that holds the elements. Tapes and gradients are not passed on. Throws InvalidArgument for an undefined tensor, and
 /// DeviceError.
 ///
-/// A variable moves to other memory in the first step of an optimizer; what was exported before then keeps the old
-/// value, and so do handles to the variable's value that were taken before then. Export after Optimizer::build. Memory
-/// of a GPU may be reused as soon as the deleter has been called: wait for the other library's work first. A broadcast
-/// view is marked as read-only in DLManagedTensorVersioned; with DLManagedTensor, do not write it.
+/// An optimizer moves its variables to other memory in its first step. Tensors exported before that step, and handles
+/// to a variable's value taken before it, keep the old value. Export variables after Optimizer::build. Memory of a GPU
+/// may be reused as soon as the deleter has been called: wait for the other library's work first. A broadcast view is
+/// marked as read-only in DLManagedTensorVersioned; with DLManagedTensor, do not write it.
 template <DLPackTensor Managed = DLManagedTensor>
 Managed* to_dlpack(const Tensor& tensor) {
   struct Exported {

@@ -14,7 +14,7 @@ struct IndexedSlices {
   Tensor indices;     ///< (n) i64, each in [0, dense_shape[0])
   Shape dense_shape;  ///< shape of the whole tensor; rank >= 1
 
-  /// "3 rows of f32 (10, 4)".
+  /// A description, e.g. "3 rows of f32 (10, 4)".
   std::string text() const;
 };
 
@@ -25,7 +25,7 @@ void check_shapes(const IndexedSlices& slices);
 /// A gradient in the form in which an op produces it; an undefined tensor means that there is no gradient.
 using DenseOrSparse = std::variant<Tensor, IndexedSlices>;
 
-/// Whether there is a gradient.
+/// False if the gradient is an undefined tensor.
 bool is_defined(const DenseOrSparse& gradient);
 
 }  // namespace lockstep

@@ -53,9 +53,10 @@ class Tensor {
     }
   }
   /// libtorch's from_blob: a tensor whose elements are at `data`. Its handles and views hold `memory`, which must not
-  /// be null and must keep `data` valid. `strides` are in elements. Throws InvalidArgument for negative sizes, strides
-  /// of another rank, an address that is not aligned to the dtype and, if there are elements, for negative strides,
-  /// more than 2^63 - 1 bytes and a null pointer; throws Unsupported if this machine cannot use the device.
+  /// be null and must keep `data` valid. `strides` are in elements. Throws InvalidArgument for negative sizes, if the
+  /// numbers of sizes and strides differ, for an address that is not aligned to the dtype and, if there are elements,
+  /// for negative strides, more than 2^63 - 1 bytes and a null pointer; throws Unsupported if this machine cannot use
+  /// the device.
   static Tensor from_blob(void* data, const Shape& shape, const Shape& strides, DType dtype,
                           const LogicalDevice& device, const std::shared_ptr<const void>& memory);
   /// A tensor of rank 0 on the calling thread's device.
@@ -85,7 +86,7 @@ class Tensor {
   std::uint64_t id() const { return id_; }
   /// Whether this is a trainable variable, which every tape watches automatically.
   bool is_parameter() const { return is_parameter_; }
-  /// The record of the trainable variable's copy that this tensor is or is a view of; null for other tensors.
+  /// The Parameter of the trainable variable's copy that this tensor is or is a view of; null for other tensors.
   const std::shared_ptr<Parameter>& parameter() const { return parameter_; }
   /// A handle to the same elements, with a new id, that tapes treat as a trainable parameter called `name`.
   Tensor as_parameter(std::string name = {}) const;
@@ -117,9 +118,9 @@ class Tensor {
   /// memory or T is not the dtype; LogicError when undefined.
   template <class T>
   std::span<T> span() const;
-  /// The element of a one-element tensor. T is the C++ type of the dtype, or a type that no dtype has, such as double,
-  /// to which the element is converted. Waits for the GPU that holds it. Throws InvalidArgument for another number of
-  /// elements or another dtype.
+  /// The element of a one-element tensor. T is the C++ type of the dtype; or a type that belongs to no dtype, such as
+  /// double, to which the element is converted. Waits for the GPU that holds the tensor. Throws InvalidArgument unless
+  /// there is exactly one element, and if T belongs to another dtype.
   template <class T>
   T item() const;
   /// A host copy of the elements in row-major order, converted to T. Waits for the GPU that holds them.
@@ -139,13 +140,14 @@ class Tensor {
   /// The elements broadcast to `shape` by NumPy's rules, with stride 0 along repeated axes; read-only. Throws
   /// InvalidArgument when the shapes do not broadcast.
   Tensor broadcast_view(const Shape& shape) const;
-  /// If the parts follow one another along `axis` in the same memory, together form a dense tensor, and all belong to
-  /// the same trainable variable or to none, returns a view of them as one tensor; otherwise an undefined tensor. With
-  /// it, concatenating results that were written in place needs no copy. Throws InvalidArgument when `axis` is out of
-  /// range.
+  /// Joins the parts along `axis` without a copy: returns a view of all of them if they follow one another in the same
+  /// memory, together form a dense tensor, and all are views of the same trainable variable or none is a view of one.
+  /// Otherwise returns an undefined tensor. Concatenation uses it for parts that were written in place. Throws
+  /// InvalidArgument when `axis` is out of range.
   static Tensor joined(std::span<const Tensor> parts, int axis);
   /// Whether no other handle or view shares this handle's memory. Always false for from_blob's tensors and after
-  /// move_into. A result of with_origin does not count the handle it was made from, but that handle counts the result.
+  /// move_into. Ignores the handle from which with_origin made this one; for that handle, this one counts as another
+  /// handle.
   bool unique() const { return buffer_.use_count() == 1 && buffer_->has_block(); }
 
   /// The elements in host memory. If this tensor is in host memory, returns a handle to it, which shares its memory;
@@ -153,7 +155,7 @@ class Tensor {
   /// GpuPlatform::copy, and LogicError when undefined.
   Tensor on_host() const;
 
-  /// "f32 (2, 3) on CPU:0".
+  /// A description, e.g. "f32 (2, 3) on CPU:0".
   std::string text() const;
 
  private:

@@ -18,7 +18,8 @@
 namespace lockstep {
 
 /// Produces values ahead on one background thread, in the context of the thread that created the queue. Parallel loops
-/// of the background thread use the context's `ahead_threads`. The destructor waits only for the value being produced.
+/// of the background thread use ExecutionContext::ahead_threads threads. The destructor waits only for the value being
+/// produced.
 template <class T>
 class BackgroundQueue {
  public:

@@ -38,8 +38,8 @@ void run_chunks(LoopThreads threads, int chunks, void (*call)(const void* body, 
 }  // namespace detail
 
 /// Calls body(begin, end) concurrently for ranges that partition [0, n), on up to compute_threads() threads, and waits
-/// for all calls. Ranges have at least `grain` elements, unless n < grain. Then rethrows an exception of one of the
-/// calls, if any.
+/// for all calls. Ranges have at least `grain` elements, unless n < grain. If calls have thrown, rethrows one of their
+/// exceptions.
 template <LoopThreads threads = LoopThreads::openmp, class Body>
 void parallel_for(std::int64_t n, std::int64_t grain, Body&& body) {
   const std::int64_t wanted = n / std::max<std::int64_t>(1, grain);

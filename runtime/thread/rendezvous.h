@@ -70,12 +70,13 @@ class Rendezvous {
   [[noreturn]] void throw_released() const;
   std::string missing() const;
 
-  /// Lowest bit: set when the round is released, i.e. its members throw instead of waiting for one that will not come.
-  /// Upper bits: the number of completed rounds. A round is either completed or released, never both: a round completes
-  /// only if this word still has its value from the round's start.
+  /// Lowest bit: set when the round is released, i.e. its members throw instead of waiting for a member that will not
+  /// arrive. Upper bits: the number of completed rounds. A round is either completed or released, never both: a round
+  /// completes only if this word still has its value from the round's start.
   Futex round_;
   alignas(64) std::atomic<int> count_ = 0;  ///< number of members that have arrived
-  std::atomic<int> first_ = -1;    ///< first member to arrive, whose place the others compare with theirs; -1: none
+  std::atomic<int> first_ =
+      -1;  ///< first member to arrive in this round, with whose place the others compare theirs; -1: none
   std::atomic<int> finished_ = 0;  ///< number of members that have finished
   std::vector<Member> members_;
 

@@ -15,7 +15,8 @@ namespace lockstep {
 /// the same thread, because library handles and caches are per thread.
 class ThreadTeam {
  public:
-  /// Starts one thread for each context. Ops called on a thread use up to `device.cores` threads of its context.
+  /// Starts one thread for each context. Ops called on such a thread use up to `device.cores` threads, as its context
+  /// says.
   explicit ThreadTeam(const std::vector<ExecutionContext>& contexts);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;

@@ -4,8 +4,8 @@
 
 namespace lockstep {
 
-/// Counts its lifetime as time in which the calling thread waits for other threads or works for all of them. Nested
-/// timers add nothing.
+/// Adds its lifetime to the calling thread's waiting time: time in which it waits for other threads, or works on behalf
+/// of all of them. Of nested timers, only the outermost one counts.
 class WaitTimer {
  public:
   /// The clock that measures waits.

@@ -16,10 +16,10 @@ class ChromeTrace {
   void name_process(int process, std::string_view name);
   void name_row(int process, std::int64_t row, std::string_view name);
   ///@}
-  /// Adds an event with a duration; `bytes` is the number of bytes that it moved.
+  /// Adds an event with a duration. `bytes` is the number of bytes that the event's work moved.
   void add(std::string_view name, int process, std::int64_t row, double start_us, double duration_us,
            std::optional<std::uint64_t> bytes = std::nullopt);
-  /// Adds an event that is already JSON, such as one of another trace.
+  /// Adds an event given as JSON text, such as an event of another trace.
   void add(std::string_view event);
   /// The JSON text of the trace file.
   std::string text() const;

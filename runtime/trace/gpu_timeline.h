@@ -26,7 +26,7 @@ struct GpuWork {
   std::uint64_t bytes = 0;  ///< bytes copied or set; 0 for a kernel
 };
 
-/// Records GPU work up to `capacity` entries of 40 bytes each, and counts the work that it leaves out.
+/// Stores up to `capacity` entries of 40 bytes, one for each piece of GPU work, and counts the work that it leaves out.
 class GpuTimeline {
  public:
   /// An empty timeline.

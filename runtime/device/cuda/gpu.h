@@ -27,7 +27,7 @@ void check_cuda(cudaError_t status, const char* call);
 struct IndexFault {
   /// Value of `first` while all indices are in range.
   static constexpr unsigned long long none = ~0ULL;
-  unsigned long long first = none;  ///< the index's position in the list of indices
+  unsigned long long first = none;  ///< position of the first out-of-range index in the kernel's list of indices
 };
 
 /// A logical GPU: a share of a physical one with streams of its own. Several of them on one physical GPU run
