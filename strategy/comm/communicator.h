@@ -22,9 +22,10 @@ class Communicator {
  public:
   virtual ~Communicator() = default;
 
-  /// Combines each tensor with those at the same position on the other replicas. Results are dense and in new memory,
-  /// which the results of one call may share. Supports f32, bf16 (added in f32, rounded once), i32 and i64; integers
-  /// have no mean. Throws InvalidArgument when numbers of tensors, ops, shapes or dtypes differ.
+  /// Combines each tensor with those at the same position on the other replicas. Results are dense and in new memory;
+  /// the results of one call may be views of the same memory. Supports f32, bf16 (added in f32, rounded once), i32 and
+  /// i64; integers have no mean. Throws InvalidArgument when the replicas' numbers of tensors, ops, shapes or dtypes
+  /// differ.
   virtual std::vector<Tensor> all_reduce(int replica, ReduceOp op, std::span<const Tensor> values) = 0;
   /// Same as above, for one tensor.
   Tensor all_reduce(int replica, ReduceOp op, const Tensor& value) {
@@ -32,7 +33,8 @@ class Communicator {
   }
 
   /// Joins the replicas' tensors along `axis` (negative: from the end), in replica order. Supports any dtype. Throws
-  /// InvalidArgument for scalars, and when numbers of tensors, axes, dtypes, ranks or the sizes of other axes differ.
+  /// InvalidArgument for scalars, and when the replicas' numbers of tensors, axes, dtypes, ranks or sizes of the other
+  /// axes differ.
   virtual std::vector<Gathered> all_gather(int replica, std::span<const Tensor> values, int axis) = 0;
   /// Same as above, for one tensor.
   Gathered all_gather(int replica, const Tensor& value, int axis) {

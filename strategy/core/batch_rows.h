@@ -18,7 +18,7 @@ const std::optional<BatchRows>& current_batch_rows();
 /// Sets current_batch_rows() of the calling thread until the scope ends.
 class BatchRowsScope {
  public:
-  /// Sets `rows`; the destructor restores the previous ones.
+  /// Sets `rows`; the destructor restores the previous value.
   explicit BatchRowsScope(const std::optional<BatchRows>& rows);
   ~BatchRowsScope();
   BatchRowsScope(const BatchRowsScope&) = delete;
@@ -28,13 +28,14 @@ class BatchRowsScope {
   std::optional<BatchRows> previous_;
 };
 
-/// The numbers of rows of an argument of `Strategy::run`; nothing by default. DistributedBatch has its own overload.
+/// The numbers of rows of an argument of `Strategy::run`: nothing for all types except DistributedBatch, which has its
+/// own overload.
 template <class T>
 std::optional<BatchRows> batch_rows(const T&, int /*replica*/) {
   return {};
 }
 
-/// The numbers of rows of the first argument that has any; nothing if no argument has any.
+/// The numbers of rows of the first argument that is a batch; nothing if no argument is one.
 inline std::optional<BatchRows> first_batch_rows(std::initializer_list<std::optional<BatchRows>> of_arguments) {
   for (const std::optional<BatchRows>& rows : of_arguments)
     if (rows) return rows;

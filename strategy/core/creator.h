@@ -19,10 +19,10 @@ struct VariableCreators {
   std::shared_ptr<const VariableCreators> outer;  ///< creators of the enclosing scopes; null if there are none
 };
 
-/// TensorFlow's variable_creator_scope: until the scope ends, `creator` makes the variables of this thread and, on the
-/// replicas' threads, the variables of the steps that this thread runs (each replica calls it). The creator of the
+/// TensorFlow's variable_creator_scope: until the scope ends, `creator` makes all new variables of this thread and of
+/// the steps that this thread runs. In a step, each replica calls `creator` on its own thread. The creator of the
 /// innermost scope is called first; its `next` is the creator of the enclosing scope and, in the outermost scope, the
-/// strategy. Variables that a creator constructs itself are made in the same way as by `next`.
+/// strategy. A creator may construct a Variable instead of calling `next`, with the same effect.
 class [[nodiscard]] VariableCreatorScope {
  public:
   /// Throws InvalidArgument for an empty creator.

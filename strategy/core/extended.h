@@ -70,7 +70,7 @@ class StrategyExtended {
   /// there is none or if it no longer exists; a copy does not keep its variable alive.
   Variable value_container(const Tensor& copy) const;
 
-  /// Devices of the copies of variables.
+  /// The devices on which each variable has a copy.
   const std::vector<LogicalDevice>& parameter_devices() const { return strategy_.state()->parameter_devices(); }
   /// Devices of this process's replicas, in replica order.
   const std::vector<LogicalDevice>& worker_devices() const { return strategy_.devices(); }

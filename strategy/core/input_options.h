@@ -42,7 +42,7 @@ struct InputContext {
 
   /// global_batch_size / num_replicas_in_sync. Throws InvalidArgument unless this is an integer of at least 1.
   std::int64_t get_per_replica_batch_size(std::int64_t global_batch_size) const;
-  /// "input pipeline id 1, total: 3".
+  /// A description, e.g. "input pipeline id 1, total: 3".
   std::string text() const;
 };
 

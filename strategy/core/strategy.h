@@ -60,8 +60,8 @@ class StrategyState {
   /// Whether a step has completed without an error; replicas can then no longer make variables. Always false if steps
   /// run on the calling thread.
   virtual bool has_stepped() const = 0;
-  /// Coordination of the run in which the calling thread works for a replica, the innermost one if runs are nested. On
-  /// other threads, coordination of the next run.
+  /// The Coordination of the run in which the calling thread executes a replica (of nested runs, the innermost). On a
+  /// thread outside replicas, that of the next run.
   virtual Coordination& coordination() = 0;
 
   ///@{

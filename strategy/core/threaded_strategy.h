@@ -16,7 +16,7 @@ struct CoordinationOptions {
   std::chrono::milliseconds timeout;               ///< longest wait of a replica for the others
   CommunicationOptions communication{};            ///< how replicas exchange data
   bool sequential = false;                         ///< see ReplicaGroup
-  std::vector<LogicalDevice> parameter_devices{};  ///< of the variables, if not the replicas' devices
+  std::vector<LogicalDevice> parameter_devices{};  ///< devices of the variables' copies; empty: the replicas' devices
 };
 
 /// A strategy with a host thread for each replica. Derived classes define the kind of its variables.
@@ -35,7 +35,7 @@ class ThreadedStrategy : public StrategyState, public std::enable_shared_from_th
   Coordination& coordination() final;
 
  protected:
-  /// The options, for clones.
+  /// The constructor's options; clones are made with them.
   const CoordinationOptions& coordination_options() const { return options_; }
 
  private:

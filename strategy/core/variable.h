@@ -75,7 +75,7 @@ class VariableState {
   virtual void scatter(ScatterOp op, const IndexedSlices& slices);
   /// Writes rows in a replica. All replicas must call it. Throws the same errors as write_in_replica.
   virtual void scatter_in_replica(ScatterOp op, const IndexedSlices& slices);
-  /// Whether a single copy serves any number of replicas.
+  /// Whether all replicas, whatever their number, use a single copy.
   virtual bool serves_all_replicas() const { return false; }
   /// Throws LogicError if the calling thread is in the scope or in a replica of a strategy other than the variable's.
   virtual void check_strategy() const {}
@@ -111,8 +111,8 @@ class VariableState {
   /// tensors that refer to that memory refer to `memory`; later moves leave such tensors unchanged. Throws
   /// InvalidArgument if `memory` differs in shape or dtype or is strided. Precondition: no replica is in a step.
   void move_copy(int index, const Tensor& memory);
-  /// Records a change of the value of copy_for(index), as the functions above do; see Parameter. `time`: a result of
-  /// Parameter::new_time.
+  /// Records a change of the value of copy_for(index) for tapes (Parameter::set_changed), as the functions that write
+  /// copies do. `time`: a result of Parameter::new_time.
   void set_changed(int index, std::uint64_t time = Parameter::new_time()) const;
 
  private:
@@ -139,10 +139,10 @@ class Variable {
   /// A handle to a variable that a strategy made.
   explicit Variable(std::shared_ptr<VariableState> state) : state_(std::move(state)) {}
   /// Makes a variable by the creator of the innermost VariableCreatorScope; without such a scope, by the strategy whose
-  /// scope is open on this thread; outside every scope, as one copy on the current device. In a replica, all replicas
-  /// must make it together. In replicas, throws LogicError once a step of the strategy has completed (except in a
-  /// OneDeviceStrategy), because every step would make a new variable. Also throws the errors of VariableState's
-  /// constructor.
+  /// scope is open on this thread; outside every scope, as one copy on the current device. Inside a step, all replicas
+  /// must make the variable together; the constructor throws LogicError there once a step of the strategy has completed
+  /// (except in a OneDeviceStrategy), because every step would make a new variable. Also throws the errors of
+  /// VariableState's constructor.
   explicit Variable(VariableSpec spec);
 
   /// Whether the handle refers to a variable. False for a default-constructed or moved-from handle; the other functions
@@ -158,10 +158,11 @@ class Variable {
   Aggregation aggregation() const { return state_->spec().aggregation; }
   ///@}
 
-  /// In a replica or in Strategy::update, the copy that belongs to it. Elsewhere, the combined copies of an on_read
-  /// variable, in new memory, or the first copy of any other variable. A copy is returned without copying: it changes
-  /// when the variable is assigned. Reading an on_read variable outside replicas is a collective of all workers, and
-  /// throws InvalidArgument without an aggregation. Throws LogicError under another strategy.
+  /// In a replica, the replica's copy; in Strategy::update, the copy that the update visits. Elsewhere, the combined
+  /// copies of an on_read variable, in new memory, or the first copy of any other variable. Except for combined copies,
+  /// the result shares the copy's memory and changes when the variable is assigned. Reading an on_read variable outside
+  /// replicas is a collective of all workers, and throws InvalidArgument without an aggregation. Throws LogicError
+  /// under another strategy.
   Tensor value() const;
 
   /// Outside a replica, sets all copies so that value() returns `value` (for an on_read f32 or bf16 variable with

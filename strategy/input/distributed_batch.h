@@ -24,7 +24,7 @@ struct LocalReplicas {
 };
 
 /// The rows of a global batch of `rows` >= 1 rows that this process needs: the rows that split_rows gives to its
-/// replicas. If they get none, returns one row, because the process needs the shapes and dtypes.
+/// replicas. If its replicas get no rows, returns one row, because the process needs the shapes and dtypes.
 RowRange local_rows(std::int64_t rows, const LocalReplicas& replicas, std::span<const double> shares = {});
 
 /// A global batch, split over the replicas. If it is an argument of `Strategy::run`, each replica's step receives its
@@ -41,15 +41,15 @@ class DistributedBatch {
   /// Throws InvalidArgument if `own` has another number of rows.
   DistributedBatch(const Batch& own, std::int64_t rows, const LocalReplicas& replicas,
                    std::span<const double> shares = {});
-  /// From one batch per replica; replicas without one get a batch of no rows. Precondition: at least one replica has a
+  /// From one batch per replica; replicas without a batch get one of no rows. Precondition: at least one replica has a
   /// batch. Throws InvalidArgument for examples that were not batched.
   explicit DistributedBatch(const std::vector<std::optional<Batch>>& parts);
 
   /// Moves each replica's part to its device. Copies to GPUs are asynchronous: accessing a part makes the GPU's later
   /// work wait for its copy.
   void move_to(const std::vector<LogicalDevice>& devices);
-  /// For parts that are batches of Dataset::row_numbers. Replaces each part by the transformed rows of `rows` with
-  /// these numbers, on its replica's device, when the part is first accessed. Loads `rows` now.
+  /// For parts that are batches of Dataset::row_numbers. When a part is first accessed, replaces the row numbers in it
+  /// by the transformed rows of `rows`, on the replica's device. Loads `rows` at once.
   void take_from(const std::shared_ptr<ResidentRows>& rows);
 
   /// The same batch with no rows in any part; keeps shapes, dtypes and devices.
@@ -68,7 +68,7 @@ class DistributedBatch {
 
   /// The batch that was split; empty unless the constructor was given the global batch.
   const Batch& global() const { return global_; }
-  /// Makes steps on this batch count for the measurement.
+  /// Adds the steps that run on this batch to `measurement`.
   void measure_with(std::shared_ptr<ShareMeasurement> measurement) { measurement_ = std::move(measurement); }
   /// The measurement; null if there is none.
   const std::shared_ptr<ShareMeasurement>& measurement() const { return measurement_; }

@@ -22,7 +22,7 @@ struct DistributedDatasetSpec {
   std::int64_t per_replica_buffer_size = 0;         ///< see DistributeOptions
   std::vector<double> shares{};                     ///< see DistributeOptions
   std::shared_ptr<ShareMeasurement> measurement{};  ///< null when shares are not measured
-  std::shared_ptr<ResidentRows> resident_rows{};    ///< null unless batches are numbers of its rows
+  std::shared_ptr<ResidentRows> resident_rows{};    ///< the rows to which batches of row numbers refer; else null
   /// The strategy, if each worker makes only its own rows or batches; otherwise null.
   std::shared_ptr<StrategyState> own_data_of{};
   bool until_none_has_any = false;  ///< workers have separate batches; a pass ends when no worker has any left

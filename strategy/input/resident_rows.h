@@ -49,7 +49,7 @@ class TakenRows {
 
  private:
   std::shared_ptr<const ResidentRows> rows_;
-  mutable std::vector<Batch> parts_;  ///< the numbers of a part that has not been taken
+  mutable std::vector<Batch> parts_;  ///< each part's row numbers until it is taken, then its rows
   std::unique_ptr<std::once_flag[]> taken_;
 };
 

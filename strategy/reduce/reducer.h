@@ -145,7 +145,7 @@ class GradientReducer {
   std::optional<RowReducer> tables_;
   std::vector<FlatRange> buckets_;  ///< buckets of the arena
   std::vector<int> variables_in_bucket_;
-  std::vector<State> state_;                            ///< one, or one per replica if each updates its own copy
+  std::vector<State> state_;                            ///< one for all replicas or, with own_copies_, one per replica
   std::vector<std::vector<GradientTape::Slot>> slots_;  ///< by replica, in the order of the variables
   std::vector<double> squared_norms_[2];                ///< by ArenaBuffer and variable
 

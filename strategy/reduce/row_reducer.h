@@ -9,9 +9,10 @@
 
 namespace lockstep {
 
-/// Requirements of an optimizer's steps.
+/// The properties of an optimizer that a GradientReducer needs.
 struct ReducerOptions {
-  /// Initial value of each slot, the values that the optimizer keeps for each parameter.
+  /// Initial value of each of the optimizer's slots. A slot is a state of the optimizer, such as a momentum, with one
+  /// element for each element of the parameters.
   std::vector<float> slots{};
   /// For each variable, whether its gradients are exchanged by rows. Empty: false for all.
   std::vector<bool> by_rows{};
@@ -32,7 +33,7 @@ class RowReducer {
 
   /// Whether the tables are still in this object's memory; false once another optimizer has taken over one of them.
   bool holds_variables() const;
-  /// Same as GradientReducer::state; `replica` selects the state if each replica has its own, else it is 0.
+  /// Same as GradientReducer::state. `replica` selects the state of a replica with own_copies and is 0 otherwise.
   const Tensor& state(int table, std::size_t slot, std::size_t replica) const {
     return tables_[static_cast<std::size_t>(table)].state.at(replica).at(slot);
   }
@@ -50,7 +51,7 @@ class RowReducer {
   struct Table {
     Variable variable;
     const void* memory;  ///< memory of the first copy
-    /// A tensor in the table's shape for each slot; one list, or one per replica if each updates its own copy.
+    /// By replica and slot, a tensor in the table's shape; without own_copies, all replicas share the first list.
     std::vector<std::vector<Tensor>> state;
     std::vector<DenseOrSparse> gradients;    ///< by replica
     std::vector<DenseOrSparse> accumulated;  ///< by replica; undefined if there are none

@@ -32,8 +32,8 @@ struct MultiWorkerOptions {
 /// workers. Collectives include the replicas of all workers. `run` takes and returns this worker's values; `reduce` and
 /// `gather` take this worker's values and combine them with the values of the other workers. Variables start with the
 /// chief's values; making one throws InvalidArgument on all workers if its properties differ between workers, or if an
-/// f32 initial value differs from the chief's by more than 1e-5 (relative to the chief's if its magnitude is above 1),
-/// e.g. because of different seeds. If the program was started alone, this behaves as a MirroredStrategy.
+/// f32 initial value differs from the chief's initial value c by more than 1e-5 * max(1, |c|), e.g. because of
+/// different seeds. If the program was started alone, this behaves as a MirroredStrategy.
 class MultiWorkerMirroredStrategy : public Strategy {
  public:
   /// A replica on each of worker_devices().

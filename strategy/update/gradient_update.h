@@ -14,16 +14,16 @@ namespace lockstep {
 /// in replica order; update_range takes only the memory that this update reads and writes.
 struct FlatViews {
   std::span<float* const> gradients;   ///< one for each replica, or sums over some of the replicas
-  std::span<float* const> parameters;  ///< memory to write: the parameters' copies or, to sum only, gradients
+  std::span<float* const> parameters;  ///< memory to write: the parameters' copies or, to only sum, the gradients
   std::span<float* const> state;       ///< the optimizer's slots: one set for all replicas, or this replica's own set
   Tensor own{};                        ///< this replica's gradients as a tensor; not needed by update_range
-  const char* name = gradients_name;   ///< of the gradients, in errors: the replicas of a process must all use one name
+  const char* name = gradients_name;   ///< names the gradients in errors; the same on all replicas of a process
 };
 
 /// An optimizer's step on one range.
 using UpdateFn = std::function<void(const UpdateViews&)>;
 
-/// Applies `update` to `range` of the flat memory; does nothing if it is empty.
+/// Applies `update` to `range` of the flat memory; does nothing if `range` is empty.
 void update_range(const UpdateFn& update, const FlatViews& views, const FlatRange& range);
 
 /// Sums the gradients of all replicas and updates all copies of the parameters with the sums. The copies stay

@@ -20,9 +20,9 @@ class GradientWire {
 
   /// The dtype of the exchange.
   DType dtype() const { return dtype_; }
-  /// Returns the replica's part of range number `range`, which must be final in the compute stream; the part also
-  /// receives the sum. Call it on the replica's thread. After the first call, allocates nothing for ranges of the same
-  /// length. Throws OutOfMemory.
+  /// Returns the part of range number `range` that the replica contributes to the exchange, and into which the exchange
+  /// writes the sum. Precondition: work in the compute stream up to now completes the range's gradients. Call it on the
+  /// replica's thread. After the first call, allocates nothing for ranges of the same length. Throws OutOfMemory.
   GpuPart part_of(int replica, const FlatViews& views, std::span<const FlatRange> ranges, std::size_t range);
   /// Writes the sums of all ranges into the gradients. Call it on the replica's thread, once its compute stream waits
   /// for the sums.

@@ -69,7 +69,7 @@ class Cluster {
   virtual std::vector<std::string> all_gather(std::string_view place, std::string_view own,
                                               Channel channel = Channel::steps) = 0;
   /// Sends `to[w]` to each other worker w and fills `from[w]` with the bytes that w sends to this worker. `from[w]`
-  /// must have the size of the memory that w sends. Ignores the elements of `to` and `from` for this worker itself.
+  /// must have the size of the memory that w sends. Ignores to[rank()] and from[rank()].
   virtual void exchange(std::string_view place, std::span<const std::span<const std::byte>> to,
                         std::span<const std::span<std::byte>> from, Channel channel = Channel::steps) = 0;
   /// Notifies all workers that this one has failed, and why: their current and later collectives throw WorkerFailed.
@@ -113,11 +113,11 @@ class Cluster {
 /// Connects the processes that mpirun or srun started together; all of them must call it. Returns null for a process
 /// that was started alone. Workers have the numbers of their MPI ranks or, if TF_CONFIG is set, those in TF_CONFIG (see
 /// ClusterSpec). Throws InvalidArgument for an option that is not positive and for a TF_CONFIG that is invalid or does
-/// not fit the number of processes. If the workers' versions, timeouts or numbers in TF_CONFIG do not fit together, all
-/// workers throw InvalidArgument that names the difference. Throws Unsupported for several processes or workers in a
-/// build without MPI, and when MPI provides less than MPI_THREAD_SERIALIZED. Also throws whatever parse_tf_config
-/// throws. Waits without a limit until all processes have initialized MPI; then throws Timeout if not all of them make
-/// this call within ClusterOptions::timeout.
+/// not fit the number of processes. If workers have different versions of lockstep or timeouts, or if their TF_CONFIGs
+/// do not number them from 0 to size - 1, all workers throw an InvalidArgument that names the difference. Throws
+/// Unsupported for several processes or workers in a build without MPI, and when MPI provides less than
+/// MPI_THREAD_SERIALIZED. Also throws whatever parse_tf_config throws. Waits without a limit until all processes have
+/// initialized MPI; then throws Timeout if not all of them make this call within ClusterOptions::timeout.
 std::shared_ptr<Cluster> join_cluster(const ClusterOptions& options = {});
 
 }  // namespace lockstep

@@ -7,8 +7,8 @@
 #include <lockstep/strategy/comm/communicator.h>
 
 // Combines values of several workers. One thread of each worker calls these functions, in the same order and with the
-// same `place`. all_reduce_over and all_gather_over throw the same InvalidArgument on all workers if the values do not
-// fit together; its message names two workers and their values.
+// same `place`. all_reduce_over and all_gather_over throw the same InvalidArgument on all workers if the workers'
+// values cannot be combined, for example because of different dtypes; its message names two workers and their values.
 
 namespace lockstep {
 
@@ -22,7 +22,7 @@ struct WorkerRange {
 /// Each worker reduces one part of the elements, in worker order, and sends the result to the others. Each worker sends
 /// and receives less than twice the size of the ranges, for any number of workers. Supports f32, i32 and i64. `terms`
 /// is the divisor of a mean. `scratch` is allocated when needed and can be reused in the next call. Does not check that
-/// the ranges of the workers fit together.
+/// the workers pass ranges of the same sizes.
 void all_reduce_ranges(Cluster& cluster, std::string_view place, ReduceOp op, DType dtype,
                        std::span<const WorkerRange> ranges, std::int64_t terms, Tensor& scratch,
                        Channel channel = Channel::steps);

@@ -15,7 +15,7 @@ class WorkerGather {
   WorkerGather(ReplicaGroup& group, Cluster& cluster) : group_(group), cluster_(cluster) {}
 
   /// Called by every replica. On entry `values` are this worker's values, joined along `axis`; on return, the joined
-  /// values of all workers. Adjusts their offsets.
+  /// values of all workers, with the replica's offsets in them.
   void run(int replica, int axis, std::vector<Gathered>& values);
 
  private:

@@ -46,10 +46,11 @@ class HostCommunicator : public Communicator {
     std::vector<Tensor> packed{};   ///< the values by pack
     std::vector<Tensor> reduced{};  ///< the results by pack
   };
-  /// The values, or copies of them where kernels that use them cannot read them.
+  /// The values, each replaced by a copy if kernels of this replica, or of another one that has to read it, cannot
+  /// access its memory.
   std::vector<Tensor> readable_by_all(std::span<const Tensor> values) const;
-  /// Runs `check`, which throws on all replicas if the posts do not fit together. In that case waits for a barrier of
-  /// all replicas before it rethrows, so that no replica posts again before all have read the posts.
+  /// Runs `check`, which throws on all replicas if their posts are inconsistent. If it throws, waits for a barrier of
+  /// all replicas before rethrowing, so that no replica posts again before all have read the posts.
   void agree(int replica, const char* end, const std::function<void()>& check);
   void check_numbers(const char* what) const;
   void check_reduction() const;

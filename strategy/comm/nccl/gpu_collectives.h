@@ -30,8 +30,8 @@ class GpuCollective {
   std::vector<Event> computed_;              ///< by replica
 };
 
-/// Enqueues the collectives of this process's GPUs on one thread, each as one group, in the communication streams. All
-/// GPUs therefore run them in the same order, and no replica thread blocks in NCCL. A collective is submitted only
+/// Enqueues the collectives of this process's GPUs on one thread, each as one NCCL group, in the communication streams.
+/// All GPUs therefore run them in the same order, and no replica thread blocks in NCCL. A collective is submitted only
 /// after all replicas have set their parts, so no GPU waits for a part that depends on later calls of a host thread.
 class GpuCollectives {
  public:

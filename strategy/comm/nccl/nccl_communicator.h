@@ -28,7 +28,8 @@ class NcclCommunicator final : public HostCommunicator {
  private:
   bool shares_memory() const override { return false; }
   void combine(int replica, ReduceOp op, std::span<const PackViews> packs) override;
-  /// Throws on all workers unless all are about to combine packs of the same form.
+  /// Throws InvalidArgument on all workers if they differ in op, in the dtypes or sizes of their packs, or in the
+  /// number of collectives submitted before.
   void agree(int replica, ReduceOp op, std::span<const PackViews> packs);
   /// Number of replicas of all workers.
   int replicas_in_sync() const { return group().size() * (cluster_ ? cluster_->size() : 1); }

@@ -60,7 +60,7 @@ class MpiCluster final : public Cluster {
 
   // Called on the MPI thread.
   void serve();
-  /// The first operation of each channel that has one.
+  /// The first operation of each channel whose queue is not empty.
   std::vector<MpiOperation*> in_hand();
   void take_turn(std::span<MpiOperation* const> operations);
   void advance(MpiOperation& operation);

@@ -65,7 +65,7 @@ class NcclComms final : public GpuCommunicators {
   void settle(Member& member, const char* what, Clock::time_point end) const;
   void watch(Member& member, const char* what);
   void watch_all(const std::stop_token& stop);
-  /// The error in a member's collectives; empty if there is none.
+  /// Describes the failure of a member's collectives; empty if they have not failed.
   std::string trouble_of(Member& member) const;
   /// `results_lost`: the GPUs' results cannot be trusted.
   void abort_all(const std::string& reason, bool results_lost);
