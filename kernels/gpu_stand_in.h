@@ -23,8 +23,8 @@ class GpuStandIn {
   virtual void run(const char* kernel, std::span<const Operand> operands, std::function<void()> work) = 0;
   /// Like run(), but waits until `work` has run.
   virtual void run_now(const char* kernel, std::span<const Operand> operands, const std::function<void()>& work) = 0;
-  /// Called by `work` when the kernel has found an index out of range at position `place`. The next wait for the GPU
-  /// throws.
+  /// Called by `work` when the kernel has found an index out of range: the one at position `place` of its list of
+  /// indices. The next wait for the GPU throws.
   virtual void report_out_of_range(const char* kernel, std::int64_t place) = 0;
   /// The implementation of whole recurrent layers; null if unsupported.
   virtual WholeRecurrence* whole_recurrence() = 0;

@@ -33,8 +33,8 @@
 //     auto operands() const { return kernels::operands(x, y); }   // all memory that the kernel reads or writes
 //     template <class Executor>
 //     void run(Executor& on) const;                               // for both kinds of device (executor/executor.h)
-//     void on_cpu() const;                                        // faster than run(); required only without it
-//     void on_gpu() const;                                        // with a library, in cuda/; only without run()
+//     void on_cpu() const;                                        // faster than run(); required if there is no run()
+//     void on_gpu() const;                                        // uses a library, in cuda/; if there is no run()
 //   };
 // clang-format on
 //
@@ -42,8 +42,8 @@
 // kinds of device.
 //
 // A kernel that checks indices returns std::int64_t: the position of the first index out of range, or -1. On GPUs it
-// always returns -1, and the next Gpu::synchronize throws instead. A kernel whose result the host waits for, or whose
-// arguments change from step to step, has the member `capturable = false`.
+// always returns -1, and the next Gpu::synchronize throws instead. A kernel that a CUDA graph cannot repeat, because
+// the host waits for its result or because its arguments change from step to step, has the member `capturable = false`.
 
 namespace lockstep::kernels {
 

@@ -19,7 +19,7 @@ struct Operand {
   Operand(const T* begin, std::int64_t count)
       : flat{begin, static_cast<std::size_t>(count) * sizeof(T), alignof(T)}, owner(contracts::Owner::any_gpu) {}
 
-  const Tensor* tensor = nullptr;                      ///< null: flat memory
+  const Tensor* tensor = nullptr;                      ///< the tensor; null if the operand is flat memory
   contracts::MemoryRange flat;                         ///< the flat memory, if `tensor` is null
   contracts::Owner owner = contracts::Owner::own_gpu;  ///< which GPUs may own the memory
 };

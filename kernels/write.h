@@ -2,7 +2,7 @@
 
 namespace lockstep {
 
-/// Whether a kernel's result replaces the contents of its output or is added to them.
+/// Whether a kernel overwrites the contents of its output (replace) or adds its result to them (add).
 enum class Write { replace, add };
 
 }  // namespace lockstep

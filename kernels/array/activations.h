@@ -71,8 +71,8 @@ Tensor log_softmax(const Tensor& logits);
 ///@}
 ///@{
 /// softmax and log_softmax, normalized over all of `axes` jointly; negative axes count from the end. The result of
-/// softmax has an origin only if `axes` contains just the last axis. Throw InvalidArgument for no axes, and for axes
-/// that the logits do not have or that are given twice.
+/// softmax has an origin only if `axes` contains just the last axis. Throw InvalidArgument for an empty list of axes,
+/// and for axes that the logits do not have or that are given twice.
 Tensor softmax(const Tensor& logits, const std::vector<int>& axes);
 Tensor log_softmax(const Tensor& logits, const std::vector<int>& axes);
 ///@}

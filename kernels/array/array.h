@@ -8,7 +8,7 @@
 
 // Ops that move elements without changing them. All are differentiable. Views are on x's device and share its memory.
 // Negative axes count from the end. Throw InvalidArgument for undefined tensors (except dense_copy), axes that are out
-// of range or given twice, and shapes that do not fit.
+// of range or given twice, and shapes other than those documented.
 
 namespace lockstep {
 
@@ -16,8 +16,8 @@ namespace lockstep {
 Tensor reshape(const Tensor& x, const Shape& shape);
 /// x (n, ...) as (n, product of the other sizes): a view if x is dense, else a copy. Throws InvalidArgument for rank 0.
 Tensor flatten(const Tensor& x);
-/// Joins tensors of one dtype along `axis`; their other sizes must agree. Throws InvalidArgument for no tensors and
-/// different dtypes. A view if the parts are consecutive slices of one tensor (Tensor::joined).
+/// Joins tensors of one dtype along `axis`; the sizes of their other axes must agree. Throws InvalidArgument for an
+/// empty list and for different dtypes. A view if the parts are consecutive slices of one tensor (Tensor::joined).
 Tensor concatenate(std::span<const Tensor> parts, int axis = 0);
 /// Elements [begin, end) of `axis`, as a view. Throws InvalidArgument unless 0 <= begin <= end <= the size of `axis`.
 Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
@@ -26,8 +26,8 @@ Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
 std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis);
 ///@{
 /// The parts of x between successive `indices` along `axis`, as views: before the first index, from it to the second
-/// one, and so on. An index in braces, {2}, is an index, not a number of parts. Throws InvalidArgument for indices that
-/// decrease or lie outside of x.
+/// one, and so on. split(x, {2}, 0) splits x at index 2, not into 2 equal parts. Throws InvalidArgument for indices
+/// that decrease or lie outside of x.
 std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& indices, int axis);
 inline std::vector<Tensor> split(const Tensor& x, std::initializer_list<std::int64_t> indices, int axis) {
   return split(x, std::vector<std::int64_t>(indices), axis);
@@ -58,8 +58,8 @@ struct Borders2d {
 /// Adds borders of zeros to images x (n, h, w, c), f32 or bf16 -> (n, top + h + bottom, left + w + right, c). Throws
 /// InvalidArgument for other dtypes and negative borders.
 Tensor zero_pad2d(const Tensor& x, const Borders2d& borders);
-/// A dense tensor with x's elements, readable by kernels of the calling thread's device: x itself if it already is one
-/// or is undefined, else a copy.
+/// A dense tensor with x's elements that kernels of the calling thread's device can read: x itself if it is dense and
+/// they can read it, or if it is undefined; else a copy.
 Tensor dense_copy(const Tensor& x);
 
 }  // namespace lockstep

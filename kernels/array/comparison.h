@@ -6,8 +6,8 @@
 
 // Element-wise comparisons and logic. Results are bool, except those of where(). Shapes broadcast as in NumPy. Only
 // where() with three arguments is differentiable, for f32 and bf16. Throw InvalidArgument for shapes that do not
-// broadcast, operands of different dtypes, undefined tensors, a condition that is not bool, and scalars that an integer
-// or bool dtype cannot represent.
+// broadcast, operands of different dtypes, undefined tensors, a condition of where() that is not bool, and scalars that
+// the other operand's integer or bool dtype cannot represent.
 
 namespace lockstep {
 
@@ -71,7 +71,8 @@ Tensor isclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol
 Tensor allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 ///@}
 ///@{
-/// The number of elements that are not 0, i32, for any dtype: of all, or of those along `axes`, as in `sum`.
+/// The number of nonzero elements, i32, of a tensor of any dtype: among all elements, or among those along `axes`, with
+/// the arguments of `sum` (reduction.h).
 Tensor count_nonzero(const Tensor& x);
 Tensor count_nonzero(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}

@@ -12,8 +12,8 @@ namespace lockstep {
 ///@{
 /// The numbers start, start + step, start + 2 step, ... up to but excluding `stop`, on the calling thread's device;
 /// `start` defaults to 0. For integer dtypes, the numbers are truncated toward 0. Throw InvalidArgument for a step of
-/// 0, for arguments that are not finite, for numbers beyond the range of an integer dtype or bool and for 2^62 numbers
-/// or more.
+/// 0, for arguments that are not finite, for numbers that an integer dtype or bool cannot represent, and if the result
+/// would have 2^62 numbers or more.
 Tensor arange(double start, double stop, double step = 1, DType dtype = DType::f32);
 inline Tensor arange(double stop, DType dtype = DType::f32) { return arange(0, stop, 1, dtype); }
 ///@}

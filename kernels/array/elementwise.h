@@ -8,8 +8,9 @@
 // Element-wise ops on f32 or bf16; results have the operands' dtype. All are differentiable; the gradient of step
 // functions such as floor is 0. add, subtract, multiply, maximum, minimum, power, squared_difference, add_n,
 // floor_divide, mod, negative, abs, sign, square and clip also take i32 and i64: these have no gradient, their overflow
-// wraps around, and a scalar must be an integer in the dtype's range. Throw InvalidArgument for other dtypes and
-// scalars, operands of different dtypes, and undefined tensors. Activations are in activations.h.
+// wraps around, and a scalar must be an integer in the dtype's range. Throw InvalidArgument for other dtypes, scalars
+// that an integer dtype cannot represent, operands of different dtypes, and undefined tensors. Activations are in
+// activations.h.
 
 namespace lockstep {
 
@@ -29,15 +30,16 @@ Tensor minimum(const Tensor& a, const Tensor& b);
 ///@}
 
 /// a to the power b, element by element; shapes broadcast as for add. Throws the errors of add. As in TensorFlow, the
-/// gradient of b is 0 where a is not positive; the gradient of a is 0 where b is 0. A negative power of an integer is
-/// rounded towards 0; that of 0 is 0.
+/// gradient of b is 0 where a is not positive; the gradient of a is 0 where b is 0. Integers: a negative power is
+/// rounded towards 0, and a negative power of 0 is 0.
 Tensor power(const Tensor& a, const Tensor& b);
 /// (a - b)^2, element by element; shapes broadcast as for add. Throws the errors of add.
 Tensor squared_difference(const Tensor& a, const Tensor& b);
 ///@{
 /// Python's // and %, element by element: floor_divide rounds a / b down, and mod is a - b * floor_divide(a, b), which
 /// has the sign of b. Shapes broadcast as for add. Throw the errors of add. Both are 0 for integers where b is 0, as in
-/// NumPy. The gradient of floor_divide is 0; that of b in mod is -floor_divide(a, b) times the result's, as in JAX.
+/// NumPy. The gradient of floor_divide is 0. In mod, the gradient of b is -floor_divide(a, b) times the gradient of the
+/// result, as in JAX.
 Tensor floor_divide(const Tensor& a, const Tensor& b);
 Tensor mod(const Tensor& a, const Tensor& b);
 ///@}
@@ -54,9 +56,9 @@ Tensor logaddexp(const Tensor& a, const Tensor& b);
 Tensor add_n(std::span<const Tensor> parts);
 
 ///@{
-/// Element-wise a op b with a scalar as one operand. The power of an integer by a negative scalar throws
-/// InvalidArgument. Division by a scalar b multiplies by 1 / b, rounded to f32, except
-/// where 1 / b overflows f32 for a nonzero b.
+/// Element-wise a op b with a scalar as one operand. power throws InvalidArgument for an integer tensor a and a
+/// negative scalar b. divide by a scalar b multiplies by 1 / b, rounded to f32, unless 1 / b overflows f32 for a
+/// nonzero b.
 Tensor add(const Tensor& a, double b);
 Tensor subtract(double a, const Tensor& b);
 Tensor subtract(const Tensor& a, double b);
@@ -115,9 +117,9 @@ Tensor floor(const Tensor& x);
 Tensor ceil(const Tensor& x);
 Tensor trunc(const Tensor& x);
 ///@}
-/// The nearest number with this many decimals, ties to even; a negative number of them rounds to tens, hundreds and so
-/// on. As in NumPy, multiplies by a power of ten, rounds to an integer and divides, each in f32; numbers whose
-/// product would be infinite stay as they are. Throws InvalidArgument unless -38 <= decimals <= 38.
+/// The nearest number with `decimals` decimals, ties to even; negative `decimals` round to tens, hundreds and so on. As
+/// in NumPy, multiplies by a power of ten, rounds to an integer and divides, each in f32; leaves x unchanged where the
+/// multiplication would overflow. Throws InvalidArgument unless -38 <= decimals <= 38.
 Tensor round(const Tensor& x, int decimals = 0);
 
 ///@{

@@ -23,15 +23,16 @@ struct PadWidth {
 
 /// Returns x, of any dtype, with pad_width[i] elements added to axis i, as keras.ops.pad does. `constant_value` is used
 /// only in mode `constant`. Differentiable. Throws InvalidArgument if x is undefined, if pad_width does not have one
-/// entry per axis, if a width is negative, at least 2^61 or larger than the number of elements that can be mirrored, if
-/// mode `edge` has a width above 0 for an axis of size 0, and in mode `constant` if x's dtype is an integer or bool and
-/// cannot represent `constant_value`.
+/// entry per axis, and if a width is negative, at least 2^61 or too large for the mode. For an axis of n elements,
+/// widths are at most n - 1 with `reflect` and n with `symmetric`; with `reflect` and `edge`, they are 0 if n is 0. In
+/// mode `constant`, also throws it if an integer dtype or bool cannot represent `constant_value`.
 Tensor pad(const Tensor& x, const std::vector<PadWidth>& pad_width, PadMode mode = PadMode::constant,
            double constant_value = 0);
 
-/// x, of any dtype, with its elements from `start_indices` on, one index for each axis, replaced by `updates`, as
-/// keras.ops.slice_update does. Differentiable in x and updates. Throws InvalidArgument for undefined tensors,
-/// different dtypes or ranks, and updates that reach beyond x.
+/// x, of any dtype, with a block of its elements replaced by `updates`, as keras.ops.slice_update does. The block has
+/// the shape of `updates` and begins at `start_indices`, one index for each axis. Differentiable in x and updates.
+/// Throws InvalidArgument for undefined tensors, if x and updates differ in dtype or rank, unless there is one start
+/// index for each axis, and for a block that reaches beyond x.
 Tensor slice_update(const Tensor& x, const std::vector<std::int64_t>& start_indices, const Tensor& updates);
 
 }  // namespace lockstep

@@ -15,7 +15,7 @@ namespace lockstep {
 /// A view of x with an axis of size 1 inserted, which is axis `axis` of the result; a negative axis counts from the
 /// result's end.
 Tensor expand_dims(const Tensor& x, int axis);
-/// The same for several axes, all of them counted in the result.
+/// The same for several axes: the result has an axis of size 1 at each of the positions `axes`.
 Tensor expand_dims(const Tensor& x, const std::vector<int>& axes);
 ///@{
 /// x without its axes of size 1, or without `axes`, whose sizes must be 1. A view if x is dense, else a copy.
@@ -23,20 +23,22 @@ Tensor squeeze(const Tensor& x);
 Tensor squeeze(const Tensor& x, const std::vector<int>& axes);
 ///@}
 /// Joins parts of one shape and dtype along a new axis, which is axis `axis` of the result. Throws InvalidArgument for
-/// no parts and different dtypes.
+/// an empty list, and if shapes or dtypes differ.
 Tensor stack(std::span<const Tensor> parts, int axis = 0);
-/// The slices of x along `axis`, without that axis. Dense slices are not copied.
+/// The slices of x along `axis`, without that axis; a slice that is dense is a view.
 std::vector<Tensor> unstack(const Tensor& x, int axis = 0);
 /// x broadcast to `shape` by NumPy's rules, as a view; x itself if it has that shape.
 Tensor broadcast_to(const Tensor& x, const Shape& shape);
-/// x repeated repeats[i] times along axis i. The shorter of x's shape and `repeats` is extended with ones at its front.
-/// Throws InvalidArgument for a negative repeat count and if an axis would have about 2^62 elements or more.
+/// x repeated repeats[i] times along axis i. If x's shape and `repeats` differ in length, ones are added at the front
+/// of the shorter one. Throws InvalidArgument for a negative number of repeats, and if an axis of the result would have
+/// 2^62 elements or more.
 Tensor tile(const Tensor& x, const std::vector<std::int64_t>& repeats);
 /// x with each slice along `axis` repeated `repeats` times consecutively. Without an axis, repeats each element, in
 /// row-major order; the result then has one axis. Throws the errors of tile.
 Tensor repeat(const Tensor& x, std::int64_t repeats, std::optional<int> axis = {});
-/// The same with a number of its own for each slice, or with one number for all. On GPUs, the numbers are copied from
-/// the host, which a CUDA graph cannot repeat. Throws InvalidArgument for another number of numbers, too.
+/// The same, with slice i repeated repeats[i] times, or with repeats[0] for all slices if `repeats` has one entry. On
+/// GPUs, several entries are copied from the host, which a CUDA graph cannot repeat. Also throws InvalidArgument if
+/// `repeats` has neither one entry nor one for each slice.
 Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& repeats, std::optional<int> axis = {});
 ///@{
 /// x with the order of its elements reversed along all axes, or along `axes`.
@@ -45,24 +47,25 @@ Tensor flip(const Tensor& x, const std::vector<int>& axes);
 ///@}
 ///@{
 /// x shifted by `shift` positions along `axis`; elements shifted beyond one end reappear at the other. Without `axis`,
-/// along all elements in row-major order; with several axes, by shifts[i] along axes[i], where an axis may be given
-/// several times.
+/// shifts all elements in row-major order. With several axes, shifts by shifts[i] along axes[i]; an axis may be given
+/// several times, and InvalidArgument is thrown unless there are as many shifts as axes.
 Tensor roll(const Tensor& x, std::int64_t shift);
 Tensor roll(const Tensor& x, std::int64_t shift, int axis);
 Tensor roll(const Tensor& x, const std::vector<std::int64_t>& shifts, const std::vector<int>& axes);
 ///@}
 ///@{
 /// x with its axis `source` moved to position `destination`, as a view; the other axes keep their order. With several
-/// axes, sources[i] is moved to destinations[i].
+/// axes, axis sources[i] is moved to position destinations[i].
 Tensor moveaxis(const Tensor& x, int source, int destination);
 Tensor moveaxis(const Tensor& x, const std::vector<int>& sources, const std::vector<int>& destinations);
 ///@}
 /// x with two axes exchanged, as a view.
 Tensor swapaxes(const Tensor& x, int first, int second);
-/// The order of the first two axes of meshgrid's results: xy puts the second vector along the first axis.
+/// The axes along which the first two vectors of meshgrid vary: the first along axis 1 and the second along axis 0
+/// (xy), or the first along axis 0 and the second along axis 1 (ij).
 enum class GridIndexing { xy, ij };
-/// For each of the vectors, a view with an axis for each vector along which the elements of its own vary, like
-/// numpy.meshgrid. Throws InvalidArgument for tensors that are not vectors.
+/// For each vector, a view with one axis per vector, like numpy.meshgrid: it repeats the vector's elements along all
+/// axes except the vector's own. Throws InvalidArgument for tensors that are not vectors.
 std::vector<Tensor> meshgrid(std::span<const Tensor> vectors, GridIndexing indexing = GridIndexing::xy);
 /// A view of x that tapes treat as a constant: no gradient flows through it.
 Tensor stop_gradient(const Tensor& x);

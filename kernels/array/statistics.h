@@ -17,8 +17,9 @@ namespace lockstep {
 Tensor var(const Tensor& x);
 Tensor var(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
-/// The mean of x with `weights` of x's dtype and shape or, with an axis, a number for each element along it: the sum of
-/// x * weights, divided by the sum of the weights. Throws InvalidArgument for other weights.
+/// The weighted mean along `axis`, or of all elements without an axis: the sum of x * weights, divided by the sum of
+/// the weights. The weights have x's dtype and x's shape or, for an axis of size n, the shape (n). Throws
+/// InvalidArgument for weights of another shape or dtype.
 Tensor average(const Tensor& x, std::optional<int> axis, const Tensor& weights);
 ///@{
 /// The standard deviation, the square root of var. The gradient is NaN where the result is 0, as in TensorFlow. After
@@ -32,10 +33,11 @@ Tensor std(const Tensor& x, const std::vector<int>& axes, bool keepdims = false)
 Tensor norm(const Tensor& x);
 Tensor norm(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
-/// The norm of order `ord` as in NumPy. Along one axis, of vectors: the sum of |x|^ord to the power 1 / ord, the
-/// largest |x| for infinity, the smallest for -infinity, the number of elements that are not 0 for 0. Along two axes,
-/// of matrices with rows along the first one: the largest sum of a column of |x| for 1, and of a row for infinity; the
-/// smallest for -1 and -infinity. Throws InvalidArgument for other numbers of axes and other orders.
+/// The norm of order `ord` as in NumPy. With one axis, the norm of vectors: sum(|x|^ord)^(1 / ord); for ord infinity
+/// and -infinity, the largest and the smallest |x|; for ord 0, the number of nonzero elements. With two axes, the norm
+/// of matrices (axes[0]: rows, axes[1]: columns): for ord 1 and -1, the largest and the smallest sum of |x| over a
+/// column; for ord infinity and -infinity, over a row. Throws InvalidArgument for other numbers of axes, and for other
+/// orders of matrices.
 Tensor norm(const Tensor& x, const std::vector<int>& axes, bool keepdims, double ord);
 ///@{
 /// log(sum(exp(x))), computed without overflow for any x. Throws InvalidArgument if a reduced axis has size 0 and the

@@ -14,8 +14,8 @@ bool gradient_from_result(const UnaryFunction& f);
 /// origin (Tensor::origin). Throws InvalidArgument for other dtypes and undefined tensors.
 Tensor unary(const UnaryFunction& f, const Tensor& x, bool keeps_origin = false);
 
-/// The derivative of f at x, computed by differentiable ops, for gradients that tapes record. `kept` is f(x) if
-/// gradient_from_result(f), else x.
+/// The derivative of f at x, computed with differentiable ops; used when tapes record the backward pass. `kept` is f(x)
+/// if gradient_from_result(f), else x.
 Tensor slope(const UnaryFunction& f, const Tensor& kept);
 
 }  // namespace lockstep

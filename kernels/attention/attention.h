@@ -31,16 +31,18 @@ struct AttentionOptions {
 /// key gives all keys the same weight, as in Keras; its gradient reaches only the values. The gradient recomputes the
 /// weights from the maximum and the sum of each softmax, so memory for weights is bounded, independently of tq, except
 /// in cuDNN's gradient (see below). Differentiable once; differentiating the gradient throws Unsupported. Throws
-/// InvalidArgument for shapes, dtypes and options that do not fit.
+/// InvalidArgument for other shapes and dtypes, if d, dv, tk or kv_heads is 0, for a dropout_rate outside [0, 1), and
+/// for a dropout_rate above 0 without next_key.
 ///
-/// With a bias, other ops compute the attention on all devices: they need memory for all scores, round the scores and
-/// weights of bf16 tensors to bf16, draw other random numbers for dropout, and have higher-order gradients.
+/// With a bias, the attention is composed of other ops on all devices. This needs memory for all scores, rounds the
+/// scores and weights of bf16 tensors to bf16, draws other random numbers for dropout, and supports higher-order
+/// gradients.
 ///
 /// On GPUs, cuDNN computes bf16 attention without dropout if it has a deterministic algorithm, for which d and dv must
 /// be multiples of 8 and at most 128, or 256 on some GPUs. cuDNN rounds the weights to bf16 before it multiplies them
 /// with the values. With a mask, all scores must then be smaller than 2^28. cuDNN's gradient may store scores, 2 bytes
-/// each, of as many examples at a time as fit into 1 GiB, but of at least one. A slower kernel computes everything
-/// else, including dropout, with the same random numbers as on CPUs.
+/// each, of as many examples at a time as fit into 1 GiB, but of at least one. A slower kernel computes all other
+/// attention without a bias, including attention with dropout, with the same random numbers as on CPUs.
 Tensor dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                              const AttentionOptions& options = {});
 

@@ -13,8 +13,8 @@
 
 namespace lockstep::attention {
 
-/// The score of a masked key. Finite, so that a query whose keys are all masked gives all keys the same weight; with
-/// -inf the weights would be NaN.
+/// The score of a masked key. It is finite, so that a query whose keys are all masked gives all keys the same weight;
+/// with -inf, these weights would be NaN.
 inline constexpr float hidden_score = -2.3e38F;
 
 /// Dropout of weights. Each block of random words serves four neighboring keys of a row.

@@ -5,7 +5,7 @@
 #include <lockstep/kernels/attention/attention.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// dot_product_attention composed of other ops, which have higher-order gradients and memory for all scores.
+// dot_product_attention composed of other ops. It has higher-order gradients but needs memory for all scores.
 // Preconditions: arguments that dot_product_attention accepts; the mask is undefined or bool.
 
 namespace lockstep {

@@ -8,9 +8,9 @@
 namespace lockstep::kernels {
 
 /// The number that MaskBias adds to the score of a hidden key. The key's weight is then exactly 0 if the query sees
-/// another key and all scores are smaller than 2^28. A larger magnitude would not be safe where the first keys of a
-/// query are all hidden: in kernels that multiply the score and the maximum by log2(e) separately, the rounding error
-/// would exceed the range of f32's exponents.
+/// another key and all scores are smaller than 2^28. A larger magnitude would fail where the first keys of a query are
+/// all hidden: kernels that multiply the score and the maximum by log2(e) separately would get a rounding error so
+/// large that its power of two overflows f32.
 inline constexpr float hidden_bias = -0x1p29F;
 
 /// Converts a mask, bool (b, heads, tq, tk) of any strides, to numbers to add to the scores. `bias`, bf16 rows of the
@@ -27,9 +27,9 @@ struct MaskBias {
   void run(Executor& on) const;
 };
 
-/// Completes the results of kernels::Attention, bf16, after a library has set `maximum` to the logarithms of the sums
-/// of exp(score). Sets `sum` to 1 or, for queries that see no key, sets y, `maximum` and `sum`. `first` is the result
-/// of MaskBias, (b, heads, tq) of any strides.
+/// Completes the results of kernels::Attention, bf16, after a library has set `maximum` to the logarithm of each
+/// query's sum of exp(score). Sets `sum` to 1 or, for queries that see no key, sets y, `maximum` and `sum`. `first` is
+/// the result of MaskBias, (b, heads, tq) of any strides.
 struct EqualWeights {
   Tensor value;
   Tensor first;
@@ -57,9 +57,9 @@ struct EqualWeightsGradient {
   void run(Executor& on) const;
 };
 
-/// Computes y, the logarithms of the sums of exp(score), from the `maximum` and the `sum` that kernels::Attention
-/// writes; all f32 of one shape. For a query that sees no key, y is a number so large that all weights exp(score - y)
-/// are 0.
+/// Computes y, the logarithm of each query's sum of exp(score), from the `maximum` and the `sum` that
+/// kernels::Attention writes; all f32 of one shape. For a query that sees no key, y is so large that all weights
+/// exp(score - y) are 0.
 struct LogSumExp {
   Tensor maximum;
   Tensor sum;

@@ -7,7 +7,8 @@
 
 namespace lockstep {
 
-/// Padding's values, and `causal`, which pads only before the first step, so that no result depends on later steps.
+/// `valid` and `same` as in Padding (window.h); `causal` pads only before the first step, so that no result depends on
+/// later steps.
 enum class Padding1d { valid, same, causal };
 
 /// Keras' arguments of 1D convolutions.

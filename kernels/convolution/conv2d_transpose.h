@@ -29,8 +29,8 @@ struct Conv2dTransposeOptions {
 Tensor conv2d_transpose(const Tensor& x, const Tensor& kernel, const Tensor& bias,
                         const Conv2dTransposeOptions& options = {});
 
-/// The window of the convolution whose gradient with respect to its input is conv2d_transpose of x (n, h, w, c), and
-/// the rows and columns of conv2d_transpose's result. `size` is the number of the kernel's rows and columns. Throws
+/// Returns the rows and columns of conv2d_transpose's result for x (n, h, w, c), and the window of the convolution of
+/// which conv2d_transpose is the gradient. `size` is the number of the kernel's rows and columns. Throws
 /// InvalidArgument, with `op` in the message, for image sizes, window sizes and options that conv2d_transpose does not
 /// accept.
 Sliding2d slide_transposed(const char* op, const Shape& x, Size2d size, const Conv2dTransposeOptions& options);

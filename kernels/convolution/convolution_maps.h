@@ -3,9 +3,9 @@
 #include <lockstep/kernels/window/window.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// The three bilinear maps of a convolution without bias and activation, as differentiable ops; the gradients of each
-// map are the other two. conv2d and conv2d_transpose compute their gradients with them when a tape
-// records the backward pass (second-order gradients).
+// A convolution without bias and activation and its two gradients, as differentiable ops. Each is bilinear, and its
+// gradients are the other two. conv2d and conv2d_transpose compute their gradients with them when a tape records the
+// backward pass (second-order gradients).
 
 namespace lockstep {
 

@@ -6,9 +6,9 @@
 
 // Computes the gradient dx of a convolution with respect to its input x, which is also the result of a transposed
 // convolution, one phase at a time. A phase consists of the pixels of dx whose rows and columns are multiples of the
-// stride apart. The same taps of the kernel contribute to all of them, so a convolution of dy with these taps and
-// stride 1 gives all pixels of the phase. With oneDNN 2.6, this is up to twice as fast as the gradient of a convolution
-// with strides (measured on an Intel processor with AVX-512).
+// stride apart. The same taps of the kernel contribute to all pixels of a phase, so a convolution of dy with these taps
+// and stride 1 computes the phase. With oneDNN 2.6, this is up to twice as fast as the gradient of a convolution with
+// strides (measured on an Intel processor with AVX-512).
 
 namespace lockstep::phases {
 

@@ -7,8 +7,8 @@
 // Winograd convolution for 3x3 windows with stride 1. For each pair of an input and an output channel, it computes a
 // tile of 4 x 4 results with 36 multiplications instead of 144. oneDNN computes the matrix products, in f32 even for
 // bf16 images: products in bf16 would be twice as fast, but their error would be 1.3 % of the results' norm, compared
-// with 0.2 % from rounding the results to bf16. In f32 the error is about 1e-6 of the results' norm, about four times
-// that of direct summation.
+// with 0.2 % from rounding the results to bf16. In f32, the error is about 1e-6 of the results' norm, about four times
+// the error of direct summation.
 
 namespace lockstep::winograd {
 

@@ -44,7 +44,8 @@ bool applies(Activation activation);
 /// Attributes of a primitive that uses scratch memory from the caller and applies `activation`. Throws BrokenInvariant
 /// if applies(activation) is false.
 dnnl::primitive_attr attributes(Activation activation = Activation::linear);
-/// Attributes of a primitive that uses scratch memory from the caller and, with Write::add, adds to its destination.
+/// Attributes of a primitive that uses scratch memory from the caller and, if `write` is Write::add, adds its result to
+/// the destination.
 dnnl::primitive_attr attributes(Write write);
 /// oneDNN's data type for f32 or bf16.
 dnnl::memory::data_type data_type(DType dtype);

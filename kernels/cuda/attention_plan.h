@@ -41,7 +41,7 @@ class AttentionPlan {
   std::vector<std::uint8_t> serialized() const;
 
   /// Addresses on the GPU, aligned to operand_alignment, in the layouts of FusedAttention. The forward pass writes y
-  /// and log_sum_exp; the gradient reads them and writes the last three.
+  /// and log_sum_exp; the gradient reads them and writes dquery, dkey and dvalue.
   struct Operands {
     ///@{
     /// See FusedAttention; `bias` is read if there is one.

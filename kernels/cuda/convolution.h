@@ -13,9 +13,9 @@
 
 namespace lockstep::cudnn {
 
-/// Which of x, kernel and y (or their gradients) a convolution computes from the other two.
+/// The tensor that a convolution computes.
 enum class ConvolutionPass {
-  forward,         ///< y
+  forward,         ///< y from x and the kernel
   gradient_x,      ///< dx from dy and the kernel
   gradient_kernel  ///< dkernel from x and dy
 };
@@ -25,7 +25,7 @@ using Pair = std::array<std::int64_t, 2>;
 
 /// The key of a convolution's plan: everything that the plan depends on, except the GPU.
 struct Convolution {
-  /// Takes the shapes of kernels::Conv2d: x and y NHWC, the kernel HWIO. `dtype`: of all operands.
+  /// Takes the shapes of kernels::Conv2d (x and y NHWC, the kernel HWIO) and the `dtype` of all operands.
   Convolution(ConvolutionPass pass, DType dtype, const Shape& x, const Shape& kernel, const Shape& y,
               const Window2d& window);
 

@@ -16,11 +16,11 @@
 
 namespace lockstep::cudnn {
 
-/// "cuDNN 9.19.0, cudnn-frontend 1.32.0": the versions that serialized plans belong to.
+/// The library versions to which serialized plans belong, e.g. "cuDNN 9.19.0, cudnn-frontend 1.32.0".
 std::string versions();
 
-/// Whether to let cuDNN apply relu after the bias. lockstep requires that NaN stays NaN, and for bf16 none of cuDNN's
-/// kernels on tensor cores guarantees that.
+/// Whether to let cuDNN apply relu after the bias. False for bf16, because lockstep requires that NaN stays NaN, and
+/// none of cuDNN's bf16 kernels on tensor cores guarantees this.
 constexpr bool takes_relu(DType dtype) { return dtype == DType::f32; }
 
 /// One of cuDNN's algorithms for a convolution on one kind of GPU. It is deterministic, accumulates in f32, and uses no
@@ -31,7 +31,7 @@ class ConvolutionPlan {
   /// choice is the same in every run. Throws Unsupported naming the convolution when cuDNN cannot run it, or cannot
   /// plan it for a described GPU.
   ConvolutionPlan(const Convolution& convolution, const PlannedFor& gpu);
-  /// Time of a plan in any unit; infinity if the plan does not work.
+  /// Returns the time of a plan in any unit; infinity if the plan cannot run.
   using TimeOf = std::function<double(const ConvolutionPlan&)>;
   /// Chooses the algorithm with the smallest `time_of`, which is called for every algorithm whose plan can be built, in
   /// the order of cuDNN's heuristics. If all times are infinite, chooses the first of these algorithms. Throws the
@@ -53,8 +53,8 @@ class ConvolutionPlan {
   /// The plan as bytes for `restored`. Throws Unsupported naming the convolution.
   std::vector<std::uint8_t> serialized() const;
 
-  /// Addresses on the GPU, aligned to operand_alignment, in the layouts of Convolution; the pass determines which one
-  /// run() writes.
+  /// Addresses on the GPU, aligned to operand_alignment, in the layouts of Convolution. run() writes the tensor that
+  /// the ConvolutionPass names.
   struct Operands {
     void* x;               ///< or dx
     void* kernel;          ///< or dkernel

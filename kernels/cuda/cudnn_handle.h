@@ -14,7 +14,7 @@ namespace lockstep::cudnn {
 void check(cudnnStatus_t status, const char* call, std::string_view what = {});
 /// The calling thread's cuDNN handle for a logical GPU, set to the GPU's stream; created at first use.
 cudnnHandle_t handle_of(const Gpu& gpu);
-/// The kind of a GPU, for keys of plans: "NVIDIA H200, compute capability 9.0".
+/// The kind of a GPU, for keys of plans, e.g. "NVIDIA H200, compute capability 9.0".
 std::string text_of(const Gpu& gpu);
 
 }  // namespace lockstep::cudnn

@@ -16,12 +16,12 @@ enum class Epilogue {
   bias,       ///< a vector (m) is added to every column
   relu,       ///< max(0, x) of every element
   relu_bias,  ///< the bias, then relu
-  bgrada      ///< the row sums (m) of op(A) are written, too: the bias gradient if A is dy
+  bgrada      ///< also writes the row sums (m) of op(A), which are the bias gradient if A is dy
 };
 
 /// D (m, n) = op(A) (m, k) op(B) (k, n) for column-major matrices, as in BLAS, accumulated in f32. BLAS reads a
-/// row-major tensor (rows, columns) as its transpose (columns, rows), so the products below are transposed.
-/// MatrixProduct is also the key of plans.
+/// row-major tensor (rows, columns) as its transpose (columns, rows), so the functions below compute the transposes of
+/// the ops' products. MatrixProduct is also the key of plans.
 struct MatrixProduct {
   std::int64_t m, n, k;  ///< rows of D, columns of D, terms of each sum
   ///@{

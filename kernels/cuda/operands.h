@@ -6,8 +6,8 @@
 #include <lockstep/runtime/device/contracts.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Operands for cuDNN and cuBLASLt, at addresses with a guaranteed alignment. The algorithm that the libraries choose,
-// and with it the bits of a result, then does not depend on addresses.
+// Operands for cuDNN and cuBLASLt, at addresses with a guaranteed alignment. The libraries' choice of algorithm, and
+// with it the bits of a result, then does not depend on addresses.
 
 namespace lockstep {
 
@@ -33,7 +33,7 @@ inline contracts::MemoryRange operand(const void* address, std::int64_t elements
 /// result.
 class LibraryResult {
  public:
-  /// `wanted`: the op's result, dense; `rest`: activation that finish() applies, because the library does not.
+  /// `wanted`: the op's result, dense; `rest`: the activation that finish() applies because the library cannot.
   explicit LibraryResult(const Tensor& wanted, Activation rest = Activation::linear);
   /// The tensor for the library to fill: `wanted` itself or scratch memory of its shape and dtype.
   const Tensor& tensor() const { return written_; }

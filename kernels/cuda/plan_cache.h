@@ -23,7 +23,8 @@ class PlanCache {
   /// Without a folder, keeps bytes in memory only. The folder need not exist.
   explicit PlanCache(std::optional<std::filesystem::path> folder) : folder_(std::move(folder)) {}
 
-  /// The bytes for this key, if any. Logs the name of a file that is damaged or belongs to another key.
+  /// The bytes for this key; nothing if there are none. Logs the name of a file that is damaged or belongs to another
+  /// key.
   std::optional<Bytes> find(const std::string& key);
   /// Keeps `bytes` for this key, replacing the key's earlier bytes. If the file cannot be written, keeps the bytes in
   /// memory only and logs a warning the first time.

@@ -6,7 +6,7 @@
 
 #include <cudnn.h>
 
-// What the plans of cuDNN's graphs have in common.
+// The GPU and the memory limit of plans of cuDNN graphs.
 
 namespace lockstep::cudnn {
 

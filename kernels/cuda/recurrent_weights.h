@@ -20,7 +20,7 @@ struct LinearLayer {
 /// state.
 using LinearLayers = std::vector<LinearLayer>;
 
-/// Index of the gate that cuDNN's linear layer `number` computes, in the order of gates in Keras' kernels.
+/// The gate to which cuDNN's linear layer `number` contributes, as its index among the gates of Keras' kernels.
 std::int64_t gate_of(const RecurrentLayer& layer, std::int64_t number);
 /// Number of columns of linear layer `number`'s matrix: features or units.
 std::int64_t inputs_of(const RecurrentLayer& layer, std::int64_t number);

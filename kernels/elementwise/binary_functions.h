@@ -69,7 +69,7 @@ struct Smaller {
   }
 };
 /// In the gradient with respect to b, log(a) counts as 0 where a is not positive, as in TensorFlow. A negative power of
-/// an integer is rounded towards 0; that of 0 is 0.
+/// an integer is rounded towards 0; a negative power of 0 is 0.
 struct Power {
   LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return std::pow(a, b); }
   template <std::integral T>

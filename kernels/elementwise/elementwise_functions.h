@@ -37,7 +37,7 @@ static_assert(std::tuple_size_v<OfUnaryOps> == static_cast<int>(UnaryOp::tanh_sh
 
 }  // namespace functor
 
-/// Calls visit with the functor of a unary op; its members are alpha and beta of `function`, as far as it has any.
+/// Calls visit with the functor of `function`, whose members, if any, are set to alpha and beta of `function`.
 template <class Visit>
 void visit_unary(const UnaryFunction& function, Visit&& visit) {
   const auto visit_if = [&]<class F>(UnaryOp op, std::type_identity<F>) {

@@ -17,7 +17,7 @@ namespace lockstep::kernels {
 
 namespace detail {
 
-/// y[i] = f(x[0][i], x[1][i], ...), computed in f32, one pack of elements at a time. y may equal one of the x if To and
+/// y[i] = f(x[0][i], x[1][i], ...), computed in f32, one pack of elements at a time. y may be one of the x if To and
 /// From have the same size.
 template <int N, class To, class From, class F>
 struct Map {
@@ -75,8 +75,8 @@ struct InF32 {
   }
 };
 
-/// y = f(x[0], x[1], ...) for tensors of any strides. y may equal one of the x if To and From have the same size and
-/// that x has y's strides, without broadcasting.
+/// y = f(x[0], x[1], ...) for tensors of any strides. y may be one of the x if To and From have the same size and x and
+/// y have the same strides, without broadcasting.
 template <int N, class To, class From, class F>
 struct StridedMap {
   F f;

@@ -43,9 +43,9 @@ struct Binary {
   void on_cpu() const;
 };
 
-/// out = dy * d op(a, b) / da if `of_first`, else dy * d op(a, b) / db. `op` is maximum, minimum, power,
-/// squared_difference, floor_divide or mod. f32 or bf16; a, b and dy have out's rank and any strides. Where a equals b,
-/// the gradient of maximum and minimum goes to a, as in TensorFlow.
+/// out = dy * d op(a, b) / da if `of_first`, else dy * d op(a, b) / db. `op` is any op except add, subtract, multiply
+/// and divide. f32 or bf16; a, b and dy have out's rank and any strides. Where a equals b, the gradient of maximum and
+/// minimum goes to a, as in TensorFlow.
 struct BinaryGradient {
   BinaryOp op;
   bool of_first;

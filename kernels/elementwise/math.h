@@ -68,7 +68,7 @@ struct Exponential {
   return (e.rest + 1.0F) * e.high * e.low;
 }
 
-/// e^x - 1 for x <= 88, without the cancellation near 0. Above 88, 2^n may overflow although e^x does not.
+/// e^x - 1 for x <= 88, accurate also near 0. Above 88, an intermediate result may overflow although e^x does not.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline float expm1_f32(float x) {
   const detail::Exponential e = detail::exponential(x);
   return e.rest * e.high * e.low + (e.high * e.low - 1.0F);

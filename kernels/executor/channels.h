@@ -22,7 +22,7 @@ struct Rows {
 
 inline Index row_count(const Tensor& x) { return x.dim(-1) == 0 ? 0 : x.elements() / x.dim(-1); }
 
-/// Whether all tensors allow access to packs of pack_of<T> neighboring channels.
+/// Whether all tensors can be accessed in aligned packs of pack_of<T> neighboring channels.
 template <class T>
 bool channels_in_packs(Index channels, std::initializer_list<Rows<T>> tensors) {
   constexpr int pack = pack_of<T>;

@@ -10,7 +10,7 @@ namespace lockstep {
 struct CropOptions {
   Size2d size{};                            ///< height and width of the crops
   FillMode fill_mode = FillMode::constant;  ///< values of the pixels outside the images
-  double fill_value = 0;                    ///< value of these pixels with FillMode::constant
+  double fill_value = 0;                    ///< value of the pixels outside the images with FillMode::constant
 };
 
 /// Crops images (n, height, width, channels), u8, i32 or f32, to (n, size.height, size.width, channels), then flips the

@@ -9,8 +9,8 @@
 
 namespace lockstep::kernels {
 
-/// Index, on an axis of n elements, of the element whose value is used at position k, which may be outside the axis.
-/// With FillMode::constant, the nearest element.
+/// Index of the element, on an axis of n elements, that gives position k its value; k may be outside the axis. With
+/// FillMode::constant, the nearest element, whose value the caller replaces by the fill value.
 LOCKSTEP_HOST_DEVICE inline Index filled_index(Index k, Index n, FillMode mode) {
   if (k >= 0 && k < n) return k;
   if (mode == FillMode::nearest || mode == FillMode::constant) return k < 0 ? 0 : n - 1;
@@ -19,13 +19,13 @@ LOCKSTEP_HOST_DEVICE inline Index filled_index(Index k, Index n, FillMode mode) 
   return rest < n ? rest : period - 1 - rest;
 }
 
-/// The position of a crop's pixel along an axis of the image, between two pixels. filled_index replaces pixels outside
-/// the image.
+/// The position of a crop's pixel along an axis of the image, between two pixels. An index outside the image is
+/// replaced by the result of filled_index.
 struct CropPosition {
   Index low;     ///< the pixel at or before the position
   Index high;    ///< the pixel after `low`
   float share;   ///< weight of `high`; that of `low` is 1 - share
-  bool outside;  ///< the pixel gets the fill value
+  bool outside;  ///< true if the crop's pixel gets the fill value
 };
 
 /// The position of pixel i of a crop along an axis of n pixels. The crop begins at begin[0] + begin[1]; see

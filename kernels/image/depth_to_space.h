@@ -5,14 +5,16 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Move elements between the channels and the pixels of images, of any dtype. Differentiable. Throw InvalidArgument for
-// undefined tensors, other ranks, a block_size that is not from 1 to 2^20 and sizes that it does not divide.
+// an x that is undefined or not of rank 4, and unless 1 <= block_size <= 2^20.
 
 namespace lockstep {
 
 /// (n, height, width, block_size^2 * c) -> (n, height * block_size, width * block_size, c): each pixel becomes a square
-/// of pixels, row by row. PyTorch's pixel_shuffle does the same for another order of the channels.
+/// of pixels, filled row by row. PyTorch's pixel_shuffle does the same for another order of the channels. Throws
+/// InvalidArgument unless block_size^2 divides the number of channels.
 Tensor depth_to_space(const Tensor& x, std::int64_t block_size);
-/// The inverse: (n, height * block_size, width * block_size, c) -> (n, height, width, block_size^2 * c).
+/// The inverse: (n, height * block_size, width * block_size, c) -> (n, height, width, block_size^2 * c). Throws
+/// InvalidArgument unless block_size divides the height and the width.
 Tensor space_to_depth(const Tensor& x, std::int64_t block_size);
 
 }  // namespace lockstep

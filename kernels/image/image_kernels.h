@@ -45,9 +45,9 @@ struct AffineTransform {
 
 /// The gradient of AffineTransform from dy (n, height, width, channels), f32 or bf16. Each pixel of dy contributes to
 /// four neighboring pixels of the image or, with Interpolation::nearest, to one. One run computes the contributions to
-/// the neighbor with the number `neighbor`. Row i of `values` (n height width, channels) is the contribution of pixel i
-/// of dy. indices[i], i64, is the number of this neighbor among the pixels of all images, or no_row if the neighbor has
-/// the fill value or the weight 0.
+/// the neighbor with the number `neighbor`. Row i of `values` (n * height * width, channels) is the contribution of
+/// pixel i of dy. indices[i], i64, is the index of this neighbor among the pixels of all images, or no_row if the
+/// neighbor has the fill value or the weight 0.
 struct AffineTransformGradient {
   Tensor dy;
   Tensor transforms;

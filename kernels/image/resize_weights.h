@@ -47,12 +47,12 @@ LOCKSTEP_HOST_DEVICE inline double weight_at(Interpolation interpolation, double
 }
 
 /// The elements of an axis with `from` elements that contribute to each element of the resized axis with `to` elements.
-/// Positions are integers: element j of the first axis has its center at (2 j + 1) to, element i of the resized axis at
-/// (2 i + 1) from.
+/// Positions are integers: element j of the first axis has its center at (2 j + 1) * to, element i of the resized axis
+/// at (2 i + 1) * from.
 struct Taps {
   Interpolation interpolation;
   Index from, to;
-  Index pixel;  ///< distance that weight_at counts as one pixel
+  Index pixel;  ///< distance, in the units of positions, that weight_at counts as one pixel
   Index reach;  ///< maximum distance of a contributing element
 
   Taps(const Resize& k, int axis)
@@ -62,7 +62,7 @@ struct Taps {
         pixel(2 * (k.antialias ? std::max(from, to) : to)),
         reach(interpolation == Interpolation::nearest ? to : radius_of(interpolation) * pixel) {}
 
-  /// The smallest k for which (2 k + 1) spacing, the center of element k, is at least `position`; at most `count`.
+  /// The smallest k for which the center of element k, (2 k + 1) * spacing, is at least `position`; at most `count`.
   LOCKSTEP_HOST_DEVICE static Index first_from(Index position, Index spacing, Index count) {
     if (position <= spacing) return 0;
     const Index k = (position + spacing - 1) / (2 * spacing);

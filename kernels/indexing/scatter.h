@@ -7,9 +7,9 @@
 // Write or add values at indices (i64, i32 or u8); negative indices count from the end. The last axis of `indices`
 // (..., d) has one index for each of the first d axes of the tensor that is written to. The values are f32, bf16, i32
 // or i64; their shape is the shape of `indices` without its last axis, followed by the remaining axes of that tensor.
-// Differentiable. Throw InvalidArgument for other dtypes, undefined tensors, shapes that do not fit, and an index out
-// of range, naming the index and its position; on GPUs the error for an index is thrown by the next synchronization and
-// names the position only.
+// Differentiable. Throw InvalidArgument for other dtypes and shapes, undefined tensors, and an index out of range,
+// naming the index and its position; on GPUs the error for an index is thrown by the next synchronization and names the
+// position only.
 
 namespace lockstep {
 
@@ -21,8 +21,8 @@ Tensor scatter(const Tensor& indices, const Tensor& values, const Shape& shape);
 /// indices, the last one is kept; the gradients of the others are 0.
 Tensor scatter_update(const Tensor& x, const Tensor& indices, const Tensor& updates);
 
-/// data (n, ...) -> (segments, ...): row i of the result is the sum, in order, of the rows of `data` whose entry in
-/// `segment_ids` (n) is i. Throws InvalidArgument for a negative number of segments.
+/// data (n, ...) -> (segments, ...): row i of the result is the sum of the rows data[j] for which segment_ids[j] is i,
+/// in the order of j. segment_ids has the shape (n). Throws InvalidArgument for a negative number of segments.
 Tensor segment_sum(const Tensor& data, const Tensor& segment_ids, std::int64_t segments);
 
 }  // namespace lockstep

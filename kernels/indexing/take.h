@@ -7,15 +7,15 @@
 
 // Select elements by indices (i64, i32 or u8); negative indices count from the end. x has any dtype. Differentiable in
 // x; the gradient adds the contributions of equal indices in the order of the indices. Throw InvalidArgument for
-// undefined tensors, indices of other dtypes, an axis that x does not have, shapes that do not fit, and an index out of
-// range, naming the index and its position; on GPUs the error for an index is thrown by the next synchronization and
-// names the position only.
+// undefined tensors, indices of other dtypes or shapes, an axis that x does not have, and an index out of range, naming
+// the index and its position; on GPUs the error for an index is thrown by the next synchronization and names the
+// position only.
 
 namespace lockstep {
 
 /// The slices of x along `axis` (a negative axis counts from the end) at `indices`, like numpy.take. The indices have
-/// any shape; the shape of the result is x's with `axis` replaced by the shape of the indices. Without an axis, the
-/// elements at `indices` in row-major order, in the shape of the indices.
+/// any shape; the shape of the result is x's with `axis` replaced by the shape of the indices. Without an axis,
+/// `indices` are positions in x's row-major order, and the result has the shape of the indices.
 Tensor take(const Tensor& x, const Tensor& indices, std::optional<int> axis = {});
 
 /// y[..., i, ...] = x[..., indices[..., i, ...], ...] along `axis`, like numpy.take_along_axis. The indices have x's

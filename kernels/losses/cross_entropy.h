@@ -4,10 +4,11 @@
 
 namespace lockstep {
 
-/// -log softmax(logits)[label] for each row: logits (n, classes) f32 or bf16, labels (n) or (n, 1) of integers or of
-/// f32 or bf16 holding whole numbers -> (n) in the logits' dtype. Differentiable in the logits. Throws InvalidArgument
-/// for other shapes and dtypes, and for a label that is not a whole number in [0, classes), naming its row and value.
-/// On GPUs, the error for a label is thrown by the next synchronization and names the row only.
+/// Returns -log softmax(logits)[label] for each row: (n), in the logits' dtype. logits are (n, classes), f32 or bf16.
+/// labels are (n) or (n, 1), of any dtype except bool; f32 and bf16 labels must be whole numbers. Differentiable in the
+/// logits. Throws InvalidArgument for other shapes and dtypes, and for a label that is not a whole number in [0,
+/// classes), naming its row and value. On GPUs, the error for a label is thrown by the next synchronization and names
+/// the row only.
 Tensor sparse_softmax_cross_entropy(const Tensor& logits, const Tensor& labels);
 
 ///@{

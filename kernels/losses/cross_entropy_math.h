@@ -14,7 +14,7 @@ struct RowSoftmax {
   double sum = 0;  ///< sum of exp(x - largest)
 
   LOCKSTEP_HOST_DEVICE float exponential(float x) const { return exp_f32(x - largest); }
-  /// The factor that turns the exponentials into probabilities.
+  /// The factor by which `exponential` is multiplied to get the probability.
   LOCKSTEP_HOST_DEVICE float scale() const { return static_cast<float>(1.0 / sum); }
   LOCKSTEP_HOST_DEVICE float log_sum() const { return static_cast<float>(std::log(sum)); }
   LOCKSTEP_HOST_DEVICE float log_probability(float x, float log_of_sum) const { return (x - largest) - log_of_sum; }

@@ -24,7 +24,8 @@ inline MatrixStrides matrix_strides(const Tensor& x) {
   return {column == 1 ? columns : 1, column};
 }
 
-/// Whether the rows or the columns of the matrices are contiguous and do not overlap, as libraries require.
+/// Whether the rows or the columns of the matrices are contiguous in memory and do not overlap, as oneDNN and cuBLASLt
+/// require.
 inline bool has_contiguous_lines(const Tensor& x) {
   const auto [row, column] = matrix_strides(x);
   return (column == 1 && row >= x.dim(-1)) || (row == 1 && column >= x.dim(-2));

@@ -8,18 +8,18 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Sums of products of tensors, all f32 or all bf16. Differentiable. Throw InvalidArgument for other dtypes, undefined
-// tensors and shapes that do not fit.
+// tensors, axes that are out of range or given twice, and axes of different sizes that are summed over together.
 
 namespace lockstep {
 
 ///@{
 /// Einstein summation of one or two tensors, like numpy.einsum. A term of the equation has a letter for each axis of
-/// its tensor; `...` stands for any number of further axes. If both terms have `...`, the axes for which these stand
-/// are matched from the last one on. Axes with the same letter must have the same size, and so must matched axes of
-/// `...`. The sum is over the axes that the term after `->` lacks, including axes of `...`. Without `->`, the result
-/// has the axes of `...`, then the letters that occur once, capitals first, in alphabetical order. Throws
-/// InvalidArgument for a term with a letter or `...` twice, for a malformed equation, for more than two tensors, and if
-/// the number of tensors is not that of the terms.
+/// its tensor; `...` stands for any number of further axes. If both terms have `...`, the axes for which the two `...`
+/// stand are matched from the last axis on. Axes with the same letter and matched axes of `...` must have the same
+/// size. The sum is over all axes that are not in the term after `->`. Without `->`, the result has the axes of `...`,
+/// then those of the letters that occur once, capitals first, in alphabetical order. Throws InvalidArgument for a term
+/// with a letter or `...` twice, for a malformed equation, for more than two tensors, and unless there are as many
+/// tensors as terms.
 Tensor einsum(std::string_view equation, std::span<const Tensor> operands);
 inline Tensor einsum(std::string_view equation, const Tensor& a) { return einsum(equation, std::array{a}); }
 inline Tensor einsum(std::string_view equation, const Tensor& a, const Tensor& b) {

@@ -8,7 +8,7 @@ namespace lockstep {
 /// axes broadcast. A vector a (k) counts as a matrix of one row, a vector b (k) as a matrix of one column; the result
 /// lacks the axis of that row or column. Both f32 or both bf16; sums are f32. Differentiable. Transposed views
 /// (transpose) are not copied, except for an `a` of rank 3 or more if b is a matrix or a vector. Throws InvalidArgument
-/// for other dtypes, undefined tensors, tensors of rank 0 and shapes that do not fit.
+/// for other dtypes, undefined tensors, tensors of rank 0, sizes k that differ, and leading axes that do not broadcast.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
 }  // namespace lockstep

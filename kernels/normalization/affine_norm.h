@@ -8,8 +8,8 @@
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/op/gradient.h>
 
-// What layer_norm and group_norm have in common: gamma * normalized x + beta, with mean and inverse deviation from the
-// forward kernel.
+// Implements layer_norm and group_norm: gamma * (x - mean) * inverse + beta, where the forward kernel computes the mean
+// and inverse = 1 / sqrt(variance + epsilon).
 
 namespace lockstep::detail {
 
@@ -19,12 +19,13 @@ inline void check_affine(const char* op, const char* what, const Tensor& value, 
           "{}: {} for x {} must be f32 ({}), got {}", op, what, x.shape(), x.dim(-1), value);
 }
 
-/// What the gradient needs. `Gradient` is a kernel with LayerNormGradient's members.
+/// The tensors that the gradient reads. `Gradient` is a kernel with LayerNormGradient's members.
 template <class Gradient>
 struct AffineNormSaved {
   Tensor input, x, gamma;  ///< x: the input in the shape that the kernels take
   Tensor mean, inverse;
-  std::function<Tensor(const Tensor& x)> normalize;  ///< of an f32 input, by ops
+  /// Returns (x - mean) * inverse for an f32 x, computed with differentiable ops.
+  std::function<Tensor(const Tensor& x)> normalize;
 
   void contribute_by_ops(BackwardContext& c) const {
     contribute_composed(c, {input, gamma}, c.gradient(0), [this](const std::vector<Tensor>& in) {
@@ -49,8 +50,9 @@ struct AffineNormSaved {
   }
 };
 
-/// Runs the kernel `Norm`, which has LayerNorm's members, on x in the shape `rows`, with mean and inverse deviation of
-/// the shape `moments`, and records the op. `normalize`: see AffineNormSaved. Precondition: the operands are checked.
+/// Runs the kernel `Norm`, which has LayerNorm's members, on x in the shape `rows`, with `mean` and `inverse` of the
+/// shape `moments`, and records the op. `normalize`: see AffineNormSaved. Precondition: the caller has checked the
+/// operands.
 template <class Norm, class Gradient>
 Tensor affine_norm(const char* op, const Tensor& x, const Tensor& gamma, const Tensor& beta, float epsilon,
                    const Shape& rows, const Shape& moments, std::function<Tensor(const Tensor& x)> normalize) {

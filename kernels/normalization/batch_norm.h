@@ -39,7 +39,7 @@ struct BatchNormResult {
 /// gamma * (x - mean) / sqrt(variance + epsilon) + beta, with the mean and variance of each channel (last axis) over
 /// the batch (Ioffe and Szegedy 2015): x (..., c), gamma and beta (c). x and y are f32 or bf16; gamma, beta and the
 /// statistics are dense f32. x may have zero rows; if the whole batch has none, the statistics are 0. Differentiable in
-/// x, gamma, beta and the residual. Throws InvalidArgument for shapes, dtypes and layouts that do not fit.
+/// x, gamma, beta and the residual. Throws InvalidArgument for other shapes, dtypes and layouts.
 BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta,
                            const BatchNormOptions& options = {});
 
@@ -56,9 +56,8 @@ struct MovingAverage {
   ///@}
   float momentum = 0;  ///< weight of `average`; `value` has the weight 1 - momentum
 };
-/// Sets average = average * momentum + value * (1 - momentum) in place, for one element of the list after the other.
-/// Not differentiable. Throws InvalidArgument, before changing anything, unless all tensors are as MovingAverage
-/// requires.
+/// Sets average = average * momentum + value * (1 - momentum) in place, for each element of the list in order. Not
+/// differentiable. Throws InvalidArgument, before changing anything, unless all tensors are as MovingAverage requires.
 void update_moving_averages(const std::vector<MovingAverage>& averages);
 
 }  // namespace lockstep

@@ -26,8 +26,8 @@ struct MomentsMerge {
   double share, weight;
 };
 
-/// 1 / sqrt(variance + epsilon), in f32. On a GPU, every thread computes it for its channels, and f64 would take longer
-/// than processing the rows of small images.
+/// 1 / sqrt(variance + epsilon), in f32. On a GPU, every thread computes it for its channels; in f64, this would take
+/// longer than processing the rows of small images.
 LOCKSTEP_HOST_DEVICE inline float inverse_deviation(float variance, float epsilon) {
   return 1.0F / std::sqrt(variance + epsilon);
 }

@@ -23,14 +23,15 @@ struct PackOfSums {
   TwoSums of[pack];
 };
 
-/// Computes the sums over each part of the rows and writes them to `partial` (parts, channels). A part has `runs` runs.
+/// Computes the sums over each part of the rows and writes them to `partial` (parts, channels). A part has `runs` runs
+/// of rows_of_run rows.
 template <class F>
 struct PartsOfChannelSums {
   static constexpr int pack = F::pack;
   using Value = PackOfSums<pack>;
   F f;
   Index rows, channels, runs;
-  TwoSums* partial;  ///< null if there is only one part, whose sums f.finish gets
+  TwoSums* partial;  ///< null if there is only one part; its sums are passed to f.finish
 
   LOCKSTEP_HOST_DEVICE Value start() const { return {}; }
   LOCKSTEP_HOST_DEVICE Value combine(Value a, const Value& b) const {

@@ -71,8 +71,8 @@ void contribute(BackwardContext& c, int input, const Shape& shape, Compute compu
   hand_over(c, input, gradient);
 }
 
-/// Like contribute, for a compute(write, out) that can also add to `out`: adding to the contributions of other ops then
-/// needs no separate pass.
+/// Like contribute, for a compute(write, out) that can also add to `out`. If other ops have contributed before, compute
+/// adds to their sum, which saves a pass over memory.
 template <class Compute>
 void contribute_or_add(BackwardContext& c, int input, const Shape& shape, Compute compute, DType dtype = DType::f32) {
   if (!c.needs(input)) return;
@@ -131,8 +131,8 @@ void contribute_ops(BackwardContext& c, int input, Compute compute) {
 }
 
 /// Like contribute, for a gradient that is a linear function of the gradient of output 0 and depends on no other tensor
-/// that tapes track. If a tape records the gradient, op(d), for a d of the input's shape, is the gradient of the
-/// gradient: the recorded op itself, or its linear part.
+/// that tapes track. If a tape records the backward pass, the second-order gradient is op(d), where d has the input's
+/// shape and `op` is the recorded op itself or its linear part.
 template <class Compute, class Op>
 void contribute_linear(BackwardContext& c, int input, const Shape& shape, Compute compute, Op op,
                        DType dtype = DType::f32) {
@@ -145,8 +145,8 @@ void contribute_linear(BackwardContext& c, int input, const Shape& shape, Comput
   pass_on(c, input, dx);
 }
 
-/// Contributes the gradients of an op's first inputs, for gradients that tapes record. composed(inputs) computes the
-/// op's result with other ops, whose gradients are used. `dy`: the gradient of the result.
+/// Contributes the gradients of an op's first inputs when a tape records the backward pass. composed(inputs) computes
+/// the op's result with differentiable ops; their gradients are contributed. `dy`: the gradient of the result.
 template <class Composed>
 void contribute_composed(BackwardContext& c, const std::vector<Tensor>& inputs, const Tensor& dy, Composed composed) {
   GradientTape tape;

@@ -7,8 +7,8 @@
 namespace lockstep {
 
 /// Converts slices to a dense tensor on the calling thread's device; rows with the same index are added in their order.
-/// Throws InvalidArgument for other dtypes, shapes that do not fit, and an index outside the tensor; on GPUs, the next
-/// synchronization throws for an index.
+/// Throws InvalidArgument for other dtypes, shapes that check_shapes rejects, and an index outside the tensor; on GPUs,
+/// the next synchronization throws the error for an index.
 Tensor to_dense(const IndexedSlices& slices);
 /// Returns the value itself if it is dense, otherwise the result of to_dense.
 Tensor as_dense(const DenseOrSparse& value);
@@ -17,9 +17,9 @@ Tensor as_dense(const DenseOrSparse& value);
 /// to_dense; shapes and dtypes are checked before anything is written.
 void scatter_add(const IndexedSlices& slices, const Tensor& to);
 
-/// The same tensor as slices with distinct indices in increasing order: `slices` itself if its indices already are.
-/// Rows are added as in to_dense, with bit-identical results. Waits for the GPU that holds the indices. Throws the
-/// errors of to_dense, but does not check whether the indices are inside the tensor.
+/// The same tensor as slices with distinct indices in increasing order: `slices` itself if its indices are already
+/// distinct and increasing. Rows are added as in to_dense, with bit-identical results. Waits for the GPU that holds the
+/// indices. Throws the errors of to_dense, but does not check whether the indices are inside the tensor.
 IndexedSlices sum_duplicates(const IndexedSlices& slices);
 
 /// The sum of `a` and `b`, as the rows of `a` followed by the rows of `b` on the calling thread's device; rows with the

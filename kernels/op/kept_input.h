@@ -10,8 +10,8 @@ namespace lockstep {
 class KeptInput {
  public:
   /// Construct it before recording the op. Only CPU tensors whose op has registered a recomputation are recomputed,
-  /// because steps on GPUs are bound by memory bandwidth and recomputing costs another pass through memory. The tensor
-  /// is kept if several tapes record, because one tape may track it in the gradient that another tape computes.
+  /// because steps on GPUs are bound by memory bandwidth and recomputing costs another pass through memory. If several
+  /// tapes record, the tensor is kept, because a tape that records the gradient of another tape may track the tensor.
   explicit KeptInput(const Tensor& x) : shape_(x.shape()) {
     if (x.device().kind == DeviceKind::cpu && !several_tapes_record()) recomputed_ = recomputed(x);
     if (!recomputed_) tensor_ = x;

@@ -21,8 +21,8 @@ inline bool holds(DType dtype, double number) {
   });
 }
 
-/// `number` as a tensor of rank 0 and of x's dtype on the calling thread's device. A kernel fills it, because a copy
-/// from the host could not be captured. Throws InvalidArgument naming the op if the dtype cannot represent it.
+/// `number` as a tensor of rank 0 and of x's dtype on the calling thread's device. A kernel fills it, because a CUDA
+/// graph cannot repeat a copy from the host. Throws InvalidArgument naming the op if the dtype cannot represent it.
 inline Tensor number_like(const char* op, const Tensor& x, double number) try {
   require(x.defined(), "{} takes a tensor, got {}", op, x);
   require(holds(x.dtype(), number), "{} with {} needs a dtype that can represent it, such as f32, got {}", op, number,

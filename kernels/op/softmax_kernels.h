@@ -18,8 +18,8 @@ struct Softmax {
   void on_cpu() const;
 };
 
-/// dx = y * (dy - sum(dy * y)) for each row. Rows of bf16 are scaled first so that they add up to 1 in spite of their
-/// rounding: else an offset that all of dy have in common would not cancel.
+/// dx = y * (dy - sum(dy * y)) for each row. Rows y of bf16 are first scaled so that they sum to 1 in spite of
+/// rounding; otherwise, a constant added to all dy of a row would change dx.
 struct SoftmaxGradient {
   Tensor y;
   Tensor dy;

@@ -16,7 +16,7 @@ inline bool is_reachable(const Tensor& x, const LogicalDevice& device) {
 /// back to x's device. Throws InvalidArgument when x is undefined, and OutOfMemory.
 Tensor to_device(const Tensor& x, const LogicalDevice& device);
 
-/// x where kernels of `device` can read it: x itself if they can, else a dense copy. Records nothing on tapes.
+/// x itself if kernels of `device` can read it, else a dense copy on `device`. Records nothing on tapes.
 Tensor reachable_from(const LogicalDevice& device, const Tensor& x);
 
 /// x as an op's operand: inside a DeviceScope, x on the scope's device; otherwise x itself if the thread's device can

@@ -7,8 +7,8 @@ namespace lockstep::kernels {
 
 ///@{
 /// The functions of pool2d.h for x (n, h, w, c), f32 or bf16, and their gradients. y and dy have the layout "rows"
-/// (is_rows). indices: dense of y's shape, u8 or i32: the position of y's element in its window, counting
-/// only elements inside the image, in row-major order; may be undefined in MaxPool2d.
+/// (is_rows). `indices`, dense of y's shape, u8 or i32, has for each element of y its position in the window, counting
+/// only elements inside the image, in row-major order. It may be undefined in MaxPool2d.
 struct MaxPool2d {
   Tensor x;
   Window2d window;

@@ -17,9 +17,9 @@ struct PhiloxKey {
   std::uint32_t word[2];
 };
 
-/// Four random words from a counter and a key. Always inlined, so that loops over counters are vectorized. Computes in
-/// 64-bit words whose upper halves are 0: otherwise such a loop would spend most of its time widening and narrowing
-/// them.
+/// Four random words from a counter and a key. Always inlined, so that loops over counters are vectorized. Computes
+/// with 32-bit words stored in 64-bit variables: otherwise, a vectorized loop would spend most of its time on
+/// conversions between the two widths.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline PhiloxBlock philox4x32(PhiloxBlock counter, PhiloxKey key) {
   constexpr std::uint64_t low_half = 0xFFFFFFFFU;
   std::uint64_t a = counter.word[0], b = counter.word[1], c = counter.word[2], d = counter.word[3];

@@ -35,9 +35,9 @@ Tensor binomial(const Shape& shape, std::int64_t counts, double probabilities,
                 const std::function<RandomKey()>& next_key, DType dtype = DType::f32);
 
 /// For each row of logits (rows, classes), f32 or bf16, `num_samples` independent classes drawn with the probabilities
-/// softmax(row): (rows, num_samples) i32 or i64. A class whose logit is -inf is never drawn. If a row has NaN or +inf
-/// or is all -inf, its class is arbitrary. Throws InvalidArgument for other shapes and dtypes, no classes, and a
-/// negative num_samples.
+/// softmax(row): (rows, num_samples) i32 or i64. A class whose logit is -inf is never drawn. For a row that contains
+/// NaN or +inf, or only -inf, the drawn classes are unspecified. Throws InvalidArgument for other shapes and dtypes, no
+/// classes, and a negative num_samples.
 Tensor categorical(const Tensor& logits, std::int64_t num_samples, const std::function<RandomKey()>& next_key,
                    DType dtype = DType::i32);
 

@@ -98,7 +98,8 @@ struct Categorical {
   void run(Executor& on) const;
 };
 
-/// y (n) i64 = a random permutation of 0, ..., n - 1: the order in which a stable sort puts n random keys of 48 bits.
+/// y (n) i64 = a random permutation of 0, ..., n - 1: the permutation by which a stable sort orders n random keys of 48
+/// bits.
 struct Permutation {
   RandomKey key;
   Tensor y;

@@ -4,9 +4,9 @@
 #include <lockstep/kernels/recurrence/recurrent_states.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Recurrent ops composed of other ops: LSTM and GRU with options that lstm.h and gru.h do not have, and SimpleRNN.
-// Shapes, dtypes and errors are as in lstm.h and gru.h, except that the bias may be undefined. f32; differentiable in
-// all operands. All return the states after the last step, (n, units) each, or, with return_sequences, the states after
+// Recurrent ops composed of other ops: LSTM and GRU with more options than in lstm.h and gru.h, and SimpleRNN. Shapes,
+// dtypes and errors are as in lstm.h and gru.h, except that the bias may be undefined. f32; differentiable in all
+// operands. All return the states after the last step, (n, units) each, or, with return_sequences, the states after
 // every step, (n, time, units) each.
 
 namespace lockstep {
@@ -17,7 +17,7 @@ struct RecurrenceOptions {
   /// Keras' arguments of these names, with its defaults.
   Activation activation = Activation::tanh;
   Activation recurrent_activation = Activation::sigmoid;
-  bool reset_after = true;    ///< only for gru; see there
+  bool reset_after = true;    ///< only for gru, which describes it
   bool go_backwards = false;  ///< processes the time steps from last to first and returns results in that order
   bool return_sequences = false;
   ///@}

@@ -9,8 +9,8 @@ namespace lockstep {
 /// units) and bias (2, 3 units; row 0 for the input, row 1 for the state) hold the gates and the candidate in the order
 /// z, r, h. Activations are tanh and sigmoid; the initial state is 0. Returns h of the last step (n, units), or with
 /// `return_sequences` of every step (n, time, units). f32; differentiable in all four tensors, but second-order
-/// gradients throw Unsupported; for these, use the op of composed_recurrence.h. Throws InvalidArgument for shapes and
-/// dtypes that do not fit.
+/// gradients throw Unsupported; for these, use the op of composed_recurrence.h. Throws InvalidArgument for other shapes
+/// and dtypes, and if time, features or units is 0.
 Tensor gru(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
            bool return_sequences = false);
 

@@ -9,10 +9,11 @@ namespace lockstep {
 
 /// Options of masked_recurrence, by Keras' names.
 struct MaskedRecurrenceOptions {
-  bool return_sequences = false;      ///< the results of all steps instead of the last one
+  bool return_sequences = false;      ///< returns the results of all steps instead of the last one's
   bool zero_output_for_mask = false;  ///< a masked step's result is 0, not that of the last unmasked step
   bool return_state = false;          ///< also returns the states of the last unmasked step
-  RecurrentStates initial{};          ///< `recurrence`'s initial states, returned for sequences without unmasked steps
+  RecurrentStates
+      initial{};  ///< initial states of `recurrence`; also the final ones of sequences whose steps are all masked
 };
 
 /// Result of masked_recurrence. y is 0 at the steps before a sequence's first unmasked step.

@@ -54,8 +54,8 @@ class WholeRecurrence {
   /// Whether this implementation supports the layer; the ops compute other layers step by step.
   virtual bool runs(const RecurrentLayer& layer) const = 0;
   ///@{
-  /// y (time, n, units) = h after each step. Returns memory that `gradient` needs; undefined unless `keep`. Where
-  /// contracts are checked, both functions check all operands first, as kernels do (kernel.h).
+  /// y (time, n, units) = h after each step. Returns the memory that `gradient` needs (ForwardRecord::kept); undefined
+  /// unless `keep`. If contracts are checked, both functions first check all operands, as kernels do (kernel.h).
   Tensor run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep, const Tensor& y);
   /// Computes dx (time, n, features) and dweights from dy (time, n, units). Does not write undefined tensors.
   void gradient(const ForwardRecord& record, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights);

@@ -8,7 +8,7 @@
 #include <lockstep/runtime/core/bfloat16.h>
 #include <lockstep/runtime/core/host_device.h>
 
-// Reductions over replicas as functions combine(a, b) and finish(value, terms), and the search for the largest element.
+// Functors that reduce one element's values over the replicas, and the search for the largest element.
 
 namespace lockstep {
 
@@ -16,8 +16,9 @@ namespace lockstep {
 template <class T>
 using Accumulator = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
 
-// Combine the replicas' values of one element, as accumulators, in the order of the replicas, by the functions of
-// element-wise ops: the maximum and minimum of NaN and a number are NaN.
+// combine(a, b) combines values of two replicas, converted to Accumulator, with the function of an element-wise op; the
+// maximum and the minimum of NaN and a number are NaN. finish(value, terms) turns the combined value into the result;
+// `terms` is the divisor of a mean.
 
 template <class F>
 struct OfReplicas {

@@ -14,12 +14,14 @@
 namespace lockstep {
 
 ///@{
-/// The sum of no elements is 0. The sum of bools is the number of true elements, i32. Differentiable.
+/// The sum; 0 if there are no elements. Also takes bool, for which the result is the number of true elements, i32.
+/// Differentiable.
 Tensor sum(const Tensor& x);
 Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// f32 or bf16; in f32 for other dtypes. The mean of no elements is NaN, as in NumPy. Differentiable.
+/// The mean. Takes any dtype; the result is f32 for dtypes other than f32 and bf16. The mean of no elements is NaN, as
+/// in NumPy. Differentiable.
 Tensor mean(const Tensor& x);
 Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
@@ -41,9 +43,9 @@ Tensor all(const Tensor& x);
 Tensor all(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// Index (i64) of the largest or smallest element along `axis`, or without an axis of all elements in row-major order:
-/// the first of equal ones, or the first NaN if there is one. Any dtype. Not differentiable. Throw InvalidArgument if
-/// there are no elements to choose from but the result has elements.
+/// Index (i64) of the largest (argmax) or smallest (argmin) element along `axis`; without an axis, position of that
+/// element in row-major order. Of equal elements, the first; the first NaN if there is one. Any dtype. Not
+/// differentiable. Throw InvalidArgument if there are no elements to choose from but the result has elements.
 Tensor argmax(const Tensor& x, std::optional<int> axis = {}, bool keepdims = false);
 Tensor argmin(const Tensor& x, std::optional<int> axis = {}, bool keepdims = false);
 ///@}

@@ -57,9 +57,10 @@ struct Argmax {
   void on_cpu() const;
 };
 
-/// The gradient of products p of x (rows, n), f32: dx[r, k] = sum over i of dy[r, i] times the derivative of p[r, i]
-/// with respect to x[r, k], computed in f64 without a division. dy is (rows, n) for the running products p[r, i] = x[r,
-/// 0] ... x[r, i], or (rows, 1) for the product of each row. dx may not overlap x or dy.
+/// The gradient of products p of the elements of x (rows, n), f32: dx[r, k] = sum over i of dy[r, i] times the
+/// derivative of p[r, i] with respect to x[r, k]. The derivatives are products of the other elements, computed in f64
+/// without a division. dy is (rows, n) for the running products p[r, i] = x[r, 0] ... x[r, i], or (rows, 1) for the
+/// product of each row. dx may not overlap x or dy.
 struct ProductGradient {
   Tensor x;
   Tensor dy;

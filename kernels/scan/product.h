@@ -8,9 +8,9 @@ namespace lockstep {
 
 ///@{
 /// The product of all elements or over `axes`, with the arguments, dtypes and errors of max (reduction.h), except that
-/// the product of no elements is 1. Products of integers wrap around. Differentiable, also where elements are 0 and
-/// where the whole product under- or overflows: the gradient of an element is the product's gradient times the product
-/// of all other elements, computed in f64.
+/// the product of no elements is 1. Products of integers wrap around. Differentiable, even if elements are 0 or the
+/// product under- or overflows: the gradient of an element is the product's gradient times the product of all other
+/// elements, computed in f64.
 Tensor prod(const Tensor& x);
 Tensor prod(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}

@@ -20,15 +20,16 @@ struct CumsumOptions {
 /// InvalidArgument for other dtypes and for an axis that x does not have.
 Tensor cumsum(const Tensor& x, std::optional<int> axis = {}, const CumsumOptions& options = {});
 
-/// The differences between each element and the one before it along `axis`, taken n times, like numpy.diff: f32, bf16,
-/// i32 or i64, with n elements fewer along `axis`, at least none. Differentiable. Throws InvalidArgument for other
-/// dtypes, an axis that x does not have and a negative n.
+/// The differences between each element and the one before it along `axis`, like numpy.diff; applied n times. x is f32,
+/// bf16, i32 or i64. The result has max(size - n, 0) elements along `axis`. Differentiable. Throws InvalidArgument for
+/// other dtypes, an axis that x does not have and a negative n.
 Tensor diff(const Tensor& x, std::int64_t n = 1, int axis = -1);
 
 /// Cumulative product along `axis` (a negative one counts from the end) of an f32, bf16, i32 or i64 tensor: each
-/// element times all before it, in x's shape and dtype; without an axis, as in cumsum. Products of integers wrap
-/// around. Multiplies real numbers in f64 in a fixed order, so the same input gives the same bits. Differentiable, also
-/// where elements are 0. Throws InvalidArgument for other dtypes and for an axis that x does not have.
+/// element times all before it, in x's shape and dtype. Without an axis, multiplies all elements in row-major order;
+/// the result then has one axis. Products of integers wrap around. Multiplies real numbers in f64 in a fixed order, so
+/// the same input gives the same bits. Differentiable, also where elements are 0. Throws InvalidArgument for other
+/// dtypes and for an axis that x does not have.
 Tensor cumprod(const Tensor& x, std::optional<int> axis = {});
 
 }  // namespace lockstep

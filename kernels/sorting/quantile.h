@@ -18,7 +18,7 @@ Tensor quantile(const Tensor& x, double q);
 Tensor quantile(const Tensor& x, double q, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// The middle one of the sorted elements, or the mean of the two in the middle.
+/// The middle element of the sorted elements or, if their number is even, the mean of the two middle ones.
 Tensor median(const Tensor& x);
 Tensor median(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}

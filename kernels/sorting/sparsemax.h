@@ -6,7 +6,7 @@ namespace lockstep {
 
 /// The Euclidean projection of the logits along `axis` onto the probability simplex (Martins and Astudillo 2016): the
 /// nearest vector of non-negative numbers with the sum 1. A negative axis counts from the end. Differs from
-/// keras.ops.sparsemax, whose results do not have the sum 1 in Keras 3.15. f32 or bf16; differentiable. Throws
+/// keras.ops.sparsemax of Keras 3.15, whose results do not sum to 1. f32 or bf16; differentiable. Throws
 /// InvalidArgument for other dtypes, undefined tensors and an axis that the logits do not have.
 Tensor sparsemax(const Tensor& logits, int axis = -1);
 

@@ -21,8 +21,8 @@
 //     float learning_rate, momentum;
 //   };
 //
-// The number of slots is fixed, so that loops over elements contain no branches that select which memory is accessed.
-// Functors are copied to GPUs byte by byte.
+// The number of slots is a constant of the functor, so that loops over elements need no branches to find the slots'
+// memory. Functors are copied to GPUs byte by byte.
 
 namespace lockstep {
 

@@ -42,8 +42,8 @@ class ReduceOpOrName {
 /// and i64.
 void check_reducible(ReduceOp op, DType dtype);
 
-/// out[k][i] = op over r of in[r][i], for every k. Reduces in the order of r; bf16 in f32 with one rounding at the end,
-/// integer overflow wraps around. An `out` pointer may equal an `in` pointer.
+/// out[k][i] = op over r of in[r][i], for every k. Reduces in the order of r. Adds bf16 in f32 and rounds once at the
+/// end; integer overflow wraps around. An `out` pointer may equal an `in` pointer.
 template <class T>
 struct ReduceViews {
   std::span<const T* const> in;  ///< one for each replica

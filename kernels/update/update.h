@@ -12,12 +12,12 @@
 
 namespace lockstep {
 
-/// A range of parameters. All copies are equal before and after the update.
+/// The memory of a range of parameters. All copies of the parameters are equal before and after the update.
 struct UpdateViews {
   std::span<const float* const> gradients;  ///< one per replica; summed in this order
   std::span<float* const> parameters;       ///< one per copy
-  std::span<float* const> state;            ///< the rule's slots, then the average if kept; one copy
-  std::int64_t count = 0;                   ///< elements behind each pointer
+  std::span<float* const> state;  ///< one pointer per slot of the rule, then one for the average if it is kept
+  std::int64_t count = 0;         ///< elements behind each pointer
 };
 
 // The rules of Keras 3; w is a parameter, g its gradient, t the number of the step, from 1.

@@ -50,7 +50,7 @@ struct Update {
 };
 
 ///@{
-/// The step's rule calls its own shared source.
+/// Run the shared source of the step's rule (UpdateRule).
 void on_host(const Update& update);
 void on_gpu(const Update& update);
 ///@}

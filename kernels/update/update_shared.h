@@ -57,8 +57,8 @@ LOCKSTEP_HOST_DEVICE Accumulator<T> combined(const F& f, const Pointers<const T>
   return value;
 }
 
-/// Combines one group of at most most_pointers replicas with `start`, the result of the groups before. The last group
-/// is left to Reduced.
+/// Combines one group of at most most_pointers replicas with `start`, the result of the preceding groups. Reduced
+/// combines the last group.
 template <class T, class F>
 struct PartlyCombined {
   F f;
@@ -93,7 +93,8 @@ struct Copied {
   }
 };
 
-/// Copies the result to the replicas whose pointers did not fit into the first kernel's arguments.
+/// Copies the result `from` to the copies `rest`, whose pointers did not fit into the arguments of the kernel that
+/// computed it.
 template <class T, class Executor>
 void copy_to_rest(Executor& on, const T* from, std::span<T* const> rest, Index count) {
   while (!rest.empty()) on.for_each(count, Copied<T>{from, take(rest)});

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// Indices [begin, end); none where begin >= end.
+/// Indices [begin, end); empty if begin >= end.
 template <class Int>
 struct IndexRange {
   Int begin, end;
