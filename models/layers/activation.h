@@ -11,8 +11,8 @@
 
 namespace lockstep {
 
-/// Keras' layer Activation; in lockstep, `Activation` is the enumeration of the functions. Applies softmax and
-/// log_softmax along the last axis, for inputs with at least one axis besides the batch axis, and all other functions
+/// Keras' layer Activation; in lockstep, `Activation` is the enumeration of the functions. softmax and log_softmax
+/// apply along the last axis and need inputs with at least one axis besides the batch axis; the other functions apply
 /// to each element.
 struct ActivationLayer : Layer {
   /// Same as Keras' Activation(activation).
@@ -25,7 +25,7 @@ struct ActivationLayer : Layer {
 struct ReLUOptions {
   std::optional<double> max_value{};  ///< upper bound of the result, not negative; none by default
   double negative_slope = 0;          ///< factor of (x - threshold) for x not above the threshold; not negative
-  double threshold = 0;               ///< not negative
+  double threshold = 0;               ///< inputs above it are kept, up to max_value; not negative
   /// Name of the layer; if empty, the model names it after its class.
   std::string name{};
 };
@@ -71,7 +71,7 @@ struct PReLUOptions {
 /// x where x >= 0, alpha * x where x < 0 (He et al. 2015). Weight: alpha, of the input's shape without the batch axis,
 /// with size 1 along the shared axes.
 struct PReLU : Layer {
-  /// The layer throws InvalidArgument for inputs that lack one of the shared axes.
+  /// A call of the layer throws InvalidArgument for inputs that lack one of the shared axes.
   explicit PReLU(const PReLUOptions& options = {});
   /// Makes `PReLU({})` use the default options.
   explicit PReLU(Defaults) : PReLU() {}
@@ -106,7 +106,7 @@ struct SoftmaxOptions {
 /// exp(x) / sum(exp(x)) along the axes. With a mask of x's shape, elements where the mask is false are left out of the
 /// sum and become 0. Throws InvalidArgument for a mask of another rank, such as a mask of time steps.
 struct Softmax : Layer {
-  /// The layer throws InvalidArgument for inputs that lack one of the axes.
+  /// A call of the layer throws InvalidArgument for inputs that lack one of the axes.
   explicit Softmax(const SoftmaxOptions& options = {});
   /// Makes `Softmax({})` use the default options.
   explicit Softmax(Defaults) : Softmax() {}

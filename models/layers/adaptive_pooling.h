@@ -6,8 +6,8 @@
 #include <lockstep/kernels/window/window.h>
 #include <lockstep/models/layers/layer.h>
 
-// Pooling to a given size. Along an axis of n >= 1 elements, result i of m pools the elements from floor(i * n / m) to
-// ceil((i + 1) * n / m), excluded. Windows may overlap.
+// Pooling to a given size. Along an axis of n >= 1 elements, element i of the m results pools the elements j with
+// floor(i * n / m) <= j < ceil((i + 1) * n / m). Windows may overlap.
 
 namespace lockstep {
 

@@ -24,10 +24,10 @@ class AddedLosses {
   AddedLosses(const AddedLosses&) = delete;
   AddedLosses& operator=(const AddedLosses&) = delete;
 
-  /// The sum of the losses, a scalar; undefined if there are none.
+  /// The sum of the losses, a scalar; undefined if no loss has been added.
   Tensor sum() const;
   /// The calling replica's share of the global batch's added loss: the sum times `examples`, the rows of the replica's
-  /// part, divided by `global_batch_size`. Undefined if there are no losses and for a part without rows.
+  /// part, divided by `global_batch_size`. Undefined if no loss has been added or `examples` is 0.
   Tensor share(std::int64_t examples, std::int64_t global_batch_size) const;
   /// Whether a collection exists on the calling thread.
   static bool are_collected();

@@ -23,7 +23,8 @@ struct AttentionLayer : Layer {
   using Layer::results;
   ///@{
   /// Describe a call, like Layer's operator() and results(). `call` holds the other arguments
-  /// (models/graph/attention_call.h). Throw InvalidArgument for shapes that do not fit.
+  /// (models/graph/attention_call.h). Throw InvalidArgument for shapes that do not have the form described at the
+  /// layer's class or at AttentionCall.
   Symbol operator()(const Symbol& query, const Symbol& value) const;
   Symbol operator()(const Symbol& query, const Symbol& value, const AttentionCall& call) const;
   std::vector<Symbol> results(const Symbol& query, const Symbol& value, const AttentionCall& call) const;
@@ -68,10 +69,10 @@ struct MultiHeadAttentionOptions {
 /// all keys the same weight. A call with `use_causal_mask` needs exactly one attention axis.
 ///
 /// In training, drops attention weights with probability `dropout`; the second result has the weights before dropout.
-/// Like Dropout's mask, the choice depends on the model's seed, the layer, the replica and the replica's number of
-/// calls in training. With `sliding_window`, query i attends to key j only if |i - j| < sliding_window. `use_gate`
-/// multiplies the heads' results by the sigmoid of another projection of the query (Qiu et al. 2025).
-/// `activity_regularizer` applies to the result of each projection.
+/// The random numbers depend on the model's seed, the layer, the replica and the replica's number of training calls.
+/// With `sliding_window`, query i attends to key j only if |i - j| < sliding_window. `use_gate` multiplies the heads'
+/// results by the sigmoid of another projection of the query (Qiu et al. 2025). `activity_regularizer` applies to the
+/// result of each projection.
 ///
 /// Weights: kernel (features, heads, size) and bias (heads, size) of query, key, gate (if used) and value, then kernel
 /// (heads, size, output_shape) and bias (output_shape) of attention_output.
@@ -120,8 +121,8 @@ struct GroupQueryAttention : AttentionLayer {
 
 /// Whether `class_name` is "MultiHeadAttention", "GroupQueryAttention", "Attention" or "AdditiveAttention".
 bool is_attention(std::string_view class_name);
-/// Throws InvalidArgument if the layer refuses calls with use_causal_mask for such a query, whose shape has no batch
-/// axis: a MultiHeadAttention with several attention axes.
+/// Throws InvalidArgument if `layer` is a MultiHeadAttention that has several attention axes for a query of this shape
+/// (without the batch axis): such a layer cannot be called with use_causal_mask.
 void check_causal_call(const LayerImpl& layer, const Shape& query);
 /// Whether `class_name` is "MultiHeadAttention" or "GroupQueryAttention". In Keras, a call of these layers takes the
 /// inputs as separate arguments; a call of the other attention layers takes a list.

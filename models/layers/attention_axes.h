@@ -15,13 +15,13 @@ namespace lockstep {
 class AttentionAxes {
  public:
   /// `attended`: Keras' attention_axes; if empty, all axes between the batch axis and the features. `rank`: number of
-  /// axes of the inputs, with the batch axis. Throws InvalidArgument naming the layer for axes outside this range and
-  /// for an axis that is given twice.
+  /// axes of the inputs, with the batch axis. Throws InvalidArgument, naming the layer, for the batch axis, for the
+  /// last axis, for an axis out of range and for an axis that is given twice.
   AttentionAxes(std::string_view layer, const std::vector<int>& attended, int rank);
 
   /// The attended axes, as non-negative numbers, in the order given to the constructor.
   const std::vector<int>& attended() const { return attended_; }
-  /// The axes between those of the batch and the features that are not attended.
+  /// The axes between the batch axis and the features that are not attended.
   const std::vector<int>& others() const { return others_; }
   /// The shape of the scores, without the batch axis: (other axes, heads, attended axes of the query, attended axes of
   /// the key). `query` and `key` are shapes without the batch axis.
@@ -30,7 +30,7 @@ class AttentionAxes {
   /// it, any number of the trailing other axes.
   bool fits(const Shape& mask, const Shape& scores) const;
 
-  /// x (n, ..., features) as sequences (n * others, time, features).
+  /// Reshapes x (n, ..., features) to sequences (n * others, time, features).
   Tensor sequences(const Tensor& x) const;
   /// Turns sequences (n * others, time, ...) into (n, axes of the query, ...), where `query` is the shape (n, ...,
   /// features).

@@ -20,9 +20,9 @@ struct AttendedValues {
 AttendedValues attention_with_weights(const Tensor& query, const Tensor& key, const Tensor& value,
                                       const AttentionOptions& options);
 
-/// Whether each query may attend to any key: bool of the shape of the mask, bool (b, heads, queries, keys), with 1 in
-/// place of the keys. `is_causal`: as in AttentionOptions; the axis of the mask's queries then becomes `queries`, even
-/// if it has size 1.
+/// Whether each query may attend to at least one key. `mask` is bool (b, heads, queries, keys); the result is bool with
+/// the mask's shape, but with size 1 along the keys. With `is_causal` (see AttentionOptions), the result's axis of
+/// queries has the size `queries`, even if the mask has size 1 there.
 Tensor sees_any_key(const Tensor& mask, bool is_causal, std::int64_t queries);
 
 }  // namespace lockstep

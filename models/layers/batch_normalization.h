@@ -52,12 +52,14 @@ struct BatchNormalizationOptions {
 /// Normalizes each channel (Ioffe and Szegedy 2015). In training it uses the batch's mean and variance and updates the
 /// moving statistics with them; at inference it uses the moving statistics. Weights, each (c): gamma if `scale`, beta
 /// if `center`, moving_mean, moving_variance.
+///
 /// Under a strategy, each replica normalizes by the statistics of its own part of the batch, unless `synchronized`, and
 /// keeps its own moving statistics. Outside replicas and in files, a moving statistic is the mean over the replicas,
 /// each weighted by the moving average of its share of the rows. For any number of replicas, this is the moving average
 /// of the row-weighted mean of the replicas' batch statistics. A replica takes the other replicas' numbers of rows from
-/// the DistributedBatch given to `Strategy::run`; without one, the replicas exchange the numbers in each training call.
-/// A replica without rows keeps its moving statistics.
+/// the DistributedBatch given to `Strategy::run`; without a DistributedBatch, the replicas exchange the numbers in each
+/// training call. A replica without rows keeps its moving statistics.
+///
 /// Elements that a mask leaves out are normalized, but do not count in the mean and variance of a batch. On masked
 /// inputs, a trainable layer throws Unsupported in training unless `axis` is the last one.
 struct BatchNormalization : Layer {

@@ -28,7 +28,7 @@ struct NormAxes {
 struct MinMaxNormOptions {
   double min_value = 0;  ///< lower limit of the norms
   double max_value = 1;  ///< upper limit of the norms
-  double rate = 1;       ///< fraction of the way to the limit that a step moves a norm, in [0, 1]
+  double rate = 1;       ///< share of a norm's distance to the limits that each step removes, in [0, 1]
   NormAxes axis = 0;     ///< the axes that a norm sums over
 };
 
@@ -43,9 +43,9 @@ class Constraint {
   /// rate <= 1.
   Constraint(Kind kind, MinMaxNormOptions options);
 
-  /// Keras' class.
+  /// Which constraint this is; none if there is no constraint.
   Kind kind() const { return kind_; }
-  /// The options of the equivalent MinMaxNorm, if the constraint is on norms.
+  /// The options of the equivalent MinMaxNorm, if the constraint limits norms.
   const MinMaxNormOptions& options() const { return options_; }
   /// Whether this is a constraint: kind() is not none.
   explicit operator bool() const { return kind_ != Kind::none; }
@@ -65,8 +65,8 @@ class Constraint {
 inline Constraint MaxNorm(double max_value = 2, const NormAxes& axis = 0) {
   return {Constraint::Kind::max_norm, {.max_value = max_value, .axis = axis}};
 }
-/// Moves norms into [min_value, max_value], by `rate` of the way per step. Throws InvalidArgument unless 0 <= min_value
-/// <= max_value and 0 <= rate <= 1.
+/// Moves norms towards [min_value, max_value]: each step removes the share `rate` of a norm's distance to the interval.
+/// Throws InvalidArgument unless 0 <= min_value <= max_value and 0 <= rate <= 1.
 inline Constraint MinMaxNorm(const MinMaxNormOptions& options = {}) {
   return {Constraint::Kind::min_max_norm, options};
 }

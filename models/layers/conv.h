@@ -34,8 +34,9 @@ struct Conv2DOptions {
 
 /// A 2D convolution: (h, w, c) -> (h', w', filters). Weights: kernel (k_h, k_w, c / groups, filters), bias (filters).
 struct Conv2D : Layer {
-  /// Throws InvalidArgument for a number or size below 1, if strides and dilation_rate both have a size above 1, and
-  /// unless filters is a multiple of groups. The layer throws it unless the number of channels is a multiple of groups.
+  /// Throws InvalidArgument for filters, groups or a size below 1, if strides and dilation_rate both have a size above
+  /// 1, and unless filters is a multiple of groups. A call of the layer throws it unless the number of channels is a
+  /// multiple of groups.
   explicit Conv2D(const Conv2DOptions& options);
   /// Makes the layer from the options in a file.
   static Conv2D from_config(LayerConfig& config);
@@ -66,7 +67,8 @@ struct DepthwiseConv2DOptions {
 /// Convolves each channel separately: (h, w, c) -> (h', w', c * depth_multiplier). Weights: kernel (k_h, k_w, c,
 /// depth_multiplier), bias (c * depth_multiplier).
 struct DepthwiseConv2D : Layer {
-  /// Throws InvalidArgument for a number or size below 1, and if strides and dilation_rate both have a size above 1.
+  /// Throws InvalidArgument for depth_multiplier or a size below 1, and if strides and dilation_rate both have a size
+  /// above 1.
   explicit DepthwiseConv2D(const DepthwiseConv2DOptions& options);
   /// Makes the layer from the options in a file.
   static DepthwiseConv2D from_config(LayerConfig& config);
@@ -102,7 +104,8 @@ struct SeparableConv2DOptions {
 /// depthwise_kernel (k_h, k_w, c, depth_multiplier), pointwise_kernel (1, 1, c * depth_multiplier, filters), bias
 /// (filters).
 struct SeparableConv2D : Layer {
-  /// Throws InvalidArgument for a number or size below 1, and if strides and dilation_rate both have a size above 1.
+  /// Throws InvalidArgument for filters, depth_multiplier or a size below 1, and if strides and dilation_rate both have
+  /// a size above 1.
   explicit SeparableConv2D(const SeparableConv2DOptions& options);
   /// Makes the layer from the options in a file.
   static SeparableConv2D from_config(LayerConfig& config);

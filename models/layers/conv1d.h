@@ -36,8 +36,9 @@ struct Conv1DOptions {
 /// A 1D convolution: (steps, c) -> (steps', filters). Weights: kernel (kernel_size, c / groups, filters), bias
 /// (filters).
 struct Conv1D : Layer {
-  /// Throws InvalidArgument for a number below 1, if strides and dilation_rate are both above 1, and unless filters is
-  /// a multiple of groups. The layer throws it unless the number of channels is a multiple of groups.
+  /// Throws InvalidArgument for an integer option below 1, if strides and dilation_rate are both above 1, and unless
+  /// filters is a multiple of groups. A call of the layer throws it unless the number of channels is a multiple of
+  /// groups.
   explicit Conv1D(const Conv1DOptions& options);
   /// Makes the layer from the options in a file.
   static Conv1D from_config(LayerConfig& config);
@@ -68,7 +69,7 @@ struct DepthwiseConv1DOptions {
 /// Convolves each channel separately: (steps, c) -> (steps', c * depth_multiplier). Weights: kernel (kernel_size, c,
 /// depth_multiplier), bias (c * depth_multiplier).
 struct DepthwiseConv1D : Layer {
-  /// Throws InvalidArgument for a number below 1, and if strides and dilation_rate are both above 1.
+  /// Throws InvalidArgument for an integer option below 1, and if strides and dilation_rate are both above 1.
   explicit DepthwiseConv1D(const DepthwiseConv1DOptions& options);
   /// Makes the layer from the options in a file.
   static DepthwiseConv1D from_config(LayerConfig& config);
@@ -104,7 +105,7 @@ struct SeparableConv1DOptions {
 /// depthwise_kernel (kernel_size, c, depth_multiplier), pointwise_kernel (1, c * depth_multiplier, filters), bias
 /// (filters).
 struct SeparableConv1D : Layer {
-  /// Throws InvalidArgument for a number below 1, and if strides and dilation_rate are both above 1.
+  /// Throws InvalidArgument for an integer option below 1, and if strides and dilation_rate are both above 1.
   explicit SeparableConv1D(const SeparableConv1DOptions& options);
   /// Makes the layer from the options in a file.
   static SeparableConv1D from_config(LayerConfig& config);

@@ -21,8 +21,8 @@ struct DotOptions {
 /// For each example, the sum of the products of two inputs along an axis. The result has the other axes of the first
 /// input, then the other axes of the second; if there are none, its shape is (1).
 struct Dot : Layer {
-  /// Throws InvalidArgument unless there are one or two axes, none of them 0. The layer throws it unless there are two
-  /// inputs that have these axes, with equal sizes.
+  /// Throws InvalidArgument unless there are one or two axes, none of them 0. A call of the layer throws it unless
+  /// there are two inputs that have these axes, with equal sizes.
   explicit Dot(const DotOptions& options = {});
   /// Makes the layer from the options in a file.
   static Dot from_config(LayerConfig& config);

@@ -26,16 +26,17 @@ struct DropoutOptions {
 /// replica has called the layer in training. Runs are therefore repeatable, and each replica draws its own masks (Keras
 /// 3 draws one mask for all replicas).
 struct Dropout : Layer {
-  /// Throws InvalidArgument unless 0 <= rate < 1, and for a noise_shape with numbers below 1 other than -1. The layer
-  /// throws it for inputs that noise_shape does not fit.
+  /// Throws InvalidArgument unless 0 <= rate < 1, and for a noise_shape with numbers below 1 other than -1. A call of
+  /// the layer throws it for inputs whose number of axes is not that of noise_shape or whose sizes differ from it along
+  /// an axis where it is neither 1 nor -1.
   explicit Dropout(const DropoutOptions& options);
   /// Makes the layer from the options in a file.
   static Dropout from_config(LayerConfig& config);
 };
 
 /// Dropout for networks with the activation selu: in training, sets each element to selu's lowest value, about -1.758,
-/// with probability `rate`, and then scales and shifts all elements so that inputs of mean 0 and variance 1 keep these
-/// (Klambauer et al. 2017). At inference, returns its input. Draws masks like Dropout.
+/// with probability `rate`, and then scales and shifts all elements so that inputs of mean 0 and variance 1 keep that
+/// mean and variance (Klambauer et al. 2017). At inference, returns its input. Draws masks like Dropout.
 struct AlphaDropout : Layer {
   /// Throws the same errors as Dropout.
   explicit AlphaDropout(const DropoutOptions& options);
@@ -74,8 +75,8 @@ struct GaussianNoiseOptions {
   std::string name{};
 };
 
-/// In training, adds normally distributed numbers of mean 0; at inference, returns its input. Like Dropout's mask, the
-/// numbers depend on the model's seed, the layer, the replica and its number of calls in training.
+/// In training, adds normally distributed numbers of mean 0; at inference, returns its input. The numbers depend on the
+/// model's seed, the layer, the replica and the replica's number of training calls.
 struct GaussianNoise : Layer {
   /// Throws InvalidArgument unless 0 <= stddev <= 1.
   explicit GaussianNoise(const GaussianNoiseOptions& options);
@@ -85,14 +86,14 @@ struct GaussianNoise : Layer {
 
 /// GaussianDropout's options.
 struct GaussianDropoutOptions {
-  double rate = -1;  ///< rate of a Dropout whose mask has the same variance; required
+  double rate = -1;  ///< determines the variance, which is that of a Dropout with this rate; required
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };
 
 /// In training, multiplies by normally distributed numbers of mean 1 and variance rate / (1 - rate); at inference,
-/// returns its input (Srivastava et al. 2014). Like Dropout's mask, the numbers depend on the model's seed, the layer,
-/// the replica and its number of calls in training.
+/// returns its input (Srivastava et al. 2014). The numbers depend on the model's seed, the layer, the replica and the
+/// replica's number of training calls.
 struct GaussianDropout : Layer {
   /// Throws InvalidArgument unless 0 <= rate < 1.
   explicit GaussianDropout(const GaussianDropoutOptions& options);

@@ -27,8 +27,9 @@ constexpr DType compute_dtype(DTypePolicy policy) {
 }
 
 /// While this object exists, layers that the calling thread creates get this policy, as after Keras'
-/// `set_global_policy`. If several scopes are open, the innermost one applies. Scopes may end in any order and, while
-/// their thread opens no scope and creates no layer, on another thread; each scope removes only its own policy.
+/// `set_global_policy`. If several scopes are open, the innermost one applies. Scopes may end in any order; each scope
+/// removes only its own policy. A scope may end on another thread, provided that the thread that opened it does not
+/// open a scope or create a layer at the same time.
 class [[nodiscard]] DTypePolicyScope {
  public:
   /// Opens a scope of this policy.

@@ -37,8 +37,8 @@ struct EinsumDenseOptions {
 /// have size 1.
 struct EinsumDense : Layer {
   /// Throws InvalidArgument for an equation that does not have the form described at EinsumDenseOptions::equation, and
-  /// for bias_axes that the result does not have. The layer throws it for inputs and an output_shape that do not fit
-  /// the equation.
+  /// for bias_axes that the result does not have. A call of the layer throws it for inputs and an output_shape that do
+  /// not fit the equation.
   explicit EinsumDense(const EinsumDenseOptions& options);
   /// Makes the layer from the options in a file.
   static EinsumDense from_config(LayerConfig& config);

@@ -10,12 +10,12 @@ namespace lockstep {
 
 /// Embedding's options, with Keras' names.
 struct EmbeddingOptions {
-  std::int64_t input_dim = 0;   ///< number of ids
+  std::int64_t input_dim = 0;   ///< number of ids; ids are 0 to input_dim - 1
   std::int64_t output_dim = 0;  ///< length of an id's vector
   /// Initializer of the table of vectors.
   SeededInitializer embeddings_initializer = random_uniform();
   Regularizer embeddings_regularizer{};  ///< makes the gradient dense: the penalty covers every row
-  Regularizer activity_regularizer{};    ///< of the result
+  Regularizer activity_regularizer{};    ///< penalty on the result
   Constraint embeddings_constraint{};    ///< applied to every row, including rows that were not looked up
   bool mask_zero = false;                ///< the result has a mask that is false where the id is 0
   /// Name of the layer; if empty, the model derives one from the class name.

@@ -43,8 +43,8 @@ struct GruOptions {
 /// order z, r, h: kernel (features, 3 units), recurrent_kernel (units, 3 units), and bias (2, 3 units), with one row
 /// for the input and one for the state, or (3 units) without `reset_after`. A call on {x, h} starts from the state h,
 /// (units), instead of 0. Fast only with Keras' defaults for activation, recurrent_activation, use_bias, reset_after
-/// and recurrent_dropout. GPUs then run all time steps in one cuDNN call, unless there is an initial state, given or of
-/// a `stateful` layer.
+/// and recurrent_dropout. GPUs then run all time steps in one cuDNN call, unless the call passes an initial state or a
+/// `stateful` layer has kept one.
 struct GRU : Layer {
   /// Throws InvalidArgument for units below 1 and dropout rates outside [0, 1).
   explicit GRU(const GruOptions& options);

@@ -73,7 +73,7 @@ struct UniformOptions {
   double maxval = 0.05;
   ///@}
 };
-/// Values uniform between minval and maxval, which itself may occur because f32 is rounded.
+/// Uniformly distributed values in [minval, maxval); maxval itself can occur through rounding to f32.
 SeededInitializer random_uniform(const UniformOptions& options = {});
 
 /// A uniformly distributed matrix with orthonormal rows or, if it has more rows than columns, orthonormal columns (Saxe

@@ -18,13 +18,13 @@ struct NestedModel;
 /// inputs or outputs, and for stateful layers.
 std::shared_ptr<LayerImpl> inner_model(const Network& network, const NestedModel& model);
 
-/// A layer that computes the model of an object in a file, with weights of its own; null if the object's class is not
-/// that of a model. Throws the errors of model_from_config and of inner_model.
+/// A layer, with its own weights, that computes the model whose JSON in a Keras file is `object`; null if the object's
+/// class is not a model class. Throws the errors of model_from_config and of inner_model.
 std::shared_ptr<LayerImpl> inner_model_from_config(const nlohmann::ordered_json& object);
 
 ///@{
-/// The model that the layer computes, as Keras' object and as a description; null for a layer that does not compute
-/// one. A model from a file has a description when it is built.
+/// The model that the layer computes, as Keras' JSON and as a NestedModel; null if the layer computes no model. For a
+/// model read from a file, the NestedModel is null until the layer is built.
 nlohmann::ordered_json inner_model_json(const LayerImpl& layer);
 const NestedModel* inner_model_description(const LayerImpl& layer);
 ///@}

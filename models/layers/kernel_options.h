@@ -59,13 +59,14 @@ void list_depthwise(LayerConfig& config, Options& options) {
   config.option("depthwise_constraint", options.depthwise_constraint);
   if constexpr (is_separable) config.option("pointwise_constraint", options.pointwise_constraint);
   config.option("bias_constraint", options.bias_constraint);
-  // Keras 2 also writes the options of the convolution that a class derives from.
+  // Keras 2 also writes the options of the base class, a plain convolution.
   config.passed_over("groups");
   if constexpr (is_separable)
     for (const char* key : {"kernel_initializer", "kernel_regularizer", "kernel_constraint"}) config.passed_over(key);
 }
 
-/// Throws InvalidArgument for a size of a convolution below 1, and if strides and dilation_rate both have one above 1.
+/// Throws InvalidArgument for a kernel_size, strides or dilation_rate below 1, and if strides and dilation_rate both
+/// have a size above 1.
 template <class Options>
 void check_convolution(const char* layer, const Options& options) {
   if constexpr (std::is_same_v<decltype(options.kernel_size), Size2d>)
@@ -79,7 +80,7 @@ void check_convolution(const char* layer, const Options& options) {
           "{} takes strides or a dilation_rate above 1, not both", layer);
 }
 
-/// Like only_sequence, with the words of convolutions.
+/// Like only_sequence, but the message says (steps, channels).
 inline const Shape& only_steps(const char* layer, std::span<const Shape> inputs) {
   const Shape& input = only_input(layer, inputs);
   require(input.rank() == 2, "{} takes sequences (steps, channels), got {}", layer, input);

@@ -20,8 +20,8 @@ struct LambdaOptions {
 /// of differentiable ops. Files of whole models cannot hold it.
 struct Lambda : Layer {
   ///@{
-  /// Throws InvalidArgument for an empty function. The layer throws it if the result of `function` and the first input
-  /// differ in the number of rows, and, with the first overload, for several inputs.
+  /// Throws InvalidArgument for an empty function. A call of the layer throws it if the result of `function` and the
+  /// first input differ in the number of rows, and, with the first overload, for several inputs.
   explicit Lambda(std::function<Tensor(const Tensor&)> function, const LambdaOptions& options = {});
   explicit Lambda(std::function<Tensor(std::span<const Tensor>)> function, const LambdaOptions& options = {});
   ///@}

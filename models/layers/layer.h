@@ -25,7 +25,9 @@ struct LayerTraits {
   bool can_fuse_relu = false;  ///< `call` supports LayerCall::fused_relu
   bool can_fuse_add = false;   ///< `call` adds a second input, if given, to its result before a fused ReLU
   bool can_write_to = false;   ///< `call` supports LayerCall::out
-  int channel_axis = -1;  ///< can_fuse_add and can_write_to hold only if this, counting the batch axis, is the last
+  /// The axis of the channels, counting the batch axis. can_fuse_add and can_write_to apply only if it is the last
+  /// axis.
+  int channel_axis = -1;
   /// `call` accepts bf16 inputs with f32 weights and returns bf16. The network casts inputs of other layers to f32.
   bool can_compute_in_bf16 = false;
   /// `call` in training reads no tensor on the host and, apart from GpuCapture::each_time, submits the same work for
@@ -41,8 +43,8 @@ struct LayerTraits {
   /// such a layer determines which gradients are sparse; for other models, fit exchanges all gradients as dense
   /// tensors.
   bool looks_up_rows = false;
-  /// Keras' property of this name: the result has the mask that compute_mask returns. Results of other layers have no
-  /// mask, and a network warns if an input of such a layer has one.
+  /// Keras' property of this name: the result has the mask that compute_mask returns. Results of layers without this
+  /// property have no mask, and a network warns if an input of such a layer has a mask.
   bool supports_masking = false;
   bool makes_masks = false;  ///< compute_mask returns a mask even if no input has one
 };
@@ -98,7 +100,8 @@ class LayerImpl {
   /// The traits given at construction.
   const LayerTraits& traits() const { return traits_; }
   /// Lists the layer's options for files of whole models. A class that overrides it must be registered, see
-  /// register_keras_serializable. By default throws Unsupported: such files cannot hold a layer without it.
+  /// register_keras_serializable. The default throws Unsupported: whole-model files cannot hold a layer that does not
+  /// override it.
   virtual void describe(LayerConfig& config) const;
 
   ///@{
@@ -107,7 +110,8 @@ class LayerImpl {
   void set_name(std::string name);
   ///@}
   ///@{
-  /// Whether a model chose the name. In another model with a layer of that name, the layer gets another one.
+  /// Whether a model chose the name. If another model that contains the layer has a layer of the same name, that model
+  /// gives this layer another name.
   bool has_automatic_name() const { return has_automatic_name_; }
   void set_automatic_name(std::string name);
   ///@}
@@ -132,8 +136,8 @@ class LayerImpl {
   }
   /// Whether build() has created the variables.
   bool is_built() const { return seed_.has_value(); }
-  /// The smallest number from which on neither the layer nor a layer inside it has a stream of random numbers of this
-  /// seed.
+  /// One more than the largest LayerSeed::stream that the layer and the layers inside it use with this seed; 0 if they
+  /// use none.
   virtual std::uint32_t first_free_stream(std::uint64_t seed) const;
   /// Whether another layer has built this one as an inner layer; only that layer calls it.
   bool is_inner() const { return !outer_name_.empty(); }
@@ -145,8 +149,8 @@ class LayerImpl {
   bool has_statistics() const;
   /// Number of elements of all variables.
   std::int64_t count_params() const;
-  /// The sum of the regularizers' penalties on the trainable weights, of the calling replica's copies; undefined if
-  /// there are none.
+  /// The sum of the regularizers' penalties on the calling replica's copies of the trainable weights; undefined if no
+  /// trainable weight has a regularizer.
   Tensor regularization_loss() const;
 
  protected:
@@ -159,7 +163,7 @@ class LayerImpl {
   /// layer with inner layers must not have variables of its own. Throws InvalidArgument if `inner` has been built.
   void build_inner(const InnerLayer& inner, std::span<const Shape> inputs, const LayerSeed& seed);
   /// Like build_inner, for a layer that has been built; its variables keep their names. Throws InvalidArgument if
-  /// another layer holds it.
+  /// `inner` is already inside another layer.
   void adopt_inner(const InnerLayer& inner);
   /// Creates a variable "layer/name" and appends it to `variables()`. Throws InvalidArgument, naming the variable, if
   /// its shape does not have the axes of the constraint.
@@ -175,7 +179,7 @@ class LayerImpl {
  private:
   /// Sets `trainable` of this layer and the layers inside it.
   void mark_trainable(bool trainable);
-  /// Lists the layer, its variables and its regularizers as this layer's.
+  /// Adds the inner layer, its variables and its regularizers to this layer's lists.
   void list_inner(const InnerLayer& inner);
 
   std::string name_;        ///< empty until the model gives one

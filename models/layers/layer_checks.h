@@ -48,7 +48,7 @@ inline const Shape& only_sequence(std::string_view layer, std::span<const Shape>
 }
 
 /// The shape of the input of a layer for sequences, if `is_1d`, or for images. Throws the same errors as only_sequence
-/// and only_image, and unless it has elements along the spatial axes.
+/// and only_image, and InvalidArgument if a spatial axis has size 0.
 inline const Shape& only_filled(std::string_view layer, std::span<const Shape> inputs, bool is_1d) {
   const Shape& shape = is_1d ? only_sequence(layer, inputs) : only_image(layer, inputs);
   require(shape[0] >= 1 && (is_1d || shape[1] >= 1), "{} needs {}, got {}", layer,
@@ -57,7 +57,7 @@ inline const Shape& only_filled(std::string_view layer, std::span<const Shape> i
 }
 
 ///@{
-/// Throws InvalidArgument unless a size of a layer, `what`, is at least 1.
+/// Throws InvalidArgument unless `size`, called `what` in the message, is at least 1.
 inline void check_size(std::string_view layer, std::string_view what, std::int64_t size) {
   require(size >= 1, "{} needs {} of at least 1, got {}", layer, what, size);
 }
@@ -73,8 +73,8 @@ inline void check_size_of_result(std::string_view layer, const Shape& input, dou
 }
 
 /// The given axes of a batch of this input, sorted; negative ones, which count from the end, become positive. Throws
-/// InvalidArgument without axes, for an axis that the batch does not have or that is given twice, and for the batch
-/// axis, 0.
+/// InvalidArgument if `axes` is empty, for an axis that the batch does not have or that is given twice, and for the
+/// batch axis, 0.
 inline std::vector<int> axes_of(std::string_view layer, const std::vector<int>& axes, const Shape& input) {
   std::vector<int> numbers;
   for (const int axis : axes) numbers.push_back(axis < 0 ? axis + input.rank() + 1 : axis);
@@ -88,13 +88,13 @@ inline std::vector<int> axes_of(std::string_view layer, const std::vector<int>& 
 /// Sequences (n, steps, features) as images of one row, (n, 1, steps, features). Dense tensors are not copied.
 inline Tensor as_images(const Tensor& x) { return reshape(x, {x.dim(0), 1, x.dim(1), x.dim(2)}); }
 
-/// The shape of a batch of one image, or of one sequence as an image of one row.
+/// The shape of a batch with one example: an image, or a sequence as an image of one row.
 inline Shape as_images(const Shape& input) {
   return input.rank() == 2 ? Shape{1, 1, input[0], input[1]} : with_batch_axis(input);
 }
 
 ///@{
-/// A size for images, or for sequences as images of one row.
+/// The size in an image. A size along a sequence, which is an image of one row, becomes {of_rows, size}.
 inline Size2d for_images(Size2d size, std::int64_t /*of_rows*/ = 1) { return size; }
 inline Size2d for_images(std::int64_t size, std::int64_t of_rows = 1) { return {of_rows, size}; }
 ///@}

@@ -40,16 +40,17 @@ class LayerConfig : public OptionVisitor {
   const std::string& name() const { return name_; }
   bool trainable() const { return trainable_; }
   ///@}
-  /// Leaves "trainable" out of what is written, because some of Keras' classes do not take it.
+  /// Omits "trainable" when writing, because some of Keras' classes do not take it.
   void without_trainable() { has_trainable_ = false; }
   ///@{
   /// The Python module of a class that keras.applications defines for its models; empty for other classes.
   const std::string& module() const { return module_; }
   void of_applications(const char* module) { module_ = module; }
   ///@}
-  /// What has been written: the "config" of the layer.
+  /// The options written so far: the layer's "config".
   nlohmann::ordered_json written() const;
-  /// Empty if the file has none; the layer then gets the policy of the open DTypePolicyScope, as in Keras.
+  /// The policy in the file. If the file has none, this is empty, and the layer gets the policy of the open
+  /// DTypePolicyScope, as in Keras.
   const std::optional<DTypePolicy>& dtype_policy() const { return dtype_policy_; }
 
   ///@{
@@ -93,8 +94,8 @@ class LayerConfig : public OptionVisitor {
   /// Axes, written as null if there are none, as a number if there is one, and otherwise as a list. Reads all three
   /// forms.
   void axes(const char* key, std::vector<int>& value);
-  /// Numbers of this shape, in row-major order: nested lists in files, or a number if there is one. No numbers are
-  /// null.
+  /// Numbers of this shape, in row-major order. Files have nested lists, a single number for one number, and null for
+  /// no numbers.
   void numbers(const char* key, std::vector<double>& values, Shape& shape);
   /// Sizes; files have null in place of -1. Also reads a single number.
   void sizes(const char* key, Shape& value);
@@ -106,8 +107,8 @@ class LayerConfig : public OptionVisitor {
   /// A string; null in files if it is empty.
   void string_or_null(const char* key, std::string& value);
   ///@{
-  /// An option for which lockstep supports only this value. The InputError for another value says that it can be read
-  /// after the `remedy`.
+  /// An option for which lockstep supports only this value. For another value, reading throws an InputError whose
+  /// message ends with `remedy`.
   void fixed(const char* key, std::string_view value, std::string_view remedy);
   void fixed(const char* key, std::same_as<bool> auto value, std::string_view remedy) {
     fixed_flag(key, value, remedy);

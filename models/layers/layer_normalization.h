@@ -61,8 +61,8 @@ struct GroupNormalizationOptions {
 /// Normalizes each group of neighboring channels of each example by its mean and variance (Wu and He 2018). Weights,
 /// each (channels): gamma if `scale`, beta if `center`.
 struct GroupNormalization : Layer {
-  /// Throws InvalidArgument unless epsilon > 0, and if `groups` is 0 or below -1. The layer throws it unless the number
-  /// of channels is a multiple of `groups`.
+  /// Throws InvalidArgument unless epsilon > 0, and if `groups` is 0 or below -1. A call of the layer throws it unless
+  /// the number of channels is a multiple of `groups`.
   explicit GroupNormalization(const GroupNormalizationOptions& options = {});
   /// Makes `GroupNormalization({})` use the default options.
   explicit GroupNormalization(Defaults) : GroupNormalization() {}
@@ -102,7 +102,7 @@ struct UnitNormalizationOptions {
 
 /// Divides all elements along `axis` together by their Euclidean norm, or by 1e-12 if the norm is smaller.
 struct UnitNormalization : Layer {
-  /// The layer throws InvalidArgument for inputs that lack one of the axes.
+  /// A call of the layer throws InvalidArgument for inputs that lack one of the axes.
   explicit UnitNormalization(const UnitNormalizationOptions& options = {});
   /// Makes `UnitNormalization({})` use the default options.
   explicit UnitNormalization(Defaults) : UnitNormalization() {}

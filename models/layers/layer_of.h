@@ -35,7 +35,7 @@ class LayerOf : public Base {
     return this->add_weight({.name = std::move(name), .shape = shape, .initializer = options_.kernel_initializer(key)},
                             options_.kernel_regularizer, options_.kernel_constraint);
   }
-  /// The same for a bias; undefined without the option use_bias.
+  /// Like add_kernel, for a bias; returns an undefined variable if the options have use_bias = false.
   Variable add_bias(const Shape& shape, const RandomKey& key, std::string name = "bias") {
     if constexpr (requires { options_.use_bias; })
       if (!options_.use_bias) return {};

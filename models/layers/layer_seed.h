@@ -9,7 +9,7 @@ namespace lockstep {
 /// The seed of a layer's initial weights and random numbers.
 struct LayerSeed {
   std::uint64_t seed = 0;    ///< the model's seed
-  std::uint32_t stream = 0;  ///< a number that no other layer of the model has
+  std::uint32_t stream = 0;  ///< number of the layer, unique in the model
   std::uint32_t first = 0;   ///< number of the first random sequence of a layer inside another layer
 
   /// The key of the layer's random sequence `number`, for example one for each weight. A layer may use the numbers 0 to

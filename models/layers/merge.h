@@ -9,7 +9,7 @@ namespace lockstep {
 
 /// Concatenate's options.
 struct ConcatenateOptions {
-  int axis = -1;  ///< as in Keras, axis 0 is the batch axis
+  int axis = -1;  ///< 0, the batch axis, is not allowed; negative axes count from the end
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };

@@ -24,11 +24,11 @@ struct OperationForm {
   const nlohmann::ordered_json* options = nullptr;  ///< the options, without the name
   const nlohmann::ordered_json* args = nullptr;     ///< the arguments of the call; see operation_layer()
 };
-/// The form of a layer that is an operation. Its pointers are valid as long as the layer exists; for other layers they
-/// are null.
+/// The form of a layer made by operation_layer(). Its pointers are valid as long as the layer exists. For any other
+/// layer, they are null.
 OperationForm operation_form(const LayerImpl& layer);
-/// The dtypes of an operation's results for inputs of these shapes (without the batch axis) and dtypes; none for other
-/// layers.
+/// The dtypes of an operation's results for inputs of these shapes (without the batch axis) and dtypes; empty if
+/// `layer` is not an operation.
 std::vector<DType> operation_dtypes(const LayerImpl& layer, std::span<const Shape> inputs,
                                     std::span<const DType> dtypes);
 /// Keras' name of a dtype, such as "float32".

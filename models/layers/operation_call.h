@@ -18,8 +18,8 @@ namespace lockstep {
 /// batch axis and for an axis or an argument that does not exist, and a JSON exception for a value of the wrong type.
 class OperationCall {
  public:
-  /// `constants`: for each of `args`, the constant that it is, other than single numbers. The arguments must outlive
-  /// this object.
+  /// `constants`: for each element of `args`, its value if it is a constant other than a single number or bool, else
+  /// empty. All arguments must outlive this object.
   OperationCall(std::string_view name, std::span<const Tensor> x, const nlohmann::ordered_json& options,
                 const nlohmann::ordered_json& args, std::span<const std::optional<Tensor>> constants)
       : x(x), name_(name), options_(options), args_(args), constants_(constants) {}
@@ -28,7 +28,7 @@ class OperationCall {
 
   /// An axis of the first input, converted to a positive number. `otherwise`: the axis if the option is left out.
   int axis(const char* key, int otherwise) const;
-  /// An axis that the operation inserts to make a result of rank `rank`; otherwise like `axis`.
+  /// Like `axis`, for an axis that the operation inserts; `rank` is the rank of the result.
   int new_axis(const char* key, int otherwise, int rank) const;
   /// Axes that the operation inserts into the first input, as axes of the result. Throws InvalidArgument if the option
   /// is left out.
@@ -41,12 +41,13 @@ class OperationCall {
   std::int64_t integer(const char* key) const;             ///< a whole number, which must be given
   /// A dtype, by Keras' name; `otherwise` if it is left out.
   DType dtype(const char* key, DType otherwise) const;
-  /// Any value; null if it is left out.
+  /// The option's value, of any type; null if it is left out.
   const nlohmann::ordered_json& value(const char* key) const;
   /// Argument i of the call: an input, or a constant: a tensor, a number or bool, or a list of these.
   Tensor operand(std::size_t i) const;
-  /// These arguments in one dtype, to which Keras converts them: the widest of the tensors' dtypes, to which numbers
-  /// adapt, but f32 or i32 for numbers that only these hold.
+  /// These arguments, cast to one dtype by Keras' rules: the widest dtype of the tensors among them. But if that is
+  /// bool, or no argument is a tensor, an integer argument makes it i32; unless it is a floating-point dtype, a
+  /// fractional argument makes it f32. Throws InvalidArgument for an integer that the dtype cannot hold.
   std::vector<Tensor> promoted(std::initializer_list<std::size_t> arguments) const;
   std::size_t arguments() const { return args_.size(); }  ///< number of the call's arguments
   /// Whether argument i of the call is an input.
@@ -71,7 +72,8 @@ class OperationCall {
 };
 
 ///@{
-/// OperationRow::arguments of calls with one argument, the list of the inputs, and of calls on any number of inputs.
+/// Special values of OperationRow::arguments. one_list: the call has one argument, the list of the inputs. any_number:
+/// the call has any number of arguments, all of them inputs.
 inline constexpr int one_list = -1;
 inline constexpr int any_number = -2;
 ///@}

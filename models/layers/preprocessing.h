@@ -39,7 +39,8 @@ struct NormalizationOptions {
   std::vector<double> mean{};
   std::vector<double> variance{};
   ///@}
-  /// The shape of `mean` and `variance`, which must broadcast to the sizes of the axes, sorted. If empty, one axis.
+  /// The shape of `mean` and `variance`, which must broadcast to the sizes of the axes in ascending order. If empty,
+  /// `mean` and `variance` have one axis.
   Shape shape{};
   bool invert = false;  ///< undoes the normalization: x * deviation + mean
   /// Name of the layer; if empty, the model derives one from the class name.
@@ -51,14 +52,15 @@ struct NormalizationOptions {
 /// 1, of the axes' sizes, and a count, which is not used but belongs to Keras' files.
 struct Normalization : Layer {
   /// Throws InvalidArgument unless mean and variance have the same size, which must be that of `shape`, for a negative
-  /// variance, and for numbers that are not finite. The layer throws it for inputs that lack one of the axes or whose
-  /// sizes do not fit `shape`.
+  /// variance, and for numbers that are not finite. A call of the layer throws it for inputs that lack one of the axes
+  /// or whose sizes do not fit `shape`.
   explicit Normalization(const NormalizationOptions& options = {});
   /// Makes `Normalization({})` use the default options.
   explicit Normalization(Defaults) : Normalization() {}
   /// Sets the mean and variance to those of `data`, a batch of inputs, u8 or f32, on the host. May be called before or
-  /// after the model is made. Throws InvalidArgument for other dtypes, data that lack one of the axes, empty data, and
-  /// sizes of the axes that the layer was not built for; LogicError if mean and variance were given to the constructor.
+  /// after the model is made. Throws InvalidArgument unless data are u8 or f32, for data that lack one of the axes,
+  /// empty data, and for sizes of the axes other than those that the layer was built for; LogicError if mean and
+  /// variance were given to the constructor.
   void adapt(const Tensor& data) const;
   /// Makes the layer from the options in a file.
   static Normalization from_config(LayerConfig& config);

@@ -20,7 +20,7 @@ class RandomDraws {
   /// The number of draws, by replica of this process; empty before `start`.
   std::vector<std::uint64_t> counts() const;
   /// Sets the numbers of draws, by replica of this process, from which the sequences continue. Throws InvalidArgument
-  /// for another number of replicas.
+  /// unless `counts` has one number for each replica of this process.
   void set_counts(std::span<const std::uint64_t> counts);
 
  private:

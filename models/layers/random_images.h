@@ -26,7 +26,7 @@ struct RandomRange {
   constexpr RandomRange(double lower, double upper) : lower(lower), upper(upper) {}
 
   double lower = 0;  ///< at most `upper`
-  double upper = 0;  ///< excluded, except by rounding
+  double upper = 0;  ///< excluded, but rounding can produce it
 };
 
 /// The axes of an image that RandomFlip reverses.

@@ -34,8 +34,8 @@ namespace lockstep {
 struct RecurrentOps {
   ///@{
   /// Used with Keras' defaults for activations, use_bias and reset_after, and without recurrent dropout. `usual_states`
-  /// is called if there are initial states, or if the layer has a c and its final states are needed; otherwise `usual`.
-  /// The last argument is return_sequences. Both are null for a layer without such ops.
+  /// is called if there are initial states, or if the layer has a cell state c and its final states are needed;
+  /// otherwise `usual`. The last argument is return_sequences. Both are null for a layer without such ops.
   Tensor (*usual)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool);
   RecurrentStates (*usual_states)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrentStates&,
                                   bool);
@@ -43,7 +43,7 @@ struct RecurrentOps {
   /// Used in all other cases.
   RecurrentStates (*composed)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrenceOptions&,
                               const RecurrentDropout&, const RecurrentStates&);
-  bool has_c;  ///< whether c is a second state
+  bool has_c;  ///< whether the layer has a second state, c
 };
 
 /// A recurrent layer with the weights kernel (features, gates * units), recurrent_kernel (units, gates * units) and

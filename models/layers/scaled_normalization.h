@@ -5,7 +5,8 @@
 
 namespace lockstep {
 
-/// Base of the layers that multiply by gamma and add beta; without `scale` or `center` these are constants, 1 and 0.
+/// Base of the layers that multiply by gamma and add beta. Without `scale`, gamma is the constant 1; without `center`,
+/// beta is the constant 0.
 template <class Options>
 class ScaledNormalizationImpl : public LayerOf<Options> {
  protected:
