@@ -20,8 +20,8 @@ struct FeedPosition {
 class BatchFeed {
  public:
   /// The first epoch begins with the pass `first_pass`. Throws InvalidArgument for an empty data set, for an endless
-  /// one without `steps_per_epoch`, for a `steps_per_epoch` below 1, and for options that do not fit the strategy. For
-  /// a generator without a size, only next() can detect that it is empty.
+  /// one without `steps_per_epoch`, for a `steps_per_epoch` below 1, and for `options` that Strategy::distribute
+  /// refuses. For a generator without a size, only next() can detect that it is empty.
   BatchFeed(const Strategy& strategy, const Dataset& batches, std::uint64_t first_pass,
             std::optional<std::int64_t> steps_per_epoch, const DistributeOptions& options);
 
@@ -31,7 +31,7 @@ class BatchFeed {
   void begin_epoch();
   /// Resumes an epoch; call it instead of begin_epoch. Another feed of the same data has given `steps_done` batches of
   /// the epoch, with `examples_done` examples in all, and was then at `position`. Skips these batches. Throws
-  /// InputError if the pass has fewer batches or they have another number of examples.
+  /// InputError if the pass has fewer batches, or if these batches do not have `examples_done` examples.
   void resume_epoch(std::int64_t steps_done, std::int64_t examples_done, const FeedPosition& position);
   /// The position after the batches given so far.
   const FeedPosition& position() const { return position_; }

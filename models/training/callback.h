@@ -27,10 +27,11 @@ struct StepReport {
   /// Examples in the global batch.
   std::int64_t examples = 0;
   std::vector<std::int64_t> rows{};  ///< examples of each replica, for the replicas of all workers
-  /// Milliseconds from the request for the batch to the end of the step, with on_train_batch_begin.
+  /// Milliseconds from the request for the batch to the end of the step, including on_train_batch_begin of the
+  /// callbacks.
   double step_ms = 0;
   /// The part of step_ms until this worker's first replica has submitted the forward pass, the backward pass and the
-  /// update to its device, with on_train_batch_begin. The rest is spent on metrics and on waiting for the results.
+  /// update to its device. The rest of step_ms is spent on metrics and on waiting for the results.
   double host_ms = 0;
   StepClock::Split split_ms{};  ///< Phase::input on fit's thread, the other phases on this worker's first replica
   Logs running{};               ///< losses and metrics since the start of the epoch
@@ -53,8 +54,8 @@ struct EpochPlan {
 struct TestBatchReport {
   std::int64_t batch = 0;     ///< number of the batch, from 0
   std::int64_t examples = 0;  ///< examples in the global batch
-  /// Computes the losses and metrics since the first batch; with several workers, of this worker's replicas. Empty as
-  /// long as this worker has had no example.
+  /// Computes the losses and metrics over all batches so far; with several workers, only over the examples of this
+  /// worker's replicas. The result is empty as long as these replicas have had no example.
   std::function<Logs()> running{};
 };
 
@@ -81,8 +82,8 @@ struct CallbackState {
 
 struct TrainingProgress;
 
-/// Functions that fit, evaluate and predict call on the thread of their caller, in Keras' order. If one of them throws,
-/// the call ends and its caller gets the exception.
+/// Functions that fit, evaluate and predict call on the thread of their caller, in Keras' order. An exception that a
+/// callback throws ends fit, evaluate or predict and reaches the caller.
 class Callback {
  public:
   virtual ~Callback() = default;

@@ -39,11 +39,11 @@ class Checkpoint {
   /// its folder when needed. Throws InputError naming the file, InvalidArgument for a variable that is not f32, and
   /// LogicError in a replica.
   void write(const std::string& path) const;
-  /// Restores everything that was added. The file may be from another number of replicas: all replicas then continue
-  /// from equal copies, and every variable keeps the value that it has outside replicas. Throws InputError naming the
-  /// file and the mismatch if it is damaged or has other names, variables or shapes, and then leaves everything
-  /// unchanged; LogicError in a replica. The slots of an optimizer that has made no step are checked only in its first
-  /// step, which throws if they do not fit.
+  /// Restores everything that was added. If the file is from another number of replicas, every copy of a variable gets
+  /// the value that the variable had outside replicas. Throws InputError naming the file and the mismatch if the file
+  /// is damaged or has other names, variables or shapes, and then leaves everything unchanged; LogicError in a replica.
+  /// The slots of an optimizer that has made no step are checked only in its first step, which throws if they do not
+  /// match the optimizer.
   void read(const std::string& path) const;
 
   /// The strategy given to the constructor.

@@ -13,12 +13,12 @@ using ClassWeight = std::map<std::int64_t, double>;
 /// The weights with which all classes count equally: n / (classes * count) for each class, where n is the number of
 /// labels, `classes` the number of different labels, and `count` the number of the class's labels, as in scikit-learn's
 /// compute_class_weight("balanced"). Labels have the shape (n) or (n, 1) and the dtype u8, i32 or i64. Throws
-/// InvalidArgument for other labels and for no labels.
+/// InvalidArgument unless `labels` has such a shape and dtype, and for an empty tensor.
 ClassWeight balanced_class_weight(const Tensor& labels);
 
 /// Returns the batch with sample weights: the weight of the class of each example's first target. Targets are labels of
 /// shape (n) or (n, 1), or one-hot rows (n, classes). If class_weight is empty, returns the batch unchanged. Otherwise
-/// throws InvalidArgument for targets of another shape and, as Keras does, if the batch already has sample weights.
+/// throws InvalidArgument for targets of neither form and, as Keras does, if the batch already has sample weights.
 Batch with_class_weight(const Batch& batch, const ClassWeight& class_weight);
 
 }  // namespace lockstep

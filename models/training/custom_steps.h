@@ -37,8 +37,8 @@ using StepValues = std::map<std::string, StepValue>;
 /// without rows, with class weights as sample weights, and `global_size` the number of examples of all replicas. All
 /// replicas must make the same collective calls, such as Optimizer::minimize, in the same order, and every call must
 /// return the same names. An exception ends the step on all replicas, and the caller of fit() gets it. `model` is the
-/// compiled model. It keeps the function, so do not capture a copy of the model: model and function would keep each
-/// other alive.
+/// compiled model. Do not capture a copy of this model in the function: the model keeps the function, so they would
+/// keep each other alive.
 using StepFunction = std::function<StepValues(const Model& model, const Batch& batch, std::int64_t global_size)>;
 
 /// Steps that replace those of Model::fit and Model::evaluate.

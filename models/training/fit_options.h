@@ -25,24 +25,25 @@ struct FitOptions {
   std::optional<std::int64_t> batch_size{};
   bool shuffle = true;
   ///@}
-  int epochs = 1;         ///< the number of the last epoch, from 1
-  int initial_epoch = 0;  ///< the number of the first epoch, from 0
+  int epochs = 1;         ///< number of the last epoch, counted from 1
+  int initial_epoch = 0;  ///< number of the first epoch, counted from 0
   /// Ends an epoch after N steps; the next epoch continues the same pass over the data. If the pass ends earlier, so
   /// does the epoch, with a warning, as in Keras.
   std::optional<std::int64_t> steps_per_epoch{};
-  /// Batched; evaluated after the epochs of validation_freq. fit() throws InvalidArgument before training if it is
-  /// empty, endless without validation_steps, or lacks a target for an output in its first batch. If any epoch
-  /// validates, fit() reads that batch, or only its first row where possible, with Dataset::peek before training, which
-  /// does not read generators and some other data sets.
+  /// A data set of batches, evaluated after the epochs that validation_freq selects. Before training, fit() throws
+  /// InvalidArgument if the data set is empty, is endless without validation_steps, or has no target for an output in
+  /// its first batch. For this check, Dataset::peek reads the first batch, or only its first row where possible;
+  /// generators and some other data sets are not read before training.
   std::optional<Dataset> validation{};
   /// For tensors only: the fraction of the examples, between 0 and 1, to validate with instead of `validation`. As in
-  /// Keras, these are the last examples before shuffling, and neither they nor the others change between epochs.
+  /// Keras, these are the last examples before shuffling; the split is the same in every epoch.
   double validation_split = 0;
   /// Validates after every N-th epoch, or after the epochs in the list, counted from 1.
   std::variant<int, std::vector<int>> validation_freq = 1;
   /// Validates with the first N batches of the validation data.
   std::optional<std::int64_t> validation_steps{};
-  /// The callbacks, called in this order; validation calls their on_test_ events. InvalidArgument for a null pointer.
+  /// The callbacks, called in this order; validation calls their on_test_ events. fit() throws InvalidArgument for a
+  /// null pointer.
   std::vector<std::shared_ptr<Callback>> callbacks{};
   /// Whether to show the progress: 0, no; 1, yes; 2, one line for each epoch. 1 and 2 add a ProgbarLogger to the
   /// callbacks, unless they have one.
@@ -66,8 +67,8 @@ struct EvaluateOptions {
   /// The number of batches to read, from the first one; by default all. Fewer batches in the data set cause a warning.
   std::optional<std::int64_t> steps{};
   int verbose = 1;  ///< whether to show the progress: 0, no; 1, yes; 2, only one line at the end
-  /// Called in this order; evaluate calls their on_test_ events, predict their on_predict_ events. InvalidArgument
-  /// for a null pointer.
+  /// Called in this order; evaluate calls their on_test_ events, predict their on_predict_ events. Both throw
+  /// InvalidArgument for a null pointer.
   std::vector<std::shared_ptr<Callback>> callbacks{};
 };
 

@@ -56,20 +56,20 @@ class Model {
   /// losses and weighted metrics. The model's loss is the sum of its outputs' losses, each times its loss_weight. If
   /// several outputs have a loss, the logs also have the loss of each, e.g. "softmax_loss", not multiplied by its
   /// loss_weight; metrics of several outputs have names like "softmax_accuracy". Throws InvalidArgument if two values
-  /// have the same name, if there is not one entry for each output, and for a loss_weight that is not finite. fit()
-  /// trains the variables that are trainable at the time of this call.
+  /// in the logs would have the same name, if there is not one entry for each output, and for a loss_weight that is not
+  /// finite. fit() trains the variables that are trainable at the time of this call.
   ///
-  /// Without `outputs` or without their losses, the model's loss is what layers add (LayerImpl::add_loss) and the
-  /// regularizers' penalties; if there are none, training throws InvalidArgument. Data need targets only for losses and
-  /// metrics.
+  /// Without `outputs` or without their losses, the model's loss is the sum of the losses that layers add
+  /// (LayerImpl::add_loss) and the regularizers' penalties; if there are neither, training throws InvalidArgument. Data
+  /// need targets only for losses and metrics.
   ///
   /// `steps` replace Keras' train_step, test_step or both. With a train_step, fit() and train_on_batch() log the values
   /// that it returns, and `outputs` are for evaluation only. Without `outputs` and without a test_step, evaluate() and
   /// validation then throw LogicError. A train_step may use other models and optimizers, too. Checkpoints, backups,
   /// learning rate schedules and averages of variables that fit() and its callbacks make cover only this model and
-  /// `optimizer`; the program must save the others itself. save() writes a model with a train_step as one that is not
-  /// compiled, with a warning if the optimizer has made steps; backups contain the optimizer's state. `cuda_graphs` has
-  /// no effect, with a warning.
+  /// `optimizer`; the program must save other models and optimizers itself. save() writes a model with a train_step as
+  /// one that is not compiled, with a warning if the optimizer has made steps; backups contain the optimizer's state.
+  /// `cuda_graphs` has no effect, with a warning.
   void compile(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics = {},
                const std::vector<Metric>& weighted_metrics = {});
   void compile(const Optimizer& optimizer, const std::vector<OutputTraining>& outputs = {},
@@ -78,14 +78,14 @@ class Model {
 
   /// Trains on `batches`, a data set of global batches (Dataset::batch), each of which is split over the replicas. The
   /// loss of a step is the sum of its examples' losses, each times its weight, divided by the global number of examples
-  /// (as in Keras, not by the sum of the weights), however the batch is split, plus the regularizers' penalties and
-  /// what layers add (LayerImpl::add_loss). The loss of an output with a mask is its mean over the unmasked time steps
-  /// instead. The first pass over the data is number `initial_epoch`, or follows the last pass of the previous call if
-  /// that is later: a shuffled data set has another order in each pass. Throws LogicError before compile, if layers
-  /// have been frozen or unfrozen since, inside a replica and in the scope of another strategy. Throws InvalidArgument
-  /// for a data set that is empty, is a single batch of fewer examples than there are replicas, or lacks a target for
-  /// an output; for class weights together with sample weights or for a model with several outputs; for cuda_graphs
-  /// with replicas on CPUs or on several workers; and for other invalid options.
+  /// (as in Keras, not by the sum of the weights), however the batch is split, plus the regularizers' penalties and the
+  /// losses that layers add (LayerImpl::add_loss). The loss of an output with a mask is its mean over the unmasked time
+  /// steps instead. The first pass over the data is number `initial_epoch`, or follows the last pass of the previous
+  /// call if that is later: a shuffled data set has another order in each pass. Throws LogicError before compile, if
+  /// layers have been frozen or unfrozen since, inside a replica and in the scope of another strategy. Throws
+  /// InvalidArgument for a data set that is empty, is a single batch of fewer examples than there are replicas, or
+  /// lacks a target for an output; for class weights together with sample weights or for a model with several outputs;
+  /// for cuda_graphs with replicas on CPUs or on several workers; and for other invalid options.
   History fit(const Dataset& batches, const FitOptions& options = {});
   ///@{
   /// Trains on tensors, `Example{{x}, {y}}`, possibly with sample weights: the same as fit on
@@ -95,12 +95,12 @@ class Model {
   History fit(const Tensor& x, const Tensor& y, const FitOptions& options = {}) { return fit({{x}, {y}}, options); }
   ///@}
   /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. A model
-  /// without any loss has the loss 0. Variables with Synchronization::on_read and Aggregation::mean, such as batch
-  /// normalization's statistics, have the mean of the replicas' values on all replicas while batches are evaluated, but
-  /// not in on_test_begin and on_test_end, as in fit's validation and in predict. Throws LogicError before compile,
-  /// inside a replica and in the scope of another strategy. Throws InvalidArgument for a data set that is empty or
-  /// endless without EvaluateOptions::steps, and, if any output has a loss or metric, for one that lacks a target for
-  /// an output. A generator of unknown size must end.
+  /// without any loss has the loss 0. While batches are evaluated, variables with Synchronization::on_read and
+  /// Aggregation::mean, such as batch normalization's statistics, have the mean of the replicas' values on all
+  /// replicas, but not in on_test_begin and on_test_end. The same holds for fit's validation and for predict. Throws
+  /// LogicError before compile, inside a replica and in the scope of another strategy. Throws InvalidArgument for a
+  /// data set that is empty or endless without EvaluateOptions::steps, and, if any output has a loss or metric, for one
+  /// that lacks a target for an output. A generator of unknown size must end.
   Logs evaluate(const Dataset& batches, const EvaluateOptions& options = {}) const;
   ///@{
   /// Evaluates tensors, in batches of EvaluateOptions::batch_size. Also throws the errors of Dataset::from_tensors.
@@ -162,8 +162,8 @@ class Model {
   Layer get_layer(int index) const { return network().get_layer(index); }
   ///@}
   ///@{
-  /// The symbols from which and to which the model was made. With Layer::output of its layers, they make further models
-  /// that share layers and weights with it.
+  /// The input and output symbols given to the constructor. Like Layer::output of the model's layers, they can be
+  /// inputs and outputs of further models, which share layers and weights with this one.
   const std::vector<Symbol>& inputs() const { return network().input_symbols(); }
   const std::vector<Symbol>& outputs() const { return network().output_symbols(); }
   ///@}
@@ -192,8 +192,8 @@ class Model {
   void reset_states();
   /// Copies of all variables' values, in the order of variables().
   std::vector<Tensor> get_weights() const;
-  /// Sets all variables, in the order of variables(). Throws InvalidArgument for another number of weights, other
-  /// shapes or dtypes, and then changes nothing.
+  /// Sets all variables, in the order of variables(). Throws InvalidArgument, and changes nothing, if the number,
+  /// shapes or dtypes of `weights` are not those of the variables.
   void set_weights(const std::vector<Tensor>& weights) const;
   /// Saves the whole model; same as save_model().
   void save(const std::string& path) const;
@@ -204,7 +204,7 @@ class Model {
   /// must call it; the chief writes.
   void save_weights(const std::string& path) const;
   /// Loads the weights of a file. Throws InputError naming the file, the layer and both shapes when the file does not
-  /// fit this model, which then keeps its weights. `options` can skip what does not fit, and find the weights of
+  /// fit this model, which then keeps its weights. `options` can skip weights that do not match, and map the names in
   /// other frameworks' `.safetensors` files. Throws InvalidArgument for an option that is not for this format.
   void load_weights(const std::string& path, const LoadWeightsOptions& options = {});
 

@@ -40,8 +40,8 @@ class SavedVariables {
   /// copies' weights (VariableState::copy_weights) to `json`. Throws InvalidArgument for variables that are not f32.
   static void save(hdf5::Writer& file, const std::string& prefix, nlohmann::json& json, const Strategy& strategy,
                    const std::vector<Variable>& variables);
-  /// If the state is from another number of replicas, all replicas continue from equal copies, and each variable keeps
-  /// the value that it has outside replicas. Throws InputError naming the file and the mismatch.
+  /// If the state is from another number of replicas, every copy of a variable gets the value that the variable had
+  /// outside replicas. Throws InputError naming the file and the mismatch.
   SavedVariables(const hdf5::Reader& file, const std::string& prefix, const nlohmann::json& json,
                  const Strategy& strategy, std::vector<Variable> variables);
   /// Sets all copies of the variables.
@@ -53,11 +53,11 @@ class SavedVariables {
   std::vector<std::vector<double>> copy_weights_;  ///< for variables with Synchronization::on_read
 };
 
-/// The numbers of draws of random numbers, by replica of all workers; empty for null.
+/// The numbers of draws of random numbers, by replica of all workers; empty if `draws` is null.
 std::vector<std::uint64_t> kept_draws(const Strategy& strategy, const RandomDraws* draws);
 /// The numbers of draws from which this process' replicas continue. `kept` is kept_draws in the saved run; if it is
-/// from another number of replicas, all continue after the largest one. Throws InputError, naming the file and `what`,
-/// if only one of the runs has draws.
+/// from another number of replicas, all replicas continue from the largest number. Throws InputError, naming the file
+/// and `what`, if only one of the runs has draws.
 std::vector<std::uint64_t> local_draws(const hdf5::Reader& file, const Strategy& strategy,
                                        const std::vector<std::uint64_t>& kept, const RandomDraws* draws,
                                        const std::string& what);
@@ -68,8 +68,8 @@ class SavedModel {
  public:
   /// Writes the variables to "PREFIXweights/", everything else to `json`.
   static void save(hdf5::Writer& file, const std::string& prefix, nlohmann::json& json, const Model& model);
-  /// Throws InputError as SavedVariables does, and for another number of layers, other dtype policies of layers and
-  /// another number of a layer's sequences of random numbers.
+  /// Throws InputError as SavedVariables does, and if the model differs from the saved one in its number of layers, in
+  /// a layer's dtype policy or in the number of a layer's sequences of random numbers.
   SavedModel(const hdf5::Reader& file, const std::string& prefix, const nlohmann::json& json, const Model& model);
   /// Sets the model's state.
   void set() const;

@@ -62,14 +62,14 @@ struct Predictions {
   std::int64_t global_size = 0;   ///< examples of the global batch
 };
 
-/// Throws InvalidArgument if there are not as many targets as outputs, unless there are neither losses nor metrics, or
-/// for another number of sample weights than none, one or one for each output.
+/// Throws InvalidArgument unless the batch has one target for each output (not required without losses and metrics),
+/// and unless it has no sample weights, one tensor of them, or one for each output.
 void check_targets(const Batch& batch, const std::vector<CompiledOutput>& compiled);
 /// The losses of the model's outputs for a batch; each example's loss is multiplied by its sample weight. For an output
 /// with a mask, the replicas' losses add up to global_size times the mean over the global batch's unmasked time steps,
 /// as in Keras; all replicas must therefore call this function. A custom loss gets such an output whole and returns one
 /// value for each of its time steps. Throws the errors of check_targets, and InvalidArgument if a loss does not give
-/// one value per example, or per time step of an output with a mask, and for sample weights that do not fit.
+/// one value per example, or per time step of an output with a mask, and for sample weights of a wrong shape.
 BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch& batch,
                          const Predictions& predictions);
 /// Logs a warning if a loss with the option from_logits = false gets predictions outside [0, 1] (by more than 1e-3),

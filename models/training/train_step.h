@@ -17,13 +17,13 @@ namespace lockstep {
 struct StepResults {
   Totals totals{};                                    ///< sums over the replicas of all workers
   std::vector<std::int64_t> rows{};                   ///< examples of each replica, for the replicas of all workers
-  StepClock::Split split_ms{};                        ///< of this worker's first replica
+  StepClock::Split split_ms{};                        ///< times of this worker's first replica
   std::chrono::steady_clock::time_point submitted{};  ///< when that replica had submitted the step to its device
 };
 
 /// Training steps of a compiled model over all replicas: forward pass, backward pass, update, losses and metrics, or
 /// the program's own train_step. The model must outlive it. A later compile() does not change it, but a train_step that
-/// asks the model for its optimizer gets the later one.
+/// asks the model for its optimizer gets the new optimizer.
 class TrainStep {
  public:
   /// Throws LogicError, naming `caller`, before compile(), if other variables are trainable now than at compile(),
@@ -39,8 +39,8 @@ class TrainStep {
   /// that has LayerTraits::looks_up_rows, because the first step must find the sparse gradients. Throws LogicError if
   /// layers have been frozen or unfrozen.
   void prepare_optimizer() const;
-  /// Runs a step. If `is_first`, logs a warning for predictions that do not fit the losses (warn_of_wrong_from_logits).
-  /// Throws LogicError if layers have been frozen or unfrozen.
+  /// Runs a step. If `is_first`, logs a warning if predictions contradict a loss's option from_logits
+  /// (warn_of_wrong_from_logits). Throws LogicError if layers have been frozen or unfrozen.
   StepResults run(const DistributedBatch& batch, bool is_first);
   /// The model as it was compiled.
   const Model::State::Compiled& compiled() const { return compiled_; }

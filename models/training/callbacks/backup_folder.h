@@ -23,11 +23,10 @@ class BackupFolder {
   /// f32.
   void write(const Model& model, const TrainingProgress& progress) const;
   /// Sets the model and the progress from the backup; does nothing if there is no backup. If the backup is from another
-  /// number of replicas, all replicas start from equal copies, and every variable keeps the value that it has outside
-  /// replicas. Throws, before anything is set, InputError naming the file and the mismatch, the errors of
-  /// Optimizer::load_state, and InvalidArgument on all workers unless all of them read the same metadata. The slots of
-  /// an optimizer that has made no step are checked only when it is built, which throws InvalidArgument if they do not
-  /// fit.
+  /// number of replicas, every copy of a variable gets the value that the variable had outside replicas. Throws, before
+  /// anything is set, InputError naming the file and the mismatch, the errors of Optimizer::load_state, and
+  /// InvalidArgument on all workers unless all of them read the same metadata. The slots of an optimizer that has made
+  /// no step are checked only when it is built, which throws InvalidArgument if they do not match the optimizer.
   void read(Model& model, TrainingProgress& progress) const;
   /// Removes the backup, and the folder if it is then empty.
   void remove() const;

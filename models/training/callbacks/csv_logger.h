@@ -15,10 +15,10 @@ struct CSVLoggerOptions {
   bool append = false;  ///< true: appends to an existing file; false: replaces it, unless the run resumes
 };
 
-/// Writes a line to a file at the end of each epoch: "epoch", from 0, and the logged values. The columns are those that
-/// the file already has or, in a new file, sorted by name, the values of the first epoch and of its validation, even if
-/// validation_freq skips that validation. NA stands for a value that an epoch lacks. A run that resumes from a
-/// backup keeps the lines of earlier epochs.
+/// Writes a line to a file at the end of each epoch: "epoch", from 0, and the logged values. An existing file keeps its
+/// columns. In a new file, the columns are the values of the first epoch and of its validation (even if validation_freq
+/// skips that validation), sorted by name. NA stands for a value that an epoch lacks. A run that resumes from a backup
+/// keeps the lines of earlier epochs.
 class CSVLogger final : public Callback {
  public:
   /// Opens `filename` when training begins.

@@ -17,7 +17,7 @@ struct EarlyStoppingOptions {
   int patience = 0;      ///< number of epochs without improvement after which training stops, but never after epoch 0
   /// Whether a lower or a higher value is better.
   MonitorMode mode = MonitorMode::automatic;
-  std::optional<double> baseline{};   ///< only better values reset the count of epochs without improvement
+  std::optional<double> baseline{};  ///< only values better than this one reset the count of epochs without improvement
   bool restore_best_weights = false;  ///< sets the best epoch's weights at the end, even if no value beat `baseline`
   int start_from_epoch = 0;           ///< earlier epochs are ignored
 };
