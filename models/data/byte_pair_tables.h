@@ -28,16 +28,16 @@ struct HashOfPair {
 
 /// The merge of a pair of tokens into one token.
 struct TokenMerge {
-  std::int32_t rank;    ///< its place in the order of merges
+  std::int32_t rank;    ///< index in BytePairTables::merges(); merges of lower rank are applied first
   std::int32_t result;  ///< id of the merged token
 };
 
 /// The tokens and merges of a BytePairVocabulary.
 class BytePairTables {
  public:
-  /// `tokens[i]` is token i in GPT-2's characters for bytes; `merges` are in their order. Preconditions: tokens are
-  /// distinct, every single byte is a token, merges are distinct, and the concatenation of the two tokens of a merge is
-  /// a token.
+  /// `tokens[i]` is token i in GPT-2's characters for bytes; `merges[i]` is the merge of rank i. Preconditions: tokens
+  /// are distinct, every single byte is a token, merges are distinct, and the concatenation of the two tokens of a
+  /// merge is a token.
   BytePairTables(std::vector<std::string> tokens, std::vector<TokenPair> merges);
 
   const std::vector<std::string>& tokens() const { return tokens_; }
@@ -48,7 +48,7 @@ class BytePairTables {
   std::int32_t id_of_byte(std::uint8_t byte) const { return byte_ids_[byte]; }
   /// The merge of a pair; null if there is none.
   const TokenMerge* merge_of(const TokenPair& pair) const;
-  /// The bytes of a token. Precondition: id is that of a token.
+  /// The bytes of a token. Precondition: 0 <= id < number of tokens.
   const std::string& bytes_of(std::int64_t id) const { return bytes_[static_cast<std::size_t>(id)]; }
 
  private:

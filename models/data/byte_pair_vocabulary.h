@@ -47,8 +47,8 @@ class BytePairVocabulary {
   std::int64_t size() const;
   /// The ids of a text's tokens, (n) i64.
   Tensor encode(std::string_view text) const;
-  /// The bytes of the tokens with these ids, (n) i32 or i64. Throws InvalidArgument for another rank or dtype and for
-  /// an id that is not in the vocabulary.
+  /// The bytes of the tokens with these ids, (n) i32 or i64. Throws InvalidArgument unless `ids` is (n) i32 or i64, and
+  /// for an id that is not in the vocabulary.
   std::string decode(const Tensor& ids) const;
   /// The id of a token as vocab.json writes it: with GPT-2's characters for bytes, e.g. U+0120 for a space.
   std::optional<std::int64_t> token_to_id(const std::string& token) const;

@@ -17,7 +17,7 @@ namespace lockstep {
 /// follow from 2.
 class CharacterVocabulary {
  public:
-  static constexpr std::int64_t padding = 0;  ///< id of no character
+  static constexpr std::int64_t padding = 0;  ///< id that stands for no character
   static constexpr std::int64_t unknown = 1;  ///< id of characters that are not in the vocabulary
 
   /// The characters of the texts, the most frequent one first, equally frequent ones by descending code point. If
@@ -37,7 +37,7 @@ class CharacterVocabulary {
   /// The ids of a text's characters, (n) i64. Throws InputError naming the byte where the text is not UTF-8.
   Tensor encode(std::string_view text) const;
   /// The text of the characters with these ids, (n) i32 or i64. Padding is left out, and unknown characters become
-  /// U+FFFD. Throws InvalidArgument for another rank or dtype and for an id that is not in the vocabulary.
+  /// U+FFFD. Throws InvalidArgument unless `ids` is (n) i32 or i64, and for an id that is not in the vocabulary.
   std::string decode(const Tensor& ids) const;
 
  private:

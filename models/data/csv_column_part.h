@@ -50,8 +50,8 @@ struct CsvFields {
 /// The values of a column in consecutive records of a CSV file. Other threads read the other records.
 class CsvColumnPart {
  public:
-  /// Infers the type from the values, unless `given`. Fields within `file` are converted faster. The arguments must
-  /// outlive this.
+  /// Infers the type from the values, unless `given`. Fields that point into the text `file` are converted faster. The
+  /// arguments must outlive this.
   CsvColumnPart(std::optional<CsvType> given, std::string_view file, const MissingTexts& missing)
       : type_(given.value_or(CsvType::integer)), given_(given), file_(file), missing_(&missing) {}
 
@@ -61,9 +61,9 @@ class CsvColumnPart {
   void reserve(std::size_t rows);
   /// The given type, or the first one that suits all values so far.
   CsvType type() const { return type_; }
-  /// Whether copy_to can write the values of a column of this type. False for numbers in a category column and for an
-  /// integer -0 in a number column, because their texts are not kept; the records must then be read again with the type
-  /// given.
+  /// Whether copy_to can write this part's values into a column of this type. It cannot write numbers into a category
+  /// column, nor an integer -0 into a number column, because their texts are not kept; the records must then be read
+  /// again with the column's type as `given`.
   bool has_values(CsvType of_column) const;
   /// Writes the values to `column.values`, converted to its dtype, from element `row` on. Precondition:
   /// has_values(column.type).

@@ -25,7 +25,7 @@ class CsvValues {
     begin_ = memory_.data<T>();
     capacity_ = capacity;
   }
-  /// Makes room for `count` values after the last one and returns where it begins.
+  /// Makes room for `count` values after the last one and returns a pointer to this room.
   T* room_for(std::size_t count) {
     if (size_ + count > capacity_) reserve(std::max(size_ + count, 2 * capacity_));
     return begin_ + size_;

@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-/// Whether x is on a GPU. A transform then computes it with ops, whose results are bit-identical to those of its loop
-/// over host memory.
+/// Whether x is on a GPU. A transform then computes its result with ops, whose results are bit-identical to those of
+/// its loop over host memory.
 inline bool is_on_gpu(const Tensor& x) { return x.device().kind == DeviceKind::gpu; }
 
 /// A tensor in host memory that row transforms read, with a copy on each GPU where it has been read. Copies of this

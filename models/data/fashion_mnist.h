@@ -19,9 +19,9 @@ struct FashionMnistOptions {
 };
 
 /// Reads images (n, 28, 28) u8, from 0 for black to 255 for white, and labels (n) u8 in 0..9, from the files of Xiao et
-/// al. 2017, each with or without `.gz`. Throws InputError naming the file when it is missing or damaged, has images of
-/// another size or a label above 9, or when the numbers of images and labels differ or are 0; InvalidArgument for a
-/// limit below 1.
+/// al. 2017, each with or without `.gz`. Throws InputError naming the file when it is missing or damaged, has images
+/// that are not 28 x 28 or a label above 9, or when the numbers of images and labels differ or are 0; InvalidArgument
+/// for a limit below 1.
 Example load_fashion_mnist(const FashionMnistOptions& options = {});
 
 }  // namespace lockstep

@@ -11,7 +11,8 @@
 // unchanged. With the option `mask`, y is a mask of class numbers, (height, width) or (height, width, channels), u8 or
 // i32, of the image's height and width. It is moved with the image, but shifted by whole pixels, since values between
 // class numbers mean nothing. The transform of an image depends only on the seed, the epoch and the image's number, not
-// on the number of threads. The returned functions throw InvalidArgument for other shapes and dtypes of x and masks.
+// on the number of threads. The returned functions throw InvalidArgument unless x and masks have these shapes and
+// dtypes.
 
 namespace lockstep {
 

@@ -25,7 +25,8 @@ Tensor decode_jpeg(std::span<const std::byte> content, std::int64_t channels);
 Tensor decode_png(std::span<const std::byte> content, std::int64_t channels);
 
 /// Decodes the content of a PNG file to (height, width, 1) u8 with the numbers in the file, at most 8 bits each: gray
-/// values, which are not scaled, or indices of the palette. Throws InputError for other PNG files.
+/// values, which are not scaled, or indices of the palette. Throws InputError for PNG files with alpha, with color but
+/// no palette, or with 16 bits per channel.
 Tensor decode_png_mask(std::span<const std::byte> content);
 
 /// Encodes an image (height, width, channels) u8 with 1 or 3 channels, of any strides and on any device, as a PNG file.

@@ -14,12 +14,13 @@ struct ChannelStatistics {
 };
 
 /// Mean and variance of each channel over dense images (..., channels), u8 or f32, in host memory, in the images'
-/// units: the values that Keras' Normalization.adapt() computes. Sums in f64. Throws InvalidArgument for another dtype,
-/// a scalar, and no images.
+/// units: the values that Keras' Normalization.adapt() computes. Sums in f64. Throws InvalidArgument unless `images` is
+/// u8 or f32, for a scalar, and for an empty tensor.
 ChannelStatistics channel_statistics(const Tensor& images);
 
 /// (x - mean) / max(sqrt(variance), 1e-7) by channel, for x (..., channels) u8 or f32: Keras' Normalization. Throws
-/// InvalidArgument unless mean and variance are (channels) f32; the returned function throws it for other x.
+/// InvalidArgument unless mean and variance are (channels) f32; the returned function throws it unless x has this dtype
+/// and number of channels.
 RowTransform channel_normalization(const ChannelStatistics& statistics);
 
 /// rescaling's options, the same as in Keras' Rescaling.
@@ -29,12 +30,12 @@ struct RescalingOptions {
 };
 
 /// x * scale + offset, for x u8 or f32 of any shape: Keras' Rescaling. Throws InvalidArgument unless scale and offset
-/// are finite; the returned function throws it for other x.
+/// are finite; the returned function throws it unless x is u8 or f32.
 RowTransform rescaling(const RescalingOptions& options);
 
 /// Subtracts `mean`, mean_image() of the training images: x / 255 - mean for u8, x - mean for f32. x has the mean's
 /// shape or, after batch(), (n, the mean's shape). Throws InvalidArgument for a mean that is not f32; the returned
-/// function throws it for other x.
+/// function throws it unless x is u8 or f32 and has such a shape.
 RowTransform mean_subtraction(const Tensor& mean);
 
 }  // namespace lockstep

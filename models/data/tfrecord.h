@@ -15,8 +15,8 @@ enum class FeatureType {
   numbers,   ///< a float_list: f32 of the given shape
   integers,  ///< an int64_list: i64 of the given shape
   bytes,     ///< a bytes_list of one element: its bytes, u8 of the given shape
-  /// A bytes_list of one JPEG, PNG or BMP file: u8 (height, width, channels). The shape is (channels), 1 or 3, or the
-  /// height and width of all images, too.
+  /// A bytes_list of one JPEG, PNG or BMP file: u8 (height, width, channels). RecordFeature::shape is (channels), where
+  /// channels is 1 or 3, or (height, width, channels) if all images have one size.
   image,
 };
 
@@ -31,7 +31,7 @@ struct RecordFeature {
 struct TfRecordOptions {
   std::vector<RecordFeature> inputs{};   ///< the features that become Example's inputs, in their order
   std::vector<RecordFeature> targets{};  ///< the features that become Example's targets
-  /// If given, applied to each example; must be thread-safe. Whatever it throws names the file and the record.
+  /// If given, applied to each example; must be thread-safe. Its errors get the file and the record in their messages.
   std::function<Example(const Example&)> transform{};
   /// Reads the records of all files in a new order in each epoch; `take` and `skip` still split them into the same
   /// parts in every epoch.
@@ -41,12 +41,13 @@ struct TfRecordOptions {
 
 /// The records of TFRecord files, each a serialized tf.train.Example, in the order of the files. The call only scans
 /// the files for the positions of records. Records are read when they are needed, on all threads of the reader, so
-/// files may be larger than memory. A file compressed by gzip is decompressed into memory. Throws InvalidArgument
-/// without inputs and for an image whose shape is not as FeatureType says. Throws InputError naming the file and the
-/// record, from 0, when a file is missing, damaged or cut short, and when a length has a wrong checksum. Reading the
-/// data set throws it when a record's data have a wrong checksum or are not an example, and when a feature is missing,
-/// has another type or number of values, or is an image of another size or that cannot be decoded. It throws whatever
-/// `transform` throws: a lockstep::Error keeps its type, any other exception is nested in an InputError.
+/// files may be larger than memory. A file compressed by gzip is decompressed into memory. Throws InvalidArgument if
+/// `inputs` is empty, and for a FeatureType::image with another shape than described there. Throws InputError naming
+/// the file and the record, from 0, when a file is missing, damaged or cut short, and when a length has a wrong
+/// checksum. Reading the data set throws it when a record's data have a wrong checksum or are not an example, and when
+/// a feature is missing, has another type or number of values, or is an image of another size or that cannot be
+/// decoded. It throws whatever `transform` throws: a lockstep::Error keeps its type, any other exception is nested in
+/// an InputError.
 Dataset tfrecord_dataset(const std::vector<std::filesystem::path>& files, const TfRecordOptions& options);
 
 /// The features of the first record of TFRecord files that tfrecord_dataset can read, by name: lists of numbers and of

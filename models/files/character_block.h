@@ -21,9 +21,9 @@ class CharacterBlock {
   std::uint32_t equal_to(char c) const { return bits_of(characters_ == static_cast<unsigned char>(c)); }
   std::uint32_t digits() const { return bits_of(characters_ - static_cast<unsigned char>('0') <= 9); }
   ///@}
-  /// The values of four groups of eight digits. The last `after` digits are this block's, the `before` digits in front
-  /// of them are the characters of `other` at the same positions, and the others are 0. Preconditions: these characters
-  /// are digits, and after + before <= 32.
+  /// The values of four groups of eight digits, in a block of 32 digits: its last `after` digits are this block's last
+  /// characters, the `before` digits in front of them are `other`'s characters at the same positions, and the first
+  /// digits are 0. Preconditions: these characters are digits, and after + before <= 32.
   std::array<std::uint64_t, 4> numbers(std::size_t after, std::size_t before, const CharacterBlock& other) const {
     using Pairs [[gnu::vector_size(32)]] = std::uint16_t;
     using Fours [[gnu::vector_size(32)]] = std::uint32_t;

@@ -23,10 +23,10 @@ class CsvRecords {
   explicit CsvRecords(std::string_view text, char separator = ',', std::int64_t first_line = 1)
       : text_(text), separator_(separator), next_line_(first_line) {}
 
-  /// Reads the next record that is not a line of nothing but spaces and tabs, apart from separators, and returns the
-  /// number of its fields, 0 at the end. Writes as many fields to `fields` as it has room for; they are valid until
-  /// release() or a call with empty `fields`. Throws InputError, naming the record's first line, for a quotation mark
-  /// that is not closed.
+  /// Reads the next record and returns its number of fields, 0 at the end of the text. Skips lines without separators
+  /// that contain nothing but spaces and tabs. Writes as many fields to `fields` as it has room for; they are valid
+  /// until release() or a call with empty `fields`. Throws InputError, naming the record's first line, for a quotation
+  /// mark that is not closed.
   std::size_t next(std::span<std::string_view> fields);
   /// Like next(), but returns copies of all fields of the record; none at the end.
   std::vector<std::string> next_copied();
@@ -34,7 +34,7 @@ class CsvRecords {
   void release() { joined_.clear(); }
   /// The number of the line in which the last record begins.
   std::int64_t line() const { return line_; }
-  /// The number of the line after the last record, or after the text at its end.
+  /// The number of the line after the last record or, at the end of the text, after its last line.
   std::int64_t next_line() const { return next_line_; }
   /// Position of the first character that has not been read.
   std::size_t position() const { return at_; }

@@ -33,12 +33,12 @@ class SafetensorsFile {
   /// A tensor that a file should have.
   struct Expected {
     std::string name;     ///< name in the program
-    DType dtype;          ///< dtype of the elements; if real, the file's may be any of F64, F32, F16 and BF16
+    DType dtype;          ///< dtype of the result; if it is f32 or bf16, the file may have F64, F32, F16 or BF16
     Shape shape;          ///< size of each axis
     StoredWeight stored;  ///< where it is in the file; several tensors may be at one place
   };
-  /// The values of the expected tensors, in this order and their dtypes, on the host. Throws for a file that lacks one
-  /// of them, has an additional tensor, or has one of them with another dtype or shape.
+  /// The values of the expected tensors, in this order and their dtypes, on the host. Throws if an expected tensor is
+  /// missing or has another dtype or shape, and if the file has an additional tensor.
   std::vector<Tensor> read_exactly(const std::vector<Expected>& expected);
   /// Called with the message of read_exactly's error. `is_missing`: the file lacks a tensor or has an additional one;
   /// false for another dtype or shape.
@@ -48,8 +48,8 @@ class SafetensorsFile {
   /// error.
   std::vector<Tensor> read_matching(const std::vector<Expected>& expected, const MismatchFn& mismatch,
                                     bool ignore_extra = false);
-  /// All tensors by their names, on the host: F16 and F64 as f32, other dtypes as they are. Throws for a dtype that has
-  /// no DType, such as F8_E4M3.
+  /// All tensors by their names, on the host: F16 and F64 as f32, other dtypes as they are. Throws for a dtype that
+  /// lockstep does not have, such as F8_E4M3.
   std::map<std::string, Tensor> read_all();
 
  private:

@@ -7,7 +7,8 @@
 
 namespace lockstep {
 
-/// Whether tensors of every dtype can have this shape of a file: 64 bits hold their bytes, also if sizes of 0 were 1.
+/// Whether a tensor of any dtype can have this shape, which was read from a file: the tensor's number of bytes,
+/// computed with sizes of 0 replaced by 1, fits in std::int64_t.
 inline bool is_possible(const Shape& shape) {
   std::int64_t bytes = sizeof(std::int64_t);  // of the widest element
   return std::ranges::all_of(shape, [&](std::int64_t size) {
