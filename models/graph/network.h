@@ -14,17 +14,17 @@ namespace lockstep {
 
 /// Layers that connect one or several inputs to one or several outputs, and their execution plan. As in Keras, an input
 /// may be unused, and it may itself be an output. The constructor gives layers without a name the names that Keras
-/// would (conv2d, conv2d_1, ...), and builds new layers in the open strategy's scope. If it contains layers of several
-/// networks, their automatic names are made unique again. Equal networks with equal seeds have equal initial weights.
-/// The random numbers of new layers are independent of those of layers that other networks have built, but networks
-/// built apart with equal seeds draw the same numbers. Layers run in the order in which they were called on symbols, or
-/// in Keras' order if a layer with statistics is called several times (running_order).
+/// would (conv2d, conv2d_1, ...), and builds new layers in the open strategy's scope. If the network contains layers of
+/// several other networks, their automatic names are made unique again. Equal networks with equal seeds have equal
+/// initial weights. The random numbers of new layers are independent of those of layers that other networks have built,
+/// but two networks with equal seeds that share no layers draw the same numbers. Layers run in the order in which they
+/// were called on symbols, or in Keras' order if a layer with statistics is called several times (running_order).
 ///
 /// A network that is called on symbols becomes part of another network. As in Keras, this includes its layers whose
 /// results are not used.
 ///
-/// A network on intermediate results of another one (Layer::output), which are its outputs, its inputs or both, shares
-/// layers and weights with it. An input that is a layer's result is named "keras_tensor". If the network contains
+/// A network whose inputs, outputs or both are intermediate results of another network (Layer::output) shares layers
+/// and weights with that network. An input that is a layer's result is named "keras_tensor". If the network contains
 /// only part of a model inside the other network, the layers of that model become direct layers of the new network.
 ///
 /// Each layer computes in the dtype of its policy (DTypePolicy). Inputs are cast once for all layers that read them in
@@ -115,7 +115,7 @@ class Network {
   /// Keras' summary under the title `name`: a table with each layer's name and class, output shape, number of
   /// parameters and connections, and the totals.
   std::string summary(const std::string& name) const;
-  /// The smallest number from which on no layer has a stream of random numbers of this seed.
+  /// One more than the largest LayerSeed::stream that a layer uses with this seed; 0 if no layer uses the seed.
   std::uint32_t first_free_stream(std::uint64_t seed) const;
   /// The strategy in whose scope the network was made.
   const Strategy& strategy() const { return strategy_; }

@@ -22,7 +22,7 @@ struct GraphCall {
   std::optional<LogicalDevice> device{};  ///< device of the call, if it was made in a DeviceScope
   std::optional<Mode> mode{};             ///< the call's own mode, which replaces the network's
   bool use_causal_mask = false;           ///< see LayerCall::use_causal_mask
-  int result = 0;                         ///< if above 0: this is the result of this index of call inputs[0]
+  int result = 0;                         ///< if above 0: this is result number `result` of the call inputs[0]
   int model_call = -1;                    ///< index in Network::model_calls of the call around this one; -1 if none
   std::uint64_t remat = 0;                ///< see Symbol::Node::remat
   bool broadcasts = false;                ///< whether an input's shape differs from the result's
@@ -52,7 +52,7 @@ struct PlanStep {
   bool fused_relu = false;
   int concat = -1;                ///< step of the concatenation into whose result this step writes; -1 if none
   std::int64_t concat_begin = 0;  ///< where the result begins along the concatenation's last axis
-  int result = 0;                 ///< if above 0: takes the result of this index from step inputs[0]; calls no layer
+  int result = 0;                 ///< if above 0: takes this result number from step inputs[0]; calls no layer
   bool is_read_again = false;     ///< whether other steps return further results of this step's call
   /// See LayerCall::is_output.
   bool is_output = false;

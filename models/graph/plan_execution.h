@@ -21,7 +21,7 @@ class PlanExecution : public std::enable_shared_from_this<PlanExecution> {
   PlanExecution(Plan plan, const std::vector<Layer>& layers, bool placed, bool masked);
 
   /// See Network::run. `input_masks` has the mask of each input, undefined for an input without one; it is empty if no
-  /// input has one. Preconditions: the inputs fit the network; it is `masked` if an input has a mask.
+  /// input has one. Preconditions: the inputs have the network's shapes; if an input has a mask, masked() is true.
   std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode, std::vector<Tensor>* masks,
                           std::span<const Tensor> input_masks = {}) const;
   /// The steps.

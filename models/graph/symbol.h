@@ -28,7 +28,7 @@ class Symbol {
     /// Name of an input; empty for a layer's result.
     std::string name;
     std::uint64_t number;                   ///< larger for symbols made later
-    std::int64_t batch_size = 0;            ///< of an input; see NetworkInput::batch_size
+    std::int64_t batch_size = 0;            ///< batch size of an input; see NetworkInput::batch_size
     std::optional<LogicalDevice> device{};  ///< device of the call, if it was made in a DeviceScope
     /// The call of a model that made this call of the layer; for models inside models, the outermost call. Null if the
     /// layer was called directly.
@@ -76,7 +76,7 @@ Symbol edited(const Symbol& symbol, const Edit& edit) {
 
 /// A model's input; `shape` has no batch axis. A size of -1 may differ between batches (None in Keras); no weight may
 /// depend on it. Models with stateful layers need `batch_size`, the number of examples in every global batch. Throws
-/// InvalidArgument for other sizes below 1, and for a batch_size below 0.
+/// InvalidArgument for a size that is neither -1 nor at least 1, and for a batch_size below 0.
 Symbol Input(const Shape& shape, std::string name = "input_layer", std::int64_t batch_size = 0);  // NOLINT: Keras' name
 
 }  // namespace lockstep

@@ -18,9 +18,9 @@
 namespace lockstep::libtorch {
 
 ///@{
-/// Number of rows of a batch, the size of its tensors' first axis; throws InvalidArgument if an Example has other
-/// numbers of data and targets. To distribute batches of your own type, define rows_of and narrow_rows for it in its
-/// namespace.
+/// Number of rows of a batch, the size of its tensors' first axis; throws InvalidArgument if an Example has different
+/// numbers of rows of data and targets. To distribute batches of your own type, define rows_of and narrow_rows for it
+/// in its namespace.
 inline std::int64_t rows_of(const torch::Tensor& batch) { return batch.size(0); }
 template <class Row>
 std::int64_t rows_of(const std::vector<Row>& batch) {

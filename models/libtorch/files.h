@@ -15,14 +15,14 @@ namespace lockstep::libtorch {
 
 // A file holds one module or optimizer, for any number of replicas. With several processes, all must call these
 // functions; the chief writes, atomically, and all must read the same file. They throw InputError, naming the file, for
-// a file that cannot be read or does not fit, and the errors of write_file_atomically.
+// a file that cannot be read or does not match the module or optimizer, and the errors of write_file_atomically.
 
 /// Saves a module. An f32 or bf16 buffer is saved as the mean of the replicas' values, any other buffer with the first
 /// replica's values. A name that ends with ".safetensors" gets that format, with the names of PyTorch's state_dict;
 /// other files have the format of torch::save. Throws Unsupported for a ".safetensors" file of a module with a tensor
 /// that is not f32, bf16, i32, i64, u8 or bool; LogicError inside a replica.
 void save(const ModuleReplicas& modules, const std::string& path);
-/// Loads a file of save() or torch::save into all replicas. If the file does not fit, changes nothing. Throws
+/// Loads a file of save() or torch::save into all replicas. If the file does not match, changes nothing. Throws
 /// Unsupported and LogicError in the same cases as save().
 void load(const ModuleReplicas& modules, const std::string& path);
 
@@ -35,8 +35,8 @@ void read_archive(const std::string& path, const std::function<void(torch::seria
 /// @endcond
 
 ///@{
-/// `save` writes the state of one replica's optimizer, since all are equal; `load` reads it into every replica's
-/// optimizer. If libtorch finds that the file does not fit, changes nothing; libtorch does not compare shapes.
+/// `save` writes the state of one replica's optimizer, because the optimizers of all replicas are equal; `load` reads
+/// it into every replica's optimizer. If libtorch rejects the file, changes nothing; libtorch does not compare shapes.
 template <std::derived_from<torch::optim::Optimizer> Optimizer>
 void save(const Replicated<Optimizer>& optimizers, const std::string& path) {
   detail::write_archive(optimizers.strategy(), path, [&](torch::serialize::OutputArchive& archive) {

@@ -18,10 +18,10 @@ namespace lockstep::libtorch {
 /// Sums the gradients of a module's replicas during backward: when `backward` returns, `grad()` of each parameter is
 /// the sum over the replicas of all processes. A hook on each parameter reports that its gradient is final; a bucket of
 /// final gradients is exchanged while backward computes the others. If one backward passes through several modules,
-/// this is true only for the first of them; the others exchange their gradients at its end.
+/// only the first module's gradients are exchanged during backward, those of the other modules at its end.
 ///
-/// Gradients that all replicas have before it, e.g. the sums of an earlier backward, are part of the result once: the
-/// first replica keeps them, and the others drop them before libtorch adds to them.
+/// Gradients that all replicas have before backward, e.g. the sums of an earlier backward, are part of the result once:
+/// the first replica keeps them, and the others drop them before libtorch adds to them.
 class GradientSums : public std::enable_shared_from_this<GradientSums> {
   /// One parameter of one replica.
   struct Parameter {
@@ -67,12 +67,13 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
    private:
     Own& own_;
   };
-  /// Takes this replica's gradients, undefined for variables without one, from the parameters' grad(), for a caller
-  /// that sums them itself. Counts as a backward.
+  /// Takes this replica's gradients, undefined for variables without a gradient, from the parameters' grad(), for a
+  /// caller that sums them itself. Counts as a backward.
   std::vector<torch::Tensor> take_unsummed(int replica);
   /// For each variable, whether the loss of any replica depended on it in the last backward of replica `replica` that
-  /// summed gradients, or in one before it that was paused. Backward leaves the gradients of the others as they are:
-  /// undefined after zero_grad(), so that optimizers skip these parameters, as they do without replicas.
+  /// summed gradients, or in a paused backward before it. Backward does not change the gradients of the other
+  /// variables; they are undefined after zero_grad(), so that optimizers skip these parameters, as they do without
+  /// replicas.
   const std::vector<char>& used(int replica) const { return own_.at(static_cast<std::size_t>(replica)).used; }
   /// Number of backwards of replica `replica` that have summed gradients, or whose gradients take_unsummed has taken.
   int backwards(int replica) const { return own_.at(static_cast<std::size_t>(replica)).backwards; }
@@ -96,7 +97,7 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
   std::vector<std::size_t> bucket_of_;  ///< by variable of the arena
   std::vector<int> variables_in_bucket_;
   std::vector<Own> own_;  ///< by replica
-  std::string name_;      ///< of the sums, in errors
+  std::string name_;      ///< name of the sums in error messages
 };
 
 }  // namespace lockstep::libtorch

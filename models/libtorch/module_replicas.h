@@ -42,12 +42,13 @@ class ModuleReplicas {
   GradientSums& gradients() const { return *gradients_; }
   /// Prepares replica `replica` for a forward pass: adds hooks that libtorch has dropped, and moves tensors to which it
   /// has given other memory back to that of the variables. Throws LogicError for a parameter that was frozen at
-  /// construction but is trainable now, for a parameter or buffer that was added or removed since, and for one with
-  /// another shape or dtype. Looks for added and removed ones once after each backward, because that takes long.
+  /// construction but is trainable now, for a parameter or buffer that was added or removed since, and for a parameter
+  /// or buffer whose shape or dtype has changed. Looks for added and removed parameters and buffers only once after
+  /// each backward, because that takes long.
   void prepare(int replica) const;
   /// Makes the tensors of replica `replica` and the variables share memory again, after libtorch has given a tensor
-  /// other memory, whose values count, or an optimizer has moved a variable. Throws LogicError for a tensor with
-  /// another shape or dtype than at construction.
+  /// other memory, whose values are then used, or an optimizer has moved a variable. Throws LogicError for a tensor
+  /// with another shape or dtype than at construction.
   void adopt(std::size_t replica) const;
   /// Calls `use` while the buffers of the first module have the values that stand for all replicas: the mean over the
   /// replicas for f32 and bf16, the first replica's value for other dtypes. With several processes a collective. Throws
@@ -57,8 +58,8 @@ class ModuleReplicas {
   /// the values of their process's first replica. With several processes a collective. Throws LogicError inside a
   /// replica.
   void synchronize_buffers() const;
-  /// Throws the errors of verify_mirrored if the replicas' f32 parameters differ, with several processes also between
-  /// them. Throws LogicError inside a replica.
+  /// Throws the errors of verify_mirrored if the replicas' f32 parameters differ, within a process or between
+  /// processes. Throws LogicError inside a replica.
   void verify() const;
   /// Calls `load`, which sets the values of the first module's tensors, and copies them to all replicas of this
   /// process. If `load` throws, or gives a tensor another shape (InputError), restores the previous values and throws.

@@ -12,15 +12,15 @@ namespace lockstep {
 
 /// compute_average_loss' options, by TensorFlow's names.
 struct AverageLossOptions {
-  Tensor sample_weight{};  ///< of per_example_loss' shape, or undefined for weights of 1
+  Tensor sample_weight{};  ///< has per_example_loss' shape; undefined: all weights are 1
   /// Number of examples of all replicas, such as DistributedBatch::global_size. By default this replica's number of
   /// examples times the number of replicas, which is wrong for uneven batches.
   std::optional<std::int64_t> global_batch_size{};
 };
 
 /// sum(per_example_loss [* sample_weight]) / global_batch_size, a scalar; 0 for an empty global batch.
-/// `per_example_loss` is (n), one value for each example, or (n, ...). Throws InvalidArgument for a scalar loss, for
-/// weights of another shape and for a negative size; LogicError in a strategy's scope outside `run`.
+/// `per_example_loss` is (n), one value for each example, or (n, ...). Throws InvalidArgument for a scalar loss, for a
+/// sample_weight of another shape and for a negative size; LogicError in a strategy's scope outside `run`.
 Tensor compute_average_loss(const Tensor& per_example_loss, const AverageLossOptions& options = {});
 
 /// sum(loss) / number of replicas, for a loss that does not depend on the examples, such as a regularizer's penalty.

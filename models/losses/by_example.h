@@ -27,8 +27,8 @@ Tensor targets_like(const char* loss, const Tensor& y_true, const Tensor& y_pred
 /// Reshapes x (n, time, ...) to (n * time, ...), or to (n * time, 1) if x has no further axes.
 Tensor steps_of(const Tensor& x);
 
-/// Like steps_of, but if y_pred has logits as its origin, the result has the reshaped logits as its origin, where
-/// losses look for them (logits_of).
+/// Like steps_of, for predictions: if logits_of finds the logits of y_pred, it finds the reshaped logits for the
+/// result.
 Tensor predicted_steps(const Tensor& y_pred);
 
 /// Whether the loss or metric works along the last axis only, i.e. its option `axis` is missing, -1 or [-1].

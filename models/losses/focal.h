@@ -45,7 +45,7 @@ struct BinaryFocalCrossentropy : Loss {
 /// For targets y and predictions p, (n, ..., classes), -sum of alpha (1 - q)^gamma y log(q) over the classes, with q =
 /// p / sum of p, clipped to [1e-7, 1 - 1e-7]. For logits, p is their softmax.
 struct CategoricalFocalCrossentropy : Loss {
-  /// Throws InvalidArgument for a label_smoothing outside [0, 1] and without an alpha.
+  /// Throws InvalidArgument for a label_smoothing outside [0, 1] and an empty alpha.
   explicit CategoricalFocalCrossentropy(const CategoricalFocalCrossentropyOptions& options = {});
   /// Makes `CategoricalFocalCrossentropy({})` use the default options.
   explicit CategoricalFocalCrossentropy(Defaults) : CategoricalFocalCrossentropy() {}

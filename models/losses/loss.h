@@ -31,8 +31,9 @@ class Loss {
   std::string get_config() const;
   /// The loss of each example, (n) f32; for a custom loss of an output with a mask, of each time step, (n, time). As in
   /// Keras, bf16 predictions are cast to f32 first. Throws LogicError if there is no function. Keras' losses throw
-  /// InvalidArgument, naming both shapes, if they do not fit. A last axis of size 1 may be missing or additional in the
-  /// targets: (n) fits predictions (n, 1), and labels (n, time, 1) fit predictions (n, time, classes).
+  /// InvalidArgument, naming both shapes, if targets and predictions do not match. A last axis of size 1 may be missing
+  /// or additional in the targets: (n) fits predictions (n, 1), and labels (n, time, 1) fit predictions (n, time,
+  /// classes).
   Tensor operator()(const Tensor& y_true, const Tensor& y_pred) const;
 
  private:

@@ -19,7 +19,7 @@ namespace lockstep {
 
 /// IoU's options, with Keras' names.
 struct IoUOptions {
-  int num_classes = 0;                           ///< at least 1
+  int num_classes = 0;                           ///< number of classes, at least 1; required
   std::vector<std::int64_t> target_class_ids{};  ///< the classes that count; at least one
   std::optional<int> ignore_class{};             ///< elements with this target are left out
   bool sparse_y_true = true;                     ///< targets are class numbers
@@ -34,7 +34,7 @@ struct BinaryIoUOptions {
 
 /// MeanIoU's options, with Keras' names.
 struct MeanIoUOptions {
-  int num_classes = 0;                ///< at least 1
+  int num_classes = 0;                ///< number of classes, at least 1; required
   std::optional<int> ignore_class{};  ///< elements with this target are left out
   bool sparse_y_true = true;          ///< targets are class numbers
   bool sparse_y_pred = true;          ///< predictions are class numbers
@@ -42,7 +42,7 @@ struct MeanIoUOptions {
 
 /// OneHotIoU's options, with Keras' names.
 struct OneHotIoUOptions {
-  int num_classes = 0;                           ///< at least 1
+  int num_classes = 0;                           ///< number of classes, at least 1; required
   std::vector<std::int64_t> target_class_ids{};  ///< the classes that count; at least one
   std::optional<int> ignore_class{};             ///< elements with this target are left out
   bool sparse_y_pred = false;                    ///< predictions are class numbers
@@ -50,7 +50,7 @@ struct OneHotIoUOptions {
 
 /// OneHotMeanIoU's options, with Keras' names.
 struct OneHotMeanIoUOptions {
-  int num_classes = 0;                ///< at least 1
+  int num_classes = 0;                ///< number of classes, at least 1; required
   std::optional<int> ignore_class{};  ///< elements with this target are left out
   bool sparse_y_pred = false;         ///< predictions are class numbers
 };

@@ -59,9 +59,9 @@ class Metric {
   Metric with_name(std::string name) const { return {std::move(name), rule_}; }
   /// The sums of a batch of n rows. `sample_weight` is (n) or (n, 1), or undefined for weights of 1. `mask` is the mask
   /// of y_pred, bool (n, time), or undefined. As in Keras, means over examples leave masked steps out, and other
-  /// metrics count them. Not recorded by tapes. Throws InvalidArgument for shapes or labels that do not fit each other
-  /// or the metric; Unsupported for a mask of another rank and for an axis other than the last, if the metric leaves
-  /// masked steps out; LogicError if the rule has no functions.
+  /// metrics count them. Not recorded by tapes. Throws InvalidArgument for shapes that do not match each other, and for
+  /// shapes or labels that the metric does not take; Unsupported for a mask of another rank and for an axis other than
+  /// the last, if the metric leaves masked steps out; LogicError if the rule has no functions.
   Sums update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {},
               const Tensor& mask = {}) const;
   /// The metric's value for the given sums; 0 for empty sums, as in Keras.

@@ -17,7 +17,7 @@ struct MuonOptions {
   double adam_beta_2 = 0.999;  ///< in [0, 1)
   /// OptimizerOptions::weight_decay of the variables that AdamW updates.
   double adam_weight_decay = 0.004;
-  double epsilon = 1e-7;  ///< of AdamW; above 0
+  double epsilon = 1e-7;  ///< AdamW's epsilon; above 0
   /// OptimizerOptions::weight_decay of the other variables.
   double weight_decay = 0.004;
   /// AdamW updates a variable if one of these regular expressions (ECMAScript) matches a part of its name.

@@ -44,8 +44,8 @@ struct OptimizerOptions {
   /// updates the average, including steps that only accumulate gradients.
   bool use_ema = false;
   double ema_momentum = 0.99;  ///< momentum of the average, in [0, 1]
-  /// Number N: every N-th update assigns the average to the parameters; with accumulated gradients, each step of that
-  /// update does.
+  /// Number N: every N-th update assigns the average to the parameters; with accumulated gradients, every step of this
+  /// update assigns it.
   int ema_overwrite_frequency = 0;
 };
 
@@ -79,8 +79,9 @@ class Optimizer {
   /// replica's tape of the first step uses a variable only to look up rows, the variable's gradient is exchanged as
   /// IndexedSlices in all steps. Exceptions are Lamb, Muon, Adafactor, clipping by a norm, clip_before_aggregate and
   /// aggregate = false, which need whole gradients. A replica that does not use a variable adds nothing to its
-  /// gradient. Throws InvalidArgument without variables, for variables other than the first step's, for another order
-  /// on some replica, and if no replica has any gradient; LogicError under a strategy other than the first step's.
+  /// gradient. Throws InvalidArgument without variables, for variables other than the first step's, if replicas pass
+  /// them in different orders, and if no replica has any gradient; LogicError under a strategy other than the first
+  /// step's.
   void minimize(GradientTape& tape, const Tensor& loss, const std::vector<Variable>& variables) const;
   ///@{
   /// Like `minimize`, but with given gradients, one for each variable; an undefined gradient counts as 0.
@@ -121,8 +122,8 @@ class Optimizer {
   /// A copy of the optimizer's state.
   OptimizerState state() const;
   /// Restores a state, which may come from another strategy. Throws InvalidArgument, and keeps the old state, if the
-  /// number, names, shapes or dtypes of the values do not fit. Before the first step, only the steps and the learning
-  /// rate are checked; the first step then throws if the values do not fit.
+  /// number, names, shapes or dtypes of the values are not those of this optimizer's slots. Before the first step, only
+  /// the steps and the learning rate are checked; the first step then throws InvalidArgument for wrong values.
   void load_state(const OptimizerState& state) const;
 
   class Rule;

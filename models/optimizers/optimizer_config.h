@@ -39,7 +39,7 @@ ClassRegistry<Optimizer, const OptimizerConfig>& optimizer_classes();
 Optimizer optimizer_from_config(const OptimizerConfig& config);
 
 /// `common` with `weight_decay`, for an optimizer whose own options have a weight decay, such as AdamW. Throws
-/// InvalidArgument, naming `class_name`, if `common` has one, too.
+/// InvalidArgument, naming `class_name`, if `common` also has a weight decay.
 OptimizerOptions with_own_decay(const char* class_name, OptimizerOptions common, double weight_decay);
 
 /// Reads the options of a rule. Options that the configuration lacks keep their values in `options`.

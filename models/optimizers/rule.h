@@ -71,8 +71,8 @@ class Optimizer::Rule {
   /// copy; the copies then stay equal only if `compute` gives bit-identical results on all replicas, as on identical
   /// CPUs or identical GPUs. All gradients are exchanged as dense tensors.
   virtual bool computes_variables() const { return false; }
-  /// Computes a variable's new value and slots with ops. An exception, and results of another shape or dtype, end the
-  /// step with an error.
+  /// Computes a variable's new value and slots with ops. An exception, and results that do not have the variable's
+  /// shape and dtype, end the step with an error.
   virtual void compute(VariableStep& step) const;
 };
 

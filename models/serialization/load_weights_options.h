@@ -7,13 +7,14 @@
 
 namespace lockstep {
 
-/// Options of load_weights. Keras' skip_mismatch and by_name let weights that do not fit be skipped, with warnings,
-/// instead of throwing InputError. Legacy `.h5` and `.safetensors` files skip each weight of another shape on its own.
-/// In `.weights.h5` and `.keras` files, a weight of another shape also skips the weights after it in its group; a layer
-/// has one group, attention layers have one for each of their inner layers.
+/// Options of load_weights. With Keras' skip_mismatch or by_name, weights that do not fit are skipped with a warning
+/// instead of an InputError. Legacy `.h5` and `.safetensors` files skip only the weights whose shape differs from the
+/// model's. In `.weights.h5` and `.keras` files, the weights after such a weight in its group are also skipped; a layer
+/// has one group, an attention layer one group for each of its inner layers.
 struct LoadWeightsOptions {
-  /// Skips weights of other shapes, layers with another number of weights, and layers that the file or the model lacks.
-  /// As in Keras, legacy `.h5` files must have as many layers with weights as the model, unless by_name is set, too.
+  /// Skips weights whose shape differs, layers whose number of weights differs, and layers that the file or the model
+  /// lacks. As in Keras, legacy `.h5` files must have as many layers with weights as the model, unless by_name is set,
+  /// too.
   bool skip_mismatch = false;
   /// Matches layers by their names instead of their order, and skips layers that the file or the model lacks. For
   /// Keras' legacy `.h5` files and `.safetensors` files.

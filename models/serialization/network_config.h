@@ -8,8 +8,8 @@
 namespace lockstep {
 
 /// The model with names that Keras 3 accepts: each "/", which Keras 2 allows in names, becomes "_", and a name that is
-/// then already taken in the same model gets a numeric suffix. For legacy files, a name that is that of a reserved
-/// group also gets a suffix.
+/// then already taken in the same model gets a numeric suffix. For legacy files, a name that equals the name of a
+/// reserved group also gets a suffix.
 NestedModel with_file_names(const NestedModel& model, ConfigForm form);
 
 /// Keras 3's configuration of a model: its layers and nested models with their options, and the inputs of each of their

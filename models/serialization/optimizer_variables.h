@@ -11,7 +11,7 @@
 
 // The state of an optimizer as Keras' list of optimizer variables: the number of steps; the learning rate, unless it
 // follows a schedule; the slots of each trained variable, in the order of Keras' `model.layers` (see `build` of Keras'
-// optimizers); and OptimizerConfig::scalars. Before the first step, the list has no slots and scalars.
+// optimizers); and OptimizerConfig::scalars. Before the first step, the list has neither slots nor scalars.
 
 namespace lockstep {
 

@@ -9,9 +9,9 @@ namespace lockstep::zoo {
 /// keras.applications.EfficientNetB0 to EfficientNetB7 (Tan and Le 2019): images with values of 0 to 255 -> (classes);
 /// of 224 x 224 for B0, 240 for B1, 260 for B2, 300 for B3, 380 for B4, 456 for B5, 528 for B6 and 600 for B7. Layers
 /// have Keras' names. B0 has 5,330,571 parameters by default, B7 66,658,687. Throw InvalidArgument for images smaller
-/// than 32 x 32, and in the other cases of resnet50. Keras' published weights of B0 to B7 are for models with a further
-/// rescaling, which Keras adds only for `weights="imagenet"`: after loading them, square the variance in the layer
-/// `normalization`.
+/// than 32 x 32, and in the other cases listed at resnet50. Keras' published weights of B0 to B7 are for models with a
+/// further rescaling, which Keras adds only for `weights="imagenet"`: after loading them, square the variance in the
+/// layer `normalization`.
 Model efficientnet_b0(const ImageModelOptions& options = {});
 Model efficientnet_b1(const ImageModelOptions& options = {});
 Model efficientnet_b2(const ImageModelOptions& options = {});
@@ -26,7 +26,7 @@ Model efficientnet_b7(const ImageModelOptions& options = {});
 /// keras.applications.EfficientNetV2B0 to EfficientNetV2B3, EfficientNetV2S, EfficientNetV2M and EfficientNetV2L (Tan
 /// and Le 2021): images with values of 0 to 255 -> (classes); of 224 x 224 for B0, 240 for B1, 260 for B2, 300 for B3,
 /// 384 for S, 480 for M and L. Layers have Keras' names. B0 has 7,200,312 parameters by default, L 119,027,848. Throw
-/// InvalidArgument for images smaller than 32 x 32, and in the other cases of resnet50.
+/// InvalidArgument for images smaller than 32 x 32, and in the other cases listed at resnet50.
 Model efficientnet_v2b0(const ImageModelOptions& options = {});
 Model efficientnet_v2b1(const ImageModelOptions& options = {});
 Model efficientnet_v2b2(const ImageModelOptions& options = {});

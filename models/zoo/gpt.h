@@ -13,7 +13,7 @@ struct GptOptions {
   std::int64_t layers = 6;      ///< transformer blocks
   std::int64_t width = 384;     ///< features of each token, a multiple of `heads`
   std::int64_t heads = 6;       ///< attention heads of each block
-  double dropout = 0.1;         ///< rate of embeddings, attention weights and the results of a block's branches
+  double dropout = 0.1;         ///< dropout rate of embeddings, attention weights and the results of a block's branches
   std::uint64_t seed = 0;       ///< seed of the initial weights and of dropout
   bool remat = false;           ///< saves memory in training: makes each block a RematScope
 };

@@ -17,9 +17,9 @@ namespace lockstep::zoo::detail {
 /// As the height or width of an input: images of any size.
 inline constexpr std::int64_t any_side = -1;
 
-/// The input of `model`. Without an input_shape, it is (side, side, 3) with the top and of any size without it; with
-/// `side` = any_side, the model takes images of any size even with its top. Throws InvalidArgument naming `model` for
-/// options that it does not take, among them images smaller than smallest_side x smallest_side.
+/// The input of `model`. Its shape is options.input_shape; if that is empty, (side, side, 3) with the top and (-1, -1,
+/// 3) without it. With `side` = any_side, the model takes images of any size even with its top. Throws InvalidArgument
+/// naming `model` for options that it does not take, among them images smaller than smallest_side x smallest_side.
 Symbol image_input(std::string_view model, const ImageModelOptions& options, std::int64_t side,
                    std::int64_t smallest_side = 32);
 
@@ -42,7 +42,7 @@ enum class PoolingNames : std::uint8_t { none, named };
 Symbol average_pool(const Symbol& x, PoolingNames names = PoolingNames::named);
 /// The result of a model without its top.
 Symbol pooled_features(const Symbol& x, const ImageModelOptions& options, PoolingNames names);
-/// average_pool with `names_in_top` and predictions or, without the top, pooled_features with `names`.
+/// With the top, average_pool with `names_in_top` and then predictions; without the top, pooled_features with `names`.
 Symbol top_or_features(const Symbol& x, const ImageModelOptions& options, PoolingNames names,
                        PoolingNames names_in_top = PoolingNames::named);
 

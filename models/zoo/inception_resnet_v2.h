@@ -7,7 +7,7 @@ namespace lockstep::zoo {
 
 /// keras.applications.InceptionResNetV2 (Szegedy et al. 2016): images of 299 x 299 -> (classes). Layers have Keras'
 /// names. 55,873,736 parameters by default. Throws InvalidArgument for images smaller than 75 x 75, and in the other
-/// cases of resnet50.
+/// cases listed at resnet50.
 Model inception_resnet_v2(const ImageModelOptions& options = {});
 
 }  // namespace lockstep::zoo

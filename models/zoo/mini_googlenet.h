@@ -13,9 +13,9 @@ struct MiniGoogLeNetOptions {
   double dropout = 0.5;
   /// Momentum of all batch normalizations. The layer's default, Keras' 0.99, is too slow for runs of a few hundred
   /// steps: after 300 steps the initial values (mean 0, variance 1) still have a weight of 0.99^300 = 5 % in the moving
-  /// statistics, which also lag behind the weights. The network's nineteen such layers compound this, so that inference
-  /// does not reflect the training. 0.9 forgets the initial values within 50 steps. With either momentum, the moving
-  /// statistics follow Keras' formula.
+  /// statistics, which also lag behind the weights. The errors of the network's nineteen batch normalizations add up,
+  /// so that inference does not reflect the training. 0.9 forgets the initial values within 50 steps. With either
+  /// momentum, the moving statistics follow Keras' formula.
   double batch_norm_momentum = 0.9;
   std::uint64_t seed = 0;  ///< seed of the initial weights and of dropout
 };

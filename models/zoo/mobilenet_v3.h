@@ -8,7 +8,7 @@ namespace lockstep::zoo {
 ///@{
 /// keras.applications.MobileNetV3Small and MobileNetV3Large with alpha 1 (Howard et al. 2019): images of any size, with
 /// values of 0 to 255, -> (classes). Layers have Keras' names. 2,554,968 and 5,507,432 parameters by default. Throw
-/// InvalidArgument for images smaller than 32 x 32, and in the other cases of resnet50.
+/// InvalidArgument for images smaller than 32 x 32, and in the other cases listed at resnet50.
 Model mobilenet_v3_small(const ImageModelOptions& options = {});
 Model mobilenet_v3_large(const ImageModelOptions& options = {});
 ///@}

@@ -14,8 +14,8 @@ struct Transformer {
   std::int64_t layers;  ///< number of blocks
   std::int64_t width;   ///< features of each step
   std::int64_t heads;   ///< attention heads of width / heads features
-  double dropout;       ///< rate of attention weights, and of each branch's result
-  double epsilon;       ///< of the normalizations
+  double dropout;       ///< dropout rate of attention weights and of each branch's result
+  double epsilon;       ///< epsilon of the normalizations
   bool use_causal_mask;
   bool remat;  ///< each block is a RematScope
 };

@@ -12,9 +12,9 @@ struct VitOptions {
   std::int64_t layers = 12;      ///< transformer blocks
   std::int64_t width = 384;      ///< features of each patch, a multiple of `heads`
   std::int64_t heads = 6;        ///< attention heads of each block
-  double dropout = 0;            ///< rate of embeddings, attention weights and the results of a block's branches
-  std::uint64_t seed = 0;        ///< seed of the initial weights and of dropout
-  bool remat = false;            ///< saves memory in training: makes each block a RematScope
+  double dropout = 0;      ///< dropout rate of embeddings, attention weights and the results of a block's branches
+  std::uint64_t seed = 0;  ///< seed of the initial weights and of dropout
+  bool remat = false;      ///< saves memory in training: makes each block a RematScope
 };
 
 /// The vision transformer of Dosovitskiy et al. 2021 in the variant of their appendix D.3 without a class token: the
