@@ -1,7 +1,7 @@
 // A bidirectional LSTM learns over two replicas which of two texts a line is from. The lines of a batch are padded to
 // the longest one; the padding is masked.
 //   bidirectional_lstm [TEXT TEXT [EPOCHS]]
-// By default the licenses GPL-3 and MPL-2.0, which Debian ships. Every fifth line is for testing. Writes
+// The default texts are the licenses GPL-3 and MPL-2.0, which Debian ships. Every fifth line is for testing. Writes
 // bidirectional_lstm.keras.
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Contrastive learning (SimCLR): without labels, an encoder learns over three replicas to recognize shifted images of
-// Fashion-MNIST. Each image is compared with those of all replicas; since `all_gather` is differentiable, three
-// replicas train as one that has the whole batch.
+// Fashion-MNIST. Each image is compared with the images of all replicas. Because `all_gather` is differentiable, three
+// replicas train like one replica that has the whole batch.
 //   contrastive [IMAGES [EPOCHS]]
 // Writes encoder.keras.
 

@@ -1,6 +1,6 @@
-// Quantile regression with classes of its own, a layer, a loss, a metric and an optimizer, which are registered so that
-// a model that has them is saved and loaded whole, as in Keras' guide to saving. A model learns over two replicas to
-// predict the value below which 90 % of the targets lie, is saved, loaded and trained further.
+// Quantile regression with a custom layer, loss, metric and optimizer, which are registered so that whole models can be
+// saved and loaded, as in Keras' guide to saving. Over two replicas, a model learns to predict the value below which 90
+// % of the targets lie; the program then saves it, loads it and trains it further.
 //   custom_classes [EPOCHS]
 
 #include <cmath>

@@ -1,8 +1,8 @@
 // Fine-tunes a saved classifier over two replicas, as in Keras' guide to transfer learning: replaces its last layer by
-// one for other classes, trains that one alone, then all layers with a small learning rate.
+// a layer for other classes, trains the new layer alone, then all layers with a small learning rate.
 //   fine_tuning [IMAGES [EPOCHS [FILE]]]
-// FILE is a saved model for images of 28 x 28 whose layer before the last one has the features to use. By default, a
-// classifier of the classes 0 to 4 of Fashion-MNIST is trained and saved first. The new classes are 5 to 9.
+// FILE is a saved model for images of 28 x 28; the new layer gets the results of the layer before its last one. By
+// default, a classifier of the classes 0 to 4 of Fashion-MNIST is trained and saved first. The new classes are 5 to 9.
 
 #include <filesystem>
 #include <string>

@@ -1,7 +1,7 @@
 // A transformer, trained over two replicas, forecasts the next 24 hours of a load from the last 48 hours, and is
 // compared with forecasts that repeat the last hour and the last day.
 //   forecaster [WEEKS [EPOCHS]]
-// The load is made by the program: a profile of the day that is lower on weekends, and a disturbance that fades slowly.
+// The program generates the load: a profile of the day that is lower on weekends, and a disturbance that fades slowly.
 // The last fifth of the weeks is for testing. Writes forecaster.keras.
 
 #include <cmath>

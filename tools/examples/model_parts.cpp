@@ -1,5 +1,5 @@
 // Splits one large model over several devices, where multi_gpu_model would only copy it: three parts of four layers,
-// each on a device that has memory for no more. Training on one such device fails.
+// each on a device with memory for one part only. Training the whole model on one such device fails.
 //   model_parts [WIDTH [STEPS]]
 
 #include <random>

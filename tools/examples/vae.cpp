@@ -1,5 +1,5 @@
 // A variational autoencoder of Fashion-MNIST over two replicas, as a custom loop: an encoder gives the distribution of
-// an image's code, and a decoder makes the image again from a code drawn from it.
+// an image's code, and a decoder reconstructs the image from a code drawn from this distribution.
 //   vae [IMAGES [EPOCHS]]
 // Writes vae.png with 64 images that the decoder makes of random codes, vae_encoder.keras and vae_decoder.keras.
 
