@@ -7,9 +7,9 @@
 
 namespace lockstep {
 
-/// Parses `program`'s options, runs `work` and returns the exit status of main. If `work` throws, prints one line that
-/// begins with the program's name, and returns 1. For help and invalid options, CLI11 prints the message and determines
-/// the status.
+/// Parses `program`'s options, runs `work` and returns the exit status of main. If `work` throws, prints one line to
+/// stderr that begins with the program's name, and returns 1. For help and invalid options, CLI11 prints the message
+/// and determines the status.
 template <class Work>
 int run_benchmark_program(CLI::App& program, int argc, char** argv, const Work& work) {
   try {

@@ -20,7 +20,7 @@ struct AttentionOptions {
   Tensor mask{};
   float dropout_rate = 0;  ///< sets weights to 0 with this probability and scales the others by 1 / (1 - rate)
   /// Returns the key of the random numbers of dropout. Required if dropout_rate > 0, and otherwise never called. Called
-  /// once or, if the thread captures its GPU's work, at each launch of that work.
+  /// once per attention call or, if that is captured in a CUDA graph, at each launch of the graph.
   std::function<RandomKey()> next_key{};
 };
 
@@ -29,20 +29,21 @@ struct AttentionOptions {
 /// `heads` is a multiple of kv_heads; heads / kv_heads neighboring query heads share one key head and one value head.
 /// All tensors are f32, or all are bf16, with any strides; scores and sums are f32. A query that may not attend to any
 /// key gives all keys the same weight, as in Keras; its gradient reaches only the values. The gradient recomputes the
-/// weights from the maximum and the sum of each softmax, so memory for weights is bounded, independently of tq, except
-/// in cuDNN's gradient (see below). Differentiable once; differentiating the gradient throws Unsupported. Throws
+/// weights from the maximum and the sum of each softmax, so the memory for weights does not grow with tq, except in
+/// cuDNN's gradient (see below). Differentiable once; differentiating the gradient throws Unsupported. Throws
 /// InvalidArgument for other shapes and dtypes, if d, dv, tk or kv_heads is 0, for a dropout_rate outside [0, 1), and
 /// for a dropout_rate above 0 without next_key.
 ///
 /// With a bias, the attention is composed of other ops on all devices. This needs memory for all scores, rounds the
-/// scores and weights of bf16 tensors to bf16, draws other random numbers for dropout, and supports higher-order
+/// scores and weights of bf16 tensors to bf16, uses different random numbers for dropout, and supports higher-order
 /// gradients.
 ///
 /// On GPUs, cuDNN computes bf16 attention without dropout if it has a deterministic algorithm, for which d and dv must
 /// be multiples of 8 and at most 128, or 256 on some GPUs. cuDNN rounds the weights to bf16 before it multiplies them
-/// with the values. With a mask, all scores must then be smaller than 2^28. cuDNN's gradient may store scores, 2 bytes
-/// each, of as many examples at a time as fit into 1 GiB, but of at least one. A slower kernel computes all other
-/// attention without a bias, including attention with dropout, with the same random numbers as on CPUs.
+/// with the values. With a mask, all scores must then be below 2^28 in magnitude. cuDNN's gradient may store the
+/// scores, 2 bytes each; it then processes as many examples at a time as fit into 1 GiB, and at least one. A slower
+/// kernel computes all other attention without a bias, including attention with dropout, with the same random numbers
+/// as on CPUs.
 Tensor dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                              const AttentionOptions& options = {});
 

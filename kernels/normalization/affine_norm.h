@@ -13,7 +13,8 @@
 
 namespace lockstep::detail {
 
-/// Throws InvalidArgument, naming `op`, unless `value` is an f32 vector of the size of x's last axis.
+/// Throws InvalidArgument, naming `op` and the operand `what`, unless `value` is an f32 vector whose length is the size
+/// of x's last axis.
 inline void check_affine(const char* op, const char* what, const Tensor& value, const Tensor& x) {
   require(value.defined() && value.dtype() == DType::f32 && value.shape() == Shape{x.dim(-1)},
           "{}: {} for x {} must be f32 ({}), got {}", op, what, x.shape(), x.dim(-1), value);
@@ -23,7 +24,7 @@ inline void check_affine(const char* op, const char* what, const Tensor& value, 
 template <class Gradient>
 struct AffineNormSaved {
   Tensor input, x, gamma;  ///< x: the input in the shape that the kernels take
-  Tensor mean, inverse;
+  Tensor mean, inverse;    ///< f32
   /// Returns (x - mean) * inverse for an f32 x, computed with differentiable ops.
   std::function<Tensor(const Tensor& x)> normalize;
 
@@ -50,8 +51,9 @@ struct AffineNormSaved {
   }
 };
 
-/// Runs the kernel `Norm`, which has LayerNorm's members, on x in the shape `rows`, with `mean` and `inverse` of the
-/// shape `moments`, and records the op. `normalize`: see AffineNormSaved. Precondition: the caller has checked the
+/// Runs the kernel `Norm`, which has LayerNorm's members, on x (f32 or bf16), viewed in the shape `rows`, and records
+/// the op for autograd. The kernel's mean and inverse have the shape `moments`. Returns y in the shape and dtype of x.
+/// `normalize`: see AffineNormSaved. Precondition: the caller has checked the
 /// operands.
 template <class Norm, class Gradient>
 Tensor affine_norm(const char* op, const Tensor& x, const Tensor& gamma, const Tensor& beta, float epsilon,

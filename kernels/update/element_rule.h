@@ -9,8 +9,8 @@
 #include <lockstep/kernels/update/update_shared.h>
 #include <lockstep/runtime/core/error.h>
 
-// Makes optimizer rules from functors. A functor computes the new parameter from the old one and the reduced
-// gradient, and updates the parameter's slots in place:
+// Makes optimizer rules from functors. A functor computes the new parameter from the old one and the gradient, which
+// has been summed over the replicas, scaled and clipped, and updates the parameter's slots in place:
 //
 //   struct Momentum {
 //     static constexpr int slots = 1;
@@ -55,11 +55,13 @@ class ElementRule final : public UpdateRule {
 
 }  // namespace kernels::detail
 
-/// Makes the rule of a functor. The rule runs on CPUs. It also runs on GPUs if nvcc compiles this call, or if the
-/// functor is one of lockstep's own (rule_on_gpus.h).
+/// Makes the rule of a functor, which must be trivially copyable and have the constant `slots` and operator() as above.
+/// The rule runs on CPUs. It also runs on GPUs if nvcc compiles this call, or if the functor is one of lockstep's own
+/// (rule_on_gpus.h); otherwise a step on a GPU throws Unsupported.
 template <class F, bool on_gpus = kernels::detail::has_update_on_gpu<F>>
 std::shared_ptr<const UpdateRule> element_rule(const F& f) {
-  static_assert(std::is_trivially_copyable_v<F>, "a rule is copied to GPUs byte by byte");
+  static_assert(std::is_trivially_copyable_v<F>,
+                "the functor must be trivially copyable, because it is copied to GPUs byte by byte");
   return std::make_shared<kernels::detail::ElementRule<F, on_gpus>>(f);
 }
 

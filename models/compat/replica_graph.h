@@ -27,9 +27,10 @@ struct ReplicaGraph {
   std::vector<Symbol> outputs;
 };
 
-/// Describes the parallel model: new inputs of the template's shapes; for each replica a slice of them, made on the
-/// batch's device, and a call of the template on the replica's device; and the concatenation of the results along the
-/// batch axis, under the names of the template's outputs.
+/// Builds the graph of the parallel model. Its inputs have the shapes of the template's inputs. Each replica gets a
+/// slice of every input, taken on the device that holds the batch, and calls the template on its own device. The merge
+/// device concatenates the results along the batch axis, under the names of the template's outputs; an output that is
+/// an input of the template is that whole input. Precondition: the plan has devices.
 ReplicaGraph replica_graph(const Model& template_model, const ReplicaPlan& plan);
 
 }  // namespace lockstep

@@ -36,7 +36,7 @@ class OptionVisitor {
   OptionVisitor& operator=(const OptionVisitor&) = delete;
 
   ///@{
-  /// A flag, a number, a string, or a list of numbers.
+  /// A flag, a number, a string, or a list of numbers. A single integer may also be written as 10.0, as Keras does.
   void option(const char* key, bool& value);
   void option(const char* key, int& value);
   void option(const char* key, std::int64_t& value);
@@ -56,7 +56,7 @@ class OptionVisitor {
   void one_or_more(const char* key, std::vector<std::int64_t>& value);
   void one_or_more(const char* key, std::vector<double>& value);
   ///@}
-  /// One of several values, written by name.
+  /// One of several values, written by name. Precondition: `choices` contains `value`.
   template <class T>
   void choice(const char* key, T& value, std::initializer_list<std::pair<std::string_view, T>> choices);
 
@@ -67,7 +67,8 @@ class OptionVisitor {
   void fixed(const char* key, std::same_as<bool> auto value) { fixed_flag(key, value); }
   void fixed_null(const char* key);
   ///@}
-  /// Reads `old_key`, Keras 2's name of an option, as `key`. Call it before the option itself.
+  /// Reads `old_key`, Keras 2's name of an option, as `key`; if the file has both, uses the value of `old_key`. Call it
+  /// before the option itself.
   void renamed(const char* old_key, const char* key);
   /// Accepts and ignores an option that lockstep does not need, such as a seed or the choice of an implementation; does
   /// not write it.
@@ -82,6 +83,7 @@ class OptionVisitor {
   }
 
   /// Throws InputError for an option of the file that was neither read nor passed over, unless it is null, false or 0.
+  /// Precondition: this visitor reads.
   void check_all_read() const;
   /// The values written so far, or the values to be read.
   const nlohmann::ordered_json& values() const { return *values_; }
@@ -104,7 +106,8 @@ class OptionVisitor {
   void optional_number(const char* key, std::optional<Number>& value);
   void fixed_flag(const char* key, bool value);
   void fixed_value(const char* key, const nlohmann::ordered_json& value);
-  /// Writes names[own] and returns `own`; or returns the index among `names` of the value that was read.
+  /// When writing, writes names[own] and returns `own`. When reading, returns the index in `names` of the file's value,
+  /// or `own` if the file has none.
   std::size_t chosen(const char* key, std::size_t own, std::span<const std::string_view> names);
 
   std::string object_;
@@ -125,7 +128,7 @@ void OptionVisitor::choice(const char* key, T& value, std::initializer_list<std:
 }
 
 /// Reads the options that `list` names into `options`; options that the file lacks keep their values. Also throws the
-/// InputError of check_all_read().
+/// InputError of check_all_read(). Precondition: the visitor reads.
 template <class Options>
 Options read_options(OptionVisitor& visitor, void (*list)(OptionVisitor&, Options&), Options options = {}) {
   list(visitor, options);

@@ -17,7 +17,7 @@ namespace lockstep {
 
 /// A tensor and its name in a file.
 struct NamedTensor {
-  std::string name;  ///< any text
+  std::string name;  ///< UTF-8, unique in the file, not "__metadata__"
   Tensor value;      ///< dense, on any device
 };
 
@@ -25,27 +25,28 @@ struct NamedTensor {
 /// shape and byte range of each tensor, and the tensors' bytes.
 std::vector<std::byte> safetensors_contents(const std::vector<NamedTensor>& tensors);
 
-/// Reads a safetensors file. All functions throw InputError naming the file and the problem.
+/// Reads a safetensors file. Every member function throws InputError naming the file and the problem.
 class SafetensorsFile {
  public:
   /// Opens the file and reads its header.
   explicit SafetensorsFile(std::string path);
   /// A tensor that a file should have.
   struct Expected {
-    std::string name;     ///< name in the program
-    DType dtype;          ///< dtype of the result; if it is f32 or bf16, the file may have F64, F32, F16 or BF16
-    Shape shape;          ///< size of each axis
-    StoredWeight stored;  ///< where it is in the file; several tensors may be at one place
+    std::string name;  ///< name in the program
+    DType dtype;  ///< dtype of the result; if it is f32 or bf16, the file may have F64, F32, F16 or BF16 (too large
+                  ///< ones become infinity)
+    Shape shape;  ///< shape of the result, whose axes are in the order of the program
+    StoredWeight stored;  ///< name and order of axes in the file; several expected tensors may share one in the file
   };
-  /// The values of the expected tensors, in this order and their dtypes, on the host. Throws if an expected tensor is
-  /// missing or has another dtype or shape, and if the file has an additional tensor.
+  /// Reads the expected tensors to the host, in the order of `expected` and with its dtypes. Throws if an expected
+  /// tensor is missing or has another dtype or shape, and if the file has an additional tensor.
   std::vector<Tensor> read_exactly(const std::vector<Expected>& expected);
-  /// Called with the message of read_exactly's error. `is_missing`: the file lacks a tensor or has an additional one;
-  /// false for another dtype or shape.
+  /// Receives the message of the error that read_exactly would throw. `is_missing`: the file lacks a tensor or has an
+  /// additional one; false for another dtype or shape.
   using MismatchFn = std::function<void(const std::string& message, bool is_missing)>;
   /// Like read_exactly, but calls `mismatch` for each of these errors instead of throwing. Tensors that the file lacks
-  /// or has with another dtype or shape are undefined in the result. With `ignore_extra`, additional tensors are no
-  /// error.
+  /// or has with another dtype or shape are undefined in the result. With `ignore_extra`, additional tensors are not
+  /// reported.
   std::vector<Tensor> read_matching(const std::vector<Expected>& expected, const MismatchFn& mismatch,
                                     bool ignore_extra = false);
   /// All tensors by their names, on the host: F16 and F64 as f32, other dtypes as they are. Throws for a dtype that
@@ -56,8 +57,8 @@ class SafetensorsFile {
   /// The header's entry of a tensor.
   struct Entry {
     std::string dtype;      ///< the file's name of the elements' dtype
-    Shape shape{};          ///< size of each axis; not checked if the dtype cannot be read
-    std::size_t begin = 0;  ///< first byte, in the data after the header
+    Shape shape{};          ///< empty if lockstep has no such dtype
+    std::size_t begin = 0;  ///< offset of the first byte in the data after the header
   };
 
   std::vector<std::uint64_t> whole_numbers(const nlohmann::json& list, const std::string& name) const;

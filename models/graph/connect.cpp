@@ -42,7 +42,7 @@ std::vector<Symbol> Network::connect(const std::vector<Symbol>& inputs,
   for (const int output : outputs_)
     outputs.push_back(output < 0 ? inputs[static_cast<std::size_t>(-1 - output)] : result(output));
   made->results = numbers_of(outputs);
-  return with_what_is_beside(outputs, results, inputs);
+  return with_unread(outputs, results, inputs);
 }
 
 }  // namespace lockstep

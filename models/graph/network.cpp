@@ -41,7 +41,7 @@ std::vector<Symbol> ancestors(const std::vector<Symbol>& outputs, const Numbers&
     const Symbol symbol = found[next];
     if (inputs.contains(symbol.node().number)) continue;
     add(symbol.node().inputs);
-    if (!cut.contains(symbol.node().part_of.get())) add(symbol.node().beside);
+    if (!cut.contains(symbol.node().part_of.get())) add(symbol.node().unread);
   }
   std::ranges::sort(found, {}, [](const Symbol& symbol) { return symbol.node().number; });
   return found;

@@ -20,14 +20,14 @@ std::uint64_t next_number() {
 
 Symbol::Node::~Node() {
   std::vector<Symbol> left = std::move(inputs);
-  left.insert(left.end(), beside.begin(), beside.end());
-  beside.clear();
+  left.insert(left.end(), unread.begin(), unread.end());
+  unread.clear();
   while (!left.empty()) {
     const Symbol last = std::move(left.back());
     left.pop_back();
     if (!last.node_ || last.node_.shared().use_count() > 1) continue;
     Node& node = const_cast<Node&>(*last.node_);  // no other handle refers to it, and the object itself is not const
-    for (std::vector<Symbol>* more : {&node.inputs, &node.beside}) {
+    for (std::vector<Symbol>* more : {&node.inputs, &node.unread}) {
       left.insert(left.end(), more->begin(), more->end());
       more->clear();
     }
@@ -53,8 +53,8 @@ std::vector<std::uint64_t> numbers_of(const std::vector<Symbol>& symbols) {
   return numbers;
 }
 
-std::vector<Symbol> with_what_is_beside(const std::vector<Symbol>& results, const std::vector<Symbol>& made,
-                                        const std::vector<Symbol>& inputs) {
+std::vector<Symbol> with_unread(const std::vector<Symbol>& results, const std::vector<Symbol>& made,
+                                const std::vector<Symbol>& inputs) {
   std::set<std::uint64_t> read;
   for (const Symbol& symbol : made)
     for (const Symbol& input : symbol.node().inputs) read.insert(input.node().number);
@@ -71,7 +71,7 @@ std::vector<Symbol> with_what_is_beside(const std::vector<Symbol>& results, cons
     }
     all.push_back(edited(result, [&](Symbol::Node& node) {
       for (const Symbol& end : ends)
-        if (end.node().number != node.number) node.beside.push_back(end);
+        if (end.node().number != node.number) node.unread.push_back(end);
     }));
   }
   return all;
@@ -95,7 +95,7 @@ std::vector<Symbol> results_of(const Symbol& first) {
       node.shape = common_shape(node.examples);
       node.number = next_number();
       node.result = static_cast<int>(i) + 1;
-      node.beside.clear();
+      node.unread.clear();
     }));
   return results;
 }

@@ -20,12 +20,12 @@ class Symbol {
   /// The layer's call or the model's input that a symbol refers to.
   struct Node {
     std::shared_ptr<LayerImpl> layer;  ///< null for a model's input
-    /// The inputs of the call; empty for a model's input. For a result after the first one, the call's first result
-    /// alone.
+    /// The inputs of the call; empty for a model's input. A second or later result of a call has only one input: the
+    /// call's first result.
     std::vector<Symbol> inputs;
     Shape shape;               ///< without the batch axis; -1 for sizes that are unknown
     ShapeExamples examples{};  ///< the shape with example sizes in place of unknown ones
-    /// Name of an input; empty for a layer's result.
+    /// The name given to Input(); empty for a layer's result.
     std::string name;
     std::uint64_t number;                   ///< larger for symbols made later
     std::int64_t batch_size = 0;            ///< batch size of an input; see NetworkInput::batch_size
@@ -37,10 +37,10 @@ class Symbol {
     bool use_causal_mask = false;  ///< see LayerCall::use_causal_mask
     int result = 0;                ///< index among the call's results
     std::uint64_t remat = 0;       ///< number of the RematScope in which the call was made; 0 if there was none
-    /// For a result of a model's call: the other symbols of that call that no layer of the model reads, such as the
-    /// model's other results and arguments that it does not use. A network that uses one result of the call includes
-    /// all these symbols.
-    std::vector<Symbol> beside{};
+    /// For a result of a model's call: the call's other inputs and results that nothing inside the call reads, such as
+    /// the model's other outputs and its unused inputs. A network that uses one of the results and contains the call as
+    /// a whole also includes these symbols.
+    std::vector<Symbol> unread{};
 
     /// Destroys the nodes that only this node refers to. Uses a loop, because recursion would overflow the stack for
     /// long chains of calls.
@@ -60,13 +60,14 @@ class Symbol {
 
 /// Symbol::Node::number of each symbol.
 std::vector<std::uint64_t> numbers_of(const std::vector<Symbol>& symbols);
-/// Copies of `results`, the results of a model's call on `inputs`, with Node::beside set. `made`: all symbols that the
-/// call made.
-std::vector<Symbol> with_what_is_beside(const std::vector<Symbol>& results, const std::vector<Symbol>& made,
-                                        const std::vector<Symbol>& inputs);
-/// All results of a call: `first`, its first result, and then the further ones.
+/// The results of a model's call on `inputs`, with Node::unread set; a result that is one of `inputs` is unchanged.
+/// `made` lists every symbol that the call created.
+std::vector<Symbol> with_unread(const std::vector<Symbol>& results, const std::vector<Symbol>& made,
+                                const std::vector<Symbol>& inputs);
+/// All results of the call whose first result is `first`, in order. Each call of this function creates new symbols for
+/// the second and later results.
 std::vector<Symbol> results_of(const Symbol& first);
-/// A symbol whose node is a copy of this symbol's node, changed by edit(node).
+/// A symbol whose node is a copy of `symbol`'s node, changed by edit(node).
 template <class Edit>
 Symbol edited(const Symbol& symbol, const Edit& edit) {
   Symbol::Node node = symbol.node();
@@ -75,8 +76,9 @@ Symbol edited(const Symbol& symbol, const Edit& edit) {
 }
 
 /// A model's input; `shape` has no batch axis. A size of -1 may differ between batches (None in Keras); no weight may
-/// depend on it. Models with stateful layers need `batch_size`, the number of examples in every global batch. Throws
-/// InvalidArgument for a size that is neither -1 nor at least 1, and for a batch_size below 0.
+/// depend on it. Models with stateful layers need `batch_size`, the number of examples in every global batch; 0 means
+/// any number. A model makes equal names of its inputs unique. Throws InvalidArgument for a size that is neither -1 nor
+/// at least 1, and for a batch_size below 0.
 Symbol Input(const Shape& shape, std::string name = "input_layer", std::int64_t batch_size = 0);  // NOLINT: Keras' name
 
 }  // namespace lockstep

@@ -8,7 +8,8 @@
 namespace lockstep {
 
 /// Calls `inner`, a layer inside `outer`, and returns its result. Casts floating-point inputs to the inner layer's
-/// call_dtype, and floating-point results, including more_results, to the outer layer's: the dtype policies may differ.
+/// call_dtype, and floating-point results, including more_results, to the outer layer's: their dtype policies may
+/// differ.
 inline Tensor call_inner(LayerImpl& inner, const LayerImpl& outer, std::span<const Tensor> inputs,
                          const LayerCall& call) {
   const auto in_dtype = [](const Tensor& tensor, DType dtype) {

@@ -10,10 +10,10 @@ namespace lockstep {
 struct LayerSeed {
   std::uint64_t seed = 0;    ///< the model's seed
   std::uint32_t stream = 0;  ///< number of the layer, unique in the model
-  std::uint32_t first = 0;   ///< number of the first random sequence of a layer inside another layer
+  std::uint32_t first = 0;   ///< added to the numbers of sequences; nonzero only for layers inside another layer
 
-  /// The key of the layer's random sequence `number`, for example one for each weight. A layer may use the numbers 0 to
-  /// 15, but a layer that is one of several inside another layer only 0 to 3.
+  /// The key of the layer's random sequence `number`, for example one for each weight. Precondition, not checked: the
+  /// number is below 16, or below 4 for one of up to four layers inside another layer.
   RandomKey key(std::uint32_t number) const { return {.seed = seed, .stream = stream * 16 + first + number}; }
 };
 

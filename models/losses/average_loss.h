@@ -5,8 +5,8 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// One replica's share of the global batch's loss, for custom training loops. `reduce` with a sum adds the replicas'
-// shares, and `minimize` adds their gradients.
+// One replica's share of the global batch's loss, for custom training loops. `reduce(ReduceOp::sum, ...)` adds the
+// replicas' shares, and `minimize` adds their gradients.
 
 namespace lockstep {
 
@@ -19,12 +19,13 @@ struct AverageLossOptions {
 };
 
 /// sum(per_example_loss [* sample_weight]) / global_batch_size, a scalar; 0 for an empty global batch.
-/// `per_example_loss` is (n), one value for each example, or (n, ...). Throws InvalidArgument for a scalar loss, for a
-/// sample_weight of another shape and for a negative size; LogicError in a strategy's scope outside `run`.
+/// `per_example_loss` is (n), one value for each example, or (n, ...). It and sample_weight are both f32 or both bf16,
+/// and so is the result. Throws InvalidArgument for an undefined or scalar loss, for a sample_weight of another shape
+/// and for a negative global_batch_size; LogicError in a strategy's scope outside `run`.
 Tensor compute_average_loss(const Tensor& per_example_loss, const AverageLossOptions& options = {});
 
-/// sum(loss) / number of replicas, for a loss that does not depend on the examples, such as a regularizer's penalty.
-/// Throws LogicError in a strategy's scope outside `run`.
+/// sum(loss) / number of replicas, for a loss of any shape that does not depend on the examples, such as a
+/// regularizer's penalty. Returns a scalar of the loss's dtype. Throws LogicError in a strategy's scope outside `run`.
 Tensor scale_regularization_loss(const Tensor& loss);
 
 }  // namespace lockstep

@@ -36,7 +36,7 @@ Calls calls_for(const std::vector<Symbol>& inputs, const std::vector<Symbol>& ou
     const std::uint64_t number = symbol.node().number;
     const bool is_input = std::ranges::any_of(inputs, [&](const Symbol& in) { return in.node().number == number; });
     if (is_input || !calls.emplace(number, symbol).second) continue;
-    for (const auto* more : {&symbol.node().inputs, &symbol.node().beside})
+    for (const auto* more : {&symbol.node().inputs, &symbol.node().unread})
       left.insert(left.end(), more->begin(), more->end());
   }
   return calls;

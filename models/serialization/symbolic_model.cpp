@@ -314,7 +314,7 @@ std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Sy
     within.made = &made;
     const std::vector<Symbol> results = member.model->call(inputs, within);
     outermost->results = numbers_of(results);
-    return with_what_is_beside(results, made, inputs);
+    return with_unread(results, made, inputs);
   }
   const bool is_causal = within.use_causal_mask;
   const Symbol first = edited(call_layer(member, inputs, is_causal, has_batches_of_one()), [&](Symbol::Node& node) {

@@ -2,8 +2,9 @@
 
 namespace lockstep {
 
-/// Whether `address` is in GPU memory of another library, given to Tensor::from_blob. Kernels of other GPUs may be
-/// unable to access it, as the library opens only its own memory to them.
+/// Whether `address` is in another library's GPU memory that was passed to Tensor::from_blob and is still referenced by
+/// a tensor; false for host memory. Kernels on other GPUs may be unable to access such memory, because lockstep enables
+/// peer access only for memory that it allocated itself. Thread-safe.
 bool is_borrowed(const void* address);
 
 }  // namespace lockstep

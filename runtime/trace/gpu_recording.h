@@ -6,13 +6,14 @@
 
 namespace lockstep {
 
-/// Records this process's kernels, copies and memsets on all GPUs with CUPTI, including each one inside CUDA graphs.
+/// Records this process's kernels, copies and memsets on all GPUs with CUPTI, including those inside CUDA graphs.
 /// Only one recording may run at a time.
 class GpuRecording {
  public:
-  /// Begins a recording of at most `capacity` kernels, copies and memsets. Throws Unsupported, with the reason, in a
-  /// build without CUPTI, if CUPTI's library is missing, or if CUPTI refuses, for example without a GPU, without
-  /// permission or while another profiler runs. Throws LogicError while another recording runs.
+  /// Begins a recording of at most `capacity` kernels, copies and memsets; GpuTimeline::left_out counts the rest.
+  /// Throws Unsupported, with the reason, in a build without CUPTI, if CUPTI's library is missing, or if CUPTI refuses,
+  /// for example without a GPU, without permission or while another profiler runs. Throws LogicError while another
+  /// recording runs.
   explicit GpuRecording(std::size_t capacity = std::size_t{1} << 20);
   ~GpuRecording();
   GpuRecording(const GpuRecording&) = delete;

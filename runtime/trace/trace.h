@@ -18,8 +18,8 @@ struct TraceEvent {
   double duration_us;  ///< duration in microseconds
 };
 
-/// Records the TraceSpans that begin and end during its lifetime, on all threads, up to the first `capacity` that end.
-/// Only one recording may exist at a time.
+/// Records the TraceSpans of all threads that begin and end during its lifetime. After `capacity` spans, further ones
+/// are dropped. Only one recording may exist at a time.
 class TraceRecording {
  public:
   /// Throws LogicError while another recording exists.
@@ -32,7 +32,8 @@ class TraceRecording {
   std::vector<TraceEvent> events() const;
 };
 
-/// Records its lifetime as an event of the calling thread. While nothing is recorded, it only reads a flag.
+/// Records its lifetime as an event of the thread that creates and destroys it. While no recording exists, it only
+/// reads a flag.
 class TraceSpan {
  public:
   ///@{

@@ -11,8 +11,8 @@ namespace lockstep {
 
 /// The properties of an optimizer that a GradientReducer needs.
 struct ReducerOptions {
-  /// Initial value of each of the optimizer's slots. A slot is a state of the optimizer, such as a momentum, with one
-  /// element for each element of the parameters.
+  /// Initial value of each of the optimizer's slots. A slot is a state tensor of the optimizer, such as the momentum,
+  /// with one element for each element of the parameters.
   std::vector<float> slots{};
   /// For each variable, whether its gradients are exchanged by rows. Empty: false for all.
   std::vector<bool> by_rows{};
@@ -24,11 +24,11 @@ struct ReducerOptions {
 
 /// The part of a GradientReducer for parameters whose rows a step looks up, such as embedding tables. Exchanges their
 /// gradients as IndexedSlices, without making them dense, and lets each replica update its share of the rows in every
-/// copy (with own_copies, all rows of its own copy). Adds rows in the order of the replicas, so results are
+/// copy (with own_copies, all rows of its own copy). Sums each row's gradients in replica order, so results are
 /// bit-identical to those of dense gradients that are added in the same order.
 class RowReducer {
  public:
-  /// Moves the tables' copies to new memory and keeps their values.
+  /// Moves the tables' copies to new memory and keeps their values. Throws InvalidArgument for a table that is not f32.
   RowReducer(std::vector<Variable> tables, const std::vector<LogicalDevice>& devices, const ReducerOptions& options);
 
   /// Whether the tables are still in this object's memory; false once another optimizer has taken over one of them.
@@ -42,9 +42,11 @@ class RowReducer {
   /// Sets this replica's gradient of table number `table`: rows, undefined, or dense if the table was also read as a
   /// whole. Throws InvalidArgument for rows outside the table.
   void load(int replica, int table, const DenseOrSparse& gradient);
-  /// Adds this replica's gradients to a sum that the next apply() includes.
+  /// Adds the gradients of the last load() to a sum that the next apply() includes. Call load() again before apply(),
+  /// which otherwise adds these gradients a second time.
   void accumulate(int replica);
-  /// Sums the replicas' gradients and applies `update` to every copy. A collective.
+  /// Sums the replicas' gradients and applies `update` to every copy. All replicas must call it, after load() of every
+  /// table.
   void apply(const ReplicaContext& context, const UpdateFn& update);
 
  private:

@@ -12,7 +12,8 @@ namespace lockstep {
 
 /// How the replicas of a MirroredStrategy synchronize and combine values.
 struct MirroredOptions {
-  /// Longest wait of a replica for the others. After it the step fails with Timeout, which names the late replicas.
+  /// Maximum time that a replica waits for the others. When it expires, the step fails with Timeout, which names the
+  /// late replicas.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};
   /// The algorithm that combines the replicas' values; see connect() (connections.h) for the choice made by
   /// `automatic`.
@@ -33,7 +34,7 @@ class MirroredStrategy : public Strategy {
   /// A replica on every GPU; without GPUs, on two logical CPUs that share the cores.
   MirroredStrategy();
   /// A replica on each device. Throws InvalidArgument for an empty list of devices, a device listed twice and a timeout
-  /// that is not positive; Unsupported for a device that this build cannot use. Also throws whatever connect throws.
+  /// that is not positive; Unsupported for a device that this build cannot use. Also throws the errors of connect().
   explicit MirroredStrategy(const std::vector<LogicalDevice>& devices, const MirroredOptions& options = {});
   /// A replica on each named device, e.g. {"CPU:0", "CPU:1"}; see parse_devices.
   explicit MirroredStrategy(const std::vector<std::string>& devices);

@@ -12,7 +12,8 @@ namespace lockstep {
 
 /// How the workers of a MultiWorkerMirroredStrategy synchronize.
 struct MultiWorkerOptions {
-  /// Longest wait for another worker. After it the step fails with Timeout, which names the late workers. If there are
+  /// Maximum wait for another worker. When it expires, the step fails with Timeout, which names the late workers. If
+  /// there are
   /// other workers, replicas of one worker wait twice as long for each other. The timeout must be the same on all
   /// workers.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};

@@ -4,7 +4,8 @@
 
 namespace lockstep::cli {
 
-/// Trains a model; returns the program's exit code: 0, or that of the signal that interrupted it.
+/// Trains a model as `lockstep train` does. Returns 0, or 128 + the signal's number if SIGINT or SIGTERM stopped it.
+/// Throws InvalidArgument or InputError for invalid options or data.
 int run(TrainOptions options);
 
 }  // namespace lockstep::cli
