@@ -56,7 +56,8 @@ void scatter(ScatterOp op, const IndexedSlices& slices, const Tensor& to) {
   require(slices.dense_shape == to.shape() && slices.values.dtype() == to.dtype(), "{} of {} does not fit {}", name(op),
           slices.text(), to);
   const bool scales = op == ScatterOp::mul || op == ScatterOp::div;
-  require(!scales || to.dtype() == DType::f32 || is_integer(to.dtype()), "{} takes f32, i32 or i64, got {}", name(op),
+  const bool computes = to.dtype() == DType::f32 || is_integer(to.dtype()) || (!scales && to.dtype() == DType::bf16);
+  require(op == ScatterOp::update || computes, "{} takes f32{}, i32 or i64, got {}", name(op), scales ? "" : ", bf16",
           to);
   const std::vector<std::int64_t> indices = slices.indices.to_vector<std::int64_t>();
   for (const std::int64_t index : indices)

@@ -200,5 +200,22 @@ TEST(Scatter, ChecksBeforeItWrites) {
   expect_copies(v, {1, 1});
 }
 
+// Kernels for numbers would read and write beyond the rows of smaller elements.
+TEST(Scatter, OfBytesOnlyUpdates) {
+  const Variable v({.name = "bytes",
+                    .shape = {2, 4},
+                    .initializer =
+                        [](const Tensor& out) {
+                          copy(Tensor::zeros({2, 4}, DType::u8), out);
+                        },
+                    .dtype = DType::u8});
+  const IndexedSlices ones{Tensor::full({1, 4}, 1, DType::u8), Tensor::from<std::int64_t>({1}, {1}), {2, 4}};
+  EXPECT_ERROR(InvalidArgument, "scatter_add takes f32, bf16, i32 or i64", v.scatter_add(ones));
+  EXPECT_ERROR(InvalidArgument, "scatter_max takes f32, bf16, i32 or i64", v.scatter_max(ones));
+  EXPECT_ERROR(InvalidArgument, "scatter_mul takes f32, i32 or i64", v.scatter_mul(ones));
+  v.scatter_update(ones);
+  EXPECT_EQ(v.value().to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{0, 0, 0, 0, 1, 1, 1, 1}));
+}
+
 }  // namespace
 }  // namespace lockstep
