@@ -19,7 +19,7 @@ std::optional<UnaryFunction> function_of(Activation activation);
 
 /// The gradient with respect to the input of a fusable activation, computed from the gradient dy of its result and the
 /// dense result y (not read for linear). The gradient is dense; for linear, it is dy itself if dy is dense.
-/// Differentiable.
+/// Differentiable. Precondition: is_fusable(activation), and y and dy have the same shape and dtype.
 Tensor before_activation(Activation activation, const Tensor& y, const Tensor& dy);
 
 }  // namespace lockstep

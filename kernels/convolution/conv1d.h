@@ -24,10 +24,10 @@ struct Conv1dOptions {
 /// conv2d on images of one row. The bias may be undefined. Dtypes and errors are those of conv2d.
 Tensor conv1d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Conv1dOptions& options = {});
 
-/// The number of steps of conv1d's result for x (n, steps, c). `size` is the number of taps of the window. Throws
-/// InvalidArgument naming `op` for a window, stride or dilation below 1 or beyond check_window_limits (window2d.h), for
-/// an x without steps, and with `valid` padding for an x shorter than the dilated window, (size - 1) * dilation + 1
-/// steps.
+/// The number of steps of conv1d's result for an x of rank 3, (n, steps, c). `size` is the number of taps of the
+/// window. Throws InvalidArgument naming `op` for a window, stride or dilation below 1 or beyond check_window_limits
+/// (window2d.h), for an x without steps, and with `valid` padding for an x shorter than the dilated window, (size - 1)
+/// * dilation + 1 steps.
 std::int64_t conv1d_steps(const char* op, const Shape& x, std::int64_t size, const Conv1dOptions& options);
 
 }  // namespace lockstep

@@ -16,11 +16,11 @@ enum class RecurrentCell { lstm, gru };
 struct RecurrentLayer {
   RecurrentCell cell;  ///< kind of the layer
   ///@{
-  /// n is at least 0, the others are at least 1.
+  /// Examples (at least 0), time steps, input features and units (at least 1 each).
   std::int64_t n, time, features, units;
   ///@}
 
-  /// Number of gates in a kernel.
+  /// Columns of a kernel per unit, for the gates and the candidate.
   std::int64_t gates() const { return cell == RecurrentCell::lstm ? 4 : 3; }
   /// Compares all members.
   friend auto operator<=>(const RecurrentLayer&, const RecurrentLayer&) = default;
@@ -29,7 +29,7 @@ struct RecurrentLayer {
 /// A layer's weights, or their gradients, in the shapes of lstm.h and gru.h; dense.
 struct RecurrentWeights {
   ///@{
-  /// The arguments of these names of lstm and gru.
+  /// The arguments of lstm() and gru() with the same names.
   Tensor kernel, recurrent_kernel, bias;
   ///@}
 };
@@ -57,7 +57,8 @@ class WholeRecurrence {
   /// y (time, n, units) = h after each step. Returns the memory that `gradient` needs (ForwardRecord::kept); undefined
   /// unless `keep`. If contracts are checked, both functions first check all operands, as kernels do (kernel.h).
   Tensor run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep, const Tensor& y);
-  /// Computes dx (time, n, features) and dweights from dy (time, n, units). Does not write undefined tensors.
+  /// Computes dx (time, n, features) and dweights from dy (time, n, units). Skips the gradients whose tensors are
+  /// undefined.
   void gradient(const ForwardRecord& record, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights);
   ///@}
 

@@ -42,6 +42,7 @@ inline void stream_copy(void* to, const void* from, std::size_t bytes) {
   for (; at + stream_line <= bytes; at += stream_line) detail::stream_one_line(out + at, in + at);
   if (at < bytes) std::memcpy(out + at, in + at, bytes - at);
 }
+/// Orders all earlier stream_copy() writes of this thread before its later stores.
 inline void finish_streaming() { _mm_sfence(); }
 
 #else

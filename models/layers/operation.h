@@ -10,8 +10,8 @@
 
 #include <lockstep/models/layers/layer.h>
 
-// Keras' operations (keras.ops) as layers without weights. Files of whole models hold them in the form in which Keras
-// records a call. Axes count the batch axis, as in Keras; no operation may work along it.
+// Keras' operations (keras.ops) as layers without weights. Saved models store them as Keras serializes a call: class,
+// options and arguments. Axes include the batch axis, 0, as in Keras; an operation must not reduce or reorder it.
 
 namespace lockstep {
 
@@ -27,14 +27,15 @@ struct OperationForm {
 /// The form of a layer made by operation_layer(). Its pointers are valid as long as the layer exists. For any other
 /// layer, they are null.
 OperationForm operation_form(const LayerImpl& layer);
-/// The dtypes of an operation's results for inputs of these shapes (without the batch axis) and dtypes; empty if
-/// `layer` is not an operation.
+/// The dtypes of an operation's results for inputs of these shapes (without the batch axis) and dtypes; an input
+/// without an entry in `dtypes` counts as f32. Empty if `layer` is not an operation. Throws InvalidArgument for inputs
+/// that the operation does not take.
 std::vector<DType> operation_dtypes(const LayerImpl& layer, std::span<const Shape> inputs,
                                     std::span<const DType> dtypes);
 /// Keras' name of a dtype, such as "float32".
 std::string_view keras_dtype_name(DType dtype);
 /// Moves the arguments of a call that files give by name, such as Pad's constant_values, from `named` to their places
-/// in `args`.
+/// in the list `args`, and fills skipped places with null. Does nothing for a class that is not an operation.
 void place_arguments(std::string_view class_name, nlohmann::ordered_json& args, nlohmann::ordered_json& named);
 /// Whether operation_names() has the name.
 bool is_operation_name(std::string_view class_name);

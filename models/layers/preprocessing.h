@@ -23,7 +23,8 @@ struct RescalingLayerOptions {
 
 /// x * scale + offset.
 struct Rescaling : Layer {
-  /// Throws InvalidArgument for an empty list, and for a number that is not finite.
+  /// Throws InvalidArgument for an empty list, and for a number that is not finite. A call throws it unless each list
+  /// has one number or as many as the last axis of the input.
   explicit Rescaling(const RescalingLayerOptions& options);
   /// Makes the layer from the options in a file.
   static Rescaling from_config(LayerConfig& config);
@@ -31,8 +32,8 @@ struct Rescaling : Layer {
 
 /// The layer Normalization's options.
 struct NormalizationOptions {
-  /// The axes whose elements have a mean and a variance each; the batch axis, 0, is not allowed; negative axes count
-  /// from the end. Empty, Keras' None: a single mean and variance.
+  /// The axes along which each index has its own mean and variance. The batch axis, 0, is not allowed; negative axes
+  /// count from the end. Empty, Keras' None: a single mean and variance.
   std::vector<int> axis{-1};
   ///@{
   /// A single number each, or numbers of the shape `shape`. Empty if `adapt` or a file sets mean and variance.
@@ -42,7 +43,7 @@ struct NormalizationOptions {
   /// The shape of `mean` and `variance`, which must broadcast to the sizes of the axes in ascending order. If empty,
   /// `mean` and `variance` have one axis.
   Shape shape{};
-  bool invert = false;  ///< undoes the normalization: x * deviation + mean
+  bool invert = false;  ///< undoes the normalization: x * max(sqrt(variance), 1e-7) + mean
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };
@@ -51,9 +52,9 @@ struct NormalizationOptions {
 /// variance, the layer has three weights, which are never trained: the mean, initially 0, and the variance, initially
 /// 1, of the axes' sizes, and a count, which is not used but belongs to Keras' files.
 struct Normalization : Layer {
-  /// Throws InvalidArgument unless mean and variance have the same size, which must be that of `shape`, for a negative
-  /// variance, and for numbers that are not finite. A call of the layer throws it for inputs that lack one of the axes
-  /// or whose sizes do not fit `shape`.
+  /// Throws InvalidArgument unless mean and variance have equally many elements, as many as `shape` if that is given;
+  /// for a negative variance, and for numbers that are not finite. A call throws it for inputs that lack one of the
+  /// axes or whose sizes do not fit `shape` or the sizes for which the layer was built.
   explicit Normalization(const NormalizationOptions& options = {});
   /// Makes `Normalization({})` use the default options.
   explicit Normalization(Defaults) : Normalization() {}
@@ -81,10 +82,11 @@ struct CategoryEncodingOptions {
 };
 
 /// Encodes ids (k) as (num_tokens), or as (k, num_tokens) with one_hot unless k is 1. Ids of f32 are truncated to
-/// integers. Ids that are not in [0, num_tokens) give zeros. A second input (k), only with `count`, has Keras'
-/// count_weights: each id counts as its weight.
+/// integers. Ids that are not in [0, num_tokens) give zeros. With `count`, an optional second input (k) has Keras'
+/// count_weights: each id adds its weight instead of 1. Ids are f32, i32, i64 or u8; the result is f32.
 struct CategoryEncoding : Layer {
-  /// Throws InvalidArgument for a num_tokens below 1.
+  /// Throws InvalidArgument for a num_tokens below 1. A call throws it for examples with more than one axis, and for a
+  /// second input without `count` or of another shape.
   explicit CategoryEncoding(const CategoryEncodingOptions& options);
   /// Makes the layer from the options in a file.
   static CategoryEncoding from_config(LayerConfig& config);

@@ -19,7 +19,8 @@ struct ReshapeOptions {
 
 /// Gives each example another shape with the same elements in the same order.
 struct Reshape : Layer {
-  /// Throws InvalidArgument for a size below -1, and for more than one -1.
+  /// Throws InvalidArgument for a size below -1, and for more than one -1. A call throws it for a size of 0 and for
+  /// examples with another number of elements.
   explicit Reshape(const ReshapeOptions& options);
   /// Makes the layer from the options in a file.
   static Reshape from_config(LayerConfig& config);
@@ -34,7 +35,8 @@ struct PermuteOptions {
 
 /// Permutes the axes of each example: axis i + 1 of the result is axis dims[i] of the input. Returns a view.
 struct Permute : Layer {
-  /// Throws InvalidArgument unless `dims` has each number from 1 to its size once.
+  /// Throws InvalidArgument unless `dims` has each number from 1 to its size once. A call throws it unless `dims` has a
+  /// number for each axis of an example.
   explicit Permute(const PermuteOptions& options);
   /// Makes the layer from the options in a file.
   static Permute from_config(LayerConfig& config);
@@ -97,7 +99,7 @@ struct Cropping1DOptions {
 
 /// Removes steps at both ends of each sequence: (steps, c) -> (steps - before - after, c). Returns a view.
 struct Cropping1D : Layer {
-  /// Throws InvalidArgument for a negative border.
+  /// Throws InvalidArgument for a negative border; a call throws it if no step is left.
   explicit Cropping1D(const Cropping1DOptions& options = {});
   /// Makes `Cropping1D({})` use the default options.
   explicit Cropping1D(Defaults) : Cropping1D() {}
@@ -115,7 +117,7 @@ struct Cropping2DOptions {
 
 /// Removes the borders of each image: (h, w, c) -> (h - top - bottom, w - left - right, c). Returns a view.
 struct Cropping2D : Layer {
-  /// Throws InvalidArgument for a negative border.
+  /// Throws InvalidArgument for a negative border; a call throws it if no row or no column is left.
   explicit Cropping2D(const Cropping2DOptions& options = {});
   /// Makes `Cropping2D({})` use the default options.
   explicit Cropping2D(Defaults) : Cropping2D() {}

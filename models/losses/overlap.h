@@ -15,7 +15,7 @@ namespace lockstep {
 
 /// Dice's options, with Keras' names.
 struct DiceOptions {
-  std::vector<std::int64_t> axis{};  ///< axes of the predictions to sum over; all axes if empty
+  std::vector<std::int64_t> axis{};  ///< axes of the predictions to sum over, 0 for the examples; all if empty
 };
 
 /// Tversky's options, with Keras' names.
@@ -27,7 +27,8 @@ struct TverskyOptions {
 
 /// 1 - 2 sum(y p) / (sum(y) + sum(p) + epsilon).
 struct Dice : Loss {
-  /// This or a call throws InvalidArgument for axes that the predictions do not have.
+  /// Throws InvalidArgument for an axis that no tensor can have; a call throws it for an axis that the predictions lack
+  /// and for targets of another shape.
   explicit Dice(const DiceOptions& options = {});
   /// Makes `Dice({})` use the default options.
   explicit Dice(Defaults) : Dice() {}
@@ -36,7 +37,8 @@ struct Dice : Loss {
 };
 /// 1 - t / (t + alpha sum(y (1 - p)) + beta sum((1 - y) p) + epsilon) with t = sum(y p).
 struct Tversky : Loss {
-  /// This or a call throws InvalidArgument for axes that the predictions do not have.
+  /// Throws InvalidArgument for an axis that no tensor can have; a call throws it for an axis that the predictions lack
+  /// and for targets of another shape.
   explicit Tversky(const TverskyOptions& options = {});
   /// Makes `Tversky({})` use the default options.
   explicit Tversky(Defaults) : Tversky() {}

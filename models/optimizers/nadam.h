@@ -21,9 +21,9 @@ struct NadamOptions {
   double epsilon = 1e-7;  ///< above 0
 };
 
-/// Nadam's formula for one element. m and v are Adam's moments, u_i = beta_1 * (1 - 0.96^i / 2), and p_t is the product
-/// of u_1 to u_t. d = u_(t+1) * m / (1 - p_(t+1)) + (1 - u_t) * g / (1 - p_t);
-/// w -= learning_rate * d / (sqrt(v / (1 - beta_2^t)) + epsilon). Slots: m, v.
+/// Nadam's formula for one element. g is the gradient, m and v are Adam's moments, u_i = beta_1 * (1 - 0.96^i / 2), and
+/// p_t is the product of u_1 to u_t. d = u_(t+1) * m / (1 - p_(t+1)) + (1 - u_t) * g / (1 - p_t); w -= learning_rate *
+/// d / (sqrt(v / (1 - beta_2^t)) + epsilon). Slots: m, v.
 struct NadamRule {
   static constexpr int slots = 2;  ///< number of slots
   /// Computes the constants of update number t, from 1.
@@ -35,8 +35,8 @@ struct NadamRule {
     return w - (m * of_moment + gradient * of_gradient) / (std::sqrt(v / correction_2) + epsilon);
   }
 
-  float of_moment;     ///< the factor of m
-  float of_gradient;   ///< the factor of g
+  float of_moment;     ///< learning_rate * u_(t+1) / (1 - p_(t+1))
+  float of_gradient;   ///< learning_rate * (1 - u_t) / (1 - p_t)
   float correction_2;  ///< 1 - beta_2^t
   float epsilon;       ///< as in the formula
   Moments moments;     ///< updates m and v

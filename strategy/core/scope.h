@@ -7,9 +7,10 @@ namespace lockstep {
 class StrategyState;
 struct OpenScopes;
 
-/// Until the scope ends, variables made on this thread belong to the strategy. Scopes of one strategy nest, and may end
-/// in any order and on another thread: the thread that opened them leaves the strategy when the last one ends. Throws
-/// LogicError inside a replica or inside the scope of another strategy.
+/// Until the scope ends, variables created on this thread belong to the strategy. Scopes of one strategy nest and may
+/// end in any order, also on another thread if the program synchronizes it with the opening thread. When the last one
+/// ends, the opening thread returns to its previous strategy. Throws LogicError inside a replica and while another
+/// strategy is the thread's, by its scope or set_strategy.
 class [[nodiscard]] Scope {
  public:
   /// Opens the scope. Use Strategy::scope.

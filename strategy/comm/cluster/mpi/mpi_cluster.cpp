@@ -138,7 +138,7 @@ void MpiCluster::fail_here(const std::string& message, bool timeout) {
 }
 
 void MpiCluster::serve() {
-  last_turn_ = Clock::now();
+  last_poll_ = Clock::now();
   std::optional<Clock::time_point> left;
   while (true) {
     {
@@ -149,10 +149,10 @@ void MpiCluster::serve() {
         notices_sent_ = false;
       }
     }
-    const std::vector<MpiOperation*> operations = in_hand();
+    const std::vector<MpiOperation*> operations = active_operations();
     try {
       const std::lock_guard lock(library_->mutex());
-      take_turn(operations);
+      poll(operations);
     } catch (const std::exception& error) {
       fail_here(error.what());
     }
@@ -162,7 +162,7 @@ void MpiCluster::serve() {
   }
 }
 
-std::vector<MpiOperation*> MpiCluster::in_hand() {
+std::vector<MpiOperation*> MpiCluster::active_operations() {
   const std::lock_guard lock(mutex_);
   std::vector<MpiOperation*> operations;
   for (const auto& queue : queues_)
@@ -196,14 +196,14 @@ void MpiCluster::finish(MpiOperation& operation) {
   changed_.notify_all();
 }
 
-void MpiCluster::take_turn(std::span<MpiOperation* const> operations) {
+void MpiCluster::poll(std::span<MpiOperation* const> operations) {
   const Clock::time_point now = Clock::now();
   // If this process was stopped, for example by a debugger, messages that arrived in the meantime are still unread.
-  if (now - last_turn_ > short_silence) std::ranges::fill(heard_, now);
-  last_turn_ = now;
-  hear();
+  if (now - last_poll_ > short_silence) std::ranges::fill(heard_, now);
+  last_poll_ = now;
+  receive_messages();
   send_notices();
-  say_alive();
+  send_heartbeats();
   for (MpiOperation* const operation : operations) advance(*operation);
 }
 
@@ -214,11 +214,11 @@ void MpiCluster::advance(MpiOperation& operation) {
   }
   const std::size_t before = operation.progress();
   operation.done = operation.advance();
-  if (operation.done || operation.progress() != before) turns_without_rest_ = 0;
+  if (operation.done || operation.progress() != before) idle_polls_ = 0;
   if (!operation.done) check_waits(operation);
 }
 
-void MpiCluster::hear() {
+void MpiCluster::receive_messages() {
   int found = 1;
   while (found) {
     MPI_Message message = MPI_MESSAGE_NULL;
@@ -249,10 +249,10 @@ void MpiCluster::hear_notice(MPI_Message message, const MPI_Status& status) {
   if (!failure_) failure_ = Failure{.message = text.substr(1)};
 }
 
-void MpiCluster::say_alive() {
+void MpiCluster::send_heartbeats() {
   const Clock::time_point now = Clock::now();
-  if (said_goodbye_ || now - said_alive_ < std::max<Clock::duration>(100ms, 5ms * peers_.size)) return;
-  said_alive_ = now;
+  if (sent_leave_notice_ || now - last_heartbeat_ < std::max<Clock::duration>(100ms, 5ms * peers_.size)) return;
+  last_heartbeat_ = now;
   for (int worker = 0; worker < peers_.size; ++worker) {
     MPI_Request& request = alive_[static_cast<std::size_t>(worker)];
     int done = 1;
@@ -269,8 +269,8 @@ void MpiCluster::send_notices() {
     texts.swap(unsent_);
   }
   for (const std::string& text : texts) {
-    if (!said_goodbye_) notify_all(text);
-    said_goodbye_ = said_goodbye_ || text.front() == left_mark;
+    if (!sent_leave_notice_) notify_all(text);
+    sent_leave_notice_ = sent_leave_notice_ || text.front() == left_mark;
   }
   std::erase_if(notices_, [](Notice& notice) {
     int done = 0;
@@ -317,12 +317,12 @@ void MpiCluster::check_waits(const MpiOperation& operation) {
                     names_of(silent), operation.place()));
   else if (now - *operation.started > options_.timeout)
     fail_here(fmt::format("{} did not reach {} within {:.1f} s{}", names_of(awaited), operation.place(), waited_s,
-                          last_words(awaited, now)),
+                          describe_silence(awaited, now)),
               true);
 }
 
 /// A text such as "; worker 1 (host b) has said nothing for 2.9 s" for each worker that has been silent for long.
-std::string MpiCluster::last_words(const std::vector<int>& workers, Clock::time_point now) const {
+std::string MpiCluster::describe_silence(const std::vector<int>& workers, Clock::time_point now) const {
   std::string text;
   for (const int worker : workers) {
     const Clock::duration silence = now - heard_[static_cast<std::size_t>(worker)];
@@ -336,7 +336,7 @@ std::string MpiCluster::last_words(const std::vector<int>& workers, Clock::time_
 /// Leaves the core to other threads, for a moment while operations are running (`busy`), and longer otherwise.
 void MpiCluster::rest(bool busy) {
   if (busy) {
-    if (++turns_without_rest_ < 500) return std::this_thread::yield();
+    if (++idle_polls_ < 500) return std::this_thread::yield();
     return std::this_thread::sleep_for(50us);
   }
   std::unique_lock lock(mutex_);

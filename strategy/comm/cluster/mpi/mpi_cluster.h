@@ -16,13 +16,14 @@ namespace lockstep {
 
 /// A cluster over MPI. One thread sends and receives all messages: it advances the first operation of each channel,
 /// sends every other worker a heartbeat up to ten times a second, and receives the others' heartbeats and notices.
-/// Messages go directly between each pair of workers instead of through MPI's collectives, so that a wait knows which
-/// workers it waits for and can end early, and values are added in worker order.
+/// It uses point-to-point messages instead of MPI's collectives: a waiting worker can then name the late workers and
+/// stop waiting when one of them fails, and callers can sum contributions in worker order.
 class MpiCluster final : public Cluster {
  public:
-  /// Takes ownership of `workers`, whose ranks become the workers' numbers.
+  /// Takes ownership of `workers`, whose ranks become the workers' numbers. Every worker must call it. Throws
+  /// WorkerFailed, or Timeout if a worker does not call it in time.
   MpiCluster(std::shared_ptr<MpiLibrary> library, MPI_Comm workers, ClusterOptions options);
-  /// Waits until all workers destroy their clusters, at most for the timeout or, after a failure, a few seconds.
+  /// Waits until all workers destroy their clusters, at most for the timeout or, after a failure, 5 s.
   ~MpiCluster() override;
 
   int size() const override { return peers_.size; }
@@ -44,7 +45,7 @@ class MpiCluster final : public Cluster {
     bool timeout = false;
   };
 
-  /// A message to one worker that no operation waits for.
+  /// A notice to one worker that this worker leaves or has failed. It is not part of an operation.
   struct Notice {
     std::string text;
     MPI_Request request = MPI_REQUEST_NULL;
@@ -61,15 +62,15 @@ class MpiCluster final : public Cluster {
   // Called on the MPI thread.
   void serve();
   /// The first operation of each channel whose queue is not empty.
-  std::vector<MpiOperation*> in_hand();
-  void take_turn(std::span<MpiOperation* const> operations);
+  std::vector<MpiOperation*> active_operations();
+  void poll(std::span<MpiOperation* const> operations);
   void advance(MpiOperation& operation);
   void finish(MpiOperation& operation);
   bool is_waited_for(const MpiOperation& operation) const;
   bool has_work() const;
-  void hear();
+  void receive_messages();
   void hear_notice(MPI_Message message, const MPI_Status& status);
-  void say_alive();
+  void send_heartbeats();
   void send_notices();
   void notify_all(const std::string& text);
   void check_waits(const MpiOperation& operation);
@@ -77,7 +78,7 @@ class MpiCluster final : public Cluster {
   bool all_left() const;
   bool may_end(Clock::time_point since);
   std::string names_of(const std::vector<int>& workers) const;
-  std::string last_words(const std::vector<int>& workers, Clock::time_point now) const;
+  std::string describe_silence(const std::vector<int>& workers, Clock::time_point now) const;
 
   std::shared_ptr<MpiLibrary> library_;
   MpiPeers peers_;
@@ -98,11 +99,11 @@ class MpiCluster final : public Cluster {
   std::vector<bool> left_;                ///< by worker: whether it has sent its notice that it ends
   /// Whether this worker has sent its notice that it ends. Afterwards it starts no more heartbeats or notices,
   /// since workers that have also sent that notice may already have exited.
-  bool said_goodbye_ = false;
+  bool sent_leave_notice_ = false;
   std::vector<MPI_Request> alive_;  ///< by worker: request of the last heartbeat sent to it
-  Clock::time_point said_alive_{};
-  Clock::time_point last_turn_{};
-  int turns_without_rest_ = 0;
+  Clock::time_point last_heartbeat_{};
+  Clock::time_point last_poll_{};
+  int idle_polls_ = 0;
 
   std::thread thread_;  ///< last: it uses the other members
 };
