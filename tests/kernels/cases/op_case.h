@@ -11,6 +11,7 @@
 
 // The table of ops. Each row is a call of an op with a reference in double precision. The tests of ops are generated
 // from the table, so that a new op needs rows here, and its own tests only for behavior that these do not cover:
+//   op_rows_test.cpp       every op of a public header has a row
 //   op_test.cpp            value, gradients and gradients of these, bf16, slices, NaN, no rows, same bits, misuse: on
 //                          CPUs and GPUs
 //   op_without_gradient_test.cpp  the same for ops without a gradient, whose rows have inputs of one dtype each
@@ -18,8 +19,8 @@
 //   other_device_test.cpp  inputs, gradients and the thread on different devices
 //   op_errors_test.cpp, launch_errors_test.cpp  out of memory, a launch that fails
 //   captured_ops_test.cpp  launches of a captured graph
-// Functions that write to their operands or move them between devices have no rows: scatter_add, assign, limit_norms,
-// update_moving_averages, to_device. both_devices_test.cpp runs them beside the rows.
+// op_rows_test.cpp requires a row for each public op and names the functions without one, most of which write to their
+// operands or move them between devices. both_devices_test.cpp runs these, scatter_add and limit_norms beside the rows.
 
 namespace lockstep::test {
 
