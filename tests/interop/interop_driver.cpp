@@ -5,6 +5,8 @@
 //   interop_driver copy MODEL WEIGHTS OTHER_WEIGHTS    loads the first file, saves the second
 //   interop_driver predict MODEL WEIGHTS INPUTS OUTPUTS  loads weights, writes predictions
 //   interop_driver train MODEL INPUTS OUTPUTS          writes the model's results in training
+//   interop_driver draw FOLDER                         prints the dtypes of the random ops' results; writes the results
+//                                                      of a key, the next key and the first key to FOLDER/OP0 to OP2
 // INPUTS and OUTPUTS are rows of little-endian f32 without a header; several inputs follow one another.
 
 #include <cstdio>
@@ -35,6 +37,7 @@
 
 #include "layers_models.h"
 #include "random_layers.h"
+#include "random_ops.h"
 #include "randomize.h"
 
 namespace lockstep {
@@ -109,8 +112,19 @@ void predict(Model& model, const std::string& inputs, const std::string& outputs
   write(model.predict(Dataset::from_tensors({xs, {}}).batch(4)), outputs);
 }
 
+void draw(const std::string& folder) {
+  for (const auto& [op, call] : random_ops())
+    for (int i = 0; i < 3; ++i) {
+      const RandomKey key{.seed = 1, .step = i == 1 ? 1U : 0U};
+      const Tensor numbers = call([key] { return key; });
+      write(numbers, fmt::format("{}/{}{}", folder, op, i));
+      if (i == 0) fmt::print("{} {}\n", op, name(numbers.dtype()));
+    }
+}
+
 void run(std::span<const std::string> words) {
   require(words.size() == 2 || words.size() == 4 || words.size() == 5, "usage: see interop_driver.cpp");
+  if (words[0] == "draw") return draw(words[1]);
   if (words[0] == "train") {
     const Model on_one_device = make_model(words[1]);
     return write(on_one_device(read_inputs(on_one_device, words[2]), Mode::train), words[3]);

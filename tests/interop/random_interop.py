@@ -1,7 +1,9 @@
-"""Compares the results in training of layers that change their input at random with Keras' layers.
+"""Compares random ops, and the results in training of layers that change their input at random, with Keras'.
 
-Where a range has one number, both libraries give the same result. Otherwise, a check finds the number that lockstep
-drew: Keras' layer must give lockstep's result for it. Each check must also hold for Keras' own result.
+Ops: lockstep's numbers must have the distribution of Keras' numbers, which must differ from that of a similar call.
+
+Layers: where a range has one number, both libraries give the same result. Otherwise, a check finds the number that
+lockstep drew: Keras' layer must give lockstep's result for it. Each check must also hold for Keras' own result.
 
 usage: random_interop.py --driver INTEROP_DRIVER [CASE ...]
 """
@@ -23,6 +25,8 @@ from keras.src.applications.convnext import StochasticDepth
 
 SHAPE = (500, 8, 7, 3)
 TOLERANCE = 1e-5
+DRAWS = 100_000
+MOST_DISTANT = 0.01  # two samples of DRAWS numbers of one distribution: once in 10,000 times
 
 
 def close(a, b):
@@ -128,6 +132,89 @@ CASES = {
 }  # fmt: skip
 
 
+def drawn(op, *arguments):
+    return lambda seed: getattr(keras.random, op)(*arguments, seed=seed)
+
+
+def shuffled_by_halves(seed):
+    return np.concatenate([keras.random.shuffle(half, seed=seed) for half in np.split(ORDER, 2)])
+
+
+NORMAL = ((DRAWS,), 1, 0.5)
+LOGITS = np.array([[0, 1, -1, 0.5], [2, 0, -np.inf, 0]])
+ORDER = np.arange(DRAWS, dtype=np.float32)
+ONES = np.ones(DRAWS, np.float32)
+# Keras' call, a similar one, and the bounds of the numbers.
+OPS = {
+    "normal": (drawn("normal", *NORMAL), drawn("truncated_normal", *NORMAL), -math.inf, math.inf),
+    "truncated_normal": (drawn("truncated_normal", *NORMAL), drawn("normal", *NORMAL), 0, 2),
+    "uniform": (drawn("uniform", (DRAWS,), -2, 1), drawn("uniform", (DRAWS,), -2, 1.1), -2, 1),
+    "randint": (drawn("randint", (DRAWS,), 3, 20), drawn("randint", (DRAWS,), 3, 19), 3, 19),
+    "binomial": (drawn("binomial", (DRAWS,), 5, 0.25), drawn("binomial", (DRAWS,), 5, 0.27), 0, 5),
+    "categorical": (drawn("categorical", LOGITS, DRAWS // 2),
+                    drawn("categorical", LOGITS + [0, 0.3, 0, 0], DRAWS // 2), 0, 3),
+    "shuffle": (drawn("shuffle", ORDER), shuffled_by_halves, 0, DRAWS - 1),
+    "dropout": (drawn("dropout", ONES, 0.25), drawn("dropout", ONES, 0.27), 0, 1.34),
+}  # fmt: skip
+
+
+def distance(a, b):
+    """The two-sample Kolmogorov-Smirnov statistic: the largest difference between the distribution functions."""
+    both = np.concatenate([a, b])
+    a, b = [np.searchsorted(np.sort(x), both, "right") / x.size for x in (a, b)]
+    return abs(a - b).max()
+
+
+def check_draws(first, following, again, low, high):
+    """Three draws: with a key, with the next one, and with the first one again."""
+    assert np.array_equal(first, again) and not np.array_equal(first, following)
+    assert low <= first.min() and first.max() <= high, f"numbers from {first.min()} to {first.max()}"
+    first, following = [(x - x.mean(-1, keepdims=True)).ravel() for x in (first, following)]
+    assert abs(np.corrcoef(first, following)[0, 1]) < 5 / math.sqrt(DRAWS), "correlated draws"
+
+
+def check_same_values_and_moments(a, b):
+    """The values, if there are few, and the first four moments, after division by the samples' scale."""
+    values = [np.unique(x) for x in (a, b)]
+    assert values[1].size > 20 or np.array_equal(*values), values
+    a, b = [(x - b.mean()) / b.std() for x in (a, b)]
+    for power in range(1, 5):
+        deviation = math.sqrt(((a**power).var() + (b**power).var()) / DRAWS)
+        assert abs((a**power).mean() - (b**power).mean()) < 5 * deviation, f"moment {power}"
+
+
+def check_op(name, dtype, ours):
+    """`ours`: lockstep's three draws."""
+    draw, similar, low, high = OPS[name]
+    seed = keras.random.SeedGenerator(1)
+    theirs = [np.asarray(draw(seed)), np.asarray(draw(seed)), np.asarray(draw(keras.random.SeedGenerator(1)))]
+    assert dtype == {"float32": "f32", "int32": "i32"}[theirs[0].dtype.name], dtype
+    ours = [numbers.reshape(theirs[0].shape) for numbers in ours]
+    for draws in (theirs, ours):
+        check_draws(*draws, low, high)
+        assert name != "shuffle" or np.array_equal(np.sort(draws[0]), ORDER), "not a permutation"
+
+    def compared(numbers):  # the numbers of a row of logits, and the distances of a shuffle
+        if name == "categorical":
+            return (numbers + [[0], [4]]).ravel()
+        return numbers - ORDER if name == "shuffle" else numbers.astype(np.float64)
+
+    check_same_values_and_moments(compared(ours[0]), compared(theirs[0]))
+    to_keras, to_similar = [distance(compared(ours[0]), compared(y)) for y in (theirs[0], np.asarray(similar(seed)))]
+    print(f"{name}: distance {to_keras:.4f}, to a similar distribution {to_similar:.4f}", flush=True)
+    assert to_keras < MOST_DISTANT < to_similar
+
+
+def check_ops(driver):
+    with tempfile.TemporaryDirectory() as folder:
+        run = subprocess.run([driver, "draw", folder], check=True, capture_output=True, text=True)
+        dtypes = dict(line.split() for line in run.stdout.splitlines())
+        assert dtypes.keys() == OPS.keys(), f"other ops than the driver's: {sorted(dtypes.keys() ^ OPS.keys())}"
+        for name in OPS:
+            draws = [np.fromfile(pathlib.Path(folder) / f"{name}{i}", "<f4") for i in range(3)]
+            check_op(name, dtypes[name], draws)
+
+
 def check(driver, case):
     keras.utils.set_random_seed(1)
     layer, check_result = CASES[case]
@@ -147,10 +234,13 @@ def check(driver, case):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--driver", required=True)
-    parser.add_argument("cases", nargs="*", help=f"of {', '.join(CASES)}; all if none is named")
+    parser.add_argument("cases", nargs="*", help=f"ops, {', '.join(CASES)}; all if none is named")
     arguments = parser.parse_args()
-    for case in arguments.cases or CASES:
-        check(arguments.driver, case)
+    for case in arguments.cases or ["ops", *CASES]:
+        if case == "ops":
+            check_ops(arguments.driver)
+        else:
+            check(arguments.driver, case)
 
 
 if __name__ == "__main__":
