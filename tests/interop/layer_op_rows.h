@@ -3,6 +3,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include <lockstep/kernels/convolution/conv2d.h>
 #include <lockstep/kernels/convolution/conv2d_transpose.h>
 #include <lockstep/kernels/image/affine_transform.h>
+#include <lockstep/kernels/image/crop_and_flip.h>
 #include <lockstep/kernels/losses/cross_entropy.h>
 #include <lockstep/kernels/normalization/batch_norm.h>
 #include <lockstep/kernels/normalization/group_norm.h>
@@ -21,6 +23,8 @@
 #include <lockstep/kernels/recurrence/composed_recurrence.h>
 #include <lockstep/kernels/recurrence/gru.h>
 #include <lockstep/kernels/recurrence/lstm.h>
+#include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/layer_call.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // The rows of ops_driver of ops that layers and losses consist of.
@@ -64,6 +68,12 @@ inline void add_windows(Rows& rows) {
   }
 }
 
+/// The layer, called with the mask x[1].
+inline Tensor masked_softmax(const Inputs& x, const std::vector<int>& axis) {
+  const Softmax layer({.axis = axis});
+  return layer.impl().call(std::span(x).first(1), {.masks = std::span(x).subspan(1)});
+}
+
 inline void add_normalizations(Rows& rows) {
   rows["batch_norm"] = [](const Inputs& x) { return batch_norm(x[0], x[1], x[2]).y; };
   rows["batch_norm_mean"] = [](const Inputs& x) { return batch_norm(x[0], x[1], x[2]).mean; };
@@ -74,6 +84,8 @@ inline void add_normalizations(Rows& rows) {
   rows["batch_norm_inference"] = [](const Inputs& x) { return batch_norm_inference(x[0], x[1], x[2], x[3], x[4]); };
   rows["layer_norm"] = [](const Inputs& x) { return layer_norm(x[0], x[1], x[2]); };
   rows["group_norm"] = [](const Inputs& x) { return group_norm(x[0], 2, x[1], x[2]); };
+  rows["softmax_masked"] = [](const Inputs& x) { return masked_softmax(x, {-1}); };
+  rows["softmax_masked_over_axes"] = [](const Inputs& x) { return masked_softmax(x, {1, 2}); };
 }
 
 inline void add_losses(Rows& rows) {
@@ -122,7 +134,10 @@ inline void add_images(Rows& rows) {
   for (const auto& [name, fill] : fills) {
     const AffineTransformOptions options{.fill_mode = fill, .fill_value = 0.25};
     rows["affine_transform_" + name] = [=](const Inputs& x) { return affine_transform(x[0], x[1], options); };
+    const CropOptions crop{.size = {4, 6}, .fill_mode = fill, .fill_value = 0.25};
+    rows["crop_and_flip_" + name] = [=](const Inputs& x) { return crop_and_flip(x[0], x[1], crop); };
   }
+  rows["crop_and_flip_inside"] = [](const Inputs& x) { return crop_and_flip(x[0], x[1], {.size = {5, 4}}); };
   rows["affine_transform_of_nearest"] = [](const Inputs& x) {
     return affine_transform(x[0], x[1], {.interpolation = Interpolation::nearest, .fill_mode = FillMode::wrap});
   };

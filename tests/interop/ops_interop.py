@@ -291,6 +291,10 @@ def normalizations():
         ops.batch_normalization(x, mean, variance, -1, beta, gamma, EPSILON)), 3  # fmt: skip
     yield "layer_norm", (x, gamma, beta), lambda x, gamma, beta: ops.layer_normalization(x, gamma, beta, -1, EPSILON)
     yield "group_norm", (x, gamma, beta), group_norm
+    scores, mask = real(2, 3, 4, low=-6, high=6), booleans(2, 3, 4)
+    mask[0, 1] = mask[1] = False
+    yield "softmax_masked", (scores, mask), lambda x, mask: layers.Softmax()(x, mask=mask)
+    yield "softmax_masked_over_axes", (scores, mask), lambda x, mask: layers.Softmax((1, 2))(x, mask=mask)
 
 
 def losses():
@@ -342,11 +346,37 @@ def images():
         x, turns, interpolation="nearest", fill_mode="wrap"), 1  # fmt: skip
 
 
+def moves(crops, height, width):
+    """The affine transforms from crops of this size, flipped, to their images, as in crop_and_flip."""
+    vertical, horizontal = crops[:, 4] != 0, crops[:, 5] != 0
+    down, right = np.where(vertical, -1, 1), np.where(horizontal, -1, 1)
+    top = crops[:, 0] + crops[:, 1] + np.where(vertical, height - 1, 0)
+    left = crops[:, 2] + crops[:, 3] + np.where(horizontal, width - 1, 0)
+    zeros = np.zeros(len(crops))
+    return np.stack([right, zeros, left, zeros, down, top, zeros, zeros], 1).astype(np.float32)
+
+
+def crops():
+    """Crops that extend beyond the images, and crops of u8 images inside them."""
+    x = real(3, 7, 9, 2)
+    places = np.array([[-3, 0.25, 2, 0.5, 0, 0], [5, 0.75, -4, 0.25, 1, 0], [1, 0.5, 6, 0.75, 1, 1]], np.float32)
+    whole = places * [1, 0, 1, 0, 1, 1]  # since Keras mixes pixels at a border with the constant
+    for fill in ("nearest", "constant", "reflect", "wrap"):
+        at = (whole if fill == "constant" else places).astype(np.float32)
+        yield f"crop_and_flip_{fill}", (x, at), lambda x, at, fill=fill: ops.image.affine_transform(
+            x, moves(at, 4, 6), fill_mode=fill, fill_value=0.25)[:, :4, :6], 0  # fmt: skip
+    images = RANDOM.integers(0, 256, (4, 7, 9, 3)).astype(np.uint8)
+    inside = np.array([[2, 0, 5, 0, v, h] for v in (0, 1) for h in (0, 1)], np.float32)
+    yield "crop_and_flip_inside", (images, inside), lambda x, at: jax.numpy.stack(
+        [ops.flip(crop, np.flatnonzero(flips)) for crop, flips in
+         zip(ops.image.crop_images(x, 2, 5, target_height=5, target_width=4), inside[:, 4:])])  # fmt: skip
+
+
 def cases():
     """By name: the inputs and Keras' op of each row and, if lockstep's is differentiable only in the first inputs, the
     number of these inputs."""
     groups = (elementwise, with_numbers, of_integers, comparisons, of_activations, creation, shapes, reductions,
-              indexing, products, windows, normalizations, losses, recurrences, images)  # fmt: skip
+              indexing, products, windows, normalizations, losses, recurrences, images, crops)  # fmt: skip
     return {name: row for group in groups for name, *row in group()}
 
 
@@ -381,7 +411,7 @@ class Row:
 def differs(name, found, expected, tolerance):
     """Whether lockstep's dtype and values differ from those expected; if so, prints how."""
     dtype, values = found
-    kind = {"f": "f32", "i": "integers", "b": "bool"}[expected.dtype.kind]
+    kind = {"f": "f32", "i": "integers", "u": "u8", "b": "bool"}[expected.dtype.kind]
     same_kind = dtype in ("i32", "i64", "u8") if kind == "integers" else dtype == kind
     if same_kind and values.shape == expected.shape and np.allclose(values, expected, tolerance, tolerance):
         return False
