@@ -173,6 +173,8 @@ int CarriedMasks::computed(const Json& operation, Reading& reading, int depth) {
     if (const Symbol* const x = reading.symbol(args.at(0))) return not_equal(*x, args.at(1));
   } else if (class_name == "LogicalOr") {
     return either({mask_of(args.at(0)), mask_of(args.at(1))});
+  } else if (class_name == "ConvertToTensor") {
+    return mask_of(args.at(0));
   } else if (class_name == "Any" && over_last) {
     const int mask = any(mask_of(args.at(0)));
     return option(options, "keepdims") == true ? expand(mask) : mask;

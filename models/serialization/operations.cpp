@@ -20,9 +20,11 @@ bool is_operation(const Json& layer) {
   if (is_own || is_registered(class_name)) return false;
   const Json& options = layer.at("config");
   if (!options.is_object() || options.contains("trainable") || options.contains("layers")) return false;
-  // Layers without "trainable" have a dtype. Operations that make masks have the dtype bool, and a few others have one.
-  const bool has_dtype_of_layer = options.contains("dtype") && options["dtype"] != "bool" &&
-                                  !is_operation_name(layer.value("class_name", std::string()));
+  // Layers without "trainable" have a dtype. Operations that make masks have the dtype bool or null, and a few others
+  // have one.
+  const Json dtype = options.value("dtype", Json());
+  const bool has_dtype_of_layer =
+      !dtype.is_null() && dtype != "bool" && !is_operation_name(layer.value("class_name", std::string()));
   return !has_dtype_of_layer && layer.contains("inbound_nodes") && !layer["inbound_nodes"].empty() &&
          layer["inbound_nodes"][0].is_object();
 }

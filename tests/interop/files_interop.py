@@ -191,8 +191,10 @@ def masks_by_keras():
     letters = layers.Masking()(layers.Reshape((5, 3, 1))(layers.ReLU()(values)))
     word = keras.Input((3, 1))
     reader = keras.Model(word, layers.GRU(2)(layers.Masking(2.0)(layers.Dense(4)(word))))
+    scored = layers.AdditiveAttention()([words, layers.Masking()(layers.ReLU()(values))])
     results = [layers.GRU(3)(x), layers.SimpleRNN(3)(attended), layers.GRU(3)(by_time), inner(words),
-               layers.LSTM(3)(layers.Add()(both)), layers.Flatten()(layers.TimeDistributed(reader)(letters))]
+               layers.GlobalAveragePooling1D()(scored), layers.LSTM(3)(layers.Add()(both)),
+               layers.Flatten()(layers.TimeDistributed(reader)(letters))]
     return keras.Model([ids, values], layers.Dense(3)(layers.Concatenate()(results)))
 
 

@@ -104,12 +104,15 @@ Json joined_model(const std::string& join, const std::string& axis, const std::s
                          tensor("ids")));
   layers.push_back(entry("Masking", "kept", any_layer + R"(, "mask_value": 0.5)", tensor("values")));
   layers.push_back(entry("NotEqual", "of_words", "", tensor("ids") + ", 0"));
-  if (masked != "of_words") {
+  if (masked != "of_words" && masked != "converted") {
     layers.push_back(entry("NotEqual", "elements", "", tensor("values") + ", 0.5"));
     layers.push_back(entry("Any", "of_kept", R"("axis": -1, "keepdims": false)", tensor("elements")));
   }
   if (masked == "either")
     layers.push_back(entry("LogicalOr", "either", "", tensor("of_kept") + ", " + tensor("of_words")));
+  if (masked == "converted")
+    layers.push_back(
+        entry("ConvertToTensor", "converted", R"("dtype": null, "sparse": null, "ragged": null)", tensor("of_words")));
   if (masked == "concatenated") {
     for (const Json& operation : wide("of_words", "words")) layers.push_back(operation);
     for (const Json& operation : wide("of_kept", "kept")) layers.push_back(operation);
@@ -133,12 +136,13 @@ Json joined_model(const std::string& join, const std::string& axis, const std::s
 
 TEST(MaskOperations, AreThoseOfLayersThatJoinMasks) {
   EXPECT_EQ(model_from_config(joined_model("Add", "-1", "either")).layers.size(), 4U);
+  EXPECT_EQ(model_from_config(joined_model("Attention", "-1", "converted")).layers.size(), 4U);
   EXPECT_EQ(model_from_config(joined_model("Concatenate", "-1", "concatenated")).layers.size(), 4U);
   EXPECT_EQ(model_from_config(joined_model("Concatenate", "1", "concatenated")).layers.size(), 4U);
   for (const char* axis : {"-1", "1"})
     EXPECT_ERROR(InputError, "layer 'last' is called with a mask that is not the mask of its input",
                  model_from_config(joined_model("Concatenate", axis, "either")));
-  for (const char* mask : {"concatenated", "of_words"})
+  for (const char* mask : {"concatenated", "converted", "of_words"})
     EXPECT_ERROR(InputError, "layer 'last' is called with a mask that is not the mask of its input",
                  model_from_config(joined_model("Add", "-1", mask)));
 }
