@@ -1,6 +1,7 @@
 #include "lockstep/runtime/tensor/to_string.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
@@ -60,7 +61,7 @@ class Writer {
     return visit_dtype(host_.dtype(), [&]<class T>() {
       const T value = host_.data<T>()[offset];
       if constexpr (is_real(dtype_of<T>))
-        return fmt::format("{:.6g}", static_cast<float>(value));
+        return std::isnan(static_cast<float>(value)) ? "nan" : fmt::format("{:.6g}", static_cast<float>(value));
       else
         return fmt::format("{}", value);
     });

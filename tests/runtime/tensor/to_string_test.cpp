@@ -29,8 +29,8 @@ TEST(ToString, NestsAxesInBrackets) {
 TEST(ToString, AlignsNumbersOfEveryDtype) {
   const float infinity = std::numeric_limits<float>::infinity();
   EXPECT_EQ(to_string(Tensor::from<float>({1, -2.5F, 1e-7F, infinity}, {2, 2})), "[[    1  -2.5]\n [1e-07   inf]]");
-  EXPECT_EQ(to_string(Tensor::from<float>({1.0F / 3, std::numeric_limits<float>::quiet_NaN()}, {2})),
-            "[0.333333      nan]");
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(to_string(Tensor::from<float>({1.0F / 3, nan, -nan}, {3})), "[0.333333      nan      nan]");
   EXPECT_EQ(to_string(Tensor::full({2}, 1.5, DType::bf16)), "[1.5 1.5]");
   EXPECT_EQ(to_string(Tensor::full({2}, 200, DType::u8)), "[200 200]");
   EXPECT_EQ(to_string(Tensor::from<bool>({true, false}, {2})), "[ true false]");
