@@ -1,3 +1,5 @@
+#include <functional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/expect_error.h>
@@ -5,15 +7,19 @@
 #include <support/small_problem.h>
 #include <support/tensors.h>
 
+#include <lockstep/models/graph/attention_call.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/graph/unknown_sizes.h>
 #include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/attention.h>
 #include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/bidirectional.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/conv1d.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/embedding.h>
 #include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/layers/gru.h>
 #include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
@@ -84,21 +90,12 @@ TEST(UnknownSizes, TrainOverReplicas) {
       EXPECT_NEAR(found[i][k], expected[i][k], tolerance(DType::f32, 64, 1)) << i << ": " << k;
 }
 
-// In one epoch, batches of images of several sizes, some with fewer images than there are replicas.
-TEST(UnknownSizes, OfImagesTrainOverReplicas) {
-  const auto images = [](std::int64_t rows, std::int64_t height, std::int64_t width) {
-    std::vector<std::int64_t> labels;
-    for (std::int64_t i = 0; i < rows; ++i) labels.push_back(i % 2);
-    return Dataset::from_tensors(random_tensor({rows, height, width, 3}, 1), Tensor::from(labels, {rows})).batch(rows);
-  };
-  const Dataset data = images(7, 8, 8).concatenate(images(2, 5, 9)).concatenate(images(5, 6, 4));
+/// Expects that the model that `make` returns gets the same weights from training over one, two and three replicas.
+void expect_same_training(const std::function<Model()>& make, const Dataset& data) {
   const auto weights_after = [&](int replicas) {
     const Strategy strategy = mirrored(replicas);
     const auto inside = strategy.scope();
-    const Symbol image = Input({-1, -1, 3});
-    Symbol x = Conv2D({.filters = 4, .kernel_size = 3, .strides = 2, .padding = Padding::same})(image);
-    x = ReLU()(BatchNormalization({.synchronized = true})(x));
-    Model model(image, Dense({.units = 2})(GlobalAveragePooling2D()(MaxPooling2D({.pool_size = 2})(x))), {.seed = 2});
+    Model model = make();
     model.compile(SGD({.learning_rate = 0.1}), SparseCategoricalCrossentropy{{.from_logits = true}});
     model.fit(data, {.epochs = 2});
     return weights_of(model);
@@ -110,6 +107,48 @@ TEST(UnknownSizes, OfImagesTrainOverReplicas) {
       for (std::size_t k = 0; k < expected[i].size(); ++k)
         EXPECT_NEAR(found[i][k], expected[i][k], tolerance(DType::f32, 512, 1)) << i << ": " << k;
   }
+}
+
+// In one epoch, batches of images of several sizes, some with fewer images than there are replicas.
+TEST(UnknownSizes, OfImagesTrainOverReplicas) {
+  const auto images = [](std::int64_t rows, std::int64_t height, std::int64_t width) {
+    std::vector<std::int64_t> labels;
+    for (std::int64_t i = 0; i < rows; ++i) labels.push_back(i % 2);
+    return Dataset::from_tensors(random_tensor({rows, height, width, 3}, 1), Tensor::from(labels, {rows})).batch(rows);
+  };
+  const auto model = [] {
+    const Symbol image = Input({-1, -1, 3});
+    Symbol x = Conv2D({.filters = 4, .kernel_size = 3, .strides = 2, .padding = Padding::same})(image);
+    x = ReLU()(BatchNormalization({.synchronized = true})(x));
+    x = GlobalAveragePooling2D()(MaxPooling2D({.pool_size = 2})(x));
+    return Model(image, Dense({.units = 2})(x), {.seed = 2});
+  };
+  expect_same_training(model, images(7, 8, 8).concatenate(images(2, 5, 9)).concatenate(images(5, 6, 4)));
+}
+
+// Sequences of several lengths with masked ends. One layer returns states that another takes.
+TEST(UnknownSizes, OfMaskedSequencesTrainOverReplicas) {
+  const auto sequences = [](std::int64_t rows, std::int64_t length) {
+    std::vector<std::int64_t> ids;
+    std::vector<std::int64_t> labels;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (std::int64_t step = 0; step < length; ++step)
+        ids.push_back(step < row + 2 ? 1 + (row * length + step) % 8 : 0);
+      labels.push_back(row % 3);
+    }
+    return Dataset::from_tensors(Tensor::from(ids, {rows, length}), Tensor::from(labels, {rows})).batch(rows);
+  };
+  const auto model = [] {
+    const Symbol ids = Input({-1});
+    const Symbol words = Embedding({.input_dim = 9, .output_dim = 4, .mask_zero = true})(ids);
+    const std::vector<Symbol> encoded =
+        Bidirectional(LSTM({.units = 2, .return_sequences = true, .return_state = true})).results({words});
+    const Symbol attended = MultiHeadAttention({.num_heads = 2, .key_dim = 2})(encoded[0], words);
+    const Symbol decoded = GRU({.units = 2})({attended, encoded[1]});
+    const Symbol mean = GlobalAveragePooling1D()(attended);
+    return Model(ids, Dense({.units = 3})(Concatenate()({decoded, mean, encoded[4]})), {.seed = 2});
+  };
+  expect_same_training(model, sequences(7, 4).concatenate(sequences(1, 6)).concatenate(sequences(5, 3)));
 }
 
 TEST(UnknownSizes, AreThoseOfAModelInAModel) {
