@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/ranges.h>
+
 #include <lockstep/models/graph/remat_scope.h>
 #include <lockstep/models/layers/unknown_shape.h>
 
@@ -132,7 +134,12 @@ Symbol Layer::operator()(const std::vector<Symbol>& inputs) const {
       return {result, result};
     }
     if (const std::optional<Shape> unknown = unknown_output_shape(*impl_, shapes)) return examples_of(*unknown);
-    return {result_of(0), result_of(1)};
+    try {
+      return {result_of(0), result_of(1)};
+    } catch (InvalidArgument& error) {
+      error.add_context(fmt::format("a call on {}, where -1 is any size", fmt::join(shapes, " and ")));
+      throw;
+    }
   };
   const ShapeExamples examples = examples_of_result();
   Symbol::Node node{.layer = impl_.shared(),

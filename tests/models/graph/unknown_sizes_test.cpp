@@ -198,6 +198,11 @@ TEST(UnknownSizes, MayDifferBetweenTheTermsOfAFusedSum) {
     }
 }
 
+TEST(UnknownSizes, DoNotFitKnownOnes) {
+  EXPECT_ERROR(InvalidArgument, "a call on (-1, 3) and (5, 3), where -1 is any size: Add: shapes",
+               Add()({Input({-1, 3}), Input({5, 3})}));
+}
+
 TEST(UnknownSizes, MustNotDecideAWeight) {
   const Symbol sequence = Input({-1, 5});
   EXPECT_ERROR(InvalidArgument,
