@@ -96,8 +96,8 @@ class Callback {
   virtual void on_epoch_begin(Model&, const EpochPlan&) {}
   /// Called before every step, after its batch has been read. `batch` is the number of the step in its epoch, from 0.
   virtual void on_train_batch_begin(Model&, std::int64_t /*batch*/) {}
-  /// Keras' on_train_batch_end: called after every step, when all replicas have finished it.
-  virtual void on_step_end(Model&, const StepReport&) {}
+  /// Called after every step, when all replicas have finished it.
+  virtual void on_train_batch_end(Model&, const StepReport&) {}
   /// Called after an epoch and its validation. `logs` has the losses and metrics over the epoch, the validation's
   /// losses and metrics as val_..., learning_rate, and epoch_s and examples_per_s, which count the training steps only.
   virtual void on_epoch_end(Model&, int /*epoch*/, const Logs& /*logs*/) {}
@@ -131,7 +131,7 @@ class Callback {
   /// Called after `restore` has resumed an earlier run, before its next epoch. A call of Model::stop_training here ends
   /// the run.
   virtual void on_resume(Model&) {}
-  /// Called after each step and each whole epoch, after on_step_end or on_epoch_end of all callbacks.
+  /// Called after each step and each whole epoch, after on_train_batch_end or on_epoch_end of all callbacks.
   virtual void backup(Model&, const TrainingProgress& /*progress*/) {}
   /// Called when training stops within an epoch, after the current step and before on_epoch_end. After
   /// Model::interrupt_training, on_epoch_end is not called.

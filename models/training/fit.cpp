@@ -200,7 +200,7 @@ bool TrainingRun::run_step() {
         "the loss of step {} is {}: a lower learning rate or global_clipnorm may help; TerminateOnNaN ends "
         "such a training, and check_numerics() names the gradient",
         report.step, report.loss);
-  callbacks_.notify(&Callback::on_step_end, report);
+  callbacks_.notify(&Callback::on_train_batch_end, report);
   // At the end of the step, because the next update would overwrite different copies with equal values.
   if (options_.verify_every > 0 && progress_.steps % options_.verify_every == 0)
     verify_mirrored(model_.variables(), workers_);

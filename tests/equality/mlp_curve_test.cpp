@@ -19,7 +19,7 @@ constexpr int curve_rows = 32;  // uneven for 3 and 5 replicas
 constexpr int curve_features = 100;
 
 struct LossCurve : Callback {
-  void on_step_end(Model&, const StepReport& report) override { losses.push_back(report.loss); }
+  void on_train_batch_end(Model&, const StepReport& report) override { losses.push_back(report.loss); }
   std::vector<double> losses;
 };
 

@@ -24,7 +24,7 @@ constexpr int speed_rows = 31;
 constexpr int speed_features = 60;
 
 struct StepRecorder : Callback {
-  void on_step_end(Model&, const StepReport& report) override { steps.push_back(report); }
+  void on_train_batch_end(Model&, const StepReport& report) override { steps.push_back(report); }
   std::vector<StepReport> steps;
 };
 

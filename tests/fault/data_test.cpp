@@ -42,7 +42,7 @@ FitOptions with(const std::function<void()>& harm) {
     if (report.step == 0) harm();
   };
   return {.epochs = 3,
-          .callbacks = {std::make_shared<LambdaCallback>(LambdaCallbackOptions{.on_step_end = first_step})}};
+          .callbacks = {std::make_shared<LambdaCallback>(LambdaCallbackOptions{.on_train_batch_end = first_step})}};
 }
 
 /// A way to damage a file.

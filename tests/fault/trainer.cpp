@@ -38,7 +38,7 @@ void train(const std::string& folder, int epochs, const std::string& weights) {
     options.callbacks.push_back(std::make_shared<BackupAndRestore>(
         folder, BackupAndRestoreOptions{.save_freq = 1, .delete_checkpoint = false}));
   options.callbacks.push_back(std::make_shared<LambdaCallback>(
-      LambdaCallbackOptions{.on_step_end = [begun = false](Model&, const StepReport&) mutable {
+      LambdaCallbackOptions{.on_train_batch_end = [begun = false](Model&, const StepReport&) mutable {
         if (begun) return;
         begun = true;
         fmt::print("begun\n");

@@ -80,7 +80,7 @@ struct PrintEvents : Callback {
   void on_train_batch_begin(Model& /*model*/, std::int64_t batch) override {
     print("train_batch_begin", "batch", batch);
   }
-  void on_step_end(Model& /*model*/, const StepReport& report) override {
+  void on_train_batch_end(Model& /*model*/, const StepReport& report) override {
     print("train_batch_end", "batch", report.step_in_epoch, report.running);
   }
   void on_epoch_end(Model& /*model*/, int epoch, const Logs& logs) override {

@@ -31,7 +31,7 @@ InterruptCallback::~InterruptCallback() {
   std::signal(SIGTERM, SIG_DFL);
 }
 
-void InterruptCallback::on_step_end(Model& model, const StepReport&) {
+void InterruptCallback::on_train_batch_end(Model& model, const StepReport&) {
   if (interrupted()) model.interrupt_training();
 }
 

@@ -10,7 +10,7 @@ class InterruptCallback final : public Callback {
  public:
   InterruptCallback();
   ~InterruptCallback() override;
-  void on_step_end(Model& model, const StepReport& report) override;
+  void on_train_batch_end(Model& model, const StepReport& report) override;
   static bool interrupted() { return exit_code() != 0; }
   /// Exit code of a program ended by the signal received: 128 + its number; 0 if none was received.
   static int exit_code();

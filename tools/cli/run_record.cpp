@@ -11,7 +11,7 @@ namespace lockstep::cli {
 
 void RunRecord::on_epoch_begin(Model&, const EpochPlan& plan) { resumed_ |= plan.resumed; }
 
-void RunRecord::on_step_end(Model&, const StepReport& report) {
+void RunRecord::on_train_batch_end(Model&, const StepReport& report) {
   if (steps_.empty()) time_to_first_step_s_ = process_age_s();
   steps_.push_back(report);
   losses_.push_back(static_cast<float>(report.loss));

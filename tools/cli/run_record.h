@@ -14,7 +14,7 @@ class RunRecord final : public Callback {
   /// `seed` is the run's --seed.
   explicit RunRecord(std::uint64_t seed) : seed_(seed) {}
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
-  void on_step_end(Model& model, const StepReport& report) override;
+  void on_train_batch_end(Model& model, const StepReport& report) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   void on_stop(Model& model, const TrainingProgress& progress) override;
   CallbackState state() const override;

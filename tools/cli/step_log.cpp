@@ -32,7 +32,7 @@ void StepLog::on_epoch_begin(Model&, const EpochPlan& plan) {
     open(std::ios::trunc);
 }
 
-void StepLog::on_step_end(Model&, const StepReport& report) {
+void StepLog::on_train_batch_end(Model&, const StepReport& report) {
   const auto ms = [&](Phase phase) { return report.split_ms[static_cast<std::size_t>(phase)]; };
   const nlohmann::ordered_json line{{"step", report.step},
                                     {"loss", report.loss},

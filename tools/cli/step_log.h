@@ -15,7 +15,7 @@ class StepLog final : public Callback {
   explicit StepLog(const std::string& path);
   bool chief_only() const override { return true; }
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
-  void on_step_end(Model& model, const StepReport& report) override;
+  void on_train_batch_end(Model& model, const StepReport& report) override;
 
  private:
   void open(std::ios::openmode mode);

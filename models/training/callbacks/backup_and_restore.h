@@ -20,9 +20,9 @@ struct BackupAndRestoreOptions {
 /// backup, with results that are bit-identical to those of an uninterrupted run. The backup has the weights (of each
 /// replica where they differ), the optimizer's state, the state of the random number generators, the callbacks' states,
 /// the position in the data and the history, but neither gradients accumulated for the next update nor the states of
-/// `stateful` layers, without which results can differ. It is written completely or not at all, after on_step_end or
-/// on_epoch_end of all callbacks. A run may resume with another number of replicas, but results are then not
-/// bit-identical.
+/// `stateful` layers, without which results can differ. It is written completely or not at all, after
+/// on_train_batch_end or on_epoch_end of all callbacks. A run may resume with another number of replicas, but results
+/// are then not bit-identical.
 class BackupAndRestore final : public Callback {
  public:
   /// Creates `backup_dir` when needed; no other run may use it. Throws InvalidArgument for an empty `backup_dir` and

@@ -6,14 +6,14 @@
 
 namespace lockstep {
 
-/// The functions that a LambdaCallback calls; empty ones are skipped. Keras' on_train_batch_end is on_step_end here.
+/// The functions that a LambdaCallback calls; empty ones are skipped.
 struct LambdaCallbackOptions {
   ///@{
   /// See the functions of the same names in Callback.
   std::function<void(Model&)> on_train_begin{};
   std::function<void(Model&, const EpochPlan&)> on_epoch_begin{};
   std::function<void(Model&, std::int64_t batch)> on_train_batch_begin{};
-  std::function<void(Model&, const StepReport&)> on_step_end{};
+  std::function<void(Model&, const StepReport&)> on_train_batch_end{};
   std::function<void(Model&, int epoch, const Logs&)> on_epoch_end{};
   std::function<void(Model&)> on_train_end{};
   std::function<void(Model&)> on_test_begin{};
@@ -38,7 +38,9 @@ class LambdaCallback final : public Callback {
   void on_train_batch_begin(Model& model, std::int64_t batch) override {
     call(functions_.on_train_batch_begin, model, batch);
   }
-  void on_step_end(Model& model, const StepReport& report) override { call(functions_.on_step_end, model, report); }
+  void on_train_batch_end(Model& model, const StepReport& report) override {
+    call(functions_.on_train_batch_end, model, report);
+  }
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override {
     call(functions_.on_epoch_end, model, epoch, logs);
   }

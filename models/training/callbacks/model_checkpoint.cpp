@@ -36,7 +36,7 @@ void ModelCheckpoint::on_train_begin(Model& model) {
 
 void ModelCheckpoint::on_epoch_begin(Model&, const EpochPlan& plan) { epoch_ = plan.epoch; }
 
-void ModelCheckpoint::on_step_end(Model& model, const StepReport& report) {
+void ModelCheckpoint::on_train_batch_end(Model& model, const StepReport& report) {
   if (!options_.save_freq || ++steps_since_save_ < *options_.save_freq) return;
   steps_since_save_ = 0;
   const std::string file = path(report.running, report.step_in_epoch);

@@ -34,9 +34,9 @@ class ModelCheckpoint final : public Callback {
   /// class that files cannot hold.
   void on_train_begin(Model& model) override;
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
-  /// on_step_end and on_epoch_end throw InvalidArgument if the path names a value that is missing, and InputError if
-  /// the folder or the file cannot be written.
-  void on_step_end(Model& model, const StepReport& report) override;
+  /// on_train_batch_end and on_epoch_end throw InvalidArgument if the path names a value that is missing, and
+  /// InputError if the folder or the file cannot be written.
+  void on_train_batch_end(Model& model, const StepReport& report) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   CallbackState state() const override;
   /// Restores the best value and the number of steps since the last save.

@@ -202,7 +202,7 @@ void ProgbarLogger::on_epoch_begin(Model&, const EpochPlan& plan) {
   display_->begin(*epoch_);
 }
 
-void ProgbarLogger::on_step_end(Model&, const StepReport& report) {
+void ProgbarLogger::on_train_batch_end(Model&, const StepReport& report) {
   show_step(report.step_in_epoch, report.examples, [&] { return report.running; });
 }
 

@@ -30,12 +30,12 @@ class ProgbarLogger final : public Callback {
   /// Steps and ends of epochs show the speed, the losses and the metrics. The end of an epoch also shows the time
   /// taken. A bar also shows the time left if the number of steps is known.
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
-  void on_step_end(Model& model, const StepReport& report) override;
+  void on_train_batch_end(Model& model, const StepReport& report) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   void on_stop(Model& model, const TrainingProgress& progress) override;
   ///@}
-  /// Same as on_step_end, for step `step` of the epoch. Calls running(), which returns the values so far, only to show
-  /// them.
+  /// Same as on_train_batch_end, for step `step` of the epoch. Calls running(), which returns the values so far, only
+  /// to show them.
   void show_step(std::int64_t step, std::int64_t examples, const std::function<Logs()>& running);
 
  private:

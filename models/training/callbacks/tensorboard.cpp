@@ -37,7 +37,7 @@ void TensorBoard::on_train_begin(Model& model) {
   train_->flush();
 }
 
-void TensorBoard::on_step_end(Model&, const StepReport& report) {
+void TensorBoard::on_train_batch_end(Model&, const StepReport& report) {
   if (!train_ || options_.update_freq == 0 || report.step % options_.update_freq != 0) return;
   for (const auto& [name, value] : report.running) train_->add_scalar("batch_" + name, report.step, value);
   train_->add_scalar("batch_learning_rate", report.step, report.learning_rate);

@@ -34,7 +34,7 @@ class TensorBoard final : public Callback {
   ///@{
   /// All but on_train_end throw InputError naming a file that cannot be written.
   void on_train_begin(Model& model) override;
-  void on_step_end(Model& model, const StepReport& report) override;
+  void on_train_batch_end(Model& model, const StepReport& report) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   void on_train_end(Model& model) override;
   ///@}

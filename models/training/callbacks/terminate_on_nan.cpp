@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-void TerminateOnNaN::on_step_end(Model& model, const StepReport& report) {
+void TerminateOnNaN::on_train_batch_end(Model& model, const StepReport& report) {
   if (std::isfinite(report.loss)) return;
   log_warning("the loss of step {} is {}: training ends", report.step, report.loss);
   model.stop_training();

@@ -26,7 +26,7 @@ TEST_P(EstimatorOn, TrainsOnABatchForEachReplica) {
   Estimator trained = estimator();
   std::vector<std::vector<std::int64_t>> rows;
   const auto watch = std::make_shared<LambdaCallback>(
-      LambdaCallbackOptions{.on_step_end = [&](Model&, const StepReport& step) { rows.push_back(step.rows); }});
+      LambdaCallbackOptions{.on_train_batch_end = [&](Model&, const StepReport& step) { rows.push_back(step.rows); }});
   trained.train(input_fn(), {.steps = 2, .hooks = {watch}});
   ASSERT_EQ(rows.size(), 2U);
   for (const auto& step : rows) EXPECT_EQ(step, std::vector<std::int64_t>(static_cast<std::size_t>(GetParam()), 4));

@@ -113,7 +113,7 @@ TEST(CheckNumericsInFit, NamesTheLayerNextToTheCause) {
   model.compile(optimizer, SparseCategoricalCrossentropy{{.from_logits = true}});
   FitOptions options{.epochs = 2};
   options.callbacks.push_back(std::make_shared<LambdaCallback>(
-      LambdaCallbackOptions{.on_step_end = [](Model& fitted, const StepReport& report) {
+      LambdaCallbackOptions{.on_train_batch_end = [](Model& fitted, const StepReport& report) {
         if (report.step == 4) fitted.variables().back().assign(Tensor::full({3}, std::nan("")));
       }}));
   const std::string last = model.variables()[2].name();

@@ -72,8 +72,8 @@ class Program {
         std::make_shared<LearningRateScheduler>([](int, double rate) { return rate * 0.9; }),
         std::make_shared<BackupAndRestore>(folder_, options_),
         std::make_shared<ReduceLROnPlateau>(ReduceLROnPlateauOptions{.factor = 0.5, .patience = 2, .min_delta = 10}),
-        std::make_shared<LambdaCallback>(
-            LambdaCallbackOptions{.on_step_end = at_step, .on_train_end = [&](Model&) { trained = copies_of(model); }}),
+        std::make_shared<LambdaCallback>(LambdaCallbackOptions{
+            .on_train_batch_end = at_step, .on_train_end = [&](Model&) { trained = copies_of(model); }}),
         std::make_shared<EarlyStopping>(
             EarlyStoppingOptions{.min_delta = 10, .patience = 4, .restore_best_weights = true})};
     std::map<std::string, std::vector<double>> history = model.fit(data, fit).values;

@@ -22,7 +22,7 @@ struct Diary : Callback {
   void on_epoch_begin(Model&, const EpochPlan& plan) override {
     lines.push_back(fmt::format("epoch {} of {}, {} steps", plan.epoch, plan.epochs, plan.steps));
   }
-  void on_step_end(Model& model, const StepReport& report) override {
+  void on_train_batch_end(Model& model, const StepReport& report) override {
     lines.push_back(fmt::format("step {}", report.step));
     if (act_at_step) act_at_step(model, report);
   }
@@ -112,8 +112,8 @@ LambdaCallbackOptions events_into(std::vector<std::string>& lines) {
       .on_train_begin = add("train"),
       .on_epoch_begin = [&](Model&, const EpochPlan& plan) { lines.push_back(fmt::format("epoch {}", plan.epoch)); },
       .on_train_batch_begin = begin("step"),
-      .on_step_end = [&](Model&,
-                         const StepReport& report) { lines.push_back(fmt::format("step {}", report.step_in_epoch)); },
+      .on_train_batch_end =
+          [&](Model&, const StepReport& report) { lines.push_back(fmt::format("step {}", report.step_in_epoch)); },
       .on_epoch_end = [&](Model&, int epoch, const Logs&) { lines.push_back(fmt::format("epoch {} ends", epoch)); },
       .on_train_end = add("train ends"),
       .on_test_begin = add("test"),

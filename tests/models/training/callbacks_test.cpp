@@ -159,7 +159,7 @@ TEST_F(KerasCallbacks, TheBestWeightsStayWhenTrainingStopsWithinAnEpoch) {
     const auto best = std::make_shared<ModelCheckpoint>(file, ModelCheckpointOptions{.save_best_only = true});
     std::vector<double> losses;
     const auto spoil = std::make_shared<LambdaCallback>(LambdaCallbackOptions{
-        .on_step_end =
+        .on_train_batch_end =
             [&](Model& model, const StepReport& report) {
               if (report.step != 3) return;
               std::vector<Tensor> weights = model.get_weights();
@@ -278,8 +278,8 @@ TEST_F(KerasCallbacks, CsvLoggerAppendsWhenAsked) {
 TEST_F(KerasCallbacks, TerminateOnNaNStopsAfterTheStep) {
   model_.compile(SGD({.learning_rate = 1e30}), SparseCategoricalCrossentropy{{.from_logits = true}});
   std::vector<double> losses;
-  const auto keep = std::make_shared<LambdaCallback>(
-      LambdaCallbackOptions{.on_step_end = [&](Model&, const StepReport& report) { losses.push_back(report.loss); }});
+  const auto keep = std::make_shared<LambdaCallback>(LambdaCallbackOptions{
+      .on_train_batch_end = [&](Model&, const StepReport& report) { losses.push_back(report.loss); }});
   model_.fit(data_, {.epochs = 9, .callbacks = {std::make_shared<TerminateOnNaN>(), keep}});
   ASSERT_LT(losses.size(), 18U);
   EXPECT_FALSE(std::isfinite(losses.back()));
@@ -292,7 +292,7 @@ TEST_F(KerasCallbacks, LambdaCallbackCallsWhatItIsGiven) {
   const auto callback = std::make_shared<LambdaCallback>(LambdaCallbackOptions{
       .on_train_begin = [&](Model&) { calls += "begin "; },
       .on_epoch_begin = [&](Model&, const EpochPlan& plan) { calls += fmt::format("epoch {} ", plan.epoch); },
-      .on_step_end = [&](Model&, const StepReport& report) { calls += fmt::format("step {} ", report.step); },
+      .on_train_batch_end = [&](Model&, const StepReport& report) { calls += fmt::format("step {} ", report.step); },
       .on_epoch_end = [&](Model&, int epoch, const Logs&) { calls += fmt::format("end {} ", epoch); },
       .on_train_end = [&](Model&) { calls += "over"; }});
   model_.fit(data_, {.callbacks = {callback, std::make_shared<LambdaCallback>(LambdaCallbackOptions{})}});

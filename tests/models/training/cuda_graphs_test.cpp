@@ -104,7 +104,7 @@ struct Outcome {
 
 Outcome train(Model model, const Dataset& data, FitOptions options) {
   struct Recorder : Callback {
-    void on_step_end(Model&, const StepReport& report) override { losses.push_back(report.loss); }
+    void on_train_batch_end(Model&, const StepReport& report) override { losses.push_back(report.loss); }
     std::vector<double> losses;
   };
   const auto recorder = std::make_shared<Recorder>();
@@ -271,7 +271,7 @@ TEST_P(CudaGraphsOn, LeaveTheUpdateToTheOptimizer) {
 
 /// After every step, makes tensors on every replica's device and checks that those of earlier steps are unchanged.
 struct Holder : Callback {
-  void on_step_end(Model& model, const StepReport& report) override {
+  void on_train_batch_end(Model& model, const StepReport& report) override {
     for (const LogicalDevice& device : model.strategy().devices()) {
       const ContextScope there({.device = device});
       for (const std::int64_t elements : {1, 16, 64, 200, 600, 1200, 3000})
@@ -329,7 +329,7 @@ TEST_P(CudaGraphsOn, MayBeLeftForStepsAsEver) {
 
 TEST_P(CudaGraphsOn, AskForNoMemoryOnceTheyAreThere) {
   struct Counter : Callback {
-    void on_step_end(Model& model, const StepReport& report) override {
+    void on_train_batch_end(Model& model, const StepReport& report) override {
       if (report.step != 6 && report.step != 15) return;
       for (const LogicalDevice& device : model.strategy().devices())
         (report.step == 6 ? warm : end) += allocator(device).stats().system_allocations;

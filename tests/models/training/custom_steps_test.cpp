@@ -147,7 +147,7 @@ TEST_P(CustomStepsOn, TrainSeveralModelsAsACustomLoopDoes) {
         }});
     std::vector<double> step_losses;
     const auto recorder = std::make_shared<LambdaCallback>(LambdaCallbackOptions{
-        .on_step_end = [&](Model&, const StepReport& report) { step_losses.push_back(report.loss); }});
+        .on_train_batch_end = [&](Model&, const StepReport& report) { step_losses.push_back(report.loss); }});
     const History history =
         by_fit.generator.fit(data_, {.epochs = 2,
                                      .callbacks = {recorder, std::make_shared<EarlyStopping>(EarlyStoppingOptions{
@@ -210,8 +210,8 @@ TEST(CustomSteps, ResumeWithinAnEpoch) {
       if (report.step == stop_at) running.stop_training();
     };
     const auto each_epoch = [&](Model&, int, const Logs& logs) { trained.logs = logs; };
-    const auto observer =
-        std::make_shared<LambdaCallback>(LambdaCallbackOptions{.on_step_end = each_step, .on_epoch_end = each_epoch});
+    const auto observer = std::make_shared<LambdaCallback>(
+        LambdaCallbackOptions{.on_train_batch_end = each_step, .on_epoch_end = each_epoch});
     model.fit(data, {.epochs = 2, .callbacks = {backup(name), observer}});
     trained.weights = test::weights_of(model);
     return trained;

@@ -167,8 +167,8 @@ TEST(FineTuning, NeedsCompileAfterAChange) {
   EXPECT_ERROR(LogicError, "fit(): 'dense/kernel' is trainable now, but was not when", model.fit(data));
 
   model.compile(SGD(), from_logits);
-  const auto freezes = std::make_shared<LambdaCallback>(
-      LambdaCallbackOptions{.on_step_end = [](Model& trained, const StepReport&) { trained.set_trainable(false); }});
+  const auto freezes = std::make_shared<LambdaCallback>(LambdaCallbackOptions{
+      .on_train_batch_end = [](Model& trained, const StepReport&) { trained.set_trainable(false); }});
   EXPECT_ERROR(LogicError, "fit(): 'dense/kernel' is frozen now", model.fit(data, {.callbacks = {freezes}}));
   EXPECT_EQ(model.optimizer().iterations(), 1);
   EXPECT_ERROR(InvalidArgument, "there are no trainable variables to optimize",

@@ -24,7 +24,7 @@ using testing::ThrowsMessage;
 
 /// Records the reports of all steps.
 struct StepRecorder : Callback {
-  void on_step_end(Model&, const StepReport& report) override { steps.push_back(report); }
+  void on_train_batch_end(Model&, const StepReport& report) override { steps.push_back(report); }
   std::vector<StepReport> steps;
 };
 
@@ -186,7 +186,7 @@ TEST_P(FitOn, ReadsLossesAndMetricsAfterTheUpdate) {
 TEST_P(FitOn, VerifiesCopiesWhenAsked) {
   Model model = small_model(strategy_);
   struct Spoiler : Callback {
-    void on_step_end(Model& model, const StepReport& report) override {
+    void on_train_batch_end(Model& model, const StepReport& report) override {
       if (report.step != 3) return;
       const Tensor last = model.variables()[0].state().copies().back();
       copy(Tensor::full(last.shape(), 1), last);
@@ -477,7 +477,7 @@ TEST_F(Fit, EndsWithTheOptimizersAverages) {
 
 TEST_F(Fit, AsksTheSystemForNoMemoryAfterWarmUp) {
   struct Counter : Callback {
-    void on_step_end(Model& model, const StepReport& report) override {
+    void on_train_batch_end(Model& model, const StepReport& report) override {
       if (report.step != 3 && report.step != 9) return;
       for (const LogicalDevice& device : model.strategy().devices())
         (report.step == 3 ? warm : end) += allocator(device).stats().system_allocations;

@@ -105,7 +105,7 @@ Trained train(const std::vector<LogicalDevice>& on, DTypePolicy policy, const Op
   Trained run;
   const auto note = [&](Model&, const StepReport& report) { run.losses.push_back(report.loss); };
   model.fit(data, {.epochs = epochs,
-                   .callbacks = {std::make_shared<LambdaCallback>(LambdaCallbackOptions{.on_step_end = note})},
+                   .callbacks = {std::make_shared<LambdaCallback>(LambdaCallbackOptions{.on_train_batch_end = note})},
                    .verify_every = 1});
   run.copies = copies_of(model);
   return run;
@@ -187,10 +187,11 @@ TEST(MixedTraining, ARunThatWasStoppedGoesOnToTheSameBits) {
     const auto stop = [=](Model& running, const StepReport& report) {
       if (report.step == stop_at) running.stop_training();
     };
-    model.fit(data, {.epochs = 3,
-                     .callbacks = {std::make_shared<BackupAndRestore>(
-                                       folder / name, BackupAndRestoreOptions{.save_when_stopped = true}),
-                                   std::make_shared<LambdaCallback>(LambdaCallbackOptions{.on_step_end = stop})}});
+    model.fit(data,
+              {.epochs = 3,
+               .callbacks = {std::make_shared<BackupAndRestore>(folder / name,
+                                                                BackupAndRestoreOptions{.save_when_stopped = true}),
+                             std::make_shared<LambdaCallback>(LambdaCallbackOptions{.on_train_batch_end = stop})}});
     return copies_of(model);
   };
   const Values straight = run("straight", -1);

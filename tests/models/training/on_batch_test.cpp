@@ -15,7 +15,7 @@ using test::SmallProblem;
 
 /// Records the loss of each step.
 struct LossRecorder : Callback {
-  void on_step_end(Model&, const StepReport& report) override { losses.push_back(report.loss); }
+  void on_train_batch_end(Model&, const StepReport& report) override { losses.push_back(report.loss); }
   std::vector<double> losses;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 /// Counts the steps of fit.
 struct StepCounter : Callback {
-  void on_step_end(Model&, const StepReport&) override { ++steps; }
+  void on_train_batch_end(Model&, const StepReport&) override { ++steps; }
   int steps = 0;
 };
 

@@ -192,8 +192,8 @@ TEST_F(TrainingByWorkers, GivesTheSameBitsWhenEachMakesItsOwnRowsAlone) {
 TEST_F(TrainingByWorkers, StopsEverywhereWhenOneAsksForIt) {
   Model model = small_model(strategy_);
   int steps = 0;
-  const auto stop =
-      std::make_shared<LambdaCallback>(LambdaCallbackOptions{.on_step_end = [&](Model& of, const StepReport& report) {
+  const auto stop = std::make_shared<LambdaCallback>(
+      LambdaCallbackOptions{.on_train_batch_end = [&](Model& of, const StepReport& report) {
         ++steps;
         if (cluster_->rank() == 1 && report.step == 3) of.stop_training();
       }});

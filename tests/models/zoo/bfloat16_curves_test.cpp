@@ -52,8 +52,9 @@ std::vector<double> losses_of(DTypePolicy policy, const MakeModel& make_model) {
   });
   model.compile(SGD({.learning_rate = 0.003}), SparseCategoricalCrossentropy({.from_logits = true}));
   const auto note = [&](Model&, const StepReport& report) { losses.push_back(report.loss); };
-  model.fit(images(), {.steps_per_epoch = steps,
-                       .callbacks = {std::make_shared<LambdaCallback>(LambdaCallbackOptions{.on_step_end = note})}});
+  model.fit(images(),
+            {.steps_per_epoch = steps,
+             .callbacks = {std::make_shared<LambdaCallback>(LambdaCallbackOptions{.on_train_batch_end = note})}});
   return losses;
 }
 
