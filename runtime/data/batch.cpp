@@ -9,11 +9,11 @@
 namespace lockstep::detail {
 namespace {
 
-class BatchStage final : public Stage {
+class BatchStage final : public UnaryStage {
  public:
   /// Without a window, the batches hold all their rows.
   BatchStage(StagePtr input, std::int64_t rows, bool drop_remainder, RowWindow window = nullptr)
-      : input_(std::move(input)), rows_(rows), drop_remainder_(drop_remainder), window_(std::move(window)) {}
+      : UnaryStage(std::move(input)), rows_(rows), drop_remainder_(drop_remainder), window_(std::move(window)) {}
 
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override;
   Extent extent() const override {
@@ -23,20 +23,14 @@ class BatchStage final : public Stage {
     const std::int64_t batches = elements.most / rows_ + (partial ? 1 : 0);
     return {.most = batches, .exact = elements.exact || batches == 0};
   }
-  bool can_peek() const override { return input_->can_peek(); }
   std::int64_t dropped_rows() const override {
     std::int64_t rows = drop_remainder_ ? input_->size().value_or(0) % rows_ : 0;
     return __builtin_add_overflow(rows, input_->dropped_rows(), &rows) ? Extent::endless : rows;
   }
-  bool has_fixed_parts() const override { return input_->has_fixed_parts(); }
   StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
-    const StagePtr part = input_->fixed_part(elements_of(first), elements_of(count));
-    return part ? std::make_shared<BatchStage>(part, rows_, drop_remainder_, window_) : nullptr;
+    return with_input(input_->fixed_part(elements_of(first), elements_of(count)), *this);
   }
-  StagePtr row_numbers(RowTensors& tensors) const override {
-    const StagePtr numbers = input_->row_numbers(tensors);
-    return numbers ? make_batch(numbers, rows_, drop_remainder_) : nullptr;
-  }
+  StagePtr row_numbers(RowTensors& tensors) const override { return with_input(input_->row_numbers(tensors), *this); }
   StagePtr rows_of_batches(const RowWindow& window) const override {
     // The window in the last batch depends on that batch's size.
     if (!input_->extent().exact || input_->depends_on_batch()) return nullptr;
@@ -60,7 +54,6 @@ class BatchStage final : public Stage {
     return __builtin_mul_overflow(batches, rows_, &elements) ? Extent::endless : elements;
   }
 
-  StagePtr input_;
   std::int64_t rows_;
   bool drop_remainder_;
   RowWindow window_;

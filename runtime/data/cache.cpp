@@ -85,14 +85,12 @@ class CacheCursor final : public Cursor {
   std::int64_t position_ = 0;
 };
 
-class Cache final : public Stage {
+class Cache final : public UnaryStage {
  public:
-  explicit Cache(StagePtr input) : input_(std::move(input)), cached_(input_->size()) {}
+  explicit Cache(StagePtr input) : UnaryStage(std::move(input)), cached_(input_->size()) {}
 
   std::unique_ptr<Cursor> open(std::uint64_t) const override { return std::make_unique<CacheCursor>(*input_, cached_); }
-  Extent extent() const override { return input_->extent(); }
-  bool can_peek() const override { return input_->can_peek(); }
-  std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+  bool has_fixed_parts() const override { return false; }
   StagePtr row_numbers(RowTensors& tensors) const override { return rows_of_elements(input_, tensors); }
   StagePtr rows_of_batches(const RowWindow& window) const override {
     const StagePtr rows = input_->rows_of_batches(window);
@@ -103,7 +101,6 @@ class Cache final : public Stage {
   }
 
  private:
-  StagePtr input_;
   mutable CachedElements cached_;
 };
 

@@ -11,13 +11,13 @@
 namespace lockstep::detail {
 namespace {
 
-class FileCache final : public Stage {
+class FileCache final : public UnaryStage {
  public:
-  FileCache(StagePtr input, std::filesystem::path file) : input_(std::move(input)), file_(std::move(file)) {}
+  FileCache(StagePtr input, std::filesystem::path file) : UnaryStage(std::move(input)), file_(std::move(file)) {}
 
   std::unique_ptr<Cursor> open(std::uint64_t) const override;
-  Extent extent() const override { return input_->extent(); }
-  std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+  bool can_peek() const override { return false; }
+  bool has_fixed_parts() const override { return false; }
   std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
     return input_->rows_between(begin, end, level);
   }
@@ -28,7 +28,6 @@ class FileCache final : public Stage {
  private:
   friend class FileCacheCursor;
 
-  StagePtr input_;
   std::filesystem::path file_;
   mutable std::atomic<bool> warned_ = false;
 };

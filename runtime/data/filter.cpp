@@ -35,9 +35,9 @@ class FilterCursor final : public Cursor {
 };
 
 /// Every worker makes all elements, because only the predicate decides which ones are kept.
-class Filter final : public Stage {
+class Filter final : public UnaryStage {
  public:
-  Filter(StagePtr input, Predicate keep) : input_(std::move(input)), keep_(std::move(keep)) {}
+  Filter(StagePtr input, Predicate keep) : UnaryStage(std::move(input)), keep_(std::move(keep)) {}
 
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
     return std::make_unique<FilterCursor>(input_->open(epoch), keep_);
@@ -47,12 +47,10 @@ class Filter final : public Stage {
     elements.exact = elements.most == 0;
     return elements;
   }
-  std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
-  bool has_fixed_parts() const override { return input_->has_fixed_parts(); }
+  bool can_peek() const override { return false; }
   StagePtr fixed_part(std::int64_t, std::int64_t) const override { return no_fixed_part(*input_, "filter"); }
 
  private:
-  StagePtr input_;
   Predicate keep_;
 };
 

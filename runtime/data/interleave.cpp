@@ -133,10 +133,10 @@ class InterleaveCursor final : public Cursor {
 
 /// Every worker makes all elements of the input, because only the data sets made from them have the numbers of
 /// elements. Elements of these data sets are skipped without making them.
-class Interleave final : public Stage {
+class Interleave final : public UnaryStage {
  public:
   Interleave(StagePtr input, MakeStage make, const Interleaving& options)
-      : input_(std::move(input)), make_(std::move(make)), options_(options) {}
+      : UnaryStage(std::move(input)), make_(std::move(make)), options_(options) {}
 
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
     return std::make_unique<InterleaveCursor>(input_->open(epoch), make_, options_, epoch);
@@ -146,12 +146,10 @@ class Interleave final : public Stage {
     if (elements.most == 0) return {.most = 0};
     return {.exact = false, .repeated = elements.repeated};
   }
-  std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
-  bool has_fixed_parts() const override { return input_->has_fixed_parts(); }
+  bool can_peek() const override { return false; }
   StagePtr fixed_part(std::int64_t, std::int64_t) const override { return no_fixed_part(*input_, options_.name); }
 
  private:
-  StagePtr input_;
   MakeStage make_;
   Interleaving options_;
 };

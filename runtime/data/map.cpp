@@ -115,25 +115,19 @@ Example with_id(const Example& numbers, const ElementId& id) {
   return result;
 }
 
-class Map final : public Stage {
+class Map final : public UnaryStage {
  public:
   Map(StagePtr input, MapFunction function)
-      : input_(std::move(input)), function_(std::move(function)), transform_(transform_of(function_)) {}
+      : UnaryStage(std::move(input)), function_(std::move(function)), transform_(transform_of(function_)) {}
 
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
     return std::make_unique<MapCursor>(input_->open(epoch), transform_, epoch);
   }
-  Extent extent() const override { return input_->extent(); }
-  bool can_peek() const override { return input_->can_peek(); }
-  std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
-  bool has_fixed_parts() const override { return input_->has_fixed_parts(); }
   StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
-    const StagePtr part = input_->fixed_part(first, count);
-    return part ? make_map(part, function_) : nullptr;
+    return with_input(input_->fixed_part(first, count), *this);
   }
   StagePtr rows_of_batches(const RowWindow& window) const override {
-    const StagePtr rows = is_by_row() ? input_->rows_of_batches(window) : nullptr;
-    return rows ? make_map(rows, function_) : nullptr;
+    return is_by_row() ? with_input(input_->rows_of_batches(window), *this) : nullptr;
   }
   std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
     return is_by_row() && level == 0 ? input_->rows_between(begin, end, level) : std::nullopt;
@@ -152,7 +146,6 @@ class Map final : public Stage {
  private:
   bool is_by_row() const { return std::holds_alternative<RowTransform>(function_); }
 
-  StagePtr input_;
   MapFunction function_;
   Transform transform_;
 };

@@ -109,25 +109,19 @@ class PaddingCursor final : public Cursor {
   const PaddedBatchOptions& options_;
 };
 
-class PaddingStage final : public Stage {
+class PaddingStage final : public UnaryStage {
  public:
-  PaddingStage(StagePtr input, const PaddedBatchOptions& options) : input_(std::move(input)), options_(options) {}
+  PaddingStage(StagePtr input, const PaddedBatchOptions& options) : UnaryStage(std::move(input)), options_(options) {}
 
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
     return std::make_unique<PaddingCursor>(input_->open(epoch), options_);
   }
-  Extent extent() const override { return input_->extent(); }
-  bool can_peek() const override { return input_->can_peek(); }
-  std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
-  bool has_fixed_parts() const override { return input_->has_fixed_parts(); }
   StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
-    const StagePtr part = input_->fixed_part(first, count);
-    return part ? make_padding(part, options_) : nullptr;
+    return with_input(input_->fixed_part(first, count), *this);
   }
   bool depends_on_batch() const override { return true; }  // the largest example decides the size of all
 
  private:
-  StagePtr input_;
   PaddedBatchOptions options_;
 };
 

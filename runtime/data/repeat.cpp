@@ -64,9 +64,9 @@ class RepeatCursor final : public Cursor {
   bool pass_is_empty_ = true;
 };
 
-class Repeat final : public Stage {
+class Repeat final : public UnaryStage {
  public:
-  Repeat(StagePtr input, std::optional<std::int64_t> count) : input_(std::move(input)), count_(count) {}
+  Repeat(StagePtr input, std::optional<std::int64_t> count) : UnaryStage(std::move(input)), count_(count) {}
 
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
     // Endless repetitions start 2^32 epochs apart, so that they do not overlap.
@@ -80,18 +80,14 @@ class Repeat final : public Stage {
     if (!count_ || __builtin_mul_overflow(elements.most, *count_, &elements.most)) elements.most = Extent::endless;
     return elements;
   }
-  bool can_peek() const override { return input_->can_peek(); }
   std::int64_t dropped_rows() const override {
     std::int64_t rows = 0;
     return __builtin_mul_overflow(input_->dropped_rows(), count_.value_or(1), &rows) ? Extent::endless : rows;
   }
-  StagePtr row_numbers(RowTensors& tensors) const override {
-    const StagePtr numbers = input_->row_numbers(tensors);
-    return numbers ? make_repeat(numbers, count_) : nullptr;
-  }
+  bool has_fixed_parts() const override { return false; }
+  StagePtr row_numbers(RowTensors& tensors) const override { return with_input(input_->row_numbers(tensors), *this); }
   StagePtr rows_of_batches(const RowWindow& window) const override {
-    const StagePtr rows = input_->rows_of_batches(window);
-    return rows ? make_repeat(rows, count_) : nullptr;
+    return with_input(input_->rows_of_batches(window), *this);
   }
   std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
     const Extent of_pass = input_->extent();
@@ -112,7 +108,6 @@ class Repeat final : public Stage {
   }
 
  private:
-  StagePtr input_;
   std::optional<std::int64_t> count_;
 };
 

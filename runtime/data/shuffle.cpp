@@ -35,33 +35,26 @@ class ShuffleCursor final : public Cursor {
   bool more_ = true;
 };
 
-class Shuffle final : public Stage {
+class Shuffle final : public UnaryStage {
  public:
   Shuffle(StagePtr input, const ShuffleOptions& options)
-      : input_(std::move(input)), seed_(options.seed), buffer_(options.buffer) {}
+      : UnaryStage(std::move(input)), seed_(options.seed), buffer_(options.buffer) {}
 
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
     const std::int64_t buffer = buffer_ == ShuffleOptions::whole ? input_->extent().most : buffer_;
     return std::make_unique<ShuffleCursor>(input_->open(epoch), buffer, ShuffleDraws(seed_, epoch));
   }
-  Extent extent() const override { return input_->extent(); }
-  std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+  bool can_peek() const override { return false; }
   /// Known for all elements, as their order is not.
   std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
     return begin == 0 && end == input_->size() ? input_->rows_between(begin, end, level) : std::nullopt;
   }
-  bool has_fixed_parts() const override { return input_->has_fixed_parts(); }
   StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
-    const StagePtr part = input_->fixed_part(first, count);
-    return part ? make_shuffle(part, {.seed = seed_, .buffer = buffer_}) : nullptr;
+    return with_input(input_->fixed_part(first, count), *this);
   }
-  StagePtr row_numbers(RowTensors& tensors) const override {
-    const StagePtr numbers = input_->row_numbers(tensors);
-    return numbers ? make_shuffle(numbers, {.seed = seed_, .buffer = buffer_}) : nullptr;
-  }
+  StagePtr row_numbers(RowTensors& tensors) const override { return with_input(input_->row_numbers(tensors), *this); }
 
  private:
-  StagePtr input_;
   std::uint64_t seed_;
   std::int64_t buffer_;
 };

@@ -35,9 +35,9 @@ class SkipCursor final : public Cursor {
   std::int64_t left_;
 };
 
-class Skip final : public Stage {
+class Skip final : public UnaryStage {
  public:
-  Skip(StagePtr input, std::int64_t count) : input_(std::move(input)), count_(count) {}
+  Skip(StagePtr input, std::int64_t count) : UnaryStage(std::move(input)), count_(count) {}
 
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
     return std::make_unique<SkipCursor>(input_->open(epoch), count_);
@@ -48,15 +48,10 @@ class Skip final : public Stage {
     elements.exact = elements.exact || elements.most == 0;
     return elements;
   }
-  bool can_peek() const override { return input_->can_peek(); }
-  std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
-  StagePtr row_numbers(RowTensors& tensors) const override {
-    const StagePtr numbers = input_->row_numbers(tensors);
-    return numbers ? make_skip(numbers, count_) : nullptr;
-  }
+  bool has_fixed_parts() const override { return false; }
+  StagePtr row_numbers(RowTensors& tensors) const override { return with_input(input_->row_numbers(tensors), *this); }
   StagePtr rows_of_batches(const RowWindow& window) const override {
-    const StagePtr rows = input_->rows_of_batches(window);
-    return rows ? make_skip(rows, count_) : nullptr;
+    return with_input(input_->rows_of_batches(window), *this);
   }
   std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
     std::int64_t last = 0;
@@ -65,7 +60,6 @@ class Skip final : public Stage {
   }
 
  private:
-  StagePtr input_;
   std::int64_t count_;
 };
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -88,6 +89,29 @@ class Stage {
   std::optional<std::int64_t> batch_rows(std::int64_t number) const { return rows_between(number, number + 1, 0); }
 };
 using StagePtr = std::shared_ptr<const Stage>;
+
+/// A stage with one input. The functions below return what the input's return. A class whose parts are not fixed
+/// overrides has_fixed_parts, and one that writes files or cannot make its first element alone overrides can_peek.
+class UnaryStage : public Stage {
+ public:
+  Extent extent() const override { return input_->extent(); }
+  std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+  bool has_fixed_parts() const override { return input_->has_fixed_parts(); }
+  bool can_peek() const override { return input_->can_peek(); }
+
+ protected:
+  explicit UnaryStage(StagePtr input) : input_(std::move(input)) {}
+  /// A copy of `stage` with another input; null if `input` is null.
+  template <class Derived>
+  static StagePtr with_input(StagePtr input, const Derived& stage) {
+    if (!input) return nullptr;
+    auto copy = std::make_shared<Derived>(stage);
+    copy->input_ = std::move(input);
+    return copy;
+  }
+
+  StagePtr input_;
+};
 
 /// What Dataset::map applies.
 using MapFunction =

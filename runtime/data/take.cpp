@@ -35,9 +35,9 @@ class TakeCursor final : public Cursor {
   std::int64_t left_;
 };
 
-class Take final : public Stage {
+class Take final : public UnaryStage {
  public:
-  Take(StagePtr input, std::int64_t count) : input_(std::move(input)), count_(count) {}
+  Take(StagePtr input, std::int64_t count) : UnaryStage(std::move(input)), count_(count) {}
 
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
     return std::make_unique<TakeCursor>(input_->open(epoch), count_);
@@ -46,25 +46,20 @@ class Take final : public Stage {
     const Extent elements = input_->extent();
     return {.most = std::min(count_, elements.most), .exact = elements.exact || count_ == 0};
   }
-  bool can_peek() const override { return input_->can_peek(); }
   std::int64_t dropped_rows() const override {
     const std::optional<std::int64_t> elements = input_->size();
     return elements && count_ >= *elements ? input_->dropped_rows() : 0;  // fewer elements end before the remainder
   }
-  StagePtr row_numbers(RowTensors& tensors) const override {
-    const StagePtr numbers = input_->row_numbers(tensors);
-    return numbers ? make_take(numbers, count_) : nullptr;
-  }
+  bool has_fixed_parts() const override { return false; }
+  StagePtr row_numbers(RowTensors& tensors) const override { return with_input(input_->row_numbers(tensors), *this); }
   StagePtr rows_of_batches(const RowWindow& window) const override {
-    const StagePtr rows = input_->rows_of_batches(window);
-    return rows ? make_take(rows, count_) : nullptr;
+    return with_input(input_->rows_of_batches(window), *this);
   }
   std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
     return input_->rows_between(begin, end, level);
   }
 
  private:
-  StagePtr input_;
   std::int64_t count_;
 };
 

@@ -101,22 +101,20 @@ Extent rows_of(const Stage& batches) {
   return count ? Extent{.most = *count} : unknown;
 }
 
-class Unbatch final : public Stage {
+class Unbatch final : public UnaryStage {
  public:
-  explicit Unbatch(StagePtr input) : input_(std::move(input)), rows_(rows_of(*input_)) {}
+  explicit Unbatch(StagePtr input) : UnaryStage(std::move(input)), rows_(rows_of(*input_)) {}
 
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
     return std::make_unique<UnbatchCursor>(*input_, epoch);
   }
   Extent extent() const override { return rows_; }
   bool can_peek() const override { return rows_.exact && input_->can_peek(); }
-  std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
   std::optional<std::int64_t> rows_between(std::int64_t begin, std::int64_t end, int level) const override {
     const std::optional<std::int64_t> first = batches_of(begin);
     const std::optional<std::int64_t> last = first ? batches_of(end) : std::nullopt;
     return last ? input_->rows_between(*first, *last, level + 1) : std::nullopt;
   }
-  bool has_fixed_parts() const override { return input_->has_fixed_parts(); }
   StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
     if (!has_fixed_parts()) return nullptr;
     const std::optional<std::int64_t> begin = batches_of(first);
@@ -148,7 +146,6 @@ class Unbatch final : public Stage {
     return input_->rows_between(0, begin, 0) == rows ? std::optional(begin) : std::nullopt;
   }
 
-  StagePtr input_;
   Extent rows_;
 };
 

@@ -9,10 +9,10 @@
 namespace lockstep::detail {
 namespace {
 
-class Windows final : public Stage {
+class Windows final : public UnaryStage {
  public:
   Windows(StagePtr input, std::int64_t size, std::int64_t shift, const WindowOptions& options)
-      : input_(std::move(input)),
+      : UnaryStage(std::move(input)),
         span_((size - 1) * options.stride + 1),
         shift_(shift),
         stride_(options.stride),
@@ -27,16 +27,9 @@ class Windows final : public Stage {
     windows.exact = windows.exact || windows.most == 0;
     return windows;
   }
-  bool can_peek() const override { return input_->can_peek(); }
-  std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
-  bool has_fixed_parts() const override { return input_->has_fixed_parts(); }
   StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
     if (shift_ < span_) return no_fixed_part(*input_, "window");  // the windows on both sides of a border overlap
-    StagePtr part = input_->fixed_part(elements_of(first), elements_of(count));
-    if (!part) return nullptr;
-    auto windows = std::make_shared<Windows>(*this);
-    windows->input_ = std::move(part);
-    return windows;
+    return with_input(input_->fixed_part(elements_of(first), elements_of(count)), *this);
   }
 
  private:
@@ -48,7 +41,6 @@ class Windows final : public Stage {
     return __builtin_mul_overflow(windows, shift_, &elements) ? Extent::endless : elements;
   }
 
-  StagePtr input_;
   std::int64_t span_;  ///< number of consecutive elements that a whole window covers
   std::int64_t shift_;
   std::int64_t stride_;

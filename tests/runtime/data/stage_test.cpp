@@ -349,8 +349,8 @@ TEST(FixedParts, AreRefusedWhereTheyWouldLeak) {
                       testing::AllOf(testing::HasSubstr("take() and skip() after " + name),
                                      testing::HasSubstr("would select other examples in each epoch"),
                                      testing::HasSubstr("call them before " + name + "()"))));
-  for (const StagePtr& input :
-       {tensors(20), tensors(20)->shuffled({.seed = 3}), make_cache(shuffled(20)), make_repeat(shuffled(20), 2)})
+  for (const StagePtr& input : {tensors(20), tensors(20)->shuffled({.seed = 3}), make_cache(shuffled(20)),
+                                make_repeat(shuffled(20), 2), make_take(shuffled(20), 9), make_skip(shuffled(20), 2)})
     for (const auto& [name, stage] : stages(input)) EXPECT_EQ(part_of(stage, 0, 1)->extent().most, 1) << name;
 }
 
