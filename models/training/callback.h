@@ -54,8 +54,9 @@ struct EpochPlan {
 struct TestBatchReport {
   std::int64_t batch = 0;     ///< number of the batch, from 0
   std::int64_t examples = 0;  ///< examples in the global batch
-  /// Computes the losses and metrics over all batches so far; with several workers, only over the examples of this
-  /// worker's replicas. The result is empty as long as these replicas have had no example.
+  /// Computes the losses and metrics since the first batch. With several workers, they cover only this worker's
+  /// replicas, because combining them would take a collective for each batch, and are empty until these replicas have
+  /// had an example; on_test_end gets those of all workers.
   std::function<Logs()> running{};
 };
 
@@ -83,7 +84,10 @@ struct CallbackState {
 struct TrainingProgress;
 
 /// Functions that fit, evaluate and predict call on the thread of their caller, in Keras' order. An exception that a
-/// callback throws ends fit, evaluate or predict and reaches the caller.
+/// callback throws ends fit, evaluate or predict and reaches the caller. With several workers, the current or next
+/// collective of the others then throws WorkerFailed, which names the worker and the exception, and the strategy cannot
+/// be used any more, unless a collective call, e.g. of Checkpoint::write, has thrown the same error on all workers.
+/// This also holds for an error that each worker finds by itself, such as a monitor that does not exist.
 class Callback {
  public:
   virtual ~Callback() = default;
@@ -100,6 +104,7 @@ class Callback {
   virtual void on_train_batch_end(Model&, const StepReport&) {}
   /// Called after an epoch and its validation. `logs` has the losses and metrics over the epoch, the validation's
   /// losses and metrics as val_..., learning_rate, and epoch_s and examples_per_s, which count the training steps only.
+  /// With several workers, all get the same values, except for epoch_s and examples_per_s, which each measures.
   virtual void on_epoch_end(Model&, int /*epoch*/, const Logs& /*logs*/) {}
   /// Called after the last epoch, unless an exception has ended fit.
   virtual void on_train_end(Model&) {}

@@ -32,6 +32,16 @@ void Error::add_context(std::string_view context) {
   if (!message_.starts_with(prefix)) message_ = prefix + message_;
 }
 
+std::string message_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& thrown) {
+    return thrown.what();
+  } catch (...) {
+    return "an exception of unknown type";
+  }
+}
+
 void rethrow_from(const char* op, Error& error) {
   const bool of_device = dynamic_cast<const DeviceError*>(&error) != nullptr ||
                          dynamic_cast<const OutOfMemory*>(&error) != nullptr ||

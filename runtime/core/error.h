@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -66,6 +67,9 @@ struct Timeout : Error {
 struct Aborted : Error {
   using Error::Error;
 };
+
+/// The message of an exception, which must not be null; "an exception of unknown type" if it is not a std::exception.
+std::string message_of(const std::exception_ptr& error);
 
 /// For an op's catch clause: rethrows the current exception `error`. Prefixes the messages of DeviceError, OutOfMemory
 /// and Unsupported with the op's name; errors about arguments already contain it.

@@ -66,16 +66,6 @@ std::vector<ExecutionContext> contexts_of(const std::vector<LogicalDevice>& devi
   return contexts;
 }
 
-std::string text_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& thrown) {
-    return thrown.what();
-  } catch (...) {
-    return "an exception of unknown type";
-  }
-}
-
 /// Calls `improve`, which completes an error message; does nothing if there is no memory for it.
 template <class Improve>
 void without_memory_leave_it(const Improve& improve) {
@@ -128,7 +118,7 @@ void ThreadedStrategy::ReplicaThreads::run(const std::shared_ptr<StrategyState>&
   coordination_.group.rendezvous().reset();
   if (first_error_ || released_) {
     const bool all_failed_alike = cluster && cluster->failures_together() != failures_together;
-    if (cluster && first_error_ && !all_failed_alike) cluster->fail_all(text_of(first_error_));
+    if (cluster && first_error_ && !all_failed_alike) cluster->fail_all(message_of(first_error_));
     // Before the wait for GPUs, since other workers may not contribute their parts of the running collectives.
     coordination_.connections.update->abandon_step();
     coordination_.merge_point.abandon_step();

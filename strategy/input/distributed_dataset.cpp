@@ -124,8 +124,8 @@ std::optional<DistributedBatch> DistributedIterator::next_here(Cluster* others) 
   std::optional<DistributedBatch> batch;
   try {
     batch = pass_.next();
-  } catch (const std::exception& error) {
-    if (others) others->fail_all(error.what());  // the other workers wait for this worker's step
+  } catch (...) {
+    if (others) others->fail_all(message_of(std::current_exception()));  // they wait for this worker's step
     throw;
   }
   if (!batch) return std::nullopt;
