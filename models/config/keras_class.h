@@ -24,18 +24,40 @@ constexpr KerasClass<T, sizeof...(Names)> keras_class(Names... names) {
   return {{names...}};
 }
 
-/// Maps the name of a class T to the function that makes an object: T::from_config(source), or T() for a class without
-/// options.
+/// Converts to the options that a constructor takes: a struct with a `name`, whose member function `describe` reads the
+/// other options from `source`.
+template <class Source>
+struct OptionsIn {
+  Source& source;  ///< a config that is being read
+
+  /// Throws the errors of read_options.
+  template <class Options>
+  requires requires(Options options, Source& from) {
+    options.name = from.name();
+    options.describe(from);
+  }
+  operator Options() const { return read_options<Options>(source); }
+};
+
+/// Maps the name of a class T to the function that makes an object; see make_keras_object.
 template <class Result, class Source>
 using Makers = std::map<std::string_view, Result (*)(Source&), std::less<>>;
 
-/// Makes an object of T. Makers hold pointers to functions of this template.
+/// Makes an object of T: by T::from_config(source), or by a constructor that takes options or a name, or by T(). Makers
+/// hold pointers to functions of this template.
 template <class T, class Result, class Source>
 Result make_keras_object(Source& source) {
   if constexpr (requires { T::from_config(source); })
     return T::from_config(source);
-  else
+  else if constexpr (requires { T(OptionsIn<Source>{source}); })
+    return T(OptionsIn<Source>{source});
+  else if constexpr (requires { T(read_name(source)); })
+    return T(read_name(source));
+  else {
+    static_assert(
+        !requires { read_name(source); }, "the layer's options need a name and a member function describe");
     return T();
+  }
 }
 
 /// The Makers of the classes in a list, under all their names.

@@ -19,17 +19,8 @@ constexpr LayerTraits is_relu{
 struct ActivationOptions {
   Activation activation = Activation::linear;
   std::string name{};
+  void describe(LayerConfig& config) { config.option("activation", activation); }
 };
-
-void list_activation(LayerConfig& config, ActivationOptions& options) {
-  config.option("activation", options.activation);
-}
-
-void list_relu(LayerConfig& config, ReLUOptions& options) {
-  config.option("max_value", options.max_value);
-  config.option("negative_slope", options.negative_slope);
-  config.option("threshold", options.threshold);
-}
 
 /// A ReLU with a threshold above 0.
 Tensor thresholded(const Tensor& x, const ReLUOptions& options) {
@@ -48,22 +39,6 @@ std::function<Tensor(const Tensor&)> function_of(const ReLUOptions& options) {
   if (*options.max_value == 6 && slope == 0) return [](const Tensor& x) { return relu6(x); };
   return [unbounded, most = *options.max_value](const Tensor& x) { return minimum(unbounded(x), most); };
 }
-
-void list_leaky_relu(LayerConfig& config, LeakyReLUOptions& options) {
-  config.renamed("alpha", "negative_slope");
-  config.option("negative_slope", options.negative_slope);
-}
-
-void list_elu(LayerConfig& config, ELUOptions& options) { config.option("alpha", options.alpha); }
-
-void list_prelu(LayerConfig& config, PReLUOptions& options) {
-  config.option("alpha_initializer", options.alpha_initializer);
-  config.option("alpha_regularizer", options.alpha_regularizer);
-  config.option("alpha_constraint", options.alpha_constraint);
-  config.axes("shared_axes", options.shared_axes);
-}
-
-void list_softmax(LayerConfig& config, SoftmaxOptions& options) { config.axes("axis", options.axis); }
 
 class ActivationImpl final : public LayerImpl {
  public:
@@ -107,8 +82,7 @@ class SoftmaxImpl final : public LayerOf<SoftmaxOptions> {
   static constexpr double lowest_score = -1e9;
 
   explicit SoftmaxImpl(const SoftmaxOptions& options)
-      : LayerOf("Softmax", list_softmax, options,
-                {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}) {}
+      : LayerOf("Softmax", options, {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}) {}
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
@@ -144,7 +118,7 @@ class SoftmaxImpl final : public LayerOf<SoftmaxOptions> {
 class PReLUImpl final : public LayerOf<PReLUOptions> {
  public:
   explicit PReLUImpl(const PReLUOptions& options)
-      : LayerOf("PReLU", list_prelu, options, {.can_be_captured = true, .supports_masking = true}) {}
+      : LayerOf("PReLU", options, {.can_be_captured = true, .supports_masking = true}) {}
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
@@ -179,21 +153,42 @@ class PReLUImpl final : public LayerOf<PReLUOptions> {
   Variable alpha_;
 };
 
-/// A layer that applies `function`. `list` writes its options to files.
+/// A layer that applies `function`.
 template <class Options>
-std::shared_ptr<LayerImpl> make(const char* class_name, ActivationImpl::Function function,
-                                void (*list)(LayerConfig&, Options&), const Options& options,
+std::shared_ptr<LayerImpl> make(const char* class_name, ActivationImpl::Function function, const Options& options,
                                 const LayerTraits& traits = elementwise, Activation activation = Activation::linear) {
-  auto describe = [list, options](LayerConfig& config) { write_options(config, list, options); };
+  auto describe = [options](LayerConfig& config) { write_options(config, options); };
   return std::make_shared<ActivationImpl>(class_name, std::move(function), std::move(describe), traits, activation,
                                           options.name);
 }
 
 }  // namespace
 
+void ReLUOptions::describe(LayerConfig& config) {
+  config.option("max_value", max_value);
+  config.option("negative_slope", negative_slope);
+  config.option("threshold", threshold);
+}
+
+void LeakyReLUOptions::describe(LayerConfig& config) {
+  config.renamed("alpha", "negative_slope");
+  config.option("negative_slope", negative_slope);
+}
+
+void ELUOptions::describe(LayerConfig& config) { config.option("alpha", alpha); }
+
+void PReLUOptions::describe(LayerConfig& config) {
+  config.option("alpha_initializer", alpha_initializer);
+  config.option("alpha_regularizer", alpha_regularizer);
+  config.option("alpha_constraint", alpha_constraint);
+  config.axes("shared_axes", shared_axes);
+}
+
+void SoftmaxOptions::describe(LayerConfig& config) { config.axes("axis", axis); }
+
 ActivationLayer::ActivationLayer(Activation activation, std::string name)
     : Layer(make(
-          "Activation", [activation](const Tensor& x) { return activate(x, activation); }, list_activation,
+          "Activation", [activation](const Tensor& x) { return activate(x, activation); },
           ActivationOptions{.activation = activation, .name = std::move(name)},
           {.can_compute_in_bf16 = true,
            .can_be_captured = true,
@@ -203,44 +198,33 @@ ActivationLayer::ActivationLayer(Activation activation, std::string name)
           activation)) {}
 
 ActivationLayer ActivationLayer::from_config(LayerConfig& config) {
-  const auto options = read_options(config, list_activation);
+  const auto options = read_options<ActivationOptions>(config);
   return ActivationLayer(options.activation, options.name);
 }
 
 ReLU::ReLU(const ReLUOptions& options)
-    : Layer(make("ReLU", function_of(options), list_relu, options,
+    : Layer(make("ReLU", function_of(options), options,
                  options.max_value || options.negative_slope != 0 || options.threshold != 0 ? elementwise : is_relu)) {
   require(options.max_value.value_or(0) >= 0 && options.negative_slope >= 0 && options.threshold >= 0,
           "ReLU needs a max_value, a negative_slope and a threshold of at least 0, got {}, {} and {}",
           options.max_value.value_or(0), options.negative_slope, options.threshold);
 }
 
-ReLU ReLU::from_config(LayerConfig& config) { return ReLU(read_options(config, list_relu)); }
-
 LeakyReLU::LeakyReLU(const LeakyReLUOptions& options)
     : Layer(make(
-          "LeakyReLU", [slope = options.negative_slope](const Tensor& x) { return leaky_relu(x, slope); },
-          list_leaky_relu, options)) {
+          "LeakyReLU", [slope = options.negative_slope](const Tensor& x) { return leaky_relu(x, slope); }, options)) {
   require(options.negative_slope >= 0, "LeakyReLU needs a negative_slope of at least 0, got {}",
           options.negative_slope);
 }
 
-LeakyReLU LeakyReLU::from_config(LayerConfig& config) { return LeakyReLU(read_options(config, list_leaky_relu)); }
-
 ELU::ELU(const ELUOptions& options)
     : Layer(make(
-          "ELU", [alpha = options.alpha](const Tensor& x) { return elu(x, alpha); }, list_elu, options)) {
+          "ELU", [alpha = options.alpha](const Tensor& x) { return elu(x, alpha); }, options)) {
   require(options.alpha >= 0, "ELU needs an alpha of at least 0, got {}", options.alpha);
 }
 
-ELU ELU::from_config(LayerConfig& config) { return ELU(read_options(config, list_elu)); }
-
 PReLU::PReLU(const PReLUOptions& options) : Layer(std::make_shared<PReLUImpl>(options)) {}
 
-PReLU PReLU::from_config(LayerConfig& config) { return PReLU(read_options(config, list_prelu)); }
-
 Softmax::Softmax(const SoftmaxOptions& options) : Layer(std::make_shared<SoftmaxImpl>(options)) {}
-
-Softmax Softmax::from_config(LayerConfig& config) { return Softmax(read_options(config, list_softmax)); }
 
 }  // namespace lockstep

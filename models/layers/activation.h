@@ -28,6 +28,7 @@ struct ReLUOptions {
   double threshold = 0;               ///< inputs above it are kept, up to max_value; not negative
   /// Name of the layer; if empty, the model names it after its class.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 /// min(x, max_value) for x above the threshold, otherwise negative_slope * (x - threshold).
 struct ReLU : Layer {
@@ -35,8 +36,6 @@ struct ReLU : Layer {
   explicit ReLU(const ReLUOptions& options = {});
   /// Makes `ReLU({})` use the default options.
   explicit ReLU(Defaults) : ReLU() {}
-  /// Makes the layer from the options in a file.
-  static ReLU from_config(LayerConfig& config);
 };
 
 /// LeakyReLU's options.
@@ -44,6 +43,7 @@ struct LeakyReLUOptions {
   double negative_slope = 0.3;  ///< Keras' default; Activation::leaky_relu has 0.2
   /// Name of the layer; if empty, the model names it after its class.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 /// x where x >= 0, negative_slope * x where x < 0.
 struct LeakyReLU : Layer {
@@ -51,8 +51,6 @@ struct LeakyReLU : Layer {
   explicit LeakyReLU(const LeakyReLUOptions& options = {});
   /// Makes `LeakyReLU({})` use the default options.
   explicit LeakyReLU(Defaults) : LeakyReLU() {}
-  /// Makes the layer from the options in a file.
-  static LeakyReLU from_config(LayerConfig& config);
 };
 
 /// PReLU's options.
@@ -67,6 +65,7 @@ struct PReLUOptions {
   std::vector<int> shared_axes{};
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 /// x where x >= 0, alpha * x where x < 0 (He et al. 2015). Weight: alpha, of the input's shape without the batch axis,
 /// with size 1 along the shared axes.
@@ -75,8 +74,6 @@ struct PReLU : Layer {
   explicit PReLU(const PReLUOptions& options = {});
   /// Makes `PReLU({})` use the default options.
   explicit PReLU(Defaults) : PReLU() {}
-  /// Makes the layer from the options in a file.
-  static PReLU from_config(LayerConfig& config);
 };
 
 /// ELU's options.
@@ -85,6 +82,7 @@ struct ELUOptions {
   double alpha = 1;
   /// Name of the layer; if empty, the model names it after its class.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 /// x where x >= 0, alpha * (exp(x) - 1) where x < 0.
 struct ELU : Layer {
@@ -92,8 +90,6 @@ struct ELU : Layer {
   explicit ELU(const ELUOptions& options = {});
   /// Makes `ELU({})` use the default options.
   explicit ELU(Defaults) : ELU() {}
-  /// Makes the layer from the options in a file.
-  static ELU from_config(LayerConfig& config);
 };
 
 /// Softmax's options.
@@ -102,6 +98,7 @@ struct SoftmaxOptions {
   std::vector<int> axis{-1};
   /// Name of the layer; if empty, the model names it after its class.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 /// exp(x) / sum(exp(x)) along the axes. With a mask of x's shape, elements where the mask is false are left out of the
 /// sum and become 0. Throws InvalidArgument for a mask of another rank, such as a mask of time steps.
@@ -110,8 +107,6 @@ struct Softmax : Layer {
   explicit Softmax(const SoftmaxOptions& options = {});
   /// Makes `Softmax({})` use the default options.
   explicit Softmax(Defaults) : Softmax() {}
-  /// Makes the layer from the options in a file.
-  static Softmax from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

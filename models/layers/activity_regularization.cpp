@@ -7,16 +7,11 @@
 namespace lockstep {
 namespace {
 
-void list(LayerConfig& config, ActivityRegularizationOptions& options) {
-  config.option("l1", options.l1);
-  config.option("l2", options.l2);
-}
-
 class ActivityRegularizationImpl final : public LayerOf<ActivityRegularizationOptions> {
  public:
   explicit ActivityRegularizationImpl(const ActivityRegularizationOptions& options)
       : LayerOf(
-            "ActivityRegularization", list, options,
+            "ActivityRegularization", options,
             {.can_compute_in_bf16 = true, .can_be_captured = true, .may_return_input = true, .supports_masking = true}),
         regularizer_(options.l1, options.l2) {}
 
@@ -31,11 +26,12 @@ class ActivityRegularizationImpl final : public LayerOf<ActivityRegularizationOp
 
 }  // namespace
 
+void ActivityRegularizationOptions::describe(LayerConfig& config) {
+  config.option("l1", l1);
+  config.option("l2", l2);
+}
+
 ActivityRegularization::ActivityRegularization(const ActivityRegularizationOptions& options)
     : Layer(std::make_shared<ActivityRegularizationImpl>(options)) {}
-
-ActivityRegularization ActivityRegularization::from_config(LayerConfig& config) {
-  return ActivityRegularization(read_options<ActivityRegularizationOptions>(config, list));
-}
 
 }  // namespace lockstep

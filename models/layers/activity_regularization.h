@@ -14,6 +14,7 @@ struct ActivityRegularizationOptions {
   double l2 = 0;
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Returns its input x, and adds (l1 * sum(|x|) + l2 * sum(x^2)) / (number of examples) to the model's loss, like an
@@ -21,8 +22,6 @@ struct ActivityRegularizationOptions {
 struct ActivityRegularization : Layer {
   /// Throws InvalidArgument for a negative factor.
   explicit ActivityRegularization(const ActivityRegularizationOptions& options);
-  /// Makes the layer from the options in a file.
-  static ActivityRegularization from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -55,7 +55,7 @@ template <class Options>
 class AdaptivePoolingImpl final : public LayerOf<Options> {
  public:
   AdaptivePoolingImpl(const char* class_name, Op op, const Options& options)
-      : LayerOf<Options>(class_name, list_adaptive_pooling<Options>, options, {.can_compute_in_bf16 = true}), op_(op) {
+      : LayerOf<Options>(class_name, options, {.can_compute_in_bf16 = true}), op_(op) {
     check_size(class_name, "an output_size", options.output_size);
   }
 
@@ -81,36 +81,24 @@ class AdaptivePoolingImpl final : public LayerOf<Options> {
 
 }  // namespace
 
+void AdaptivePooling1DOptions::describe(LayerConfig& config) { list_adaptive_pooling(config, *this); }
+
+void AdaptivePooling2DOptions::describe(LayerConfig& config) { list_adaptive_pooling(config, *this); }
+
 AdaptiveMaxPooling1D::AdaptiveMaxPooling1D(const AdaptivePooling1DOptions& options)
     : Layer(std::make_shared<AdaptivePoolingImpl<AdaptivePooling1DOptions>>("AdaptiveMaxPooling1D", max_pool2d,
                                                                             options)) {}
-
-AdaptiveMaxPooling1D AdaptiveMaxPooling1D::from_config(LayerConfig& config) {
-  return AdaptiveMaxPooling1D(read_options<AdaptivePooling1DOptions>(config, list_adaptive_pooling));
-}
 
 AdaptiveAveragePooling1D::AdaptiveAveragePooling1D(const AdaptivePooling1DOptions& options)
     : Layer(std::make_shared<AdaptivePoolingImpl<AdaptivePooling1DOptions>>("AdaptiveAveragePooling1D", average_pool2d,
                                                                             options)) {}
 
-AdaptiveAveragePooling1D AdaptiveAveragePooling1D::from_config(LayerConfig& config) {
-  return AdaptiveAveragePooling1D(read_options<AdaptivePooling1DOptions>(config, list_adaptive_pooling));
-}
-
 AdaptiveMaxPooling2D::AdaptiveMaxPooling2D(const AdaptivePooling2DOptions& options)
     : Layer(std::make_shared<AdaptivePoolingImpl<AdaptivePooling2DOptions>>("AdaptiveMaxPooling2D", max_pool2d,
                                                                             options)) {}
 
-AdaptiveMaxPooling2D AdaptiveMaxPooling2D::from_config(LayerConfig& config) {
-  return AdaptiveMaxPooling2D(read_options<AdaptivePooling2DOptions>(config, list_adaptive_pooling));
-}
-
 AdaptiveAveragePooling2D::AdaptiveAveragePooling2D(const AdaptivePooling2DOptions& options)
     : Layer(std::make_shared<AdaptivePoolingImpl<AdaptivePooling2DOptions>>("AdaptiveAveragePooling2D", average_pool2d,
                                                                             options)) {}
-
-AdaptiveAveragePooling2D AdaptiveAveragePooling2D::from_config(LayerConfig& config) {
-  return AdaptiveAveragePooling2D(read_options<AdaptivePooling2DOptions>(config, list_adaptive_pooling));
-}
 
 }  // namespace lockstep

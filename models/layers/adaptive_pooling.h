@@ -16,22 +16,19 @@ struct AdaptivePooling1DOptions {
   std::int64_t output_size = 0;  ///< steps of the result; required
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// The largest element of each window of a sequence: (steps, features) -> (output_size, features).
 struct AdaptiveMaxPooling1D : Layer {
   /// Throws InvalidArgument for an output_size below 1.
   explicit AdaptiveMaxPooling1D(const AdaptivePooling1DOptions& options);
-  /// Makes the layer from the options in a file.
-  static AdaptiveMaxPooling1D from_config(LayerConfig& config);
 };
 
 /// The mean of each window of a sequence: (steps, features) -> (output_size, features).
 struct AdaptiveAveragePooling1D : Layer {
   /// Throws InvalidArgument for an output_size below 1.
   explicit AdaptiveAveragePooling1D(const AdaptivePooling1DOptions& options);
-  /// Makes the layer from the options in a file.
-  static AdaptiveAveragePooling1D from_config(LayerConfig& config);
 };
 
 /// AdaptiveMaxPooling2D's and AdaptiveAveragePooling2D's options.
@@ -39,22 +36,19 @@ struct AdaptivePooling2DOptions {
   Size2d output_size{};  ///< rows and columns of the result; required
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// The largest element of each window: (h, w, c) -> (output_size.height, output_size.width, c).
 struct AdaptiveMaxPooling2D : Layer {
   /// Throws InvalidArgument for an output_size below 1.
   explicit AdaptiveMaxPooling2D(const AdaptivePooling2DOptions& options);
-  /// Makes the layer from the options in a file.
-  static AdaptiveMaxPooling2D from_config(LayerConfig& config);
 };
 
 /// The mean of each window: (h, w, c) -> (output_size.height, output_size.width, c).
 struct AdaptiveAveragePooling2D : Layer {
   /// Throws InvalidArgument for an output_size below 1.
   explicit AdaptiveAveragePooling2D(const AdaptivePooling2DOptions& options);
-  /// Makes the layer from the options in a file.
-  static AdaptiveAveragePooling2D from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -11,17 +11,10 @@
 namespace lockstep {
 namespace {
 
-void list(LayerConfig& config, CustomScaleLayerOptions& options) { config.option("scale", options.scale); }
-
-void list(LayerConfig& config, LayerScaleOptions& options) {
-  config.option("init_values", options.init_values);
-  config.option("projection_dim", options.projection_dim);
-}
-
 class CustomScaleLayerImpl final : public LayerOf<CustomScaleLayerOptions> {
  public:
   explicit CustomScaleLayerImpl(const CustomScaleLayerOptions& options)
-      : LayerOf("CustomScaleLayer", list, options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
+      : LayerOf("CustomScaleLayer", options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
     require(std::isfinite(options.scale), "CustomScaleLayer needs a scale that is finite, got {}", options.scale);
   }
 
@@ -44,7 +37,7 @@ class CustomScaleLayerImpl final : public LayerOf<CustomScaleLayerOptions> {
 class LayerScaleImpl final : public LayerOf<LayerScaleOptions> {
  public:
   explicit LayerScaleImpl(const LayerScaleOptions& options)
-      : LayerOf("LayerScale", list, options, {.can_be_captured = true}) {
+      : LayerOf("LayerScale", options, {.can_be_captured = true}) {
     require(options.projection_dim >= 1, "LayerScale needs a projection_dim of at least 1, got {}",
             options.projection_dim);
   }
@@ -75,17 +68,16 @@ class LayerScaleImpl final : public LayerOf<LayerScaleOptions> {
 
 }  // namespace
 
+void CustomScaleLayerOptions::describe(LayerConfig& config) { config.option("scale", scale); }
+
+void LayerScaleOptions::describe(LayerConfig& config) {
+  config.option("init_values", init_values);
+  config.option("projection_dim", projection_dim);
+}
+
 CustomScaleLayer::CustomScaleLayer(const CustomScaleLayerOptions& options)
     : Layer(std::make_shared<CustomScaleLayerImpl>(options)) {}
 
-CustomScaleLayer CustomScaleLayer::from_config(LayerConfig& config) {
-  return CustomScaleLayer(read_options<CustomScaleLayerOptions>(config, list));
-}
-
 LayerScale::LayerScale(const LayerScaleOptions& options) : Layer(std::make_shared<LayerScaleImpl>(options)) {}
-
-LayerScale LayerScale::from_config(LayerConfig& config) {
-  return LayerScale(read_options<LayerScaleOptions>(config, list));
-}
 
 }  // namespace lockstep

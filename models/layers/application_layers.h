@@ -14,6 +14,7 @@ struct CustomScaleLayerOptions {
   double scale = 1;  ///< factor of the second input
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// The first input plus `scale` times the second, which must have the same shape. InceptionResNetV2 uses it for
@@ -21,8 +22,6 @@ struct CustomScaleLayerOptions {
 struct CustomScaleLayer : Layer {
   /// Throws InvalidArgument for a scale that is not finite.
   explicit CustomScaleLayer(const CustomScaleLayerOptions& options);
-  /// Makes the layer from the options in a file.
-  static CustomScaleLayer from_config(LayerConfig& config);
 };
 
 /// LayerScale's options.
@@ -31,14 +30,13 @@ struct LayerScaleOptions {
   std::int64_t projection_dim = 0;  ///< number of channels; required
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// x * gamma for each channel of the last axis (Touvron et al. 2021), as in ConvNeXt. Weight: gamma (projection_dim).
 struct LayerScale : Layer {
   /// Throws InvalidArgument for a projection_dim below 1.
   explicit LayerScale(const LayerScaleOptions& options);
-  /// Makes the layer from the options in a file.
-  static LayerScale from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

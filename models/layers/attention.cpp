@@ -33,24 +33,6 @@ void list_weights(LayerConfig& config, Options& options) {
   for (const char* key : {"seed", "flash_attention"}) config.passed_over(key);
 }
 
-void list(LayerConfig& config, MultiHeadAttentionOptions& options) {
-  config.option("num_heads", options.num_heads);
-  config.option("key_dim", options.key_dim);
-  std::int64_t value_dim = options.value_dim.value_or(options.key_dim);
-  config.option("value_dim", value_dim);
-  options.value_dim = value_dim;
-  config.option("output_shape", options.output_shape);
-  config.axes("attention_axes", options.attention_axes);
-  list_weights(config, options);
-}
-
-void list(LayerConfig& config, GroupQueryAttentionOptions& options) {
-  config.option("head_dim", options.head_dim);
-  config.option("num_query_heads", options.num_query_heads);
-  config.option("num_key_value_heads", options.num_key_value_heads);
-  list_weights(config, options);
-}
-
 /// The numbers and sizes of heads, in which the two layers differ.
 struct HeadSizes {
   std::int64_t query_heads, key_heads, size, value_size;
@@ -78,8 +60,7 @@ class AttentionImpl final : public LayerOf<Options> {
  public:
   /// `hidden`: the prefix of the inner layers' names in Keras.
   AttentionImpl(const char* class_name, std::string hidden, const Options& options)
-      : Base(class_name, list, options,
-             {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}),
+      : Base(class_name, options, {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}),
         hidden_(std::move(hidden)),
         sizes_(sizes_of(options)) {
     for (const std::int64_t size : {sizes_.query_heads, sizes_.key_heads, sizes_.size, sizes_.value_size})
@@ -316,19 +297,29 @@ class AttentionImpl final : public LayerOf<Options> {
 
 }  // namespace
 
+void MultiHeadAttentionOptions::describe(LayerConfig& config) {
+  config.option("num_heads", num_heads);
+  config.option("key_dim", key_dim);
+  std::int64_t own_value_dim = value_dim.value_or(key_dim);
+  config.option("value_dim", own_value_dim);
+  value_dim = own_value_dim;
+  config.option("output_shape", output_shape);
+  config.axes("attention_axes", attention_axes);
+  list_weights(config, *this);
+}
+
+void GroupQueryAttentionOptions::describe(LayerConfig& config) {
+  config.option("head_dim", head_dim);
+  config.option("num_query_heads", num_query_heads);
+  config.option("num_key_value_heads", num_key_value_heads);
+  list_weights(config, *this);
+}
+
 MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options)
     : AttentionLayer(std::make_shared<AttentionImpl<MultiHeadAttentionOptions>>("MultiHeadAttention", "", options)) {}
 
-MultiHeadAttention MultiHeadAttention::from_config(LayerConfig& config) {
-  return MultiHeadAttention(read_options<MultiHeadAttentionOptions>(config, list));
-}
-
 GroupQueryAttention::GroupQueryAttention(const GroupQueryAttentionOptions& options)
     : AttentionLayer(std::make_shared<AttentionImpl<GroupQueryAttentionOptions>>("GroupQueryAttention", "_", options)) {
-}
-
-GroupQueryAttention GroupQueryAttention::from_config(LayerConfig& config) {
-  return GroupQueryAttention(read_options<GroupQueryAttentionOptions>(config, list));
 }
 
 void check_causal_call(const LayerImpl& layer, const Shape& query) {

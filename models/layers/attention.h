@@ -55,6 +55,7 @@ struct MultiHeadAttentionOptions {
   bool use_gate = false;
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Multi-head attention (Vaswani et al. 2017): projects query (tq, features), value and key (tk, features) to heads,
@@ -80,8 +81,6 @@ struct MultiHeadAttention : AttentionLayer {
   /// Throws InvalidArgument for sizes and a sliding_window below 1, for an output_shape without axes, and for a dropout
   /// outside [0, 1).
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);
-  /// Makes the layer from the options in a file.
-  static MultiHeadAttention from_config(LayerConfig& config);
 };
 
 /// GroupQueryAttention's options.
@@ -104,6 +103,7 @@ struct GroupQueryAttentionOptions {
   bool use_gate = false;
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// MultiHeadAttention with fewer key and value heads than query heads (Ainslie et al. 2023): num_query_heads /
@@ -115,8 +115,6 @@ struct GroupQueryAttention : AttentionLayer {
   /// Throws InvalidArgument for sizes and a sliding_window below 1, for a dropout outside [0, 1), and if
   /// num_query_heads is not a multiple of num_key_value_heads.
   explicit GroupQueryAttention(const GroupQueryAttentionOptions& options);
-  /// Makes the layer from the options in a file.
-  static GroupQueryAttention from_config(LayerConfig& config);
 };
 
 /// Whether `class_name` is "MultiHeadAttention", "GroupQueryAttention", "Attention" or "AdditiveAttention".

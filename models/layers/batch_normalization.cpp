@@ -86,28 +86,10 @@ void update_statistic(const Variable& statistic, const Tensor& of_rows, double w
   StatisticUpdates::add({statistic, of_rows, weight, momentum});
 }
 
-void list(LayerConfig& config, BatchNormalizationOptions& options) {
-  config.axis("axis", options.axis);
-  config.option("momentum", options.momentum);
-  config.option("epsilon", options.epsilon);
-  config.option("center", options.center);
-  config.option("scale", options.scale);
-  config.option("beta_initializer", options.beta_initializer);
-  config.option("gamma_initializer", options.gamma_initializer);
-  config.option("moving_mean_initializer", options.moving_mean_initializer);
-  config.option("moving_variance_initializer", options.moving_variance_initializer);
-  config.option("beta_regularizer", options.beta_regularizer);
-  config.option("gamma_regularizer", options.gamma_regularizer);
-  config.option("beta_constraint", options.beta_constraint);
-  config.option("gamma_constraint", options.gamma_constraint);
-  config.option("synchronized", options.synchronized);
-  config.passed_over("renorm_momentum");  // for renorm, an option of Keras 2, which is not supported
-}
-
 class BatchNormalizationImpl final : public ScaledNormalizationImpl<BatchNormalizationOptions> {
  public:
   explicit BatchNormalizationImpl(const BatchNormalizationOptions& options)
-      : ScaledNormalizationImpl("BatchNormalization", list, options,
+      : ScaledNormalizationImpl("BatchNormalization", options,
                                 {.can_fuse_relu = true,
                                  .can_fuse_add = true,
                                  .can_write_to = true,
@@ -207,11 +189,25 @@ class BatchNormalizationImpl final : public ScaledNormalizationImpl<BatchNormali
 
 }  // namespace
 
+void BatchNormalizationOptions::describe(LayerConfig& config) {
+  config.axis("axis", axis);
+  config.option("momentum", momentum);
+  config.option("epsilon", epsilon);
+  config.option("center", center);
+  config.option("scale", scale);
+  config.option("beta_initializer", beta_initializer);
+  config.option("gamma_initializer", gamma_initializer);
+  config.option("moving_mean_initializer", moving_mean_initializer);
+  config.option("moving_variance_initializer", moving_variance_initializer);
+  config.option("beta_regularizer", beta_regularizer);
+  config.option("gamma_regularizer", gamma_regularizer);
+  config.option("beta_constraint", beta_constraint);
+  config.option("gamma_constraint", gamma_constraint);
+  config.option("synchronized", synchronized);
+  config.passed_over("renorm_momentum");  // for renorm, an option of Keras 2, which is not supported
+}
+
 BatchNormalization::BatchNormalization(const BatchNormalizationOptions& options)
     : Layer(std::make_shared<BatchNormalizationImpl>(options)) {}
-
-BatchNormalization BatchNormalization::from_config(LayerConfig& config) {
-  return BatchNormalization(read_options<BatchNormalizationOptions>(config, list));
-}
 
 }  // namespace lockstep

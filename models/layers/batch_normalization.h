@@ -47,6 +47,7 @@ struct BatchNormalizationOptions {
   ///@}
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Normalizes each channel (Ioffe and Szegedy 2015). In training it uses the batch's mean and variance and updates the
@@ -67,8 +68,6 @@ struct BatchNormalization : Layer {
   explicit BatchNormalization(const BatchNormalizationOptions& options = {});
   /// Makes `BatchNormalization({})` use the default options.
   explicit BatchNormalization(Defaults) : BatchNormalization() {}
-  /// Makes the layer from the options in a file.
-  static BatchNormalization from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -23,19 +23,19 @@ struct BidirectionalFileOptions {
   MergeMode merge_mode = MergeMode::concat;
   std::shared_ptr<LayerImpl> layer{};
   std::shared_ptr<LayerImpl> backward_layer{};
-};
 
-void list(LayerConfig& config, BidirectionalFileOptions& options) {
-  if (config.is_null("merge_mode")) options.merge_mode = MergeMode::none;
-  if (options.merge_mode == MergeMode::none)
-    config.fixed_null("merge_mode");
-  else
-    config.choice(
-        "merge_mode", options.merge_mode,
-        {{"concat", MergeMode::concat}, {"sum", MergeMode::sum}, {"mul", MergeMode::mul}, {"ave", MergeMode::ave}});
-  config.option("layer", options.layer, config.input_rank());
-  config.option("backward_layer", options.backward_layer, config.input_rank());
-}
+  void describe(LayerConfig& config) {
+    if (config.is_null("merge_mode")) merge_mode = MergeMode::none;
+    if (merge_mode == MergeMode::none)
+      config.fixed_null("merge_mode");
+    else
+      config.choice(
+          "merge_mode", merge_mode,
+          {{"concat", MergeMode::concat}, {"sum", MergeMode::sum}, {"mul", MergeMode::mul}, {"ave", MergeMode::ave}});
+    config.option("layer", layer, config.input_rank());
+    config.option("backward_layer", backward_layer, config.input_rank());
+  }
+};
 
 std::shared_ptr<RecurrentLayerImpl> recurrent(const std::shared_ptr<LayerImpl>& layer) {
   auto impl = std::dynamic_pointer_cast<RecurrentLayerImpl>(layer);
@@ -118,8 +118,8 @@ class BidirectionalImpl final : public LayerImpl {
   bool has_mask(int result) const override { return result == 0 || (result == 1 && merge_mode_ == MergeMode::none); }
 
   void describe(LayerConfig& config) const override {
-    write_options<BidirectionalFileOptions>(
-        config, list, {.merge_mode = merge_mode_, .layer = forward_, .backward_layer = backward_});
+    write_options(config,
+                  BidirectionalFileOptions{.merge_mode = merge_mode_, .layer = forward_, .backward_layer = backward_});
   }
 
  private:
@@ -168,7 +168,7 @@ Bidirectional::Bidirectional(const Layer& layer, const BidirectionalOptions& opt
     : Layer(std::make_shared<BidirectionalImpl>(layer.shared(), options)) {}
 
 Bidirectional Bidirectional::from_config(LayerConfig& config) {
-  const auto options = read_options<BidirectionalFileOptions>(config, list);
+  const auto options = read_options<BidirectionalFileOptions>(config);
   require(options.layer != nullptr, "Bidirectional needs a layer");
   BidirectionalOptions given{.merge_mode = options.merge_mode, .name = options.name};
   if (options.backward_layer) given.backward_layer.emplace(options.backward_layer);

@@ -9,23 +9,10 @@
 namespace lockstep {
 namespace {
 
-void list(LayerConfig& config, Conv2DOptions& options) {
-  config.option("filters", options.filters);
-  config.option("kernel_size", options.kernel_size);
-  config.option("strides", options.strides);
-  config.option("padding", options.padding);
-  config.channels_last();
-  config.option("dilation_rate", options.dilation_rate);
-  config.option("groups", options.groups);
-  config.option("activation", options.activation);
-  config.option("use_bias", options.use_bias);
-  list_kernel_and_bias(config, options);
-}
-
 class Conv2DImpl final : public LayerOf<Conv2DOptions> {
  public:
   explicit Conv2DImpl(const Conv2DOptions& options)
-      : LayerOf("Conv2D", list, options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
+      : LayerOf("Conv2D", options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
     check_convolution("Conv2D", options);
     require(options.filters >= 1, "Conv2D needs at least 1 filter, got {}", options.filters);
     require(options.groups >= 1, "Conv2D needs at least 1 group, got {}", options.groups);
@@ -69,8 +56,19 @@ class Conv2DImpl final : public LayerOf<Conv2DOptions> {
 
 }  // namespace
 
-Conv2D::Conv2D(const Conv2DOptions& options) : Layer(std::make_shared<Conv2DImpl>(options)) {}
+void Conv2DOptions::describe(LayerConfig& config) {
+  config.option("filters", filters);
+  config.option("kernel_size", kernel_size);
+  config.option("strides", strides);
+  config.option("padding", padding);
+  config.channels_last();
+  config.option("dilation_rate", dilation_rate);
+  config.option("groups", groups);
+  config.option("activation", activation);
+  config.option("use_bias", use_bias);
+  list_kernel_and_bias(config, *this);
+}
 
-Conv2D Conv2D::from_config(LayerConfig& config) { return Conv2D(read_options<Conv2DOptions>(config, list)); }
+Conv2D::Conv2D(const Conv2DOptions& options) : Layer(std::make_shared<Conv2DImpl>(options)) {}
 
 }  // namespace lockstep

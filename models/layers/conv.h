@@ -30,6 +30,7 @@ struct Conv2DOptions {
   Constraint bias_constraint{};
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// A 2D convolution: (h, w, c) -> (h', w', filters). Weights: kernel (k_h, k_w, c / groups, filters), bias (filters).
@@ -38,8 +39,6 @@ struct Conv2D : Layer {
   /// 1, and unless filters is a multiple of groups. A call of the layer throws it unless the number of channels is a
   /// multiple of groups.
   explicit Conv2D(const Conv2DOptions& options);
-  /// Makes the layer from the options in a file.
-  static Conv2D from_config(LayerConfig& config);
 };
 
 /// DepthwiseConv2D's options.
@@ -62,6 +61,7 @@ struct DepthwiseConv2DOptions {
   Constraint bias_constraint{};
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Convolves each channel separately: (h, w, c) -> (h', w', c * depth_multiplier). Weights: kernel (k_h, k_w, c,
@@ -70,8 +70,6 @@ struct DepthwiseConv2D : Layer {
   /// Throws InvalidArgument for depth_multiplier or a size below 1, and if strides and dilation_rate both have a size
   /// above 1.
   explicit DepthwiseConv2D(const DepthwiseConv2DOptions& options);
-  /// Makes the layer from the options in a file.
-  static DepthwiseConv2D from_config(LayerConfig& config);
 };
 
 /// SeparableConv2D's options.
@@ -98,6 +96,7 @@ struct SeparableConv2DOptions {
   Constraint bias_constraint{};
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// A depthwise convolution followed by a 1 x 1 convolution: (h, w, c) -> (h', w', filters) (Chollet 2017). Weights:
@@ -107,8 +106,6 @@ struct SeparableConv2D : Layer {
   /// Throws InvalidArgument for filters, depth_multiplier or a size below 1, and if strides and dilation_rate both have
   /// a size above 1.
   explicit SeparableConv2D(const SeparableConv2DOptions& options);
-  /// Makes the layer from the options in a file.
-  static SeparableConv2D from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

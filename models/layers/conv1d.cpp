@@ -8,24 +8,10 @@
 namespace lockstep {
 namespace {
 
-void list(LayerConfig& config, Conv1DOptions& options) {
-  config.option("filters", options.filters);
-  config.only_size("kernel_size", options.kernel_size);
-  config.only_size("strides", options.strides);
-  config.choice("padding", options.padding,
-                {{"valid", Padding1d::valid}, {"same", Padding1d::same}, {"causal", Padding1d::causal}});
-  config.channels_last();
-  config.only_size("dilation_rate", options.dilation_rate);
-  config.option("groups", options.groups);
-  config.option("activation", options.activation);
-  config.option("use_bias", options.use_bias);
-  list_kernel_and_bias(config, options);
-}
-
 class Conv1DImpl final : public LayerOf<Conv1DOptions> {
  public:
   explicit Conv1DImpl(const Conv1DOptions& options)
-      : LayerOf("Conv1D", list, options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
+      : LayerOf("Conv1D", options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
     check_size("Conv1D", "filters", options.filters);
     check_convolution("Conv1D", options);
     check_size("Conv1D", "groups", options.groups);
@@ -71,8 +57,20 @@ class Conv1DImpl final : public LayerOf<Conv1DOptions> {
 
 }  // namespace
 
-Conv1D::Conv1D(const Conv1DOptions& options) : Layer(std::make_shared<Conv1DImpl>(options)) {}
+void Conv1DOptions::describe(LayerConfig& config) {
+  config.option("filters", filters);
+  config.only_size("kernel_size", kernel_size);
+  config.only_size("strides", strides);
+  config.choice("padding", padding,
+                {{"valid", Padding1d::valid}, {"same", Padding1d::same}, {"causal", Padding1d::causal}});
+  config.channels_last();
+  config.only_size("dilation_rate", dilation_rate);
+  config.option("groups", groups);
+  config.option("activation", activation);
+  config.option("use_bias", use_bias);
+  list_kernel_and_bias(config, *this);
+}
 
-Conv1D Conv1D::from_config(LayerConfig& config) { return Conv1D(read_options<Conv1DOptions>(config, list)); }
+Conv1D::Conv1D(const Conv1DOptions& options) : Layer(std::make_shared<Conv1DImpl>(options)) {}
 
 }  // namespace lockstep

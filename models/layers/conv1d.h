@@ -31,6 +31,7 @@ struct Conv1DOptions {
   Constraint bias_constraint{};
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// A 1D convolution: (steps, c) -> (steps', filters). Weights: kernel (kernel_size, c / groups, filters), bias
@@ -40,8 +41,6 @@ struct Conv1D : Layer {
   /// filters is a multiple of groups. A call of the layer throws it unless the number of channels is a multiple of
   /// groups.
   explicit Conv1D(const Conv1DOptions& options);
-  /// Makes the layer from the options in a file.
-  static Conv1D from_config(LayerConfig& config);
 };
 
 /// DepthwiseConv1D's options.
@@ -64,6 +63,7 @@ struct DepthwiseConv1DOptions {
   Constraint bias_constraint{};
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Convolves each channel separately: (steps, c) -> (steps', c * depth_multiplier). Weights: kernel (kernel_size, c,
@@ -71,8 +71,6 @@ struct DepthwiseConv1DOptions {
 struct DepthwiseConv1D : Layer {
   /// Throws InvalidArgument for an integer option below 1, and if strides and dilation_rate are both above 1.
   explicit DepthwiseConv1D(const DepthwiseConv1DOptions& options);
-  /// Makes the layer from the options in a file.
-  static DepthwiseConv1D from_config(LayerConfig& config);
 };
 
 /// SeparableConv1D's options.
@@ -99,6 +97,7 @@ struct SeparableConv1DOptions {
   Constraint bias_constraint{};
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// A depthwise convolution followed by a convolution with kernel size 1: (steps, c) -> (steps', filters). Weights:
@@ -107,8 +106,6 @@ struct SeparableConv1DOptions {
 struct SeparableConv1D : Layer {
   /// Throws InvalidArgument for an integer option below 1, and if strides and dilation_rate are both above 1.
   explicit SeparableConv1D(const SeparableConv1DOptions& options);
-  /// Makes the layer from the options in a file.
-  static SeparableConv1D from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -42,7 +42,7 @@ class ConvTransposeImpl final : public LayerOf<Options> {
 
  public:
   ConvTransposeImpl(const char* class_name, const Options& options)
-      : Base(class_name, list<Options>, options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
+      : Base(class_name, options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
     require(options.filters >= 1, "{} needs at least 1 filter, got {}", class_name, options.filters);
     const auto check = [&](const char* what, const auto& size) {
       const std::vector<std::int64_t> all = sizes(size);
@@ -108,18 +108,14 @@ class ConvTransposeImpl final : public LayerOf<Options> {
 
 }  // namespace
 
+void Conv2DTransposeOptions::describe(LayerConfig& config) { list(config, *this); }
+
+void Conv1DTransposeOptions::describe(LayerConfig& config) { list(config, *this); }
+
 Conv2DTranspose::Conv2DTranspose(const Conv2DTransposeOptions& options)
     : Layer(std::make_shared<ConvTransposeImpl<Conv2DTransposeOptions>>("Conv2DTranspose", options)) {}
 
-Conv2DTranspose Conv2DTranspose::from_config(LayerConfig& config) {
-  return Conv2DTranspose(read_options(config, list<Conv2DTransposeOptions>));
-}
-
 Conv1DTranspose::Conv1DTranspose(const Conv1DTransposeOptions& options)
     : Layer(std::make_shared<ConvTransposeImpl<Conv1DTransposeOptions>>("Conv1DTranspose", options)) {}
-
-Conv1DTranspose Conv1DTranspose::from_config(LayerConfig& config) {
-  return Conv1DTranspose(read_options(config, list<Conv1DTransposeOptions>));
-}
 
 }  // namespace lockstep

@@ -34,6 +34,7 @@ struct Conv2DTransposeOptions {
   Constraint bias_constraint{};
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// A transposed 2D convolution (conv2d_transpose): (h, w, c) -> (h', w', filters). Weights: kernel (k_h, k_w, filters,
@@ -41,8 +42,6 @@ struct Conv2DTransposeOptions {
 struct Conv2DTranspose : Layer {
   /// Throws InvalidArgument in the cases listed at the top of this file.
   explicit Conv2DTranspose(const Conv2DTransposeOptions& options);
-  /// Makes the layer from the options in a file.
-  static Conv2DTranspose from_config(LayerConfig& config);
 };
 
 /// Conv1DTranspose's options.
@@ -66,6 +65,7 @@ struct Conv1DTransposeOptions {
   Constraint bias_constraint{};
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// A transposed 1D convolution (conv2d_transpose of images of one row): (steps, c) -> (steps', filters). Weights:
@@ -73,8 +73,6 @@ struct Conv1DTransposeOptions {
 struct Conv1DTranspose : Layer {
   /// Throws InvalidArgument in the cases listed at the top of this file.
   explicit Conv1DTranspose(const Conv1DTransposeOptions& options);
-  /// Makes the layer from the options in a file.
-  static Conv1DTranspose from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -8,18 +8,10 @@
 namespace lockstep {
 namespace {
 
-void list(LayerConfig& config, DenseOptions& options) {
-  config.option("units", options.units);
-  config.option("activation", options.activation);
-  config.option("use_bias", options.use_bias);
-  list_kernel_and_bias(config, options);
-}
-
 class DenseImpl final : public LayerOf<DenseOptions> {
  public:
   explicit DenseImpl(const DenseOptions& options)
-      : LayerOf("Dense", list, options,
-                {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}) {
+      : LayerOf("Dense", options, {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}) {
     require(options.units >= 1, "Dense needs at least 1 unit, got {}", options.units);
   }
 
@@ -51,8 +43,13 @@ class DenseImpl final : public LayerOf<DenseOptions> {
 
 }  // namespace
 
-Dense::Dense(const DenseOptions& options) : Layer(std::make_shared<DenseImpl>(options)) {}
+void DenseOptions::describe(LayerConfig& config) {
+  config.option("units", units);
+  config.option("activation", activation);
+  config.option("use_bias", use_bias);
+  list_kernel_and_bias(config, *this);
+}
 
-Dense Dense::from_config(LayerConfig& config) { return Dense(read_options<DenseOptions>(config, list)); }
+Dense::Dense(const DenseOptions& options) : Layer(std::make_shared<DenseImpl>(options)) {}
 
 }  // namespace lockstep

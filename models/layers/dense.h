@@ -25,6 +25,7 @@ struct DenseOptions {
   Constraint bias_constraint{};
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// activation(x @ kernel + bias), where @ is the matrix product along x's last axis: (..., in) -> (..., units).
@@ -32,8 +33,6 @@ struct DenseOptions {
 struct Dense : Layer {
   /// Throws InvalidArgument for units below 1.
   explicit Dense(const DenseOptions& options);
-  /// Makes the layer from the options in a file.
-  static Dense from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

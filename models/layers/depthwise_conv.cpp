@@ -19,8 +19,7 @@ template <class Options>
 class DepthwiseConvImpl final : public LayerOf<Options> {
  public:
   DepthwiseConvImpl(const char* class_name, const Options& options)
-      : LayerOf<Options>(class_name, list_depthwise<Options>, options,
-                         {.can_compute_in_bf16 = true, .can_be_captured = true}) {
+      : LayerOf<Options>(class_name, options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
     check_convolution(class_name, options);
     if constexpr (is_separable) check_count("filters", "filter", options.filters);
     check_count("a depth_multiplier", "depth_multiplier", options.depth_multiplier);
@@ -105,32 +104,24 @@ class DepthwiseConvImpl final : public LayerOf<Options> {
 
 }  // namespace
 
+void DepthwiseConv2DOptions::describe(LayerConfig& config) { list_depthwise(config, *this); }
+
+void SeparableConv2DOptions::describe(LayerConfig& config) { list_depthwise(config, *this); }
+
+void DepthwiseConv1DOptions::describe(LayerConfig& config) { list_depthwise(config, *this); }
+
+void SeparableConv1DOptions::describe(LayerConfig& config) { list_depthwise(config, *this); }
+
 DepthwiseConv2D::DepthwiseConv2D(const DepthwiseConv2DOptions& options)
     : Layer(std::make_shared<DepthwiseConvImpl<DepthwiseConv2DOptions>>("DepthwiseConv2D", options)) {}
-
-DepthwiseConv2D DepthwiseConv2D::from_config(LayerConfig& config) {
-  return DepthwiseConv2D(read_options(config, list_depthwise<DepthwiseConv2DOptions>));
-}
 
 SeparableConv2D::SeparableConv2D(const SeparableConv2DOptions& options)
     : Layer(std::make_shared<DepthwiseConvImpl<SeparableConv2DOptions>>("SeparableConv2D", options)) {}
 
-SeparableConv2D SeparableConv2D::from_config(LayerConfig& config) {
-  return SeparableConv2D(read_options(config, list_depthwise<SeparableConv2DOptions>));
-}
-
 DepthwiseConv1D::DepthwiseConv1D(const DepthwiseConv1DOptions& options)
     : Layer(std::make_shared<DepthwiseConvImpl<DepthwiseConv1DOptions>>("DepthwiseConv1D", options)) {}
 
-DepthwiseConv1D DepthwiseConv1D::from_config(LayerConfig& config) {
-  return DepthwiseConv1D(read_options(config, list_depthwise<DepthwiseConv1DOptions>));
-}
-
 SeparableConv1D::SeparableConv1D(const SeparableConv1DOptions& options)
     : Layer(std::make_shared<DepthwiseConvImpl<SeparableConv1DOptions>>("SeparableConv1D", options)) {}
-
-SeparableConv1D SeparableConv1D::from_config(LayerConfig& config) {
-  return SeparableConv1D(read_options(config, list_depthwise<SeparableConv1DOptions>));
-}
 
 }  // namespace lockstep

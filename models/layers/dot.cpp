@@ -15,11 +15,6 @@
 namespace lockstep {
 namespace {
 
-void list(LayerConfig& config, DotOptions& options) {
-  config.one_or_more("axes", options.axes);
-  config.option("normalize", options.normalize);
-}
-
 /// The axis of an input (with the batch axis) that is summed over.
 int summed_axis(std::int64_t axis, const Shape& input) {
   const auto result = static_cast<int>(axis < 0 ? axis + input.rank() : axis);
@@ -46,8 +41,7 @@ std::string term_of(int rank, int summed, char& next) {
 class DotImpl final : public LayerOf<DotOptions> {
  public:
   explicit DotImpl(const DotOptions& options)
-      : LayerOf("Dot", list, options,
-                {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}) {
+      : LayerOf("Dot", options, {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}) {
     const auto& axes = options.axes;
     require((axes.size() == 1 || axes.size() == 2) && axes.front() != 0 && axes.back() != 0,
             "Dot needs one or two axes that are not the batch axis, 0, got ({})", fmt::join(axes, ", "));
@@ -95,8 +89,11 @@ class DotImpl final : public LayerOf<DotOptions> {
 
 }  // namespace
 
-Dot::Dot(const DotOptions& options) : Layer(std::make_shared<DotImpl>(options)) {}
+void DotOptions::describe(LayerConfig& config) {
+  config.one_or_more("axes", axes);
+  config.option("normalize", normalize);
+}
 
-Dot Dot::from_config(LayerConfig& config) { return Dot(read_options<DotOptions>(config, list)); }
+Dot::Dot(const DotOptions& options) : Layer(std::make_shared<DotImpl>(options)) {}
 
 }  // namespace lockstep

@@ -16,6 +16,7 @@ struct DotOptions {
   bool normalize = false;  ///< divides each input by its Euclidean norm along the axis: cosine similarity
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// For each example, the sum of the products of two inputs along an axis. The result has the other axes of the first
@@ -24,8 +25,6 @@ struct Dot : Layer {
   /// Throws InvalidArgument unless there are one or two axes, none of them 0. A call of the layer throws it unless
   /// there are two inputs that have these axes, with equal sizes.
   explicit Dot(const DotOptions& options = {});
-  /// Makes the layer from the options in a file.
-  static Dot from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -17,37 +17,6 @@
 namespace lockstep {
 namespace {
 
-void list(LayerConfig& config, DropoutOptions& options) {
-  config.option("rate", options.rate);
-  config.noise_shape("noise_shape", options.noise_shape);
-  config.passed_over("seed");
-}
-
-void list(LayerConfig& config, StochasticDepthOptions& options) {
-  config.option("drop_path_rate", options.drop_path_rate);
-}
-
-void list_sequences(LayerConfig& config, SpatialDropoutOptions& options) {
-  config.without_trainable();
-  config.option("rate", options.rate);
-  config.passed_over("seed");
-}
-
-void list_images(LayerConfig& config, SpatialDropoutOptions& options) {
-  list_sequences(config, options);
-  config.channels_last();
-}
-
-void list(LayerConfig& config, GaussianNoiseOptions& options) {
-  config.option("stddev", options.stddev);
-  config.passed_over("seed");
-}
-
-void list(LayerConfig& config, GaussianDropoutOptions& options) {
-  config.option("rate", options.rate);
-  config.passed_over("seed");
-}
-
 using NoiseShape = std::vector<std::int64_t>;
 
 /// Multiplies its input by a mask of 0 and 1 / (1 - rate) in training.
@@ -106,7 +75,7 @@ class MaskImpl : public LayerImpl {
 class DropoutImpl : public LayerOf<DropoutOptions, MaskImpl> {
  public:
   explicit DropoutImpl(const DropoutOptions& options, const char* class_name = "Dropout")
-      : LayerOf(class_name, list, options, options.rate, options.noise_shape.empty(), true) {
+      : LayerOf(class_name, options, options.rate, options.noise_shape.empty(), true) {
     require(options.rate >= 0 && options.rate < 1, "{} needs a rate of at least 0 and below 1, got {}", class_name,
             options.rate);
     require(std::ranges::all_of(options.noise_shape, [](std::int64_t size) { return size >= 1 || size == -1; }),
@@ -141,8 +110,8 @@ class AlphaDropoutImpl final : public DropoutImpl {
 class SpatialDropoutImpl final : public LayerOf<SpatialDropoutOptions, MaskImpl> {
  public:
   /// `noise`: see DropoutOptions::noise_shape.
-  SpatialDropoutImpl(const char* class_name, NoiseShape noise, List list, const SpatialDropoutOptions& options)
-      : LayerOf(class_name, list, options, options.rate, false, true), noise_(std::move(noise)) {
+  SpatialDropoutImpl(const char* class_name, NoiseShape noise, const SpatialDropoutOptions& options)
+      : LayerOf(class_name, options, options.rate, false, true), noise_(std::move(noise)) {
     require(options.rate >= 0 && options.rate < 1, "{} needs a rate of at least 0 and below 1, got {}", class_name,
             options.rate);
   }
@@ -183,7 +152,7 @@ class GaussianImpl : public LayerImpl {
 
 class GaussianNoiseImpl final : public LayerOf<GaussianNoiseOptions, GaussianImpl> {
  public:
-  explicit GaussianNoiseImpl(const GaussianNoiseOptions& options) : LayerOf("GaussianNoise", list, options) {
+  explicit GaussianNoiseImpl(const GaussianNoiseOptions& options) : LayerOf("GaussianNoise", options) {
     require(options.stddev >= 0 && options.stddev <= 1, "GaussianNoise needs a stddev from 0 to 1, got {}",
             options.stddev);
   }
@@ -197,7 +166,7 @@ class GaussianNoiseImpl final : public LayerOf<GaussianNoiseOptions, GaussianImp
 
 class GaussianDropoutImpl final : public LayerOf<GaussianDropoutOptions, GaussianImpl> {
  public:
-  explicit GaussianDropoutImpl(const GaussianDropoutOptions& options) : LayerOf("GaussianDropout", list, options) {
+  explicit GaussianDropoutImpl(const GaussianDropoutOptions& options) : LayerOf("GaussianDropout", options) {
     require(options.rate >= 0 && options.rate < 1, "GaussianDropout needs a rate of at least 0 and below 1, got {}",
             options.rate);
   }
@@ -212,7 +181,7 @@ class GaussianDropoutImpl final : public LayerOf<GaussianDropoutOptions, Gaussia
 class StochasticDepthImpl final : public LayerOf<StochasticDepthOptions, MaskImpl> {
  public:
   explicit StochasticDepthImpl(const StochasticDepthOptions& options)
-      : LayerOf("StochasticDepth", list, options, options.drop_path_rate, false, false) {
+      : LayerOf("StochasticDepth", options, options.drop_path_rate, false, false) {
     require(options.drop_path_rate >= 0 && options.drop_path_rate < 1,
             "StochasticDepth needs a drop_path_rate of at least 0 and below 1, got {}", options.drop_path_rate);
   }
@@ -232,49 +201,48 @@ class StochasticDepthImpl final : public LayerOf<StochasticDepthOptions, MaskImp
 
 }  // namespace
 
-Dropout::Dropout(const DropoutOptions& options) : Layer(std::make_shared<DropoutImpl>(options)) {}
+void DropoutOptions::describe(LayerConfig& config) {
+  config.option("rate", rate);
+  config.noise_shape("noise_shape", noise_shape);
+  config.passed_over("seed");
+}
 
-Dropout Dropout::from_config(LayerConfig& config) { return Dropout(read_options<DropoutOptions>(config, list)); }
+void SpatialDropoutOptions::describe(LayerConfig& config) {
+  config.without_trainable();
+  config.option("rate", rate);
+  config.passed_over("seed");
+  if (config.class_name() == "SpatialDropout2D") config.channels_last();  // the 1D layer has no data_format in Keras
+}
+
+void GaussianNoiseOptions::describe(LayerConfig& config) {
+  config.option("stddev", stddev);
+  config.passed_over("seed");
+}
+
+void GaussianDropoutOptions::describe(LayerConfig& config) {
+  config.option("rate", rate);
+  config.passed_over("seed");
+}
+
+void StochasticDepthOptions::describe(LayerConfig& config) { config.option("drop_path_rate", drop_path_rate); }
+
+Dropout::Dropout(const DropoutOptions& options) : Layer(std::make_shared<DropoutImpl>(options)) {}
 
 AlphaDropout::AlphaDropout(const DropoutOptions& options) : Layer(std::make_shared<AlphaDropoutImpl>(options)) {}
 
-AlphaDropout AlphaDropout::from_config(LayerConfig& config) {
-  return AlphaDropout(read_options<DropoutOptions>(config, list));
-}
-
 SpatialDropout1D::SpatialDropout1D(const SpatialDropoutOptions& options)
-    : Layer(std::make_shared<SpatialDropoutImpl>("SpatialDropout1D", NoiseShape{-1, 1, -1}, list_sequences, options)) {}
-
-SpatialDropout1D SpatialDropout1D::from_config(LayerConfig& config) {
-  return SpatialDropout1D(read_options<SpatialDropoutOptions>(config, list_sequences));
-}
+    : Layer(std::make_shared<SpatialDropoutImpl>("SpatialDropout1D", NoiseShape{-1, 1, -1}, options)) {}
 
 SpatialDropout2D::SpatialDropout2D(const SpatialDropoutOptions& options)
-    : Layer(std::make_shared<SpatialDropoutImpl>("SpatialDropout2D", NoiseShape{-1, 1, 1, -1}, list_images, options)) {}
-
-SpatialDropout2D SpatialDropout2D::from_config(LayerConfig& config) {
-  return SpatialDropout2D(read_options<SpatialDropoutOptions>(config, list_images));
-}
+    : Layer(std::make_shared<SpatialDropoutImpl>("SpatialDropout2D", NoiseShape{-1, 1, 1, -1}, options)) {}
 
 GaussianNoise::GaussianNoise(const GaussianNoiseOptions& options)
     : Layer(std::make_shared<GaussianNoiseImpl>(options)) {}
 
-GaussianNoise GaussianNoise::from_config(LayerConfig& config) {
-  return GaussianNoise(read_options<GaussianNoiseOptions>(config, list));
-}
-
 GaussianDropout::GaussianDropout(const GaussianDropoutOptions& options)
     : Layer(std::make_shared<GaussianDropoutImpl>(options)) {}
 
-GaussianDropout GaussianDropout::from_config(LayerConfig& config) {
-  return GaussianDropout(read_options<GaussianDropoutOptions>(config, list));
-}
-
 StochasticDepth::StochasticDepth(const StochasticDepthOptions& options)
     : Layer(std::make_shared<StochasticDepthImpl>(options)) {}
-
-StochasticDepth StochasticDepth::from_config(LayerConfig& config) {
-  return StochasticDepth(read_options<StochasticDepthOptions>(config, list));
-}
 
 }  // namespace lockstep

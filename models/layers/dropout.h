@@ -19,6 +19,7 @@ struct DropoutOptions {
   std::vector<std::int64_t> noise_shape{};
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// In training, sets each element to 0 with probability `rate` and scales the others by 1 / (1 - rate); at inference,
@@ -30,8 +31,6 @@ struct Dropout : Layer {
   /// the layer throws it for inputs whose number of axes is not that of noise_shape or whose sizes differ from it along
   /// an axis where it is neither 1 nor -1.
   explicit Dropout(const DropoutOptions& options);
-  /// Makes the layer from the options in a file.
-  static Dropout from_config(LayerConfig& config);
 };
 
 /// Dropout for networks with the activation selu: in training, sets each element to selu's lowest value, about -1.758,
@@ -40,8 +39,6 @@ struct Dropout : Layer {
 struct AlphaDropout : Layer {
   /// Throws the same errors as Dropout.
   explicit AlphaDropout(const DropoutOptions& options);
-  /// Makes the layer from the options in a file.
-  static AlphaDropout from_config(LayerConfig& config);
 };
 
 /// SpatialDropout1D's and SpatialDropout2D's options.
@@ -49,6 +46,7 @@ struct SpatialDropoutOptions {
   double rate = -1;  ///< probability that a feature of an example is dropped; required
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Dropout of whole features: each feature of a sequence (steps, features) is dropped either in all steps or in
@@ -56,16 +54,12 @@ struct SpatialDropoutOptions {
 struct SpatialDropout1D : Layer {
   /// Throws InvalidArgument unless 0 <= rate < 1.
   explicit SpatialDropout1D(const SpatialDropoutOptions& options);
-  /// Makes the layer from the options in a file.
-  static SpatialDropout1D from_config(LayerConfig& config);
 };
 
 /// Dropout of whole channels of images (height, width, channels).
 struct SpatialDropout2D : Layer {
   /// Throws InvalidArgument unless 0 <= rate < 1.
   explicit SpatialDropout2D(const SpatialDropoutOptions& options);
-  /// Makes the layer from the options in a file.
-  static SpatialDropout2D from_config(LayerConfig& config);
 };
 
 /// GaussianNoise's options.
@@ -73,6 +67,7 @@ struct GaussianNoiseOptions {
   double stddev = -1;  ///< standard deviation of the noise; required
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// In training, adds normally distributed numbers of mean 0; at inference, returns its input. The numbers depend on the
@@ -80,8 +75,6 @@ struct GaussianNoiseOptions {
 struct GaussianNoise : Layer {
   /// Throws InvalidArgument unless 0 <= stddev <= 1.
   explicit GaussianNoise(const GaussianNoiseOptions& options);
-  /// Makes the layer from the options in a file.
-  static GaussianNoise from_config(LayerConfig& config);
 };
 
 /// GaussianDropout's options.
@@ -89,6 +82,7 @@ struct GaussianDropoutOptions {
   double rate = -1;  ///< determines the variance, which is that of a Dropout with this rate; required
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// In training, multiplies by normally distributed numbers of mean 1 and variance rate / (1 - rate); at inference,
@@ -97,8 +91,6 @@ struct GaussianDropoutOptions {
 struct GaussianDropout : Layer {
   /// Throws InvalidArgument unless 0 <= rate < 1.
   explicit GaussianDropout(const GaussianDropoutOptions& options);
-  /// Makes the layer from the options in a file.
-  static GaussianDropout from_config(LayerConfig& config);
 };
 
 /// StochasticDepth's options.
@@ -106,14 +98,13 @@ struct StochasticDepthOptions {
   double drop_path_rate = -1;  ///< probability that an example is dropped; required
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Dropout of whole examples (Huang et al. 2016). keras.applications defines this layer for ConvNeXt.
 struct StochasticDepth : Layer {
   /// Throws InvalidArgument unless 0 <= drop_path_rate < 1.
   explicit StochasticDepth(const StochasticDepthOptions& options);
-  /// Makes the layer from the options in a file.
-  static StochasticDepth from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

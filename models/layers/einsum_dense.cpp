@@ -13,14 +13,6 @@
 namespace lockstep {
 namespace {
 
-void list(LayerConfig& config, EinsumDenseOptions& options) {
-  config.option("equation", options.equation);
-  config.sizes("output_shape", options.output_shape);
-  config.option("activation", options.activation);
-  config.string_or_null("bias_axes", options.bias_axes);
-  list_kernel_and_bias(config, options);
-}
-
 /// Which axes `...` stands for.
 enum class Elided { none, first, last };
 
@@ -79,7 +71,7 @@ struct Shapes {
 class EinsumDenseImpl final : public LayerOf<EinsumDenseOptions> {
  public:
   explicit EinsumDenseImpl(const EinsumDenseOptions& options)
-      : LayerOf("EinsumDense", list, options, {.can_compute_in_bf16 = true, .can_be_captured = true}),
+      : LayerOf("EinsumDense", options, {.can_compute_in_bf16 = true, .can_be_captured = true}),
         equation_(parsed(options.equation)) {
     for (const char axis : options.bias_axes)
       require(equation_.output.find(axis) != std::string::npos,
@@ -165,10 +157,14 @@ class EinsumDenseImpl final : public LayerOf<EinsumDenseOptions> {
 
 }  // namespace
 
-EinsumDense::EinsumDense(const EinsumDenseOptions& options) : Layer(std::make_shared<EinsumDenseImpl>(options)) {}
-
-EinsumDense EinsumDense::from_config(LayerConfig& config) {
-  return EinsumDense(read_options<EinsumDenseOptions>(config, list));
+void EinsumDenseOptions::describe(LayerConfig& config) {
+  config.option("equation", equation);
+  config.sizes("output_shape", output_shape);
+  config.option("activation", activation);
+  config.string_or_null("bias_axes", bias_axes);
+  list_kernel_and_bias(config, *this);
 }
+
+EinsumDense::EinsumDense(const EinsumDenseOptions& options) : Layer(std::make_shared<EinsumDenseImpl>(options)) {}
 
 }  // namespace lockstep

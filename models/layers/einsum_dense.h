@@ -30,6 +30,7 @@ struct EinsumDenseOptions {
   Constraint bias_constraint{};
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// activation(einsum(equation, x, kernel) + bias). Weights: kernel, with one axis for each letter of its term in the
@@ -40,8 +41,6 @@ struct EinsumDense : Layer {
   /// for bias_axes that the result does not have. A call of the layer throws it for inputs and an output_shape that do
   /// not fit the equation.
   explicit EinsumDense(const EinsumDenseOptions& options);
-  /// Makes the layer from the options in a file.
-  static EinsumDense from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

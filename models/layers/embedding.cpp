@@ -11,21 +11,10 @@
 namespace lockstep {
 namespace {
 
-void list(LayerConfig& config, EmbeddingOptions& options) {
-  config.option("input_dim", options.input_dim);
-  config.option("output_dim", options.output_dim);
-  config.option("embeddings_initializer", options.embeddings_initializer);
-  config.option("embeddings_regularizer", options.embeddings_regularizer);
-  config.option("activity_regularizer", options.activity_regularizer);
-  config.option("embeddings_constraint", options.embeddings_constraint);
-  config.option("mask_zero", options.mask_zero);
-  config.passed_over("input_length");  // an option of Keras 2; the input has its length
-}
-
 class EmbeddingImpl final : public LayerOf<EmbeddingOptions> {
  public:
   explicit EmbeddingImpl(const EmbeddingOptions& options)
-      : LayerOf("Embedding", list, options,
+      : LayerOf("Embedding", options,
                 {.looks_up_rows = true, .supports_masking = options.mask_zero, .makes_masks = options.mask_zero}) {
     require(options.input_dim >= 1 && options.output_dim >= 1,
             "Embedding needs an input_dim and an output_dim of at least 1, got {} and {}", options.input_dim,
@@ -61,10 +50,17 @@ class EmbeddingImpl final : public LayerOf<EmbeddingOptions> {
 
 }  // namespace
 
-Embedding::Embedding(const EmbeddingOptions& options) : Layer(std::make_shared<EmbeddingImpl>(options)) {}
-
-Embedding Embedding::from_config(LayerConfig& config) {
-  return Embedding(read_options<EmbeddingOptions>(config, list));
+void EmbeddingOptions::describe(LayerConfig& config) {
+  config.option("input_dim", input_dim);
+  config.option("output_dim", output_dim);
+  config.option("embeddings_initializer", embeddings_initializer);
+  config.option("embeddings_regularizer", embeddings_regularizer);
+  config.option("activity_regularizer", activity_regularizer);
+  config.option("embeddings_constraint", embeddings_constraint);
+  config.option("mask_zero", mask_zero);
+  config.passed_over("input_length");  // an option of Keras 2; the input has its length
 }
+
+Embedding::Embedding(const EmbeddingOptions& options) : Layer(std::make_shared<EmbeddingImpl>(options)) {}
 
 }  // namespace lockstep

@@ -20,6 +20,7 @@ struct EmbeddingOptions {
   bool mask_zero = false;                ///< the result has a mask that is false where the id is 0
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Keras' Embedding: ids (...) -> (..., output_dim). Ids of f32 are truncated to integers, as in Keras. Weight:
@@ -28,8 +29,6 @@ struct EmbeddingOptions {
 struct Embedding : Layer {
   /// Throws InvalidArgument for sizes below 1.
   explicit Embedding(const EmbeddingOptions& options);
-  /// Makes the layer from the options in a file.
-  static Embedding from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -9,8 +9,6 @@
 namespace lockstep {
 namespace {
 
-void list(LayerConfig& config) { config.channels_last(); }
-
 class FlattenImpl final : public LayerImpl {
  public:
   explicit FlattenImpl(std::string name)
@@ -21,7 +19,7 @@ class FlattenImpl final : public LayerImpl {
     return {only_input(class_name(), inputs).elements()};
   }
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return flatten(inputs[0]); }
-  void describe(LayerConfig& config) const override { list(config); }
+  void describe(LayerConfig& config) const override { config.channels_last(); }
 };
 
 }  // namespace
@@ -29,7 +27,7 @@ class FlattenImpl final : public LayerImpl {
 Flatten::Flatten(std::string name) : Layer(std::make_shared<FlattenImpl>(std::move(name))) {}
 
 Flatten Flatten::from_config(LayerConfig& config) {
-  list(config);
+  config.channels_last();
   return Flatten(read_name(config));
 }
 

@@ -5,11 +5,11 @@
 
 namespace lockstep {
 
+void GruOptions::describe(LayerConfig& config) { list_recurrent(config, *this); }
+
 GRU::GRU(const GruOptions& options)
     : Layer(std::make_shared<RecurrentImpl<GruOptions>>(
           "GRU", RecurrentOps{gru, gru, gru, false}, 3,
           options.reset_after ? Shape{2, 3 * options.units} : Shape{3 * options.units}, options)) {}
-
-GRU GRU::from_config(LayerConfig& config) { return GRU(read_options(config, list_recurrent<GruOptions>)); }
 
 }  // namespace lockstep

@@ -37,6 +37,7 @@ struct GruOptions {
   double recurrent_dropout = 0;  ///< dropout rate of h before its product with recurrent_kernel; slow
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Keras' GRU: (time, features) -> (units) or, with `return_sequences`, (time, units). Weights, with the gates in the
@@ -48,8 +49,6 @@ struct GruOptions {
 struct GRU : Layer {
   /// Throws InvalidArgument for units below 1 and dropout rates outside [0, 1).
   explicit GRU(const GruOptions& options);
-  /// Makes the layer from the options in a file.
-  static GRU from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -131,12 +131,12 @@ class LayerConfig : public OptionVisitor {
   int input_rank_ = 0;
 };
 
-/// Reads the options of a layer by `list`. Throws the same errors as `list` and check_all_read().
+/// Reads the name and the other options of a layer. Throws the same errors as Options::describe and check_all_read().
 template <class Options>
-Options read_options(LayerConfig& config, void (*list)(LayerConfig&, Options&)) {
+Options read_options(LayerConfig& config) {
   Options options;
   options.name = config.name();
-  list(config, options);
+  options.describe(config);
   config.check_all_read();
   return options;
 }
@@ -148,10 +148,10 @@ inline std::string read_name(LayerConfig& config) {
   return name;
 }
 
-/// Writes the options of a layer by `list`.
+/// Writes the options of a layer.
 template <class Options>
-void write_options(LayerConfig& config, void (*list)(LayerConfig&, Options&), Options options) {
-  list(config, options);
+void write_options(LayerConfig& config, Options options) {
+  options.describe(config);
 }
 
 }  // namespace lockstep

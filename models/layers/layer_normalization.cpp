@@ -31,25 +31,6 @@ void list_parameters(LayerConfig& config, Options& options) {
   config.option("gamma_constraint", options.gamma_constraint);
 }
 
-void list(LayerConfig& config, LayerNormalizationOptions& options) {
-  config.axes("axis", options.axis);
-  config.fixed("rms_scaling", false, "use the layer RMSNormalization");
-  list_parameters(config, options);
-}
-
-void list(LayerConfig& config, GroupNormalizationOptions& options) {
-  config.option("groups", options.groups);
-  config.axis("axis", options.axis);
-  list_parameters(config, options);
-}
-
-void list(LayerConfig& config, RMSNormalizationOptions& options) {
-  config.axes("axis", options.axis);
-  config.option("epsilon", options.epsilon);
-}
-
-void list(LayerConfig& config, UnitNormalizationOptions& options) { config.axes("axis", options.axis); }
-
 /// The sizes of these axes of an input. Throws the same errors as axes_of.
 Shape sizes_of(std::string_view layer, const std::vector<int>& axes, const Shape& input) {
   Shape sizes;
@@ -60,7 +41,7 @@ Shape sizes_of(std::string_view layer, const std::vector<int>& axes, const Shape
 class LayerNormalizationImpl final : public ScaledNormalizationImpl<LayerNormalizationOptions> {
  public:
   explicit LayerNormalizationImpl(const LayerNormalizationOptions& options)
-      : ScaledNormalizationImpl("LayerNormalization", list, options,
+      : ScaledNormalizationImpl("LayerNormalization", options,
                                 {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}) {
     require(options.epsilon > 0, "LayerNormalization needs an epsilon above 0, got {}", options.epsilon);
   }
@@ -91,7 +72,7 @@ class LayerNormalizationImpl final : public ScaledNormalizationImpl<LayerNormali
 class GroupNormalizationImpl final : public ScaledNormalizationImpl<GroupNormalizationOptions> {
  public:
   explicit GroupNormalizationImpl(const GroupNormalizationOptions& options)
-      : ScaledNormalizationImpl("GroupNormalization", list, options,
+      : ScaledNormalizationImpl("GroupNormalization", options,
                                 {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}) {
     require(options.epsilon > 0, "GroupNormalization needs an epsilon above 0, got {}", options.epsilon);
     require(options.groups >= 1 || options.groups == -1, "GroupNormalization needs at least 1 group, or -1, got {}",
@@ -131,7 +112,7 @@ class GroupNormalizationImpl final : public ScaledNormalizationImpl<GroupNormali
 class RMSNormalizationImpl final : public LayerOf<RMSNormalizationOptions> {
  public:
   explicit RMSNormalizationImpl(const RMSNormalizationOptions& options)
-      : LayerOf("RMSNormalization", list, options, {.can_be_captured = true}) {
+      : LayerOf("RMSNormalization", options, {.can_be_captured = true}) {
     require(options.epsilon > 0, "RMSNormalization needs an epsilon above 0, got {}", options.epsilon);
   }
 
@@ -164,7 +145,7 @@ class RMSNormalizationImpl final : public LayerOf<RMSNormalizationOptions> {
 class UnitNormalizationImpl final : public LayerOf<UnitNormalizationOptions> {
  public:
   explicit UnitNormalizationImpl(const UnitNormalizationOptions& options)
-      : LayerOf("UnitNormalization", list, options, {.can_be_captured = true, .supports_masking = true}) {}
+      : LayerOf("UnitNormalization", options, {.can_be_captured = true, .supports_masking = true}) {}
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
@@ -181,32 +162,35 @@ class UnitNormalizationImpl final : public LayerOf<UnitNormalizationOptions> {
 
 }  // namespace
 
+void LayerNormalizationOptions::describe(LayerConfig& config) {
+  config.axes("axis", axis);
+  config.fixed("rms_scaling", false, "use the layer RMSNormalization");
+  list_parameters(config, *this);
+}
+
+void GroupNormalizationOptions::describe(LayerConfig& config) {
+  config.option("groups", groups);
+  config.axis("axis", axis);
+  list_parameters(config, *this);
+}
+
+void RMSNormalizationOptions::describe(LayerConfig& config) {
+  config.axes("axis", axis);
+  config.option("epsilon", epsilon);
+}
+
+void UnitNormalizationOptions::describe(LayerConfig& config) { config.axes("axis", axis); }
+
 LayerNormalization::LayerNormalization(const LayerNormalizationOptions& options)
     : Layer(std::make_shared<LayerNormalizationImpl>(options)) {}
-
-LayerNormalization LayerNormalization::from_config(LayerConfig& config) {
-  return LayerNormalization(read_options<LayerNormalizationOptions>(config, list));
-}
 
 GroupNormalization::GroupNormalization(const GroupNormalizationOptions& options)
     : Layer(std::make_shared<GroupNormalizationImpl>(options)) {}
 
-GroupNormalization GroupNormalization::from_config(LayerConfig& config) {
-  return GroupNormalization(read_options<GroupNormalizationOptions>(config, list));
-}
-
 RMSNormalization::RMSNormalization(const RMSNormalizationOptions& options)
     : Layer(std::make_shared<RMSNormalizationImpl>(options)) {}
 
-RMSNormalization RMSNormalization::from_config(LayerConfig& config) {
-  return RMSNormalization(read_options<RMSNormalizationOptions>(config, list));
-}
-
 UnitNormalization::UnitNormalization(const UnitNormalizationOptions& options)
     : Layer(std::make_shared<UnitNormalizationImpl>(options)) {}
-
-UnitNormalization UnitNormalization::from_config(LayerConfig& config) {
-  return UnitNormalization(read_options<UnitNormalizationOptions>(config, list));
-}
 
 }  // namespace lockstep

@@ -26,6 +26,7 @@ struct LayerNormalizationOptions {
   Constraint gamma_constraint{};
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Normalizes the features, all elements along `axis` together, by their mean and variance (Ba, Kiros and Hinton 2016).
@@ -35,8 +36,6 @@ struct LayerNormalization : Layer {
   explicit LayerNormalization(const LayerNormalizationOptions& options = {});
   /// Makes `LayerNormalization({})` use the default options.
   explicit LayerNormalization(Defaults) : LayerNormalization() {}
-  /// Makes the layer from the options in a file.
-  static LayerNormalization from_config(LayerConfig& config);
 };
 
 /// GroupNormalization's options.
@@ -56,6 +55,7 @@ struct GroupNormalizationOptions {
   Constraint gamma_constraint{};
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Normalizes each group of neighboring channels of each example by its mean and variance (Wu and He 2018). Weights,
@@ -66,8 +66,6 @@ struct GroupNormalization : Layer {
   explicit GroupNormalization(const GroupNormalizationOptions& options = {});
   /// Makes `GroupNormalization({})` use the default options.
   explicit GroupNormalization(Defaults) : GroupNormalization() {}
-  /// Makes the layer from the options in a file.
-  static GroupNormalization from_config(LayerConfig& config);
 };
 
 /// RMSNormalization's options.
@@ -78,6 +76,7 @@ struct RMSNormalizationOptions {
   double epsilon = 1e-6;
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Divides the features, all elements along `axis` together, by their root mean square, sqrt(mean(x^2) + epsilon), and
@@ -87,8 +86,6 @@ struct RMSNormalization : Layer {
   explicit RMSNormalization(const RMSNormalizationOptions& options = {});
   /// Makes `RMSNormalization({})` use the default options.
   explicit RMSNormalization(Defaults) : RMSNormalization() {}
-  /// Makes the layer from the options in a file.
-  static RMSNormalization from_config(LayerConfig& config);
 };
 
 /// UnitNormalization's options.
@@ -98,6 +95,7 @@ struct UnitNormalizationOptions {
   std::vector<int> axis{-1};  ///< the axes that the norm sums over; the batch axis, 0, is not allowed
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Divides all elements along `axis` together by their Euclidean norm, or by 1e-12 if the norm is smaller.
@@ -106,8 +104,6 @@ struct UnitNormalization : Layer {
   explicit UnitNormalization(const UnitNormalizationOptions& options = {});
   /// Makes `UnitNormalization({})` use the default options.
   explicit UnitNormalization(Defaults) : UnitNormalization() {}
-  /// Makes the layer from the options in a file.
-  static UnitNormalization from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

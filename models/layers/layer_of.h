@@ -16,19 +16,16 @@ class LayerOf : public Base {
   /// The name given at construction.
   std::string_view class_name() const final { return class_name_; }
   /// Lists the options.
-  void describe(LayerConfig& config) const override { write_options(config, list_, options_); }
+  void describe(LayerConfig& config) const override { write_options(config, options_); }
 
  protected:
-  /// Writes or reads all options.
-  using List = void (*)(LayerConfig&, Options&);
-
   /// For a Base whose constructor takes a name and traits.
-  LayerOf(const char* class_name, List list, const Options& options, const LayerTraits& traits)
-      : Base(options.name, traits), class_name_(class_name), options_(options), list_(list) {}
+  LayerOf(const char* class_name, const Options& options, const LayerTraits& traits)
+      : Base(options.name, traits), class_name_(class_name), options_(options) {}
   /// `base`: the arguments of Base's constructor after the name.
   template <class... Args>
-  LayerOf(const char* class_name, List list, const Options& options, Args&&... base)
-      : Base(options.name, std::forward<Args>(base)...), class_name_(class_name), options_(options), list_(list) {}
+  LayerOf(const char* class_name, const Options& options, Args&&... base)
+      : Base(options.name, std::forward<Args>(base)...), class_name_(class_name), options_(options) {}
 
   /// Creates a kernel with the initializer, regularizer and constraint that the options have for it.
   Variable add_kernel(const Shape& shape, const RandomKey& key, std::string name = "kernel") {
@@ -45,9 +42,6 @@ class LayerOf : public Base {
 
   const char* class_name_;  ///< for messages
   Options options_;         ///< written to files
-
- private:
-  List list_;
 };
 
 }  // namespace lockstep

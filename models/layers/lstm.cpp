@@ -26,10 +26,10 @@ LstmOptions with_forget_bias(LstmOptions options) {
 
 }  // namespace
 
+void LstmOptions::describe(LayerConfig& config) { list_recurrent(config, *this); }
+
 LSTM::LSTM(const LstmOptions& options)
     : Layer(std::make_shared<RecurrentImpl<LstmOptions>>("LSTM", RecurrentOps{lstm, lstm, lstm, true}, 4,
                                                          Shape{4 * options.units}, with_forget_bias(options))) {}
-
-LSTM LSTM::from_config(LayerConfig& config) { return LSTM(read_options(config, list_recurrent<LstmOptions>)); }
 
 }  // namespace lockstep

@@ -37,6 +37,7 @@ struct LstmOptions {
   double recurrent_dropout = 0;  ///< dropout rate of h before its product with recurrent_kernel; slow
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Keras' LSTM: (time, features) -> (units) or, with `return_sequences`, (time, units). Weights, with the gates in the
@@ -47,8 +48,6 @@ struct LstmOptions {
 struct LSTM : Layer {
   /// Throws InvalidArgument for units below 1 and dropout rates outside [0, 1).
   explicit LSTM(const LstmOptions& options);
-  /// Makes the layer from the options in a file.
-  static LSTM from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -12,13 +12,10 @@
 namespace lockstep {
 namespace {
 
-void list(LayerConfig& config, MaskingOptions& options) { config.option("mask_value", options.mask_value); }
-
 class MaskingImpl final : public LayerOf<MaskingOptions> {
  public:
   explicit MaskingImpl(const MaskingOptions& options)
-      : LayerOf("Masking", list, options,
-                {.can_compute_in_bf16 = true, .supports_masking = true, .makes_masks = true}) {
+      : LayerOf("Masking", options, {.can_compute_in_bf16 = true, .supports_masking = true, .makes_masks = true}) {
     require(std::isfinite(options.mask_value), "Masking needs a finite mask_value, got {}", options.mask_value);
   }
 
@@ -42,8 +39,8 @@ class MaskingImpl final : public LayerOf<MaskingOptions> {
 
 }  // namespace
 
-Masking::Masking(const MaskingOptions& options) : Layer(std::make_shared<MaskingImpl>(options)) {}
+void MaskingOptions::describe(LayerConfig& config) { config.option("mask_value", mask_value); }
 
-Masking Masking::from_config(LayerConfig& config) { return Masking(read_options<MaskingOptions>(config, list)); }
+Masking::Masking(const MaskingOptions& options) : Layer(std::make_shared<MaskingImpl>(options)) {}
 
 }  // namespace lockstep

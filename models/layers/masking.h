@@ -12,6 +12,7 @@ struct MaskingOptions {
   double mask_value = 0;  ///< a step is masked if all its features have this value
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Keras' Masking: masks time steps of sequences (time, features), and sets the features of masked steps to 0. The next
@@ -21,8 +22,6 @@ struct Masking : Layer {
   explicit Masking(const MaskingOptions& options = {});
   /// Makes `Masking({})` use the default options.
   explicit Masking(Defaults) : Masking() {}
-  /// Makes the layer from the options in a file.
-  static Masking from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -20,8 +20,6 @@ void check_at_least_two(std::string_view layer, std::span<const Shape> inputs) {
   require(inputs.size() >= 2, "{} takes at least two inputs, got {}", layer, inputs.size());
 }
 
-void list(LayerConfig& config, ConcatenateOptions& options) { config.option("axis", options.axis); }
-
 /// y = op(op(parts[0], parts[1]), parts[2]) ...
 template <Tensor (*op)(const Tensor&, const Tensor&)>
 Tensor folded(std::span<const Tensor> parts) {
@@ -33,7 +31,7 @@ Tensor folded(std::span<const Tensor> parts) {
 class ConcatenateImpl final : public LayerOf<ConcatenateOptions> {
  public:
   explicit ConcatenateImpl(const ConcatenateOptions& options)
-      : LayerOf("Concatenate", list, options,
+      : LayerOf("Concatenate", options,
                 {.can_compute_in_bf16 = true,
                  .can_be_captured = true,
                  .concatenated_axis = options.axis,
@@ -178,48 +176,34 @@ class MergeImpl final : public LayerImpl {
 
 }  // namespace
 
-Concatenate::Concatenate(const ConcatenateOptions& options) : Layer(std::make_shared<ConcatenateImpl>(options)) {}
+void ConcatenateOptions::describe(LayerConfig& config) { config.option("axis", axis); }
 
-Concatenate Concatenate::from_config(LayerConfig& config) {
-  return Concatenate(read_options<ConcatenateOptions>(config, list));
-}
+Concatenate::Concatenate(const ConcatenateOptions& options) : Layer(std::make_shared<ConcatenateImpl>(options)) {}
 
 Add::Add(std::string name)
     : Layer(std::make_shared<MergeImpl>(Merge{.class_name = "Add", .combine = sum_of, .is_add = true},
                                         std::move(name))) {}
 
-Add Add::from_config(LayerConfig& config) { return Add(read_name(config)); }
-
 Average::Average(std::string name)
     : Layer(std::make_shared<MergeImpl>(Merge{.class_name = "Average", .combine = mean_of}, std::move(name))) {}
-
-Average Average::from_config(LayerConfig& config) { return Average(read_name(config)); }
 
 Maximum::Maximum(std::string name)
     : Layer(std::make_shared<MergeImpl>(
           Merge{.class_name = "Maximum", .combine = folded<maximum>, .combine_unmasked = folded_unmasked<maximum>},
           std::move(name))) {}
 
-Maximum Maximum::from_config(LayerConfig& config) { return Maximum(read_name(config)); }
-
 Minimum::Minimum(std::string name)
     : Layer(std::make_shared<MergeImpl>(
           Merge{.class_name = "Minimum", .combine = folded<minimum>, .combine_unmasked = folded_unmasked<minimum>},
           std::move(name))) {}
-
-Minimum Minimum::from_config(LayerConfig& config) { return Minimum(read_name(config)); }
 
 Multiply::Multiply(std::string name)
     : Layer(std::make_shared<MergeImpl>(
           Merge{.class_name = "Multiply", .combine = folded<multiply>, .combine_unmasked = product_unmasked},
           std::move(name))) {}
 
-Multiply Multiply::from_config(LayerConfig& config) { return Multiply(read_name(config)); }
-
 Subtract::Subtract(std::string name)
     : Layer(std::make_shared<MergeImpl>(Merge{.class_name = "Subtract", .combine = folded<subtract>, .takes_two = true},
                                         std::move(name))) {}
-
-Subtract Subtract::from_config(LayerConfig& config) { return Subtract(read_name(config)); }
 
 }  // namespace lockstep

@@ -12,6 +12,7 @@ struct ConcatenateOptions {
   int axis = -1;  ///< 0, the batch axis, is not allowed; negative axes count from the end
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Concatenates its inputs along an axis; their other sizes must agree. Along the last axis, the layers that compute
@@ -21,8 +22,6 @@ struct Concatenate : Layer {
   explicit Concatenate(const ConcatenateOptions& options = {});
   /// Makes `Concatenate({})` use the default options.
   explicit Concatenate(Defaults) : Concatenate() {}
-  /// Makes the layer from the options in a file.
-  static Concatenate from_config(LayerConfig& config);
 };
 
 // Layers that combine two or more inputs element by element. As in Keras, the shapes of examples broadcast by NumPy's
@@ -35,8 +34,6 @@ struct Add : Layer {
   explicit Add(std::string name = {});
   /// Makes `Add({})` use the default name.
   explicit Add(Defaults) : Add() {}
-  /// Makes the layer from the options in a file.
-  static Add from_config(LayerConfig& config);
 };
 
 /// The mean of its inputs.
@@ -45,8 +42,6 @@ struct Average : Layer {
   explicit Average(std::string name = {});
   /// Makes `Average({})` use the default name.
   explicit Average(Defaults) : Average() {}
-  /// Makes the layer from the options in a file.
-  static Average from_config(LayerConfig& config);
 };
 
 /// The largest of its inputs; NaN if one of them is NaN.
@@ -55,8 +50,6 @@ struct Maximum : Layer {
   explicit Maximum(std::string name = {});
   /// Makes `Maximum({})` use the default name.
   explicit Maximum(Defaults) : Maximum() {}
-  /// Makes the layer from the options in a file.
-  static Maximum from_config(LayerConfig& config);
 };
 
 /// The smallest of its inputs; NaN if one of them is NaN.
@@ -65,8 +58,6 @@ struct Minimum : Layer {
   explicit Minimum(std::string name = {});
   /// Makes `Minimum({})` use the default name.
   explicit Minimum(Defaults) : Minimum() {}
-  /// Makes the layer from the options in a file.
-  static Minimum from_config(LayerConfig& config);
 };
 
 /// The product of its inputs.
@@ -75,8 +66,6 @@ struct Multiply : Layer {
   explicit Multiply(std::string name = {});
   /// Makes `Multiply({})` use the default name.
   explicit Multiply(Defaults) : Multiply() {}
-  /// Makes the layer from the options in a file.
-  static Multiply from_config(LayerConfig& config);
 };
 
 /// The first input minus the second.
@@ -85,8 +74,6 @@ struct Subtract : Layer {
   explicit Subtract(std::string name = {});
   /// Makes `Subtract({})` use the default name.
   explicit Subtract(Defaults) : Subtract() {}
-  /// Makes the layer from the options in a file.
-  static Subtract from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

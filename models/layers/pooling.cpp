@@ -40,7 +40,7 @@ template <class Options>
 class PoolingImpl final : public LayerOf<Options> {
  public:
   PoolingImpl(const char* class_name, Op op, const Options& options)
-      : LayerOf<Options>(class_name, list_pooling<Options>, options,
+      : LayerOf<Options>(class_name, options,
                          {.can_write_to = !is_1d, .can_compute_in_bf16 = true, .can_be_captured = true}),
         op_(op) {
     if (!options_.strides) options_.strides = options.pool_size;
@@ -80,7 +80,7 @@ class GlobalPoolingImpl final : public LayerOf<Options> {
  public:
   GlobalPoolingImpl(const char* class_name, Op op, const Options& options)
       : LayerOf<Options>(
-            class_name, list_global_pooling<Options>, options,
+            class_name, options,
             {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = is_1d && op == average_pool2d}),
         op_(op) {}
 
@@ -117,62 +117,38 @@ class GlobalPoolingImpl final : public LayerOf<Options> {
 
 }  // namespace
 
+void Pooling2DOptions::describe(LayerConfig& config) { list_pooling(config, *this); }
+
+void GlobalPooling2DOptions::describe(LayerConfig& config) { list_global_pooling(config, *this); }
+
+void Pooling1DOptions::describe(LayerConfig& config) { list_pooling(config, *this); }
+
+void GlobalPooling1DOptions::describe(LayerConfig& config) { list_global_pooling(config, *this); }
+
 MaxPooling2D::MaxPooling2D(const Pooling2DOptions& options)
     : Layer(std::make_shared<PoolingImpl<Pooling2DOptions>>("MaxPooling2D", max_pool2d, options)) {}
-
-MaxPooling2D MaxPooling2D::from_config(LayerConfig& config) {
-  return MaxPooling2D(read_options<Pooling2DOptions>(config, list_pooling));
-}
 
 AveragePooling2D::AveragePooling2D(const Pooling2DOptions& options)
     : Layer(std::make_shared<PoolingImpl<Pooling2DOptions>>("AveragePooling2D", average_pool2d, options)) {}
 
-AveragePooling2D AveragePooling2D::from_config(LayerConfig& config) {
-  return AveragePooling2D(read_options<Pooling2DOptions>(config, list_pooling));
-}
-
 GlobalMaxPooling2D::GlobalMaxPooling2D(const GlobalPooling2DOptions& options)
     : Layer(std::make_shared<GlobalPoolingImpl<GlobalPooling2DOptions>>("GlobalMaxPooling2D", max_pool2d, options)) {}
-
-GlobalMaxPooling2D GlobalMaxPooling2D::from_config(LayerConfig& config) {
-  return GlobalMaxPooling2D(read_options<GlobalPooling2DOptions>(config, list_global_pooling));
-}
 
 GlobalAveragePooling2D::GlobalAveragePooling2D(const GlobalPooling2DOptions& options)
     : Layer(std::make_shared<GlobalPoolingImpl<GlobalPooling2DOptions>>("GlobalAveragePooling2D", average_pool2d,
                                                                         options)) {}
 
-GlobalAveragePooling2D GlobalAveragePooling2D::from_config(LayerConfig& config) {
-  return GlobalAveragePooling2D(read_options<GlobalPooling2DOptions>(config, list_global_pooling));
-}
-
 MaxPooling1D::MaxPooling1D(const Pooling1DOptions& options)
     : Layer(std::make_shared<PoolingImpl<Pooling1DOptions>>("MaxPooling1D", max_pool2d, options)) {}
-
-MaxPooling1D MaxPooling1D::from_config(LayerConfig& config) {
-  return MaxPooling1D(read_options<Pooling1DOptions>(config, list_pooling));
-}
 
 AveragePooling1D::AveragePooling1D(const Pooling1DOptions& options)
     : Layer(std::make_shared<PoolingImpl<Pooling1DOptions>>("AveragePooling1D", average_pool2d, options)) {}
 
-AveragePooling1D AveragePooling1D::from_config(LayerConfig& config) {
-  return AveragePooling1D(read_options<Pooling1DOptions>(config, list_pooling));
-}
-
 GlobalMaxPooling1D::GlobalMaxPooling1D(const GlobalPooling1DOptions& options)
     : Layer(std::make_shared<GlobalPoolingImpl<GlobalPooling1DOptions>>("GlobalMaxPooling1D", max_pool2d, options)) {}
-
-GlobalMaxPooling1D GlobalMaxPooling1D::from_config(LayerConfig& config) {
-  return GlobalMaxPooling1D(read_options<GlobalPooling1DOptions>(config, list_global_pooling));
-}
 
 GlobalAveragePooling1D::GlobalAveragePooling1D(const GlobalPooling1DOptions& options)
     : Layer(std::make_shared<GlobalPoolingImpl<GlobalPooling1DOptions>>("GlobalAveragePooling1D", average_pool2d,
                                                                         options)) {}
-
-GlobalAveragePooling1D GlobalAveragePooling1D::from_config(LayerConfig& config) {
-  return GlobalAveragePooling1D(read_options<GlobalPooling1DOptions>(config, list_global_pooling));
-}
 
 }  // namespace lockstep

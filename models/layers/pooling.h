@@ -19,6 +19,7 @@ struct Pooling2DOptions {
   Padding padding = Padding::valid;
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// The largest element of each window: (h, w, c) -> (h', w', c).
@@ -27,8 +28,6 @@ struct MaxPooling2D : Layer {
   explicit MaxPooling2D(const Pooling2DOptions& options = {});
   /// Makes `MaxPooling2D({})` use the default options.
   explicit MaxPooling2D(Defaults) : MaxPooling2D() {}
-  /// Makes the layer from the options in a file.
-  static MaxPooling2D from_config(LayerConfig& config);
 };
 
 /// The mean of each window, padding not counted: (h, w, c) -> (h', w', c).
@@ -37,8 +36,6 @@ struct AveragePooling2D : Layer {
   explicit AveragePooling2D(const Pooling2DOptions& options = {});
   /// Makes `AveragePooling2D({})` use the default options.
   explicit AveragePooling2D(Defaults) : AveragePooling2D() {}
-  /// Makes the layer from the options in a file.
-  static AveragePooling2D from_config(LayerConfig& config);
 };
 
 /// GlobalMaxPooling2D's and GlobalAveragePooling2D's options.
@@ -46,6 +43,7 @@ struct GlobalPooling2DOptions {
   bool keepdims = false;  ///< returns (1, 1, c) instead of (c)
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// The largest element of each channel: (h, w, c) -> (c). Images must have at least one pixel.
@@ -54,8 +52,6 @@ struct GlobalMaxPooling2D : Layer {
   explicit GlobalMaxPooling2D(const GlobalPooling2DOptions& options = {});
   /// Makes `GlobalMaxPooling2D({})` use the default options.
   explicit GlobalMaxPooling2D(Defaults) : GlobalMaxPooling2D() {}
-  /// Makes the layer from the options in a file.
-  static GlobalMaxPooling2D from_config(LayerConfig& config);
 };
 
 /// The mean of each channel: (h, w, c) -> (c). Images must have at least one pixel.
@@ -64,8 +60,6 @@ struct GlobalAveragePooling2D : Layer {
   explicit GlobalAveragePooling2D(const GlobalPooling2DOptions& options = {});
   /// Makes `GlobalAveragePooling2D({})` use the default options.
   explicit GlobalAveragePooling2D(Defaults) : GlobalAveragePooling2D() {}
-  /// Makes the layer from the options in a file.
-  static GlobalAveragePooling2D from_config(LayerConfig& config);
 };
 
 /// MaxPooling1D's and AveragePooling1D's options.
@@ -77,6 +71,7 @@ struct Pooling1DOptions {
   Padding padding = Padding::valid;
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// The largest element of each window of a sequence: (steps, features) -> (steps', features).
@@ -85,8 +80,6 @@ struct MaxPooling1D : Layer {
   explicit MaxPooling1D(const Pooling1DOptions& options = {});
   /// Makes `MaxPooling1D({})` use the default options.
   explicit MaxPooling1D(Defaults) : MaxPooling1D() {}
-  /// Makes the layer from the options in a file.
-  static MaxPooling1D from_config(LayerConfig& config);
 };
 
 /// The mean of each window of a sequence, padding not counted: (steps, features) -> (steps', features).
@@ -95,8 +88,6 @@ struct AveragePooling1D : Layer {
   explicit AveragePooling1D(const Pooling1DOptions& options = {});
   /// Makes `AveragePooling1D({})` use the default options.
   explicit AveragePooling1D(Defaults) : AveragePooling1D() {}
-  /// Makes the layer from the options in a file.
-  static AveragePooling1D from_config(LayerConfig& config);
 };
 
 /// GlobalMaxPooling1D's and GlobalAveragePooling1D's options.
@@ -104,6 +95,7 @@ struct GlobalPooling1DOptions {
   bool keepdims = false;  ///< returns (1, features) instead of (features)
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// The largest element of each feature: (steps, features) -> (features). Sequences must have at least one step.
@@ -112,8 +104,6 @@ struct GlobalMaxPooling1D : Layer {
   explicit GlobalMaxPooling1D(const GlobalPooling1DOptions& options = {});
   /// Makes `GlobalMaxPooling1D({})` use the default options.
   explicit GlobalMaxPooling1D(Defaults) : GlobalMaxPooling1D() {}
-  /// Makes the layer from the options in a file.
-  static GlobalMaxPooling1D from_config(LayerConfig& config);
 };
 
 /// The mean of each feature over the steps that are not masked: (steps, features) -> (features). 0 if all steps are
@@ -123,8 +113,6 @@ struct GlobalAveragePooling1D : Layer {
   explicit GlobalAveragePooling1D(const GlobalPooling1DOptions& options = {});
   /// Makes `GlobalAveragePooling1D({})` use the default options.
   explicit GlobalAveragePooling1D(Defaults) : GlobalAveragePooling1D() {}
-  /// Makes the layer from the options in a file.
-  static GlobalAveragePooling1D from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

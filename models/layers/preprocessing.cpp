@@ -24,29 +24,6 @@ namespace {
 
 using Values = std::vector<double>;
 
-void list(LayerConfig& config, RescalingLayerOptions& options) {
-  config.one_or_more("scale", options.scale);
-  config.one_or_more("offset", options.offset);
-}
-
-void list(LayerConfig& config, NormalizationOptions& options) {
-  config.axes("axis", options.axis);
-  Shape of_variance = options.shape;
-  config.numbers("mean", options.mean, options.shape);
-  config.numbers("variance", options.variance, of_variance);
-  require(of_variance == options.shape, "Normalization needs a mean and a variance of the same shape, got {} and {}",
-          options.shape, of_variance);
-  config.option("invert", options.invert);
-}
-
-void list(LayerConfig& config, CategoryEncodingOptions& options) {
-  config.option("num_tokens", options.num_tokens);
-  config.choice("output_mode", options.output_mode,
-                {{"one_hot", CategoryOutput::one_hot},
-                 {"multi_hot", CategoryOutput::multi_hot},
-                 {"count", CategoryOutput::count}});
-}
-
 bool are_finite(const Values& values) {
   return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
 }
@@ -80,7 +57,7 @@ Initializer initial(const Values& values, const Shape& shape) {
 class RescalingImpl final : public LayerOf<RescalingLayerOptions> {
  public:
   explicit RescalingImpl(const RescalingLayerOptions& options)
-      : LayerOf("Rescaling", list, options,
+      : LayerOf("Rescaling", options,
                 {.can_compute_in_bf16 = options.scale.size() == 1 && options.offset.size() == 1,
                  .can_be_captured = true,
                  .supports_masking = true}) {
@@ -120,7 +97,7 @@ class RescalingImpl final : public LayerOf<RescalingLayerOptions> {
 class NormalizationImpl final : public LayerOf<NormalizationOptions> {
  public:
   explicit NormalizationImpl(const NormalizationOptions& options)
-      : LayerOf("Normalization", list, options, {.can_be_captured = true, .supports_masking = true}),
+      : LayerOf("Normalization", options, {.can_be_captured = true, .supports_masking = true}),
         given_(options.shape.rank() > 0 || options.mean.size() <= 1
                    ? options.shape
                    : Shape{static_cast<std::int64_t>(options.mean.size())}) {
@@ -247,7 +224,7 @@ class NormalizationImpl final : public LayerOf<NormalizationOptions> {
 class CategoryEncodingImpl final : public LayerOf<CategoryEncodingOptions> {
  public:
   explicit CategoryEncodingImpl(const CategoryEncodingOptions& options)
-      : LayerOf("CategoryEncoding", list, options, {.can_be_captured = true}) {
+      : LayerOf("CategoryEncoding", options, {.can_be_captured = true}) {
     require(options.num_tokens >= 1, "CategoryEncoding needs a num_tokens of at least 1, got {}", options.num_tokens);
   }
 
@@ -273,26 +250,37 @@ class CategoryEncodingImpl final : public LayerOf<CategoryEncodingOptions> {
 
 }  // namespace
 
-Rescaling::Rescaling(const RescalingLayerOptions& options) : Layer(std::make_shared<RescalingImpl>(options)) {}
-
-Rescaling Rescaling::from_config(LayerConfig& config) {
-  return Rescaling(read_options<RescalingLayerOptions>(config, list));
+void RescalingLayerOptions::describe(LayerConfig& config) {
+  config.one_or_more("scale", scale);
+  config.one_or_more("offset", offset);
 }
+
+void NormalizationOptions::describe(LayerConfig& config) {
+  config.axes("axis", axis);
+  Shape of_variance = shape;
+  config.numbers("mean", mean, shape);
+  config.numbers("variance", variance, of_variance);
+  require(of_variance == shape, "Normalization needs a mean and a variance of the same shape, got {} and {}", shape,
+          of_variance);
+  config.option("invert", invert);
+}
+
+void CategoryEncodingOptions::describe(LayerConfig& config) {
+  config.option("num_tokens", num_tokens);
+  config.choice("output_mode", output_mode,
+                {{"one_hot", CategoryOutput::one_hot},
+                 {"multi_hot", CategoryOutput::multi_hot},
+                 {"count", CategoryOutput::count}});
+}
+
+Rescaling::Rescaling(const RescalingLayerOptions& options) : Layer(std::make_shared<RescalingImpl>(options)) {}
 
 Normalization::Normalization(const NormalizationOptions& options)
     : Layer(std::make_shared<NormalizationImpl>(options)) {}
 
 void Normalization::adapt(const Tensor& data) const { static_cast<NormalizationImpl&>(impl()).adapt(data); }
 
-Normalization Normalization::from_config(LayerConfig& config) {
-  return Normalization(read_options<NormalizationOptions>(config, list));
-}
-
 CategoryEncoding::CategoryEncoding(const CategoryEncodingOptions& options)
     : Layer(std::make_shared<CategoryEncodingImpl>(options)) {}
-
-CategoryEncoding CategoryEncoding::from_config(LayerConfig& config) {
-  return CategoryEncoding(read_options<CategoryEncodingOptions>(config, list));
-}
 
 }  // namespace lockstep

@@ -19,6 +19,7 @@ struct RescalingLayerOptions {
   ///@}
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// x * scale + offset.
@@ -26,8 +27,6 @@ struct Rescaling : Layer {
   /// Throws InvalidArgument for an empty list, and for a number that is not finite. A call throws it unless each list
   /// has one number or as many as the last axis of the input.
   explicit Rescaling(const RescalingLayerOptions& options);
-  /// Makes the layer from the options in a file.
-  static Rescaling from_config(LayerConfig& config);
 };
 
 /// The layer Normalization's options.
@@ -46,6 +45,7 @@ struct NormalizationOptions {
   bool invert = false;  ///< undoes the normalization: x * max(sqrt(variance), 1e-7) + mean
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// (x - mean) / max(sqrt(variance), 1e-7), by default for each channel of the last axis. Without a given mean and
@@ -63,8 +63,6 @@ struct Normalization : Layer {
   /// empty data, and for sizes of the axes other than those that the layer was built for; LogicError if mean and
   /// variance were given to the constructor.
   void adapt(const Tensor& data) const;
-  /// Makes the layer from the options in a file.
-  static Normalization from_config(LayerConfig& config);
 };
 
 /// How CategoryEncoding encodes a list of ids. one_hot: a one-hot row for each element of the list. multi_hot: for each
@@ -79,6 +77,7 @@ struct CategoryEncodingOptions {
   CategoryOutput output_mode = CategoryOutput::multi_hot;
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Encodes ids (k) as (num_tokens), or as (k, num_tokens) with one_hot unless k is 1. Ids of f32 are truncated to
@@ -88,8 +87,6 @@ struct CategoryEncoding : Layer {
   /// Throws InvalidArgument for a num_tokens below 1. A call throws it for examples with more than one axis, and for a
   /// second input without `count` or of another shape.
   explicit CategoryEncoding(const CategoryEncodingOptions& options);
-  /// Makes the layer from the options in a file.
-  static CategoryEncoding from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -62,46 +62,6 @@ void list_sampling(LayerConfig& config, Options& options) {
   config.channels_last();
 }
 
-void list(LayerConfig& config, RandomFlipOptions& options) {
-  config.passed_over("seed");
-  config.choice("mode", options.mode,
-                {{"horizontal", FlipMode::horizontal},
-                 {"vertical", FlipMode::vertical},
-                 {"horizontal_and_vertical", FlipMode::horizontal_and_vertical}});
-  config.channels_last();
-}
-
-void list(LayerConfig& config, RandomTranslationOptions& options) {
-  list_range(config, "height_factor", options.height_factor);
-  list_range(config, "width_factor", options.width_factor);
-  list_sampling(config, options);
-}
-
-void list(LayerConfig& config, RandomZoomOptions& options) {
-  list_range(config, "height_factor", options.height_factor);
-  list_range(config, "width_factor", options.width_factor);
-  list_sampling(config, options);
-}
-
-void list(LayerConfig& config, RandomRotationOptions& options) {
-  list_range(config, "factor", options.factor);
-  list_sampling(config, options);
-}
-
-void list(LayerConfig& config, RandomCropLayerOptions& options) {
-  config.option("height", options.height);
-  config.option("width", options.width);
-  config.passed_over("seed");
-  config.channels_last();
-}
-
-void list(LayerConfig& config, RandomColorOptions& options) {
-  list_range(config, "factor", options.factor);
-  list_range(config, "value_range", options.value_range);
-  config.passed_over("seed");
-  config.channels_last();
-}
-
 /// Throws InvalidArgument unless the range lies in [least, 1].
 void check_range(std::string_view layer, const char* option, const RandomRange& range, double least) {
   require(least <= range.lower && range.lower <= range.upper && range.upper <= 1,
@@ -146,7 +106,7 @@ class RandomImageImpl : public LayerImpl {
 
 class RandomFlipImpl final : public LayerOf<RandomFlipOptions, RandomImageImpl> {
  public:
-  explicit RandomFlipImpl(const RandomFlipOptions& options) : LayerOf("RandomFlip", list, options) {}
+  explicit RandomFlipImpl(const RandomFlipOptions& options) : LayerOf("RandomFlip", options) {}
 
  private:
   Tensor changed(const Tensor& x) override {
@@ -171,8 +131,7 @@ Tensor sampled(const Tensor& x, const std::array<Tensor, 6>& numbers, const Opti
 
 class RandomTranslationImpl final : public LayerOf<RandomTranslationOptions, RandomImageImpl> {
  public:
-  explicit RandomTranslationImpl(const RandomTranslationOptions& options)
-      : LayerOf("RandomTranslation", list, options) {
+  explicit RandomTranslationImpl(const RandomTranslationOptions& options) : LayerOf("RandomTranslation", options) {
     check_range(class_name(), "height_factor", options.height_factor, -1);
     check_range(class_name(), "width_factor", options.width_factor, -1);
     check_sampling(class_name(), options);
@@ -190,7 +149,7 @@ class RandomTranslationImpl final : public LayerOf<RandomTranslationOptions, Ran
 
 class RandomZoomImpl final : public LayerOf<RandomZoomOptions, RandomImageImpl> {
  public:
-  explicit RandomZoomImpl(const RandomZoomOptions& options) : LayerOf("RandomZoom", list, options) {
+  explicit RandomZoomImpl(const RandomZoomOptions& options) : LayerOf("RandomZoom", options) {
     constexpr double least = -0.999999;  // -1 would show a single row
     check_range(class_name(), "height_factor", options.height_factor, least);
     if (options.width_factor) check_range(class_name(), "width_factor", *options.width_factor, least);
@@ -212,7 +171,7 @@ class RandomZoomImpl final : public LayerOf<RandomZoomOptions, RandomImageImpl> 
 
 class RandomRotationImpl final : public LayerOf<RandomRotationOptions, RandomImageImpl> {
  public:
-  explicit RandomRotationImpl(const RandomRotationOptions& options) : LayerOf("RandomRotation", list, options) {
+  explicit RandomRotationImpl(const RandomRotationOptions& options) : LayerOf("RandomRotation", options) {
     check_range(class_name(), "factor", options.factor, -1);
     check_sampling(class_name(), options);
   }
@@ -233,7 +192,7 @@ class RandomRotationImpl final : public LayerOf<RandomRotationOptions, RandomIma
 
 class RandomCropImpl final : public LayerOf<RandomCropLayerOptions, RandomImageImpl> {
  public:
-  explicit RandomCropImpl(const RandomCropLayerOptions& options) : LayerOf("RandomCrop", list, options) {
+  explicit RandomCropImpl(const RandomCropLayerOptions& options) : LayerOf("RandomCrop", options) {
     require(options.height >= 1 && options.width >= 1,
             "RandomCrop needs a height and a width of at least 1, got {} x {}", options.height, options.width);
   }
@@ -264,7 +223,7 @@ class RandomCropImpl final : public LayerOf<RandomCropLayerOptions, RandomImageI
 /// Base of the layers that change colors.
 class RandomColorImpl : public LayerOf<RandomColorOptions, RandomImageImpl> {
  protected:
-  RandomColorImpl(const char* class_name, const RandomColorOptions& options) : LayerOf(class_name, list, options) {
+  RandomColorImpl(const char* class_name, const RandomColorOptions& options) : LayerOf(class_name, options) {
     check_range(class_name, "factor", options.factor, -1);
     const RandomRange& values = options.value_range;
     require(std::isfinite(values.lower) && std::isfinite(values.upper) && values.lower <= values.upper,
@@ -308,50 +267,62 @@ class RandomContrastImpl final : public RandomColorImpl {
 
 }  // namespace
 
-RandomFlip::RandomFlip(const RandomFlipOptions& options) : Layer(std::make_shared<RandomFlipImpl>(options)) {}
-
-RandomFlip RandomFlip::from_config(LayerConfig& config) {
-  return RandomFlip(read_options<RandomFlipOptions>(config, list));
+void RandomFlipOptions::describe(LayerConfig& config) {
+  config.passed_over("seed");
+  config.choice("mode", mode,
+                {{"horizontal", FlipMode::horizontal},
+                 {"vertical", FlipMode::vertical},
+                 {"horizontal_and_vertical", FlipMode::horizontal_and_vertical}});
+  config.channels_last();
 }
+
+void RandomTranslationOptions::describe(LayerConfig& config) {
+  list_range(config, "height_factor", height_factor);
+  list_range(config, "width_factor", width_factor);
+  list_sampling(config, *this);
+}
+
+void RandomZoomOptions::describe(LayerConfig& config) {
+  list_range(config, "height_factor", height_factor);
+  list_range(config, "width_factor", width_factor);
+  list_sampling(config, *this);
+}
+
+void RandomRotationOptions::describe(LayerConfig& config) {
+  list_range(config, "factor", factor);
+  list_sampling(config, *this);
+}
+
+void RandomCropLayerOptions::describe(LayerConfig& config) {
+  config.option("height", height);
+  config.option("width", width);
+  config.passed_over("seed");
+  config.channels_last();
+}
+
+void RandomColorOptions::describe(LayerConfig& config) {
+  list_range(config, "factor", factor);
+  list_range(config, "value_range", value_range);
+  config.passed_over("seed");
+  config.channels_last();
+}
+
+RandomFlip::RandomFlip(const RandomFlipOptions& options) : Layer(std::make_shared<RandomFlipImpl>(options)) {}
 
 RandomTranslation::RandomTranslation(const RandomTranslationOptions& options)
     : Layer(std::make_shared<RandomTranslationImpl>(options)) {}
 
-RandomTranslation RandomTranslation::from_config(LayerConfig& config) {
-  return RandomTranslation(read_options<RandomTranslationOptions>(config, list));
-}
-
 RandomZoom::RandomZoom(const RandomZoomOptions& options) : Layer(std::make_shared<RandomZoomImpl>(options)) {}
-
-RandomZoom RandomZoom::from_config(LayerConfig& config) {
-  return RandomZoom(read_options<RandomZoomOptions>(config, list));
-}
 
 RandomRotation::RandomRotation(const RandomRotationOptions& options)
     : Layer(std::make_shared<RandomRotationImpl>(options)) {}
 
-RandomRotation RandomRotation::from_config(LayerConfig& config) {
-  return RandomRotation(read_options<RandomRotationOptions>(config, list));
-}
-
 RandomCrop::RandomCrop(const RandomCropLayerOptions& options) : Layer(std::make_shared<RandomCropImpl>(options)) {}
-
-RandomCrop RandomCrop::from_config(LayerConfig& config) {
-  return RandomCrop(read_options<RandomCropLayerOptions>(config, list));
-}
 
 RandomBrightness::RandomBrightness(const RandomColorOptions& options)
     : Layer(std::make_shared<RandomBrightnessImpl>(options)) {}
 
-RandomBrightness RandomBrightness::from_config(LayerConfig& config) {
-  return RandomBrightness(read_options<RandomColorOptions>(config, list));
-}
-
 RandomContrast::RandomContrast(const RandomColorOptions& options)
     : Layer(std::make_shared<RandomContrastImpl>(options)) {}
-
-RandomContrast RandomContrast::from_config(LayerConfig& config) {
-  return RandomContrast(read_options<RandomColorOptions>(config, list));
-}
 
 }  // namespace lockstep

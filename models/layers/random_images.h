@@ -37,6 +37,7 @@ struct RandomFlipOptions {
   FlipMode mode = FlipMode::horizontal_and_vertical;  ///< the axes to reverse
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// With probability 1/2, reverses an image along the axes of `mode`. As in Keras, horizontal_and_vertical reverses both
@@ -46,8 +47,6 @@ struct RandomFlip : Layer {
   explicit RandomFlip(const RandomFlipOptions& options = {});
   /// Makes `RandomFlip({})` use the default options.
   explicit RandomFlip(Defaults) : RandomFlip() {}
-  /// Makes the layer from the options in a file.
-  static RandomFlip from_config(LayerConfig& config);
 };
 
 /// RandomTranslation's options.
@@ -61,14 +60,13 @@ struct RandomTranslationOptions {
   double fill_value = 0;
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Shifts images; `fill_mode` determines the elements outside the input.
 struct RandomTranslation : Layer {
   /// Throws InvalidArgument for a value out of its range.
   explicit RandomTranslation(const RandomTranslationOptions& options);
-  /// Makes the layer from the options in a file.
-  static RandomTranslation from_config(LayerConfig& config);
 };
 
 /// RandomZoom's options.
@@ -82,14 +80,13 @@ struct RandomZoomOptions {
   double fill_value = 0;
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Scales images around their center.
 struct RandomZoom : Layer {
   /// Throws InvalidArgument for a value out of its range.
   explicit RandomZoom(const RandomZoomOptions& options);
-  /// Makes the layer from the options in a file.
-  static RandomZoom from_config(LayerConfig& config);
 };
 
 /// RandomRotation's options.
@@ -102,14 +99,13 @@ struct RandomRotationOptions {
   double fill_value = 0;
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Rotates images around their center.
 struct RandomRotation : Layer {
   /// Throws InvalidArgument for a value out of its range.
   explicit RandomRotation(const RandomRotationOptions& options);
-  /// Makes the layer from the options in a file.
-  static RandomRotation from_config(LayerConfig& config);
 };
 
 /// The layer RandomCrop's options. (RandomCropOptions belong to the transform `random_crop`.)
@@ -118,6 +114,7 @@ struct RandomCropLayerOptions {
   std::int64_t width = 0;   ///< required
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Crops images: (h, w, c) -> (height, width, c). As in Keras, all images of a replica's batch are cropped at the same
@@ -127,8 +124,6 @@ struct RandomCropLayerOptions {
 struct RandomCrop : Layer {
   /// Throws InvalidArgument for sizes below 1.
   explicit RandomCrop(const RandomCropLayerOptions& options);
-  /// Makes the layer from the options in a file.
-  static RandomCrop from_config(LayerConfig& config);
 };
 
 /// RandomBrightness' and RandomContrast's options.
@@ -139,6 +134,7 @@ struct RandomColorOptions {
   RandomRange value_range{0, 255};
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Adds d * (value_range.upper - value_range.lower) to an image, with d drawn from `factor`, and clips the image to
@@ -146,8 +142,6 @@ struct RandomColorOptions {
 struct RandomBrightness : Layer {
   /// Throws InvalidArgument for a value out of its range.
   explicit RandomBrightness(const RandomColorOptions& options);
-  /// Makes the layer from the options in a file.
-  static RandomBrightness from_config(LayerConfig& config);
 };
 
 /// Multiplies the difference between an image and the means of its channels by a number from 1 - factor.lower to 1 +
@@ -156,8 +150,6 @@ struct RandomBrightness : Layer {
 struct RandomContrast : Layer {
   /// Throws InvalidArgument for a value out of its range.
   explicit RandomContrast(const RandomColorOptions& options);
-  /// Makes the layer from the options in a file.
-  static RandomContrast from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -55,10 +55,7 @@ class RecurrentImpl final : public LayerOf<Options, RecurrentLayerImpl> {
  public:
   /// Throws InvalidArgument for units below 1 and dropout rates outside [0, 1).
   RecurrentImpl(const char* class_name, RecurrentOps ops, int gates, const Shape& bias_shape, const Options& options)
-      : Base(class_name, list_recurrent<Options>, options, {.supports_masking = true}),
-        ops_(ops),
-        gates_(gates),
-        bias_shape_(bias_shape) {
+      : Base(class_name, options, {.supports_masking = true}), ops_(ops), gates_(gates), bias_shape_(bias_shape) {
     require(options.units >= 1, "{} needs at least 1 unit, got {}", class_name, options.units);
     for (const double rate : {options.dropout, options.recurrent_dropout})
       require(rate >= 0 && rate < 1, "{} needs rates of dropout of at least 0 and below 1, got {}", class_name, rate);

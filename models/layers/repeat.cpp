@@ -10,16 +10,6 @@
 namespace lockstep {
 namespace {
 
-void list(LayerConfig& config, RepeatVectorOptions& options) { config.option("n", options.n); }
-
-void list(LayerConfig& config, UpSampling1DOptions& options) { config.option("size", options.size); }
-
-void list(LayerConfig& config, UpSampling2DOptions& options) {
-  config.option("size", options.size);
-  config.channels_last();
-  config.option("interpolation", options.interpolation);
-}
-
 class IdentityImpl final : public LayerImpl {
  public:
   explicit IdentityImpl(std::string name)
@@ -37,7 +27,7 @@ class IdentityImpl final : public LayerImpl {
 class RepeatVectorImpl final : public LayerOf<RepeatVectorOptions> {
  public:
   explicit RepeatVectorImpl(const RepeatVectorOptions& options)
-      : LayerOf("RepeatVector", list, options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
+      : LayerOf("RepeatVector", options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
     require(options.n >= 1, "RepeatVector needs an n of at least 1, got {}", options.n);
   }
 
@@ -55,7 +45,7 @@ class RepeatVectorImpl final : public LayerOf<RepeatVectorOptions> {
 class UpSampling1DImpl final : public LayerOf<UpSampling1DOptions> {
  public:
   explicit UpSampling1DImpl(const UpSampling1DOptions& options)
-      : LayerOf("UpSampling1D", list, options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
+      : LayerOf("UpSampling1D", options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
     require(options.size >= 1, "UpSampling1D needs a size of at least 1, got {}", options.size);
   }
 
@@ -71,7 +61,7 @@ class UpSampling1DImpl final : public LayerOf<UpSampling1DOptions> {
 class UpSampling2DImpl final : public LayerOf<UpSampling2DOptions> {
  public:
   explicit UpSampling2DImpl(const UpSampling2DOptions& options)
-      : LayerOf("UpSampling2D", list, options,
+      : LayerOf("UpSampling2D", options,
                 {.can_compute_in_bf16 = true, .can_be_captured = true, .may_return_input = true}) {
     require(options.size.height >= 1 && options.size.width >= 1, "UpSampling2D needs sizes of at least 1, got ({}, {})",
             options.size.height, options.size.width);
@@ -94,26 +84,22 @@ class UpSampling2DImpl final : public LayerOf<UpSampling2DOptions> {
 
 }  // namespace
 
-Identity::Identity(std::string name) : Layer(std::make_shared<IdentityImpl>(std::move(name))) {}
+void RepeatVectorOptions::describe(LayerConfig& config) { config.option("n", n); }
 
-Identity Identity::from_config(LayerConfig& config) { return Identity(read_name(config)); }
+void UpSampling1DOptions::describe(LayerConfig& config) { config.option("size", size); }
+
+void UpSampling2DOptions::describe(LayerConfig& config) {
+  config.option("size", size);
+  config.channels_last();
+  config.option("interpolation", interpolation);
+}
+
+Identity::Identity(std::string name) : Layer(std::make_shared<IdentityImpl>(std::move(name))) {}
 
 RepeatVector::RepeatVector(const RepeatVectorOptions& options) : Layer(std::make_shared<RepeatVectorImpl>(options)) {}
 
-RepeatVector RepeatVector::from_config(LayerConfig& config) {
-  return RepeatVector(read_options<RepeatVectorOptions>(config, list));
-}
-
 UpSampling1D::UpSampling1D(const UpSampling1DOptions& options) : Layer(std::make_shared<UpSampling1DImpl>(options)) {}
 
-UpSampling1D UpSampling1D::from_config(LayerConfig& config) {
-  return UpSampling1D(read_options<UpSampling1DOptions>(config, list));
-}
-
 UpSampling2D::UpSampling2D(const UpSampling2DOptions& options) : Layer(std::make_shared<UpSampling2DImpl>(options)) {}
-
-UpSampling2D UpSampling2D::from_config(LayerConfig& config) {
-  return UpSampling2D(read_options<UpSampling2DOptions>(config, list));
-}
 
 }  // namespace lockstep

@@ -18,8 +18,6 @@ struct Identity : Layer {
   explicit Identity(std::string name = {});
   /// Makes `Identity({})` use the default name.
   explicit Identity(Defaults) : Identity() {}
-  /// Makes the layer from the options in a file.
-  static Identity from_config(LayerConfig& config);
 };
 
 /// RepeatVector's options.
@@ -27,14 +25,13 @@ struct RepeatVectorOptions {
   std::int64_t n = 0;  ///< required
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Repeats a vector n times: (features) -> (n, features).
 struct RepeatVector : Layer {
   /// Throws InvalidArgument for an n below 1.
   explicit RepeatVector(const RepeatVectorOptions& options);
-  /// Makes the layer from the options in a file.
-  static RepeatVector from_config(LayerConfig& config);
 };
 
 /// UpSampling1D's options.
@@ -42,6 +39,7 @@ struct UpSampling1DOptions {
   std::int64_t size = 2;  ///< number of copies of each step in the result
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Repeats each step of a sequence: (steps, features) -> (size * steps, features).
@@ -50,8 +48,6 @@ struct UpSampling1D : Layer {
   explicit UpSampling1D(const UpSampling1DOptions& options = {});
   /// Makes `UpSampling1D({})` use the default options.
   explicit UpSampling1D(Defaults) : UpSampling1D() {}
-  /// Makes the layer from the options in a file.
-  static UpSampling1D from_config(LayerConfig& config);
 };
 
 /// UpSampling2D's options.
@@ -60,6 +56,7 @@ struct UpSampling2DOptions {
   Interpolation interpolation = Interpolation::nearest;  ///< see the op resize
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Enlarges images with the op resize: (h, w, c) -> (size.height * h, size.width * w, c). `nearest` repeats rows and
@@ -69,8 +66,6 @@ struct UpSampling2D : Layer {
   explicit UpSampling2D(const UpSampling2DOptions& options = {});
   /// Makes `UpSampling2D({})` use the default options.
   explicit UpSampling2D(Defaults) : UpSampling2D() {}
-  /// Makes the layer from the options in a file.
-  static UpSampling2D from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

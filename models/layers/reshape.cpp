@@ -18,15 +18,6 @@
 namespace lockstep {
 namespace {
 
-void list(LayerConfig& config, ReshapeOptions& options) { config.option("target_shape", options.target_shape); }
-
-void list(LayerConfig& config, PermuteOptions& options) { config.option("dims", options.dims); }
-
-void list(LayerConfig& config, ZeroPadding2DOptions& options) {
-  config.option("padding", options.padding);
-  config.channels_last();
-}
-
 /// Reads and writes the widths as a list of two, and reads one number for both.
 void list_borders(LayerConfig& config, const char* key, Borders1d& borders) {
   Size2d pair{borders.before, borders.after};
@@ -34,22 +25,10 @@ void list_borders(LayerConfig& config, const char* key, Borders1d& borders) {
   borders = {pair.height, pair.width};
 }
 
-void list(LayerConfig& config, ZeroPadding1DOptions& options) {
-  list_borders(config, "padding", options.padding);
-  config.channels_last();
-}
-
-void list(LayerConfig& config, Cropping1DOptions& options) { list_borders(config, "cropping", options.cropping); }
-
-void list(LayerConfig& config, Cropping2DOptions& options) {
-  config.option("cropping", options.cropping);
-  config.channels_last();
-}
-
 class ReshapeImpl final : public LayerOf<ReshapeOptions>, public FindsUnknownShape {
  public:
   explicit ReshapeImpl(const ReshapeOptions& options)
-      : LayerOf("Reshape", list, options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
+      : LayerOf("Reshape", options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
     int unknown = 0;
     for (const std::int64_t size : options.target_shape) {
       require(size >= -1, "Reshape needs sizes of at least 1, or one -1, got {}", options.target_shape);
@@ -90,7 +69,7 @@ class ReshapeImpl final : public LayerOf<ReshapeOptions>, public FindsUnknownSha
 class PermuteImpl final : public LayerOf<PermuteOptions> {
  public:
   explicit PermuteImpl(const PermuteOptions& options)
-      : LayerOf("Permute", list, options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
+      : LayerOf("Permute", options, {.can_compute_in_bf16 = true, .can_be_captured = true}) {
     std::vector<std::int64_t> sorted = options.dims;
     std::ranges::sort(sorted);
     for (std::size_t i = 0; i < sorted.size(); ++i)
@@ -142,7 +121,7 @@ template <class Options>
 class ZeroPaddingImpl final : public LayerOf<Options> {
  public:
   ZeroPaddingImpl(const char* class_name, const Options& options)
-      : LayerOf<Options>(class_name, list, options, {.can_compute_in_bf16 = true, .can_be_captured = true}),
+      : LayerOf<Options>(class_name, options, {.can_compute_in_bf16 = true, .can_be_captured = true}),
         widths_(checked_widths(class_name, "padding", widths_of(options.padding))) {}
 
   Shape output_shape(std::span<const Shape> inputs) const override {
@@ -178,7 +157,7 @@ template <class Options>
 class CroppingImpl final : public LayerOf<Options> {
  public:
   CroppingImpl(const char* class_name, const Options& options)
-      : LayerOf<Options>(class_name, list, options, {.can_compute_in_bf16 = true, .can_be_captured = true}),
+      : LayerOf<Options>(class_name, options, {.can_compute_in_bf16 = true, .can_be_captured = true}),
         widths_(checked_widths(class_name, "cropping", widths_of(options.cropping))) {}
 
   Shape output_shape(std::span<const Shape> inputs) const override {
@@ -213,40 +192,41 @@ class CroppingImpl final : public LayerOf<Options> {
 
 }  // namespace
 
+void ReshapeOptions::describe(LayerConfig& config) { config.option("target_shape", target_shape); }
+
+void PermuteOptions::describe(LayerConfig& config) { config.option("dims", dims); }
+
+void ZeroPadding2DOptions::describe(LayerConfig& config) {
+  config.option("padding", padding);
+  config.channels_last();
+}
+
+void ZeroPadding1DOptions::describe(LayerConfig& config) {
+  list_borders(config, "padding", padding);
+  config.channels_last();
+}
+
+void Cropping1DOptions::describe(LayerConfig& config) { list_borders(config, "cropping", cropping); }
+
+void Cropping2DOptions::describe(LayerConfig& config) {
+  config.option("cropping", cropping);
+  config.channels_last();
+}
+
 Reshape::Reshape(const ReshapeOptions& options) : Layer(std::make_shared<ReshapeImpl>(options)) {}
 
-Reshape Reshape::from_config(LayerConfig& config) { return Reshape(read_options<ReshapeOptions>(config, list)); }
-
 Permute::Permute(const PermuteOptions& options) : Layer(std::make_shared<PermuteImpl>(options)) {}
-
-Permute Permute::from_config(LayerConfig& config) { return Permute(read_options<PermuteOptions>(config, list)); }
 
 ZeroPadding2D::ZeroPadding2D(const ZeroPadding2DOptions& options)
     : Layer(std::make_shared<ZeroPaddingImpl<ZeroPadding2DOptions>>("ZeroPadding2D", options)) {}
 
-ZeroPadding2D ZeroPadding2D::from_config(LayerConfig& config) {
-  return ZeroPadding2D(read_options<ZeroPadding2DOptions>(config, list));
-}
-
 ZeroPadding1D::ZeroPadding1D(const ZeroPadding1DOptions& options)
     : Layer(std::make_shared<ZeroPaddingImpl<ZeroPadding1DOptions>>("ZeroPadding1D", options)) {}
-
-ZeroPadding1D ZeroPadding1D::from_config(LayerConfig& config) {
-  return ZeroPadding1D(read_options<ZeroPadding1DOptions>(config, list));
-}
 
 Cropping1D::Cropping1D(const Cropping1DOptions& options)
     : Layer(std::make_shared<CroppingImpl<Cropping1DOptions>>("Cropping1D", options)) {}
 
-Cropping1D Cropping1D::from_config(LayerConfig& config) {
-  return Cropping1D(read_options<Cropping1DOptions>(config, list));
-}
-
 Cropping2D::Cropping2D(const Cropping2DOptions& options)
     : Layer(std::make_shared<CroppingImpl<Cropping2DOptions>>("Cropping2D", options)) {}
-
-Cropping2D Cropping2D::from_config(LayerConfig& config) {
-  return Cropping2D(read_options<Cropping2DOptions>(config, list));
-}
 
 }  // namespace lockstep

@@ -15,6 +15,7 @@ struct ReshapeOptions {
   Shape target_shape{};  ///< without the batch axis; one size may be -1, which is computed from the others
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Gives each example another shape with the same elements in the same order.
@@ -22,8 +23,6 @@ struct Reshape : Layer {
   /// Throws InvalidArgument for a size below -1, and for more than one -1. A call throws it for a size of 0 and for
   /// examples with another number of elements.
   explicit Reshape(const ReshapeOptions& options);
-  /// Makes the layer from the options in a file.
-  static Reshape from_config(LayerConfig& config);
 };
 
 /// Permute's options.
@@ -31,6 +30,7 @@ struct PermuteOptions {
   std::vector<std::int64_t> dims{};  ///< order of the axes; 1 is the first axis after the batch axis
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Permutes the axes of each example: axis i + 1 of the result is axis dims[i] of the input. Returns a view.
@@ -38,8 +38,6 @@ struct Permute : Layer {
   /// Throws InvalidArgument unless `dims` has each number from 1 to its size once. A call throws it unless `dims` has a
   /// number for each axis of an example.
   explicit Permute(const PermuteOptions& options);
-  /// Makes the layer from the options in a file.
-  static Permute from_config(LayerConfig& config);
 };
 
 /// Widths of borders of a sequence, in steps.
@@ -61,6 +59,7 @@ struct ZeroPadding2DOptions {
   Borders2d padding = 1;
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Adds zeros around each image: (h, w, c) -> (top + h + bottom, left + w + right, c).
@@ -69,8 +68,6 @@ struct ZeroPadding2D : Layer {
   explicit ZeroPadding2D(const ZeroPadding2DOptions& options = {});
   /// Makes `ZeroPadding2D({})` use the default options.
   explicit ZeroPadding2D(Defaults) : ZeroPadding2D() {}
-  /// Makes the layer from the options in a file.
-  static ZeroPadding2D from_config(LayerConfig& config);
 };
 
 /// ZeroPadding1D's options.
@@ -78,6 +75,7 @@ struct ZeroPadding1DOptions {
   Borders1d padding = 1;  ///< steps of zeros before and after; not negative
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Adds zeros around each sequence: (steps, c) -> (before + steps + after, c).
@@ -86,8 +84,6 @@ struct ZeroPadding1D : Layer {
   explicit ZeroPadding1D(const ZeroPadding1DOptions& options = {});
   /// Makes `ZeroPadding1D({})` use the default options.
   explicit ZeroPadding1D(Defaults) : ZeroPadding1D() {}
-  /// Makes the layer from the options in a file.
-  static ZeroPadding1D from_config(LayerConfig& config);
 };
 
 /// Cropping1D's options.
@@ -95,6 +91,7 @@ struct Cropping1DOptions {
   Borders1d cropping = 1;  ///< steps to remove before and after; not negative
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Removes steps at both ends of each sequence: (steps, c) -> (steps - before - after, c). Returns a view.
@@ -103,8 +100,6 @@ struct Cropping1D : Layer {
   explicit Cropping1D(const Cropping1DOptions& options = {});
   /// Makes `Cropping1D({})` use the default options.
   explicit Cropping1D(Defaults) : Cropping1D() {}
-  /// Makes the layer from the options in a file.
-  static Cropping1D from_config(LayerConfig& config);
 };
 
 /// Cropping2D's options.
@@ -113,6 +108,7 @@ struct Cropping2DOptions {
   Borders2d cropping = 0;
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Removes the borders of each image: (h, w, c) -> (h - top - bottom, w - left - right, c). Returns a view.
@@ -121,8 +117,6 @@ struct Cropping2D : Layer {
   explicit Cropping2D(const Cropping2DOptions& options = {});
   /// Makes `Cropping2D({})` use the default options.
   explicit Cropping2D(Defaults) : Cropping2D() {}
-  /// Makes the layer from the options in a file.
-  static Cropping2D from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -8,29 +8,10 @@
 namespace lockstep {
 namespace {
 
-void list(LayerConfig& config, ResizingOptions& options) {
-  config.option("height", options.height);
-  config.option("width", options.width);
-  config.option("interpolation", options.interpolation);
-  config.option("crop_to_aspect_ratio", options.crop_to_aspect_ratio);
-  config.option("pad_to_aspect_ratio", options.pad_to_aspect_ratio);
-  config.fixed("fill_mode", "constant");
-  config.option("fill_value", options.fill_value);
-  config.option("antialias", options.antialias);
-  config.channels_last();
-}
-
-void list(LayerConfig& config, CenterCropOptions& options) {
-  config.option("height", options.height);
-  config.option("width", options.width);
-  config.channels_last();
-}
-
 class ResizingImpl final : public LayerOf<ResizingOptions> {
  public:
   explicit ResizingImpl(const ResizingOptions& options)
-      : LayerOf("Resizing", list, options,
-                {.can_compute_in_bf16 = true, .can_be_captured = true, .may_return_input = true}) {
+      : LayerOf("Resizing", options, {.can_compute_in_bf16 = true, .can_be_captured = true, .may_return_input = true}) {
     require(options.height >= 1 && options.width >= 1, "Resizing needs a height and a width of at least 1, got {} x {}",
             options.height, options.width);
     require(!options.crop_to_aspect_ratio || !options.pad_to_aspect_ratio,
@@ -56,7 +37,7 @@ class ResizingImpl final : public LayerOf<ResizingOptions> {
 class CenterCropImpl final : public LayerOf<CenterCropOptions> {
  public:
   explicit CenterCropImpl(const CenterCropOptions& options)
-      : LayerOf("CenterCrop", list, options,
+      : LayerOf("CenterCrop", options,
                 {.can_compute_in_bf16 = true, .can_be_captured = true, .may_return_input = true}) {
     require(options.height >= 1 && options.width >= 1,
             "CenterCrop needs a height and a width of at least 1, got {} x {}", options.height, options.width);
@@ -85,14 +66,26 @@ class CenterCropImpl final : public LayerOf<CenterCropOptions> {
 
 }  // namespace
 
+void ResizingOptions::describe(LayerConfig& config) {
+  config.option("height", height);
+  config.option("width", width);
+  config.option("interpolation", interpolation);
+  config.option("crop_to_aspect_ratio", crop_to_aspect_ratio);
+  config.option("pad_to_aspect_ratio", pad_to_aspect_ratio);
+  config.fixed("fill_mode", "constant");
+  config.option("fill_value", fill_value);
+  config.option("antialias", antialias);
+  config.channels_last();
+}
+
+void CenterCropOptions::describe(LayerConfig& config) {
+  config.option("height", height);
+  config.option("width", width);
+  config.channels_last();
+}
+
 Resizing::Resizing(const ResizingOptions& options) : Layer(std::make_shared<ResizingImpl>(options)) {}
 
-Resizing Resizing::from_config(LayerConfig& config) { return Resizing(read_options<ResizingOptions>(config, list)); }
-
 CenterCrop::CenterCrop(const CenterCropOptions& options) : Layer(std::make_shared<CenterCropImpl>(options)) {}
-
-CenterCrop CenterCrop::from_config(LayerConfig& config) {
-  return CenterCrop(read_options<CenterCropOptions>(config, list));
-}
 
 }  // namespace lockstep

@@ -21,14 +21,13 @@ struct ResizingOptions {
   bool antialias = false;
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Applies the op resize: (h, w, c) -> (height, width, c).
 struct Resizing : Layer {
   /// Throws InvalidArgument for sizes below 1, and for crop_to_aspect_ratio and pad_to_aspect_ratio together.
   explicit Resizing(const ResizingOptions& options);
-  /// Makes the layer from the options in a file.
-  static Resizing from_config(LayerConfig& config);
 };
 
 /// CenterCrop's options.
@@ -37,6 +36,7 @@ struct CenterCropOptions {
   std::int64_t width = 0;   ///< required
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Cuts out the middle of images: (h, w, c) -> (height, width, c). If a side of the images is smaller, applies the op
@@ -44,8 +44,6 @@ struct CenterCropOptions {
 struct CenterCrop : Layer {
   /// Throws InvalidArgument for sizes below 1.
   explicit CenterCrop(const CenterCropOptions& options);
-  /// Makes the layer from the options in a file.
-  static CenterCrop from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

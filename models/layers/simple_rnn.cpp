@@ -4,12 +4,10 @@
 
 namespace lockstep {
 
+void SimpleRnnOptions::describe(LayerConfig& config) { list_recurrent(config, *this); }
+
 SimpleRNN::SimpleRNN(const SimpleRnnOptions& options)
     : Layer(std::make_shared<RecurrentImpl<SimpleRnnOptions>>(
           "SimpleRNN", RecurrentOps{nullptr, nullptr, simple_rnn, false}, 1, Shape{options.units}, options)) {}
-
-SimpleRNN SimpleRNN::from_config(LayerConfig& config) {
-  return SimpleRNN(read_options(config, list_recurrent<SimpleRnnOptions>));
-}
 
 }  // namespace lockstep

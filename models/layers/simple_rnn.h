@@ -35,6 +35,7 @@ struct SimpleRnnOptions {
   double recurrent_dropout = 0;  ///< dropout rate of h before its product with recurrent_kernel
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Keras' SimpleRNN: h = activation(x kernel + bias + h recurrent_kernel), starting from h = 0; (time, features) ->
@@ -43,8 +44,6 @@ struct SimpleRnnOptions {
 struct SimpleRNN : Layer {
   /// Throws InvalidArgument for units below 1 and dropout rates outside [0, 1).
   explicit SimpleRNN(const SimpleRnnOptions& options);
-  /// Makes the layer from the options in a file.
-  static SimpleRNN from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -42,8 +42,7 @@ class SingleHeadImpl : public LayerOf<Options> {
 
  public:
   SingleHeadImpl(const char* class_name, const Options& options)
-      : Base(class_name, list_single_head<Options>, options,
-             {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}) {
+      : Base(class_name, options, {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}) {
     require(options.dropout >= 0 && options.dropout < 1, "{} needs a dropout of at least 0 and below 1, got {}",
             class_name, options.dropout);
   }
@@ -159,18 +158,14 @@ class AdditiveAttentionImpl final : public SingleHeadImpl<AdditiveAttentionOptio
 
 }  // namespace
 
+void AttentionLayerOptions::describe(LayerConfig& config) { list_single_head(config, *this); }
+
+void AdditiveAttentionOptions::describe(LayerConfig& config) { list_single_head(config, *this); }
+
 Attention::Attention(const AttentionLayerOptions& options)
     : AttentionLayer(std::make_shared<DotAttentionImpl>(options)) {}
 
-Attention Attention::from_config(LayerConfig& config) {
-  return Attention(read_options<AttentionLayerOptions>(config, list_single_head));
-}
-
 AdditiveAttention::AdditiveAttention(const AdditiveAttentionOptions& options)
     : AttentionLayer(std::make_shared<AdditiveAttentionImpl>(options)) {}
-
-AdditiveAttention AdditiveAttention::from_config(LayerConfig& config) {
-  return AdditiveAttention(read_options<AdditiveAttentionOptions>(config, list_single_head));
-}
 
 }  // namespace lockstep

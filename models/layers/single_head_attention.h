@@ -23,6 +23,7 @@ struct AttentionLayerOptions {
   Regularizer activity_regularizer{};
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Single-head attention without projections (Luong et al. 2015): query (tq, features), value (tk, dv) and key (tk,
@@ -42,8 +43,6 @@ struct AttentionLayerOptions {
 struct Attention : AttentionLayer {
   /// Throws InvalidArgument for a dropout outside [0, 1).
   explicit Attention(const AttentionLayerOptions& options = {});
-  /// Makes the layer from the options in a file.
-  static Attention from_config(LayerConfig& config);
 };
 
 /// AdditiveAttention's options.
@@ -55,6 +54,7 @@ struct AdditiveAttentionOptions {
   Regularizer activity_regularizer{};
   std::string name{};
   ///@}
+  void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
 /// Attention whose scores are the sums of scale * tanh(query + key) over the features (Bahdanau et al. 2015), and which
@@ -63,8 +63,6 @@ struct AdditiveAttentionOptions {
 struct AdditiveAttention : AttentionLayer {
   /// Throws InvalidArgument for a dropout outside [0, 1).
   explicit AdditiveAttention(const AdditiveAttentionOptions& options = {});
-  /// Makes the layer from the options in a file.
-  static AdditiveAttention from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -22,11 +22,8 @@ namespace {
 struct TimeDistributedOptions {
   std::string name{};
   std::shared_ptr<LayerImpl> layer{};
+  void describe(LayerConfig& config) { config.option("layer", layer, config.input_rank() - 1); }
 };
-
-void list(LayerConfig& config, TimeDistributedOptions& options) {
-  config.option("layer", options.layer, config.input_rank() - 1);
-}
 
 /// The axes of `first`, followed by the axes of `rest` from `axis` on.
 Shape with_rest(Shape first, const Shape& rest, int axis) {
@@ -82,9 +79,7 @@ class TimeDistributedImpl final : public LayerImpl, public FindsUnknownShape {
     return reshape(y, with_rest({x.dim(0), x.dim(1)}, y.shape(), 1));
   }
 
-  void describe(LayerConfig& config) const override {
-    write_options<TimeDistributedOptions>(config, list, {.layer = layer_});
-  }
+  void describe(LayerConfig& config) const override { write_options(config, TimeDistributedOptions{.layer = layer_}); }
 
  private:
   Shape shape_of_step(std::span<const Shape> inputs) const {
@@ -146,7 +141,7 @@ TimeDistributed::TimeDistributed(const Layer& layer, std::string name)
     : Layer(std::make_shared<TimeDistributedImpl>(std::move(name), layer.shared())) {}
 
 TimeDistributed TimeDistributed::from_config(LayerConfig& config) {
-  const auto options = read_options<TimeDistributedOptions>(config, list);
+  const auto options = read_options<TimeDistributedOptions>(config);
   require(options.layer != nullptr, "TimeDistributed needs a layer");
   return TimeDistributed(Layer(options.layer), options.name);
 }

@@ -17,9 +17,18 @@ namespace detail {
 /// Makes a layer whose class is derived from LayerImpl or Layer.
 template <class T>
 Layer make_custom_layer(LayerConfig& config) {
+  using Given = OptionsIn<LayerConfig>;
   if constexpr (requires { T::from_config(config); }) {
     return Layer(T::from_config(config));
+  } else if constexpr (requires { T(Given{config}); }) {
+    if constexpr (std::derived_from<T, Layer>)
+      return T(Given{config});
+    else
+      return Layer(std::make_shared<T>(Given{config}));
   } else {
+    static_assert(std::default_initializable<T>,
+                  "a layer with options needs from_config, or one constructor that takes a struct with a name and a "
+                  "member function describe(LayerConfig&)");
     const std::string name = read_name(config);
     std::shared_ptr<LayerImpl> layer;
     if constexpr (std::derived_from<T, Layer>)
@@ -44,9 +53,10 @@ Layer make_custom_layer(LayerConfig& config) {
 ///
 /// load_model makes an object by the static member function T::from_config, whose argument reads the options: a
 /// LayerConfig& for a layer, an OptionVisitor& for a loss or metric, or a const OptimizerConfig&, whose options
-/// rule_options reads, for an optimizer. For a T derived from LayerImpl, it may return a std::shared_ptr<T>. For a
-/// layer, loss or metric without options, T() is used if there is no from_config. A class derived from LayerImpl must
-/// override describe.
+/// rule_options reads, for an optimizer. For a T derived from LayerImpl, it may return a std::shared_ptr<T>. A layer
+/// needs no from_config if exactly one of its constructors takes a struct with a `name` and a member function
+/// `describe(LayerConfig&)`, which writes or reads the other options. A layer, loss or metric without options needs
+/// none if it has a default constructor. A class derived from LayerImpl must override LayerImpl::describe.
 ///
 /// Threads may call register_keras_serializable concurrently; a second call for the same class and name does nothing.
 /// Throws InvalidArgument, naming the class, for an empty name or one with '>', for the class_name of one of Keras'

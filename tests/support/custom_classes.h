@@ -24,23 +24,19 @@ namespace lockstep::test {
 struct GainOptions {
   double factor = 1;
   std::string name{};
+  void describe(LayerConfig& config) { config.option("factor", factor); }
 };
-
-inline void list(LayerConfig& config, GainOptions& options) { config.option("factor", options.factor); }
 
 /// factor * scale * x, with a weight for each feature.
 class GainImpl : public LayerImpl {
  public:
   explicit GainImpl(const GainOptions& options) : LayerImpl(options.name), options_(options) {}
-  static std::shared_ptr<GainImpl> from_config(LayerConfig& config) {
-    return std::make_shared<GainImpl>(read_options<GainOptions>(config, list));
-  }
   std::string_view class_name() const override { return "Gain"; }
   Shape output_shape(std::span<const Shape> inputs) const override { return inputs[0]; }
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
     return inputs[0] * scale_.value() * options_.factor;
   }
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+  void describe(LayerConfig& config) const override { write_options(config, options_); }
 
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed&) override {
@@ -55,16 +51,12 @@ inline Layer gain(const GainOptions& options = {}) { return Layer(std::make_shar
 struct ResidualOptions {
   std::string name{};
   std::shared_ptr<LayerImpl> inner{};
+  void describe(LayerConfig& config) { config.option("inner", inner, config.input_rank()); }
 };
-
-inline void list(LayerConfig& config, ResidualOptions& options) {
-  config.option("inner", options.inner, config.input_rank());
-}
 
 /// x + inner(x); a handle, like lockstep's own layers.
 struct Residual : Layer {
   explicit Residual(const ResidualOptions& options);
-  static Residual from_config(LayerConfig& config) { return Residual(read_options<ResidualOptions>(config, list)); }
 };
 
 class ResidualImpl : public LayerImpl {
@@ -75,7 +67,7 @@ class ResidualImpl : public LayerImpl {
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     return inputs[0] + call_inner(*options_.inner, *this, inputs, {.mode = call.mode});
   }
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+  void describe(LayerConfig& config) const override { write_options(config, options_); }
 
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {

@@ -21,27 +21,23 @@ struct RadialBasisOptions {
   std::int64_t units = 0;
   double gamma = 1;
   std::string name{};
+  void describe(LayerConfig& config) {
+    config.option("units", units);
+    config.option("gamma", gamma);
+  }
 };
-
-void list(LayerConfig& config, RadialBasisOptions& options) {
-  config.option("units", options.units);
-  config.option("gamma", options.gamma);
-}
 
 /// (features) -> (units): exp(-gamma |x - c|^2) for the center c of each unit.
 class RadialBasisImpl : public LayerImpl {
  public:
   explicit RadialBasisImpl(const RadialBasisOptions& options) : LayerImpl(options.name), options_(options) {}
-  static std::shared_ptr<RadialBasisImpl> from_config(LayerConfig& config) {
-    return std::make_shared<RadialBasisImpl>(read_options<RadialBasisOptions>(config, list));
-  }
   std::string_view class_name() const override { return "RadialBasis"; }
   Shape output_shape(std::span<const Shape>) const override { return {options_.units}; }
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
     const Tensor distances = expand_dims(inputs[0], 1) - centers_.value();  // (n, units, features)
     return exp(sum(square(distances), {2}) * -options_.gamma);
   }
-  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+  void describe(LayerConfig& config) const override { write_options(config, options_); }
 
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {

@@ -319,15 +319,12 @@ TEST_F(OwnClass, MayHaveAnOptionCalledLayers) {
   struct StackOptions {
     std::int64_t layers = 2;
     std::string name{};
+    void describe(LayerConfig& config) { config.option("layers", layers); }
   };
   struct StackImpl : NegatedImpl {
     explicit StackImpl(const StackOptions& options) : options_(options) { set_name(options.name); }
-    static void list_options(LayerConfig& config, StackOptions& options) { config.option("layers", options.layers); }
-    static std::shared_ptr<StackImpl> from_config(LayerConfig& config) {
-      return std::make_shared<StackImpl>(read_options<StackOptions>(config, list_options));
-    }
     std::string_view class_name() const override { return "Stack"; }
-    void describe(LayerConfig& config) const override { write_options(config, list_options, options_); }
+    void describe(LayerConfig& config) const override { write_options(config, options_); }
     StackOptions options_;
   };
   register_keras_serializable<StackImpl>("tests", "Stack");
