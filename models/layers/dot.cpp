@@ -24,9 +24,9 @@ int summed_axis(std::int64_t axis, const Shape& input) {
   return result;
 }
 
-/// x / max(||x||, 1e-12) along the axis, like keras.ops.normalize.
+/// x / max(||x||, 1e-7) along the axis, like keras.ops.normalize with its default epsilon.
 Tensor normalized(const Tensor& x, int axis) {
-  constexpr double least_square = 1e-24;
+  constexpr double least_square = 1e-14;
   return x / sqrt(maximum(sum(square(x), {axis}, true), least_square));
 }
 

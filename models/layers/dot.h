@@ -13,7 +13,7 @@ struct DotOptions {
   /// The axis that is summed over: one number for both inputs, or one for each. Axis 0, the batch axis, is not allowed;
   /// negative axes count from the end.
   std::vector<std::int64_t> axes{-1};
-  bool normalize = false;  ///< divides each input by its Euclidean norm along the axis: cosine similarity
+  bool normalize = false;  ///< divides each input by max(its Euclidean norm along the axis, 1e-7)
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
   void describe(LayerConfig& config);  ///< writes or reads the options

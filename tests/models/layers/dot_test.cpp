@@ -38,6 +38,8 @@ TEST(Dot, NormalizesToTheCosine) {
   expect_close(cosines, {0, 0}, 2, 1);
   const Tensor parallel = call(Dot({.normalize = true}), {y, y * 2.0});
   expect_close(parallel, {1, 1}, 2);
+  const Tensor short_one = Tensor::from<float>({1e-8F, 0}, {1, 2});  // is divided by 1e-7, as in Keras
+  expect_close(call(Dot({.normalize = true}), {short_one, Tensor::from<float>({1, 0}, {1, 2})}), {0.1}, 2);
   const Tensor dx = tape.gradient(sum(cosines), std::array{x})[0];
   for (const float value : dx.to_vector<float>()) EXPECT_TRUE(std::isfinite(value)) << "a vector of zeros has no NaN";
 }
