@@ -99,6 +99,7 @@ Reader::Reader(std::string path) : path_(std::move(path)) {
 }
 
 Reader::Reader(std::string name, std::span<const std::byte> image) : path_(std::move(name)) {
+  require<InputError>(!image.empty(), "{}: cannot be opened as an HDF5 file: it is empty", path_);
   const Handle access = checked(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "file properties");
   check(H5Pset_fapl_core(access.id(), 1 << 16, 0), "set file properties");
   // HDF5 copies the image, although it takes a pointer to non-const.

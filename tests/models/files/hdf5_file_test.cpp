@@ -145,6 +145,9 @@ TEST_F(Hdf5File, ConvertsNumbersOnly) {
 }
 
 TEST_F(Hdf5File, NamesFilesThatCannotBeRead) {
+  const std::vector<std::byte> image(1);
+  EXPECT_EQ(error_of<InputError>([&] { Reader("model.weights.h5", std::span(image).first(0)); }),
+            "model.weights.h5: cannot be opened as an HDF5 file: it is empty");
   EXPECT_EQ(failure(), file_ + ": there is no such file");
   EXPECT_EQ(error_of<InputError>([&] { Reader(folder_.path()); }),
             folder_.path().string() + ": this is not a regular file");
