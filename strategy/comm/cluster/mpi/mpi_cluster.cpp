@@ -32,7 +32,6 @@ MpiCluster::MpiCluster(std::shared_ptr<MpiLibrary> library, MPI_Comm workers, Cl
     : library_(std::move(library)), peers_{.comm = workers}, options_(std::move(options)) {
   {
     const std::lock_guard lock(library_->mutex());
-    check_mpi(MPI_Comm_set_errhandler(peers_.comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check_mpi(MPI_Comm_size(peers_.comm, &peers_.size), "MPI_Comm_size");
     check_mpi(MPI_Comm_rank(peers_.comm, &peers_.rank), "MPI_Comm_rank");
   }

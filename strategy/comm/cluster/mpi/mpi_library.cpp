@@ -70,6 +70,7 @@ MPI_Comm MpiLibrary::communicator(int key, std::chrono::milliseconds timeout) {
   if (ordered_ == MPI_COMM_NULL) {
     const std::lock_guard lock(mutex_);
     check_mpi(MPI_Comm_split(MPI_COMM_WORLD, 0, key, &ordered_), "MPI_Comm_split");
+    check_mpi(MPI_Comm_set_errhandler(ordered_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");  // copies inherit it
   }
   complete(
       "MPI_Comm_idup", [&] { return MPI_Comm_idup(ordered_, &copy_, &pending_); }, timeout);

@@ -18,10 +18,11 @@ class MpiLibrary {
   MpiLibrary(const MpiLibrary&) = delete;
   MpiLibrary& operator=(const MpiLibrary&) = delete;
 
-  /// A new communicator of all processes, which all of them must request. Ranks are in the order of `key`; only the key
-  /// of the first call counts. Waits for all processes in up to three operations (two barriers in the first call, then
-  /// a copy of the communicator). Throws Timeout if one of them takes longer than `timeout`; the next call then
-  /// continues to wait for it. Throws DeviceError if a call of MPI fails.
+  /// A new communicator of all processes, which all of them must request and the caller frees. Ranks are in the order
+  /// of `key`; only the key of the first call counts. Waits for all processes in up to three operations (two barriers
+  /// in the first call, then a copy of the communicator). Throws Timeout if any of these operations takes longer than
+  /// `timeout`; a later call resumes waiting for the same operation. Throws DeviceError if a call of MPI fails; on
+  /// MPI_COMM_WORLD, MPI ends the process instead, unless the program has set MPI_ERRORS_RETURN.
   MPI_Comm communicator(int key, std::chrono::milliseconds timeout);
   ///@{
   /// Number of processes, and the rank of this one, in MPI_COMM_WORLD.
