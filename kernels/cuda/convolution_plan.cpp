@@ -14,7 +14,7 @@ void ConvolutionPlan::choose_fastest(std::int64_t count, const TimeOf& time_of) 
     if (!choose(index)) continue;
     if (first < 0) first = index;
     const double time = time_of(*this);
-    if (time >= least) continue;
+    if (!(time < least)) continue;  // also for NaN
     least = time;
     fastest = index;
   }
