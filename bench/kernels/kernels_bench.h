@@ -21,7 +21,7 @@ inline constexpr std::int64_t batch = 64;
 /// A convolution of MiniGoogLeNet.
 struct ConvLayer {
   const char* name;
-  std::int64_t size, inputs, kernel, stride, outputs;
+  std::int64_t size, inputs, kernel, stride, outputs;  ///< height and width; channels; window; strides; filters
   Padding padding = Padding::same;
 };
 
@@ -32,12 +32,13 @@ std::int64_t result_size(const ConvLayer& layer);
 
 /// Uniformly distributed elements in [-1, 1).
 Tensor uniform(const Shape& shape, unsigned seed);
-/// The inner product in f64.
+/// The inner product, accumulated in f64, of two f32 tensors with equally many elements.
 double inner_product(const Tensor& a, const Tensor& b);
-/// Throws BrokenInvariant unless `one` and `other`, two computed values of the inner product of `a` and `b`, agree up
-/// to rounding.
+/// Throws BrokenInvariant unless `one` and `other`, two computed values of the inner product of `a` and `b`, agree to
+/// 1e-5 * |a| * |b|.
 void verify(double one, double other, const Tensor& a, const Tensor& b);
-/// Throws BrokenInvariant unless an element computed by `kernel` is close to the expected one.
+/// Throws BrokenInvariant unless an element computed by `kernel` is within 1e-4 * max(1, |expected|) of the expected
+/// one.
 void verify_element(const char* kernel, double found, double expected);
 
 /// This machine's limits, measured on one thread at the program's start.
@@ -48,7 +49,8 @@ struct Limits {
 /// The first call measures them.
 const Limits& limits();
 
-/// Reports a rate in billions per second, from the `amount` of one run, and its share of `limit`.
+/// Adds two counters to `state`: `rate`, in 1e9 per second, where `amount` is the work of one run, and `share`, that
+/// rate divided by `limit` (work per second).
 void report(benchmark::State& state, const char* rate, double amount, const char* share, double limit);
 
 /// Times a compute-bound kernel; the counter `of_matmul` is its share of limits().flops_per_s.

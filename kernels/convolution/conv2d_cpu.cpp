@@ -127,7 +127,7 @@ onednn::Plan gradient_kernel_plan(const Geometry& g) {
 /// Whether fewer multiplications pay: not those of f32 where a tile register does 16 times as many of bf16.
 bool by_winograd(const Tensor& x, const Shape& kernel, const Window2d& window) {
   const bool by_tiles = x.dtype() == DType::bf16 && onednn::has_tiles();
-  return !by_tiles && winograd::pays(x, kernel, window);
+  return !by_tiles && winograd::is_faster(x, kernel, window);
 }
 
 /// body(pixel of x, row) for all pixels of y: where the channels begin of the pixel that its window sees, and of the
@@ -223,7 +223,8 @@ void kernels::Conv2dGradientX::on_cpu() const {
   if (by_winograd(dx, kernel.shape(), window)) return winograd::conv2d_gradient_x(dy, kernel, window, write, dx);
   if (dx.dtype() == DType::f32 && is_product(dx, kernel.shape(), window))
     return gradient_x_as_product(dy, kernel, window, write, dx);
-  if (phases::pays(dx, kernel.shape(), dy, window)) return phases::conv2d_gradient_x(dy, kernel, window, write, dx);
+  if (phases::is_faster(dx, kernel.shape(), dy, window))
+    return phases::conv2d_gradient_x(dy, kernel, window, write, dx);
   if (write == Write::add) {
     const Tensor apart = Tensor::empty(dx.shape(), dx.dtype());
     kernels::Conv2dGradientX{dy, kernel, window, Write::replace, apart}.on_cpu();

@@ -77,7 +77,7 @@ void write_phase(const Tensor& values, const Window2d& w, const Phase& rows, con
 
 }  // namespace
 
-bool pays(const Tensor& dx, const Shape& kernel, const Tensor& dy, const Window2d& w) {
+bool is_faster(const Tensor& dx, const Shape& kernel, const Tensor& dy, const Window2d& w) {
   const bool has_phases = w.stride_h * w.stride_w > 1 && w.dilation_h == 1 && w.dilation_w == 1;
   // Fewer pixels do not outweigh the transposition of the kernel, and other channels leave oneDNN's vectors unfilled.
   const Index pixels = dy.dim(0) * dy.dim(1) * dy.dim(2);

@@ -14,9 +14,9 @@ namespace lockstep::phases {
 
 /// Whether conv2d_gradient_x can compute the gradient dx and, according to measurements, is faster than oneDNN's
 /// gradient. `window` is the window of the convolution.
-bool pays(const Tensor& dx, const Shape& kernel, const Tensor& dy, const Window2d& window);
+bool is_faster(const Tensor& dx, const Shape& kernel, const Tensor& dy, const Window2d& window);
 
-/// Computes kernels::Conv2dGradientX (convolution_kernels.h). Precondition: pays().
+/// Computes kernels::Conv2dGradientX (convolution_kernels.h). Precondition: is_faster().
 void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, Write write, const Tensor& dx);
 
 }  // namespace lockstep::phases

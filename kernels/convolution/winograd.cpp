@@ -280,7 +280,7 @@ Tensor swapped(const Tensor& kernel) {
 
 }  // namespace
 
-bool pays(const Tensor& x, const Shape& kernel, const Window2d& w) {
+bool is_faster(const Tensor& x, const Shape& kernel, const Window2d& w) {
   const bool moves_by_one = w.stride_h == 1 && w.stride_w == 1 && w.dilation_h == 1 && w.dilation_w == 1;
   const Index in = kernel[2];
   const Index out = kernel[3];

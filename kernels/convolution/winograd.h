@@ -16,11 +16,11 @@ namespace lockstep::winograd {
 /// convolution. True for windows of 3x3 with stride 1, dilation 1 and one group, if the channel counts are multiples of
 /// 16, the results fill at least half of the area of their 4x4 tiles, and there are enough tiles to outweigh the
 /// transformation of the kernel. The caller excludes bf16 on CPUs with AMX.
-bool pays(const Tensor& x, const Shape& kernel, const Window2d& window);
+bool is_faster(const Tensor& x, const Shape& kernel, const Window2d& window);
 
 ///@{
 /// Compute the results of the kernels Conv2d, Conv2dGradientX and Conv2dGradientKernel (convolution_kernels.h), without
-/// their activation and dbias. Precondition: pays().
+/// their activation and dbias. Precondition: is_faster().
 void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window, const Tensor& y);
 void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, Write write, const Tensor& dx);
 void conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel);

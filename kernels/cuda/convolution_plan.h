@@ -28,8 +28,8 @@ constexpr bool takes_relu(DType dtype) { return dtype == DType::f32; }
 class ConvolutionPlan {
  public:
   /// Chooses the first algorithm, in the order of cuDNN's heuristics, whose plan can be built. Times nothing, so the
-  /// choice is the same in every run. Throws Unsupported naming the convolution when cuDNN cannot run it, or cannot
-  /// plan it for a described GPU.
+  /// choice is the same in every run. Throws Unsupported naming the convolution if cuDNN has no suitable algorithm, or
+  /// cannot make plans from the properties of a DescribedGpu (planned_gpu.h).
   ConvolutionPlan(const Convolution& convolution, const PlannedFor& gpu);
   /// Returns the time of a plan in any unit; infinity if the plan cannot run.
   using TimeOf = std::function<double(const ConvolutionPlan&)>;
@@ -37,8 +37,8 @@ class ConvolutionPlan {
   /// the order of cuDNN's heuristics. If all times are infinite, chooses the first of these algorithms. Throws the
   /// errors of the other constructor.
   ConvolutionPlan(const Convolution& convolution, const PlannedFor& gpu, const TimeOf& time_of);
-  /// The plan from the bytes that `serialized` returned for the same convolution and kind of GPU; nothing if this cuDNN
-  /// rejects them.
+  /// The plan from the bytes that `serialized` returned for the same convolution (not checked) and kind of GPU; nothing
+  /// if this cuDNN rejects them.
   static std::optional<ConvolutionPlan> restored(const Convolution& convolution, const PlannedFor& gpu,
                                                  const std::vector<std::uint8_t>& bytes);
   ConvolutionPlan(ConvolutionPlan&&) noexcept;
@@ -53,15 +53,17 @@ class ConvolutionPlan {
   /// The plan as bytes for `restored`. Throws Unsupported naming the convolution.
   std::vector<std::uint8_t> serialized() const;
 
-  /// Addresses on the GPU, aligned to operand_alignment, in the layouts of Convolution. run() writes the tensor that
-  /// the ConvolutionPass names.
+  /// Addresses on the GPU, aligned to operand_alignment, of elements of Convolution::dtype in the layouts of
+  /// Convolution. run() writes the tensor that the ConvolutionPass names.
   struct Operands {
     void* x;               ///< or dx
     void* kernel;          ///< or dkernel
     void* y;               ///< or dy
     void* bias = nullptr;  ///< read if the convolution has one
   };
-  /// Enqueues the convolution on the handle's stream. Throws DeviceError naming convolution and device.
+  /// Enqueues the convolution on the handle's stream. `workspace` has workspace_bytes() bytes on the GPU, aligned to
+  /// operand_alignment. Throws DeviceError naming convolution and device. Precondition: the plan is for an existing
+  /// GPU.
   void run(cudnnHandle_t handle, const Operands& operands, void* workspace) const;
 
  private:

@@ -30,7 +30,7 @@ struct Resize {
 };
 
 /// lockstep::affine_transform (affine_transform.h): x and y (n, height, width, channels) f32 or bf16, transforms (n,
-/// 8).
+/// 8) f32.
 struct AffineTransform {
   Tensor x;
   Tensor transforms;
@@ -45,7 +45,7 @@ struct AffineTransform {
 
 /// The gradient of AffineTransform from dy (n, height, width, channels), f32 or bf16. Each pixel of dy contributes to
 /// four neighboring pixels of the image or, with Interpolation::nearest, to one. One run computes the contributions to
-/// the neighbor with the number `neighbor`. Row i of `values` (n * height * width, channels) is the contribution of
+/// the neighbor with the number `neighbor`. Row i of `values` (n * height * width, channels) f32 is the contribution of
 /// pixel i of dy. indices[i], i64, is the index of this neighbor among the pixels of all images, or no_row if the
 /// neighbor has the fill value or the weight 0.
 struct AffineTransformGradient {
@@ -63,7 +63,7 @@ struct AffineTransformGradient {
 };
 
 /// lockstep::crop_and_flip (crop_and_flip.h): x (n, height, width, channels) and y (n, size.height, size.width,
-/// channels) u8, i32 or f32; crops (n, 6).
+/// channels), both u8, i32 or f32; crops (n, 6) f32.
 struct CropAndFlip {
   Tensor x;
   Tensor crops;

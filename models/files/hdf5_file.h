@@ -66,13 +66,14 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// Whether `path` is an HDF5 file. False for files that cannot be read and for zip archives: HDF5 would also recognize
-/// a file that begins at byte 512, 1024, 2048, ..., such as an HDF5 file stored in an archive.
+/// Whether `path` is an HDF5 file. False for files that cannot be read. Also false for zip archives: HDF5 looks for its
+/// signature at bytes 0, 512, 1024, 2048, ..., and would find that of an HDF5 file stored in the archive.
 bool is_hdf5(const std::string& path);
 
 /// Reads an HDF5 file. For a missing object, has_group and has_attribute return false, and names_in returns an empty
 /// list; the other functions throw InputError naming the file, the object and the reason. All functions throw it for
-/// soft and external links, which are not followed. Not thread-safe; create, use and destroy it on one thread. It holds
+/// soft and external links, which are not followed, for objects of another kind or type, for damaged objects, and for
+/// values that are stored in other files. Not thread-safe; create, use and destroy it on one thread. It holds
 /// the HDF5 lock during its lifetime, so other threads' Readers and Writers wait.
 class Reader {
  public:
@@ -93,7 +94,7 @@ class Reader {
   /// Reads a data set of integers, or of 16, 32 or 64 bit floating-point numbers, as f32, in row-major order. Throws
   /// BrokenInvariant unless `values` has as many elements as `shape_of(dataset)`.
   void read(const std::string& dataset, std::span<float> values) const;
-  /// The value of a data set of one integer.
+  /// The value of a data set with exactly one element, an integer; unsigned values above 2^63 - 1 are clipped.
   std::int64_t read_integer(const std::string& dataset) const;
   /// Rows [begin, end) of a data set with at least one axis. Floating-point numbers become f32, unsigned bytes u8,
   /// other integers i32 if every value of their type fits, else i64; unsigned 64-bit integers above 2^63 - 1 are

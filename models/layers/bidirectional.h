@@ -16,19 +16,21 @@ struct BidirectionalOptions {
   ///@{
   /// Keras' arguments, with the same names and defaults.
   MergeMode merge_mode = MergeMode::concat;
-  /// The layer that the backward layer copies. By default it copies the forward layer, with go_backwards = true.
+  /// The backward layer is a copy of this layer, under the same name. If nullopt, it is a copy of the wrapped layer
+  /// with go_backwards = true and the name "backward_NAME".
   std::optional<Layer> backward_layer{};
   std::string name{};
   ///@}
 };
 
-/// Keras' Bidirectional: runs a recurrent layer over the time steps in both directions and merges the results, with
-/// return_sequences in the order of the input's steps: (steps, features) -> (2 * units) with MergeMode::concat,
-/// otherwise (units); with return_sequences (steps, 2 * units) or (steps, units), with the mask of the input.
+/// Keras' Bidirectional: runs a recurrent layer over the time steps in both directions and merges the results. Takes
+/// (steps, features). Returns (units) or, with return_sequences, (steps, units) with the input's mask;
+/// MergeMode::concat doubles the last axis. The backward layer's sequence is reversed before it is merged. (If the
+/// forward layer has go_backwards = true, the steps of the result are in reverse order, but not the mask.)
 ///
-/// The layers are copies of `layer` with the names "forward_NAME" and "backward_NAME". Weights, initial states and,
-/// with return_state, further results are those of the forward layer, followed by those of the backward layer. With
-/// MergeMode::none, the first two results are those of the forward and of the backward layer.
+/// The forward layer is a copy of `layer` with the name "forward_NAME". Weights, initial states and, with return_state,
+/// further results are those of the forward layer, followed by those of the backward layer. With MergeMode::none, the
+/// first two results are those of the forward and of the backward layer.
 struct Bidirectional : Layer {
   /// Throws InvalidArgument unless both layers are LSTM, GRU or SimpleRNN, agree in return_sequences, return_state and
   /// stateful, and run in opposite directions. Calling the layer throws InvalidArgument unless both have the same

@@ -29,10 +29,10 @@ Symbol inception_conv(const Symbol& x, const InceptionConv& conv, const std::str
 /// The result of the branch applied to x.
 Symbol inception_branch(const Symbol& x, const InceptionBranch& branch);
 
-/// Max pooling that halves the image.
+/// 3 x 3 max pooling with stride 2 and without padding: n pixels become (n - 1) / 2, rounded down.
 Symbol halving_pool(const Symbol& x);
 
-/// The mean of each pixel's neighborhood, and a convolution of 1 x 1.
+/// 3 x 3 average pooling with stride 1 and same padding, then a 1 x 1 inception_conv with `filters` filters.
 Symbol pooling_branch(const Symbol& x, std::int64_t filters);
 
 /// The layers before the first Inception block.

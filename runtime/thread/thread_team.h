@@ -15,15 +15,15 @@ namespace lockstep {
 /// the same thread, because library handles and caches are per thread.
 class ThreadTeam {
  public:
-  /// Starts one thread for each context. Ops called on such a thread use up to `device.cores` threads, as its context
-  /// says.
+  /// Starts one thread for each context, of which there must be at least one. Ops called on such a thread use up to
+  /// context.device.cores threads.
   explicit ThreadTeam(const std::vector<ExecutionContext>& contexts);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
-  /// Calls job(member) on every thread and blocks until all calls have returned. Then rethrows the exception of the
-  /// lowest member that threw. Must not be called concurrently.
+  /// Calls job(i) on the thread of contexts[i], for all i, and blocks until all calls have returned. Then rethrows the
+  /// exception of the lowest i that threw. Must not be called concurrently or from a job.
   void run(const std::function<void(int)>& job);
 
  private:

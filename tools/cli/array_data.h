@@ -10,18 +10,19 @@ namespace lockstep::cli {
 /// The training or the test part of a source that has arrays of examples.
 struct ArrayPart {
   std::string x{}, y{};               ///< names of the arrays, for messages; empty when the source lacks one
-  std::optional<Dataset> examples{};  ///< empty without x
-  std::optional<Dataset> targets{};   ///< y, as the x of these examples; empty without y
+  std::optional<Dataset> examples{};  ///< nullopt without x
+  std::optional<Dataset> targets{};   ///< y, stored as the inputs x() of examples; nullopt without y
 };
 
-/// The examples that a model takes, for messages.
+/// Describes the shape of the examples that a model takes, for messages, e.g. "(28, 28, 1)".
 std::string taken_by(const ModelInput& model);
 
-/// The data of a source. With options.validation_split, splits the test part off the training part. Throws InputError
-/// for a part without rows and, for a zoo model of images, for missing labels and labels that are not integers. Throws
-/// InvalidArgument for examples that do not suit the model, for a split that leaves a part without examples and for a
-/// split of a source that already has a test part. Messages name options.source. Precondition: the source has at least
-/// one of the two parts, and labels where options.use needs them.
+/// The data of a source. With options.validation_split, splits the test part off the training part. A source with only
+/// a test part also uses it, cut by limit_test, as TrainingData::train. Throws InputError if the training part (the
+/// test part if it is the only one) has no rows and, for a zoo model of images, for missing labels and labels that are
+/// not integers. Throws InvalidArgument for examples that do not suit the model, for a split that leaves a part without
+/// examples and for a split of a source that already has a test part. Messages name options.source. Precondition: the
+/// source has at least one of the two parts, and labels where options.use needs them.
 TrainingData array_data(ArrayPart train, ArrayPart test, const DataOptions& options, const ModelInput& model);
 
 }  // namespace lockstep::cli
