@@ -18,6 +18,7 @@ std::string_view name(ScatterOp op);
 /// any for update; f32, bf16, i32 and i64 for add, sub, min and max; f32, i32 and i64 for mul and div. Integers wrap
 /// around; their quotients are rounded towards 0. Throws InvalidArgument, before anything is written, for other dtypes,
 /// for slices that differ from `to` in shape or dtype, for an index out of range and for an integer division by 0.
+/// Precondition: the slices do not share the memory of `to`.
 void scatter(ScatterOp op, const IndexedSlices& slices, const Tensor& to);
 
 }  // namespace lockstep

@@ -5,6 +5,7 @@
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/op/transfer.h>
+#include <lockstep/runtime/tensor/may_share_memory.h>
 #include <lockstep/strategy/core/creator.h>
 #include <lockstep/strategy/core/replica_context.h>
 
@@ -29,6 +30,14 @@ Variable make_variable(VariableSpec spec) {
   Variable made = creators->creator(make_variable, std::move(spec));
   require(made.defined(), "a variable creator gave no variable for '{}'", name);
   return made;
+}
+
+/// x itself, or a dense copy if writing a copy of the variable may change its elements.
+Tensor apart_from(const std::vector<Tensor>& copies, const Tensor& x) {
+  if (std::ranges::none_of(copies, [&](const Tensor& own) { return may_share_memory(own, x); })) return x;
+  Tensor apart = Tensor::empty(x.shape(), x.dtype(), x.device());
+  assign(x, apart);
+  return apart;
 }
 
 }  // namespace
@@ -169,24 +178,27 @@ void Variable::write(AssignOp op, const Tensor& value, bool literal) const {
   state_->check_strategy();
   require(value.defined() && value.shape() == shape() && value.dtype() == dtype(),
           "variable '{}' has shape {} of {}, cannot be assigned {}", name(), shape(), lockstep::name(dtype()), value);
+  const Tensor apart = apart_from(state_->copies(), value);
   const ExecutionContext& context = current_context();
   if (context.in_update())
-    state_->write_copy(state_->copies().size() == 1 ? 0 : context.update, op, value);
+    state_->write_copy(state_->copies().size() == 1 ? 0 : context.update, op, apart);
   else if (context.in_replica())
-    state_->write_in_replica(op, value, literal, context.replica);
+    state_->write_in_replica(op, apart, literal, context.replica);
   else
-    state_->write(op, value);
+    state_->write(op, apart);
 }
 
 void Variable::scatter(ScatterOp op, const IndexedSlices& slices) const {
   state_->check_strategy();
+  const std::vector<Tensor>& copies = state_->copies();
+  const IndexedSlices apart{apart_from(copies, slices.values), apart_from(copies, slices.indices), slices.dense_shape};
   const ExecutionContext& context = current_context();
   if (context.in_update())
-    state_->scatter_copy(state_->copies().size() == 1 ? 0 : context.update, op, slices);
+    state_->scatter_copy(state_->copies().size() == 1 ? 0 : context.update, op, apart);
   else if (context.in_replica())
-    state_->scatter_in_replica(op, slices);
+    state_->scatter_in_replica(op, apart);
   else
-    state_->scatter(op, slices);
+    state_->scatter(op, apart);
 }
 
 void Variable::write_number(AssignOp op, double value) const { write(op, Tensor::full(shape(), value, dtype()), true); }

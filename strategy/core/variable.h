@@ -170,7 +170,8 @@ class Variable {
   /// replica, sets only the replica's own copy of an on_read variable; an on_write variable must be assigned by all
   /// replicas together, and every copy gets their combined values. Throws InvalidArgument for another shape or dtype.
   /// Without an aggregation, an assignment in replicas throws InvalidArgument if the replicas' values differ, and
-  /// always in a CentralStorageStrategy. An assignment of an on_read bool variable with aggregation sum throws
+  /// always in a CentralStorageStrategy. `value` may share the variable's memory: it is then copied before the first
+  /// write. An assignment of an on_read bool variable with aggregation sum throws
   /// InvalidArgument outside replicas. Throws LogicError under another strategy, and for a plain variable in a run with
   /// several replicas.
   void assign(const Tensor& value) const { write(AssignOp::set, value, false); }
@@ -194,7 +195,8 @@ class Variable {
   /// Changes rows of the variable; see lockstep::scatter for dtypes, order and errors. In a replica, all replicas must
   /// call it, and their slices are combined: without an aggregation they must be equal; only_first_replica uses those
   /// of replica 0; sum and mean apply the rows of all replicas in replica order, with values divided by the number of
-  /// replicas for mean. Throws Unsupported for an on_read variable (except in Strategy::update) and, in a replica, for
+  /// replicas for mean. Slices that share the variable's memory are copied before the first write. Throws Unsupported
+  /// for an on_read variable (except in Strategy::update) and, in a replica, for
   /// min, max and update with aggregation sum or mean. Throws LogicError as assign does.
   void scatter_add(const IndexedSlices& slices) const { scatter(ScatterOp::add, slices); }
   void scatter_sub(const IndexedSlices& slices) const { scatter(ScatterOp::sub, slices); }

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <lockstep/runtime/device/registry.h>
+#include <lockstep/runtime/tensor/may_share_memory.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
@@ -113,6 +114,20 @@ TEST(TensorView, SharesTheElements) {
   EXPECT_EQ(tensor.data<float>()[0], 7);
   EXPECT_FALSE(tensor.unique());
   EXPECT_NE(view.id(), tensor.id());
+}
+
+TEST(TensorView, MayShareMemoryWhereAddressesOverlap) {
+  const Tensor tensor = counting({4, 3});
+  const auto rows = [&](std::int64_t begin, std::int64_t end) { return tensor.slice_view(0, begin, end); };
+  EXPECT_TRUE(may_share_memory(tensor, tensor.transposed_view()));
+  EXPECT_TRUE(may_share_memory(rows(0, 2), rows(1, 3)));
+  EXPECT_FALSE(may_share_memory(rows(0, 2), rows(2, 4)));
+  EXPECT_TRUE(may_share_memory(tensor.slice_view(1, 0, 1), tensor.slice_view(1, 1, 2))) << "only ranges are compared";
+  EXPECT_TRUE(may_share_memory(rows(1, 2).broadcast_view({5, 3}), rows(1, 2)));
+  EXPECT_FALSE(may_share_memory(rows(1, 2).broadcast_view({5, 3}), rows(2, 3)));
+  EXPECT_FALSE(may_share_memory(tensor, counting({4, 3})));
+  EXPECT_FALSE(may_share_memory(tensor, rows(1, 1)));
+  EXPECT_FALSE(may_share_memory(tensor, Tensor()));
 }
 
 TEST(TensorView, WorksOutOneSize) {

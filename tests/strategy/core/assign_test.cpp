@@ -3,6 +3,7 @@
 #include <support/expect_error.h>
 #include <support/replicas.h>
 
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/strategy/core/variable.h>
 
@@ -16,6 +17,7 @@ using test::mirrored;
 using test::this_replica;
 using testing::Each;
 using testing::ElementsAre;
+using testing::ElementsAreArray;
 
 constexpr Synchronization syncs[] = {Synchronization::on_write, Synchronization::on_read};
 constexpr Aggregation aggregations[] = {Aggregation::none, Aggregation::sum, Aggregation::mean,
@@ -273,6 +275,43 @@ TEST_P(Assign, AVariableMadeFromAnothersValueInRunIsWritable) {
     return v.value().item<float>();
   });
   EXPECT_THAT(seen.local_results(), Each(2));
+}
+
+/// [[1, 2], [3, 4]] after assignments of the variable's own value and its transpose.
+constexpr float after_own_values[] = {4, 10, 10, 16};
+void assign_own_values(const Variable& v) {
+  v.assign_add(v.value());
+  v.assign(transpose(v.value()));
+  v.assign_add(transpose(v.value()));
+}
+
+// The value shares a copy's memory, which an assignment overwrites.
+TEST_P(Assign, TakesTheVariablesOwnValue) {
+  for (const Synchronization synchronization : syncs)
+    for (const Aggregation aggregation : aggregations) {
+      const bool on_read = synchronization == Synchronization::on_read;
+      const auto check = [&](const auto& use) {
+        const Variable v = strategy_.scope([&] {
+          return Variable({.name = "v",
+                           .shape = {2, 2},
+                           .initializer =
+                               [](const Tensor& out) {
+                                 copy(Tensor::from(std::vector<float>{1, 2, 3, 4}, {2, 2}), out);
+                               },
+                           .synchronization = synchronization,
+                           .aggregation = aggregation});
+        });
+        use(v, assign_own_values);
+        for (const Tensor& own : v.state().copies())
+          EXPECT_THAT(own.to_vector<float>(), ElementsAreArray(after_own_values));
+        use(v, [](const Variable& own) { own.assign_sub(own.value()); });
+        for (const Tensor& own : v.state().copies()) EXPECT_THAT(own.to_vector<float>(), Each(0));
+      };
+      if (!on_read) check([](const Variable& v, const auto& change) { change(v); });
+      if (on_read || aggregation == Aggregation::none || aggregation == Aggregation::only_first_replica)
+        check([&](const Variable& v, const auto& change) { strategy_.run([&] { change(v); }); });
+      check([&](const Variable& v, const auto& change) { strategy_.update(v, change); });
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Replicas, Assign, testing::ValuesIn(test::replica_counts));

@@ -5,6 +5,7 @@
 #include <support/expect_error.h>
 #include <support/replicas.h>
 
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/strategy/core/variable.h>
 
 // Writing rows of a variable.
@@ -191,6 +192,36 @@ TEST(Scatter, IsASparseStepOfGradientDescent) {
   const Variable v = rows(strategy, Aggregation::sum, {0, 0, 0, 0});
   strategy.run([&] { v.scatter_sub(slices({1, 2}, {this_replica(), this_replica() + 1}, 4)); });
   expect_copies(v, {-1, -3, -2, 0});
+}
+
+// The slices share a copy's memory, which scattering overwrites.
+TEST(Scatter, TakesSlicesOfTheVariableItself) {
+  const auto scatter_own = [](const Variable& v) {
+    v.scatter_add({slice(v.value(), 0, 1, 4), Tensor::from<std::int64_t>({0, 1, 2}, {3}), {4}});
+    v.scatter_update({slice(v.value(), 0, 0, 3), Tensor::from<std::int64_t>({1, 2, 3}, {3}), {4}});
+  };
+  for (const int replicas : {1, 2})
+    for (const Aggregation aggregation : {Aggregation::none, Aggregation::only_first_replica}) {
+      const MirroredStrategy strategy = mirrored(replicas);
+      const Variable outside = rows(strategy, aggregation, {1, 2, 3, 4});
+      scatter_own(outside);
+      expect_copies(outside, {3, 3, 5, 7});
+      const Variable inside = rows(strategy, aggregation, {1, 2, 3, 4});
+      strategy.run([&] { scatter_own(inside); });
+      expect_copies(inside, {3, 3, 5, 7});
+      const Variable indices = strategy.scope([&] {
+        return Variable({.name = "indices",
+                         .shape = {3},
+                         .initializer =
+                             [](const Tensor& out) {
+                               copy(Tensor::from<std::int64_t>({1, 2, 0}, {3}), out);
+                             },
+                         .dtype = DType::i64,
+                         .aggregation = aggregation});
+      });
+      indices.scatter_add({indices.value(), indices.value(), {3}});
+      expect_copies(indices, {1, 3, 2});
+    }
 }
 
 TEST(Scatter, ChecksBeforeItWrites) {
