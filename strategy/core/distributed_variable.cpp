@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include <lockstep/kernels/op/layout.h>
+#include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/update/reduce.h>
 #include <lockstep/strategy/comm/cluster/over_workers.h>
 #include <lockstep/strategy/comm/combine.h>
@@ -172,7 +173,8 @@ Tensor SyncOnReadVariable::read() const {
   const std::vector<Tensor>& all = copies();
   const std::string place = "the reading of variable '" + spec().name + "'";
   if (spec().aggregation == Aggregation::only_first_replica) {
-    const Tensor first = combine(ReduceOp::sum, std::span(all).first(1));
+    const Tensor first = Tensor::empty(spec().shape, spec().dtype);
+    assign(all.front(), first);
     return workers() ? value_of_chief(*workers(), place, first) : first;
   }
   if (spec().aggregation == Aggregation::mean) return mean_of(workers(), place, all, copy_weights());

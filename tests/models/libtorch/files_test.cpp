@@ -126,6 +126,33 @@ TEST_P(ModuleFile, LeavesTheReplicasBuffersAsTheyAre) {
   EXPECT_TRUE(torch::equal(net.first()->norm->running_mean, before));
 }
 
+/// A module with buffers that are not numbers.
+struct MaskedImpl : torch::nn::Module {
+  explicit MaskedImpl(bool masked) {
+    mask = register_buffer("mask", torch::full({4, 4}, masked, torch::kBool));
+    bytes = register_buffer("bytes", torch::full({3}, masked ? 200 : 0, torch::kByte));
+  }
+  torch::Tensor mask, bytes;
+};
+
+TEST_P(ModuleFile, HasBuffersOfBoolAndBytes) {
+  const auto masked = [](int replicas, bool value) {
+    return libtorch::mirror(cpus(replicas), [=] { return std::make_shared<MaskedImpl>(value); });
+  };
+  const auto saved = masked(2, true);
+  saved.replicas()[1]->mask.fill_(false);
+  saved.replicas()[1]->bytes.fill_(7);
+  libtorch::save(saved, file_);
+  const auto loaded = masked(3, false);
+  libtorch::load(loaded, file_);
+  saved.synchronize_buffers();
+  for (const auto& net : {saved, loaded})
+    for (const auto& module : net.replicas()) {
+      EXPECT_TRUE(module->mask.all().item<bool>());
+      EXPECT_TRUE(torch::equal(module->bytes, torch::full({3}, 200, torch::kByte)));
+    }
+}
+
 TEST_P(ModuleFile, IsTrainedFurther) {
   const MirroredStrategy strategy = cpus(2);
   const auto net = mirrored_net(strategy);

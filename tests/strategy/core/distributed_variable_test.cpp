@@ -88,6 +88,26 @@ TEST_P(DistributedVariable, OneCombinedOnReadingHasAValueForEachReplica) {
     test::expect_same_bits(apart.state().copies()[replica], Tensor::full({3}, replica + 1));
 }
 
+TEST_P(DistributedVariable, TheFirstReplicasValueMayHaveAnyDtype) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::i32, DType::i64, DType::u8, DType::boolean}) {
+    const Variable v = strategy_.scope([&] {
+      return Variable({.name = "v",
+                       .shape = {3},
+                       .initializer = [&](const Tensor& out) { copy(Tensor::zeros({3}, dtype), out); },
+                       .dtype = dtype,
+                       .synchronization = Synchronization::on_read,
+                       .aggregation = Aggregation::only_first_replica});
+    });
+    strategy_.run([&] { v.assign(test::this_replica() == 0 ? 1 : 0); });
+    const Tensor read = v.value();
+    test::expect_same_bits(read, Tensor::full({3}, 1, dtype));
+    v.assign(0);
+    test::expect_same_bits(read, Tensor::full({3}, 1, dtype));
+    v.assign(read);
+    for (const Tensor& own : v.state().copies()) test::expect_same_bits(own, read);
+  }
+}
+
 TEST_P(DistributedVariable, AMeanOnReadingIsWhatEqualElementsAre) {
   const Variable average = make(Synchronization::on_read, Aggregation::mean);
   constexpr float inexact = 0.1F;  // the mean of equal values rounds to another value for some numbers of replicas
