@@ -60,7 +60,7 @@ class Mirrored : public Replicated<Module> {
   /// values, e.g. before an evaluation. Buffers of dtypes that lockstep does not have get the values of their process's
   /// first replica. Call it outside replicas, in all processes.
   void synchronize_buffers() const { modules_->synchronize_buffers(); }
-  /// Throws BrokenInvariant, naming parameter and replica, if the replicas' f32 parameters are not bit-identical. Call
+  /// Throws BrokenInvariant, naming parameter and replica, if the replicas' parameters are not bit-identical. Call
   /// it outside replicas, in all processes.
   void verify() const { modules_->verify(); }
   /// The modules without their type, for save() and load().

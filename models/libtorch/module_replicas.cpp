@@ -250,8 +250,7 @@ void ModuleReplicas::verify() const {
   adopt_all("verify() was called");
   std::vector<Variable> parameters;  // also the frozen ones
   for (std::size_t i = 0; i < tensors_.size(); ++i)
-    if (!tensors_[i].is_buffer && variables_[i].defined() && variables_[i].dtype() == DType::f32)
-      parameters.push_back(variables_[i]);
+    if (!tensors_[i].is_buffer && variables_[i].defined()) parameters.push_back(variables_[i]);
   verify_mirrored(parameters, strategy_.state()->cluster());
 }
 

@@ -58,7 +58,7 @@ class ModuleReplicas {
   /// the values of their process's first replica. With several processes a collective. Throws LogicError inside a
   /// replica.
   void synchronize_buffers() const;
-  /// Throws the errors of verify_mirrored if the replicas' f32 parameters differ, within a process or between
+  /// Throws the errors of verify_mirrored if the replicas' parameters differ, within a process or between
   /// processes. Throws LogicError inside a replica.
   void verify() const;
   /// Calls `load`, which sets the values of the first module's tensors, and copies them to all replicas of this

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <lockstep/strategy/comm/cluster/cluster.h>
 
@@ -11,13 +12,16 @@ namespace lockstep {
 namespace {
 
 void compare(const Variable& variable, int replica, const Tensor& of_first, const Tensor& of_other) {
-  const std::span<const float> first = of_first.span<float>();
-  const std::span<const float> other = of_other.span<float>();
-  if (std::memcmp(first.data(), other.data(), first.size_bytes()) == 0) return;
-  std::size_t i = 0;
-  while (std::memcmp(&first[i], &other[i], sizeof(float)) == 0) ++i;
-  fail<BrokenInvariant>("the copies of '{}' differ: element {} is {} on replica 0 and {} on replica {}",
-                        variable.name(), i, first[i], other[i], replica);
+  visit_dtype(of_first.dtype(), [&]<class T>() {
+    const std::span<const T> first = of_first.span<T>();
+    const std::span<const T> other = of_other.span<T>();
+    if (std::memcmp(first.data(), other.data(), first.size_bytes()) == 0) return;
+    std::size_t i = 0;
+    while (std::memcmp(&first[i], &other[i], sizeof(T)) == 0) ++i;
+    using Number = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
+    fail<BrokenInvariant>("the copies of '{}' differ: element {} is {} on replica 0 and {} on replica {}",
+                          variable.name(), i, static_cast<Number>(first[i]), static_cast<Number>(other[i]), replica);
+  });
 }
 
 /// The variable at `position` as a text such as "'dense/kernel' (8, 16)".
@@ -27,8 +31,8 @@ std::string text_at(const std::vector<Variable>& variables, std::size_t position
 }
 
 std::uint64_t hash_of(const Tensor& values) {
-  const std::span<const float> all = values.span<float>();
-  return std::hash<std::string_view>()({reinterpret_cast<const char*>(all.data()), all.size_bytes()});
+  const auto* const bytes = static_cast<const char*>(values.raw_data());
+  return std::hash<std::string_view>()({bytes, static_cast<std::size_t>(values.elements()) * size_of(values.dtype())});
 }
 
 void compare_workers(Cluster& workers, std::span<const Variable> variables, const std::vector<std::uint64_t>& own) {

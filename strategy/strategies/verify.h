@@ -9,7 +9,7 @@ namespace lockstep {
 
 class Cluster;
 
-/// Compares all copies of every mirrored variable, which must be f32, bit by bit; skips on_read variables. Throws
+/// Compares all copies of every mirrored variable, of any dtype, bit by bit; skips on_read variables. Throws
 /// BrokenInvariant for the first difference, naming variable, replica, element and both values. With `workers`, also
 /// compares hashes of the workers' copies; all workers must call it, and the error names the variable and two workers.
 /// Call it outside replicas.

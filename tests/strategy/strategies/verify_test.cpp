@@ -55,6 +55,25 @@ TEST_P(VerifyMirrored, ComparesBitsNotValues) {
   EXPECT_THROW(verify_mirrored(std::vector{zero}), BrokenInvariant);
 }
 
+TEST_P(VerifyMirrored, ComparesVariablesOfEveryDtype) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::i32, DType::i64, DType::u8, DType::boolean}) {
+    const Variable v = strategy_.scope([&] {
+      return Variable({.name = "v",
+                       .shape = {3},
+                       .initializer = [&](const Tensor& out) { copy(Tensor::zeros({3}, dtype), out); },
+                       .dtype = dtype});
+    });
+    EXPECT_NO_THROW(verify_mirrored(std::vector{v}));
+    if (replicas_ == 1) continue;
+    copy(Tensor::full({1}, 1, dtype), v.state().copies().back().slice_view(0, 2, 3));
+    const bool is_bool = dtype == DType::boolean;
+    EXPECT_THAT([&] { verify_mirrored(std::vector{v}); },
+                ThrowsMessage<BrokenInvariant>(
+                    HasSubstr(fmt::format("the copies of 'v' differ: element 2 is {} on replica 0 and {} on replica {}",
+                                          is_bool ? "false" : "0", is_bool ? "true" : "1", replicas_ - 1))));
+  }
+}
+
 TEST_P(VerifyMirrored, PassesOverVariablesCombinedOnReading) {
   const Variable apart = strategy_.scope([] {
     return Variable({.name = "apart",
