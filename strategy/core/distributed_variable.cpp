@@ -1,6 +1,7 @@
 #include "lockstep/strategy/core/distributed_variable.h"
 
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <type_traits>
 
@@ -108,13 +109,14 @@ PerReplica<Tensor> shares_of(const Tensor& value, int parts) {
   std::vector<Tensor> shares;
   visit_dtype(value.dtype(), [&]<class T>() {
     if constexpr (!std::is_same_v<T, bool>) {
-      using Number = std::conditional_t<std::is_integral_v<T>, T, float>;  // bfloat16 has no arithmetic
+      // A u8 may be smaller than the number of parts; bfloat16 has no arithmetic.
+      using Number = std::conditional_t<std::is_integral_v<T>, std::int64_t, float>;
       std::vector<T> first = value.to_vector<T>();
       std::vector<T> others = first;
       for (T& element : others) element = T(static_cast<Number>(element) / static_cast<Number>(parts));
       for (std::size_t i = 0; i < first.size(); ++i) {
         if constexpr (std::is_integral_v<T>)
-          first[i] = T(first[i] - others[i] * T(parts - 1));
+          first[i] = T(Number{first[i]} - Number{others[i]} * (parts - 1));
         else
           first[i] = others[i];
       }

@@ -1,4 +1,6 @@
+#include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 
 #include <gmock/gmock.h>
@@ -13,6 +15,7 @@ namespace lockstep {
 namespace {
 
 using test::mirrored;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
@@ -136,6 +139,21 @@ TEST_P(DistributedVariable, AssigningOneCombinedOnReadingMakesItReadSo) {
   }
   for (const Tensor& own : total.state().copies()) test::expect_same_bits(own, Tensor::full({3}, 120.0 / replicas_));
   for (const Tensor& own : average.state().copies()) test::expect_same_bits(own, any);
+}
+
+TEST(SyncOnReadVariable, IsDividedAmongMoreReplicasThanAByteCounts) {
+  const Variable v(std::make_shared<SyncOnReadVariable>(
+      VariableSpec{.name = "v",
+                   .shape = {2},
+                   .initializer = [](const Tensor& out) { copy(Tensor::zeros({2}, DType::u8), out); },
+                   .dtype = DType::u8,
+                   .synchronization = Synchronization::on_read,
+                   .aggregation = Aggregation::sum},
+      std::vector<LogicalDevice>(256), std::weak_ptr<const StrategyState>()));
+  v.assign(Tensor::from<std::uint8_t>({0, 200}, {2}));
+  EXPECT_THAT(v.state().copies().front().to_vector<int>(), ElementsAre(0, 200));
+  for (std::size_t replica = 1; replica < 256; ++replica)
+    EXPECT_THAT(v.state().copies()[replica].to_vector<int>(), ElementsAre(0, 0));
 }
 
 TEST_P(DistributedVariable, MovingACopyKeepsValueAndIdentity) {
