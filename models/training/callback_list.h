@@ -1,8 +1,7 @@
 #pragma once
 
-#include <cstdint>
-#include <exception>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,11 +13,11 @@ namespace lockstep {
 /// The callbacks of one call of fit, evaluate or predict.
 class CallbackList {
  public:
-  /// Throws InvalidArgument, naming `caller`, for a callback that is null. `caller` must outlive this object.
+  /// Throws InvalidArgument, naming `caller`, for a callback that is null.
   CallbackList(Model model, std::vector<std::shared_ptr<Callback>> callbacks, const char* caller)
       : model_(std::move(model)),
         callbacks_(std::move(callbacks)),
-        caller_(caller),
+        prefix_(fmt::format("a callback of {}: ", caller)),
         workers_(model_.strategy().state()->cluster()) {
     for (const auto& callback : callbacks_)
       require(callback != nullptr, "{} was given a callback that is null", caller);
@@ -30,14 +29,8 @@ class CallbackList {
   void notify(void (Callback::*event)(Model&, Parameters...), Args&&... args) {
     for (const auto& callback : callbacks_) {
       if (workers_ && !workers_->is_chief() && callback->chief_only()) continue;
-      const std::uint64_t failures_together = workers_ ? workers_->failures_together() : 0;
-      try {
-        ((*callback).*event)(model_, args...);
-      } catch (...) {
-        if (workers_ && workers_->failures_together() == failures_together)
-          workers_->fail_all(fmt::format("a callback of {}: {}", caller_, message_of(std::current_exception())));
-        throw;
-      }
+      notify_on_failure(
+          workers_, [&] { ((*callback).*event)(model_, args...); }, prefix_);
     }
   }
 
@@ -47,8 +40,8 @@ class CallbackList {
  private:
   Model model_;
   std::vector<std::shared_ptr<Callback>> callbacks_;
-  const char* caller_;
-  Cluster* workers_;  ///< null if there is only one worker
+  std::string prefix_;  ///< before the message of a callback's error
+  Cluster* workers_;    ///< null if there is only one worker
 };
 
 }  // namespace lockstep

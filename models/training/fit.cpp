@@ -103,7 +103,8 @@ void TrainingRun::check_validation(const Dataset& validation) const {
   if (compiled.steps.test_step || !validates(options_.initial_epoch, options_.epochs)) return;
   in_validation([&] {
     const Dataset rows = validation.rows_of_batches([](std::int64_t) { return RowRange{0, 1}; }).value_or(validation);
-    if (const std::optional<Batch> first = rows.peek()) check_targets(*first, compiled.outputs);
+    const auto peek = [&] { return rows.peek(); };
+    if (const std::optional<Batch> first = notify_on_failure(workers_, peek)) check_targets(*first, compiled.outputs);
   });
 }
 

@@ -89,7 +89,8 @@ void DistributedIterator::begin_epoch(std::uint64_t number) {
   ExecutionContext context = current_context();
   context.ahead_threads = input_threads(spec_->devices, cores_of_process());
   const ContextScope here(context);  // applies to the pass and to the data set's prefetching
-  pass_ = [batches = spec_->open(number), spec = spec_.shared()]() mutable {
+  auto opened = notify_on_failure(spec_->strategy->cluster(), [&] { return spec_->open(number); });
+  pass_ = [batches = std::move(opened), spec = spec_.shared()]() mutable {
     std::optional<DistributedBatch> batch = batches.next();
     if (batch) place(*batch, *spec);
     return batch;
@@ -105,12 +106,14 @@ void DistributedIterator::begin_epoch(std::uint64_t number) {
 std::optional<DistributedBatch> DistributedIterator::next() {
   require<LogicError>(!current_context().in_replica(), "a distributed data set is iterated outside replicas");
   const PhaseTimer timer(Phase::input);
-  Cluster* const workers = spec_->own_data_of ? spec_->own_data_of->cluster() : nullptr;
-  return workers && spec_->until_none_has_any ? next_of_all(*workers) : next_here(workers);
+  Cluster* const workers = spec_->strategy->cluster();
+  return notify_on_failure(workers, [&] {  // the others wait for this worker's step
+    return workers && spec_->until_none_has_any ? next_of_all(*workers) : next_here();
+  });
 }
 
 std::optional<DistributedBatch> DistributedIterator::next_of_all(Cluster& workers) {
-  std::optional<DistributedBatch> batch = next_here(&workers);
+  std::optional<DistributedBatch> batch = next_here();
   const double rows = sum_over(workers, "the next batch", batch ? static_cast<double>(batch->global_size()) : 0);
   if (rows == 0) return std::nullopt;
   if (batch) no_rows_ = batch->without_rows();
@@ -120,14 +123,8 @@ std::optional<DistributedBatch> DistributedIterator::next_of_all(Cluster& worker
   return batch;
 }
 
-std::optional<DistributedBatch> DistributedIterator::next_here(Cluster* others) {
-  std::optional<DistributedBatch> batch;
-  try {
-    batch = pass_.next();
-  } catch (...) {
-    if (others) others->fail_all(message_of(std::current_exception()));  // they wait for this worker's step
-    throw;
-  }
+std::optional<DistributedBatch> DistributedIterator::next_here() {
+  std::optional<DistributedBatch> batch = pass_.next();
   if (!batch) return std::nullopt;
   if (const auto& measurement = spec_->measurement) {
     // Splits by the measured shares only now, because prefetched batches would keep the old shares.
@@ -203,7 +200,7 @@ DistributedDataset Strategy::distribute(const Dataset& batches, const Distribute
       .per_replica_buffer_size = options.per_replica_buffer_size,
       .shares = options.shares,
       .resident_rows = std::move(resident_rows),
-      .own_data_of = own ? state() : nullptr};
+      .strategy = state()};
   if (options.measure_steps > 0 && replicas > 1)
     spec.measurement = std::make_shared<ShareMeasurement>(replicas, options.measure_steps);
   return DistributedDataset(std::move(spec));
@@ -222,9 +219,11 @@ DistributedDataset Strategy::distribute_from_function(
   std::vector<Dataset> sets;
   std::int64_t dropped_rows = 0;
   for (int id = 0; id < pipelines; ++id) {
-    sets.push_back(per_replica_batches({.num_input_pipelines = pipelines * workers,
-                                        .input_pipeline_id = first + id,
-                                        .num_replicas_in_sync = local.in_sync}));
+    sets.push_back(notify_on_failure(state()->cluster(), [&] {
+      return per_replica_batches({.num_input_pipelines = pipelines * workers,
+                                  .input_pipeline_id = first + id,
+                                  .num_replicas_in_sync = local.in_sync});
+    }));
     dropped_rows += sets.back().dropped_rows();
   }
   warn_of_dropped(dropped_rows);
@@ -233,7 +232,7 @@ DistributedDataset Strategy::distribute_from_function(
                              .dropped_rows = dropped_rows,
                              .devices = state()->devices(),
                              .per_replica_buffer_size = options.per_replica_buffer_size,
-                             .own_data_of = state(),
+                             .strategy = state(),
                              .until_none_has_any = true});
 }
 

@@ -23,8 +23,7 @@ struct DistributedDatasetSpec {
   std::vector<double> shares{};                     ///< see DistributeOptions
   std::shared_ptr<ShareMeasurement> measurement{};  ///< null when shares are not measured
   std::shared_ptr<ResidentRows> resident_rows{};    ///< the rows to which batches of row numbers refer; else null
-  /// The strategy, if each worker makes only its own rows or batches; otherwise null.
-  std::shared_ptr<StrategyState> own_data_of{};
+  std::shared_ptr<StrategyState> strategy{};        ///< the strategy whose workers and replicas use the batches
   bool until_none_has_any = false;  ///< workers have separate batches; a pass ends when no worker has any left
 };
 
@@ -45,14 +44,14 @@ class DistributedIterator {
   /// The next global batch; nothing at the end of the pass and in all later calls before begin_epoch(). If the data set
   /// is from distribute_from_function, all workers must make this call. Throws LogicError inside a replica. Errors of
   /// the data set are thrown after the batches that precede them, and end the pass. Throws InputError if this worker's
-  /// own data set is empty while another worker's has batches.
+  /// own data set is empty while another worker's has batches. Notifies the other workers of its errors.
   std::optional<DistributedBatch> next();
-  /// Ends the current pass and starts pass `number`.
+  /// Ends the current pass and starts pass `number`. Notifies the other workers of the data set's errors.
   void begin_epoch(std::uint64_t number);
 
  private:
-  /// This worker's next batch. On failure notifies `others`, if not null, and throws.
-  std::optional<DistributedBatch> next_here(Cluster* others);
+  /// This worker's next batch.
+  std::optional<DistributedBatch> next_here();
   /// The next batch of all workers. This worker's part has no rows if only other workers have batches left. A
   /// collective.
   std::optional<DistributedBatch> next_of_all(Cluster& workers);

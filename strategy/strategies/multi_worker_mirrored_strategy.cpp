@@ -49,7 +49,7 @@ class MultiWorkerState final : public ThreadedStrategy {
     if (Cluster* const workers = cluster()) {
       workers->agree("the creation of a variable", "the variable is", text_of(spec));
       spec.initializer = [workers, own = spec.initializer, name = spec.name](const Tensor& out) {
-        own(out);
+        notify_on_failure(workers, [&] { own(out); });
         const Tensor chiefs = Tensor::empty(out.shape(), out.dtype());
         if (workers->is_chief()) copy(out, chiefs);
         workers->broadcast("the creation of a variable",

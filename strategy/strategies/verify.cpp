@@ -11,16 +11,17 @@
 namespace lockstep {
 namespace {
 
-void compare(const Variable& variable, int replica, const Tensor& of_first, const Tensor& of_other) {
-  visit_dtype(of_first.dtype(), [&]<class T>() {
+/// Describes the first element that differs between two replicas' copies; empty if they are equal.
+std::string difference(const Variable& variable, int replica, const Tensor& of_first, const Tensor& of_other) {
+  return visit_dtype(of_first.dtype(), [&]<class T>() -> std::string {
     const std::span<const T> first = of_first.span<T>();
     const std::span<const T> other = of_other.span<T>();
-    if (std::memcmp(first.data(), other.data(), first.size_bytes()) == 0) return;
+    if (std::memcmp(first.data(), other.data(), first.size_bytes()) == 0) return "";
     std::size_t i = 0;
     while (std::memcmp(&first[i], &other[i], sizeof(T)) == 0) ++i;
     using Number = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
-    fail<BrokenInvariant>("the copies of '{}' differ: element {} is {} on replica 0 and {} on replica {}",
-                          variable.name(), i, static_cast<Number>(first[i]), static_cast<Number>(other[i]), replica);
+    return fmt::format("the copies of '{}' differ: element {} is {} on replica 0 and {} on replica {}", variable.name(),
+                       i, static_cast<Number>(first[i]), static_cast<Number>(other[i]), replica);
   });
 }
 
@@ -35,9 +36,11 @@ std::uint64_t hash_of(const Tensor& values) {
   return std::hash<std::string_view>()({bytes, static_cast<std::size_t>(values.elements()) * size_of(values.dtype())});
 }
 
+constexpr std::string_view place = "the comparison of variables";
+
 void compare_workers(Cluster& workers, std::span<const Variable> variables, const std::vector<std::uint64_t>& own) {
   const std::string_view text(reinterpret_cast<const char*>(own.data()), own.size() * sizeof(own.front()));
-  const std::vector<std::string> all = workers.all_gather("the comparison of variables", text);
+  const std::vector<std::string> all = workers.all_gather(place, text);
   for (int worker = 1; worker < workers.size(); ++worker) {
     const std::string& other = all[static_cast<std::size_t>(worker)];
     if (other == all.front()) continue;
@@ -65,16 +68,21 @@ void verify_same_order(std::span<const std::vector<Variable>* const> by_replica)
 
 void verify_mirrored(std::span<const Variable> variables, Cluster* workers) {
   std::vector<std::uint64_t> hashes;
+  std::string differing;  // the first difference in this process
   for (const Variable& variable : variables) {
     if (workers) hashes.push_back(0);
     if (variable.synchronization() == Synchronization::on_read) continue;
     const auto& copies = variable.state().copies();
     const Tensor first = copies.front().on_host();
-    for (int replica = 1; replica < static_cast<int>(copies.size()); ++replica)
-      compare(variable, replica, first, copies[replica].on_host());
+    for (int replica = 1; differing.empty() && replica < static_cast<int>(copies.size()); ++replica)
+      differing = difference(variable, replica, first, copies[replica].on_host());
     if (workers) hashes.back() = hash_of(first);
   }
-  if (workers && !variables.empty()) compare_workers(*workers, variables, hashes);
+  if (workers && !variables.empty()) {
+    workers->fail_together<BrokenInvariant>(place, differing);
+    compare_workers(*workers, variables, hashes);
+  }
+  require<BrokenInvariant>(differing.empty(), "{}", differing);
 }
 
 }  // namespace lockstep

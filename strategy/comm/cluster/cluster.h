@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <span>
@@ -119,5 +120,20 @@ class Cluster {
 /// MPI_THREAD_SERIALIZED. Also throws whatever parse_tf_config throws. Waits without a limit until all processes have
 /// initialized MPI; then throws Timeout if not all of them make this call within ClusterOptions::timeout.
 std::shared_ptr<Cluster> join_cluster(const ClusterOptions& options = {});
+
+/// Calls `job`, which may throw on this worker alone, and returns its result. Before an exception leaves this function,
+/// notifies the other workers by fail_all, with `prefix` before the message, unless all workers throw it together
+/// (Cluster::throw_together). `workers` is null if there is only one worker.
+template <class Job>
+auto notify_on_failure(Cluster* workers, const Job& job, std::string_view prefix = "") {
+  const std::uint64_t failures_together = workers ? workers->failures_together() : 0;
+  try {
+    return job();
+  } catch (...) {
+    if (workers && workers->failures_together() == failures_together)
+      workers->fail_all(fmt::format("{}{}", prefix, message_of(std::current_exception())));
+    throw;
+  }
+}
 
 }  // namespace lockstep

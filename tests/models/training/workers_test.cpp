@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -141,6 +142,25 @@ TEST_F(TrainingByWorkers, WithStepsThatReturnOtherNamesFailOnAll) {
                   return {{fmt::format("of_{}", cluster_->rank()), {1.0, 1}}};
                 }});
   EXPECT_THROW(model.fit(batches_), InvalidArgument);
+}
+
+TEST_F(TrainingByWorkers, WithAValidationThatFailsOnOneEndsOnAll) {
+  Model model = small_model(strategy_);
+  const int last = cluster_->size() - 1;
+  const auto fails = [&](const Example& example) {
+    if (cluster_->rank() != last) return example;
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // all other workers have created their models by now
+    fail<InputError>("the picture is torn");
+  };
+  const auto trains = [&] {
+    model.fit(batches_, {.validation = problem_.dataset().map(fails).batch(36), .verbose = 0});
+  };
+  constexpr const char* text = "map, element 0: the picture is torn";
+  if (cluster_->rank() == last)
+    EXPECT_THAT(test::error_of<InputError>(trains), testing::HasSubstr(text));
+  else
+    EXPECT_THAT(test::error_of<WorkerFailed>(trains),
+                testing::AllOf(testing::HasSubstr(fmt::format("worker {} (host ", last)), testing::HasSubstr(text)));
 }
 
 // The batch of one row leaves the other workers without rows.
