@@ -91,8 +91,7 @@ void Rendezvous::arrive_and_wait(int member, const char* place, std::chrono::mil
   check_place(member, place);
   if (++count_ == members()) return complete(round);
   if (finished_ > 0) release_for_finished(round);
-  constexpr std::chrono::milliseconds longest = std::chrono::years(1);  // a longer limit could overflow the clock
-  if (!round_.wait_while(round, timer.start() + std::min(timeout, longest))) time_out(place, round, timeout);
+  if (!round_.wait_while(round, timer.start() + timeout)) time_out(place, round, timeout);
   if (is_same_round(round_.load(), round)) throw_released();
 }
 

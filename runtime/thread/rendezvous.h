@@ -29,7 +29,8 @@ class Rendezvous {
   void begin(int member);
   /// Blocks until every member has arrived at `place`, the collective's name in messages. Throws LogicError if a member
   /// has finished or arrived at another place, Timeout after `timeout`, and Aborted after `abort` or another member's
-  /// Timeout. All members then throw until `reset`. Timeout's message has the state of every member.
+  /// Timeout. All members then throw until `reset`. Timeout's message has the state of every member. Precondition:
+  /// timeout <= longest_timeout.
   void arrive_and_wait(int member, const char* place, std::chrono::milliseconds timeout);
   /// Records that `member` has failed. Every member that waits or arrives later throws Aborted with `reason` in the
   /// message. Allocates no memory.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -22,10 +23,10 @@ class ReplicaGroup {
   using Clock = WaitTimer::Clock;
 
   /// For replicas 0 .. replicas - 1. `timeout` is the longest wait for the other replicas at a barrier; if
-  /// `sequential`, the longest wait for one replica's run.
+  /// `sequential`, the longest wait for one replica's run. A longer one than longest_timeout counts as that.
   ReplicaGroup(int replicas, std::chrono::milliseconds timeout, bool sequential = false)
       : rendezvous_(replicas),
-        timeout_(timeout),
+        timeout_(std::min<std::chrono::milliseconds>(timeout, longest_timeout)),
         sequential_(sequential),
         members_(static_cast<std::size_t>(replicas)) {}
   /// For one replica on each device. `parameter_devices`: devices whose memory the replicas' kernels access. If all
@@ -34,7 +35,7 @@ class ReplicaGroup {
   ReplicaGroup(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout, bool sequential = false,
                const std::vector<LogicalDevice>& parameter_devices = {});
 
-  /// The constructor's `timeout`.
+  /// The constructor's `timeout`, at most longest_timeout.
   std::chrono::milliseconds timeout() const { return timeout_; }
   /// Number of replicas.
   int size() const { return rendezvous_.members(); }

@@ -16,6 +16,7 @@ struct CentralStorageOptions {
   /// replicas are on GPUs, whose kernels cannot read host memory; otherwise CPU:0.
   std::optional<LogicalDevice> parameter_device{};
   /// Longest wait of a replica for the others. After it the step fails with Timeout, which names the late replicas.
+  /// Times above longest_timeout (a year) count as that.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};
 };
 

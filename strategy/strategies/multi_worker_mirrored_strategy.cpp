@@ -5,6 +5,7 @@
 
 #include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/device/registry.h>
+#include <lockstep/runtime/thread/wait_timer.h>
 #include <lockstep/strategy/comm/cluster/cluster.h>
 #include <lockstep/strategy/comm/cluster/launcher.h>
 #include <lockstep/strategy/core/distributed_variable.h>
@@ -77,7 +78,7 @@ std::shared_ptr<StrategyState> make_state(const std::vector<LogicalDevice>& devi
     cluster->agree("the start", "replicas are on", on_gpus ? "GPUs" : "CPUs");
   }
   // Replicas wait longer for each other than workers do, so that the workers' error is thrown first.
-  const auto timeout = cluster ? 2 * options.timeout : options.timeout;
+  const auto timeout = std::min<std::chrono::milliseconds>(options.timeout, longest_timeout) * (cluster ? 2 : 1);
   return std::make_shared<MultiWorkerState>(
       devices, CoordinationOptions{.timeout = timeout,
                                    .communication = {.bytes_per_pack = options.bytes_per_pack,

@@ -13,9 +13,9 @@ namespace lockstep {
 /// How the workers of a MultiWorkerMirroredStrategy synchronize.
 struct MultiWorkerOptions {
   /// Maximum wait for another worker. When it expires, the step fails with Timeout, which names the late workers. If
-  /// there are
-  /// other workers, replicas of one worker wait twice as long for each other. The timeout must be the same on all
-  /// workers.
+  /// there are other workers, replicas of one worker wait twice as long for each other, but no longer than
+  /// longest_timeout (a year), which is also the most that this and silence_limit count. The timeout must be the same
+  /// on all workers.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};
   ///@{
   /// See ClusterOptions.

@@ -22,6 +22,7 @@ PROGRAM = os.environ["LOCKSTEP"]
 SYNTHETIC = ["--data", "synthetic:8", "--batch-size", "4", "--replicas", "2", "--optimizer", "sgd"]
 CNN = ["--model", "small-cnn"]
 TINY = [*CNN, *SYNTHETIC]
+OVERFLOWS = 2**64 // 1000  # seconds that are a negative number of milliseconds in 64 bits
 COMMANDS = ["devices", "doctor", "train", "evaluate", "predict", "bench", "scaling", "summary", "convert"]
 
 
@@ -73,7 +74,7 @@ class Devices(Case):
 
 class Doctor(Case):
     def test_json_and_lines(self):
-        findings = json.loads(run("doctor", "--json").stdout.splitlines()[-1])
+        findings = json.loads(run("doctor", "--json", "--timeout", OVERFLOWS).stdout.splitlines()[-1])
         by_subject = {finding["subject"]: finding for finding in findings}
         self.assertEqual(by_subject["all-reduce"]["level"], "ok", by_subject["all-reduce"]["text"])
         self.assertTrue(all(finding["remedy"] for finding in findings if finding["level"] != "ok"))
@@ -406,7 +407,8 @@ class Training(Case):
 
     def test_cross_device_ops(self):
         def losses(name):
-            self.succeed("train", *TINY, "--cross-device-ops", name, "--step-log", self.path / name)
+            self.succeed("train", *TINY, "--cross-device-ops", name, "--step-log", self.path / name,
+                         "--timeout", OVERFLOWS)
             return [json.loads(line)["loss"] for line in (self.path / name).read_text().splitlines()]
 
         # Both replicas add the two values in the same order.

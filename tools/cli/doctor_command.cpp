@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/runtime/device/registry.h>
+#include <lockstep/runtime/thread/wait_timer.h>
 
 #include "doctor_findings.h"
 #include "doctor_trials.h"
@@ -21,7 +22,7 @@ std::vector<Finding> examine(const DoctorOptions& options) {
   std::vector<Finding> findings = judge(facts);
   const std::vector<LogicalDevice> devices = default_devices();
   if (devices.front().kind == DeviceKind::gpu) std::ranges::move(try_copies(devices), std::back_inserter(findings));
-  findings.push_back(try_all_reduce(devices, std::chrono::seconds(options.timeout_s)));
+  findings.push_back(try_all_reduce(devices, std::min(std::chrono::seconds(options.timeout_s), longest_timeout)));
   return findings;
 }
 

@@ -1,5 +1,6 @@
 #include "replica_options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 
@@ -8,6 +9,7 @@
 #include <lockstep/models/compat/multi_gpu_model.h>
 #include <lockstep/runtime/core/determinism.h>
 #include <lockstep/runtime/device/registry.h>
+#include <lockstep/runtime/thread/wait_timer.h>
 #include <lockstep/strategy/strategies/central_storage_strategy.h>
 #include <lockstep/strategy/strategies/mirrored_strategy.h>
 #include <lockstep/strategy/strategies/multi_worker_mirrored_strategy.h>
@@ -39,7 +41,7 @@ Strategy ReplicaOptions::make_strategy() const {
           "--wire-dtype {} is for --strategy mirrored and multi-worker; with {} leave it out", wire_dtype, strategy);
   const DType wire = wire_dtype == bfloat16 ? DType::bf16 : DType::f32;
   const std::vector<LogicalDevice> chosen = devices_of_process();
-  const std::chrono::seconds timeout(timeout_s);
+  const std::chrono::seconds timeout = std::min(std::chrono::seconds(timeout_s), longest_timeout);
   if (strategy == multi_gpu) return get_strategy();
   if (strategy == one_device) {
     require(chosen.size() == 1, "--strategy one-device takes one device, got {}", chosen.size());

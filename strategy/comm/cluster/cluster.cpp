@@ -1,7 +1,8 @@
 #include "lockstep/strategy/comm/cluster/cluster.h"
 
-#include <cstring>
+#include <algorithm>
 
+#include <lockstep/runtime/thread/wait_timer.h>
 #include <lockstep/strategy/comm/flat_range.h>
 
 namespace lockstep {
@@ -19,10 +20,14 @@ std::vector<std::span<Byte>> nothing(int workers) {
 
 }  // namespace
 
-void ClusterOptions::check() const {
+ClusterOptions ClusterOptions::checked() const {
   require(timeout.count() > 0 && silence_limit.count() > 0,
           "the longest wait and silence of workers must be positive, got {} ms and {} ms", timeout.count(),
           silence_limit.count());
+  ClusterOptions limited = *this;
+  for (std::chrono::milliseconds* const time : {&limited.timeout, &limited.silence_limit})
+    *time = std::min<std::chrono::milliseconds>(*time, longest_timeout);
+  return limited;
 }
 
 void Cluster::broadcast(std::string_view place, std::span<std::byte> bytes) {

@@ -21,7 +21,7 @@ struct WorkerFailed : Error {
   using Error::Error;
 };
 
-/// How long workers wait for each other.
+/// How long workers wait for each other. Times above longest_timeout count as that.
 struct ClusterOptions {
   /// Longest wait for the other workers, for each collective.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};
@@ -33,8 +33,8 @@ struct ClusterOptions {
   /// time to report which one died. Called on a thread of the cluster. May be empty.
   std::function<bool()> asked_to_end{};
 
-  /// Throws InvalidArgument unless both times are positive.
-  void check() const;
+  /// These options with times of at most longest_timeout. Throws InvalidArgument unless both times are positive.
+  ClusterOptions checked() const;
 };
 
 /// Collectives between workers run in order within a channel. Channels do not wait for each other.

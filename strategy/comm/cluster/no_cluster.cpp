@@ -5,7 +5,7 @@
 namespace lockstep {
 
 std::shared_ptr<Cluster> join_cluster(const ClusterOptions& options) {
-  options.check();
+  options.checked();
   const std::optional<ClusterSpec> spec = tf_config();
   require<Unsupported>(!launched_with_others() && (!spec || spec->size() == 1),
                        "this build of lockstep has no MPI, through which workers find each other: install Open MPI and "

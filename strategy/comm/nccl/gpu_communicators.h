@@ -48,8 +48,8 @@ class GpuCommunicators {
 };
 
 /// Makes NCCL communicators for `gpus`, one per replica, connected with the GPUs of other workers if `cluster` is not
-/// null. `cluster` must outlive the result. `timeout` limits the connection and each collective. Throws DeviceError,
-/// Timeout, whatever the cluster throws, and Unsupported in a build without CUDA.
+/// null. `cluster` must outlive the result. `timeout`, at most longest_timeout, limits the connection and
+/// each collective. Throws DeviceError, Timeout, whatever the cluster throws, and Unsupported in a build without CUDA.
 std::unique_ptr<GpuCommunicators> make_gpu_communicators(const std::vector<LogicalDevice>& gpus,
                                                          std::chrono::milliseconds timeout, Cluster* cluster);
 

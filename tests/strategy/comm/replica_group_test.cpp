@@ -15,6 +15,11 @@ namespace {
 using namespace std::chrono_literals;
 using test::this_replica;
 
+TEST(ReplicaGroup, WaitsAYearAtMost) {
+  EXPECT_EQ(ReplicaGroup(2, std::chrono::milliseconds::max()).timeout(), std::chrono::years(1));
+  EXPECT_EQ(ReplicaGroup(2, 1ms).timeout(), 1ms);
+}
+
 TEST(ReplicaGroup, CountsAReplicasOwnTimeWithoutItsWaits) {
   const MirroredStrategy strategy = test::mirrored(3);
   const ReplicaGroup& group = strategy.state()->group();

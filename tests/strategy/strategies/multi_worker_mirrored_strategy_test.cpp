@@ -121,6 +121,17 @@ TEST_F(MultiWorker, AMeetingIsOneOfAllReplicas) {
               AllOf(HasSubstr("worker 0"), HasSubstr("is at the middle"), HasSubstr("is at the end")));
 }
 
+TEST_F(MultiWorker, MayWaitWithoutALimit) {
+  constexpr auto longest = std::chrono::milliseconds::max();
+  const MultiWorkerMirroredStrategy patient(logical_cpus(local_), {.timeout = longest, .silence_limit = longest});
+  const auto sums = patient.run([&] {
+    const ReplicaContext context = get_replica_context();
+    if (context.replica_id_in_sync_group() == all_ - 1) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    return context.all_reduce(ReduceOp::sum, 1.0);
+  });
+  EXPECT_EQ(sums[0].item<float>(), static_cast<float>(all_));
+}
+
 TEST_F(MultiWorker, SparseValuesAreJoined) {
   const auto results = strategy_.run([&] {
     const ReplicaContext context = get_replica_context();

@@ -18,8 +18,8 @@ std::string command_for(const ClusterSpec& spec) {
 
 }  // namespace
 
-std::shared_ptr<Cluster> join_cluster(const ClusterOptions& options) {
-  options.check();
+std::shared_ptr<Cluster> join_cluster(const ClusterOptions& given) {
+  const ClusterOptions options = given.checked();
   const std::optional<ClusterSpec> spec = tf_config();
   if (!launched_with_others()) {
     require(!spec || spec->size() == 1,

@@ -1,6 +1,5 @@
 #include "lockstep/strategy/comm/nccl/cuda/communicators.h"
 
-#include <algorithm>
 #include <condition_variable>
 #include <span>
 #include <utility>
@@ -22,8 +21,7 @@ void check_nccl(ncclResult_t status, const char* call) {
 }
 
 constexpr std::chrono::milliseconds polling_interval{200};
-constexpr std::chrono::hours longest_timeout{24 * 365};  // a time point that much later can still be represented
-constexpr std::chrono::seconds revocation_limit{5};      // a revocation usually takes milliseconds
+constexpr std::chrono::seconds revocation_limit{5};  // a revocation usually takes milliseconds
 
 double seconds(std::chrono::milliseconds time) { return std::chrono::duration<double>(time).count(); }
 
@@ -103,7 +101,7 @@ void await_revocation(ncclComm_t communicator) {
 }  // namespace
 
 NcclComms::NcclComms(const std::vector<LogicalDevice>& gpus, std::chrono::milliseconds timeout, Cluster* cluster)
-    : timeout_(std::min<std::chrono::milliseconds>(timeout, longest_timeout)), cluster_(cluster) {
+    : timeout_(timeout), cluster_(cluster) {
   for (const LogicalDevice& device : gpus) members_.push_back(std::make_unique<Member>(gpu(device)));
   // Discards errors of an earlier strategy's communicators that no thread has received.
   for (const auto& member : members_) member->gpu.set_error({});
