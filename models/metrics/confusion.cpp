@@ -133,7 +133,9 @@ Metric::Rule area_under_curve(AUCOptions options) {
   for (const double threshold : options.thresholds)
     require(threshold >= 0 && threshold <= 1, "AUC: a threshold lies in [0, 1], got {}", threshold);
   if (!options.thresholds.empty()) options.num_thresholds = static_cast<int>(options.thresholds.size()) + 2;
-  require(options.num_thresholds >= 2, "AUC needs at least 2 thresholds, got {}", options.num_thresholds);
+  constexpr int most = 1 << 24;  // bucket_of() computes in f32, which holds all whole numbers up to this one
+  require(options.num_thresholds >= 2 && options.num_thresholds <= most,
+          "AUC needs at least 2 and at most {} thresholds, got {}", most, options.num_thresholds);
   return {.update =
               [options](const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights) {
                 const auto count = static_cast<std::size_t>(options.num_thresholds);

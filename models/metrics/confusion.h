@@ -61,7 +61,7 @@ enum class AUCCurve { roc, pr };
 
 /// AUC's options, with Keras' names.
 struct AUCOptions {
-  /// Number of evenly spaced thresholds; at least 2.
+  /// Number of evenly spaced thresholds; from 2 to 2^24.
   int num_thresholds = 200;
   /// Thresholds in [0, 1], to which one below 0 and one above 1 are added. If empty, num_thresholds evenly spaced
   /// thresholds are used.
@@ -77,7 +77,7 @@ struct AUCOptions {
 /// trapezoids, and PR interpolates the numbers of true and false positives between thresholds instead of their ratio
 /// (Davis and Goadrich 2006, section 4). With evenly spaced thresholds, predictions outside [0, 1] count as 0 or 1.
 struct AUC : Metric {
-  /// Throws InvalidArgument for num_thresholds below 2, and for a threshold outside [0, 1].
+  /// Throws InvalidArgument for less than 2 or more than 2^24 thresholds, and for a threshold outside [0, 1].
   explicit AUC(const AUCOptions& options = {});
   /// Makes `AUC({})` use the default options.
   explicit AUC(Defaults) : AUC() {}

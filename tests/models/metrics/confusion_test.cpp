@@ -145,6 +145,17 @@ TEST(Auc, OfOneClassOrNothingIsZero) {
   EXPECT_EQ(value(AUC(), Tensor::zeros({0}), Tensor::zeros({0})), 0);
 }
 
+// f32 holds 2^24 - 1, the number of steps between thresholds, but not all whole numbers above 2^24.
+TEST(Auc, TakesAsManyThresholdsAsF32CanNumber) {
+  const AUC auc({.num_thresholds = 1 << 24});
+  const Metric::Sums buckets = auc.update(floats({0, 1}), floats({1, 1}));
+  ASSERT_EQ(buckets.size(), std::size_t{2} << 24);
+  EXPECT_EQ(buckets[(1 << 24) - 2], 1);
+  EXPECT_EQ(buckets[(2 << 24) - 2], 1);
+  EXPECT_ERROR(InvalidArgument, "AUC needs at least 2 and at most 16777216 thresholds, got 16777217",
+               AUC({.num_thresholds = (1 << 24) + 1}));
+}
+
 TEST(Confusion, RefusesWhatDoesNotFit) {
   EXPECT_THROW(Precision(1.5), InvalidArgument);
   EXPECT_THROW(Recall(-0.1), InvalidArgument);
