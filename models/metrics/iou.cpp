@@ -1,6 +1,5 @@
 #include "lockstep/models/metrics/iou.h"
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -58,8 +57,14 @@ double mean_iou(const Metric::Sums& sums, const std::vector<std::int64_t>& targe
   return total / (present + keras_epsilon);
 }
 
+void check_number(int num_classes) {
+  constexpr int most = 1 << 16;  // the number of classes of a 16-bit label image
+  require(num_classes >= 1 && num_classes <= most, "IoU needs at least 1 class and at most {}, got {}", most,
+          num_classes);
+}
+
 void check(const IoUOptions& options) {
-  require(options.num_classes >= 1, "IoU needs at least 1 class, got {}", options.num_classes);
+  check_number(options.num_classes);
   require(!options.target_class_ids.empty(), "IoU needs a target class at least, got none");
   for (const std::int64_t id : options.target_class_ids)
     require(id >= 0 && id < options.num_classes, "IoU: target class {} is not one of {} classes", id,
@@ -91,7 +96,8 @@ Metric::Rule rule(const IoUOptions& options, const ObjectConfig& config) {
 }
 
 std::vector<std::int64_t> all_of(int num_classes) {
-  std::vector<std::int64_t> ids(static_cast<std::size_t>(std::max(num_classes, 0)));
+  check_number(num_classes);
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(num_classes));
   std::iota(ids.begin(), ids.end(), 0);
   return ids;
 }

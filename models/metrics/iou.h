@@ -19,7 +19,7 @@ namespace lockstep {
 
 /// IoU's options, with Keras' names.
 struct IoUOptions {
-  int num_classes = 0;                           ///< number of classes, at least 1; required
+  int num_classes = 0;                           ///< number of classes, from 1 to 2^16; required
   std::vector<std::int64_t> target_class_ids{};  ///< the classes that count; at least one
   std::optional<int> ignore_class{};             ///< elements with this target are left out
   bool sparse_y_true = true;                     ///< targets are class numbers
@@ -34,7 +34,7 @@ struct BinaryIoUOptions {
 
 /// MeanIoU's options, with Keras' names.
 struct MeanIoUOptions {
-  int num_classes = 0;                ///< number of classes, at least 1; required
+  int num_classes = 0;                ///< number of classes, from 1 to 2^16; required
   std::optional<int> ignore_class{};  ///< elements with this target are left out
   bool sparse_y_true = true;          ///< targets are class numbers
   bool sparse_y_pred = true;          ///< predictions are class numbers
@@ -42,7 +42,7 @@ struct MeanIoUOptions {
 
 /// OneHotIoU's options, with Keras' names.
 struct OneHotIoUOptions {
-  int num_classes = 0;                           ///< number of classes, at least 1; required
+  int num_classes = 0;                           ///< number of classes, from 1 to 2^16; required
   std::vector<std::int64_t> target_class_ids{};  ///< the classes that count; at least one
   std::optional<int> ignore_class{};             ///< elements with this target are left out
   bool sparse_y_pred = false;                    ///< predictions are class numbers
@@ -50,15 +50,15 @@ struct OneHotIoUOptions {
 
 /// OneHotMeanIoU's options, with Keras' names.
 struct OneHotMeanIoUOptions {
-  int num_classes = 0;                ///< number of classes, at least 1; required
+  int num_classes = 0;                ///< number of classes, from 1 to 2^16; required
   std::optional<int> ignore_class{};  ///< elements with this target are left out
   bool sparse_y_pred = false;         ///< predictions are class numbers
 };
 
 /// The mean IoU of the target classes.
 struct IoU : Metric {
-  /// Named "io_u". Throws InvalidArgument for a number of classes below 1, without target classes, and for a target
-  /// class outside the classes.
+  /// Named "io_u". Throws InvalidArgument for a number of classes outside [1, 2^16], without target classes, and
+  /// for a target class outside the classes.
   explicit IoU(const IoUOptions& options);
   /// Makes the metric from the options in a file.
   static IoU from_config(OptionVisitor& visitor);
@@ -74,7 +74,7 @@ struct BinaryIoU : Metric {
 };
 /// The mean IoU of all classes.
 struct MeanIoU : Metric {
-  /// Named "mean_io_u". Throws InvalidArgument for a number of classes below 1.
+  /// Named "mean_io_u". Throws InvalidArgument for a number of classes outside [1, 2^16].
   explicit MeanIoU(const MeanIoUOptions& options);
   /// Makes the metric from the options in a file.
   static MeanIoU from_config(OptionVisitor& visitor);
@@ -88,7 +88,7 @@ struct OneHotIoU : Metric {
 };
 /// The metric MeanIoU for one-hot targets.
 struct OneHotMeanIoU : Metric {
-  /// Named "one_hot_mean_io_u". Throws InvalidArgument for a number of classes below 1.
+  /// Named "one_hot_mean_io_u". Throws InvalidArgument for a number of classes outside [1, 2^16].
   explicit OneHotMeanIoU(const OneHotMeanIoUOptions& options);
   /// Makes the metric from the options in a file.
   static OneHotMeanIoU from_config(OptionVisitor& visitor);

@@ -1,3 +1,6 @@
+#include <limits>
+#include <string>
+
 #include <gtest/gtest.h>
 #include <models/metrics/values.h>
 #include <support/expect_error.h>
@@ -91,7 +94,15 @@ TEST(IoU, HasKerasNamesAndGrows) {
 }
 
 TEST(IoU, RefusesWhatDoesNotFit) {
-  EXPECT_ERROR(InvalidArgument, "IoU needs at least 1 class, got 0", MeanIoU({.num_classes = 0}));
+  EXPECT_ERROR(InvalidArgument, "IoU needs at least 1 class and at most 65536, got 0", MeanIoU({.num_classes = 0}));
+  EXPECT_EQ(value(MeanIoU({.num_classes = 1 << 16}), Tensor::zeros({0}), Tensor::zeros({0})), 0);
+  for (const int many : {(1 << 16) + 1, std::numeric_limits<int>::max()}) {
+    const std::string message = "IoU needs at least 1 class and at most 65536, got " + std::to_string(many);
+    EXPECT_ERROR(InvalidArgument, message, IoU({.num_classes = many, .target_class_ids = {0}}));
+    EXPECT_ERROR(InvalidArgument, message, MeanIoU({.num_classes = many}));
+    EXPECT_ERROR(InvalidArgument, message, OneHotIoU({.num_classes = many, .target_class_ids = {0}}));
+    EXPECT_ERROR(InvalidArgument, message, OneHotMeanIoU({.num_classes = many}));
+  }
   EXPECT_ERROR(InvalidArgument, "IoU needs a target class at least, got none", IoU({.num_classes = 2}));
   EXPECT_ERROR(InvalidArgument, "IoU: target class 2 is not one of 2 classes",
                OneHotIoU({.num_classes = 2, .target_class_ids = {0, 2}}));
