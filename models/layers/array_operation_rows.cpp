@@ -33,10 +33,10 @@ Places places_of(const Call& call, const Json& key, std::int64_t n) {
   const Json& slice = key.at("config");
   const auto bound = [&](const char* name, std::int64_t otherwise) {
     if (slice.at(name).is_null()) return otherwise;
-    const auto at = slice.at(name).get<std::int64_t>();
+    const auto at = call.whole<std::int64_t>(name, slice.at(name));
     return std::clamp<std::int64_t>(at < 0 ? at + n : at, 0, n);
   };
-  const std::int64_t step = slice.at("step").is_null() ? 1 : slice.at("step").get<std::int64_t>();
+  const std::int64_t step = slice.at("step").is_null() ? 1 : call.whole<std::int64_t>("step", slice.at("step"));
   if (step < 1) call.refuse("takes slices with a step of at least 1; use Flip for the other direction");
   const std::int64_t begin = bound("start", 0);
   return {begin, std::max(begin, bound("stop", n)), step};
@@ -68,7 +68,8 @@ Results get_item(const Call& call) {
       x = expand_dims(x, axis++);
     } else if (key.is_number_integer()) {
       const std::int64_t n = x.dim(axis);
-      const auto at = key.get<std::int64_t>() + (key.get<std::int64_t>() < 0 ? n : 0);
+      const auto given = call.whole<std::int64_t>("key", key);
+      const std::int64_t at = given < 0 ? given + n : given;
       if (at < 0 || at >= n) call.refuse("has an index outside its axis");
       x = squeeze(slice(x, axis, at, at + 1), {axis});
     } else if (key.is_object() && key.value("class_name", "") == "__slice__") {
@@ -98,7 +99,7 @@ Results reshaped(const Call& call) {
   Shape shape{x.dim(0)};
   std::int64_t product = 1;
   for (std::size_t i = 1; i < sizes.size(); ++i) {
-    shape.push_back(sizes[i].is_null() ? -1 : sizes[i].get<std::int64_t>());
+    shape.push_back(sizes[i].is_null() ? -1 : call.whole<std::int64_t>("newshape", sizes[i]));
     if (shape.dim(-1) < 1) call.refuse("needs a newshape with sizes of at least 1 after the first one");
     if (__builtin_mul_overflow(product, shape.dim(-1), &product)) call.refuse("has a newshape of too many elements");
   }
@@ -109,15 +110,14 @@ Results reshaped(const Call& call) {
 Results transposed(const Call& call) {
   const Json& axes = call.value("axes");
   if (!axes.is_array() || axes.empty() || axes[0] != 0) call.refuse("needs axes that begin with the batch axis, 0");
-  return {transpose(call.x[0], axes.get<std::vector<int>>())};
+  return {transpose(call.x[0], call.whole_list<int>("axes", axes))};
 }
 
 Results split_up(const Call& call) {
   const Tensor& x = call.x[0];
   const int axis = call.axis("axis", 0);
-  const Json& where = call.value("indices_or_sections");
-  if (where.is_number_integer()) return split(x, where.get<std::int64_t>(), axis);
-  return split(x, where.get<std::vector<std::int64_t>>(), axis);
+  const std::vector<std::int64_t> where = call.integers("indices_or_sections");
+  return call.value("indices_or_sections").is_array() ? split(x, where, axis) : split(x, where[0], axis);
 }
 
 Results squeezed(const Call& call) {
@@ -139,15 +139,13 @@ Results flipped_over(const Call& call) { return {flip(call.x[0], call.axes("axis
 /// By a shift for each axis, or by one for all.
 Results rolled(const Call& call) {
   const std::vector<int> axes = call.axes("axis");
-  const Json& shift = call.value("shift");
-  if (shift.is_array()) return {roll(call.x[0], shift.get<std::vector<std::int64_t>>(), axes)};
+  if (call.value("shift").is_array()) return {roll(call.x[0], call.integers("shift"), axes)};
   return {roll(call.x[0], std::vector(axes.size(), call.integer("shift")), axes)};
 }
 
 Results repeated_along(const Call& call) {
-  const Json& repeats = call.value("repeats");
   const int axis = call.axis("axis", 0);
-  if (repeats.is_array()) return {repeat(call.x[0], repeats.get<std::vector<std::int64_t>>(), axis)};
+  if (call.value("repeats").is_array()) return {repeat(call.x[0], call.integers("repeats"), axis)};
   return {repeat(call.x[0], call.integer("repeats"), axis)};
 }
 Results cast_to(const Call& call) { return {cast(call.x[0], call.dtype("dtype", DType::f32))}; }
@@ -165,9 +163,8 @@ Results filled(const Call& call) {
 
 template <Tensor (*op)(const Tensor&, std::int64_t)>
 Results of_triangle(const Call& call) {
-  const Json& diagonal = call.value("k");
   if (call.x[0].rank() < 3) call.refuse("takes matrices, (batch, rows, columns)");
-  return {op(call.x[0], diagonal.is_null() ? 0 : diagonal.get<std::int64_t>())};
+  return {op(call.x[0], call.value("k").is_null() ? 0 : call.integer("k"))};
 }
 
 /// Rows of a batch at constant indices, or rows of a constant at a batch of indices.
@@ -176,7 +173,7 @@ Results taken(const Call& call) {
   const Tensor indices = cast(call.operand(1), DType::i64);
   if (call.is_input(0)) return {take(x, indices, call.axis("axis", 0))};
   const Json& axis = call.value("axis");
-  return {take(x, indices, axis.is_null() ? std::nullopt : std::optional(axis.get<int>()))};
+  return {take(x, indices, axis.is_null() ? std::nullopt : std::optional(call.whole<int>("axis", axis)))};
 }
 
 Results taken_along(const Call& call) {
@@ -201,7 +198,8 @@ Results padded(const Call& call) {
   if (!pairs.is_array() || pairs.empty() || !pairs[0].is_array())
     call.refuse("needs a pad_width with a pair for each axis, such as [[0, 0], [1, 1]]");
   std::vector<PadWidth> widths;
-  for (const Json& pair : pairs) widths.push_back({pair.at(0), pair.at(1)});
+  const auto width = [&](const Json& value) { return call.whole<std::int64_t>("pad_width", value); };
+  for (const Json& pair : pairs) widths.push_back({width(pair.at(0)), width(pair.at(1))});
   if (widths.size() == 1) widths.resize(static_cast<std::size_t>(call.x[0].rank()), widths[0]);
   if (widths.empty() || widths[0].before != 0 || widths[0].after != 0)
     call.refuse("cannot add examples to a batch: the first pair of its pad_width must be [0, 0]");
@@ -211,9 +209,7 @@ Results padded(const Call& call) {
 }
 
 Results tiled(const Call& call) {
-  const Json& given = call.value("repeats");
-  const auto repeats =
-      given.is_array() ? given.get<std::vector<std::int64_t>>() : std::vector{given.get<std::int64_t>()};
+  const std::vector<std::int64_t> repeats = call.integers("repeats");
   const auto rank = static_cast<std::size_t>(call.x[0].rank());
   if (repeats.size() > rank || (repeats.size() == rank && repeats[0] != 1))
     call.refuse("cannot repeat a batch: its repeats must be 1 for the first axis");
@@ -228,7 +224,8 @@ Results broadcast(const Call& call) {
     call.refuse("needs a shape of as many axes as its input has; use ExpandDims before it");
   if (x.dim(0) != 0 && sizes[0].is_number() && sizes[0] != -1 && sizes[0] != x.dim(0))
     call.refuse(fmt::format("is for batches of {} examples, got {}", sizes[0].dump(), x.dim(0)));
-  for (std::size_t axis = 1; axis < sizes.size(); ++axis) shape.push_back(sizes[axis].get<std::int64_t>());
+  for (std::size_t axis = 1; axis < sizes.size(); ++axis)
+    shape.push_back(call.whole<std::int64_t>("shape", sizes[axis]));
   return {broadcast_to(x, shape)};
 }
 

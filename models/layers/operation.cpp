@@ -10,6 +10,7 @@
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/op/number.h>
+#include <lockstep/models/config/option_visitor.h>
 #include <lockstep/models/layers/operation_call.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/core/batch_axis.h>
@@ -107,11 +108,13 @@ void check_arguments(const OperationRow& row, std::size_t inputs, const Json& ar
   const std::size_t most = row.arguments == any_number ? args.size() : least + row.optional.size();
   require(args.is_array() && args.size() >= least && args.size() <= most, "operation {} takes {} argument(s), got {}",
           row.name, most, args.dump());
-  std::set<std::size_t> used;
+  std::set<std::int64_t> used;
   const Json& direct = row.arguments == one_list ? args[0] : args;
   for (const Json& part : direct)
-    if (part.is_object() && part.contains("tensor")) used.insert(part["tensor"].get<std::size_t>());
-  const bool are_all = inputs > 0 && used.size() == inputs && *used.rbegin() == inputs - 1;
+    if (part.is_object() && part.contains("tensor"))
+      used.insert(is_int64(part["tensor"]) ? part["tensor"].get<std::int64_t>() : -1);
+  const bool are_all = inputs > 0 && used.size() == inputs && *used.begin() == 0 &&
+                       *used.rbegin() == static_cast<std::int64_t>(inputs) - 1;
   require(are_all, "operation {} takes results of layers, each as one of its arguments, got {} for {} of them",
           row.name, args.dump(), inputs);
   for (const Json& part : direct)
@@ -214,22 +217,22 @@ int OperationCall::axis(const char* key, int otherwise) const {
   const Json& found = value(key);
   const Json& one = found.is_array() && found.size() == 1 ? found[0] : found;
   if (one.is_null() && options_.contains(key)) refuse(fmt::format("needs an {}: all axes include the batch's", key));
-  return own_axis(key, one.is_null() ? otherwise : one.get<std::int64_t>(), x[0].rank());
+  return own_axis(key, one.is_null() ? otherwise : whole<std::int64_t>(key, one), x[0].rank());
 }
 
 int OperationCall::new_axis(const char* key, int otherwise, int rank) const {
   const Json& found = value(key);
   const Json& one = found.is_array() && found.size() == 1 ? found[0] : found;
-  return own_axis(key, one.is_null() ? otherwise : one.get<std::int64_t>(), rank);
+  return own_axis(key, one.is_null() ? otherwise : whole<std::int64_t>(key, one), rank);
 }
 
 std::vector<int> OperationCall::own_axes(const char* key, bool inserted) const {
   const Json& found = value(key);
   if (found.is_null()) refuse(fmt::format("needs an {}: all axes include the batch's", key));
-  const Json list = found.is_array() ? found : Json::array({found});
+  const std::vector<std::int64_t> list = integers(key);
   const int rank = x[0].rank() + (inserted ? static_cast<int>(list.size()) : 0);
   std::vector<int> axes;
-  for (const Json& axis : list) axes.push_back(own_axis(key, axis.get<std::int64_t>(), rank));
+  for (const std::int64_t axis : list) axes.push_back(own_axis(key, axis, rank));
   return axes;
 }
 
@@ -246,7 +249,31 @@ double OperationCall::number(const char* key, double otherwise) const {
   return found.is_null() ? otherwise : found.get<double>();
 }
 
-std::int64_t OperationCall::integer(const char* key) const { return value(key).get<std::int64_t>(); }
+template <class T>
+T OperationCall::whole(const char* key, const Json& value) const {
+  if (!is_int64(value) || !std::in_range<T>(value.get<std::int64_t>()))
+    refuse(fmt::format("takes whole numbers of {} bits as its {}, got {}", 8 * sizeof(T), key, value.dump()));
+  return static_cast<T>(value.get<std::int64_t>());
+}
+
+template <class T>
+std::vector<T> OperationCall::whole_list(const char* key, const Json& value) const {
+  if (!value.is_array()) return {whole<T>(key, value)};
+  std::vector<T> list;
+  for (const Json& element : value) list.push_back(whole<T>(key, element));
+  return list;
+}
+
+template int OperationCall::whole(const char* key, const Json& value) const;
+template std::vector<int> OperationCall::whole_list(const char* key, const Json& value) const;
+template std::int64_t OperationCall::whole(const char* key, const Json& value) const;
+template std::vector<std::int64_t> OperationCall::whole_list(const char* key, const Json& value) const;
+
+std::int64_t OperationCall::integer(const char* key) const { return whole<std::int64_t>(key, value(key)); }
+
+std::vector<std::int64_t> OperationCall::integers(const char* key) const {
+  return whole_list<std::int64_t>(key, value(key));
+}
 
 const Json& OperationCall::argument(std::size_t i) const {
   static const Json none;

@@ -15,7 +15,8 @@
 namespace lockstep {
 
 /// A call of an operation on batches, with its tensors and other arguments. The members throw InvalidArgument for the
-/// batch axis and for an axis or an argument that does not exist, and a JSON exception for a value of the wrong type.
+/// batch axis, for an axis or an argument that does not exist, and for a value where a whole number must be; they throw
+/// a JSON exception for other values of the wrong type.
 class OperationCall {
  public:
   /// `constants`: for each element of `args`, its value if it is a constant other than a single number or bool, else
@@ -38,7 +39,19 @@ class OperationCall {
   std::vector<int> axes(const char* key) const;
   bool flag(const char* key) const;                        ///< false if it is left out
   double number(const char* key, double otherwise) const;  ///< a number; `otherwise` if it is left out
-  std::int64_t integer(const char* key) const;             ///< a whole number, which must be given
+  ///@{
+  /// A whole number, or a list of them or one, which must be given.
+  std::int64_t integer(const char* key) const;
+  std::vector<std::int64_t> integers(const char* key) const;
+  ///@}
+  ///@{
+  /// A whole number, or a list of them or one, from the value of option `key`. T: int or std::int64_t. Throws
+  /// InvalidArgument for other values and for a number that T cannot hold.
+  template <class T>
+  T whole(const char* key, const nlohmann::ordered_json& value) const;
+  template <class T>
+  std::vector<T> whole_list(const char* key, const nlohmann::ordered_json& value) const;
+  ///@}
   /// A dtype, by Keras' name; `otherwise` if it is left out.
   DType dtype(const char* key, DType otherwise) const;
   /// The option's value, of any type; null if it is left out.

@@ -115,18 +115,19 @@ Results attended(const Call& call) {
 Results tensordot_of(const Call& call) {
   const Results given = call.promoted({0, 1});
   const Json& axes = call.value("axes");
-  const auto list = [](const Json& one) {
-    return one.is_array() ? one.get<std::vector<int>>() : std::vector{one.get<int>()};
-  };
-  if (axes.is_array()) return {tensordot(real(given[0]), real(given[1]), list(axes.at(0)), list(axes.at(1)))};
-  return {tensordot(real(given[0]), real(given[1]), axes.is_null() ? 2 : axes.get<int>())};
+  const auto list = [&](std::size_t operand) { return call.whole_list<int>("axes", axes.at(operand)); };
+  if (axes.is_array()) return {tensordot(real(given[0]), real(given[1]), list(0), list(1))};
+  return {tensordot(real(given[0]), real(given[1]), axes.is_null() ? 2 : call.whole<int>("axes", axes))};
 }
 
 Results clipped(const Call& call) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   return {clip(counted(call.x[0]), call.number("x_min", -infinity), call.number("x_max", infinity))};
 }
-Results rounded(const Call& call) { return {round(call.x[0], static_cast<int>(call.number("decimals", 0)))}; }
+Results rounded(const Call& call) {
+  const Json& decimals = call.value("decimals");
+  return {round(call.x[0], decimals.is_null() ? 0 : call.whole<int>("decimals", decimals))};
+}
 Results truncated(const Call& call) {
   return {is_real(call.x[0].dtype()) ? trunc(call.x[0]) : call.x[0]};  // integers keep their dtype
 }

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -124,6 +125,42 @@ TEST(Operations, OfInputsOfTwoRanksTakeBatchesOfOneExample) {
   const Tensor y = Tensor::from<float>({1, 2, 3, 4, 5, 6}, {1, 3, 2});
   EXPECT_THAT(network({Tensor::from<float>({2, -4}, {1, 2}), y}, Mode::inference).to_vector<float>(),
               ElementsAre(3, -2, 5, 0, 7, 2));
+}
+
+TEST(Operations, RefuseNumbersThatAreNotWholeOrTooLarge) {
+  const std::string huge = "4294967297";                 // 1 in 32 bits
+  const std::string unsigned_ = "18446744073709551615";  // -1 in 64 bits
+  const auto expect_refused = [](const char* class_name, const std::string& args, const std::string& options,
+                                 const std::string& right) {
+    EXPECT_ERROR(InputError, fmt::format("operation {} takes whole numbers of {}", class_name, right),
+                 result_of(class_name, args, options.c_str()));
+  };
+  const std::string x = "[" + tensor_x + "]";
+  const std::string y = "[" + tensor_y + "]";
+  for (const char* axes : {"[0, 4294967298, 1]", "[0, 2, 4294967297]", "[0, 1.7, 2]", "[0, true, 2]"})
+    expect_refused("Transpose", y, fmt::format(R"({{"axes": {}}})", axes), "32 bits as its axes, got ");
+  const std::string both = "[" + tensor_x + ", " + tensor_x + "]";
+  for (const std::string& axes : {huge, "[[" + huge + "], [1]]", std::string("[1, 1.5]"), std::string("0.5")})
+    expect_refused("Tensordot", both, fmt::format(R"({{"axes": {}}})", axes), "32 bits as its axes, got ");
+  expect_refused("Take", "[[[1.0, 2.0], [3.0, 4.0]], " + tensor_x + "]", R"({"axis": )" + huge + "}",
+                 "32 bits as its axis, got " + huge);
+  expect_refused("Round", x, R"({"decimals": 1e300})", "32 bits as its decimals, got 1e+300");
+  expect_refused("Round", x, R"({"decimals": 0.5})", "32 bits as its decimals, got 0.5");
+  for (const std::string& axis : {unsigned_, std::string("1.7"), "[" + unsigned_ + "]"}) {
+    const std::string options = R"({"axis": )" + axis + "}";
+    for (const char* class_name : {"Sort", "Softmax", "Flip", "ExpandDims"})
+      expect_refused(class_name, x, options, "64 bits as its axis, got ");
+  }
+  expect_refused("Diff", x, R"({"n": )" + unsigned_ + "}", "64 bits as its n, got " + unsigned_);
+  expect_refused("Roll", x, R"({"axis": 1, "shift": [1.5]})", "64 bits as its shift, got 1.5");
+  expect_refused("Repeat", x, R"({"axis": 1, "repeats": 1.5})", "64 bits as its repeats, got 1.5");
+  expect_refused("Split", x, R"({"axis": 1, "indices_or_sections": [1.5]})",
+                 "64 bits as its indices_or_sections, got 1.5");
+  expect_refused("Tile", x, R"({"repeats": [1, 2.5]})", "64 bits as its repeats, got 2.5");
+  expect_refused("Pad", x, R"({"pad_width": [[0, 0], [0.5, 1]]})", "64 bits as its pad_width, got 0.5");
+  expect_refused("Tril", y, R"({"k": 0.5})", "64 bits as its k, got 0.5");
+  expect_refused("Reshape", x, R"({"newshape": [-1, 2.5]})", "64 bits as its newshape, got 2.5");
+  expect_refused("BroadcastTo", x, R"({"shape": [-1, 2.5]})", "64 bits as its shape, got 2.5");
 }
 
 TEST(Operations, OfOtherKindsAreRefused) {
