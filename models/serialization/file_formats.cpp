@@ -46,6 +46,11 @@ std::string weights_extensions() { return extensions_of(weights_formats); }
 std::string model_extensions() { return extensions_of(model_formats); }
 std::string all_extensions() { return extensions_of(weights_formats, model_formats); }
 
+void check_is_f32(const Variable& variable, std::string_view files) {
+  require(variable.dtype() == DType::f32, "variable '{}' is {}, {} hold f32 only", variable.name(),
+          name(variable.dtype()), files);
+}
+
 void check_outside_replica(std::string_view what) {
   require<LogicError>(!current_context().in_replica(), "{} works on all replicas' weights; call it outside a replica",
                       what);

@@ -18,6 +18,7 @@
 namespace lockstep {
 
 class Network;
+class Variable;
 struct NestedModel;
 struct SavedLayer;
 struct Training;
@@ -25,7 +26,7 @@ struct Training;
 /// A file format for weights only.
 struct WeightsFormat {
   std::string_view extension;  ///< extension of file names
-  /// The contents of a file with all weights, in f32. A collective: every worker must call it.
+  /// The contents of a file with all weights. A collective: every worker must call it.
   std::vector<std::byte> (*contents)(const Network& network);
   /// Implements load_weights.
   void (*load)(const Network& network, const std::string& path, const LoadWeightsOptions& options);
@@ -40,14 +41,15 @@ struct ModelFormat {
   bool (*recognizes)(const std::string& path) = nullptr;
   /// The contents of a file with the network, described by `model`, and its training state if it was compiled. A
   /// collective: every worker must call it. Throws Unsupported for objects of classes that are neither Keras' nor
-  /// registered.
+  /// registered, and InvalidArgument for a weight that is not f32.
   std::vector<std::byte> (*contents)(const Network& network, const NestedModel& model,
                                      const std::optional<Training>& training);
   /// The model's configuration, in which names and options have the meanings of Keras 3. The member "compile_config"
   /// holds the arguments of compile().
   nlohmann::ordered_json (*read_config)(const std::string& path);
   /// Sets the weights of the layers, which must be built, and then, if there is a `training`, restores its optimizer
-  /// with its state. `config` is the result of `read_config`. Sets no weight unless all weights fit.
+  /// with its state. `config` is the result of `read_config`. Sets no weight unless all weights fit; throws
+  /// InvalidArgument for a layer's weight that is not f32.
   void (*read_weights)(const std::string& path, const nlohmann::ordered_json& config,
                        const std::vector<SavedLayer>& layers, std::optional<Training>& training);
 };
@@ -76,19 +78,25 @@ std::string model_extensions();
 std::string all_extensions();
 ///@}
 
+/// Kinds of files for check_is_f32.
+inline constexpr std::string_view keras_files = ".keras and .h5 files";
+/// Throws InvalidArgument unless the variable is f32, the only dtype that `files`, such as keras_files, hold.
+void check_is_f32(const Variable& variable, std::string_view files);
+
 /// Throws LogicError inside a replica; `what` is the called function, for the message.
 void check_outside_replica(std::string_view what);
 
-/// Writes all weights, in f32, in the format of the extension; for an unknown extension, in Keras 3's `.weights.h5`
-/// format. Atomic: on failure an existing file is unchanged. A collective: every worker must call it; the chief writes.
-/// Throws InputError naming path and reason, and LogicError in a replica.
+/// Writes all weights in the format of the extension; for an unknown extension, in Keras 3's `.weights.h5` format.
+/// Atomic: on failure an existing file is unchanged. A collective: every worker must call it; the chief writes. Throws
+/// InputError naming path and reason, InvalidArgument for a weight that is not f32 unless the file is a `.safetensors`
+/// file, and LogicError in a replica.
 void save_weights(const Network& network, const std::string& path);
 
 /// Sets all copies of all weights from a file of this or another program, in the format of the extension; for an
 /// unknown extension, from one of Keras' HDF5 files or a `.keras` file. If the file cannot be read or belongs to
 /// another model, throws InputError naming path, layer and mismatch, and leaves the weights unchanged; with `options`,
-/// weights that do not fit can be skipped instead. Throws InvalidArgument for an option that is not for this format,
-/// and LogicError in a replica.
+/// weights that do not fit can be skipped instead. Throws InvalidArgument for an option that is not for this format
+/// and for a weight that save_weights refuses, and LogicError in a replica.
 void load_weights(const Network& network, const std::string& path, const LoadWeightsOptions& options = {});
 
 }  // namespace lockstep

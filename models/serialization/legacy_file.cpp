@@ -91,6 +91,7 @@ void read_holder(const hdf5::Reader& file, const Holder& holder, const LoadWeigh
                    false);
       continue;
     }
+    check_is_f32(variables[i], keras_files);
     const Tensor value = Tensor::empty(shape);
     file.read(dataset, value.span<float>());
     values.emplace_back(variables[i], value);
@@ -209,6 +210,7 @@ void write_holder(hdf5::Writer& file, const Holder& holder) {
   UniqueNames unique;
   std::vector<std::string> names;
   for (const auto& [layer, variable] : holder.weights()) {
+    check_is_f32(variable, keras_files);
     names.push_back(unique.make(layer.weight_name(variable)));
     file.add_dataset(fmt::format("{}/{}", group, names.back()), variable.value().to_vector<float>(), variable.shape());
   }

@@ -8,7 +8,8 @@
 // weights in the group "model_weights"; a file without a configuration has the weights in the root. The attribute
 // "weight_names" of a layer's group lists the layer's data sets, trainable weights first. A compiled model also has the
 // attribute "training_config" and the optimizer's variables in the group "optimizer_weights", whose attribute
-// "weight_names" lists them. All functions throw InputError naming the file.
+// "weight_names" lists them. All functions throw InputError naming the file; load_legacy_weights also throws
+// InvalidArgument for a weight that is not f32.
 
 namespace lockstep {
 

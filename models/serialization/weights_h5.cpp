@@ -239,6 +239,7 @@ class UnknownWeights {
 };
 
 Tensor read_variable(const hdf5::Reader& file, const std::string& dataset, const Variable& variable) {
+  check_is_f32(variable, keras_files);
   const Shape found = file.shape_of(dataset);
   require<InputError>(found == variable.shape(), "{}: weight '{}' has shape {}, {:?} has {}", file.path(),
                       variable.name(), variable.shape(), dataset, found);
@@ -265,8 +266,10 @@ void write_weights(hdf5::Writer& file, const NestedModel& model) {
     }
     for (const VariablesGroup& part : variables_of(group)) {
       if (part.path != own) add_empty_group(file, part.path, part.name);
-      for (std::size_t i = 0; i < part.variables.size(); ++i)
+      for (std::size_t i = 0; i < part.variables.size(); ++i) {
+        check_is_f32(part.variables[i], keras_files);
         file.add_dataset(part.dataset(i), part.variables[i].value().to_vector<float>(), part.variables[i].shape());
+      }
     }
   }
 }

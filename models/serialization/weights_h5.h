@@ -24,7 +24,7 @@ struct WeightsGroup {
 /// The groups of the model's layers, without the layers inside layers.
 std::vector<WeightsGroup> layer_groups(const NestedModel& model);
 
-/// Writes the groups and weights of `model` to an empty file.
+/// Writes the groups and weights of `model` to an empty file. Throws InvalidArgument for a weight that is not f32.
 void write_weights(hdf5::Writer& file, const NestedModel& model);
 
 /// Sets the weights of the layers, and of the layers inside them, from the file's groups. `layers` must cover all

@@ -197,7 +197,8 @@ class Model {
   void set_weights(const std::vector<Tensor>& weights) const;
   /// Saves the whole model; same as save_model().
   void save(const std::string& path) const;
-  /// Throws what save() would throw for this extension and for an object of a class that files cannot hold.
+  /// Throws what save() would throw for this extension, for an object of a class that files cannot hold, and for a
+  /// weight that is not f32.
   void check_can_be_saved(const std::string& path) const;
   /// Saves the weights in the format of the file's extension; other extensions mean the format of `.weights.h5`. The
   /// file is written completely or not at all. Throws InputError naming the file; LogicError in a replica. Every worker

@@ -107,6 +107,7 @@ void Model::check_can_be_saved(const std::string& path) const {
   const ConfigForm form = format_of(path).form;
   const State& saved = state_->saved();
   network_config(with_file_names(saved_keras_model(saved.network, saved.name), form), form);
+  for (const Variable& variable : saved.network.variables()) check_is_f32(variable, keras_files);
   const std::optional<State::Compiled>& compiled = (state_->compiled ? *state_ : saved).compiled;
   if (compiled && !compiled->steps.train_step) compile_config({compiled->optimizer, compiled->given}, form);
 }

@@ -23,9 +23,9 @@ namespace lockstep {
 /// in custom_objects; a custom schedule is saved as the learning rate of the next step. Gradients accumulated for the
 /// next update are not saved, and test_step is not. If layers have been frozen or unfrozen since compile(), the
 /// optimizer's state is left out, with a warning. A model with a train_step (CustomSteps) is saved as not compiled.
-/// Throws InvalidArgument for an extension other than these three, and for an optimizer that has trained variables
-/// other than this model's; InputError naming the path and the reason; Unsupported naming an object of a class that is
-/// not registered; LogicError if called inside a replica.
+/// Throws InvalidArgument for an extension other than these three, for an optimizer that has trained variables other
+/// than this model's, and for a weight that is not f32; InputError naming the path and the reason; Unsupported naming
+/// an object of a class that is not registered; LogicError if called inside a replica.
 void save_model(const Model& model, const std::string& path);
 
 /// Options of load_model that add to the file's contents or replace them.
@@ -52,9 +52,9 @@ struct LoadOptions {
 /// layers of nested models are direct layers of the outer model; save_model() writes the nested models as nested again.
 /// A model made by Keras' multi_gpu_model becomes its template. A model that was compiled is compiled again, with the
 /// optimizer's state in the file if LoadOptions::optimizer is not given; fit then resumes its training, on any number
-/// of replicas. Throws InvalidArgument for an extension other than `.keras`, `.h5` and `.hdf5`; InputError naming the
-/// file, the layer or the part of the compile configuration, and the valid values; LogicError if called inside a
-/// replica.
+/// of replicas. Throws InvalidArgument for an extension other than `.keras`, `.h5` and `.hdf5`, and for a weight that
+/// is not f32; InputError naming the file, the layer or the part of the compile configuration, and the valid values;
+/// LogicError if called inside a replica.
 Model load_model(const std::string& path, const LoadOptions& options = {});
 
 }  // namespace lockstep

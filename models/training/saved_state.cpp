@@ -6,6 +6,7 @@
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/layers/random_draws.h>
+#include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/strategy/comm/cluster/over_workers.h>
 #include <lockstep/strategy/comm/combine.h>
 
@@ -144,8 +145,7 @@ void SavedVariables::save(hdf5::Writer& file, const std::string& prefix, Json& j
                           const std::vector<Variable>& variables) {
   Json copy_weights = Json::array();
   for (std::size_t i = 0; i < variables.size(); ++i) {
-    require(variables[i].dtype() == DType::f32, "variable '{}' is {}, backups and checkpoints hold f32 only",
-            variables[i].name(), name(variables[i].dtype()));
+    check_is_f32(variables[i], "backups and checkpoints");
     const std::vector<Tensor> copies = kept_copies(strategy, variables[i]);
     for (std::size_t copy = 0; copy < copies.size(); ++copy)
       file.add_dataset(prefix + weight_name(i, copy), copies[copy].to_vector<float>(), copies[copy].shape());
