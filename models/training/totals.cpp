@@ -70,7 +70,8 @@ std::optional<WithoutClass> without_ignored_class(const Loss& loss, const Tensor
   if (!options.value("ignore_class", Json()).is_number()) return {};
   require(y_true.elements() == mask.elements(), "{} takes a label for each time step, got {} for a mask {}",
           loss.name(), y_true, mask.shape());
-  const Tensor wide = y_true.dtype() == DType::u8 ? cast(y_true, DType::i64) : y_true;  // u8 does not hold -1
+  const bool is_narrow = y_true.dtype() == DType::u8 || y_true.dtype() == DType::bf16;
+  const Tensor wide = is_narrow ? cast(y_true, DType::f32) : y_true;  // u8 does not hold -1, nor bf16 1001
   const Tensor labels = reshape(wide, mask.shape());
   const Tensor counts = logical_and(mask, not_equal(labels, options["ignore_class"].get<double>()));
   return WithoutClass{.loss = SparseCategoricalCrossentropy({.from_logits = options.value("from_logits", false)}),

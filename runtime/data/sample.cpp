@@ -92,7 +92,8 @@ class Sample final : public Stage {
   }
   std::int64_t dropped_rows() const override {
     std::int64_t rows = 0;
-    for (const StagePtr& input : inputs_) rows += input->dropped_rows();
+    for (const StagePtr& input : inputs_)
+      if (__builtin_add_overflow(rows, input->dropped_rows(), &rows)) return Extent::endless;
     return rows;
   }
   bool has_fixed_parts() const override {

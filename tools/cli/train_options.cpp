@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -56,9 +57,9 @@ void TrainOptions::check() const {
   require(split > 0 && split < 1, "--validation-split: must be between 0 and 1, got {}", split);
   require<InputError>(weights.empty() || std::ifstream(weights).good(), "--weights {}: cannot be read", weights);
   (void)distribute_options();
-  require(early_stopping == 0 || early_stopping + 1 < epochs,
+  require(early_stopping == 0 || early_stopping < epochs - 1,
           "--early-stopping {}: cannot end a training of {} epoch(s) early; give --epochs {} or more", early_stopping,
-          epochs, early_stopping + 2);
+          epochs, std::int64_t{early_stopping} + 2);
   if (!save.empty()) {
     require_model_ending(save, "--save");
     require_writable(save, "--save");
