@@ -123,7 +123,8 @@ class Optimizer {
   OptimizerState state() const;
   /// Restores a state, which may come from another strategy. Throws InvalidArgument, and keeps the old state, if the
   /// number, names, shapes or dtypes of the values are not those of this optimizer's slots. Before the first step, only
-  /// the steps and the learning rate are checked; the first step then throws InvalidArgument for wrong values.
+  /// the learning rate and the steps, at least 0 and below 2^62, are checked; the first step then throws
+  /// InvalidArgument for wrong values.
   void load_state(const OptimizerState& state) const;
 
   class Rule;

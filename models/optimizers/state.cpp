@@ -390,7 +390,8 @@ OptimizerState Optimizer::State::save() const {
 
 void Optimizer::State::restore(const OptimizerState& state) {
   check_rate(state.learning_rate);
-  require(state.steps >= 0, "an optimizer cannot have done {} steps", state.steps);
+  require(state.steps >= 0 && state.steps < std::int64_t{1} << 62, "an optimizer cannot have done {} steps",
+          state.steps);
   if (!groups_.empty()) {
     check(state, variables_);
     return take_over(state);

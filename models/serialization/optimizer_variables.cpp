@@ -238,7 +238,9 @@ Optimizer read_optimizer(const hdf5::Reader& file, const std::string& group, con
   require<InputError>(names.size() == counts || is_whole,
                       "{}: the optimizer {} has {} variables for this model, the file has {}", file.path(),
                       config.rule.class_name, all, names.size());
-  OptimizerState state{.steps = counts_steps ? file.read_integer(names[0]) + std::int64_t{counts_first} : 0,
+  // Clipped, because the addition must not overflow; load_state refuses such a number.
+  const std::int64_t counted = counts_steps ? std::min(file.read_integer(names[0]), std::int64_t{1} << 62) : 0;
+  OptimizerState state{.steps = counts_steps ? counted + std::int64_t{counts_first} : 0,
                        .learning_rate = optimizer.learning_rate(),
                        .slots = {}};
   if (has_rate) state.learning_rate = read_learning_rate(file, names[1], state.learning_rate);
