@@ -44,8 +44,10 @@ auto per_replica(int replicas, Make make) {
 
 /// A trainable variable with this value.
 inline Variable variable_of(const std::string& name, const Tensor& value) {
-  return Variable(
-      {.name = name, .shape = value.shape(), .initializer = [value](const Tensor& out) { copy(value, out); }});
+  return Variable({.name = name,
+                   .shape = value.shape(),
+                   .initializer = [value](const Tensor& out) { copy(value, out); },
+                   .dtype = value.dtype()});
 }
 
 }  // namespace lockstep::test

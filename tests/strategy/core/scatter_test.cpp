@@ -233,13 +233,7 @@ TEST(Scatter, ChecksBeforeItWrites) {
 
 // Kernels for numbers would read and write beyond the rows of smaller elements.
 TEST(Scatter, OfBytesOnlyUpdates) {
-  const Variable v({.name = "bytes",
-                    .shape = {2, 4},
-                    .initializer =
-                        [](const Tensor& out) {
-                          copy(Tensor::zeros({2, 4}, DType::u8), out);
-                        },
-                    .dtype = DType::u8});
+  const Variable v = test::variable_of("bytes", Tensor::zeros({2, 4}, DType::u8));
   const IndexedSlices ones{Tensor::full({1, 4}, 1, DType::u8), Tensor::from<std::int64_t>({1}, {1}), {2, 4}};
   EXPECT_ERROR(InvalidArgument, "scatter_add takes f32, bf16, i32 or i64", v.scatter_add(ones));
   EXPECT_ERROR(InvalidArgument, "scatter_max takes f32, bf16, i32 or i64", v.scatter_max(ones));

@@ -57,12 +57,7 @@ TEST_P(VerifyMirrored, ComparesBitsNotValues) {
 
 TEST_P(VerifyMirrored, ComparesVariablesOfEveryDtype) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::i32, DType::i64, DType::u8, DType::boolean}) {
-    const Variable v = strategy_.scope([&] {
-      return Variable({.name = "v",
-                       .shape = {3},
-                       .initializer = [&](const Tensor& out) { copy(Tensor::zeros({3}, dtype), out); },
-                       .dtype = dtype});
-    });
+    const Variable v = strategy_.scope([&] { return test::variable_of("v", Tensor::zeros({3}, dtype)); });
     EXPECT_NO_THROW(verify_mirrored(std::vector{v}));
     if (replicas_ == 1) continue;
     copy(Tensor::full({1}, 1, dtype), v.state().copies().back().slice_view(0, 2, 3));
