@@ -257,7 +257,7 @@ void MpiCluster::send_heartbeats() {
     int done = 1;
     if (request != MPI_REQUEST_NULL) check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
     if (worker == peers_.rank || !done) continue;
-    check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, worker, alive_tag, peers_.comm, &request), "MPI_Isend");
+    request = start_send({}, worker, alive_tag, peers_.comm);
   }
 }
 
@@ -287,9 +287,7 @@ void MpiCluster::notify_all(const std::string& text) {
   for (int worker = 0; worker < peers_.size; ++worker) {
     if (worker == peers_.rank) continue;
     Notice& notice = notices_.emplace_back(Notice{.text = text});
-    check_mpi(MPI_Isend(notice.text.data(), static_cast<int>(notice.text.size()), MPI_BYTE, worker, notice_tag,
-                        peers_.comm, &notice.request),
-              "MPI_Isend");
+    notice.request = start_send(std::as_bytes(std::span(notice.text)), worker, notice_tag, peers_.comm);
   }
 }
 

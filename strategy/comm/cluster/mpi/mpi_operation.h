@@ -117,6 +117,10 @@ class MpiExchange final : public MpiOperation {
   std::size_t pieces_done_ = 0;
 };
 
+/// Starts to send `bytes`, which must not change until the request is complete. It is MPI_REQUEST_NULL if it is
+/// complete already.
+MPI_Request start_send(std::span<const std::byte> bytes, int worker, int tag, MPI_Comm comm);
+
 /// Receives the text of a message that MPI_Improbe has found.
 std::string receive_text(MPI_Message message, const MPI_Status& status);
 
