@@ -1,25 +1,10 @@
 #pragma once
 
-#include <cmath>
-#include <cstdint>
-#include <limits>
-
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/runtime/core/dtype.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
-
-/// Whether `dtype` can represent `number`. Always true for f32 and bf16, which round it.
-inline bool holds(DType dtype, double number) {
-  return visit_dtype(dtype, [&]<class T>() {
-    if constexpr (is_real(dtype_of<T>))
-      return true;
-    else  // the largest i64 is not a double
-      return number == std::trunc(number) && number >= static_cast<double>(std::numeric_limits<T>::lowest()) &&
-             number < static_cast<double>(std::numeric_limits<T>::max()) + 1;
-  });
-}
 
 /// `number` as a tensor of rank 0 and of x's dtype on the calling thread's device. A kernel fills it, because a CUDA
 /// graph cannot repeat a copy from the host. Throws InvalidArgument naming the op if the dtype cannot represent it.

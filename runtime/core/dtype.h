@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 #include <lockstep/runtime/core/bfloat16.h>
@@ -109,6 +111,17 @@ decltype(auto) visit_dtype(DType dtype, F&& f) {
 
 /// Whether `dtype` is a floating-point type: f32 or bf16.
 constexpr bool is_real(DType dtype) { return dtype == DType::f32 || dtype == DType::bf16; }
+
+/// Whether `dtype` can represent `number`. Always true for f32 and bf16, which round it.
+inline bool holds(DType dtype, double number) {
+  return visit_dtype(dtype, [&]<class T>() {
+    if constexpr (is_real(dtype_of<T>))
+      return true;
+    else  // the largest i64 is not a double
+      return number == std::trunc(number) && number >= static_cast<double>(std::numeric_limits<T>::lowest()) &&
+             number < static_cast<double>(std::numeric_limits<T>::max()) + 1;
+  });
+}
 
 /// Whether `dtype` is i32 or i64.
 constexpr bool is_integer(DType dtype) { return dtype == DType::i32 || dtype == DType::i64; }

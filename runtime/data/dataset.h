@@ -49,7 +49,7 @@ struct WindowOptions {
 struct TensorPadding {
   /// Size of each axis; -1: the largest of the batch. Empty: -1 for all axes.
   std::vector<std::int64_t> shape{};
-  double value = 0;  ///< value of the added elements
+  double value = 0;  ///< value of the added elements; reading throws InvalidArgument if their dtype cannot represent it
 };
 /// Dataset::padded_batch's options. Element i of a list is the padding of tensor i of the list with the same name in
 /// Example. Tensors without a padding are padded with 0 to the largest size.

@@ -53,6 +53,8 @@ Tensor pad(std::span<const Tensor> tensors, const TensorPadding& padding, const 
   Shape batch_shape{static_cast<std::int64_t>(tensors.size())};
   for (const std::int64_t size : shape) batch_shape.push_back(size);
   const DType dtype = tensors.front().dtype();
+  require(holds(dtype, padding.value), "padded_batch() pads {} with {}, which {} cannot represent", which,
+          padding.value, name(dtype));
   Tensor batch = Tensor::full(batch_shape, padding.value, dtype);
   const std::size_t item = size_of(dtype);
   const auto row_bytes = static_cast<std::size_t>(shape.elements()) * item;

@@ -93,6 +93,8 @@ Tensor Tensor::from_blob(void* data, const Shape& shape, const Shape& strides, D
 }
 
 Tensor Tensor::full(const Shape& shape, double value, DType dtype) {
+  require(holds(dtype, value), "full with {} needs a dtype that can represent it, such as f32, got {}", value,
+          lockstep::name(dtype));
   Tensor result = empty(shape, dtype);
   const std::size_t bytes = static_cast<std::size_t>(result.elements()) * size_of(dtype);
   if (value == 0 && !std::signbit(value)) {

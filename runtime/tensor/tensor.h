@@ -33,7 +33,7 @@ class Tensor {
                       const LogicalDevice& device = current_context().device);
   ///@{
   /// A dense tensor on the calling thread's device whose elements are all `value` (full) or 0 (zeros). Throws the same
-  /// errors as empty.
+  /// errors as empty, and InvalidArgument if the dtype cannot represent `value` (holds).
   static Tensor full(const Shape& shape, double value, DType dtype = DType::f32);
   static Tensor zeros(const Shape& shape, DType dtype = DType::f32) { return full(shape, 0, dtype); }
   ///@}

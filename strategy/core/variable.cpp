@@ -201,6 +201,10 @@ void Variable::scatter(ScatterOp op, const IndexedSlices& slices) const {
     state_->scatter(op, apart);
 }
 
-void Variable::write_number(AssignOp op, double value) const { write(op, Tensor::full(shape(), value, dtype()), true); }
+void Variable::write_number(AssignOp op, double value) const {
+  require(holds(dtype(), value), "variable '{}' is {}, which cannot represent {}", name(), lockstep::name(dtype()),
+          value);
+  write(op, Tensor::full(shape(), value, dtype()), true);
+}
 
 }  // namespace lockstep

@@ -185,7 +185,8 @@ class Variable {
   ///@{
   /// Same as above, with one number for all elements. It must be the same on every replica and is not combined. In a
   /// replica (except of a OneDeviceStrategy), throws InvalidArgument for an on_write variable with aggregation sum,
-  /// because it is undefined whether the number counts once or once per replica; assign a tensor instead.
+  /// because it is undefined whether the number counts once or once per replica; assign a tensor instead. Throws
+  /// InvalidArgument for a number that the dtype cannot represent, such as 0.5 for i64.
   void assign(double value) const { write_number(AssignOp::set, value); }
   void assign_add(double delta) const { write_number(AssignOp::add, delta); }
   void assign_sub(double delta) const { write_number(AssignOp::sub, delta); }

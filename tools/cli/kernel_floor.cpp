@@ -23,7 +23,7 @@ bool is_product(const LayerImpl& layer) {
 Tensor filled_batch(const FloorSizes& sizes, const Shape& shape, DType dtype) {
   Shape batch{sizes.rows};
   for (const std::int64_t dim : shape) batch.push_back(dim == -1 ? sizes.unknown : dim);
-  return Tensor::full(batch, 0.5, dtype);
+  return Tensor::full(batch, is_real(dtype) ? 0.5 : 0, dtype);
 }
 
 /// For each call, whether its result depends on trained weights.

@@ -12,7 +12,7 @@ namespace {
 TEST(GridIndexing, OneHot) {
   const Tensor ids = Tensor::from(std::vector<std::int64_t>{0, 2, -1, 3, 1, 1}, {2, 3});
   for (const DType dtype : {DType::f32, DType::bf16, DType::i32, DType::i64, DType::u8, DType::boolean}) {
-    const Tensor y = Tensor::full({2, 3, 3}, 7, dtype);
+    const Tensor y = Tensor::full({2, 3, 3}, dtype == DType::boolean ? 1 : 7, dtype);
     Runner{Source::shared}(kernels::OneHot{ids, y});
     const std::vector<float> expected{1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0};
     expect_same_bits(y, in_dtype(dtype, Tensor::from(expected, {2, 3, 3})));

@@ -57,10 +57,11 @@ inline Results copies(const Results& of) {
 /// The dtypes of kernels marked "real".
 inline constexpr DType real_dtypes[] = {DType::f32, DType::bf16};
 
-/// Outputs of these shapes filled with NaN, or -77 for integers, which reveals elements that are not written.
+/// Outputs of these shapes filled with NaN, with -77 for i32 and i64 or with 1 for bytes and bools, which reveals
+/// elements that are not written.
 inline Results unwritten(const std::vector<Shape>& shapes, DType dtype = DType::f32) {
   Results result;
-  const double value = is_real(dtype) ? std::nan("") : -77;
+  const double value = is_real(dtype) ? std::nan("") : is_integer(dtype) ? -77 : 1;
   for (const Shape& shape : shapes) result.push_back(Tensor::full(shape, value, dtype));
   return result;
 }

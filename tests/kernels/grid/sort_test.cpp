@@ -40,7 +40,7 @@ TEST(GridSort, ByColumnAndStable) {
         for (const std::int64_t count : {shape[1], (shape[1] + 1) / 2}) {
           SCOPED_TRACE(fmt::format("{} of {} {}", count, shape, name(x.dtype())));
           const Shape first{shape[0], count, shape[2]};
-          const Results before{Tensor::full(first, 7, x.dtype()), Tensor::full(first, -7, DType::i64)};
+          const Results before{Tensor::full(first, 1, x.dtype()), Tensor::full(first, -7, DType::i64)};
           expect_same(before, [&](const Runner& run, const Results& out) {
             run(kernels::SortMiddle{x, direction, out[0], out[1]});
           });

@@ -22,8 +22,8 @@ TEST(AsTorch, KeepsTheMemoryAlive) {
 
 TEST(AsTorch, TakesEveryDtype) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::i32, DType::i64, DType::u8, DType::boolean}) {
-    const torch::Tensor view = libtorch::as_torch(Tensor::full({2}, 3, dtype));
-    EXPECT_EQ(view.sum().item<int>(), dtype == DType::boolean ? 2 : 6) << name(dtype);
+    const torch::Tensor view = libtorch::as_torch(Tensor::full({2}, 1, dtype));
+    EXPECT_EQ(view.sum().item<int>(), 2) << name(dtype);
     EXPECT_EQ(libtorch::dtype_of(view.scalar_type()), dtype);
   }
   EXPECT_EQ(libtorch::dtype_of(torch::kDouble), std::nullopt);

@@ -69,6 +69,8 @@ TEST(DatasetPaddedBatch, RefusesWhatCannotBePadded) {
               ThrowsMessage<InvalidArgument>(HasSubstr("pads inputs to (3), an example has 4 along axis 0")));
   EXPECT_THAT(first_batch(lengths(5), {.targets = {{.shape = {3}}}}),
               ThrowsMessage<InvalidArgument>(HasSubstr("pads targets to a shape of 1 axes, got i32 (1, 0)")));
+  EXPECT_THAT(first_batch(lengths(5), {.targets = {{.value = 0.5}}}),
+              ThrowsMessage<InvalidArgument>(HasSubstr("pads targets with 0.5, which i32 cannot represent")));
   EXPECT_THAT(first_batch(lengths(5), {.sample_weights = {{}}}),
               ThrowsMessage<InvalidArgument>(HasSubstr("paddings for 1 sample weights, an example has 0")));
   EXPECT_THAT(first_batch(lengths(2).concatenate(numbers(1))),

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -74,7 +75,21 @@ TEST(Tensor, FillsWithAValueOfItsDtype) {
     EXPECT_EQ(tensor.dtype(), dtype);
     EXPECT_THAT(tensor.to_vector<float>(), ElementsAre(3, 3, 3, 3)) << name(dtype);
   }
-  EXPECT_THAT(Tensor::full({2}, 3, DType::boolean).to_vector<bool>(), ElementsAre(true, true));
+  EXPECT_THAT(Tensor::full({2}, 1, DType::boolean).to_vector<bool>(), ElementsAre(true, true));
+}
+
+TEST(Tensor, RefusesToBeFilledWithWhatItsDtypeDoesNotHold) {
+  const auto filled = [](double value, DType dtype) { return [=] { Tensor::full({2}, value, dtype); }; };
+  EXPECT_THAT(filled(0.5, DType::i64),
+              ThrowsMessage<InvalidArgument>(HasSubstr("full with 0.5 needs a dtype that can represent it")));
+  EXPECT_THROW(filled(-1, DType::u8)(), InvalidArgument);
+  EXPECT_THROW(filled(256, DType::u8)(), InvalidArgument);
+  EXPECT_THROW(filled(3, DType::boolean)(), InvalidArgument);
+  EXPECT_THROW(filled(2147483648.0, DType::i32)(), InvalidArgument);
+  EXPECT_THROW(filled(std::nan(""), DType::i32)(), InvalidArgument);
+  EXPECT_THROW(filled(9223372036854775808.0, DType::i64)(), InvalidArgument);
+  EXPECT_EQ(Tensor::full({}, -9223372036854775808.0, DType::i64).item<std::int64_t>(),
+            std::numeric_limits<std::int64_t>::min());
 }
 
 TEST(Tensor, ConvertsWhenCopiedToAVector) {

@@ -99,6 +99,17 @@ TEST_P(Assign, OnWriteWithoutAnAggregationTakesEqualValuesOnly) {
   EXPECT_THAT(copies_of(v), Each(7)) << "nothing was written";
 }
 
+TEST_P(Assign, ANumberMustBeOneOfTheDtype) {
+  const Variable count = scalar(strategy_, Synchronization::on_write, Aggregation::none, 1, DType::i64);
+  EXPECT_ERROR(InvalidArgument, "variable 'v' is i64, which cannot represent 0.5", count.assign_add(0.5));
+  EXPECT_ERROR(InvalidArgument, "cannot represent 0.5", strategy_.run([&] { count.assign_sub(0.5); }));
+  const Variable byte = scalar(strategy_, Synchronization::on_read, Aggregation::only_first_replica, 1, DType::u8);
+  EXPECT_ERROR(InvalidArgument, "variable 'v' is u8, which cannot represent -1", byte.assign(-1));
+  EXPECT_ERROR(InvalidArgument, "cannot represent 256", strategy_.run([&] { byte.assign(256); }));
+  EXPECT_THAT(copies_of(count), Each(1));
+  EXPECT_THAT(copies_of(byte), Each(1));
+}
+
 // TF case 58: ..WithSum; TF case 59: with a single literal
 TEST_P(Assign, ANumberIsTheSameOnEveryReplica) {
   for (const Aggregation aggregation : {Aggregation::none, Aggregation::mean, Aggregation::only_first_replica}) {
