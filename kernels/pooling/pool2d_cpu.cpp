@@ -39,9 +39,11 @@ struct Geometry {
         columns(width, out_width, w.width, w.stride_w, w.pad_left) {}
 
   Index image_elements() const { return height * width * channels; }
+  /// The most taps of a window that lie inside the image.
+  Index most_taps() const { return std::min(window.height, height) * std::min(window.width, width); }
   /// The least number of output rows that justifies a thread.
   Index line_grain() const {
-    return std::max<Index>(1, chunk_elements / std::max<Index>(1, out_width * channels * window.height * window.width));
+    return std::max<Index>(1, chunk_elements / std::max<Index>(1, out_width * channels * most_taps()));
   }
   Index image_grain() const { return std::max<Index>(1, chunk_elements / std::max<Index>(1, image_elements())); }
 };
@@ -80,7 +82,7 @@ void for_each_window(const Geometry& g, Index begin, Index end, Visit&& visit) {
 /// Offsets of a window's taps from the image's first element, in row-major order.
 class TapOffsets {
  public:
-  explicit TapOffsets(const Window2d& window) : offsets_(window.height * window.width) {}
+  explicit TapOffsets(const Geometry& g) : offsets_(static_cast<std::size_t>(g.most_taps())) {}
 
   void set(const Geometry& g, const Taps& taps) {
     count_ = 0;
@@ -134,7 +136,7 @@ void largest_of_window(const Geometry& g, const TapOffsets& taps, const T* image
 template <class T, class Visit>
 void for_all_windows(const Geometry& g, const T* images, Visit&& visit) {
   parallel_for(g.images * g.out_height, g.line_grain(), [&](Index begin, Index end) {
-    TapOffsets offsets(g.window);
+    TapOffsets offsets(g);
     std::vector<std::int32_t> numbers(static_cast<std::size_t>(g.channels));
     for_each_window(g, begin, end, [&](const Taps& taps, Index pixel) {
       offsets.set(g, taps);
@@ -197,7 +199,7 @@ void add_to_largest(const Geometry& g, const TapOffsets& taps, const std::int32_
 template <class T, class IndexType>
 void max_pool_gradient(const Geometry& g, const IndexType* indices, const T* gradients, Index stride, T* to) {
   parallel_for(g.images, g.image_grain(), [&](Index begin, Index end) {
-    TapOffsets offsets(g.window);
+    TapOffsets offsets(g);
     ImageSums<T> sums(g);
     std::vector<std::int32_t> numbers(static_cast<std::size_t>(g.channels));
     for (Index image = begin; image < end; ++image) {

@@ -1,5 +1,6 @@
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -70,6 +71,13 @@ TEST_P(Pool2d, ReadsStridedGradients) {
   const std::array weights{Tensor::zeros(shape), random_tensor(shape, 5)};
   const Tensor dx = tape.gradient(sum(multiply(concatenate(parts, 3), concatenate(weights, 3))), std::array{x})[0];
   expect_same_bits(expected.dx, dx);
+}
+
+TEST_P(Pool2d, WindowsWithPaddingMayBeLargerThanTheImage) {
+  const Tensor x = random_tensor({2, 3, 4, 5}, 1);
+  const PoolingResults expected = run(GetParam(), x, {.window = {3, 4}});
+  for (const std::int64_t size : {std::int64_t{9}, std::int64_t{1} << 20, (std::int64_t{1} << 31) - 1})
+    expect_same(expected, run(GetParam(), x, {.window = size, .padding = Padding::same}));
 }
 
 TEST_P(Pool2d, NamesShapesThatDoNotFit) {
