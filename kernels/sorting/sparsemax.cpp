@@ -17,8 +17,8 @@ Tensor sparsemax(const Tensor& logits, int axis) try {
   const Tensor x = moveaxis(cast(logits, DType::f32), axis, -1);
   const Tensor ordered = sort(x, -1, SortDirection::descending);
   const Tensor numbers = arange(1, static_cast<double>(x.dim(-1) + 1));
-  const Tensor kept = cast(greater(numbers * ordered + 1.0, cumsum(ordered, -1)), DType::f32);
-  const Tensor shift = (sum(kept * ordered, {-1}, true) - 1.0) / sum(kept, {-1}, true);
+  const Tensor kept = greater(numbers * ordered + 1.0, cumsum(ordered, -1));
+  const Tensor shift = (sum(where(kept, ordered, 0.0), {-1}, true) - 1.0) / cast(sum(kept, {-1}, true), DType::f32);
   return cast(moveaxis(relu(x - shift), -1, axis), logits.dtype());
 } catch (Error& error) {
   rethrow_from("sparsemax", error);

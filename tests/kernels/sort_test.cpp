@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -10,6 +11,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/sorting/quantile.h>
 #include <lockstep/kernels/sorting/sort.h>
+#include <lockstep/kernels/sorting/sparsemax.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/thread/parallel.h>
 
@@ -113,6 +115,17 @@ TEST(Quantile, ErrorsNameWhatIsWrong) {
   EXPECT_ERROR(InvalidArgument, "quantile takes a q from 0 to 1, got 1.5", quantile(Tensor::zeros({2}), 1.5));
   EXPECT_ERROR(InvalidArgument, "there are no elements", median(Tensor::zeros({2, 0}), {1}));
   EXPECT_ERROR(InvalidArgument, "axis 1 is out of range", median(Tensor::zeros({2}), {1}));
+}
+
+TEST(Sparsemax, GivesLogitsOfMinusInfinityNoShare) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Tensor x = Tensor::from<float>({0, -infinity, 0.5F, -infinity, -infinity, 2}, {2, 3});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = sparsemax(x);
+  EXPECT_THAT(y.to_vector<float>(), ElementsAre(0.25F, 0, 0.75F, 0, 0, 1));
+  const Tensor weights = Tensor::from<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  EXPECT_THAT(tape.gradient(sum(y * weights), std::array{x})[0].to_vector<float>(), ElementsAre(-1, 0, 1, 0, 0, 0));
 }
 
 TEST(Sort, ErrorsNameAxisAndK) {
