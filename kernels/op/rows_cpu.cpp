@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include <lockstep/kernels/elementwise/binary_functions.h>
 #include <lockstep/kernels/op/rows_kernels.h>
 #include <lockstep/runtime/thread/parallel.h>
 
@@ -51,7 +52,7 @@ void scatter_columns(const T* values, std::span<const std::int64_t> indices, Wri
     if (write == Write::replace)
       std::copy(x + begin, x + end, y + begin);
     else if constexpr (!std::is_same_v<T, bfloat16>)
-      for (std::int64_t c = begin; c < end; ++c) y[c] += x[c];
+      for (std::int64_t c = begin; c < end; ++c) y[c] = functor::Add()(y[c], x[c]);
   }
 }
 

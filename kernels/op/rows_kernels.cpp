@@ -2,6 +2,7 @@
 
 #include <type_traits>
 
+#include <lockstep/kernels/elementwise/binary_functions.h>
 #include <lockstep/kernels/executor/divisor.h>
 #include <lockstep/kernels/executor/executor.h>
 #include <lockstep/kernels/executor/shared_kernel.h>
@@ -87,7 +88,7 @@ struct ScatteredRows {
     auto result = static_cast<Sum>(to);
     for (; at < n && sorted[at] == row; ++at) {
       const auto value = static_cast<Sum>(values[(place.outer * n + places[at]) * width + place.column]);
-      result = adds ? result + value : value;
+      result = adds ? functor::Add()(result, value) : value;
     }
     to = static_cast<T>(result);
   }

@@ -1,4 +1,6 @@
 #include <array>
+#include <cstdint>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <support/expect_error.h>
@@ -64,6 +66,8 @@ TEST(Scatter, AddsIntegersToo) {
   EXPECT_THAT(scatter(at, numbers({5, 6, 7}, {3}), {3}).to_vector<int>(), ElementsAre(7, 11, 0));
   EXPECT_THAT(scatter(numbers({}, {0, 1}), numbers({}, {0}), {2}).to_vector<int>(), ElementsAre(0, 0));
   EXPECT_THAT(segment_sum(numbers({5, 6, 7}, {3}), numbers({1, 1, 0}, {3}), 2).to_vector<int>(), ElementsAre(7, 11));
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(scatter(numbers({0, 0}, {2, 1}), numbers({most, 1}, {2}), {1}).item<std::int64_t>(), -most - 1);
 }
 
 TEST(ScatterUpdate, LetsTheLastOfEqualIndicesCount) {
