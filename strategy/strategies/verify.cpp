@@ -68,16 +68,18 @@ void verify_same_order(std::span<const std::vector<Variable>* const> by_replica)
 
 void verify_mirrored(std::span<const Variable> variables, Cluster* workers) {
   std::vector<std::uint64_t> hashes;
-  std::string differing;  // the first difference in this process
-  for (const Variable& variable : variables) {
-    if (workers) hashes.push_back(0);
-    if (variable.synchronization() == Synchronization::on_read) continue;
-    const auto& copies = variable.state().copies();
-    const Tensor first = copies.front().on_host();
-    for (int replica = 1; differing.empty() && replica < static_cast<int>(copies.size()); ++replica)
-      differing = difference(variable, replica, first, copies[replica].on_host());
-    if (workers) hashes.back() = hash_of(first);
-  }
+  std::string differing;            // the first difference in this process
+  notify_on_failure(workers, [&] {  // reading a copy may fail on this worker alone
+    for (const Variable& variable : variables) {
+      if (workers) hashes.push_back(0);
+      if (variable.synchronization() == Synchronization::on_read) continue;
+      const auto& copies = variable.state().copies();
+      const Tensor first = copies.front().on_host();
+      for (int replica = 1; differing.empty() && replica < static_cast<int>(copies.size()); ++replica)
+        differing = difference(variable, replica, first, copies[replica].on_host());
+      if (workers) hashes.back() = hash_of(first);
+    }
+  });
   if (workers && !variables.empty()) {
     workers->fail_together<BrokenInvariant>(place, differing);
     compare_workers(*workers, variables, hashes);

@@ -243,6 +243,15 @@ TEST_F(MultiWorker, VerifyNamesTheWorkerWhoseReplicasDifferOnAll) {
   EXPECT_NO_THROW(verify_mirrored(std::vector{v}, cluster_));
 }
 
+TEST_F(MultiWorker, AVerificationThatFailsOnOneWorkerEndsOnAll) {
+  std::vector<Variable> variables{variable("v", 0)};
+  if (cluster_->rank() == last_) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // all other workers have made their variables by now
+    variables.emplace_back();  // cannot be read, like a copy on a device that has failed
+  }
+  expect_end_on_all<LogicError>("this variable has no value", [&] { verify_mirrored(variables, cluster_); });
+}
+
 TEST_F(MultiWorker, VariablesOnReadAreCombinedOverAllWorkers) {
   const Variable total = variable("total", 0, Synchronization::on_read, Aggregation::sum);
   const Variable mean = variable("mean", 0, Synchronization::on_read, Aggregation::mean);

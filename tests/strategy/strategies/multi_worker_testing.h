@@ -40,10 +40,11 @@ class MultiWorker : public testing::Test {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     fail<InputError>("the picture is torn");
   }
-  /// Checks that `call`, which fails on the last worker with an InputError that has `text`, fails on the others, too.
+  /// Checks that `call`, which fails on the last worker with an E that has `text`, fails on the others, too.
+  template <class E = InputError>
   void expect_end_on_all(const std::string& text, const std::function<void()>& call) const {
     if (cluster_->rank() == last_)
-      EXPECT_ERROR(InputError, text, call());
+      EXPECT_ERROR(E, text, call());
     else
       EXPECT_THAT(error_of<WorkerFailed>(call),
                   testing::AllOf(testing::HasSubstr(fmt::format("worker {} (host ", last_)), testing::HasSubstr(text)));
