@@ -11,6 +11,7 @@
 #include <torch/types.h>
 
 #include <lockstep/models/libtorch/tensor.h>
+#include <lockstep/strategy/comm/cluster/cluster.h>
 #include <lockstep/strategy/core/strategy.h>
 #include <lockstep/strategy/input/batch_split.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
@@ -116,10 +117,12 @@ class DistributedLoader {
     /// At the position of `inner`.
     Iterator(Inner inner, const Strategy& strategy) : inner_(std::move(inner)), strategy_(strategy) {}
     ///@{
-    /// The operations that range-based for loops need.
-    Batch operator*() { return Batch(strategy_, *inner_); }
+    /// The operations that range-based for loops need. Notify the other workers of the loader's errors.
+    Batch operator*() {
+      return notify_on_failure(strategy_.state()->cluster(), [&] { return Batch(strategy_, *inner_); });
+    }
     Iterator& operator++() {
-      ++inner_;
+      notify_on_failure(strategy_.state()->cluster(), [&] { ++inner_; });
       return *this;
     }
     bool operator!=(const Iterator& other) const { return inner_ != other.inner_; }
@@ -131,8 +134,10 @@ class DistributedLoader {
   };
 
   ///@{
-  /// begin() starts a pass; end() marks its end.
-  Iterator begin() { return {loader_->begin(), strategy_}; }
+  /// begin() starts a pass, and notifies the other workers of the loader's errors; end() marks the end of a pass.
+  Iterator begin() {
+    return {notify_on_failure(strategy_.state()->cluster(), [&] { return loader_->begin(); }), strategy_};
+  }
   Iterator end() { return {loader_->end(), strategy_}; }
   ///@}
 

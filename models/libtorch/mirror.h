@@ -14,6 +14,7 @@
 
 #include <lockstep/models/libtorch/module_replicas.h>
 #include <lockstep/models/libtorch/replicated.h>
+#include <lockstep/strategy/comm/cluster/cluster.h>
 
 namespace lockstep::libtorch {
 
@@ -100,14 +101,17 @@ auto pointer_to(Made made) {
 /// or a module holder (TORCH_MODULE). Copies the values of the first module, or with several processes of the chief's
 /// first module, to all others. Leaves libtorch's random number generator in its state after the first call, so that
 /// the numbers that the program draws afterwards do not depend on the number of replicas. Throws the same errors as
-/// ModuleReplicas, and InvalidArgument for an empty holder or pointer.
+/// ModuleReplicas, and InvalidArgument for an empty holder or pointer. Notifies the other workers of the errors of
+/// `make`.
 template <class Make>
 auto mirror(const Strategy& strategy, Make&& make) {
-  std::vector modules{detail::pointer_to(make())};
+  const auto made = [&] {
+    return notify_on_failure(strategy.state()->cluster(), [&] { return detail::pointer_to(make()); });
+  };
+  std::vector modules{made()};
   at::Generator generator = at::detail::getDefaultCPUGenerator();
   const at::Tensor state = generator.get_state();
-  while (static_cast<int>(modules.size()) < strategy.num_local_replicas())
-    modules.push_back(detail::pointer_to(make()));
+  while (static_cast<int>(modules.size()) < strategy.num_local_replicas()) modules.push_back(made());
   generator.set_state(state);
   return Mirrored(strategy, modules);
 }

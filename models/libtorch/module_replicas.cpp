@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include <ATen/MemoryOverlap.h>
@@ -86,12 +87,16 @@ void check_memory_is_separate(const std::vector<NamedTensors>& all) {
     }
 }
 
-/// Sets the values of the first module of every worker to the chief's.
+/// Sets the values of the first module of every worker to the chief's. Throws InvalidArgument on all workers if their
+/// modules differ.
 void take_values_of_chief(Cluster& workers, const std::vector<NamedTensors>& all) {
+  constexpr std::string_view place = "the values of a mirrored module";
+  workers.agree(place, "the number of parameters and buffers is", fmt::format("{}", all.size()));
   for (const NamedTensors& tensors : all) {
     torch::Tensor first = tensors.replicas.front().detach();
+    workers.agree(place, "a module has", fmt::format("'{}' {}", tensors.name, text(tensors.replicas.front())));
     const torch::Tensor values = first.contiguous();
-    workers.broadcast("the values of a mirrored module", {static_cast<std::byte*>(values.data_ptr()), values.nbytes()});
+    workers.broadcast(place, {static_cast<std::byte*>(values.data_ptr()), values.nbytes()});
     first.copy_(values);
   }
 }
@@ -110,7 +115,10 @@ void check(const Strategy& strategy) {
 }  // namespace
 
 ModuleReplicas::ModuleReplicas(const Strategy& strategy, std::vector<std::shared_ptr<torch::nn::Module>> modules)
-    : strategy_(strategy), modules_(std::move(modules)), tensors_((check(strategy), tensors_of(modules_))) {
+    : strategy_(strategy),
+      modules_(std::move(modules)),
+      tensors_(
+          (check(strategy), notify_on_failure(strategy.state()->cluster(), [&] { return tensors_of(modules_); }))) {
   check_memory_is_separate(tensors_);
   const torch::NoGradGuard no_grad;
   if (Cluster* const workers = strategy_.state()->cluster()) take_values_of_chief(*workers, tensors_);

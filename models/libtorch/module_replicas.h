@@ -25,9 +25,10 @@ struct NamedTensors {
 class ModuleReplicas {
  public:
   /// From one module for each replica. All get the values of the first module; with several processes, of the chief's
-  /// first module. Throws InvalidArgument when the modules differ in names, shapes, dtypes or requires_grad, or have a
-  /// tensor in common; Unsupported for trainable parameters that are not f32, for different tensors of a module that
-  /// share memory, and for strategies on GPUs or with one copy for all replicas; LogicError inside a replica.
+  /// first module. Throws InvalidArgument when the modules, also those of other processes, differ in names, shapes,
+  /// dtypes or requires_grad, and when modules have a tensor in common; Unsupported for trainable parameters that are
+  /// not f32, for different tensors of a module that share memory, and for strategies on GPUs or with one copy for all
+  /// replicas; LogicError inside a replica.
   ModuleReplicas(const Strategy& strategy, std::vector<std::shared_ptr<torch::nn::Module>> modules);
 
   /// The strategy of the replicas.

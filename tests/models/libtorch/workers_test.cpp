@@ -1,5 +1,9 @@
 // Training of libtorch modules by several workers (support/workers.h) equals training of one module on whole batches.
 
+#include <chrono>
+#include <functional>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/errors.h>
@@ -19,9 +23,48 @@ class ModulesOfWorkers : public testing::Test {
  protected:
   void SetUp() override { ASSERT_NE(cluster_, nullptr) << "start this program with mpirun"; }
 
+  /// Throws InputError on the last worker, after the others have left earlier collectives.
+  void fail_on_last_worker() const {
+    if (cluster_->rank() != cluster_->size() - 1) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    fail<InputError>("the picture is torn");
+  }
+  /// Checks that `call`, which fails on the last worker by fail_on_last_worker, fails on the others, too.
+  void expect_end_on_all(const std::function<void()>& call) const {
+    const int last = cluster_->size() - 1;
+    if (cluster_->rank() == last)
+      EXPECT_EQ(error_of<InputError>(call), "the picture is torn");
+    else
+      EXPECT_THAT(error_of<WorkerFailed>(call),
+                  testing::AllOf(testing::HasSubstr(fmt::format("worker {} (host ", last)),
+                                 testing::HasSubstr("the picture is torn")));
+  }
+
   const MultiWorkerMirroredStrategy strategy_ = workers();
   Cluster* const cluster_ = strategy_.state()->cluster();
 };
+
+/// Two batches. Calls `fail` when it begins, gets a batch or moves to the next one, as `place` says.
+struct FailingLoader {
+  enum class Place { begin, batch, next };
+  struct Iterator {
+    const FailingLoader* loader;
+    int number;
+    torch::Tensor operator*() const { return loader->fail_at(Place::batch), torch::ones({4, 8}); }
+    Iterator& operator++() { return loader->fail_at(Place::next), ++number, *this; }
+    bool operator!=(const Iterator& other) const { return number != other.number; }
+  };
+  Iterator begin() const { return fail_at(Place::begin), Iterator{this, 0}; }
+  Iterator end() const { return {this, 2}; }
+  void fail_at(Place here) const {
+    if (here == place) fail();
+  }
+
+  Place place;
+  std::function<void()> fail;
+};
+
+class LoadersOfWorkers : public ModulesOfWorkers, public testing::WithParamInterface<FailingLoader::Place> {};
 
 TEST_F(ModulesOfWorkers, StartWithTheChiefsValues) {
   torch::manual_seed(1 + cluster_->rank());
@@ -30,6 +73,37 @@ TEST_F(ModulesOfWorkers, StartWithTheChiefsValues) {
   const SmallNet of_chief;
   EXPECT_EQ(difference(*net.first(), *of_chief), 0);
 }
+
+TEST_F(ModulesOfWorkers, AreTheSameOnAllWorkers) {
+  const auto mirror = [&](std::int64_t hidden) {
+    return libtorch::mirror(strategy_, [hidden] { return SmallNet(hidden); });
+  };
+  EXPECT_THAT(error_of<InvalidArgument>([&] { mirror(cluster_->rank() == 1 ? 8 : 16); }),
+              testing::AllOf(testing::HasSubstr("'first.weight' Float [16, 8] on worker 0"),
+                             testing::HasSubstr("'first.weight' Float [8, 8] on worker 1")));
+  EXPECT_NO_THROW(mirror(16));
+}
+
+TEST_F(ModulesOfWorkers, EndOnAllIfOneCannotBeMade) {
+  expect_end_on_all([&] {
+    libtorch::mirror(strategy_, [&] {
+      fail_on_last_worker();
+      return SmallNet();
+    });
+  });
+}
+
+TEST_P(LoadersOfWorkers, EndOnAllIfOneFails) {
+  FailingLoader loader{.place = GetParam(), .fail = [&] { fail_on_last_worker(); }};
+  expect_end_on_all([&] {
+    for (auto&& batch : libtorch::distribute(strategy_, loader))
+      strategy_.run([](const torch::Tensor&) { get_replica_context().all_reduce(ReduceOp::sum, 1.0); }, batch);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, LoadersOfWorkers,
+                         testing::Values(FailingLoader::Place::begin, FailingLoader::Place::batch,
+                                         FailingLoader::Place::next));
 
 TEST_F(ModulesOfWorkers, TrainAsOneModuleOnTheWholeBatch) {
   const auto net = mirrored_net(strategy_, 100'000);  // several buckets
