@@ -1,110 +1,158 @@
 #include "lockstep/strategy/comm/nccl/gpu_collectives.h"
 
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <stop_token>
 #include <utility>
 
+#include <lockstep/runtime/core/logging.h>
 #include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/contracts.h>
 
 namespace lockstep {
+namespace {
 
-GpuCollective::GpuCollective(const std::vector<LogicalDevice>& gpus) : parts_(gpus.size()) {
-  for (const LogicalDevice& gpu : gpus) computed_.emplace_back(gpu);
+std::vector<Event> events_on(const std::vector<LogicalDevice>& gpus) {
+  std::vector<Event> events;
+  for (const LogicalDevice& gpu : gpus) events.emplace_back(gpu);
+  return events;
 }
+
+}  // namespace
+
+GpuCollective::GpuCollective(const std::vector<LogicalDevice>& gpus)
+    : state_(std::make_shared<State>(
+          State{.parts = std::vector<std::vector<GpuPart>>(gpus.size()), .computed = events_on(gpus)})) {}
+
+struct GpuCollectives::State {
+  struct Submission {
+    const char* what;
+    std::shared_ptr<const GpuCollective::State> collective;
+  };
+
+  /// Waits up to twice the timeout, so that the communicators, which fail after the timeout, can report their error
+  /// first. Returns whether all collectives have been enqueued.
+  bool try_wait(std::unique_lock<std::mutex>& lock);
+  void serve(const std::stop_token& stop);
+  void enqueue(const Submission& submission);
+
+  std::vector<LogicalDevice> gpus;  ///< by replica
+  std::unique_ptr<GpuCommunicators> communicators;
+  std::chrono::milliseconds timeout;
+  std::vector<Event> done;  ///< by replica: the end of the last enqueued collective
+
+  std::mutex mutex{};  ///< protects the following members
+  std::condition_variable_any changed{};
+  std::deque<Submission> waiting{};  ///< including the one being enqueued
+  std::size_t enqueued = 0;
+  bool is_stuck = false;
+  std::exception_ptr error{};  ///< later collectives are dropped until a replica has thrown it
+};
 
 GpuCollectives::GpuCollectives(const std::vector<LogicalDevice>& gpus, std::unique_ptr<GpuCommunicators> communicators,
                                std::chrono::milliseconds timeout)
-    : gpus_(gpus), communicators_(std::move(communicators)), timeout_(timeout) {
-  for (const LogicalDevice& gpu : gpus) done_.emplace_back(gpu);
-  thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
+    : state_(new State{
+          .gpus = gpus, .communicators = std::move(communicators), .timeout = timeout, .done = events_on(gpus)}) {
+  thread_ = std::jthread([state = state_](const std::stop_token& stop) { state->serve(stop); });
 }
 
 GpuCollectives::~GpuCollectives() {
-  wait_until_enqueued();
-  thread_ = {};
+  std::unique_lock lock(state_->mutex);
+  if (state_->is_stuck ? state_->waiting.empty() : state_->try_wait(lock)) return;  // thread_ ends
+  log_warning("NCCL has not returned from {}: a thread stays in the call", state_->waiting.front().what);
+  state_->waiting.erase(state_->waiting.begin() + 1, state_->waiting.end());  // their memory may be freed
+  state_->communicators->forget_cluster();
+  lock.unlock();
+  thread_.request_stop();
+  thread_.detach();
 }
 
 void GpuCollectives::submit(const char* what, const GpuCollective& collective) {
   {
-    const std::lock_guard lock(mutex_);
-    waiting_.push_back({what, &collective});
+    const std::lock_guard lock(state_->mutex);
+    state_->waiting.push_back({what, collective.state_});
   }
-  changed_.notify_all();
+  state_->changed.notify_all();
 }
 
 std::size_t GpuCollectives::submitted() const {
-  const std::lock_guard lock(mutex_);
-  return enqueued_ + waiting_.size();
+  const std::lock_guard lock(state_->mutex);
+  return state_->enqueued + state_->waiting.size();
 }
 
 void GpuCollectives::set_parts(GpuCollective& collective, int replica, std::span<const GpuPart> parts) {
   {
-    const std::lock_guard lock(mutex_);
-    require<DeviceError>(!is_stuck_,
+    const std::lock_guard lock(state_->mutex);
+    require<DeviceError>(!state_->is_stuck,
                          "NCCL is still in a call of a step that failed; `lockstep doctor` looks for reasons");
   }
   const auto own = static_cast<std::size_t>(replica);
-  collective.parts_[own].assign(parts.begin(), parts.end());
-  collective.computed_[own].record({gpus_[own]});
+  collective.state_->parts[own].assign(parts.begin(), parts.end());
+  collective.state_->computed[own].record({state_->gpus[own]});
 }
 
 void GpuCollectives::join(int replica) {
-  std::unique_lock lock(mutex_);
-  require<Timeout>(try_wait(lock),
+  State& state = *state_;
+  std::unique_lock lock(state.mutex);
+  require<Timeout>(state.try_wait(lock),
                    "NCCL has not enqueued {} of {} collectives within {} s; `lockstep doctor` looks for reasons",
-                   waiting_.size(), enqueued_ + waiting_.size(), std::chrono::duration<double>(2 * timeout_).count());
-  if (const auto error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
+                   state.waiting.size(), state.enqueued + state.waiting.size(),
+                   std::chrono::duration<double>(2 * state.timeout).count());
+  if (const auto error = std::exchange(state.error, nullptr)) std::rethrow_exception(error);
   const auto own = static_cast<std::size_t>(replica);
-  if (enqueued_ > 0) Stream{gpus_[own]}.wait(done_[own]);
+  if (state.enqueued > 0) Stream{state.gpus[own]}.wait(state.done[own]);
 }
 
 void GpuCollectives::wait_until_enqueued() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return waiting_.empty(); });
-}
-
-bool GpuCollectives::try_wait(std::unique_lock<std::mutex>& lock) {
-  return changed_.wait_for(lock, 2 * timeout_, [&] { return waiting_.empty(); });
+  std::unique_lock lock(state_->mutex);
+  if (!state_->is_stuck) state_->try_wait(lock);
 }
 
 void GpuCollectives::abandon_step() {
-  std::unique_lock lock(mutex_);
-  is_stuck_ = !try_wait(lock);
-  error_ = nullptr;
+  std::unique_lock lock(state_->mutex);
+  state_->is_stuck = !state_->try_wait(lock);
+  state_->error = nullptr;
 }
 
-void GpuCollectives::serve(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [&] { return !waiting_.empty(); })) {
-    const Submission next = waiting_.front();
-    std::exception_ptr error = error_;
+bool GpuCollectives::State::try_wait(std::unique_lock<std::mutex>& lock) {
+  return changed.wait_for(lock, 2 * timeout, [&] { return waiting.empty(); });
+}
+
+void GpuCollectives::State::serve(const std::stop_token& stop) {
+  std::unique_lock lock(mutex);
+  while (changed.wait(lock, stop, [&] { return !waiting.empty(); })) {
+    const Submission next = waiting.front();
+    std::exception_ptr failure = error;
     lock.unlock();
     try {
-      if (!error) enqueue(next);
+      if (!failure) enqueue(next);
     } catch (...) {
-      error = std::current_exception();
+      failure = std::current_exception();
     }
     lock.lock();
-    error_ = error;
-    waiting_.pop_front();
-    ++enqueued_;
-    changed_.notify_all();
+    error = failure;
+    waiting.pop_front();
+    ++enqueued;
+    changed.notify_all();
   }
 }
 
-void GpuCollectives::enqueue(const Submission& submission) {
-  const GpuCollective& collective = *submission.collective;
-  for (std::size_t replica = 0; replica < gpus_.size(); ++replica) {
-    const ContextScope there(context_on(gpus_[replica]));
-    const Stream communication{gpus_[replica], StreamKind::communication};
-    communication.wait(collective.computed_[replica]);
+void GpuCollectives::State::enqueue(const Submission& submission) {
+  const GpuCollective::State& collective = *submission.collective;
+  for (std::size_t replica = 0; replica < gpus.size(); ++replica) {
+    const ContextScope there(context_on(gpus[replica]));
+    const Stream communication{gpus[replica], StreamKind::communication};
+    communication.wait(collective.computed[replica]);
     if (contracts::checked())
-      for (const GpuPart& part : collective.parts_[replica])
-        check_part(submission.what, communication, part, communicators_->ranks());
+      for (const GpuPart& part : collective.parts[replica])
+        check_part(submission.what, communication, part, communicators->ranks());
   }
-  communicators_->enqueue(submission.what, collective.parts_);
-  for (std::size_t replica = 0; replica < gpus_.size(); ++replica) {
-    const ContextScope there(context_on(gpus_[replica]));
-    done_[replica].record({gpus_[replica], StreamKind::communication});
+  communicators->enqueue(submission.what, collective.parts);
+  for (std::size_t replica = 0; replica < gpus.size(); ++replica) {
+    const ContextScope there(context_on(gpus[replica]));
+    done[replica].record({gpus[replica], StreamKind::communication});
   }
 }
 

@@ -1,14 +1,9 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
-#include <deque>
-#include <exception>
 #include <memory>
-#include <mutex>
 #include <span>
-#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -26,8 +21,11 @@ class GpuCollective {
 
  private:
   friend class GpuCollectives;
-  std::vector<std::vector<GpuPart>> parts_;  ///< by replica
-  std::vector<Event> computed_;              ///< by replica
+  struct State {
+    std::vector<std::vector<GpuPart>> parts;  ///< by replica
+    std::vector<Event> computed;              ///< by replica
+  };
+  std::shared_ptr<State> state_;  ///< shared with the thread that enqueues the collective
 };
 
 /// Enqueues the collectives of this process's GPUs on one thread, each as one NCCL group, in the communication streams.
@@ -38,7 +36,9 @@ class GpuCollectives {
   /// `communicators` connect `gpus`, with the same `timeout`. Throws the same errors as Event's constructor.
   GpuCollectives(const std::vector<LogicalDevice>& gpus, std::unique_ptr<GpuCommunicators> communicators,
                  std::chrono::milliseconds timeout);
-  /// Waits until all submitted collectives have been enqueued.
+  /// Waits until all submitted collectives have been enqueued, up to twice the timeout. If NCCL has not returned from a
+  /// call by then, logs a warning, drops the later collectives and leaves the thread in the call, which then keeps the
+  /// communicators.
   ~GpuCollectives();
   GpuCollectives(const GpuCollectives&) = delete;
   GpuCollectives& operator=(const GpuCollectives&) = delete;
@@ -56,35 +56,18 @@ class GpuCollectives {
   /// enqueuing: DeviceError, Timeout, or BrokenInvariant when memory breaks the contracts. Throws Timeout when they are
   /// not enqueued within twice the timeout.
   void join(int replica);
-  /// Waits until all submitted collectives have been enqueued.
+  /// Waits until all submitted collectives have been enqueued, up to twice the timeout. Does not wait if abandon_step()
+  /// has waited in vain.
   void wait_until_enqueued();
   /// Waits for the enqueuing of a failed step's collectives, up to twice the timeout, and discards their error.
   /// Precondition: no replica is running.
   void abandon_step();
 
  private:
-  struct Submission {
-    const char* what;
-    const GpuCollective* collective;
-  };
-  /// Waits up to twice the timeout, so that the communicators, which fail after the timeout, can report their error
-  /// first. Returns whether all collectives have been enqueued.
-  bool try_wait(std::unique_lock<std::mutex>& lock);
-  void serve(const std::stop_token& stop);
-  void enqueue(const Submission& submission);
+  struct State;  // shared with the thread, which outlives this object if NCCL does not return from a call
 
-  std::vector<LogicalDevice> gpus_;  ///< by replica
-  std::unique_ptr<GpuCommunicators> communicators_;
-  std::chrono::milliseconds timeout_;
-  std::vector<Event> done_;  ///< by replica: the end of the last enqueued collective
-
-  mutable std::mutex mutex_;  ///< protects the following members
-  std::condition_variable_any changed_;
-  std::deque<Submission> waiting_;  ///< including the one being enqueued
-  std::size_t enqueued_ = 0;
-  bool is_stuck_ = false;
-  std::exception_ptr error_;  ///< later collectives are dropped until a replica has thrown it
-  std::jthread thread_;       ///< last: it uses the other members
+  std::shared_ptr<State> state_;
+  std::jthread thread_;
 };
 
 }  // namespace lockstep

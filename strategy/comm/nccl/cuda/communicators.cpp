@@ -190,8 +190,7 @@ void NcclComms::watch_all(const std::stop_token& stop) {
   std::mutex waiting;
   std::condition_variable_any tick;
   while (!stop.stop_requested()) {
-    if (const std::string failure = cluster_ ? cluster_->failure() : ""; !failure.empty())
-      return abort_all(failure, true);
+    if (const std::string failure = failure_of_cluster(); !failure.empty()) return abort_all(failure, true);
     for (const auto& member : members_) {
       const std::string trouble = trouble_of(*member);
       if (!trouble.empty()) return abort_all(trouble, true);
@@ -199,6 +198,16 @@ void NcclComms::watch_all(const std::stop_token& stop) {
     std::unique_lock lock(waiting);
     tick.wait_for(lock, stop, polling_interval, [] { return false; });
   }
+}
+
+std::string NcclComms::failure_of_cluster() {
+  const std::lock_guard lock(cluster_mutex_);
+  return cluster_ ? cluster_->failure() : std::string();
+}
+
+void NcclComms::forget_cluster() {
+  const std::lock_guard lock(cluster_mutex_);
+  cluster_ = nullptr;
 }
 
 std::string NcclComms::trouble_of(Member& member) const {

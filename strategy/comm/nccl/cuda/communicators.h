@@ -39,6 +39,7 @@ class NcclComms final : public GpuCommunicators {
   /// Throws DeviceError after an abort, and Timeout if NCCL does not complete the call in time. After an error the
   /// watchdog aborts the communicators, because NCCL may have launched the collectives on some GPUs only.
   void enqueue(const char* what, std::span<const std::vector<GpuPart>> parts) override;
+  void forget_cluster() override;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -65,6 +66,8 @@ class NcclComms final : public GpuCommunicators {
   void settle(Member& member, const char* what, Clock::time_point end) const;
   void watch(Member& member, const char* what);
   void watch_all(const std::stop_token& stop);
+  /// The error that made the cluster unusable; empty while it is usable.
+  std::string failure_of_cluster();
   /// Describes the failure of a member's collectives; empty if they have not failed.
   std::string trouble_of(Member& member) const;
   /// `results_lost`: the GPUs' results cannot be trusted.
@@ -72,6 +75,7 @@ class NcclComms final : public GpuCommunicators {
   void finish_all() noexcept;
 
   std::chrono::milliseconds timeout_;
+  std::mutex cluster_mutex_;  ///< protects cluster_ once the watchdog runs
   Cluster* cluster_;
   std::atomic<bool> aborting_ = false;
   std::vector<std::unique_ptr<Member>> members_;  ///< by replica

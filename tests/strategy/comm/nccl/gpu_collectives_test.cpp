@@ -1,5 +1,7 @@
 #include <chrono>
 #include <latch>
+#include <memory>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +20,8 @@ class TwoGpus : public testing::Test {
  protected:
   class Communicators final : public GpuCommunicators {
    public:
-    explicit Communicators(TwoGpus& test) : test_(test) {}
+    explicit Communicators(TwoGpus& test, std::shared_ptr<void> on_end = {})
+        : test_(test), on_end_(std::move(on_end)) {}
     int ranks() const override { return working_->ranks(); }
     void enqueue(const char* what, std::span<const std::vector<GpuPart>> parts) override {
       test_.names_.emplace_back(what);
@@ -26,9 +29,11 @@ class TwoGpus : public testing::Test {
       require<DeviceError>(what != test_.fails_, "{} failed", what);
       working_->enqueue(what, parts);
     }
+    void forget_cluster() override { test_.forgot_cluster_ = true; }
 
    private:
     TwoGpus& test_;
+    const std::shared_ptr<void> on_end_;  ///< before `working_`, which it must outlive
     const std::unique_ptr<GpuCommunicators> working_ =
         make_gpu_communicators(test_.gpus_, std::chrono::seconds(30), nullptr);
   };
@@ -56,6 +61,7 @@ class TwoGpus : public testing::Test {
   const std::vector<Tensor> other_values_ = made();
   std::string_view fails_{};
   std::latch* held_ = nullptr;  ///< calls wait for it
+  bool forgot_cluster_ = false;
   std::vector<std::string> names_{};
   GpuCollectives collectives_{gpus_, std::make_unique<Communicators>(*this), std::chrono::seconds(30)};
   GpuCollective one_{gpus_};
@@ -113,16 +119,37 @@ TEST_F(TwoGpus, ACallThatDoesNotEndIsATimeoutAndLeavesNoUsableCollectives) {
   held_ = &released;
   set(one_, 1, 2);
   {
-    GpuCollectives stuck(gpus_, std::make_unique<Communicators>(*this), std::chrono::milliseconds(20));
+    GpuCollectives stuck(gpus_, std::make_unique<Communicators>(*this), std::chrono::milliseconds(500));
     stuck.submit("a sum", one_);
-    EXPECT_ERROR(Timeout, "NCCL has not enqueued 1 of 1 collectives within 0.04 s", stuck.join(0));
+    EXPECT_ERROR(Timeout, "NCCL has not enqueued 1 of 1 collectives within 1 s", stuck.join(0));
     stuck.abandon_step();
     EXPECT_ERROR(DeviceError, "NCCL is still in a call of a step that failed", stuck.set_parts(other_, 0, {}));
     released.count_down();
-    stuck.wait_until_enqueued();
     stuck.abandon_step();
     EXPECT_NO_THROW(stuck.set_parts(other_, 0, {}));
   }
+  held_ = nullptr;
+}
+
+TEST_F(TwoGpus, ACallThatDoesNotReturnIsNotWaitedForAtTheEnd) {
+  std::latch released(1);
+  std::latch ended(1);
+  held_ = &released;
+  set(one_, 1, 2);
+  std::shared_ptr<void> on_end(nullptr, [&](void*) { ended.count_down(); });
+  {
+    GpuCollectives stuck(gpus_, std::make_unique<Communicators>(*this, std::move(on_end)),
+                         std::chrono::milliseconds(20));
+    GpuCollective own(gpus_);
+    stuck.set_parts(own, 0, {});
+    stuck.set_parts(own, 1, {});
+    stuck.submit("a sum", one_);
+    stuck.submit("another", own);
+  }
+  EXPECT_TRUE(forgot_cluster_);
+  released.count_down();
+  ended.wait();  // the thread has returned from the call and has ended
+  EXPECT_THAT(names_, testing::ElementsAre("a sum"));
   held_ = nullptr;
 }
 
