@@ -1,6 +1,7 @@
 #include "lockstep/strategy/comm/cluster/cluster_spec.h"
 
 #include <cstdlib>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -29,7 +30,13 @@ ClusterSpec spec_of(const Json& config) {
   for (std::string& address : addresses_of(cluster, "worker")) spec.addresses.push_back(std::move(address));
 
   const std::string type = config.at("task").at("type").get<std::string>();
-  const int index = config.at("task").at("index").get<int>();
+  const Json& given = config.at("task").at("index");
+  // JSON's conversions do not check: 2^32 would be task 0, and 1.7 task 1.
+  const bool is_int = given.is_number_unsigned()
+                          ? std::in_range<int>(given.get<std::uint64_t>())
+                          : given.is_number_integer() && std::in_range<int>(given.get<std::int64_t>());
+  require(is_int, "TF_CONFIG must be like {}, got {}", form, config.dump());
+  const int index = given.get<int>();
   require<Unsupported>(type == "chief" || type == "worker", "TF_CONFIG says that this task is a '{}', not a worker",
                        type);
   const bool is_chief = type == "chief";

@@ -41,6 +41,9 @@ TEST(ClusterSpec, RefusesWhatIsNoTfConfig) {
   EXPECT_ERROR(InvalidArgument, R"("cluster")", parse_tf_config(R"({"cluster": {"worker": ["a:1"]}})"));
   EXPECT_ERROR(InvalidArgument, "worker 1, but names only 1", parse(one, "worker", 1));
   EXPECT_ERROR(InvalidArgument, "worker -1", parse(one, "worker", -1));
+  for (const char* const index : {"4294967296", "18446744073709551616", "-4294967296", "0.7", "true", "\"0\""})
+    EXPECT_ERROR(InvalidArgument, "TF_CONFIG must be like",
+                 parse_tf_config(fmt::format(fmt::runtime(form), one, "worker", index)));
   EXPECT_ERROR(InvalidArgument, "chief 0, but names only 0", parse(one, "chief", 0));
   EXPECT_ERROR(InvalidArgument, "2 chiefs", parse(R"("chief": ["a:1", "b:1"])", "chief", 0));
   EXPECT_ERROR(Unsupported, "'ps'", parse(R"("worker": ["a:1"], "ps": ["b:1"])", "worker", 0));
