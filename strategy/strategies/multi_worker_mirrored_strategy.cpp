@@ -31,9 +31,12 @@ std::string difference(const Tensor& own, const Tensor& chiefs) {
   if (own.dtype() != DType::f32) return "";
   const std::span<const float> a = own.span<float>();
   const std::span<const float> b = chiefs.span<float>();
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (!(std::abs(a[i] - b[i]) <= same_start * std::max(1.0F, std::abs(b[i]))))
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const bool same = std::isfinite(b[i]) ? std::abs(a[i] - b[i]) <= same_start * std::max(1.0F, std::abs(b[i]))
+                                          : a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
+    if (!same)
       return fmt::format("element {} starts as {}, the chief's as {}: give all workers the same seed", i, a[i], b[i]);
+  }
   return "";
 }
 

@@ -1,5 +1,6 @@
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -176,6 +177,15 @@ TEST_F(MultiWorker, VariablesStartWithTheChiefsBits) {
   const double nearly = cluster_->rank() == 0 ? 1.0 : 1.0 + 1e-6;  // as if another processor rounded differently
   const Variable v = variable("v", nearly);
   test::expect_same_bits(v.value(), Tensor::full({3}, 1.0));
+}
+
+TEST_F(MultiWorker, VariablesMayStartWithValuesThatAreNotFinite) {
+  for (const float value : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+                            std::numeric_limits<float>::quiet_NaN()})
+    test::expect_same_bits(variable("best", value).value(), Tensor::full({3}, value));
+  for (const bool is_infinite : {cluster_->is_chief(), !cluster_->is_chief()})
+    EXPECT_ERROR(InvalidArgument, "element 0 starts as ",
+                 variable("best", is_infinite ? std::numeric_limits<double>::infinity() : 1.0));
 }
 
 TEST_F(MultiWorker, OtherSeedsAreRefusedWhenTheFirstVariableIsMade) {
