@@ -38,6 +38,16 @@ Tensor combine(ReduceOp op, std::span<const Tensor> values) {
   return result;
 }
 
+DType check_same_dtype(Cluster* workers, std::string_view place, std::span<const Tensor> values) {
+  const DType dtype = values.front().dtype();
+  for (std::size_t replica = 0; replica < values.size(); ++replica)
+    require(values[replica].dtype() == dtype, "{} needs values of one dtype, replica 0 has {}, replica {} has {}",
+            place, values.front(), replica, values[replica]);
+  // Workers of other dtypes are at this place, too, in the next collective, with another text.
+  if (workers && dtype == DType::bf16) workers->agree(place, "the dtype is", name(dtype));
+  return dtype;
+}
+
 bool joinable(const Shape& a, const Shape& b, int axis) {
   if (a.rank() != b.rank()) return false;
   Shape shape = b;
@@ -110,10 +120,13 @@ Tensor weighted_mean(Cluster* workers, std::string_view place, std::span<const T
   const bool equal = std::ranges::all_of(all, [&](double weight) { return weight == all.front(); });
   if (equal && all.front() > 0) return combine(workers, place, ReduceOp::mean, values);
   const NoGradientScope not_recorded;
+  const DType dtype = check_same_dtype(workers, place, values);
+  const DType wide = dtype == DType::bf16 ? DType::f32 : dtype;  // bf16 is summed and divided in f32, and rounded once
   std::vector<Tensor> weighted;
   for (std::size_t i = 0; i < values.size(); ++i)
-    weighted.push_back(weights[i] > 0 ? values[i] * weights[i] : Tensor::zeros(values[i].shape(), values[i].dtype()));
-  return combine(workers, place, ReduceOp::sum, weighted) / std::accumulate(all.begin(), all.end(), 0.0);
+    weighted.push_back(weights[i] > 0 ? cast(values[i], wide) * weights[i] : Tensor::zeros(values[i].shape(), wide));
+  const Tensor total = combine(workers, place, ReduceOp::sum, weighted);
+  return cast(total / std::accumulate(all.begin(), all.end(), 0.0), dtype);
 }
 
 Tensor gather_values(Cluster* workers, std::string_view place, std::span<const Tensor> values, int axis) {

@@ -21,6 +21,10 @@ Tensor combine(ReduceOp op, std::span<const Tensor> values);
 /// InvalidArgument unless all have the same dense shape and dtype.
 IndexedSlices combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const IndexedSlices> values);
 
+/// The dtype of all values. Throws InvalidArgument if they have several, also over the workers if `workers` is not
+/// null. For functions that convert the values before they combine them. If the dtype is bf16, a collective.
+DType check_same_dtype(Cluster* workers, std::string_view place, std::span<const Tensor> values);
+
 /// Whether tensors of these shapes can be concatenated along `axis`, which must not be negative.
 bool joinable(const Shape& a, const Shape& b, int axis);
 

@@ -59,19 +59,20 @@ Tensor Strategy::reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, con
                        "reduce() along an axis takes sum or mean, got {}; reduce each replica's value in run() first",
                        name(op));
   const NoGradientScope no_recording;
-  const PerReplica<Tensor> sums = values.transform([&](const Tensor& value) {
-    check_reducible(op, value.dtype());
-    return sum(value, axes);
-  });
+  // bf16 is summed and divided in f32, and rounded once.
+  const DType dtype = check_same_dtype(state_->cluster(), "reduce", values.local_results());
+  check_reducible(op, dtype);
+  const DType wide = dtype == DType::bf16 ? DType::f32 : dtype;
+  const PerReplica<Tensor> sums = values.transform([&](const Tensor& value) { return sum(cast(value, wide), axes); });
   const Tensor total = combine(state_->cluster(), "reduce", ReduceOp::sum, sums.local_results());
-  if (op == ReduceOp::sum) return total;
+  if (op == ReduceOp::sum) return cast(total, dtype);
   double count = 0;  // number of elements that are summed for each element of the result
   for (const Tensor& value : values.local_results()) {
     double own = 1;
     for (const int axis : axes) own *= static_cast<double>(value.dim(axis));
     count += own;
   }
-  return total / over_workers(*this, "reduce", count);
+  return cast(total / over_workers(*this, "reduce", count), dtype);
 }
 
 Tensor Strategy::weighted_mean(const PerReplica<Tensor>& values, const PerReplica<double>& counts) const {

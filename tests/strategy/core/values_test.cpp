@@ -153,6 +153,24 @@ TEST(WorkedValues, AreTensorFlows) {
   EXPECT_FLOAT_EQ(strategy.weighted_mean(means, PerReplica(std::vector{2.0, 0.0})).item<float>(), 6);
 }
 
+// 301 is not a bf16.
+TEST(WorkedValues, OfBf16AreRoundedOnce) {
+  const MirroredStrategy strategy = mirrored(2);
+  const auto ones = [](std::int64_t first, std::int64_t second) {
+    return PerReplica(std::vector{Tensor::full({first}, 1, DType::bf16), Tensor::full({second}, 1, DType::bf16)});
+  };
+  const Tensor one = Tensor::full({}, 1, DType::bf16);
+  test::expect_same_bits(strategy.reduce(ReduceOp::mean, ones(151, 150), {0}), one);
+  test::expect_same_bits(strategy.reduce(ReduceOp::sum, ones(257, 1), {0}), Tensor::full({}, 258, DType::bf16));
+  const PerReplica means(std::vector{one, one});
+  test::expect_same_bits(strategy.weighted_mean(means, PerReplica(std::vector{3.0, 298.0})), one);
+  const PerReplica mixed(std::vector{one, Tensor::full({}, 1)});
+  EXPECT_ERROR(InvalidArgument, "reduce needs values of one dtype, replica 0 has bf16",
+               strategy.reduce(ReduceOp::sum, mixed, {}));
+  EXPECT_ERROR(InvalidArgument, "weighted_mean needs values of one dtype, replica 0 has bf16",
+               strategy.weighted_mean(mixed, PerReplica(std::vector{1.0, 2.0})));
+}
+
 // TF case 28: means and sizes of batches of 2 and 1; semantics 2.5: weighted_mean(values, counts)
 TEST(WeightedMean, IsTheMeanOverAllExamples) {
   const MirroredStrategy strategy = mirrored(2);
