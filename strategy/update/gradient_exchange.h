@@ -28,7 +28,8 @@ class GradientExchange {
   void add(std::span<float* const> gradients, std::span<const FlatRange> ranges, std::size_t range);
   /// Whether a step has begun and has not been finished.
   bool begun() const;
-  /// Waits for the sums of all ranges and ends the step. Throws the exchange's error. Precondition: begun().
+  /// Waits for the sums of all ranges and ends the step. Throws the exchange's error, and LogicError if a replica of
+  /// this worker has not reported all ranges. Precondition: begun(), and no replica calls add() any more.
   void finish();
   /// Sums the ranges over the workers on the calling thread, for a step in which add() was not called. `gradients` are
   /// the first replica's; they already contain the sums over this worker's replicas.

@@ -15,6 +15,7 @@
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/core/extended.h>
 #include <lockstep/strategy/core/replica_context.h>
+#include <lockstep/strategy/reduce/reducer.h>
 #include <lockstep/strategy/strategies/verify.h>
 
 #include "multi_worker_testing.h"
@@ -294,6 +295,24 @@ TEST_F(MultiWorker, WorkersWithDifferentNumbersOfReplicasAreRefused) {
   EXPECT_THAT(test::error_of<InvalidArgument>(
                   [&] { MultiWorkerMirroredStrategy{logical_cpus(cluster_->rank() == 1 ? 2 : 1)}; }),
               AllOf(HasSubstr("number of replicas on each worker is 1 on worker 0"), HasSubstr("2 on worker 1")));
+}
+
+TEST_F(MultiWorker, ReplicasThatProvideGradientsInDifferentWaysAreTold) {
+  if (local_ == 1) return;
+  const Variable v = variable("v", 0);
+  GradientReducer reducer({v}, strategy_.devices());
+  const auto step = [&] {
+    const ReplicaContext context = get_replica_context();
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // all other workers have made their variables by now
+    if (context.local_replica() == 0) {
+      GradientTape tape;
+      reducer.backward(context, tape, sum(v.value()), GradientReducer::AfterBackward::apply);
+    } else {
+      reducer.load(context, std::vector<DenseOrSparse>{Tensor::zeros({3})});
+    }
+    reducer.apply(context, [](const UpdateViews&) {});
+  };
+  EXPECT_ERROR(LogicError, "the replicas provide their gradients in different ways", strategy_.run(step));
 }
 
 TEST_F(MultiWorker, AFailingReplicaEndsTheStepOnAllWorkers) {
