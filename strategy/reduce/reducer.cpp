@@ -36,8 +36,8 @@ void GradientReducer::add_arena(std::vector<Variable> variables, const std::vect
   arena_.emplace(std::move(variables), devices_);
   buckets_ = plan_buckets(arena_->sizes_in_order());
   variables_in_bucket_.assign(buckets_.size(), 0);
-  for (int variable = 0; variable < static_cast<int>(arena_->variables().size()); ++variable)
-    ++variables_in_bucket_[bucket_of(variable)];
+  const int in_buckets = buckets_.empty() ? 0 : static_cast<int>(arena_->variables().size());
+  for (int variable = 0; variable < in_buckets; ++variable) ++variables_in_bucket_[bucket_of(variable)];
   for (std::size_t replica = 0; replica < (own_copies_ ? devices_.size() : 1); ++replica)
     add_state(devices_[replica], slots);
 }

@@ -66,6 +66,17 @@ TEST_P(GradientReducerOf, AddsUpAllUsesOfAVariable) {
     test::expect_same_bits(gradient(replica, 0), Tensor::full({20}, 4));
 }
 
+TEST_P(GradientReducerOf, TakesVariablesThatHaveNoElements) {
+  const Variable empty = strategy_.scope([] { return test::variable_of("empty", Tensor::zeros({0, 3})); });
+  GradientReducer reducer({empty}, strategy_.devices());
+  strategy_.run([&] {
+    const ReplicaContext context = get_replica_context();
+    reducer.load(context, std::vector<DenseOrSparse>{Tensor::zeros({0, 3})});
+    reducer.apply(context, take_plain_step);
+  });
+  EXPECT_EQ(empty.value().shape(), (Shape{0, 3}));
+}
+
 // semantics 8.3: all None -> "no gradients provided".
 TEST_P(GradientReducerOf, ALossOfOtherVariablesIsRefused) {
   const Variable other = strategy_.scope([] { return test::variable_of("other", Tensor::zeros({2})); });
