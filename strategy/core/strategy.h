@@ -158,7 +158,7 @@ class Strategy {
   Tensor weighted_mean(const PerReplica<Tensor>& values, const PerReplica<double>& counts) const;
   /// Concatenates the values along `axis`, along which their sizes may differ; see lockstep::gather_values.
   Tensor gather(const PerReplica<Tensor>& values, int axis) const;
-  /// The copies of the variable that this process's replicas use. Replicas may share a copy.
+  /// The copies that this process's replicas use. Throws InvalidArgument unless there is one, or one for each replica.
   PerReplica<Tensor> local_results(const Variable& variable) const;
   /// Calls make(ValueContext) for each replica of this process and returns the values.
   template <class Make>

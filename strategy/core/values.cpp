@@ -90,6 +90,10 @@ Tensor Strategy::gather(const PerReplica<Tensor>& values, int axis) const {
 }
 
 PerReplica<Tensor> Strategy::local_results(const Variable& variable) const {
+  const std::size_t count = variable.state().copies().size();
+  require(count == 1 || count == state_->devices().size(),
+          "variable '{}' has {} copies for {} replicas: make it inside the strategy's scope()", variable.name(), count,
+          num_local_replicas());
   std::vector<Tensor> copies;
   for (int replica = 0; replica < num_local_replicas(); ++replica) copies.push_back(variable.state().copy_for(replica));
   return PerReplica<Tensor>(std::move(copies));

@@ -224,6 +224,8 @@ TEST(ValueErrors, NameWhatDoesNotFit) {
   EXPECT_ERROR(Unsupported, "takes sum or mean, got max", strategy.reduce(ReduceOp::max, pair({1}, {2}), {0}));
   EXPECT_ERROR(InvalidArgument, "values of 1 replicas, the strategy has 2",
                strategy.gather(PerReplica(std::vector{Tensor::zeros({1})}), 0));
+  const Variable of_three = mirrored(3).scope([] { return test::variable_of("v", Tensor::zeros({2})); });
+  EXPECT_ERROR(InvalidArgument, "variable 'v' has 3 copies for 2 replicas", strategy.local_results(of_three));
   EXPECT_ERROR(LogicError, "gather() was called inside a replica",
                strategy.run([&] { strategy.gather(pair({1}, {1}), 0); }));
 }
