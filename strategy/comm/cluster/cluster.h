@@ -73,7 +73,8 @@ class Cluster {
   /// must have the size of the memory that w sends. Ignores to[rank()] and from[rank()].
   virtual void exchange(std::string_view place, std::span<const std::span<const std::byte>> to,
                         std::span<const std::span<std::byte>> from, Channel channel = Channel::steps) = 0;
-  /// Notifies all workers that this one has failed, and why: their current and later collectives throw WorkerFailed.
+  /// Notifies all workers that this one has failed, and of the first line of `why`, without, for example, the stack
+  /// trace that libtorch's errors contain: their current and later collectives throw WorkerFailed.
   /// Waits up to 2 s until the notices have been sent. The cluster is then unusable.
   virtual void fail_all(std::string_view why) noexcept = 0;
 

@@ -108,7 +108,7 @@ void MpiCluster::throw_failure() const {
 
 void MpiCluster::fail_all(std::string_view why) noexcept {
   try {
-    const std::string message = fmt::format("{} failed: {}", name_of(peers_.rank), why);
+    const std::string message = fmt::format("{} failed: {}", name_of(peers_.rank), why.substr(0, why.find('\n')));
     {
       const std::lock_guard lock(mutex_);
       if (failure_) return;  // an earlier failure has been reported
