@@ -223,17 +223,17 @@ void ModuleReplicas::with_mean_buffers(const std::function<void(torch::nn::Modul
   adopt_all("a mirrored module was saved");
   const torch::NoGradGuard no_grad;
   std::vector<std::pair<torch::Tensor, torch::Tensor>> own;  // buffers of the first module, and their own values
-  for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (!tensors_[i].is_buffer || !variables_[i].defined()) continue;
-    const Tensor mean = variables_[i].value();
-    torch::Tensor buffer = tensors_[i].replicas.front();
-    own.emplace_back(buffer, buffer.clone());
-    buffer.copy_(as_torch(mean));
-  }
   const auto restore = [&] {
     for (auto& [buffer, value] : own) buffer.copy_(value);
   };
   try {
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      if (!tensors_[i].is_buffer || !variables_[i].defined()) continue;
+      const Tensor mean = variables_[i].value();
+      torch::Tensor buffer = tensors_[i].replicas.front();
+      own.emplace_back(buffer, buffer.clone());
+      buffer.copy_(as_torch(mean));
+    }
     use(*modules_.front());
   } catch (...) {
     restore();

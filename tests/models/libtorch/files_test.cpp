@@ -16,6 +16,7 @@
 #include <lockstep/models/libtorch/files.h>
 #include <lockstep/models/libtorch/tensor.h>
 #include <lockstep/models/training/sequential.h>
+#include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/strategy/core/replica_context.h>
 
 #include "nets.h"
@@ -124,6 +125,22 @@ TEST_P(ModuleFile, LeavesTheReplicasBuffersAsTheyAre) {
   const torch::Tensor before = net.first()->norm->running_mean.clone();
   libtorch::save(net, file_);
   EXPECT_TRUE(torch::equal(net.first()->norm->running_mean, before));
+}
+
+/// A module with a small and a large buffer.
+struct BuffersImpl : torch::nn::Module {
+  torch::Tensor small = register_buffer("small", torch::zeros({4}));
+  torch::Tensor large = register_buffer("large", torch::zeros({1 << 20}));
+};
+
+TEST_P(ModuleFile, LeavesTheBuffersIfTheirMeansCannotBeRead) {
+  const auto net = libtorch::mirror(cpus(2), [] { return std::make_shared<BuffersImpl>(); });
+  net.replicas()[1]->small.fill_(1);
+  CachingAllocator& host = allocator(LogicalDevice{});
+  host.set_memory_limit(host.stats().bytes_in_use + 65536);
+  EXPECT_THROW(libtorch::save(net, file_), OutOfMemory);
+  host.set_memory_limit(0);
+  EXPECT_TRUE(torch::equal(net.first()->small, torch::zeros({4})));
 }
 
 /// A module with buffers that are not numbers.
