@@ -108,14 +108,19 @@ std::optional<DistributedBatch> DistributedIterator::next() {
   const PhaseTimer timer(Phase::input);
   Cluster* const workers = spec_->strategy->cluster();
   return notify_on_failure(workers, [&] {  // the others wait for this worker's step
-    return workers && spec_->until_none_has_any ? next_of_all(*workers) : next_here();
+    std::optional<DistributedBatch> batch = workers && spec_->until_none_has_any ? next_of_all(*workers) : next_here();
+    if (batch && batch->global_size() == 0) {  // losses are divided by it
+      pass_ = {};
+      fail("a batch of the data set has no rows: leave such batches out, for example with filter()");
+    }
+    return batch;
   });
 }
 
 std::optional<DistributedBatch> DistributedIterator::next_of_all(Cluster& workers) {
   std::optional<DistributedBatch> batch = next_here();
   const double rows = sum_over(workers, "the next batch", batch ? static_cast<double>(batch->global_size()) : 0);
-  if (rows == 0) return std::nullopt;
+  if (rows == 0 && !batch) return std::nullopt;
   if (batch) no_rows_ = batch->without_rows();
   require<InputError>(no_rows_.has_value(), "this worker's data set is empty, and those of others are not");
   if (!batch) batch = no_rows_;

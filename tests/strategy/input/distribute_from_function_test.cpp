@@ -162,5 +162,19 @@ TEST(DistributeFromFunction, RefusesWhatItCannotDeal) {
                strategy.distribute_from_function([](const InputContext&) -> Dataset { fail<InputError>("no file"); }));
 }
 
+TEST(DistributeFromFunction, RefusesStepsWithoutRows) {
+  const auto of_sizes = [](const std::vector<std::int64_t>& sizes) {
+    return mirrored(2).distribute_from_function(
+        [sizes](const InputContext& context) {
+          const Tensor rows = Tensor::zeros({sizes[static_cast<std::size_t>(context.input_pipeline_id)]});
+          return range(1).map([rows](const Example&) { return Example{{rows}}; });
+        },
+        each_replica);
+  };
+  EXPECT_THAT(steps_of(of_sizes({0, 2})), ElementsAre(Parts{{}, {0, 0}}));
+  DistributedIterator pass = of_sizes({0, 0}).epoch();
+  EXPECT_ERROR(InvalidArgument, "a batch of the data set has no rows", pass.next());
+}
+
 }  // namespace
 }  // namespace lockstep

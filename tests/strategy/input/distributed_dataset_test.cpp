@@ -259,5 +259,25 @@ TEST(DistributedDataset, RefusesUnbatchedExamples) {
   }
 }
 
+// The loss of such a batch would be 0 / 0.
+TEST(DistributedDataset, RefusesBatchesWithoutRows) {
+  const auto make = [](std::uint64_t) -> DatasetIterator {
+    return [number = 0]() mutable -> std::optional<Batch> {
+      if (number == 3) return std::nullopt;
+      return Batch{{Tensor::zeros({number++ == 1 ? 0 : 2, 5})}};
+    };
+  };
+  const Dataset batches = Dataset::from_generator(make);
+  const auto not_empty = [](const Batch& batch) { return batch.size() > 0; };
+  for (const std::int64_t buffer : {0, 2}) {
+    const DistributeOptions options{.per_replica_buffer_size = buffer};
+    DistributedIterator pass = mirrored(2).distribute(batches, options).epoch();
+    EXPECT_EQ(pass.next()->global_size(), 2);
+    EXPECT_ERROR(InvalidArgument, "a batch of the data set has no rows", pass.next());
+    EXPECT_FALSE(pass.next().has_value()) << "a pass that failed is at its end";
+    EXPECT_EQ(steps_of(mirrored(2).distribute(batches.filter(not_empty), options)).size(), 2U);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep
