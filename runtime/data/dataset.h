@@ -75,6 +75,7 @@ struct Interleaving;
 /// An immutable description of a sequence of examples, with the stages of tf.data. Cheap to copy. Methods that add a
 /// stage return a new data set. Nothing runs before `epoch` is called, except that shuffle with fixed_parts copies the
 /// tensors. Elements are in host memory and may share it with their source and with each other: do not write to them.
+/// Where a stage copies the tensors of an element, a pass throws InvalidArgument if they are undefined or on a GPU.
 class Dataset {
  public:
   ///@{

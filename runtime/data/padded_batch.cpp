@@ -34,6 +34,7 @@ Shape padded_shape(std::span<const Tensor> tensors, const TensorPadding& padding
           "padded_batch() pads {} to a shape of {} axes, got {}", which, given.size(), first);
   Shape shape = first.shape();
   for (const Tensor& tensor : tensors) {
+    check_element(tensor);
     require(tensor.rank() == first.rank() && tensor.dtype() == first.dtype(),
             "the examples of a padded batch need {} of one rank and dtype, got {} and {}", which, first, tensor);
     for (int axis = 0; axis < shape.rank(); ++axis) shape[axis] = std::max(shape[axis], tensor.dim(axis));

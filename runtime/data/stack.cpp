@@ -60,7 +60,15 @@ std::int64_t bytes_of(const Tensor& tensor) {
   return tensor.elements() * static_cast<std::int64_t>(size_of(tensor.dtype()));
 }
 
+void check_element(const Tensor& tensor) {
+  require(tensor.defined(), "an element of a data set has an undefined tensor: leave it out");
+  require(tensor.device().kind == DeviceKind::cpu,
+          "the elements of a data set must be in host memory, got {}: copy it with to_device(x, LogicalDevice{{}})",
+          tensor);
+}
+
 void copy_elements(const Tensor& from, std::byte* to) {
+  check_element(from);
   if (from.is_dense()) {
     std::memcpy(to, from.raw_data(), static_cast<std::size_t>(bytes_of(from)));
     return;

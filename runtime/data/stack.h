@@ -9,8 +9,8 @@
 namespace lockstep::detail {
 
 /// Copies the examples into one batch, whose tensors have a leading batch axis. Throws InvalidArgument if the examples
-/// differ in the shapes or dtypes of their tensors, or in the number of inputs, targets or sample weights.
-/// Precondition: at least one example.
+/// differ in the shapes or dtypes of their tensors, or in the number of inputs, targets or sample weights, and for
+/// tensors that are not in host memory. Precondition: at least one example.
 Batch stack(std::span<const Example> examples);
 
 /// Concatenates the rows of the batches into a new batch; a single batch is returned as it is. Precondition: at least
@@ -23,7 +23,10 @@ Example row_view(const Batch& batch, std::int64_t index);
 /// Number of bytes of the tensor's elements.
 std::int64_t bytes_of(const Tensor& tensor);
 
-/// Copies the elements to `to`, in row-major order. Precondition: the tensor is in host memory.
+/// Throws InvalidArgument unless the tensor, of an element, is defined and in host memory.
+void check_element(const Tensor& tensor);
+
+/// Copies the elements to `to`, in row-major order. Throws the same errors as check_element.
 void copy_elements(const Tensor& from, std::byte* to);
 
 /// Copies rows `indices` of a dense tensor in host memory into a new tensor.

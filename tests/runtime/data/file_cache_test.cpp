@@ -96,6 +96,8 @@ TEST_F(DatasetFileCache, IsNotLeftByAPassThatEndsEarly) {
     return element;
   });
   EXPECT_ERROR(InputError, "no more", (void)read(failing.cache(file_)));
+  const Dataset undefined_y = numbers(2).map([](const Example& e) { return Example{e.inputs, {Tensor()}}; });
+  EXPECT_ERROR(InvalidArgument, "has an undefined tensor", (void)read(undefined_y.cache(file_)));
   EXPECT_THAT(folder_.names(), IsEmpty());
 }
 

@@ -78,6 +78,8 @@ TEST(DatasetPaddedBatch, RefusesWhatCannotBePadded) {
   const Dataset without_y = numbers(1).map([](const Example& e) { return Example{{e.x().view({1})}}; });
   EXPECT_THAT(first_batch(lengths(2).concatenate(without_y)),
               ThrowsMessage<InvalidArgument>(HasSubstr("need as many targets, got 1 and 0")));
+  const Dataset undefined_y = numbers(2).map([](const Example& e) { return Example{e.inputs, {Tensor()}}; });
+  EXPECT_THAT(first_batch(undefined_y), ThrowsMessage<InvalidArgument>(HasSubstr("has an undefined tensor")));
 }
 
 }  // namespace

@@ -90,6 +90,14 @@ TEST(ResidentRowsOnGpus, NameTheGpuThatHasNoRoom) {
                (void)MirroredStrategy({small}).distribute(batches, {.cache_on_devices = true}).epoch().next());
 }
 
+TEST(ElementsOnGpus, AreRefusedByStagesThatCopyThem) {
+  const Tensor there = to_device(test::random_tensor({2}, 3), logical_gpus(1).front());
+  const Dataset set = test::range(4).map([there](const Example&) { return Example{{there}}; });
+  for (const Dataset& copying : {set.batch(2), set.padded_batch(2), set.window(2)})
+    EXPECT_ERROR(InvalidArgument, "must be in host memory, got f32 (2) on GPU:0: copy it with to_device",
+                 copying.epoch().next());
+}
+
 class BatchesOnGpus : public testing::TestWithParam<int> {
  protected:
   const MirroredStrategy strategy_{logical_gpus(GetParam())};
