@@ -8,6 +8,7 @@
 
 #include <lockstep/models/data/byte_reader.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/data/host_context.h>
 
 namespace lockstep {
 namespace {
@@ -71,6 +72,7 @@ Example load(const std::filesystem::path& directory, const Layout& layout, std::
                       directory.string(), layout.folder);
   const std::int64_t all = layout.records_of_file * static_cast<std::int64_t>(layout.files.size());
   const std::int64_t count = std::min(all, limit.value_or(all));
+  const ContextScope host(detail::host_context());
   const Example set{{Tensor::empty({count, side, side, channels}, DType::u8)}, {Tensor::empty({count}, DType::u8)}};
   for (std::size_t i = 0; i < layout.files.size(); ++i) {
     const std::int64_t begin = static_cast<std::int64_t>(i) * layout.records_of_file;

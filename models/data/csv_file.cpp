@@ -16,6 +16,7 @@
 #include <lockstep/models/files/character_block.h>
 #include <lockstep/models/files/csv.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/data/host_context.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -304,6 +305,7 @@ void copy_column(const Tensor& values, float* to, std::int64_t stride) {
 }  // namespace
 
 std::vector<CsvColumn> read_csv(const std::filesystem::path& file, const CsvOptions& options) {
+  const ContextScope host(detail::host_context());
   const Tensor bytes = ByteReader(file).read_all();
   std::string_view text(static_cast<const char*>(bytes.raw_data()), static_cast<std::size_t>(bytes.dim(0)));
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
@@ -322,6 +324,7 @@ Example csv_examples(const std::vector<CsvColumn>& columns, const std::string& t
   const auto count = static_cast<std::int64_t>(columns.size()) - (target.empty() ? 0 : 1);
   require(count >= 1, "there is no column for x");
   check_rows(columns);
+  const ContextScope host(detail::host_context());
   Example examples{{Tensor::empty({columns.front().values.dim(0), count})}};
   float* to = examples.x().data<float>();
   for (const CsvColumn& column : columns)

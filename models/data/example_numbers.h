@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <lockstep/runtime/data/dataset.h>
+#include <lockstep/runtime/data/host_context.h>
 
 namespace lockstep {
 
@@ -12,6 +13,7 @@ namespace lockstep {
 /// numbers to examples. With `shuffle`, each epoch has another order, but `take` and `skip` select the same examples in
 /// every epoch.
 inline Dataset example_numbers(std::size_t count, bool shuffle, std::uint64_t seed, const Tensor& y = {}) {
+  const ContextScope host(detail::host_context());
   std::vector<std::int64_t> numbers(count);
   std::iota(numbers.begin(), numbers.end(), 0);
   const Dataset in_order = Dataset::from_tensors(Tensor::from(numbers, {static_cast<std::int64_t>(numbers.size())}), y);

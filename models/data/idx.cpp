@@ -3,6 +3,7 @@
 #include <array>
 
 #include <lockstep/models/data/byte_reader.h>
+#include <lockstep/runtime/data/host_context.h>
 
 namespace lockstep {
 namespace {
@@ -41,7 +42,7 @@ Shape read_header(ByteReader& reader, int rank, const std::filesystem::path& fil
 Tensor read_idx(const std::filesystem::path& file, int rank) {
   ByteReader reader(file);
   const Shape shape = read_header(reader, rank, file);
-  const Tensor values = Tensor::empty(shape, DType::u8);
+  const Tensor values = Tensor::empty(shape, DType::u8, detail::host_context().device);
   const auto bytes = static_cast<std::size_t>(values.elements());
   const std::size_t found = reader.read(static_cast<std::byte*>(values.raw_data()), bytes);
   require<InputError>(found == bytes, "{}: has {} of the {} bytes that its header, {}, says", file.string(), found,

@@ -6,6 +6,7 @@
 #include <lockstep/models/data/image_file.h>
 #include <lockstep/models/data/image_listing.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/data/host_context.h>
 
 namespace lockstep {
 
@@ -31,6 +32,7 @@ ImageDirectory image_dataset_from_directory(const std::filesystem::path& directo
     files->push_back(std::move(all[index]));
     labels.push_back(all_labels[index]);
   }
+  const ContextScope host(detail::host_context());
   const Tensor classes = Tensor::from(labels, {static_cast<std::int64_t>(labels.size())});
   const Dataset names = example_numbers(files->size(), options.shuffle, options.seed, classes);
   Dataset images = names.map([files, options](const Example& name) {

@@ -11,6 +11,7 @@
 #include <lockstep/models/data/image_codec.h>
 #include <lockstep/runtime/core/atomic_file.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/data/host_context.h>
 
 namespace lockstep {
 namespace {
@@ -58,7 +59,7 @@ bool starts_with(std::span<const std::byte> content, const std::array<int, Count
 Tensor empty_image(std::int64_t height, std::int64_t width, std::int64_t channels) {
   require<InputError>(width <= most_pixels / std::max<std::int64_t>(1, height),
                       "an image of {} x {} pixels, which is more than {}", height, width, most_pixels);
-  return Tensor::empty({height, width, channels}, DType::u8);
+  return Tensor::empty({height, width, channels}, DType::u8, detail::host_context().device);
 }
 
 Tensor gray_of(const Tensor& image) {

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/data/host_context.h>
 
 namespace lockstep {
 namespace {
@@ -32,6 +33,7 @@ void for_each_entry(const std::filesystem::path& directory, Visit&& visit) {
 
 /// The indices 0 to count - 1 in an order that depends on the seed.
 std::vector<std::size_t> shuffled_indices(std::size_t count, std::uint64_t seed) {
+  const ContextScope host(detail::host_context());
   std::vector<std::int64_t> numbers(count);
   std::iota(numbers.begin(), numbers.end(), 0);
   const Tensor rows = Tensor::from(numbers, {static_cast<std::int64_t>(count)});

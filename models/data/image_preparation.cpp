@@ -8,6 +8,7 @@
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/models/data/device_constant.h>
 #include <lockstep/runtime/core/batch_axis.h>
+#include <lockstep/runtime/data/host_context.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -72,7 +73,8 @@ Tensor prepare(const Tensor& images, const DeviceConstant& constant, const Image
   const ImageLayout layout{images.dim(1), images.dim(2), options.padding, options.channels};
   const std::uint8_t* pixels = images.span<std::uint8_t>().data();
   const float* mean = options.mean.span<float>().data();
-  Tensor result = Tensor::empty({images.dim(0), layout.padded_height(), layout.padded_width(), layout.channels});
+  Tensor result = Tensor::empty({images.dim(0), layout.padded_height(), layout.padded_width(), layout.channels},
+                                DType::f32, detail::host_context().device);
   const std::int64_t from_image = layout.height * layout.width;
   const std::int64_t to_image = layout.padded_height() * layout.padded_width() * layout.channels;
   float* to = result.data<float>();
@@ -91,7 +93,7 @@ Tensor mean_image(const Tensor& images) {
   require(count > 0, "the mean of no images is not defined");
   const std::int64_t pixels = images.elements() / count;
   const std::uint8_t* values = images.span<std::uint8_t>().data();
-  Tensor mean = Tensor::empty(without_batch_axis(images.shape()));
+  Tensor mean = Tensor::empty(without_batch_axis(images.shape()), DType::f32, detail::host_context().device);
   float* to = mean.data<float>();
   parallel_for<LoopThreads::onetbb>(pixels, 64, [&](std::int64_t begin, std::int64_t end) {
     std::vector<std::int64_t> sums(static_cast<std::size_t>(end - begin), 0);

@@ -8,6 +8,7 @@
 #include <lockstep/kernels/indexing/one_hot.h>
 #include <lockstep/models/data/device_constant.h>
 #include <lockstep/models/data/element_draws.h>
+#include <lockstep/runtime/data/host_context.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -17,6 +18,7 @@ template <class T>
 Tensor one_hot_of(const Tensor& labels, std::int64_t classes) {
   Shape shape = labels.shape();
   shape.push_back(classes);
+  const ContextScope host(detail::host_context());
   Tensor result = Tensor::zeros(shape);
   float* row = result.data<float>();
   for (const T label : labels.span<T>()) {
@@ -48,7 +50,7 @@ std::vector<std::int64_t> draw_order(std::int64_t count, ElementDraws& draws) {
 }
 
 Tensor mix(const Tensor& rows, const std::vector<std::int64_t>& order, float lambda) {
-  Tensor result = Tensor::empty(rows.shape());
+  Tensor result = Tensor::empty(rows.shape(), DType::f32, detail::host_context().device);
   const std::int64_t row = rows.elements() / rows.dim(0);
   const float* from = rows.span<float>().data();
   float* to = result.data<float>();

@@ -7,6 +7,7 @@
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/data/device_constant.h>
+#include <lockstep/runtime/data/host_context.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -47,7 +48,7 @@ ChannelStatistics statistics_of(const Tensor& images) {
 /// formula(value, position in the row) for each value of x, which consists of rows of `period` values.
 template <class T, class Formula>
 Tensor for_rows(const Tensor& x, std::int64_t period, Formula&& formula) {
-  Tensor result = Tensor::empty(x.shape());
+  Tensor result = Tensor::empty(x.shape(), DType::f32, detail::host_context().device);
   const T* from = x.span<T>().data();
   float* to = result.data<float>();
   constexpr std::int64_t values_per_chunk = 1 << 14;
@@ -72,6 +73,7 @@ bool ends_with(const Shape& x, const Shape& shape) {
 ChannelStatistics channel_statistics(const Tensor& images) {
   require(holds_pixels(images) && images.rank() >= 1 && images.elements() > 0,
           "statistics of channels need images u8 or f32 of shape (.., channels), got {}", images);
+  const ContextScope host(detail::host_context());
   return images.dtype() == DType::u8 ? statistics_of<std::uint8_t>(images) : statistics_of<float>(images);
 }
 
@@ -83,6 +85,7 @@ RowTransform channel_normalization(const ChannelStatistics& statistics) {
   constexpr float least_deviation = 1e-7F;
   std::vector<float> deviations;
   for (const float value : variance.span<float>()) deviations.push_back(std::max(std::sqrt(value), least_deviation));
+  const ContextScope host(detail::host_context());
   const Tensor deviation = Tensor::from(deviations, mean.shape());
   return RowTransform([centers = DeviceConstant(mean), scales = DeviceConstant(deviation)](const Example& example) {
     const Tensor& x = example.x();

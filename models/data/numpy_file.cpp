@@ -16,6 +16,7 @@
 #include <lockstep/models/files/shape_limit.h>
 #include <lockstep/models/files/zip_file.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/data/host_context.h>
 
 namespace lockstep {
 namespace {
@@ -140,7 +141,7 @@ Tensor array_of(const NpyHeader& header, std::span<const std::byte> bytes, const
   const std::uint64_t wanted = array_bytes(header.shape, sizeof(From));
   require<InputError>(wanted == bytes.size(), "has {} bytes of elements, its header says {} for {} of {}", bytes.size(),
                       wanted, header.shape, header.type);
-  Tensor values = Tensor::empty(header.shape, dtype_of<T>);
+  Tensor values = Tensor::empty(header.shape, dtype_of<T>, detail::host_context().device);
   T* to = values.data<T>();
   const Shape strides = header.fortran_order ? fortran_strides(header.shape) : header.shape.dense_strides();
   detail::for_each_offset(header.shape, strides, [&](std::int64_t offset) {

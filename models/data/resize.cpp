@@ -6,6 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include <lockstep/runtime/data/host_context.h>
+
 namespace lockstep {
 namespace {
 
@@ -80,7 +82,7 @@ Tensor resize(const Tensor& image, ImageSize size) {
     if (found.number != number) resize_row<T>(image, number, columns, scratch, found);
     return found.values.data();
   };
-  Tensor result = Tensor::empty({size.height, size.width, image.dim(2)});
+  Tensor result = Tensor::empty({size.height, size.width, image.dim(2)}, DType::f32, detail::host_context().device);
   float* to = result.data<float>();
   for (const PixelPosition& position : positions(image.dim(0), size.height)) {
     const float* const upper = row(position.low);

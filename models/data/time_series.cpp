@@ -6,6 +6,7 @@
 
 #include <lockstep/runtime/core/batch_axis.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/data/host_context.h>
 
 namespace lockstep {
 namespace {
@@ -48,6 +49,7 @@ Dataset timeseries_dataset_from_array(const Tensor& data, const Tensor& targets,
   std::int64_t last = end - covered;  // one past the last possible first step
   if (targets.defined()) last = std::min(last, targets.dim(0));
   const std::int64_t windows = last > begin ? (last - begin - 1) / options.sequence_stride + 1 : 0;
+  const ContextScope host(detail::host_context());
   std::vector<std::int64_t> starts;
   for (std::int64_t i = 0; i < windows; ++i) starts.push_back(begin + i * options.sequence_stride);
   const Tensor positions = Tensor::from(starts, {static_cast<std::int64_t>(starts.size())});

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/data/host_context.h>
 #include <lockstep/runtime/data/stage.h>
 
 namespace lockstep {
@@ -23,9 +24,14 @@ void check_cachable(const Dataset& set) {
 
 class Pass {
  public:
-  Pass(std::shared_ptr<const detail::Stage> stage, std::uint64_t epoch)
-      : stage_(std::move(stage)), cursor_(stage_->open(epoch)) {}
-  std::optional<Example> operator()() { return cursor_->next(); }
+  Pass(std::shared_ptr<const detail::Stage> stage, std::uint64_t epoch) : stage_(std::move(stage)) {
+    const ContextScope host(detail::host_context());
+    cursor_ = stage_->open(epoch);
+  }
+  std::optional<Example> operator()() {
+    const ContextScope host(detail::host_context());
+    return cursor_->next();
+  }
 
  private:
   std::shared_ptr<const detail::Stage> stage_;
@@ -118,6 +124,7 @@ Dataset Dataset::map(std::function<Example(const Example&, const ElementId&)> tr
 Dataset Dataset::shuffle(const ShuffleOptions& options) const {
   require(options.buffer >= 1 || options.buffer == ShuffleOptions::whole,
           "the shuffle buffer must hold at least 1 example, got {}", options.buffer);
+  const ContextScope host(detail::host_context());  // with fixed_parts, `shuffled` copies the tensors
   const std::int64_t most = stage_->extent().most;
   require(most != detail::Extent::endless || options.buffer != ShuffleOptions::whole,
           "a data set without end cannot be shuffled as a whole: shuffle before repeat(), or set a buffer");
@@ -217,6 +224,7 @@ std::optional<std::int64_t> Dataset::size() const { return stage_->size(); }
 bool Dataset::is_endless() const { return stage_->extent().repeated; }
 
 std::optional<Example> Dataset::peek() const {
+  const ContextScope host(detail::host_context());
   const detail::Stage& stage = stage_->to_peek();
   return stage.can_peek() ? stage.open(0)->next() : std::nullopt;
 }
@@ -234,8 +242,13 @@ std::optional<std::int64_t> Dataset::batch_rows(std::int64_t number) const { ret
 
 std::optional<Dataset> Dataset::row_numbers(RowTensors& tensors) const {
   tensors = {};
+  const ContextScope host(detail::host_context());
   detail::StagePtr numbers = stage_->row_numbers(tensors);
   if (!numbers) return std::nullopt;
+  tensors.tensors = [make = std::move(tensors.tensors)] {
+    const ContextScope here(detail::host_context());
+    return make();
+  };
   return Dataset(std::move(numbers));
 }
 

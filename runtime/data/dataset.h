@@ -76,6 +76,7 @@ struct Interleaving;
 /// stage return a new data set. Nothing runs before `epoch` is called, except that shuffle with fixed_parts copies the
 /// tensors. Elements are in host memory and may share it with their source and with each other: do not write to them.
 /// Where a stage copies the tensors of an element, a pass throws InvalidArgument if they are undefined or on a GPU.
+/// Passes, and the functions that they call, run on the CPU, also inside a DeviceScope of a GPU, as tf.data does.
 class Dataset {
  public:
   ///@{

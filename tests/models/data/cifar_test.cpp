@@ -8,6 +8,7 @@
 #include <support/temporary_folder.h>
 
 #include <lockstep/models/data/cifar.h>
+#include <lockstep/runtime/thread/device_scope.h>
 
 #include "data_files.h"
 
@@ -142,6 +143,11 @@ TEST_F(Cifar, RefusesLabelsOutOfRange) {
   EXPECT_EQ(load_cifar100(options).size(), 10'000);
   options.label_mode = Cifar100Labels::coarse;
   EXPECT_THAT([&] { load_cifar100(options); }, ThrowsMessage<InputError>(HasSubstr("label 0 is 20")));
+}
+
+TEST_F(Cifar, IsReadIntoHostMemoryInADeviceScopeOfAGpu) {
+  const DeviceScope there(LogicalDevice{DeviceKind::gpu, 0});
+  EXPECT_THAT(load_test(2).y().to_vector<int>(), ElementsAre(9, 7));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <support/temporary_folder.h>
 
 #include <lockstep/models/data/csv_file.h>
+#include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 #include "data_files.h"
@@ -385,6 +386,11 @@ TEST_F(CsvFile, BecomesExamples) {
         },
         ThrowsMessage<InvalidArgument>("the columns of a table need equally many values of shape (rows), got "
                                        "\"a\" i64 (2) on CPU:0 and \"c\" i64 (3) on CPU:0"));
+}
+
+TEST_F(CsvFile, IsReadIntoHostMemoryInADeviceScopeOfAGpu) {
+  const DeviceScope there(LogicalDevice{DeviceKind::gpu, 0});
+  EXPECT_THAT(csv_examples(read("a,b\n1,2\n3,4\n")).x().to_vector<int>(), ElementsAre(1, 2, 3, 4));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <support/temporary_folder.h>
 
 #include <lockstep/models/data/idx.h>
+#include <lockstep/runtime/thread/device_scope.h>
 
 #include "data_files.h"
 
@@ -110,6 +111,11 @@ TEST_F(Idx, RefusesBytesAfterTheLastElement) {
 TEST_F(Idx, DoesNotTrustSizesThatTheFileCannotHold) {
   expect_refused(idx_bytes({0xffffffff, 0xffffffff}, "abcdef"), "4294967295");
   expect_refused(gzip(idx_bytes({0xffffffff, 1}, "abcdef")), "4294967295");
+}
+
+TEST_F(Idx, IsReadIntoHostMemoryInADeviceScopeOfAGpu) {
+  const DeviceScope there(LogicalDevice{DeviceKind::gpu, 0});
+  EXPECT_THAT(read_idx(write(intact), 2).to_vector<char>(), testing::ElementsAre('a', 'b', 'c', 'd', 'e', 'f'));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <support/temporary_folder.h>
 
 #include <lockstep/models/data/image_directory.h>
+#include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 #include "image_files.h"
@@ -199,6 +200,12 @@ TEST_F(ImageDirectoryTest, RefusesWhatItCannotRead) {
   std::filesystem::remove_all(folder.path() / "empty");
   EXPECT_THROW(image_dataset_from_directory(folder.path(), {.image_size = {0, 5}}), InvalidArgument);
   EXPECT_THROW(open({.channels = 4}), InvalidArgument);
+}
+
+TEST_F(ImageDirectoryTest, IsReadIntoHostMemoryInADeviceScopeOfAGpu) {
+  const DeviceScope there(LogicalDevice{DeviceKind::gpu, 0});
+  EXPECT_THAT(colors(open({.shuffle = false}).dataset), ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_EQ(open({.validation_split = 0.4, .subset = Subset::validation}).dataset.size(), 2);
 }
 
 }  // namespace

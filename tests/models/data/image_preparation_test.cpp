@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <lockstep/models/data/image_preparation.h>
+#include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 #include "row_parts.h"
@@ -102,6 +103,13 @@ TEST(ImagePreparation, RejectsImagesUnlikeTheMean) {
   EXPECT_THROW((void)prepare({{images(2, 28, 27)}}), InvalidArgument);
   EXPECT_THROW((void)prepare({{Tensor::zeros({2, 28, 28})}}), InvalidArgument);
   EXPECT_THROW((void)prepare({}), InvalidArgument);
+}
+
+TEST(ImagePreparation, StaysInHostMemoryInADeviceScopeOfAGpu) {
+  const Tensor x = Tensor::from(std::vector<std::uint8_t>{0, 255}, {2, 1, 1});
+  const DeviceScope there(LogicalDevice{DeviceKind::gpu, 0});
+  const RowTransform prepare = image_preparation({.mean = mean_image(x), .padding = 0, .channels = 1});
+  EXPECT_THAT(prepare({{x}}).x().to_vector<float>(), testing::ElementsAre(-0.5F, 0.5F));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <lockstep/models/data/label_preparation.h>
+#include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 #include "row_parts.h"
@@ -139,6 +140,15 @@ TEST(Mixup, RefusesOtherBatches) {
   EXPECT_THROW((void)mixup()({{x}}, {}), InvalidArgument);
   EXPECT_THROW((void)mixup()({{x}, {Tensor::zeros({3})}}, {}), InvalidArgument);
   EXPECT_EQ(mixup()({{Tensor::zeros({0, 3})}, {Tensor::zeros({0})}}, {}).x().shape(), (Shape{0, 3}));
+}
+
+TEST(LabelPreparation, StaysInHostMemoryInADeviceScopeOfAGpu) {
+  const Tensor labels = Tensor::from(std::vector<std::int32_t>{1, 1}, {2});
+  const Tensor x = Tensor::full({2}, 3);
+  const DeviceScope there(LogicalDevice{DeviceKind::gpu, 0});
+  const Example encoded = one_hot(2)({{x}, {labels}});
+  EXPECT_THAT(encoded.y().to_vector<float>(), ElementsAre(0, 1, 0, 1));
+  EXPECT_THAT(mixup()(encoded, {}).y().to_vector<float>(), ElementsAre(0, 1, 0, 1));
 }
 
 }  // namespace

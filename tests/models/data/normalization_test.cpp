@@ -7,6 +7,7 @@
 
 #include <lockstep/models/data/image_preparation.h>
 #include <lockstep/models/data/normalization.h>
+#include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 #include "row_parts.h"
@@ -128,6 +129,14 @@ TEST(Normalization, IsTheSameOnAnyNumberOfThreads) {
     const ComputeThreadsScope share(threads);
     EXPECT_EQ(normalize({{x}}).x().to_vector<float>(), all_cores);
   }
+}
+
+TEST(Normalization, StaysInHostMemoryInADeviceScopeOfAGpu) {
+  const Tensor images = bytes();
+  const DeviceScope there(LogicalDevice{DeviceKind::gpu, 0});
+  const float five = std::sqrt(5.0F);
+  EXPECT_THAT(channel_normalization(channel_statistics(images))({{images}}).x().to_vector<float>(),
+              ElementsAre(-3 / five, 0, -1 / five, 0, 1 / five, 0, 3 / five, 0));
 }
 
 }  // namespace

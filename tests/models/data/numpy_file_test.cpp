@@ -12,6 +12,7 @@
 #include <lockstep/models/data/numpy_file.h>
 #include <lockstep/models/files/zip_file.h>
 #include <lockstep/runtime/core/atomic_file.h>
+#include <lockstep/runtime/thread/device_scope.h>
 
 #include "data_files.h"
 
@@ -161,6 +162,11 @@ TEST_F(NumpyFile, ReadsTheArraysOfAnArchive) {
       ThrowsMessage<InputError>(HasSubstr(": is a .npy file of one array; a .npz file of named arrays is needed")));
   EXPECT_THAT([&] { read_npz(directory / "none.npz"); }, ThrowsMessage<InputError>(HasSubstr("there is no such file")));
   EXPECT_THAT([&] { read_npy(directory / "none.npy"); }, ThrowsMessage<InputError>(HasSubstr("there is no such file")));
+}
+
+TEST_F(NumpyFile, IsReadIntoHostMemoryInADeviceScopeOfAGpu) {
+  const DeviceScope there(LogicalDevice{DeviceKind::gpu, 0});
+  EXPECT_THAT(read("<f4", "(2,)", bytes_of<float>({1, 2})).to_vector<float>(), ElementsAre(1, 2));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <lockstep/models/data/time_series.h>
+#include <lockstep/runtime/thread/device_scope.h>
 
 namespace lockstep {
 namespace {
@@ -84,6 +85,13 @@ TEST(TimeSeries, ChecksItsArguments) {
   refused(steps(4), 1, {.end_index = 5}, "got 0 and 5");
   EXPECT_THAT([] { (void)timeseries_dataset_from_array(steps(4), Tensor::scalar(1.0F), 1); },
               ThrowsMessage<InvalidArgument>(HasSubstr("the targets of a time series")));
+}
+
+TEST(TimeSeries, StaysInHostMemoryInADeviceScopeOfAGpu) {
+  const Tensor data = steps(5);
+  const DeviceScope there(LogicalDevice{DeviceKind::gpu, 0});
+  EXPECT_THAT(windows_of(timeseries_dataset_from_array(data, {}, 2, {.sampling_rate = 2})),
+              ElementsAre(ElementsAre(0, 2), ElementsAre(1, 3), ElementsAre(2, 4)));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <lockstep/runtime/data/dataset.h>
+#include <lockstep/runtime/thread/device_scope.h>
 
 #include "dataset_testing.h"
 
@@ -175,6 +176,19 @@ TEST(DatasetSize, IsKnownUnlessTheSetNeverEnds) {
   EXPECT_EQ(set.repeat().batch(3).size(), std::nullopt);
   EXPECT_EQ(set.repeat().take(100).size(), 100);
   EXPECT_EQ(numbers(0).repeat().size(), 0);
+}
+
+// As tf.data in tf.device. Nothing is put on the GPU, so that there need not be one.
+TEST(Dataset, StaysInHostMemoryInADeviceScopeOfAGpu) {
+  const Dataset set = numbers(6);
+  const DeviceScope there(LogicalDevice{DeviceKind::gpu, 0});
+  EXPECT_THAT(read(set.map(test::negated).batch(4)), ElementsAre(0, -1, -2, -3, -4, -5));
+  EXPECT_THAT(read(set.padded_batch(4).prefetch()), ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_EQ(read(set.shuffle({.fixed_parts = true}).batch(4)).size(), 6U);
+  EXPECT_EQ(set.shuffle().batch(2).peek()->size(), 2);
+  RowTensors tensors;
+  EXPECT_EQ(read(set.cache().row_numbers(tensors).value().batch(4)).size(), 6U);
+  EXPECT_THAT(tensors.tensors().x().to_vector<int>(), ElementsAre(0, 1, 2, 3, 4, 5));
 }
 
 }  // namespace
