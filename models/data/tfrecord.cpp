@@ -12,6 +12,7 @@
 
 #include <lockstep/models/data/byte_reader.h>
 #include <lockstep/models/data/example_numbers.h>
+#include <lockstep/models/data/image_codec.h>
 #include <lockstep/models/data/image_file.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/record.h>
