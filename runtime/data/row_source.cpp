@@ -57,6 +57,7 @@ class RowCursor final : public Cursor {
       for (const Tensor& input : block_.inputs) check(input, "an input");
       for (const Tensor& target : block_.targets) check(target, "a target");
       for (const Tensor& weight : block_.sample_weights) check(weight, "a sample weight");
+      block_ = dense_batch(std::move(block_));
     } catch (...) {
       std::rethrow_exception(with_element("from_rows", begin_));
     }

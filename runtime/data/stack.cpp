@@ -96,6 +96,15 @@ Batch join(std::span<const Batch> batches) {
   return rows.empty() ? batches.front() : stack(rows);
 }
 
+Batch dense_batch(Batch batch) {
+  bool dense = true;
+  (void)batch.each([&](const Tensor& tensor) {
+    dense = dense && tensor.is_dense();
+    return tensor;
+  });
+  return dense ? batch : row_view(stack(std::span(&batch, 1)), 0);
+}
+
 Example row_view(const Batch& batch, std::int64_t index) {
   return batch.each([&](const Tensor& tensor) {
     const Shape& shape = tensor.shape();

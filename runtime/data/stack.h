@@ -17,6 +17,9 @@ Batch stack(std::span<const Example> examples);
 /// one batch. Throws the same errors as stack.
 Batch join(std::span<const Batch> batches);
 
+/// The batch itself if all its tensors are dense, otherwise a copy with dense tensors. Throws the same errors as stack.
+Batch dense_batch(Batch batch);
+
 /// Views of row `index` of a batch of dense tensors, without the batch axis.
 Example row_view(const Batch& batch, std::int64_t index);
 

@@ -13,14 +13,12 @@ namespace {
 /// Checks that all tensors of a batch have the same number of rows, and makes them dense.
 Batch checked_batch(Batch batch, std::int64_t number) {
   try {
-    bool dense = true;
     (void)batch.each([&](const Tensor& tensor) {
       require(tensor.rank() >= 1 && tensor.dim(0) == batch.size(),
               "the tensors of a batch need equally many rows, got {} and {}", batch.x(), tensor);
-      dense = dense && tensor.is_dense();
       return tensor;
     });
-    return dense ? batch : row_view(stack(std::span(&batch, 1)), 0);
+    return dense_batch(std::move(batch));
   } catch (...) {
     std::rethrow_exception(with_element("unbatch", number));
   }

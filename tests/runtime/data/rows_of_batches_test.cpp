@@ -221,6 +221,19 @@ TEST(DatasetFromRows, GivesBatchesThatLieInTwoReads) {
   EXPECT_THAT(firsts, ElementsAre(0, 3, 7, 11, 15));
 }
 
+/// Two columns, one after the other in memory.
+TEST(DatasetFromRows, TakesStridedRows) {
+  const auto read_rows = [](std::int64_t begin, std::int64_t end) {
+    std::vector<float> columns;
+    for (const float first : {0.0F, 100.0F})
+      for (std::int64_t row = begin; row < end; ++row) columns.push_back(first + static_cast<float>(row));
+    return Batch{{Tensor::from(columns, {2, end - begin}).transposed_view()}};
+  };
+  const Dataset set = Dataset::from_rows(read_rows, 4);
+  EXPECT_THAT(test::read(set), ElementsAre(0, 100, 1, 101, 2, 102, 3, 103));
+  EXPECT_THAT(test::read(set.batch(3)), ElementsAre(0, 100, 1, 101, 2, 102, 3, 103));
+}
+
 TEST(DatasetFromRows, SaysWhereReadingFailed) {
   const auto too_few = [](std::int64_t, std::int64_t) { return Batch{{Tensor::zeros({3})}}; };
   EXPECT_THAT([&] { (void)Dataset::from_rows(too_few, 9).skip(2).batch(4).epoch().next(); },
