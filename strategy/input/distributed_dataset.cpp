@@ -21,8 +21,10 @@ void check_buffer(std::int64_t size) {
   require(size >= 0, "per_replica_buffer_size must not be negative, got {}", size);
 }
 
+constexpr std::int64_t uncountable = std::numeric_limits<std::int64_t>::max();  ///< too many examples to count
+
 void warn_of_dropped(std::int64_t rows) {
-  const char* const at_least = rows == std::numeric_limits<std::int64_t>::max() ? "at least " : "";
+  const char* const at_least = rows == uncountable ? "at least " : "";
   if (rows > 0) log_warning("drop_remainder leaves {}{} example(s) out of every pass over a data set", at_least, rows);
 }
 
@@ -71,7 +73,7 @@ std::optional<std::int64_t> steps_of(const std::vector<Dataset>& sets, int repli
     longest = std::max(longest, *size);
   }
   const std::int64_t dealt_at_once = sets.size() == 1 ? replicas : 1;
-  return (longest + dealt_at_once - 1) / dealt_at_once;
+  return longest / dealt_at_once + (longest % dealt_at_once == 0 ? 0 : 1);
 }
 
 /// Puts the parts of a batch on the replicas' devices.
@@ -229,7 +231,7 @@ DistributedDataset Strategy::distribute_from_function(
                                   .input_pipeline_id = first + id,
                                   .num_replicas_in_sync = local.in_sync});
     }));
-    dropped_rows += sets.back().dropped_rows();
+    if (__builtin_add_overflow(dropped_rows, sets.back().dropped_rows(), &dropped_rows)) dropped_rows = uncountable;
   }
   warn_of_dropped(dropped_rows);
   return DistributedDataset({.open = [sets, replicas](std::uint64_t epoch) { return deal(sets, epoch, replicas); },

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/expect_error.h>
@@ -143,6 +145,14 @@ TEST(DistributeFromFunction, PassesOfUnequalLengthEndWithTheLongest) {
       [](const InputContext& context) { return range(1 + 2 * context.input_pipeline_id).batch(1); }, each_replica);
   EXPECT_EQ(data.size(), 3);
   EXPECT_THAT(steps_of(data), ElementsAre(Parts{{0}, {0}}, Parts{{}, {1}}, Parts{{}, {2}}));
+}
+
+TEST(DistributeFromFunction, CountsTheStepsAndDroppedExamplesOfVeryLongSets) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const auto repeated = [](const InputContext&) { return range(1).batch(1).repeat(most - 1); };
+  EXPECT_EQ(mirrored(2).distribute_from_function(repeated).size(), most / 2);
+  const auto dropping = [](const InputContext&) { return range(3).batch(2, true).repeat(most - 1); };
+  EXPECT_EQ(mirrored(2).distribute_from_function(dropping, each_replica).dropped_rows(), most);
 }
 
 TEST(DistributeFromFunction, WithoutAnEndHasNoSize) {
