@@ -321,14 +321,15 @@ std::vector<CsvColumn> read_csv(const std::filesystem::path& file, const CsvOpti
 Example csv_examples(const std::vector<CsvColumn>& columns, const std::string& target) {
   const auto y = std::ranges::find(columns, target, &CsvColumn::name);
   require(target.empty() || y != columns.end(), "there is no column {:?}", target);
-  const auto count = static_cast<std::int64_t>(columns.size()) - (target.empty() ? 0 : 1);
+  const auto is_input = [&](const CsvColumn& column) { return target.empty() || column.name != target; };
+  const std::int64_t count = std::ranges::count_if(columns, is_input);
   require(count >= 1, "there is no column for x");
   check_rows(columns);
   const ContextScope host(detail::host_context());
   Example examples{{Tensor::empty({columns.front().values.dim(0), count})}};
   float* to = examples.x().data<float>();
   for (const CsvColumn& column : columns)
-    if (target.empty() || column.name != target) copy_column(column.values, to++, count);
+    if (is_input(column)) copy_column(column.values, to++, count);
   if (target.empty()) return examples;
   const std::vector<float> values = y->type == CsvType::integer ? std::vector<float>() : y->values.to_vector<float>();
   for (std::size_t row = 0; row < values.size(); ++row)

@@ -374,6 +374,7 @@ TEST_F(CsvFile, BecomesExamples) {
   EXPECT_THAT(csv_examples(read("a,b\nx,1\n,2\n")).x().to_vector<int>(), ElementsAre(0, 1, -1, 2));
   EXPECT_THAT(csv_examples(columns).x().slice_view(1, 1, 2).to_vector<int>(), ElementsAre(1, 0));
   EXPECT_FALSE(csv_examples(columns).y().defined());
+  EXPECT_EQ(csv_examples({columns[0], columns[1], columns[1]}, "label").x().shape(), (Shape{2, 1}));
   EXPECT_THAT([&] { csv_examples(columns, "c"); }, ThrowsMessage<InvalidArgument>("there is no column \"c\""));
   EXPECT_THAT([&] { csv_examples(columns, "b"); },
               ThrowsMessage<InvalidArgument>("column \"b\" of the targets has no value in row 1"));
