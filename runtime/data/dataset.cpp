@@ -126,8 +126,10 @@ Dataset Dataset::shuffle(const ShuffleOptions& options) const {
           "the shuffle buffer must hold at least 1 example, got {}", options.buffer);
   const ContextScope host(detail::host_context());  // with fixed_parts, `shuffled` copies the tensors
   const std::int64_t most = stage_->extent().most;
-  require(most != detail::Extent::endless || options.buffer != ShuffleOptions::whole,
-          "a data set without end cannot be shuffled as a whole: shuffle before repeat(), or set a buffer");
+  require(
+      most != detail::Extent::endless || options.buffer != ShuffleOptions::whole,
+      "a data set without end or of unbounded size, as of a generator without a size, cannot be shuffled as a whole: "
+      "shuffle before repeat(), or set a buffer");
   if (options.buffer == ShuffleOptions::whole || options.buffer >= most)
     if (detail::StagePtr shuffled = stage_->shuffled(options)) return Dataset(std::move(shuffled));
   require(!options.fixed_parts, "fixed_parts needs a data set of tensors that is shuffled as a whole");

@@ -39,7 +39,8 @@ TEST(DatasetGenerator, FeedsTheOtherStages) {
   EXPECT_THAT(test::batch_sizes(counting(5).batch(2).prefetch()), ElementsAre(2, 2, 1));
   EXPECT_THAT(read(counting(4).map(test::negated)), ElementsAre(0, -1, -2, -3));
   EXPECT_THAT(read(counting(4).shuffle({.buffer = 1})), ElementsAre(0, 1, 2, 3));
-  EXPECT_THROW((void)counting(4).shuffle(), InvalidArgument) << "as a whole, of unknown size";
+  EXPECT_THAT([] { (void)counting(4).shuffle(); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("of unbounded size, as of a generator without a size")));
 }
 
 TEST(DatasetGenerator, HasTheSizeThatIsTold) {
