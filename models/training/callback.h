@@ -127,7 +127,8 @@ class Callback {
 
   ///@{
   /// The state that a run needs to resume from a backup as if it had not been interrupted; empty if there is none. A
-  /// run that resumes passes it to `load_state` after all calls of on_train_begin.
+  /// run that resumes passes it to `load_state` after all calls of on_train_begin. If `load_state` throws
+  /// std::out_of_range, as Logs::at does for a missing value, the backup is refused as one of other callbacks.
   virtual CallbackState state() const { return {}; }
   virtual void load_state(const CallbackState&) {}
   ///@}

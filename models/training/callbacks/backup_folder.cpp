@@ -4,6 +4,7 @@
 #include <functional>
 #include <iterator>
 #include <span>
+#include <stdexcept>
 
 #include <lockstep/models/training/saved_state.h>
 #include <lockstep/runtime/core/atomic_file.h>
@@ -65,14 +66,33 @@ class Contents {
     read_progress(json, model, progress);
   }
 
+  /// Sets everything, or nothing if a callback or the optimizer refuses its state.
   void set(const Model& model, TrainingProgress& progress) const {
-    optimizer_.set(model.optimizer());  // the only one that may fail, before anything is set
+    std::vector<CallbackState> before;
+    for (const Callback* callback : callbacks_) before.push_back(callback->state());
+    try {
+      load_callbacks(states_);
+      optimizer_.set(model.optimizer());
+    } catch (...) {
+      load_callbacks(before);
+      throw;
+    }
     model_.set();
-    for (std::size_t i = 0; i < callbacks_.size(); ++i) callbacks_[i]->load_state(states_[i]);
     progress = progress_;
   }
 
  private:
+  void load_callbacks(const std::vector<CallbackState>& states) const {
+    for (std::size_t i = 0; i < callbacks_.size(); ++i) try {
+        callbacks_[i]->load_state(states[i]);
+      } catch (const std::out_of_range&) {
+        fail<InputError>(
+            "{}: has the state of another callback for number {} of those with a state: resume with the callbacks of "
+            "the run that wrote it, in their order",
+            file_.path(), i + 1);
+      }
+  }
+
   void read_callbacks(const Json& json) {
     check_saved_count(file_, json.size(), callbacks_.size(), "callbacks that have a state");
     for (std::size_t callback = 0; callback < json.size(); ++callback) {

@@ -258,6 +258,29 @@ TEST_F(Backup, WithinAnEpochOfAnotherBatchSizeIsRefused) {
                program.run());
 }
 
+TEST(BackupOfCallbacks, InAnotherOrderIsRefusedAndChangesNothing) {
+  const test::TemporaryFolder folder;
+  const Dataset data = SmallProblem(8).dataset().batch(4);
+  const auto new_model = [] {
+    const Symbol x = Input({8});
+    Model model(x, Dense({.units = 3})(x), {.seed = 5});
+    model.compile(Adam(), SparseCategoricalCrossentropy{{.from_logits = true}});
+    return model;
+  };
+  const auto stopping = std::make_shared<EarlyStopping>(EarlyStoppingOptions{.monitor = "loss", .patience = 9});
+  const auto plateau = std::make_shared<ReduceLROnPlateau>(ReduceLROnPlateauOptions{.monitor = "loss"});
+  const auto backup =
+      std::make_shared<BackupAndRestore>(folder / "backup", BackupAndRestoreOptions{.delete_checkpoint = false});
+  new_model().fit(data, {.epochs = 1, .callbacks = {stopping, plateau, backup}});
+  Model other = new_model();
+  const Copies before = copies_of(other);
+  EXPECT_ERROR(InputError, "has the state of another callback for number 1 of those with a state",
+               other.fit(data, {.epochs = 2, .callbacks = {plateau, stopping, backup}}));
+  EXPECT_EQ(copies_of(other), before);
+  EXPECT_EQ(other.optimizer().iterations(), 0);
+  EXPECT_EQ(other.fit(data, {.epochs = 2, .callbacks = {stopping, plateau, backup}}).epoch, (std::vector{0, 1}));
+}
+
 TEST_F(Backup, OfAnotherNumberOfReplicasGoesOn) {
   Program program(backup_);
   stop_at(program, 12);
