@@ -21,8 +21,8 @@ struct OptimizerOptions {
   /// Variables whose names contain one of these strings do not decay, e.g. {"bias", "gamma", "beta"}.
   std::vector<std::string> exclude_from_weight_decay{};
 
-  // At most one of the next three options can be set. They clip the gradient of the global batch, which is the sum over
-  // the replicas, unless clip_before_aggregate is set or aggregate is false.
+  // At most one of the next three options can be set, to a finite number. They clip the gradient of the global batch,
+  // which is the sum over the replicas, unless clip_before_aggregate is set or aggregate is false.
   double clipvalue = 0;        ///< clips each element of the gradients to [-clipvalue, clipvalue]
   double clipnorm = 0;         ///< maximum norm of each variable's gradient; larger gradients are scaled down
   double global_clipnorm = 0;  ///< maximum norm of all gradients together

@@ -27,9 +27,10 @@ void check_rate(double rate) {
 void check_options(const OptimizerOptions& options) {
   require(options.weight_decay >= 0, "the weight decay must not be negative, got {}", options.weight_decay);
   const double clips[] = {options.clipvalue, options.clipnorm, options.global_clipnorm};
-  require(std::ranges::none_of(clips, [](double clip) { return clip < 0; }) && std::ranges::count(clips, 0.0) >= 2,
-          "at most one of clipvalue, clipnorm and global_clipnorm can be set, and above 0; got {}, {} and {}", clips[0],
-          clips[1], clips[2]);
+  require(std::ranges::all_of(clips, [](double clip) { return std::isfinite(clip) && clip >= 0; }) &&
+              std::ranges::count(clips, 0.0) >= 2,
+          "at most one of clipvalue, clipnorm and global_clipnorm can be set, finite and above 0; got {}, {} and {}",
+          clips[0], clips[1], clips[2]);
   require(options.gradient_accumulation_steps >= 1, "gradient_accumulation_steps must be at least 1, got {}",
           options.gradient_accumulation_steps);
   require(0 <= options.ema_momentum && options.ema_momentum <= 1, "ema_momentum must lie in [0, 1], got {}",

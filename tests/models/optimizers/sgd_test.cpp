@@ -1,3 +1,6 @@
+#include <cmath>
+#include <limits>
+
 #include <models/optimizers/keras_rules.h>
 
 #include <lockstep/models/optimizers/sgd.h>
@@ -77,7 +80,11 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(OptimizerOptions, OutOfRangeAreRefused) {
   EXPECT_THROW(SGD({}, {.weight_decay = -1}), InvalidArgument);
   EXPECT_THROW(SGD({}, {.clipvalue = 1, .clipnorm = 1}), InvalidArgument);
-  EXPECT_THROW(SGD({}, {.global_clipnorm = -1}), InvalidArgument);
+  for (const double wrong : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    EXPECT_THROW(SGD({}, {.clipvalue = wrong}), InvalidArgument);
+    EXPECT_THROW(SGD({}, {.clipnorm = wrong}), InvalidArgument);
+    EXPECT_THROW(SGD({}, {.global_clipnorm = wrong}), InvalidArgument);
+  }
   EXPECT_THROW(SGD({}, {.gradient_accumulation_steps = 0}), InvalidArgument);
   EXPECT_THROW(SGD({}, {.use_ema = true, .ema_momentum = 1.5}), InvalidArgument);
   EXPECT_THROW(SGD({}, {.use_ema = true, .ema_overwrite_frequency = -1}), InvalidArgument);
