@@ -120,8 +120,8 @@ std::map<std::int64_t, std::string> checkpoints_in(const std::string& directory,
 }  // namespace
 
 Checkpoint& Checkpoint::add_object(const std::string& name, Object object) {
-  require(!name.empty() && name.find('/') == std::string::npos,
-          "the name of an object in a checkpoint must not be empty or contain '/', got '{}'", name);
+  require(!name.empty() && name != "." && name.find('/') == std::string::npos,
+          "the name of an object in a checkpoint must not be '.', empty or contain '/', got '{}'", name);
   require(objects_.emplace(name, std::move(object)).second, "the checkpoint has an object named '{}' already", name);
   return *this;
 }

@@ -25,8 +25,8 @@ class Checkpoint {
   /// Adds a model (its variables, with all replicas' copies if they differ, and the positions in its layers' sequences
   /// of random numbers), an optimizer, a variable, the position in the loop's own random numbers, or a number such as
   /// the count of epochs. Numbers and RandomDraws must outlive the checkpoint. Throws InvalidArgument for a name that
-  /// is empty, contains '/' or is taken, for a model of another strategy, and for RandomDraws that were not started in
-  /// the strategy's scope.
+  /// is empty, is ".", contains '/' or is taken, for a model of another strategy, and for RandomDraws that were not
+  /// started in the strategy's scope.
   Checkpoint& add(const std::string& name, const Model& model);
   Checkpoint& add(const std::string& name, const Optimizer& optimizer);
   Checkpoint& add(const std::string& name, const Variable& variable);

@@ -255,7 +255,7 @@ TEST_F(CheckpointFile, ThatIsNoneIsRefused) {
 TEST_F(CheckpointFile, NamesMustBeUsable) {
   double number = 0;
   EXPECT_ERROR(InvalidArgument, "named 'n' already", Checkpoint().add("n", number).add("n", number));
-  for (const char* const name : {"", "a/b"})
+  for (const char* const name : {"", ".", "a/b"})
     EXPECT_ERROR(InvalidArgument, "empty or contain '/'", Checkpoint().add(name, number));
   EXPECT_ERROR(InvalidArgument, "'model' belongs to another strategy",
                Checkpoint(test::mirrored(2)).add("model", test::small_model(test::mirrored(2))));
