@@ -29,6 +29,15 @@ Json parse(std::string_view text, const std::string& place, int most_keys) {
   }
 }
 
+template <class Json>
+std::string dump(const Json& value, int indent) {
+  try {
+    return value.dump(indent);
+  } catch (const nlohmann::json::exception& error) {
+    fail("a name or another text to be saved is not UTF-8: {}", error.what());
+  }
+}
+
 }  // namespace
 
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& place) {
@@ -38,5 +47,9 @@ nlohmann::ordered_json parse_json(std::string_view text, const std::string& plac
 nlohmann::json parse_sorted_json(std::string_view text, const std::string& place) {
   return parse<nlohmann::json>(text, place, std::numeric_limits<int>::max());
 }
+
+std::string json_text(const nlohmann::ordered_json& value) { return dump(value, -1); }
+
+std::string json_text(const nlohmann::json& value, int indent) { return dump(value, indent); }
 
 }  // namespace lockstep

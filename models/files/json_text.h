@@ -15,4 +15,11 @@ nlohmann::ordered_json parse_json(std::string_view text, const std::string& plac
 /// Like parse_json, but objects are sorted by key and may have any number of keys.
 nlohmann::json parse_sorted_json(std::string_view text, const std::string& place);
 
+///@{
+/// The text of a value, with line breaks if `indent` is not negative. Throws InvalidArgument for a string that is not
+/// UTF-8, such as a layer's name in Latin-1.
+std::string json_text(const nlohmann::ordered_json& value);
+std::string json_text(const nlohmann::json& value, int indent = -1);
+///@}
+
 }  // namespace lockstep

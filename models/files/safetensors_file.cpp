@@ -131,7 +131,7 @@ std::vector<std::byte> safetensors_contents(const std::vector<NamedTensor>& tens
     const std::size_t begin = end;
     end += bytes_of(value);
     fmt::format_to(std::back_inserter(text), R"({}{}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
-                   first ? "" : ",", Json(name).dump(), name_in_file(value.dtype()), fmt::join(value.shape(), ","),
+                   first ? "" : ",", json_text(Json(name)), name_in_file(value.dtype()), fmt::join(value.shape(), ","),
                    begin, end);
   }
   text += "}";

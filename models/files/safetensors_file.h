@@ -22,7 +22,7 @@ struct NamedTensor {
 };
 
 /// The contents of a safetensors file: the length of the header (8 bytes, little-endian), a JSON header with the dtype,
-/// shape and byte range of each tensor, and the tensors' bytes.
+/// shape and byte range of each tensor, and the tensors' bytes. Throws InvalidArgument for a name that is not UTF-8.
 std::vector<std::byte> safetensors_contents(const std::vector<NamedTensor>& tensors);
 
 /// Reads a safetensors file. Every member function throws InputError naming the file and the problem.

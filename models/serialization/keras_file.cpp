@@ -74,7 +74,7 @@ std::vector<std::byte> keras_contents(const Network& network, const NestedModel&
   const NestedModel named = with_file_names(model, ConfigForm::keras_3);
   Json written = network_config(named);
   if (training) written["compile_config"] = compile_config(training->config, ConfigForm::keras_3);
-  const std::string config = written.dump();
+  const std::string config = json_text(written);
   hdf5::Writer weights(static_cast<std::size_t>(network.count_params()) * sizeof(float) +
                        (training ? bytes_of_optimizer(*training) : 0));
   write_weights(weights, named);

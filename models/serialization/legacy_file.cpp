@@ -224,7 +224,7 @@ void write_group_without_weights(hdf5::Writer& file, const std::string& name) {
 }
 
 void write_legacy_training(hdf5::Writer& file, const Training& training) {
-  file.add_attribute("/", "training_config", compile_config(training.config, ConfigForm::legacy_h5).dump());
+  file.add_attribute("/", "training_config", json_text(compile_config(training.config, ConfigForm::legacy_h5)));
   const std::string optimizer = snake_case(training.config.optimizer.config().rule.class_name);
   std::vector<std::string> names;
   write_optimizer(file, legacy_optimizer_group, training, [&](std::size_t, const std::string& name) {
@@ -252,7 +252,7 @@ OptimizerDatasets optimizer_datasets(const hdf5::Reader& file) {
 std::vector<std::byte> legacy_contents(const Network& network, const NestedModel& model,
                                        const std::optional<Training>& training) {
   const NestedModel named = with_file_names(model, ConfigForm::legacy_h5);
-  const std::string config = network_config(named, ConfigForm::legacy_h5).dump();
+  const std::string config = json_text(network_config(named, ConfigForm::legacy_h5));
   hdf5::Writer file(static_cast<std::size_t>(network.count_params()) * sizeof(float) + config.size() +
                     (training ? bytes_of_optimizer(*training) : 0));
   file.add_attribute("/", "model_config", config);

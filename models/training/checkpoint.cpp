@@ -9,6 +9,7 @@
 
 #include <fmt/ranges.h>
 
+#include <lockstep/models/files/json_text.h>
 #include <lockstep/models/layers/random_draws.h>
 #include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/training/saved_state.h>
@@ -153,7 +154,7 @@ void Checkpoint::write(const std::string& path) const {
     std::visit(writer, object);
     objects[name] = writer.json;
   }
-  file.add_attribute("/", state_attribute, objects.dump());
+  file.add_attribute("/", state_attribute, json_text(objects));
   together(strategy_, path, [&] {
     if (!strategy_.is_chief()) return;  // all workers are needed to read the variables
     make_folder_of(path);

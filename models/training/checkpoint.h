@@ -36,8 +36,8 @@ class Checkpoint {
   ///@}
 
   /// Writes the state of everything that was added. The chief writes the file, completely or not at all, and creates
-  /// its folder when needed. Throws InputError naming the file, InvalidArgument for a variable that is not f32, and
-  /// LogicError in a replica.
+  /// its folder when needed. Throws InputError naming the file, InvalidArgument for a variable that is not f32 and
+  /// for a name that is not UTF-8, and LogicError in a replica.
   void write(const std::string& path) const;
   /// Restores everything that was added. If the file is from another number of replicas, every copy of a variable gets
   /// the value that the variable had outside replicas. Throws InputError naming the file and the mismatch if the file

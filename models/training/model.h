@@ -197,11 +197,12 @@ class Model {
   void set_weights(const std::vector<Tensor>& weights) const;
   /// Saves the whole model; same as save_model().
   void save(const std::string& path) const;
-  /// Throws what save() would throw for this extension, for an object of a class that files cannot hold, and for a
-  /// weight that is not f32.
+  /// Throws what save() would throw for this extension, for an object of a class that files cannot hold, for a weight
+  /// that is not f32 and for a name that is not UTF-8.
   void check_can_be_saved(const std::string& path) const;
   /// Saves the weights in the format of the file's extension; other extensions mean the format of `.weights.h5`. The
-  /// file is written completely or not at all. Throws InputError naming the file; LogicError in a replica. Every worker
+  /// file is written completely or not at all. Throws InputError naming the file; InvalidArgument for a weight that the
+  /// format does not hold and, for `.safetensors`, for a name that is not UTF-8; LogicError in a replica. Every worker
   /// must call it; the chief writes.
   void save_weights(const std::string& path) const;
   /// Loads the weights of a file. Throws InputError naming the file, the layer and both shapes when the file does not

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/files/deflate.h>
+#include <lockstep/models/files/json_text.h>
 #include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/serialization/file_formats.h>
@@ -106,10 +107,10 @@ void Model::save(const std::string& path) const {
 void Model::check_can_be_saved(const std::string& path) const {
   const ConfigForm form = format_of(path).form;
   const State& saved = state_->saved();
-  network_config(with_file_names(saved_keras_model(saved.network, saved.name), form), form);
+  json_text(network_config(with_file_names(saved_keras_model(saved.network, saved.name), form), form));
   for (const Variable& variable : saved.network.variables()) check_is_f32(variable, keras_files);
   const std::optional<State::Compiled>& compiled = (state_->compiled ? *state_ : saved).compiled;
-  if (compiled && !compiled->steps.train_step) compile_config({compiled->optimizer, compiled->given}, form);
+  if (compiled && !compiled->steps.train_step) json_text(compile_config({compiled->optimizer, compiled->given}, form));
 }
 
 void save_model(const Model& model, const std::string& path) { model.save(path); }

@@ -24,8 +24,8 @@ namespace lockstep {
 /// next update are not saved, and test_step is not. If layers have been frozen or unfrozen since compile(), the
 /// optimizer's state is left out, with a warning. A model with a train_step (CustomSteps) is saved as not compiled.
 /// Throws InvalidArgument for an extension other than these three, for an optimizer that has trained variables other
-/// than this model's, and for a weight that is not f32; InputError naming the path and the reason; Unsupported naming
-/// an object of a class that is not registered; LogicError if called inside a replica.
+/// than this model's, for a weight that is not f32 and for a name that is not UTF-8; InputError naming the path and the
+/// reason; Unsupported naming an object of a class that is not registered; LogicError if called inside a replica.
 void save_model(const Model& model, const std::string& path);
 
 /// Options of load_model that add to the file's contents or replace them.

@@ -6,6 +6,7 @@
 #include <span>
 #include <stdexcept>
 
+#include <lockstep/models/files/json_text.h>
 #include <lockstep/models/training/saved_state.h>
 #include <lockstep/runtime/core/atomic_file.h>
 #include <lockstep/strategy/comm/cluster/cluster.h>
@@ -165,7 +166,7 @@ void BackupFolder::write(const Model& model, const TrainingProgress& progress) c
   std::error_code ignored;
   const bool is_new = !std::filesystem::exists(path_ / name, ignored);
   file.write_to((path_ / name).string());
-  const std::string text = json.dump(2) + "\n";
+  const std::string text = json_text(json, 2) + "\n";
   try {
     write_file_atomically(metadata().string(), std::as_bytes(std::span(text)));
   } catch (const InputError&) {

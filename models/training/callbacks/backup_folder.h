@@ -20,7 +20,7 @@ class BackupFolder {
 
   /// Writes a backup and then removes the previous one. Only the chief writes; it creates the folder when needed.
   /// Throws InputError naming the file or folder that cannot be written, and InvalidArgument for a variable that is not
-  /// f32.
+  /// f32 and for a name that is not UTF-8.
   void write(const Model& model, const TrainingProgress& progress) const;
   /// Sets the model and the progress from the backup; does nothing if there is no backup. If the backup is from another
   /// number of replicas, every copy of a variable gets the value that the variable had outside replicas. Throws, before

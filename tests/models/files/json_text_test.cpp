@@ -13,6 +13,13 @@ TEST(JsonText, IsRead) {
   EXPECT_EQ(parse_json(R"({"b": [1, 2.5], "a": null})", "x").dump(), R"({"b":[1,2.5],"a":null})");
 }
 
+TEST(JsonText, IsWrittenInUtf8) {
+  EXPECT_EQ(json_text(nlohmann::json{{"caf\xc3\xa9", 1}}), "{\"caf\xc3\xa9\":1}");
+  EXPECT_EQ(json_text(nlohmann::json{{"a", 1}}, 2), "{\n  \"a\": 1\n}");
+  EXPECT_ERROR(InvalidArgument, "is not UTF-8", json_text(nlohmann::json("caf\xe9")));
+  EXPECT_ERROR(InvalidArgument, "is not UTF-8", json_text(nlohmann::ordered_json{{"caf\xe9", 1}}));
+}
+
 TEST(JsonText, NamesItsPlaceWhenItIsNone) {
   EXPECT_ERROR(InputError, "model.h5: \"config\" is not JSON: ", parse_json("{\"a\": \n", "model.h5: \"config\""));
   EXPECT_ERROR(InputError, "x is not JSON: ", parse_json("", "x"));

@@ -145,6 +145,10 @@ TEST_F(Safetensors, MayHaveOtherRealDTypes) {
   EXPECT_THAT(SafetensorsFile(file_).read_all().at("x").item<float>(), testing::IsNan());
 }
 
+TEST_F(Safetensors, HaveNoNamesInLatin1) {
+  EXPECT_ERROR(InvalidArgument, "is not UTF-8", safetensors_contents({{"caf\xe9", Tensor::zeros({1})}}));
+}
+
 TEST_F(Safetensors, MayNameAndOrderWeightsOtherwise) {
   const Network saved = dense_network(1);
   const std::vector<Variable> from = saved.variables();

@@ -224,6 +224,14 @@ TEST_P(ModelFiles, HaveNamesThatHdf5Takes) {
   EXPECT_EQ(test::weights_of(load_model(file_)), test::weights_of(saved));
 }
 
+TEST_P(ModelFiles, HaveNoNamesInLatin1) {
+  const Symbol input = Input({2});
+  const Model model(input, Dense({.units = 1, .name = "caf\xe9"})(input));
+  EXPECT_ERROR(InvalidArgument, "is not UTF-8", model.check_can_be_saved(file_));
+  EXPECT_ERROR(InvalidArgument, "is not UTF-8", model.save(file_));
+  EXPECT_FALSE(std::filesystem::exists(file_));
+}
+
 TEST_P(ModelFiles, NameWhatIsWrong) {
   EXPECT_ERROR(InputError, file_ + ": there is no such file", load_model(file_));
   test::write_text(file_, "text");
