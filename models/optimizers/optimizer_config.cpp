@@ -73,7 +73,7 @@ Json options_of(const Optimizer& optimizer) {
   const Json common = common_options(config.common);
   const bool has_decay = class_name == "AdamW" || class_name == "Muon";  // they have their own weight decay
   for (const auto& [key, value] : common.items())
-    if (value != 0 || (has_decay && key == "weight_decay")) options[key] = value;
+    if (value != 0 || key == "ema_momentum" || (has_decay && key == "weight_decay")) options[key] = value;
   if (config.common.gradient_accumulation_steps == 1) options.erase("gradient_accumulation_steps");
   options = sorted_options({class_name, ObjectConfig::copy_of(options)});
   options["name"] = snake_case(class_name);

@@ -95,6 +95,12 @@ TEST_P(CompileConfigs, StayTheSame) {
   }
 }
 
+TEST_P(CompileConfigs, HoldAnAverageWithoutMomentum) {
+  const SGD optimizer({}, {.use_ema = true, .ema_momentum = 0});
+  const Json config = compile_config(compiled_with(optimizer, {.loss = MeanSquaredError()}), GetParam());
+  EXPECT_EQ(read(config).optimizer.config().common.ema_momentum, 0);
+}
+
 TEST_P(CompileConfigs, HoldKerasSchedules) {
   const std::vector<LearningRateSchedule> schedules{
       ExponentialDecay({.initial_learning_rate = 0.1, .decay_steps = 7, .decay_rate = 0.5, .staircase = true}),
