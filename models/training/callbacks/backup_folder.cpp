@@ -6,6 +6,8 @@
 #include <span>
 #include <stdexcept>
 
+#include <fmt/ranges.h>
+
 #include <lockstep/models/files/json_text.h>
 #include <lockstep/models/training/saved_state.h>
 #include <lockstep/runtime/core/atomic_file.h>
@@ -23,6 +25,12 @@ std::vector<Callback*> callbacks_with_state(const TrainingProgress& progress) {
   for (const auto& callback : progress.callbacks)
     if (!callback->state().empty()) callbacks.push_back(callback.get());
   return callbacks;
+}
+
+std::vector<std::string> metric_names(const Model& model) {
+  std::vector<std::string> names;
+  for (const Metric& metric : model.metrics()) names.push_back(metric.name());
+  return names;
 }
 
 /// Everything about the progress that is not a tensor.
@@ -127,6 +135,10 @@ class Contents {
       require<InputError>(names.is_null() != has_train_step, "{}: belongs to a run {} a train_step, this one is {} one",
                           file_.path(), has_train_step ? "without" : "with", has_train_step ? "with" : "without");
       check_saved_count(file_, kept_metrics, has_train_step ? names.size() : model.metrics().size(), "metrics");
+      const std::vector<std::string> own = metric_names(model);
+      const auto saved = json.value("metric_names", own);  // missing in older backups
+      require<InputError>(has_train_step || saved == own, "{}: belongs to a run with the metrics {}, this one has {}",
+                          file_.path(), fmt::join(saved, ", "), fmt::join(own, ", "));
     }
     progress_.history.epoch = json.at("history").at("epoch").get<std::vector<int>>();
     for (const auto& [name, values] : json.at("history").at("values").items())
@@ -148,6 +160,7 @@ void BackupFolder::write(const Model& model, const TrainingProgress& progress) c
   const auto bytes = static_cast<std::size_t>(model.count_params()) * sizeof(float);
   hdf5::Writer file(bytes * (1 + optimizer.slots.size()));
   Json json = metadata_of(progress);
+  json["metric_names"] = metric_names(model);
   SavedModel::save(file, "", json, model);
   SavedOptimizer::save(file, "", json["optimizer"], optimizer);
   const std::vector<Callback*> callbacks = callbacks_with_state(progress);

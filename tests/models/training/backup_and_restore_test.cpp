@@ -246,6 +246,8 @@ TEST_F(Backup, WithinAnEpochOfOtherMetricsIsRefused) {
   program.run();
   program.metrics.push_back(SparseTopKCategoricalAccuracy(2));
   EXPECT_ERROR(InputError, "belongs to a run with 1 metrics, this one has 2", program.run());
+  program.metrics = {SparseCategoricalAccuracy()};
+  EXPECT_ERROR(InputError, "with the metrics accuracy, this one has sparse_categorical_accuracy", program.run());
 }
 
 TEST_F(Backup, WithinAnEpochOfAnotherBatchSizeIsRefused) {
