@@ -24,18 +24,14 @@ constexpr KerasClass<T, sizeof...(Names)> keras_class(Names... names) {
   return {{names...}};
 }
 
-/// Converts to the options that a constructor takes: a struct with a `name`, whose member function `describe` reads the
-/// other options from `source`.
+/// Converts to the options that a constructor takes: a struct that read_options makes from a `source`.
 template <class Source>
 struct OptionsIn {
   Source& source;  ///< a config that is being read
 
   /// Throws the errors of read_options.
   template <class Options>
-  requires requires(Options options, Source& from) {
-    options.name = from.name();
-    options.describe(from);
-  }
+  requires requires(Source& from) { read_options<Options>(from); }
   operator Options() const { return read_options<Options>(source); }
 };
 

@@ -36,6 +36,15 @@ ObjectConfig config_of(const char* class_name, void (*list)(OptionVisitor&, Opti
   return {class_name, ObjectConfig::copy_of(visitor.values())};
 }
 
+/// The configuration of an object of this class with these options. Options that Options::describe leaves out, such as
+/// empty ones, are not in the configuration.
+template <class Options>
+ObjectConfig config_of(const char* class_name, Options options) {
+  OptionVisitor visitor(class_name);
+  options.describe(visitor);
+  return {class_name, ObjectConfig::copy_of(visitor.values())};
+}
+
 /// Whether the object has an option of this name.
 bool has_option(const ObjectConfig& object, std::string_view name);
 

@@ -82,6 +82,8 @@ class OptionVisitor {
     value = given.value_or(if_null);
   }
 
+  /// Whether this visitor reads.
+  bool is_reading() const { return reading_; }
   /// Throws InputError for an option of the file that was neither read nor passed over, unless it is null, false or 0.
   /// Precondition: this visitor reads.
   void check_all_read() const;
@@ -91,8 +93,6 @@ class OptionVisitor {
   bool is_null(const char* key) const;
 
  protected:
-  /// Whether this visitor reads.
-  bool is_reading() const { return reading_; }
   /// When writing, writes the value and returns null. When reading, marks the option as read and returns its value, or
   /// null where the file has none.
   const nlohmann::ordered_json* exchange(const char* key, const nlohmann::ordered_json& written);
@@ -132,6 +132,17 @@ void OptionVisitor::choice(const char* key, T& value, std::initializer_list<std:
 template <class Options>
 Options read_options(OptionVisitor& visitor, void (*list)(OptionVisitor&, Options&), Options options = {}) {
   list(visitor, options);
+  visitor.check_all_read();
+  return options;
+}
+
+/// Reads options; those that the file lacks have their defaults. Throws the same errors as Options::describe and
+/// check_all_read(). Precondition: the visitor reads.
+template <class Options, std::same_as<OptionVisitor> Visitor>
+requires requires(Options options, Visitor& visitor) { options.describe(visitor); }
+Options read_options(Visitor& visitor) {
+  Options options;
+  options.describe(visitor);
   visitor.check_all_read();
   return options;
 }

@@ -133,6 +133,10 @@ class LayerConfig : public OptionVisitor {
 
 /// Reads the name and the other options of a layer. Throws the same errors as Options::describe and check_all_read().
 template <class Options>
+requires requires(Options options, LayerConfig& config) {
+  options.name = config.name();
+  options.describe(config);
+}
 Options read_options(LayerConfig& config) {
   Options options;
   options.name = config.name();

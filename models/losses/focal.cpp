@@ -54,38 +54,30 @@ Loss::Function categorical(const CategoricalOptions& options) {
   };
 }
 
-void list(OptionVisitor& visitor, BinaryOptions& options) {
-  visitor.option("apply_class_balancing", options.apply_class_balancing);
-  visitor.option("alpha", options.alpha);
-  visitor.option("gamma", options.gamma);
-  visitor.option("from_logits", options.from_logits);
-  visitor.option("label_smoothing", options.label_smoothing);
-}
-
-void list(OptionVisitor& visitor, CategoricalOptions& options) {
-  visitor.one_or_more("alpha", options.alpha);
-  visitor.option("gamma", options.gamma);
-  visitor.option("from_logits", options.from_logits);
-  visitor.option("label_smoothing", options.label_smoothing);
-}
-
 }  // namespace
 
-BinaryFocalCrossentropy::BinaryFocalCrossentropy(const BinaryOptions& options)
-    : Loss("binary_focal_crossentropy", binary(options), config_of("BinaryFocalCrossentropy", list, options)) {}
-
-CategoricalFocalCrossentropy::CategoricalFocalCrossentropy(const CategoricalOptions& options)
-    : Loss("categorical_focal_crossentropy", categorical(options),
-           config_of("CategoricalFocalCrossentropy", list, options)) {}
-
-BinaryFocalCrossentropy BinaryFocalCrossentropy::from_config(OptionVisitor& visitor) {
-  visitor.fixed("axis", -1.0);
-  return BinaryFocalCrossentropy(read_options<BinaryOptions>(visitor, list));
+void BinaryFocalCrossentropyOptions::describe(OptionVisitor& visitor) {
+  if (visitor.is_reading()) visitor.fixed("axis", -1.0);
+  visitor.option("apply_class_balancing", apply_class_balancing);
+  visitor.option("alpha", alpha);
+  visitor.option("gamma", gamma);
+  visitor.option("from_logits", from_logits);
+  visitor.option("label_smoothing", label_smoothing);
 }
 
-CategoricalFocalCrossentropy CategoricalFocalCrossentropy::from_config(OptionVisitor& visitor) {
-  visitor.fixed("axis", -1.0);
-  return CategoricalFocalCrossentropy(read_options<CategoricalOptions>(visitor, list));
+void CategoricalFocalCrossentropyOptions::describe(OptionVisitor& visitor) {
+  if (visitor.is_reading()) visitor.fixed("axis", -1.0);
+  visitor.one_or_more("alpha", alpha);
+  visitor.option("gamma", gamma);
+  visitor.option("from_logits", from_logits);
+  visitor.option("label_smoothing", label_smoothing);
+}
+
+BinaryFocalCrossentropy::BinaryFocalCrossentropy(const BinaryOptions& options)
+    : Loss("binary_focal_crossentropy", binary(options), config_of("BinaryFocalCrossentropy", options)) {}
+
+CategoricalFocalCrossentropy::CategoricalFocalCrossentropy(const CategoricalOptions& options)
+    : Loss("categorical_focal_crossentropy", categorical(options), config_of("CategoricalFocalCrossentropy", options)) {
 }
 
 }  // namespace lockstep

@@ -19,6 +19,7 @@ struct BinaryFocalCrossentropyOptions {
   bool from_logits = false;
   /// A number s in [0, 1]: targets y become y (1 - s) + s / 2.
   double label_smoothing = 0;
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options
 };
 
 /// CategoricalFocalCrossentropy's options, with Keras' names.
@@ -29,6 +30,7 @@ struct CategoricalFocalCrossentropyOptions {
   bool from_logits = false;
   /// A number s in [0, 1]: targets y become y (1 - s) + s / classes.
   double label_smoothing = 0;
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options
 };
 
 /// For targets y in [0, 1] and predictions p, (n, ..., k), the mean over an example's elements of (1 - q)^gamma times
@@ -39,8 +41,6 @@ struct BinaryFocalCrossentropy : Loss {
   explicit BinaryFocalCrossentropy(const BinaryFocalCrossentropyOptions& options = {});
   /// Makes `BinaryFocalCrossentropy({})` use the default options.
   explicit BinaryFocalCrossentropy(Defaults) : BinaryFocalCrossentropy() {}
-  /// Makes the loss from the options in a file.
-  static BinaryFocalCrossentropy from_config(OptionVisitor& visitor);
 };
 /// For targets y and predictions p, (n, ..., classes), -sum of alpha (1 - q)^gamma y log(q) over the classes, with q =
 /// p / sum of p, clipped to [1e-7, 1 - 1e-7]. For logits, p is their softmax.
@@ -49,8 +49,6 @@ struct CategoricalFocalCrossentropy : Loss {
   explicit CategoricalFocalCrossentropy(const CategoricalFocalCrossentropyOptions& options = {});
   /// Makes `CategoricalFocalCrossentropy({})` use the default options.
   explicit CategoricalFocalCrossentropy(Defaults) : CategoricalFocalCrossentropy() {}
-  /// Makes the loss from the options in a file.
-  static CategoricalFocalCrossentropy from_config(OptionVisitor& visitor);
 };
 
 }  // namespace lockstep

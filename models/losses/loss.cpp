@@ -87,17 +87,19 @@ Loss::Function binary(const CrossentropyOptions& options) {
   };
 }
 
-void list(OptionVisitor& visitor, SparseCrossentropyOptions& options) {
-  visitor.option("from_logits", options.from_logits);
-  visitor.option("ignore_class", options.ignore_class);
-}
-
-void list(OptionVisitor& visitor, CrossentropyOptions& options) {
-  visitor.option("from_logits", options.from_logits);
-  visitor.option("label_smoothing", options.label_smoothing);
-}
-
 }  // namespace
+
+void SparseCrossentropyOptions::describe(OptionVisitor& visitor) {
+  if (visitor.is_reading()) visitor.fixed("axis", -1.0);
+  visitor.option("from_logits", from_logits);
+  visitor.option("ignore_class", ignore_class);
+}
+
+void CrossentropyOptions::describe(OptionVisitor& visitor) {
+  if (visitor.is_reading()) visitor.fixed("axis", -1.0);
+  visitor.option("from_logits", from_logits);
+  visitor.option("label_smoothing", label_smoothing);
+}
 
 Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred) const {
   require<LogicError>(function_ != nullptr, "the loss '{}' has no function: none was given, or it was moved from",
@@ -107,28 +109,12 @@ Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred) const {
 
 SparseCategoricalCrossentropy::SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options)
     : Loss("sparse_categorical_crossentropy", sparse_categorical(options),
-           config_of("SparseCategoricalCrossentropy", list, options)) {}
+           config_of("SparseCategoricalCrossentropy", options)) {}
 
 CategoricalCrossentropy::CategoricalCrossentropy(const CrossentropyOptions& options)
-    : Loss("categorical_crossentropy", categorical(checked(options)),
-           config_of("CategoricalCrossentropy", list, options)) {}
+    : Loss("categorical_crossentropy", categorical(checked(options)), config_of("CategoricalCrossentropy", options)) {}
 
 BinaryCrossentropy::BinaryCrossentropy(const CrossentropyOptions& options)
-    : Loss("binary_crossentropy", binary(checked(options)), config_of("BinaryCrossentropy", list, options)) {}
-
-SparseCategoricalCrossentropy SparseCategoricalCrossentropy::from_config(OptionVisitor& visitor) {
-  visitor.fixed("axis", -1.0);
-  return SparseCategoricalCrossentropy(read_options<SparseCrossentropyOptions>(visitor, list));
-}
-
-CategoricalCrossentropy CategoricalCrossentropy::from_config(OptionVisitor& visitor) {
-  visitor.fixed("axis", -1.0);
-  return CategoricalCrossentropy(read_options<CrossentropyOptions>(visitor, list));
-}
-
-BinaryCrossentropy BinaryCrossentropy::from_config(OptionVisitor& visitor) {
-  visitor.fixed("axis", -1.0);
-  return BinaryCrossentropy(read_options<CrossentropyOptions>(visitor, list));
-}
+    : Loss("binary_crossentropy", binary(checked(options)), config_of("BinaryCrossentropy", options)) {}
 
 }  // namespace lockstep

@@ -56,6 +56,7 @@ struct SparseCrossentropyOptions {
   /// that the mean over all labels equals the unscaled mean over the other labels. Replicas sum their numbers of
   /// labels, so all replicas must call the loss.
   std::optional<int> ignore_class{};
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options
 };
 
 /// CategoricalCrossentropy's and BinaryCrossentropy's options.
@@ -64,6 +65,7 @@ struct CrossentropyOptions {
   bool from_logits = false;
   /// A number s in [0, 1]: targets y become y (1 - s) + s / classes, in BinaryCrossentropy y (1 - s) + s / 2.
   double label_smoothing = 0;
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options
 };
 
 /// For labels (n, ...), integers or whole numbers in f32 or bf16, and predictions p (n, ..., classes), -log(p[label] /
@@ -73,8 +75,6 @@ struct SparseCategoricalCrossentropy : Loss {
   explicit SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options = {});
   /// Makes `SparseCategoricalCrossentropy({})` use the default options.
   explicit SparseCategoricalCrossentropy(Defaults) : SparseCategoricalCrossentropy() {}
-  /// Makes the loss from the options in a file.
-  static SparseCategoricalCrossentropy from_config(OptionVisitor& visitor);
 };
 /// For targets y and predictions p, (n, ..., classes), -sum of y log(p / sum of p) or, with from_logits, -sum of y
 /// log(softmax(p)).
@@ -83,8 +83,6 @@ struct CategoricalCrossentropy : Loss {
   explicit CategoricalCrossentropy(const CrossentropyOptions& options = {});
   /// Makes `CategoricalCrossentropy({})` use the default options.
   explicit CategoricalCrossentropy(Defaults) : CategoricalCrossentropy() {}
-  /// Makes the loss from the options in a file.
-  static CategoricalCrossentropy from_config(OptionVisitor& visitor);
 };
 /// For targets in [0, 1] and predictions, (n, ..., k), the mean of the binary cross-entropies of an example's elements.
 struct BinaryCrossentropy : Loss {
@@ -92,8 +90,6 @@ struct BinaryCrossentropy : Loss {
   explicit BinaryCrossentropy(const CrossentropyOptions& options = {});
   /// Makes `BinaryCrossentropy({})` use the default options.
   explicit BinaryCrossentropy(Defaults) : BinaryCrossentropy() {}
-  /// Makes the loss from the options in a file.
-  static BinaryCrossentropy from_config(OptionVisitor& visitor);
 };
 
 }  // namespace lockstep

@@ -62,23 +62,18 @@ void list_axis(OptionVisitor& visitor, std::vector<std::int64_t>& axis) {
   if (!axis.empty() || is_given) visitor.one_or_more("axis", axis);
 }
 
-void list(OptionVisitor& visitor, DiceOptions& options) { list_axis(visitor, options.axis); }
-
-void list(OptionVisitor& visitor, TverskyOptions& options) {
-  visitor.option("alpha", options.alpha);
-  visitor.option("beta", options.beta);
-  list_axis(visitor, options.axis);
-}
-
 }  // namespace
 
-Dice::Dice(const DiceOptions& options) : Loss("dice", dice(options), config_of("Dice", list, options)) {}
+void DiceOptions::describe(OptionVisitor& visitor) { list_axis(visitor, axis); }
 
-Tversky::Tversky(const TverskyOptions& options)
-    : Loss("tversky", tversky(options), config_of("Tversky", list, options)) {}
+void TverskyOptions::describe(OptionVisitor& visitor) {
+  visitor.option("alpha", alpha);
+  visitor.option("beta", beta);
+  list_axis(visitor, axis);
+}
 
-Dice Dice::from_config(OptionVisitor& visitor) { return Dice(read_options<DiceOptions>(visitor, list)); }
+Dice::Dice(const DiceOptions& options) : Loss("dice", dice(options), config_of("Dice", options)) {}
 
-Tversky Tversky::from_config(OptionVisitor& visitor) { return Tversky(read_options<TverskyOptions>(visitor, list)); }
+Tversky::Tversky(const TverskyOptions& options) : Loss("tversky", tversky(options), config_of("Tversky", options)) {}
 
 }  // namespace lockstep

@@ -15,14 +15,16 @@ namespace lockstep {
 
 /// Dice's options, with Keras' names.
 struct DiceOptions {
-  std::vector<std::int64_t> axis{};  ///< axes of the predictions to sum over, 0 for the examples; all if empty
+  std::vector<std::int64_t> axis{};       ///< axes of the predictions to sum over, 0 for the examples; all if empty
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options
 };
 
 /// Tversky's options, with Keras' names.
 struct TverskyOptions {
-  double alpha = 0.5;                ///< weight of false negatives, y (1 - p)
-  double beta = 0.5;                 ///< weight of false positives, (1 - y) p
-  std::vector<std::int64_t> axis{};  ///< see DiceOptions::axis
+  double alpha = 0.5;                     ///< weight of false negatives, y (1 - p)
+  double beta = 0.5;                      ///< weight of false positives, (1 - y) p
+  std::vector<std::int64_t> axis{};       ///< see DiceOptions::axis
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options
 };
 
 /// 1 - 2 sum(y p) / (sum(y) + sum(p) + epsilon).
@@ -32,8 +34,6 @@ struct Dice : Loss {
   explicit Dice(const DiceOptions& options = {});
   /// Makes `Dice({})` use the default options.
   explicit Dice(Defaults) : Dice() {}
-  /// Makes the loss from the options in a file.
-  static Dice from_config(OptionVisitor& visitor);
 };
 /// 1 - t / (t + alpha sum(y (1 - p)) + beta sum((1 - y) p) + epsilon) with t = sum(y p).
 struct Tversky : Loss {
@@ -42,8 +42,6 @@ struct Tversky : Loss {
   explicit Tversky(const TverskyOptions& options = {});
   /// Makes `Tversky({})` use the default options.
   explicit Tversky(Defaults) : Tversky() {}
-  /// Makes the loss from the options in a file.
-  static Tversky from_config(OptionVisitor& visitor);
 };
 
 }  // namespace lockstep

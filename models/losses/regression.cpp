@@ -50,10 +50,6 @@ Loss::Function cosine_similarity(int axis) {
   };
 }
 
-void list_axis(OptionVisitor& visitor, int& axis) { visitor.option("axis", axis); }
-
-void list(OptionVisitor& visitor, double& delta) { visitor.option("delta", delta); }
-
 double checked_delta(double delta) {
   require(delta > 0, "Huber needs a delta above 0, got {}", delta);
   return delta;
@@ -80,13 +76,10 @@ MeanSquaredLogarithmicError::MeanSquaredLogarithmicError()
                      return square(log(maximum(p, keras_epsilon) + 1.0) - log(maximum(y, keras_epsilon) + 1.0));
                    })) {}
 
-Huber::Huber(double delta)
-    : Loss(mean_of("huber_loss", config_of("Huber", list, delta),
-                   [delta = checked_delta(delta)](const Tensor& y, const Tensor& p) { return huber(p - y, delta); })) {}
-
-Huber Huber::from_config(OptionVisitor& visitor) {
-  return Huber(read_options(visitor, list, 1.0));  // Keras' files do not store delta; Keras itself reads them as 1
-}
+Huber::Huber(const HuberOptions& options)
+    : Loss(mean_of(
+          "huber_loss", config_of("Huber", options),
+          [delta = checked_delta(options.delta)](const Tensor& y, const Tensor& p) { return huber(p - y, delta); })) {}
 
 LogCosh::LogCosh()
     : Loss(mean_of("log_cosh", {"LogCosh"}, [](const Tensor& y, const Tensor& p) { return log_cosh(p - y); })) {}
@@ -106,11 +99,7 @@ KLDivergence::KLDivergence()
           },
           ObjectConfig{"KLDivergence"}) {}
 
-CosineSimilarity::CosineSimilarity(int axis)
-    : Loss("cosine_similarity", cosine_similarity(axis), config_of("CosineSimilarity", list_axis, axis)) {}
-
-CosineSimilarity CosineSimilarity::from_config(OptionVisitor& visitor) {
-  return CosineSimilarity(read_options(visitor, list_axis, -1));  // Keras' files do not store axis
-}
+CosineSimilarity::CosineSimilarity(const CosineSimilarityOptions& options)
+    : Loss("cosine_similarity", cosine_similarity(options.axis), config_of("CosineSimilarity", options)) {}
 
 }  // namespace lockstep

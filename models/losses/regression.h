@@ -23,12 +23,16 @@ struct MeanAbsolutePercentageError : Loss {
 struct MeanSquaredLogarithmicError : Loss {
   MeanSquaredLogarithmicError();
 };
+/// Huber's option. Keras' files do not hold it.
+struct HuberOptions {
+  HuberOptions(double delta = 1) : delta(delta) {}                           ///< NOLINT: implicit
+  double delta;                                                              ///< above 0
+  void describe(OptionVisitor& visitor) { visitor.option("delta", delta); }  ///< writes or reads the option
+};
 /// (y - p)^2 / 2 where |y - p| <= delta, else delta |y - p| - delta^2 / 2.
 struct Huber : Loss {
   /// Throws InvalidArgument unless delta > 0.
-  explicit Huber(double delta = 1);
-  /// Makes the loss from the options in a file.
-  static Huber from_config(OptionVisitor& visitor);
+  explicit Huber(const HuberOptions& options = {});
 };
 /// log(cosh(p - y)).
 struct LogCosh : Loss {
@@ -43,13 +47,17 @@ struct Poisson : Loss {
 struct KLDivergence : Loss {
   KLDivergence();
 };
+/// CosineSimilarity's option. Keras' files do not hold it.
+struct CosineSimilarityOptions {
+  CosineSimilarityOptions(int axis = -1) : axis(axis) {}                   ///< NOLINT: implicit
+  int axis;                                                                ///< an axis of the predictions
+  void describe(OptionVisitor& visitor) { visitor.option("axis", axis); }  ///< writes or reads the option
+};
 /// The negative cosine of the angle between y and p along `axis`: -sum of y p / (max(|y|, epsilon) max(|p|, epsilon)),
 /// where |.| is the Euclidean norm along `axis`. If an example has several of these values, their mean.
 struct CosineSimilarity : Loss {
   /// A call throws InvalidArgument for the axis of the examples and for an axis that the predictions do not have.
-  explicit CosineSimilarity(int axis = -1);
-  /// Makes the loss from the options in a file.
-  static CosineSimilarity from_config(OptionVisitor& visitor);
+  explicit CosineSimilarity(const CosineSimilarityOptions& options = {});
 };
 
 }  // namespace lockstep

@@ -53,10 +53,11 @@ Layer make_custom_layer(LayerConfig& config) {
 ///
 /// load_model makes an object by the static member function T::from_config, whose argument reads the options: a
 /// LayerConfig& for a layer, an OptionVisitor& for a loss or metric, or a const OptimizerConfig&, whose options
-/// rule_options reads, for an optimizer. For a T derived from LayerImpl, it may return a std::shared_ptr<T>. A layer
-/// needs no from_config if exactly one of its constructors takes a struct with a `name` and a member function
-/// `describe(LayerConfig&)`, which writes or reads the other options. A layer, loss or metric without options needs
-/// none if it has a default constructor. A class derived from LayerImpl must override LayerImpl::describe.
+/// rule_options reads, for an optimizer. For a T derived from LayerImpl, it may return a std::shared_ptr<T>. A layer,
+/// loss or metric needs no from_config if exactly one of its constructors takes a struct whose member function
+/// `describe(OptionVisitor&)` writes or reads the options; a layer's takes a LayerConfig& and leaves out the struct's
+/// `name`. A layer, loss or metric without options needs none if it has a default constructor. A class derived from
+/// LayerImpl must override LayerImpl::describe.
 ///
 /// Threads may call register_keras_serializable concurrently; a second call for the same class and name does nothing.
 /// Throws InvalidArgument, naming the class, for an empty name or one with '>', for the class_name of one of Keras'

@@ -90,9 +90,8 @@ class NegatedImpl : public LayerImpl {
 
 struct PowerOptions {
   double power = 4;
+  void describe(OptionVisitor& visitor) { visitor.option("power", power); }
 };
-
-inline void list(OptionVisitor& visitor, PowerOptions& options) { visitor.option("power", options.power); }
 
 inline Tensor mean_power(const Tensor& y_true, const Tensor& y_pred, double exponent) {
   return mean(power(abs(y_true - y_pred), exponent), {1});
@@ -103,8 +102,7 @@ struct PowerLoss : Loss {
       : Loss(
             "power_loss",
             [options](const Tensor& y_true, const Tensor& y_pred) { return mean_power(y_true, y_pred, options.power); },
-            config_of("PowerLoss", list, options)) {}
-  static PowerLoss from_config(OptionVisitor& visitor) { return PowerLoss(read_options<PowerOptions>(visitor, list)); }
+            config_of("PowerLoss", options)) {}
 };
 
 struct PowerError : MeanMetricWrapper {
@@ -114,10 +112,7 @@ struct PowerError : MeanMetricWrapper {
             [options](const Tensor& y_true, const Tensor& y_pred) {
               return mean_power(y_true, y_pred, options.power).to_vector<double>();
             },
-            Direction::down, config_of("PowerError", list, options)) {}
-  static PowerError from_config(OptionVisitor& visitor) {
-    return PowerError(read_options<PowerOptions>(visitor, list));
-  }
+            Direction::down, config_of("PowerError", options)) {}
 };
 
 struct HeavyBallOptions {

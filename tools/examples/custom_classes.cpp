@@ -51,9 +51,8 @@ class RadialBasisImpl : public LayerImpl {
 
 struct QuantileOptions {
   double quantile = 0.5;
+  void describe(OptionVisitor& visitor) { visitor.option("quantile", quantile); }
 };
-
-void list(OptionVisitor& visitor, QuantileOptions& options) { visitor.option("quantile", options.quantile); }
 
 /// The pinball loss, which is least for predictions below which the share `quantile` of the targets lies.
 struct QuantileLoss : Loss {
@@ -64,10 +63,7 @@ struct QuantileLoss : Loss {
               const Tensor error = y_true - y_pred;
               return mean(maximum(error * options.quantile, error * (options.quantile - 1)), {1});
             },
-            config_of("QuantileLoss", list, options)) {}
-  static QuantileLoss from_config(OptionVisitor& visitor) {
-    return QuantileLoss(read_options<QuantileOptions>(visitor, list));
-  }
+            config_of("QuantileLoss", options)) {}
 };
 
 /// The share of the targets that are not above their predictions.
