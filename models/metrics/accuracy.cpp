@@ -77,10 +77,6 @@ Values in_top_k(Values labels, const Tensor& y_pred, int k) {
   return means_of_rows(labels, y_pred.dim(0));
 }
 
-void list_threshold(OptionVisitor& visitor, double& threshold) { visitor.option("threshold", threshold); }
-
-void list_k(OptionVisitor& visitor, int& k) { visitor.option("k", k); }
-
 int checked_k(int k) {
   require(k >= 1, "top-k accuracy needs k >= 1, got {}", k);
   return k;
@@ -90,11 +86,13 @@ int checked_k(int k) {
 
 Accuracy::Accuracy() : MeanMetricWrapper("accuracy", automatic, Direction::up, ObjectConfig{"accuracy"}) {}
 
-BinaryAccuracy::BinaryAccuracy(double threshold)
+BinaryAccuracy::BinaryAccuracy(const BinaryAccuracyOptions& options)
     : MeanMetricWrapper(
           "binary_accuracy",
-          [threshold](const Tensor& y_true, const Tensor& y_pred) { return binary(y_true, y_pred, threshold); },
-          Direction::up, config_of("BinaryAccuracy", list_threshold, threshold)) {}
+          [threshold = options.threshold](const Tensor& y_true, const Tensor& y_pred) {
+            return binary(y_true, y_pred, threshold);
+          },
+          Direction::up, config_of("BinaryAccuracy", options)) {}
 
 CategoricalAccuracy::CategoricalAccuracy()
     : MeanMetricWrapper(
@@ -108,32 +106,20 @@ SparseCategoricalAccuracy::SparseCategoricalAccuracy()
           [](const Tensor& y_true, const Tensor& y_pred) { return matches(labels_of(y_true, y_pred), y_pred); },
           Direction::up, ObjectConfig{"SparseCategoricalAccuracy"}) {}
 
-TopKCategoricalAccuracy::TopKCategoricalAccuracy(int k)
+TopKCategoricalAccuracy::TopKCategoricalAccuracy(const TopKOptions& options)
     : MeanMetricWrapper(
           "top_k_categorical_accuracy",
-          [k = checked_k(k)](const Tensor& y_true, const Tensor& y_pred) {
+          [k = checked_k(options.k)](const Tensor& y_true, const Tensor& y_pred) {
             return in_top_k(classes_of(y_true, y_pred), y_pred, k);
           },
-          Direction::up, config_of("TopKCategoricalAccuracy", list_k, k)) {}
+          Direction::up, config_of("TopKCategoricalAccuracy", options)) {}
 
-SparseTopKCategoricalAccuracy::SparseTopKCategoricalAccuracy(int k)
+SparseTopKCategoricalAccuracy::SparseTopKCategoricalAccuracy(const TopKOptions& options)
     : MeanMetricWrapper(
           "sparse_top_k_categorical_accuracy",
-          [k = checked_k(k)](const Tensor& y_true, const Tensor& y_pred) {
+          [k = checked_k(options.k)](const Tensor& y_true, const Tensor& y_pred) {
             return in_top_k(labels_of(y_true, y_pred), y_pred, k);
           },
-          Direction::up, config_of("SparseTopKCategoricalAccuracy", list_k, k)) {}
-
-BinaryAccuracy BinaryAccuracy::from_config(OptionVisitor& visitor) {
-  return BinaryAccuracy(read_options(visitor, list_threshold, 0.5));
-}
-
-TopKCategoricalAccuracy TopKCategoricalAccuracy::from_config(OptionVisitor& visitor) {
-  return TopKCategoricalAccuracy(read_options(visitor, list_k, 5));
-}
-
-SparseTopKCategoricalAccuracy SparseTopKCategoricalAccuracy::from_config(OptionVisitor& visitor) {
-  return SparseTopKCategoricalAccuracy(read_options(visitor, list_k, 5));
-}
+          Direction::up, config_of("SparseTopKCategoricalAccuracy", options)) {}
 
 }  // namespace lockstep

@@ -13,13 +13,17 @@ namespace lockstep {
 struct Accuracy : MeanMetricWrapper {
   Accuracy();
 };
+/// BinaryAccuracy's option.
+struct BinaryAccuracyOptions {
+  BinaryAccuracyOptions(double threshold = 0.5) : threshold(threshold) {}            ///< NOLINT: implicit
+  double threshold;                                                                  ///< see BinaryAccuracy
+  void describe(OptionVisitor& visitor) { visitor.option("threshold", threshold); }  ///< writes or reads the option
+};
 /// The share of elements whose target equals the rounded prediction, which is 1 above `threshold` (compared in f32) and
 /// otherwise 0. Targets have the shape of the predictions.
 struct BinaryAccuracy : MeanMetricWrapper {
   /// Named "binary_accuracy".
-  explicit BinaryAccuracy(double threshold = 0.5);
-  /// Makes the metric from the options in a file.
-  static BinaryAccuracy from_config(OptionVisitor& visitor);
+  explicit BinaryAccuracy(const BinaryAccuracyOptions& options = {});
 };
 /// The share of rows whose largest prediction is at the index of the largest target; of equal values the first counts.
 struct CategoricalAccuracy : MeanMetricWrapper {
@@ -29,20 +33,22 @@ struct CategoricalAccuracy : MeanMetricWrapper {
 struct SparseCategoricalAccuracy : MeanMetricWrapper {
   SparseCategoricalAccuracy();
 };
+/// The option of TopKCategoricalAccuracy and SparseTopKCategoricalAccuracy.
+struct TopKOptions {
+  TopKOptions(int k = 5) : k(k) {}                                   ///< NOLINT: implicit
+  int k;                                                             ///< at least 1
+  void describe(OptionVisitor& visitor) { visitor.option("k", k); }  ///< writes or reads the option
+};
 /// For one-hot targets, the share of rows in which fewer than k predictions are larger than the prediction of the
 /// target's class. A prediction that is not finite is never correct. The constructor throws InvalidArgument for k < 1.
 struct TopKCategoricalAccuracy : MeanMetricWrapper {
   /// Named "top_k_categorical_accuracy".
-  explicit TopKCategoricalAccuracy(int k = 5);
-  /// Makes the metric from the options in a file.
-  static TopKCategoricalAccuracy from_config(OptionVisitor& visitor);
+  explicit TopKCategoricalAccuracy(const TopKOptions& options = {});
 };
 /// TopKCategoricalAccuracy for labels. Metric::update throws InvalidArgument for a label outside the classes.
 struct SparseTopKCategoricalAccuracy : MeanMetricWrapper {
   /// Named "sparse_top_k_categorical_accuracy".
-  explicit SparseTopKCategoricalAccuracy(int k = 5);
-  /// Makes the metric from the options in a file.
-  static SparseTopKCategoricalAccuracy from_config(OptionVisitor& visitor);
+  explicit SparseTopKCategoricalAccuracy(const TopKOptions& options = {});
 };
 
 }  // namespace lockstep

@@ -30,12 +30,6 @@ void check_threshold(double threshold) {
   require(threshold >= 0 && threshold <= 1, "a threshold lies in [0, 1], got {}", threshold);
 }
 
-constexpr double default_threshold = 0.5;
-
-void list_thresholds(OptionVisitor& visitor, double& threshold) {
-  visitor.option_or("thresholds", threshold, default_threshold);
-}
-
 /// The weight of the elements with a positive prediction and a positive target, divided by the weight of all elements
 /// with a positive prediction (precision) or a positive target (recall).
 Metric::Rule share_of_true_positives(const char* class_name, double threshold, bool among_predicted) {
@@ -52,7 +46,7 @@ Metric::Rule share_of_true_positives(const char* class_name, double threshold, b
               },
           .result = [](const Metric::Sums& sums) { return divide_no_nan(sums[0], sums[1]); },
           .direction = Direction::up,
-          .config = config_of(class_name, list_thresholds, threshold)};
+          .config = config_of(class_name, ThresholdOptions(threshold))};
 }
 
 /// The weight of the elements with this target and this prediction, where true stands for positive.
@@ -67,7 +61,7 @@ Metric::Rule count_where(bool target, bool prediction, const char* class_name, d
                 return sums;
               },
           .result = [](const Metric::Sums& sums) { return sums[0]; },
-          .config = config_of(class_name, list_thresholds, threshold)};
+          .config = config_of(class_name, ThresholdOptions(threshold))};
 }
 
 /// Index of the last threshold below a prediction. The first threshold is below 0, so that every prediction is above
@@ -122,13 +116,6 @@ double area_under_pr(const Metric::Sums& buckets) {
   return area;
 }
 
-void list(OptionVisitor& visitor, AUCOptions& options) {
-  visitor.option("num_thresholds", options.num_thresholds);
-  visitor.choice("curve", options.curve, {{"ROC", AUCCurve::roc}, {"PR", AUCCurve::pr}});
-  visitor.option("from_logits", options.from_logits);
-  visitor.option_if_any("thresholds", options.thresholds);
-}
-
 Metric::Rule area_under_curve(AUCOptions options) {
   for (const double threshold : options.thresholds)
     require(threshold >= 0 && threshold <= 1, "AUC: a threshold lies in [0, 1], got {}", threshold);
@@ -150,56 +137,37 @@ Metric::Rule area_under_curve(AUCOptions options) {
               },
           .result = options.curve == AUCCurve::roc ? area_under_roc : area_under_pr,
           .direction = Direction::up,
-          .config = config_of("AUC", list, options)};
+          .config = config_of("AUC", options)};
 }
 
 }  // namespace
 
-Precision::Precision(double threshold) : Metric("precision", share_of_true_positives("Precision", threshold, true)) {}
+void AUCOptions::describe(OptionVisitor& visitor) {
+  if (visitor.is_reading()) visitor.fixed("summation_method", "interpolation");
+  visitor.option("num_thresholds", num_thresholds);
+  visitor.choice("curve", curve, {{"ROC", AUCCurve::roc}, {"PR", AUCCurve::pr}});
+  visitor.option("from_logits", from_logits);
+  visitor.option_if_any("thresholds", thresholds);
+}
 
-Recall::Recall(double threshold) : Metric("recall", share_of_true_positives("Recall", threshold, false)) {}
+Precision::Precision(const ThresholdOptions& options)
+    : Metric("precision", share_of_true_positives("Precision", options.threshold, true)) {}
 
-TruePositives::TruePositives(double threshold)
-    : Metric("true_positives", count_where(true, true, "TruePositives", threshold)) {}
+Recall::Recall(const ThresholdOptions& options)
+    : Metric("recall", share_of_true_positives("Recall", options.threshold, false)) {}
 
-FalsePositives::FalsePositives(double threshold)
-    : Metric("false_positives", count_where(false, true, "FalsePositives", threshold)) {}
+TruePositives::TruePositives(const ThresholdOptions& options)
+    : Metric("true_positives", count_where(true, true, "TruePositives", options.threshold)) {}
 
-FalseNegatives::FalseNegatives(double threshold)
-    : Metric("false_negatives", count_where(true, false, "FalseNegatives", threshold)) {}
+FalsePositives::FalsePositives(const ThresholdOptions& options)
+    : Metric("false_positives", count_where(false, true, "FalsePositives", options.threshold)) {}
 
-TrueNegatives::TrueNegatives(double threshold)
-    : Metric("true_negatives", count_where(false, false, "TrueNegatives", threshold)) {}
+FalseNegatives::FalseNegatives(const ThresholdOptions& options)
+    : Metric("false_negatives", count_where(true, false, "FalseNegatives", options.threshold)) {}
+
+TrueNegatives::TrueNegatives(const ThresholdOptions& options)
+    : Metric("true_negatives", count_where(false, false, "TrueNegatives", options.threshold)) {}
 
 AUC::AUC(const AUCOptions& options) : Metric(options.name, area_under_curve(options)) {}
-
-Precision Precision::from_config(OptionVisitor& visitor) {
-  return Precision(read_options(visitor, list_thresholds, default_threshold));
-}
-
-Recall Recall::from_config(OptionVisitor& visitor) {
-  return Recall(read_options(visitor, list_thresholds, default_threshold));
-}
-
-TruePositives TruePositives::from_config(OptionVisitor& visitor) {
-  return TruePositives(read_options(visitor, list_thresholds, default_threshold));
-}
-
-FalsePositives FalsePositives::from_config(OptionVisitor& visitor) {
-  return FalsePositives(read_options(visitor, list_thresholds, default_threshold));
-}
-
-FalseNegatives FalseNegatives::from_config(OptionVisitor& visitor) {
-  return FalseNegatives(read_options(visitor, list_thresholds, default_threshold));
-}
-
-TrueNegatives TrueNegatives::from_config(OptionVisitor& visitor) {
-  return TrueNegatives(read_options(visitor, list_thresholds, default_threshold));
-}
-
-AUC AUC::from_config(OptionVisitor& visitor) {
-  visitor.fixed("summation_method", "interpolation");
-  return AUC(read_options<AUCOptions>(visitor, list));
-}
 
 }  // namespace lockstep

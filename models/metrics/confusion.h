@@ -12,48 +12,43 @@
 
 namespace lockstep {
 
+/// The option of the metrics below, except AUC.
+struct ThresholdOptions {
+  ThresholdOptions(double threshold = 0.5) : threshold(threshold) {}  ///< NOLINT: implicit
+  double threshold;                                                   ///< in [0, 1]
+  /// Writes or reads the option.
+  void describe(OptionVisitor& visitor) { visitor.option_or("thresholds", threshold, 0.5); }
+};
 /// The share of positive predictions that are correct: true positives / (true positives + false positives).
 struct Precision : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
-  explicit Precision(double threshold = 0.5);
-  /// Makes the metric from the options in a file.
-  static Precision from_config(OptionVisitor& visitor);
+  explicit Precision(const ThresholdOptions& options = {});
 };
 /// The share of positive targets whose prediction is positive: true positives / (true positives + false negatives).
 struct Recall : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
-  explicit Recall(double threshold = 0.5);
-  /// Makes the metric from the options in a file.
-  static Recall from_config(OptionVisitor& visitor);
+  explicit Recall(const ThresholdOptions& options = {});
 };
 
 /// The total weight of the elements with a positive prediction and a positive target.
 struct TruePositives : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
-  explicit TruePositives(double threshold = 0.5);
-  /// Makes the metric from the options in a file.
-  static TruePositives from_config(OptionVisitor& visitor);
+  explicit TruePositives(const ThresholdOptions& options = {});
 };
 /// The total weight of the elements with a positive prediction and a negative target.
 struct FalsePositives : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
-  explicit FalsePositives(double threshold = 0.5);
-  /// Makes the metric from the options in a file.
-  static FalsePositives from_config(OptionVisitor& visitor);
+  explicit FalsePositives(const ThresholdOptions& options = {});
 };
 /// The total weight of the elements with a negative prediction and a positive target.
 struct FalseNegatives : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
-  explicit FalseNegatives(double threshold = 0.5);
-  /// Makes the metric from the options in a file.
-  static FalseNegatives from_config(OptionVisitor& visitor);
+  explicit FalseNegatives(const ThresholdOptions& options = {});
 };
 /// The total weight of the elements with a negative prediction and a negative target.
 struct TrueNegatives : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
-  explicit TrueNegatives(double threshold = 0.5);
-  /// Makes the metric from the options in a file.
-  static TrueNegatives from_config(OptionVisitor& visitor);
+  explicit TrueNegatives(const ThresholdOptions& options = {});
 };
 
 /// roc: the true positive rate as a function of the false positive rate. pr: precision as a function of recall.
@@ -71,6 +66,7 @@ struct AUCOptions {
   bool from_logits = false;  ///< applies the sigmoid to predictions first
   /// The name in logs.
   std::string name = "auc";
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options
 };
 
 /// The area under a curve with one point for each threshold. As in Keras, the area under ROC is integrated by
@@ -81,8 +77,6 @@ struct AUC : Metric {
   explicit AUC(const AUCOptions& options = {});
   /// Makes `AUC({})` use the default options.
   explicit AUC(Defaults) : AUC() {}
-  /// Makes the metric from the options in a file.
-  static AUC from_config(OptionVisitor& visitor);
 };
 
 }  // namespace lockstep

@@ -106,30 +106,24 @@ void list_average(OptionVisitor& visitor, FScoreAverage& average) {
     visitor.choice("average", average, {{"micro", micro}, {"macro", macro}, {"weighted", weighted}});
 }
 
-void list(OptionVisitor& visitor, FBetaScoreOptions& options) {
-  list_average(visitor, options.average);
-  visitor.option("beta", options.beta);
-  visitor.option("threshold", options.threshold);
-}
-
-void list(OptionVisitor& visitor, F1ScoreOptions& options) {
-  list_average(visitor, options.average);
-  visitor.option("threshold", options.threshold);
-}
-
 }  // namespace
 
+void FBetaScoreOptions::describe(OptionVisitor& visitor) {
+  list_average(visitor, average);
+  visitor.option("beta", beta);
+  visitor.option("threshold", threshold);
+}
+
+void F1ScoreOptions::describe(OptionVisitor& visitor) {
+  list_average(visitor, average);
+  visitor.option("threshold", threshold);
+}
+
 FBetaScore::FBetaScore(const FBetaScoreOptions& options)
-    : Metric("fbeta_score", rule(options, config_of("FBetaScore", list, options))) {}
+    : Metric("fbeta_score", rule(options, config_of("FBetaScore", options))) {}
 
 F1Score::F1Score(const F1ScoreOptions& options)
     : Metric("f1_score",
-             rule({.average = options.average, .threshold = options.threshold}, config_of("F1Score", list, options))) {}
-
-FBetaScore FBetaScore::from_config(OptionVisitor& visitor) {
-  return FBetaScore(read_options<FBetaScoreOptions>(visitor, list));
-}
-
-F1Score F1Score::from_config(OptionVisitor& visitor) { return F1Score(read_options<F1ScoreOptions>(visitor, list)); }
+             rule({.average = options.average, .threshold = options.threshold}, config_of("F1Score", options))) {}
 
 }  // namespace lockstep

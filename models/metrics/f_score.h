@@ -22,12 +22,14 @@ struct FBetaScoreOptions {
   FScoreAverage average = FScoreAverage::none;  ///< needed for several classes
   double beta = 1;                              ///< weight of recall relative to precision
   std::optional<double> threshold{};            ///< in (0, 1]
+  void describe(OptionVisitor& visitor);        ///< writes or reads the options
 };
 
 /// F1Score's options, with Keras' names.
 struct F1ScoreOptions {
   FScoreAverage average = FScoreAverage::none;  ///< needed for several classes
   std::optional<double> threshold{};            ///< in (0, 1]
+  void describe(OptionVisitor& visitor);        ///< writes or reads the options
 };
 
 /// The score for any beta.
@@ -36,8 +38,6 @@ struct FBetaScore : Metric {
   explicit FBetaScore(const FBetaScoreOptions& options = {});
   /// Makes `FBetaScore({})` use the default options.
   explicit FBetaScore(Defaults) : FBetaScore() {}
-  /// Makes the metric from the options in a file.
-  static FBetaScore from_config(OptionVisitor& visitor);
 };
 /// The score for beta = 1.
 struct F1Score : Metric {
@@ -45,8 +45,6 @@ struct F1Score : Metric {
   explicit F1Score(const F1ScoreOptions& options = {});
   /// Makes `F1Score({})` use the default options.
   explicit F1Score(Defaults) : F1Score() {}
-  /// Makes the metric from the options in a file.
-  static F1Score from_config(OptionVisitor& visitor);
 };
 
 }  // namespace lockstep

@@ -102,54 +102,53 @@ std::vector<std::int64_t> all_of(int num_classes) {
   return ids;
 }
 
-void list(OptionVisitor& visitor, IoUOptions& options) {
-  visitor.option("num_classes", options.num_classes);
-  visitor.option("target_class_ids", options.target_class_ids);
-  visitor.option("ignore_class", options.ignore_class);
-  visitor.option("sparse_y_true", options.sparse_y_true);
-  visitor.option("sparse_y_pred", options.sparse_y_pred);
-}
-
-void list(OptionVisitor& visitor, BinaryIoUOptions& options) {
-  visitor.option("target_class_ids", options.target_class_ids);
-  visitor.option("threshold", options.threshold);
-}
-
-void list(OptionVisitor& visitor, MeanIoUOptions& options) {
-  visitor.option("num_classes", options.num_classes);
-  visitor.option("ignore_class", options.ignore_class);
-  visitor.option("sparse_y_true", options.sparse_y_true);
-  visitor.option("sparse_y_pred", options.sparse_y_pred);
-}
-
-void list(OptionVisitor& visitor, OneHotIoUOptions& options) {
-  visitor.option("num_classes", options.num_classes);
-  visitor.option("target_class_ids", options.target_class_ids);
-  visitor.option("ignore_class", options.ignore_class);
-  visitor.option("sparse_y_pred", options.sparse_y_pred);
-}
-
-void list(OptionVisitor& visitor, OneHotMeanIoUOptions& options) {
-  visitor.option("num_classes", options.num_classes);
-  visitor.option("ignore_class", options.ignore_class);
-  visitor.option("sparse_y_pred", options.sparse_y_pred);
-}
-
-template <class Options>
-Options read(OptionVisitor& visitor) {
-  visitor.fixed("axis", -1.0);
-  return read_options<Options>(visitor, list);
-}
-
 }  // namespace
 
-IoU::IoU(const IoUOptions& options) : Metric("io_u", rule(options, config_of("IoU", list, options))) {}
+void IoUOptions::describe(OptionVisitor& visitor) {
+  if (visitor.is_reading()) visitor.fixed("axis", -1.0);
+  visitor.option("num_classes", num_classes);
+  visitor.option("target_class_ids", target_class_ids);
+  visitor.option("ignore_class", ignore_class);
+  visitor.option("sparse_y_true", sparse_y_true);
+  visitor.option("sparse_y_pred", sparse_y_pred);
+}
+
+void BinaryIoUOptions::describe(OptionVisitor& visitor) {
+  if (visitor.is_reading()) visitor.fixed("axis", -1.0);
+  visitor.option("target_class_ids", target_class_ids);
+  visitor.option("threshold", threshold);
+}
+
+void MeanIoUOptions::describe(OptionVisitor& visitor) {
+  if (visitor.is_reading()) visitor.fixed("axis", -1.0);
+  visitor.option("num_classes", num_classes);
+  visitor.option("ignore_class", ignore_class);
+  visitor.option("sparse_y_true", sparse_y_true);
+  visitor.option("sparse_y_pred", sparse_y_pred);
+}
+
+void OneHotIoUOptions::describe(OptionVisitor& visitor) {
+  if (visitor.is_reading()) visitor.fixed("axis", -1.0);
+  visitor.option("num_classes", num_classes);
+  visitor.option("target_class_ids", target_class_ids);
+  visitor.option("ignore_class", ignore_class);
+  visitor.option("sparse_y_pred", sparse_y_pred);
+}
+
+void OneHotMeanIoUOptions::describe(OptionVisitor& visitor) {
+  if (visitor.is_reading()) visitor.fixed("axis", -1.0);
+  visitor.option("num_classes", num_classes);
+  visitor.option("ignore_class", ignore_class);
+  visitor.option("sparse_y_pred", sparse_y_pred);
+}
+
+IoU::IoU(const IoUOptions& options) : Metric("io_u", rule(options, config_of("IoU", options))) {}
 
 BinaryIoU::BinaryIoU(const BinaryIoUOptions& options)
-    : Metric(
-          "binary_io_u",
-          rule({.num_classes = 2, .target_class_ids = options.target_class_ids}, config_of("BinaryIoU", list, options),
-               [threshold = options.threshold](const Tensor& y_pred) { return greater_equal(y_pred, threshold); })) {}
+    : Metric("binary_io_u",
+             rule({.num_classes = 2, .target_class_ids = options.target_class_ids}, config_of("BinaryIoU", options),
+                  [threshold = options.threshold](const Tensor& y_pred) { return greater_equal(y_pred, threshold); })) {
+}
 
 MeanIoU::MeanIoU(const MeanIoUOptions& options)
     : Metric("mean_io_u", rule({.num_classes = options.num_classes,
@@ -157,7 +156,7 @@ MeanIoU::MeanIoU(const MeanIoUOptions& options)
                                 .ignore_class = options.ignore_class,
                                 .sparse_y_true = options.sparse_y_true,
                                 .sparse_y_pred = options.sparse_y_pred},
-                               config_of("MeanIoU", list, options))) {}
+                               config_of("MeanIoU", options))) {}
 
 OneHotIoU::OneHotIoU(const OneHotIoUOptions& options)
     : Metric("one_hot_io_u", rule({.num_classes = options.num_classes,
@@ -165,7 +164,7 @@ OneHotIoU::OneHotIoU(const OneHotIoUOptions& options)
                                    .ignore_class = options.ignore_class,
                                    .sparse_y_true = false,
                                    .sparse_y_pred = options.sparse_y_pred},
-                                  config_of("OneHotIoU", list, options))) {}
+                                  config_of("OneHotIoU", options))) {}
 
 OneHotMeanIoU::OneHotMeanIoU(const OneHotMeanIoUOptions& options)
     : Metric("one_hot_mean_io_u", rule({.num_classes = options.num_classes,
@@ -173,18 +172,6 @@ OneHotMeanIoU::OneHotMeanIoU(const OneHotMeanIoUOptions& options)
                                         .ignore_class = options.ignore_class,
                                         .sparse_y_true = false,
                                         .sparse_y_pred = options.sparse_y_pred},
-                                       config_of("OneHotMeanIoU", list, options))) {}
-
-IoU IoU::from_config(OptionVisitor& visitor) { return IoU(read<IoUOptions>(visitor)); }
-
-BinaryIoU BinaryIoU::from_config(OptionVisitor& visitor) { return BinaryIoU(read<BinaryIoUOptions>(visitor)); }
-
-MeanIoU MeanIoU::from_config(OptionVisitor& visitor) { return MeanIoU(read<MeanIoUOptions>(visitor)); }
-
-OneHotIoU OneHotIoU::from_config(OptionVisitor& visitor) { return OneHotIoU(read<OneHotIoUOptions>(visitor)); }
-
-OneHotMeanIoU OneHotMeanIoU::from_config(OptionVisitor& visitor) {
-  return OneHotMeanIoU(read<OneHotMeanIoUOptions>(visitor));
-}
+                                       config_of("OneHotMeanIoU", options))) {}
 
 }  // namespace lockstep

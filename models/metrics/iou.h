@@ -24,20 +24,23 @@ struct IoUOptions {
   std::optional<int> ignore_class{};             ///< elements with this target are left out
   bool sparse_y_true = true;                     ///< targets are class numbers
   bool sparse_y_pred = true;                     ///< predictions are class numbers
+  void describe(OptionVisitor& visitor);         ///< writes or reads the options
 };
 
 /// BinaryIoU's options, with Keras' names.
 struct BinaryIoUOptions {
   std::vector<std::int64_t> target_class_ids{0, 1};  ///< the classes that count; at least one
   double threshold = 0.5;                            ///< predictions of at least this are class 1, others class 0
+  void describe(OptionVisitor& visitor);             ///< writes or reads the options
 };
 
 /// MeanIoU's options, with Keras' names.
 struct MeanIoUOptions {
-  int num_classes = 0;                ///< number of classes, from 1 to 2^16; required
-  std::optional<int> ignore_class{};  ///< elements with this target are left out
-  bool sparse_y_true = true;          ///< targets are class numbers
-  bool sparse_y_pred = true;          ///< predictions are class numbers
+  int num_classes = 0;                    ///< number of classes, from 1 to 2^16; required
+  std::optional<int> ignore_class{};      ///< elements with this target are left out
+  bool sparse_y_true = true;              ///< targets are class numbers
+  bool sparse_y_pred = true;              ///< predictions are class numbers
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options
 };
 
 /// OneHotIoU's options, with Keras' names.
@@ -46,13 +49,15 @@ struct OneHotIoUOptions {
   std::vector<std::int64_t> target_class_ids{};  ///< the classes that count; at least one
   std::optional<int> ignore_class{};             ///< elements with this target are left out
   bool sparse_y_pred = false;                    ///< predictions are class numbers
+  void describe(OptionVisitor& visitor);         ///< writes or reads the options
 };
 
 /// OneHotMeanIoU's options, with Keras' names.
 struct OneHotMeanIoUOptions {
-  int num_classes = 0;                ///< number of classes, from 1 to 2^16; required
-  std::optional<int> ignore_class{};  ///< elements with this target are left out
-  bool sparse_y_pred = false;         ///< predictions are class numbers
+  int num_classes = 0;                    ///< number of classes, from 1 to 2^16; required
+  std::optional<int> ignore_class{};      ///< elements with this target are left out
+  bool sparse_y_pred = false;             ///< predictions are class numbers
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options
 };
 
 /// The mean IoU of the target classes.
@@ -60,8 +65,6 @@ struct IoU : Metric {
   /// Named "io_u". Throws InvalidArgument for a number of classes outside [1, 2^16], without target classes, and
   /// for a target class outside the classes.
   explicit IoU(const IoUOptions& options);
-  /// Makes the metric from the options in a file.
-  static IoU from_config(OptionVisitor& visitor);
 };
 /// The mean IoU of the target classes, 0 and 1 by default, for predictions that are probabilities of class 1.
 struct BinaryIoU : Metric {
@@ -69,29 +72,21 @@ struct BinaryIoU : Metric {
   explicit BinaryIoU(const BinaryIoUOptions& options = {});
   /// Makes `BinaryIoU({})` use the default options.
   explicit BinaryIoU(Defaults) : BinaryIoU() {}
-  /// Makes the metric from the options in a file.
-  static BinaryIoU from_config(OptionVisitor& visitor);
 };
 /// The mean IoU of all classes.
 struct MeanIoU : Metric {
   /// Named "mean_io_u". Throws InvalidArgument for a number of classes outside [1, 2^16].
   explicit MeanIoU(const MeanIoUOptions& options);
-  /// Makes the metric from the options in a file.
-  static MeanIoU from_config(OptionVisitor& visitor);
 };
 /// The metric IoU for one-hot targets.
 struct OneHotIoU : Metric {
   /// Named "one_hot_io_u". Throws InvalidArgument in the same cases as IoU.
   explicit OneHotIoU(const OneHotIoUOptions& options);
-  /// Makes the metric from the options in a file.
-  static OneHotIoU from_config(OptionVisitor& visitor);
 };
 /// The metric MeanIoU for one-hot targets.
 struct OneHotMeanIoU : Metric {
   /// Named "one_hot_mean_io_u". Throws InvalidArgument for a number of classes outside [1, 2^16].
   explicit OneHotMeanIoU(const OneHotMeanIoUOptions& options);
-  /// Makes the metric from the options in a file.
-  static OneHotMeanIoU from_config(OptionVisitor& visitor);
 };
 
 }  // namespace lockstep

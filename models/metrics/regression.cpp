@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/losses/by_example.h>
-#include <lockstep/models/losses/regression.h>
 
 namespace lockstep {
 namespace {
@@ -86,20 +85,6 @@ double r2_score(const Metric::Sums& sums, const R2ScoreOptions& options) {
   return 1 - (1 - score) * (sums[0] - 1) / freedom;
 }
 
-void list_axis(OptionVisitor& visitor, int& axis) { visitor.option("axis", axis); }
-
-void list(OptionVisitor& visitor, R2ScoreOptions& options) {
-  using enum R2Aggregation;
-  R2Aggregation& aggregation = options.class_aggregation;
-  if (visitor.is_null("class_aggregation")) aggregation = none;
-  if (aggregation == none)
-    visitor.fixed_null("class_aggregation");
-  else
-    visitor.choice("class_aggregation", aggregation,
-                   {{"uniform_average", uniform_average}, {"variance_weighted_average", variance_weighted_average}});
-  visitor.option("num_regressors", options.num_regressors);
-}
-
 Metric::Rule rule(const R2ScoreOptions& options) {
   require(options.num_regressors >= 0, "R2Score needs num_regressors of at least 0, got {}", options.num_regressors);
   return {
@@ -108,27 +93,32 @@ Metric::Rule rule(const R2ScoreOptions& options) {
                     std::span<const double> weights) { return sums_of_outputs(y_true, y_pred, weights, aggregation); },
       .result = [options](const Metric::Sums& sums) { return r2_score(sums, options); },
       .direction = Direction::up,
-      .config = config_of("R2Score", list, options)};
+      .config = config_of("R2Score", options)};
 }
 
 }  // namespace
 
-RootMeanSquaredError::RootMeanSquaredError() : Metric("root_mean_squared_error", root_mean_squared_error()) {}
-
-CosineSimilarityMetric::CosineSimilarityMetric(int axis)
-    : MeanMetricWrapper(
-          "cosine_similarity",
-          [loss = CosineSimilarity(axis)](const Tensor& y_true, const Tensor& y_pred) {
-            return cosines(loss, y_true, y_pred);
-          },
-          Direction::up, config_of("CosineSimilarity", list_axis, axis)) {}
-
-R2Score::R2Score(const R2ScoreOptions& options) : Metric("r2_score", rule(options)) {}
-
-CosineSimilarityMetric CosineSimilarityMetric::from_config(OptionVisitor& visitor) {
-  return CosineSimilarityMetric(read_options(visitor, list_axis, -1));  // Keras' files do not store axis
+void R2ScoreOptions::describe(OptionVisitor& visitor) {
+  using enum R2Aggregation;
+  if (visitor.is_null("class_aggregation")) class_aggregation = none;
+  if (class_aggregation == none)
+    visitor.fixed_null("class_aggregation");
+  else
+    visitor.choice("class_aggregation", class_aggregation,
+                   {{"uniform_average", uniform_average}, {"variance_weighted_average", variance_weighted_average}});
+  visitor.option("num_regressors", num_regressors);
 }
 
-R2Score R2Score::from_config(OptionVisitor& visitor) { return R2Score(read_options<R2ScoreOptions>(visitor, list)); }
+RootMeanSquaredError::RootMeanSquaredError() : Metric("root_mean_squared_error", root_mean_squared_error()) {}
+
+CosineSimilarityMetric::CosineSimilarityMetric(const CosineSimilarityOptions& options)
+    : MeanMetricWrapper(
+          "cosine_similarity",
+          [loss = CosineSimilarity(options)](const Tensor& y_true, const Tensor& y_pred) {
+            return cosines(loss, y_true, y_pred);
+          },
+          Direction::up, config_of("CosineSimilarity", options)) {}
+
+R2Score::R2Score(const R2ScoreOptions& options) : Metric("r2_score", rule(options)) {}
 
 }  // namespace lockstep

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <lockstep/models/losses/regression.h>
 #include <lockstep/models/metrics/metric.h>
 #include <lockstep/runtime/core/defaults.h>
 
@@ -15,9 +16,7 @@ struct RootMeanSquaredError : Metric {
 /// opposite sign.
 struct CosineSimilarityMetric : MeanMetricWrapper {
   /// Named "cosine_similarity". For `axis` see the loss.
-  explicit CosineSimilarityMetric(int axis = -1);
-  /// Makes the metric from the options in a file.
-  static CosineSimilarityMetric from_config(OptionVisitor& visitor);
+  explicit CosineSimilarityMetric(const CosineSimilarityOptions& options = {});
 };
 
 /// How R2Score combines the scores of several outputs. none: not at all; Metric::update throws InvalidArgument unless
@@ -31,6 +30,7 @@ struct R2ScoreOptions {
   /// Number of independent variables p for the adjusted score 1 - (1 - score) (n - 1) / (n - p - 1), where n is the
   /// number of targets of all outputs together. Not adjusted if p is 0 or n - p - 1 is not above 0.
   int num_regressors = 0;
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options
 };
 
 /// The coefficient of determination of each output of y and p (n, outputs): 1 - sum (y - p)^2 / sum (y - mean of y)^2.
@@ -41,8 +41,6 @@ struct R2Score : Metric {
   explicit R2Score(const R2ScoreOptions& options = {});
   /// Makes `R2Score({})` use the default options.
   explicit R2Score(Defaults) : R2Score() {}
-  /// Makes the metric from the options in a file.
-  static R2Score from_config(OptionVisitor& visitor);
 };
 
 }  // namespace lockstep
