@@ -39,12 +39,14 @@ struct OptionsIn {
 template <class Result, class Source>
 using Makers = std::map<std::string_view, Result (*)(Source&), std::less<>>;
 
-/// Makes an object of T: by T::from_config(source), or by a constructor that takes options or a name, or by T(). Makers
-/// hold pointers to functions of this template.
+/// Makes an object of T: by T::from_config(source), or by a constructor that takes options, options and an optimizer's
+/// common ones, or a name, or by T(). Makers hold pointers to functions of this template.
 template <class T, class Result, class Source>
 Result make_keras_object(Source& source) {
   if constexpr (requires { T::from_config(source); })
     return T::from_config(source);
+  else if constexpr (requires { T(OptionsIn<Source>{source}, source.common); })
+    return T(OptionsIn<Source>{source}, source.common);
   else if constexpr (requires { T(OptionsIn<Source>{source}); })
     return T(OptionsIn<Source>{source});
   else if constexpr (requires { T(read_name(source)); })
@@ -52,6 +54,8 @@ Result make_keras_object(Source& source) {
   else {
     static_assert(
         !requires { read_name(source); }, "the layer's options need a name and a member function describe");
+    static_assert(
+        !requires { source.common; }, "the optimizer's options need a learning_rate and a member function describe");
     return T();
   }
 }

@@ -27,15 +27,6 @@ struct ObjectConfig {
   static std::shared_ptr<const nlohmann::ordered_json> copy_of(const nlohmann::ordered_json& options);
 };
 
-/// The configuration of an object of this class with these options. Options that `list` leaves out, such as empty ones,
-/// are not in the configuration.
-template <class Options>
-ObjectConfig config_of(const char* class_name, void (*list)(OptionVisitor&, Options&), Options options) {
-  OptionVisitor visitor(class_name);
-  list(visitor, options);
-  return {class_name, ObjectConfig::copy_of(visitor.values())};
-}
-
 /// The configuration of an object of this class with these options. Options that Options::describe leaves out, such as
 /// empty ones, are not in the configuration.
 template <class Options>

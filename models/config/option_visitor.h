@@ -127,15 +127,6 @@ void OptionVisitor::choice(const char* key, T& value, std::initializer_list<std:
   value = std::data(choices)[chosen(key, own, names)].second;
 }
 
-/// Reads the options that `list` names into `options`; options that the file lacks keep their values. Also throws the
-/// InputError of check_all_read(). Precondition: the visitor reads.
-template <class Options>
-Options read_options(OptionVisitor& visitor, void (*list)(OptionVisitor&, Options&), Options options = {}) {
-  list(visitor, options);
-  visitor.check_all_read();
-  return options;
-}
-
 /// Reads options; those that the file lacks have their defaults. Throws the same errors as Options::describe and
 /// check_all_read(). Precondition: the visitor reads.
 template <class Options, std::same_as<OptionVisitor> Visitor>

@@ -7,11 +7,6 @@
 namespace lockstep {
 namespace {
 
-void list(OptionVisitor& visitor, AdadeltaOptions& options) {
-  visitor.option("rho", options.rho);
-  visitor.option("epsilon", options.epsilon);
-}
-
 class MeanSquaresOfSteps final : public Optimizer::Rule {
  public:
   explicit MeanSquaresOfSteps(const AdadeltaOptions& options) : options_(options) {
@@ -19,7 +14,7 @@ class MeanSquaresOfSteps final : public Optimizer::Rule {
     require(options.epsilon > 0, "the epsilon of Adadelta must be positive, got {}", options.epsilon);
   }
 
-  ObjectConfig config() const override { return config_of("Adadelta", list, options_); }
+  ObjectConfig config() const override { return config_of("Adadelta", options_); }
   std::vector<Slot> slots() const override {
     return {{.name = "accumulated_grad"}, {.name = "accumulated_delta_var", .beside_previous = true}};
   }
@@ -33,11 +28,12 @@ class MeanSquaresOfSteps final : public Optimizer::Rule {
 
 }  // namespace
 
+void AdadeltaOptions::describe(OptionVisitor& visitor) {
+  visitor.option("rho", rho);
+  visitor.option("epsilon", epsilon);
+}
+
 Adadelta::Adadelta(const AdadeltaOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<MeanSquaresOfSteps>(options), common) {}
-
-Adadelta Adadelta::from_config(const OptimizerConfig& config) {
-  return Adadelta(rule_options<AdadeltaOptions>(config, list), config.common);
-}
 
 }  // namespace lockstep

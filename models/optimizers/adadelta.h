@@ -13,8 +13,9 @@ namespace lockstep {
 struct AdadeltaOptions {
   /// A number or a schedule; not negative.
   LearningRate learning_rate = 0.001;
-  double rho = 0.95;      ///< in [0, 1)
-  double epsilon = 1e-7;  ///< above 0
+  double rho = 0.95;                      ///< in [0, 1)
+  double epsilon = 1e-7;                  ///< above 0
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options but learning_rate
 };
 
 /// Adadelta's formula for one element: a = rho * a + (1 - rho) * g^2; d = sqrt(x + epsilon) / sqrt(a + epsilon) * g;
@@ -49,8 +50,6 @@ struct Adadelta : Optimizer {
   explicit Adadelta(const AdadeltaOptions& options = {}, const OptimizerOptions& common = {});
   /// `Adadelta({})` uses the default options.
   explicit Adadelta(Defaults) : Adadelta() {}
-  /// Makes the optimizer from the options in a file.
-  static Adadelta from_config(const OptimizerConfig& config);
 };
 
 }  // namespace lockstep

@@ -13,14 +13,6 @@
 namespace lockstep {
 namespace {
 
-void list(OptionVisitor& visitor, AdafactorOptions& options) {
-  visitor.option("beta_2_decay", options.beta_2_decay);
-  visitor.option("epsilon_1", options.epsilon_1);
-  visitor.option("epsilon_2", options.epsilon_2);
-  visitor.option("clip_threshold", options.clip_threshold);
-  visitor.passed_over("relative_step");
-}
-
 Tensor root_mean_square(const Tensor& x) { return sqrt(mean(square(x))); }
 
 class FactoredAverages final : public Optimizer::Rule {
@@ -34,7 +26,7 @@ class FactoredAverages final : public Optimizer::Rule {
             options.clip_threshold);
   }
 
-  ObjectConfig config() const override { return config_of("Adafactor", list, options_); }
+  ObjectConfig config() const override { return config_of("Adafactor", options_); }
   std::vector<Slot> slots() const override {
     return {{.name = "r", .left_out_axis = -1},
             {.name = "c", .beside_previous = true, .left_out_axis = -2},
@@ -72,11 +64,15 @@ class FactoredAverages final : public Optimizer::Rule {
 
 }  // namespace
 
+void AdafactorOptions::describe(OptionVisitor& visitor) {
+  visitor.option("beta_2_decay", beta_2_decay);
+  visitor.option("epsilon_1", epsilon_1);
+  visitor.option("epsilon_2", epsilon_2);
+  visitor.option("clip_threshold", clip_threshold);
+  visitor.passed_over("relative_step");
+}
+
 Adafactor::Adafactor(const AdafactorOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<FactoredAverages>(options), common) {}
-
-Adafactor Adafactor::from_config(const OptimizerConfig& config) {
-  return Adafactor(rule_options<AdafactorOptions>(config, list), config.common);
-}
 
 }  // namespace lockstep

@@ -14,6 +14,7 @@ struct AdafactorOptions {
   double epsilon_1 = 1e-30;     ///< added to squared gradients; above 0
   double epsilon_2 = 1e-3;      ///< lower bound of a variable's root mean square for its step size; not negative
   double clip_threshold = 1.0;  ///< largest root mean square of a direction; above 0
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options but learning_rate
 };
 
 /// The optimizer Adafactor (Shazeer and Stern 2018), equivalent to keras.optimizers.Adafactor. A variable moves against
@@ -25,8 +26,6 @@ struct Adafactor : Optimizer {
   explicit Adafactor(const AdafactorOptions& options = {}, const OptimizerOptions& common = {});
   /// `Adafactor({})` uses the default options.
   explicit Adafactor(Defaults) : Adafactor() {}
-  /// Makes the optimizer from the options in a file.
-  static Adafactor from_config(const OptimizerConfig& config);
 };
 
 }  // namespace lockstep

@@ -6,11 +6,6 @@
 namespace lockstep {
 namespace {
 
-void list(OptionVisitor& visitor, AdagradOptions& options) {
-  visitor.option("initial_accumulator_value", options.initial_accumulator_value);
-  visitor.option("epsilon", options.epsilon);
-}
-
 class SumsOfSquares final : public Optimizer::Rule {
  public:
   explicit SumsOfSquares(const AdagradOptions& options) : options_(options) {
@@ -19,7 +14,7 @@ class SumsOfSquares final : public Optimizer::Rule {
     require(options.epsilon > 0, "the epsilon of Adagrad must be positive, got {}", options.epsilon);
   }
 
-  ObjectConfig config() const override { return config_of("Adagrad", list, options_); }
+  ObjectConfig config() const override { return config_of("Adagrad", options_); }
   std::vector<Slot> slots() const override {
     return {{.name = "accumulator", .start = static_cast<float>(options_.initial_accumulator_value)}};
   }
@@ -34,11 +29,12 @@ class SumsOfSquares final : public Optimizer::Rule {
 
 }  // namespace
 
+void AdagradOptions::describe(OptionVisitor& visitor) {
+  visitor.option("initial_accumulator_value", initial_accumulator_value);
+  visitor.option("epsilon", epsilon);
+}
+
 Adagrad::Adagrad(const AdagradOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<SumsOfSquares>(options), common) {}
-
-Adagrad Adagrad::from_config(const OptimizerConfig& config) {
-  return Adagrad(rule_options<AdagradOptions>(config, list), config.common);
-}
 
 }  // namespace lockstep

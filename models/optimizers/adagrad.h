@@ -11,6 +11,7 @@ struct AdagradOptions {
   LearningRate learning_rate = 0.001;
   double initial_accumulator_value = 0.1;  ///< not negative
   double epsilon = 1e-7;                   ///< above 0
+  void describe(OptionVisitor& visitor);   ///< writes or reads the options but learning_rate
 };
 
 /// The optimizer Adagrad (Duchi et al. 2011), equivalent to keras.optimizers.Adagrad; see AdagradStep for the formula.
@@ -19,8 +20,6 @@ struct Adagrad : Optimizer {
   explicit Adagrad(const AdagradOptions& options = {}, const OptimizerOptions& common = {});
   /// `Adagrad({})` uses the default options.
   explicit Adagrad(Defaults) : Adagrad() {}
-  /// Makes the optimizer from the options in a file.
-  static Adagrad from_config(const OptimizerConfig& config);
 };
 
 }  // namespace lockstep

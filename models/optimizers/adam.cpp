@@ -8,18 +8,13 @@
 namespace lockstep {
 namespace {
 
-void list(OptionVisitor& visitor, AdamOptions& options) {
-  list_moments(visitor, options);
-  visitor.option("amsgrad", options.amsgrad);
-}
-
 class AdaptiveMoments final : public Optimizer::Rule {
  public:
   AdaptiveMoments(const char* class_name, const AdamOptions& options) : class_name_(class_name), options_(options) {
     check_moments("Adam", options);
   }
 
-  ObjectConfig config() const override { return config_of(class_name_, list, options_); }
+  ObjectConfig config() const override { return config_of(class_name_, options_); }
   std::vector<Slot> slots() const override {
     std::vector<Slot> slots{{.name = "momentum"}, {.name = "velocity", .beside_previous = true}};
     if (options_.amsgrad) slots.push_back({.name = "velocity_hat"});
@@ -41,6 +36,11 @@ class AdaptiveMoments final : public Optimizer::Rule {
 
 }  // namespace
 
+void AdamOptions::describe(OptionVisitor& visitor) {
+  list_moments(visitor, *this);
+  visitor.option("amsgrad", amsgrad);
+}
+
 Adam::Adam(const AdamOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<AdaptiveMoments>("Adam", options), common) {}
 
@@ -53,12 +53,8 @@ AdamW::AdamW(const AdamWOptions& options, const OptimizerOptions& common)
                                                                        .amsgrad = options.amsgrad}),
                 with_own_decay("AdamW", common, options.weight_decay)) {}
 
-Adam Adam::from_config(const OptimizerConfig& config) {
-  return Adam(rule_options<AdamOptions>(config, list), config.common);
-}
-
 AdamW AdamW::from_config(const OptimizerConfig& config) {
-  const AdamOptions options = rule_options<AdamOptions>(config, list);
+  const AdamOptions options = read_options<AdamOptions>(config);
   OptimizerOptions common = config.common;
   return AdamW({.learning_rate = options.learning_rate,
                 .weight_decay = std::exchange(common.weight_decay, 0),

@@ -9,10 +9,11 @@ namespace lockstep {
 struct AdamOptions {
   /// A number or a schedule; not negative.
   LearningRate learning_rate = 0.001;
-  double beta_1 = 0.9;    ///< in [0, 1)
-  double beta_2 = 0.999;  ///< in [0, 1)
-  double epsilon = 1e-7;  ///< above 0
-  bool amsgrad = false;   ///< uses the maximum of past second moments
+  double beta_1 = 0.9;                    ///< in [0, 1)
+  double beta_2 = 0.999;                  ///< in [0, 1)
+  double epsilon = 1e-7;                  ///< above 0
+  bool amsgrad = false;                   ///< uses the maximum of past second moments
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options but learning_rate
 };
 
 /// The optimizer Adam (Kingma and Ba 2015), equivalent to keras.optimizers.Adam; see AdamStep for the formula.
@@ -21,8 +22,6 @@ struct Adam : Optimizer {
   explicit Adam(const AdamOptions& options = {}, const OptimizerOptions& common = {});
   /// `Adam({})` uses the default options.
   explicit Adam(Defaults) : Adam() {}
-  /// Makes the optimizer from the options in a file.
-  static Adam from_config(const OptimizerConfig& config);
 };
 
 /// AdamW's options, by Keras' names.

@@ -11,7 +11,7 @@ class InfinityNorms final : public Optimizer::Rule {
  public:
   explicit InfinityNorms(const AdamaxOptions& options) : options_(options) { check_moments("Adamax", options); }
 
-  ObjectConfig config() const override { return config_of("Adamax", list_moments, options_); }
+  ObjectConfig config() const override { return config_of("Adamax", options_); }
   std::vector<Slot> slots() const override { return {{.name = "momentum"}, {.name = "norm", .beside_previous = true}}; }
   OptimizerStep step(float learning_rate, std::int64_t t) const override {
     return element_rule(AdamaxRule(learning_rate, options_, t));
@@ -23,11 +23,9 @@ class InfinityNorms final : public Optimizer::Rule {
 
 }  // namespace
 
+void AdamaxOptions::describe(OptionVisitor& visitor) { list_moments(visitor, *this); }
+
 Adamax::Adamax(const AdamaxOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<InfinityNorms>(options), common) {}
-
-Adamax Adamax::from_config(const OptimizerConfig& config) {
-  return Adamax(rule_options<AdamaxOptions>(config, list_moments), config.common);
-}
 
 }  // namespace lockstep

@@ -14,9 +14,10 @@ namespace lockstep {
 struct AdamaxOptions {
   /// A number or a schedule; not negative.
   LearningRate learning_rate = 0.001;
-  double beta_1 = 0.9;    ///< in [0, 1)
-  double beta_2 = 0.999;  ///< in [0, 1)
-  double epsilon = 1e-7;  ///< above 0
+  double beta_1 = 0.9;                    ///< in [0, 1)
+  double beta_2 = 0.999;                  ///< in [0, 1)
+  double epsilon = 1e-7;                  ///< above 0
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options but learning_rate
 };
 
 /// Adamax's formula for one element: m += (1 - beta_1) * (g - m); u = max(beta_2 * u, |g|);
@@ -52,8 +53,6 @@ struct Adamax : Optimizer {
   explicit Adamax(const AdamaxOptions& options = {}, const OptimizerOptions& common = {});
   /// `Adamax({})` uses the default options.
   explicit Adamax(Defaults) : Adamax() {}
-  /// Makes the optimizer from the options in a file.
-  static Adamax from_config(const OptimizerConfig& config);
 };
 
 }  // namespace lockstep

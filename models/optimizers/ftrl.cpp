@@ -7,15 +7,6 @@
 namespace lockstep {
 namespace {
 
-void list(OptionVisitor& visitor, FtrlOptions& options) {
-  visitor.option("learning_rate_power", options.learning_rate_power);
-  visitor.option("initial_accumulator_value", options.initial_accumulator_value);
-  visitor.option("l1_regularization_strength", options.l1_regularization_strength);
-  visitor.option("l2_regularization_strength", options.l2_regularization_strength);
-  visitor.option("l2_shrinkage_regularization_strength", options.l2_shrinkage_regularization_strength);
-  visitor.option("beta", options.beta);
-}
-
 class RegularizedLeader final : public Optimizer::Rule {
  public:
   explicit RegularizedLeader(const FtrlOptions& options) : options_(options) {
@@ -31,7 +22,7 @@ class RegularizedLeader final : public Optimizer::Rule {
       require(value >= 0, "the {} of Ftrl must not be negative, got {}", name, value);
   }
 
-  ObjectConfig config() const override { return config_of("Ftrl", list, options_); }
+  ObjectConfig config() const override { return config_of("Ftrl", options_); }
   std::vector<Slot> slots() const override {
     return {{.name = "accumulator", .start = static_cast<float>(options_.initial_accumulator_value)},
             {.name = "linear", .beside_previous = true}};
@@ -47,11 +38,16 @@ class RegularizedLeader final : public Optimizer::Rule {
 
 }  // namespace
 
+void FtrlOptions::describe(OptionVisitor& visitor) {
+  visitor.option("learning_rate_power", learning_rate_power);
+  visitor.option("initial_accumulator_value", initial_accumulator_value);
+  visitor.option("l1_regularization_strength", l1_regularization_strength);
+  visitor.option("l2_regularization_strength", l2_regularization_strength);
+  visitor.option("l2_shrinkage_regularization_strength", l2_shrinkage_regularization_strength);
+  visitor.option("beta", beta);
+}
+
 Ftrl::Ftrl(const FtrlOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<RegularizedLeader>(options), common) {}
-
-Ftrl Ftrl::from_config(const OptimizerConfig& config) {
-  return Ftrl(rule_options<FtrlOptions>(config, list), config.common);
-}
 
 }  // namespace lockstep

@@ -19,6 +19,7 @@ struct FtrlOptions {
   double l2_regularization_strength = 0;            ///< not negative
   double l2_shrinkage_regularization_strength = 0;  ///< not negative
   double beta = 0;                                  ///< not negative
+  void describe(OptionVisitor& visitor);            ///< writes or reads the options but learning_rate
 };
 
 /// Ftrl's formula for one element, with p = -learning_rate_power, the regularization strengths l1 and l2, and the
@@ -65,8 +66,6 @@ struct Ftrl : Optimizer {
   explicit Ftrl(const FtrlOptions& options = {}, const OptimizerOptions& common = {});
   /// `Ftrl({})` uses the default options.
   explicit Ftrl(Defaults) : Ftrl() {}
-  /// Makes the optimizer from the options in a file.
-  static Ftrl from_config(const OptimizerConfig& config);
 };
 
 }  // namespace lockstep

@@ -10,7 +10,7 @@ class LayerwiseMoments final : public Optimizer::Rule {
  public:
   explicit LayerwiseMoments(const LambOptions& options) : options_(options) { check_moments("Lamb", options); }
 
-  ObjectConfig config() const override { return config_of("Lamb", list_moments, options_); }
+  ObjectConfig config() const override { return config_of("Lamb", options_); }
   std::vector<Slot> slots() const override {
     return {{.name = "momentum"}, {.name = "velocity", .beside_previous = true}};
   }
@@ -26,11 +26,9 @@ class LayerwiseMoments final : public Optimizer::Rule {
 
 }  // namespace
 
+void LambOptions::describe(OptionVisitor& visitor) { list_moments(visitor, *this); }
+
 Lamb::Lamb(const LambOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<LayerwiseMoments>(options), common) {}
-
-Lamb Lamb::from_config(const OptimizerConfig& config) {
-  return Lamb(rule_options<LambOptions>(config, list_moments), config.common);
-}
 
 }  // namespace lockstep

@@ -9,9 +9,10 @@ namespace lockstep {
 struct LambOptions {
   /// A number or a schedule; not negative.
   LearningRate learning_rate = 0.001;
-  double beta_1 = 0.9;    ///< in [0, 1)
-  double beta_2 = 0.999;  ///< in [0, 1)
-  double epsilon = 1e-7;  ///< above 0
+  double beta_1 = 0.9;                    ///< in [0, 1)
+  double beta_2 = 0.999;                  ///< in [0, 1)
+  double epsilon = 1e-7;                  ///< above 0
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options but learning_rate
 };
 
 /// Adam for large batches (You et al. 2020), equivalent to keras.optimizers.Lamb. Each variable moves against the
@@ -21,8 +22,6 @@ struct Lamb : Optimizer {
   explicit Lamb(const LambOptions& options = {}, const OptimizerOptions& common = {});
   /// `Lamb({})` uses the default options.
   explicit Lamb(Defaults) : Lamb() {}
-  /// Makes the optimizer from the options in a file.
-  static Lamb from_config(const OptimizerConfig& config);
 };
 
 }  // namespace lockstep

@@ -7,11 +7,6 @@
 namespace lockstep {
 namespace {
 
-void list(OptionVisitor& visitor, LionOptions& options) {
-  visitor.option("beta_1", options.beta_1);
-  visitor.option("beta_2", options.beta_2);
-}
-
 class SignOfMomentum final : public Optimizer::Rule {
  public:
   explicit SignOfMomentum(const LionOptions& options) : options_(options) {
@@ -20,7 +15,7 @@ class SignOfMomentum final : public Optimizer::Rule {
             options.beta_2);
   }
 
-  ObjectConfig config() const override { return config_of("Lion", list, options_); }
+  ObjectConfig config() const override { return config_of("Lion", options_); }
   std::vector<Slot> slots() const override { return {{.name = "momentum"}}; }
   OptimizerStep step(float learning_rate, std::int64_t) const override {
     return element_rule(LionRule(learning_rate, options_));
@@ -32,11 +27,12 @@ class SignOfMomentum final : public Optimizer::Rule {
 
 }  // namespace
 
+void LionOptions::describe(OptionVisitor& visitor) {
+  visitor.option("beta_1", beta_1);
+  visitor.option("beta_2", beta_2);
+}
+
 Lion::Lion(const LionOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<SignOfMomentum>(options), common) {}
-
-Lion Lion::from_config(const OptimizerConfig& config) {
-  return Lion(rule_options<LionOptions>(config, list), config.common);
-}
 
 }  // namespace lockstep

@@ -11,8 +11,9 @@ namespace lockstep {
 struct LionOptions {
   /// A number or a schedule; not negative.
   LearningRate learning_rate = 0.001;
-  double beta_1 = 0.9;   ///< in (0, 1]
-  double beta_2 = 0.99;  ///< in [0, 1]
+  double beta_1 = 0.9;                    ///< in (0, 1]
+  double beta_2 = 0.99;                   ///< in [0, 1]
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options but learning_rate
 };
 
 /// Lion's formula for one element: w -= learning_rate * sign(beta_1 * m + (1 - beta_1) * g), then
@@ -48,8 +49,6 @@ struct Lion : Optimizer {
   explicit Lion(const LionOptions& options = {}, const OptimizerOptions& common = {});
   /// `Lion({})` uses the default options.
   explicit Lion(Defaults) : Lion() {}
-  /// Makes the optimizer from the options in a file.
-  static Lion from_config(const OptimizerConfig& config);
 };
 
 }  // namespace lockstep

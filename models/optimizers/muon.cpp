@@ -19,23 +19,6 @@
 namespace lockstep {
 namespace {
 
-void list(OptionVisitor& visitor, MuonOptions& options) {
-  visitor.option("adam_beta_1", options.adam_beta_1);
-  visitor.option("adam_beta_2", options.adam_beta_2);
-  visitor.option_or("adam_weight_decay", options.adam_weight_decay, 0);
-  visitor.option("epsilon", options.epsilon);
-  visitor.passed_over("exclude_layers");  // a list of strings: config() and from_config() handle it
-  visitor.option("exclude_embeddings", options.exclude_embeddings);
-  visitor.option("muon_a", options.muon_a);
-  visitor.option("muon_b", options.muon_b);
-  visitor.option("muon_c", options.muon_c);
-  visitor.option("adam_lr_ratio", options.adam_lr_ratio);
-  visitor.option("momentum", options.momentum);
-  visitor.option("ns_steps", options.ns_steps);
-  visitor.option("nesterov", options.nesterov);
-  visitor.option("rms_rate", options.rms_rate);
-}
-
 std::regex expression(const std::string& text) {
   try {
     return std::regex(text);
@@ -59,7 +42,7 @@ class OrthogonalMomentum final : public Optimizer::Rule {
   }
 
   ObjectConfig config() const override {
-    const ObjectConfig own = config_of("Muon", list, options_);
+    const ObjectConfig own = config_of("Muon", options_);
     nlohmann::ordered_json options = *own.options;
     options["exclude_layers"] = options_.exclude_layers;
     if (!options_.rms_rate) options["rms_rate"] = nullptr;  // Keras' default is a number
@@ -129,12 +112,29 @@ class OrthogonalMomentum final : public Optimizer::Rule {
 
 }  // namespace
 
+void MuonOptions::describe(OptionVisitor& visitor) {
+  visitor.option("adam_beta_1", adam_beta_1);
+  visitor.option("adam_beta_2", adam_beta_2);
+  visitor.option_or("adam_weight_decay", adam_weight_decay, 0);
+  visitor.option("epsilon", epsilon);
+  visitor.passed_over("exclude_layers");  // a list of strings: config() and from_config() handle it
+  visitor.option("exclude_embeddings", exclude_embeddings);
+  visitor.option("muon_a", muon_a);
+  visitor.option("muon_b", muon_b);
+  visitor.option("muon_c", muon_c);
+  visitor.option("adam_lr_ratio", adam_lr_ratio);
+  visitor.option("momentum", momentum);
+  visitor.option("ns_steps", ns_steps);
+  visitor.option("nesterov", nesterov);
+  visitor.option("rms_rate", rms_rate);
+}
+
 Muon::Muon(const MuonOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<OrthogonalMomentum>(options),
                 with_own_decay("Muon", common, options.weight_decay)) {}
 
 Muon Muon::from_config(const OptimizerConfig& config) {
-  MuonOptions options = rule_options<MuonOptions>(config, list);
+  MuonOptions options = read_options<MuonOptions>(config);
   OptimizerOptions common = config.common;
   options.weight_decay = std::exchange(common.weight_decay, 0);
   nlohmann::ordered_json layers = config.rule.options->value("exclude_layers", nlohmann::ordered_json());

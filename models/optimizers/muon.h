@@ -35,6 +35,8 @@ struct MuonOptions {
   bool nesterov = true;      ///< uses gradient + momentum * m instead of m
   /// A matrix's step is scaled by this times the square root of its larger dimension; not scaled if empty.
   std::optional<double> rms_rate = 0.2;
+  /// Writes or reads the options but learning_rate, weight_decay and exclude_layers.
+  void describe(OptionVisitor& visitor);
 };
 
 /// The optimizer Muon (Jordan et al. 2024, Liu et al. 2025), equivalent to keras.optimizers.Muon. A matrix moves

@@ -24,7 +24,7 @@ class NesterovMoments final : public Optimizer::Rule {
  public:
   explicit NesterovMoments(const NadamOptions& options) : options_(options) { check_moments("Nadam", options); }
 
-  ObjectConfig config() const override { return config_of("Nadam", list_moments, options_); }
+  ObjectConfig config() const override { return config_of("Nadam", options_); }
   std::vector<Slot> slots() const override {
     return {{.name = "momentum"}, {.name = "velocity", .beside_previous = true}};
   }
@@ -41,6 +41,8 @@ class NesterovMoments final : public Optimizer::Rule {
 
 }  // namespace
 
+void NadamOptions::describe(OptionVisitor& visitor) { list_moments(visitor, *this); }
+
 NadamRule::NadamRule(float learning_rate, const NadamOptions& options, std::int64_t t)
     : correction_2(static_cast<float>(1 - std::pow(options.beta_2, static_cast<double>(t)))),
       epsilon(static_cast<float>(options.epsilon)),
@@ -54,9 +56,5 @@ NadamRule::NadamRule(float learning_rate, const NadamOptions& options, std::int6
 
 Nadam::Nadam(const NadamOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<NesterovMoments>(options), common) {}
-
-Nadam Nadam::from_config(const OptimizerConfig& config) {
-  return Nadam(rule_options<NadamOptions>(config, list_moments), config.common);
-}
 
 }  // namespace lockstep

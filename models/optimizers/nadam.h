@@ -16,9 +16,10 @@ namespace lockstep {
 struct NadamOptions {
   /// A number or a schedule; not negative.
   LearningRate learning_rate = 0.001;
-  double beta_1 = 0.9;    ///< in [0, 1)
-  double beta_2 = 0.999;  ///< in [0, 1)
-  double epsilon = 1e-7;  ///< above 0
+  double beta_1 = 0.9;                    ///< in [0, 1)
+  double beta_2 = 0.999;                  ///< in [0, 1)
+  double epsilon = 1e-7;                  ///< above 0
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options but learning_rate
 };
 
 /// Nadam's formula for one element. g is the gradient, m and v are Adam's moments, u_i = beta_1 * (1 - 0.96^i / 2), and
@@ -49,8 +50,6 @@ struct Nadam : Optimizer {
   explicit Nadam(const NadamOptions& options = {}, const OptimizerOptions& common = {});
   /// `Nadam({})` uses the default options.
   explicit Nadam(Defaults) : Nadam() {}
-  /// Makes the optimizer from the options in a file.
-  static Nadam from_config(const OptimizerConfig& config);
 };
 
 }  // namespace lockstep

@@ -47,6 +47,8 @@ struct OptimizerOptions {
   /// Number N: every N-th update assigns the average to the parameters; with accumulated gradients, every step of this
   /// update assigns it.
   int ema_overwrite_frequency = 0;
+  /// Writes or reads the options that Keras stores.
+  void describe(OptionVisitor& visitor);
 };
 
 /// The state that an optimizer needs to resume. Gradients accumulated for the next update are not part of it.

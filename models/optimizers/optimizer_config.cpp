@@ -15,19 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Lists the options that all of Keras' optimizers have.
-void list(OptionVisitor& visitor, OptimizerOptions& options) {
-  visitor.option_or("weight_decay", options.weight_decay, 0);
-  visitor.option_or("clipnorm", options.clipnorm, 0);
-  visitor.option_or("global_clipnorm", options.global_clipnorm, 0);
-  visitor.option_or("clipvalue", options.clipvalue, 0);
-  visitor.option("use_ema", options.use_ema);
-  visitor.option("ema_momentum", options.ema_momentum);
-  visitor.option_or("ema_overwrite_frequency", options.ema_overwrite_frequency, 0);
-  visitor.option_or("gradient_accumulation_steps", options.gradient_accumulation_steps, 1);
-}
-
-Json common_options(const OptimizerOptions& common) { return *config_of("", list, common).options; }
+/// The options that all of Keras' optimizers have.
+Json common_options(const OptimizerOptions& common) { return *config_of("", common).options; }
 
 Json learning_rate_json(const Optimizer& optimizer, const LearningRate& rate) {
   const std::optional<ObjectConfig> schedule = schedule_config(rate);
@@ -83,6 +72,17 @@ Json options_of(const Optimizer& optimizer) {
 
 }  // namespace
 
+void OptimizerOptions::describe(OptionVisitor& visitor) {
+  visitor.option_or("weight_decay", weight_decay, 0);
+  visitor.option_or("clipnorm", clipnorm, 0);
+  visitor.option_or("global_clipnorm", global_clipnorm, 0);
+  visitor.option_or("clipvalue", clipvalue, 0);
+  visitor.option("use_ema", use_ema);
+  visitor.option("ema_momentum", ema_momentum);
+  visitor.option_or("ema_overwrite_frequency", ema_overwrite_frequency, 0);
+  visitor.option_or("gradient_accumulation_steps", gradient_accumulation_steps, 1);
+}
+
 ClassRegistry<Optimizer, const OptimizerConfig>& optimizer_classes() {
   static ClassRegistry<Optimizer, const OptimizerConfig> classes(
       "keras.optimizers", makers_of<Optimizer, const OptimizerConfig>(keras_optimizers));
@@ -111,7 +111,7 @@ Optimizer optimizer_from_json(const Json& json) {
   require<InputError>(keras != "adamw" || !own.contains("weight_decay") || !own["weight_decay"].is_null(),
                       "the optimizer AdamW: weight_decay cannot be null; it must be a number");
   OptionVisitor visitor("the optimizer " + name, own);
-  list(visitor, config.common);
+  config.common.describe(visitor);
   const Json common = common_options(config.common);
   for (const auto& [key, value] : common.items()) own.erase(key);
   for (const char* key : {"is_legacy_optimizer", "jit_compile"}) own.erase(key);

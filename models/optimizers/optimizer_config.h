@@ -3,7 +3,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <lockstep/models/config/class_registry.h>
@@ -42,11 +41,16 @@ Optimizer optimizer_from_config(const OptimizerConfig& config);
 /// InvalidArgument, naming `class_name`, if `common` also has a weight decay.
 OptimizerOptions with_own_decay(const char* class_name, OptimizerOptions common, double weight_decay);
 
-/// Reads the options of a rule. Options that the configuration lacks keep their values in `options`.
+/// Reads the options of a rule; those that the configuration lacks have their defaults. Throws the same errors as
+/// Options::describe and check_all_read().
 template <class Options>
-Options rule_options(const OptimizerConfig& config, void (*list)(OptionVisitor&, Options&), Options options = {}) {
+requires requires(Options options, OptionVisitor& visitor, const OptimizerConfig& config) {
+  options.describe(visitor);
+  options.learning_rate = config.learning_rate;
+}
+Options read_options(const OptimizerConfig& config) {
   OptionVisitor visitor("the optimizer " + config.rule.class_name, *config.rule.options);
-  options = read_options(visitor, list, std::move(options));
+  Options options = read_options<Options>(visitor);
   options.learning_rate = config.learning_rate;
   return options;
 }

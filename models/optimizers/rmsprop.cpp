@@ -6,13 +6,6 @@
 namespace lockstep {
 namespace {
 
-void list(OptionVisitor& visitor, RmspropOptions& options) {
-  visitor.option("rho", options.rho);
-  visitor.option("momentum", options.momentum);
-  visitor.option("epsilon", options.epsilon);
-  visitor.option("centered", options.centered);
-}
-
 class MeanSquares final : public Optimizer::Rule {
  public:
   explicit MeanSquares(const RmspropOptions& options) : options_(options) {
@@ -22,7 +15,7 @@ class MeanSquares final : public Optimizer::Rule {
     require(options.epsilon > 0, "the epsilon of RMSprop must be positive, got {}", options.epsilon);
   }
 
-  ObjectConfig config() const override { return config_of("RMSprop", list, options_); }
+  ObjectConfig config() const override { return config_of("RMSprop", options_); }
   std::vector<Slot> slots() const override {
     std::vector<Slot> slots{{.name = "velocity"}};
     if (static_cast<float>(options_.momentum) != 0.0F) slots.push_back({.name = "momentum"});
@@ -43,11 +36,14 @@ class MeanSquares final : public Optimizer::Rule {
 
 }  // namespace
 
+void RmspropOptions::describe(OptionVisitor& visitor) {
+  visitor.option("rho", rho);
+  visitor.option("momentum", momentum);
+  visitor.option("epsilon", epsilon);
+  visitor.option("centered", centered);
+}
+
 RMSprop::RMSprop(const RmspropOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<MeanSquares>(options), common) {}
-
-RMSprop RMSprop::from_config(const OptimizerConfig& config) {
-  return RMSprop(rule_options<RmspropOptions>(config, list), config.common);
-}
 
 }  // namespace lockstep

@@ -50,6 +50,10 @@ struct InverseTimeRate {
 struct PiecewiseConstantOptions {
   std::vector<std::int64_t> boundaries;
   std::vector<double> values;
+  void describe(OptionVisitor& visitor) {
+    visitor.option("boundaries", boundaries);
+    visitor.option("values", values);
+  }
 };
 
 struct PiecewiseConstantRate {
@@ -105,42 +109,6 @@ struct CosineRestartsRate {
   }
 };
 
-void list(OptionVisitor& visitor, ExponentialDecayOptions& options) {
-  visitor.option("initial_learning_rate", options.initial_learning_rate);
-  visitor.option("decay_steps", options.decay_steps);
-  visitor.option("decay_rate", options.decay_rate);
-  visitor.option("staircase", options.staircase);
-}
-
-void list(OptionVisitor& visitor, PiecewiseConstantOptions& options) {
-  visitor.option("boundaries", options.boundaries);
-  visitor.option("values", options.values);
-}
-
-void list(OptionVisitor& visitor, PolynomialDecayOptions& options) {
-  visitor.option("initial_learning_rate", options.initial_learning_rate);
-  visitor.option("decay_steps", options.decay_steps);
-  visitor.option("end_learning_rate", options.end_learning_rate);
-  visitor.option("power", options.power);
-  visitor.option("cycle", options.cycle);
-}
-
-void list(OptionVisitor& visitor, CosineDecayOptions& options) {
-  visitor.option("initial_learning_rate", options.initial_learning_rate);
-  visitor.option("decay_steps", options.decay_steps);
-  visitor.option("alpha", options.alpha);
-  visitor.option("warmup_target", options.warmup_target);
-  visitor.option("warmup_steps", options.warmup_steps);
-}
-
-void list(OptionVisitor& visitor, CosineDecayRestartsOptions& options) {
-  visitor.option("initial_learning_rate", options.initial_learning_rate);
-  visitor.option("first_decay_steps", options.first_decay_steps);
-  visitor.option("t_mul", options.t_mul);
-  visitor.option("m_mul", options.m_mul);
-  visitor.option("alpha", options.alpha);
-}
-
 LearningRateSchedule piecewise_constant(const PiecewiseConstantOptions& options) {
   return PiecewiseConstantDecay(options.boundaries, options.values);
 }
@@ -159,9 +127,9 @@ constexpr KnownSchedule known(const char* class_name) {
           [](const char* name, const LearningRateSchedule& schedule) -> std::optional<ObjectConfig> {
             const Rate* rate = schedule.target<Rate>();
             if (rate == nullptr) return {};
-            return config_of<Options>(name, list, rate->options);
+            return config_of(name, rate->options);
           },
-          [](OptionVisitor& visitor) { return make(read_options<Options>(visitor, list)); }};
+          [](OptionVisitor& visitor) { return make(read_options<Options>(visitor)); }};
 }
 
 constexpr std::array known_schedules{known<ExponentialRate, ExponentialDecay>("ExponentialDecay"),
@@ -172,6 +140,37 @@ constexpr std::array known_schedules{known<ExponentialRate, ExponentialDecay>("E
                                      known<CosineRestartsRate, CosineDecayRestarts>("CosineDecayRestarts")};
 
 }  // namespace
+
+void ExponentialDecayOptions::describe(OptionVisitor& visitor) {
+  visitor.option("initial_learning_rate", initial_learning_rate);
+  visitor.option("decay_steps", decay_steps);
+  visitor.option("decay_rate", decay_rate);
+  visitor.option("staircase", staircase);
+}
+
+void PolynomialDecayOptions::describe(OptionVisitor& visitor) {
+  visitor.option("initial_learning_rate", initial_learning_rate);
+  visitor.option("decay_steps", decay_steps);
+  visitor.option("end_learning_rate", end_learning_rate);
+  visitor.option("power", power);
+  visitor.option("cycle", cycle);
+}
+
+void CosineDecayOptions::describe(OptionVisitor& visitor) {
+  visitor.option("initial_learning_rate", initial_learning_rate);
+  visitor.option("decay_steps", decay_steps);
+  visitor.option("alpha", alpha);
+  visitor.option("warmup_target", warmup_target);
+  visitor.option("warmup_steps", warmup_steps);
+}
+
+void CosineDecayRestartsOptions::describe(OptionVisitor& visitor) {
+  visitor.option("initial_learning_rate", initial_learning_rate);
+  visitor.option("first_decay_steps", first_decay_steps);
+  visitor.option("t_mul", t_mul);
+  visitor.option("m_mul", m_mul);
+  visitor.option("alpha", alpha);
+}
 
 LearningRate::LearningRate(LearningRateSchedule schedule) : schedule_(std::move(schedule)) {
   require(schedule_ != nullptr, "a learning rate was given a schedule that is null");

@@ -9,6 +9,8 @@
 
 namespace lockstep {
 
+class OptionVisitor;
+
 /// Returns the learning rate of step number `step`, from 0.
 using LearningRateSchedule = std::function<double(std::int64_t step)>;
 
@@ -44,6 +46,7 @@ struct ExponentialDecayOptions {
   double decay_rate = 0;
   bool staircase = false;  ///< changes the rate only every decay_steps steps
   ///@}
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options
 };
 /// initial_learning_rate * decay_rate^(step / decay_steps).
 LearningRateSchedule ExponentialDecay(const ExponentialDecayOptions& options);  // NOLINT: Keras' names
@@ -66,6 +69,7 @@ struct PolynomialDecayOptions {
   double power = 1;
   bool cycle = false;  ///< replaces decay_steps by its smallest multiple that is not below the step
   ///@}
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options
 };
 /// (initial_learning_rate - end_learning_rate) * (1 - step / decay_steps)^power + end_learning_rate; steps after
 /// decay_steps count as decay_steps.
@@ -81,6 +85,7 @@ struct CosineDecayOptions {
   std::optional<double> warmup_target{};  ///< the rate to which a linear warm-up of warmup_steps rises
   std::int64_t warmup_steps = 0;
   ///@}
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options
 };
 /// Half a cosine wave (Loshchilov and Hutter 2017), after a warm-up if there is a warmup_target. Also throws
 /// InvalidArgument for negative warmup_steps.
@@ -96,6 +101,7 @@ struct CosineDecayRestartsOptions {
   double m_mul = 1;  ///< height of each cosine wave relative to the one before
   double alpha = 0;  ///< see CosineDecayOptions::alpha
   ///@}
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options
 };
 /// Cosine waves with warm restarts. Also throws InvalidArgument for t_mul below 1.
 LearningRateSchedule CosineDecayRestarts(const CosineDecayRestartsOptions& options);  // NOLINT

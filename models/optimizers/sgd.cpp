@@ -6,11 +6,6 @@
 namespace lockstep {
 namespace {
 
-void list(OptionVisitor& visitor, SgdOptions& options) {
-  visitor.option("momentum", options.momentum);
-  visitor.option("nesterov", options.nesterov);
-}
-
 class Descent final : public Optimizer::Rule {
  public:
   explicit Descent(const SgdOptions& options) : options_(options), momentum_(static_cast<float>(options.momentum)) {
@@ -18,7 +13,7 @@ class Descent final : public Optimizer::Rule {
             options.momentum);
   }
 
-  ObjectConfig config() const override { return config_of("SGD", list, options_); }
+  ObjectConfig config() const override { return config_of("SGD", options_); }
   std::vector<Slot> slots() const override {
     if (momentum_ == 0.0F) return {};
     return {{.name = "momentum"}};
@@ -35,11 +30,12 @@ class Descent final : public Optimizer::Rule {
 
 }  // namespace
 
+void SgdOptions::describe(OptionVisitor& visitor) {
+  visitor.option("momentum", momentum);
+  visitor.option("nesterov", nesterov);
+}
+
 SGD::SGD(const SgdOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<Descent>(options), common) {}
-
-SGD SGD::from_config(const OptimizerConfig& config) {
-  return SGD(rule_options<SgdOptions>(config, list), config.common);
-}
 
 }  // namespace lockstep

@@ -12,6 +12,7 @@ struct SgdOptions {
   double momentum = 0;  ///< in [0, 1]
   /// Uses Nesterov's momentum.
   bool nesterov = false;
+  void describe(OptionVisitor& visitor);  ///< writes or reads the options but learning_rate
 };
 
 /// Gradient descent with momentum, equivalent to keras.optimizers.SGD; see SgdStep for the formula.
@@ -20,8 +21,6 @@ struct SGD : Optimizer {
   explicit SGD(const SgdOptions& options = {}, const OptimizerOptions& common = {});
   /// `SGD({})` uses the default options.
   explicit SGD(Defaults) : SGD() {}
-  /// Makes the optimizer from the options in a file.
-  static SGD from_config(const OptimizerConfig& config);
 };
 
 }  // namespace lockstep

@@ -51,13 +51,13 @@ Layer make_custom_layer(LayerConfig& config) {
 /// a metric or an optimizer's rule. It must be the name of the Python class, because `.keras` files also name groups of
 /// weights after it.
 ///
-/// load_model makes an object by the static member function T::from_config, whose argument reads the options: a
-/// LayerConfig& for a layer, an OptionVisitor& for a loss or metric, or a const OptimizerConfig&, whose options
-/// rule_options reads, for an optimizer. For a T derived from LayerImpl, it may return a std::shared_ptr<T>. A layer,
-/// loss or metric needs no from_config if exactly one of its constructors takes a struct whose member function
-/// `describe(OptionVisitor&)` writes or reads the options; a layer's takes a LayerConfig& and leaves out the struct's
-/// `name`. A layer, loss or metric without options needs none if it has a default constructor. A class derived from
-/// LayerImpl must override LayerImpl::describe.
+/// load_model makes an object by the constructor of T that takes a struct of options; there must be exactly one. The
+/// struct's member function `describe(OptionVisitor&)` writes or reads the options; a layer's takes a LayerConfig& and
+/// leaves out the struct's `name`, an optimizer's leaves out the struct's `learning_rate`. An optimizer's constructor
+/// takes an OptimizerOptions after the struct. A layer, loss or metric without options needs only a default
+/// constructor. A class with a static member function T::from_config is made by it from a LayerConfig&, an
+/// OptionVisitor& or a const OptimizerConfig&, which read_options reads; for a T derived from LayerImpl, it may return
+/// a std::shared_ptr<T>. A class derived from LayerImpl must override LayerImpl::describe.
 ///
 /// Threads may call register_keras_serializable concurrently; a second call for the same class and name does nothing.
 /// Throws InvalidArgument, naming the class, for an empty name or one with '>', for the class_name of one of Keras'
@@ -72,8 +72,6 @@ void register_keras_serializable(std::string_view package, std::string_view clas
     metric_classes().add(package, class_name, name, make_keras_object<T, Metric, OptionVisitor>);
   } else {
     static_assert(std::derived_from<T, Optimizer>, "T is derived from LayerImpl, Layer, Loss, Metric or Optimizer");
-    static_assert(
-        requires(const OptimizerConfig& config) { T::from_config(config); }, "the optimizer has no from_config");
     optimizer_classes().add(package, class_name, name, make_keras_object<T, Optimizer, const OptimizerConfig>);
   }
 }

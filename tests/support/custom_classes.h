@@ -118,14 +118,13 @@ struct PowerError : MeanMetricWrapper {
 struct HeavyBallOptions {
   LearningRate learning_rate = 0.01;
   double decay = 0.9;
+  void describe(OptionVisitor& visitor) { visitor.option("decay", decay); }
 };
-
-inline void list(OptionVisitor& visitor, HeavyBallOptions& options) { visitor.option("decay", options.decay); }
 
 class HeavyBallRule : public Optimizer::Rule {
  public:
   explicit HeavyBallRule(const HeavyBallOptions& options) : options_(options) {}
-  ObjectConfig config() const override { return config_of("HeavyBall", list, options_); }
+  ObjectConfig config() const override { return config_of("HeavyBall", options_); }
   std::vector<Slot> slots() const override { return {{.name = "momentum"}}; }
   bool computes_variables() const override { return true; }
   void compute(VariableStep& step) const override {
@@ -140,9 +139,6 @@ class HeavyBallRule : public Optimizer::Rule {
 struct HeavyBall : Optimizer {
   explicit HeavyBall(const HeavyBallOptions& options, const OptimizerOptions& common = {})
       : Optimizer(options.learning_rate, std::make_unique<HeavyBallRule>(options), common) {}
-  static HeavyBall from_config(const OptimizerConfig& config) {
-    return HeavyBall(rule_options<HeavyBallOptions>(config, list), config.common);
-  }
 };
 
 inline void register_classes() {

@@ -80,15 +80,14 @@ struct Coverage : MeanMetricWrapper {
 struct NormalizedOptions {
   LearningRate learning_rate = 0.01;
   double momentum = 0.9;
+  void describe(OptionVisitor& visitor) { visitor.option("momentum", momentum); }
 };
-
-void list(OptionVisitor& visitor, NormalizedOptions& options) { visitor.option("momentum", options.momentum); }
 
 /// Moves each variable along a mean of its gradients' directions.
 class NormalizedRule : public Optimizer::Rule {
  public:
   explicit NormalizedRule(const NormalizedOptions& options) : options_(options) {}
-  ObjectConfig config() const override { return config_of("Normalized", list, options_); }
+  ObjectConfig config() const override { return config_of("Normalized", options_); }
   std::vector<Slot> slots() const override { return {{.name = "momentum"}}; }
   bool computes_variables() const override { return true; }
   void compute(VariableStep& step) const override {
@@ -104,9 +103,6 @@ class NormalizedRule : public Optimizer::Rule {
 struct Normalized : Optimizer {
   explicit Normalized(const NormalizedOptions& options, const OptimizerOptions& common = {})
       : Optimizer(options.learning_rate, std::make_unique<NormalizedRule>(options), common) {}
-  static Normalized from_config(const OptimizerConfig& config) {
-    return Normalized(rule_options<NormalizedOptions>(config, list), config.common);
-  }
 };
 
 /// A sine with noise that grows with x.

@@ -26,32 +26,32 @@ struct Options {
   std::vector<double> thresholds{};
   std::vector<double> factors{2};
   Sense mode = Sense::up;
-};
 
-void list(OptionVisitor& visitor, Options& options) {
-  visitor.option("flag", options.flag);
-  visitor.option("count", options.count);
-  visitor.option("steps", options.steps);
-  visitor.option("rate", options.rate);
-  visitor.option("limit", options.limit);
-  visitor.option("most", options.most);
-  visitor.option("text", options.text);
-  visitor.one_or_more("axes", options.axes);
-  visitor.option_if_any("thresholds", options.thresholds);
-  visitor.one_or_more("factors", options.factors);
-  visitor.choice("mode", options.mode, {{"up", Sense::up}, {"down", Sense::down}});
-  visitor.fixed("kind", "plain");
-}
+  void describe(OptionVisitor& visitor) {
+    visitor.option("flag", flag);
+    visitor.option("count", count);
+    visitor.option("steps", steps);
+    visitor.option("rate", rate);
+    visitor.option("limit", limit);
+    visitor.option("most", most);
+    visitor.option("text", text);
+    visitor.one_or_more("axes", axes);
+    visitor.option_if_any("thresholds", thresholds);
+    visitor.one_or_more("factors", factors);
+    visitor.choice("mode", mode, {{"up", Sense::up}, {"down", Sense::down}});
+    visitor.fixed("kind", "plain");
+  }
+};
 
 Json written(Options options) {
   OptionVisitor visitor("the object");
-  list(visitor, options);
+  options.describe(visitor);
   return visitor.values();
 }
 
 Options read(const Json& values) {
   OptionVisitor visitor("the object", values);
-  return read_options<Options>(visitor, list);
+  return read_options<Options>(visitor);
 }
 
 TEST(OptionVisitor, WritesAndReadsTheSameOptions) {
