@@ -438,10 +438,18 @@ class Numpy(DataCase):
         refuse(self.write_npz("scalar.npz", x=x, y=("<i8", [], bytes(8))),
                "scalar.npz: x and y: y of a data set needs an axis of examples")
         refuse(self.write_npz("none.npz", x=floats([], 0, 2), y=longs([])), "none.npz: x has no rows")
+        refuse(self.write_npz("no_test.npz", x_train=x, y_train=y, x_test=floats([], 0, 2), y_test=longs([])),
+               "no_test.npz: x_test has no rows")
         refuse(self.write_npz("wide.npz", x=floats(self.X, 8, 3), y=longs(self.Y[:8])),
                "wide.npz: x has examples of shape (3), but the model takes (2)")
         images = self.write_npz("images.npz", x=("|u1", [2, 8, 8, 3], bytes(384)), y=floats([0, 1]))
         self.refuse("train", *CNN, *images, says="images.npz: y must have integer class labels")
+        pixels = ("|u1", [2, 8, 8, 3], bytes(384))
+        self.refuse("train", *CNN, *self.write_npz("no_label.npz", x=pixels, y=("<i8", [2, 0], b"")),
+                    says="no_label.npz: y must have integer class labels")
+        for label in [2**30, 2**32 + 1, 2**63 - 1]:
+            self.refuse("train", *CNN, *self.write_npz("large.npz", x=pixels, y=longs([0, label])),
+                        says=f"large.npz: y has the label {label}; class labels must be below 1073741824")
 
 
 class ValidationSplit(DataCase):

@@ -9,6 +9,8 @@
 namespace lockstep::cli {
 namespace {
 
+constexpr std::int64_t most_classes = std::int64_t{1} << 30;  ///< of a model of the zoo
+
 /// The number of classes of the labels of a part.
 std::int64_t classes_of(const ArrayPart& part, const std::string& source) {
   require<InputError>(part.targets.has_value(),
@@ -18,10 +20,12 @@ std::int64_t classes_of(const ArrayPart& part, const std::string& source) {
   constexpr std::int64_t rows_at_once = 4096;
   std::int64_t most = 0;
   for (const Example& labels : part.targets->batch(rows_at_once).epoch()) {
-    require<InputError>(labels.x().dtype() != DType::f32, "--data {}: {} must have integer class labels", source,
-                        part.y);
+    require<InputError>(labels.x().dtype() != DType::f32 && labels.x().elements() > 0,
+                        "--data {}: {} must have integer class labels", source, part.y);
     most = std::max(most, std::ranges::max(labels.x().to_vector<std::int64_t>()));
   }
+  require<InputError>(most < most_classes, "--data {}: {} has the label {}; class labels must be below {}", source,
+                      part.y, most, most_classes);
   return most + 1;
 }
 
@@ -55,6 +59,7 @@ TrainingData array_data(ArrayPart train, ArrayPart test, const DataOptions& opti
   const ArrayPart& first_part = train.examples ? train : test;
   const std::optional<Example> first = first_part.examples->epoch().next();
   require<InputError>(first.has_value(), "--data {}: {} has no rows", source, first_part.x);
+  require<InputError>(!test.examples || count_of(*test.examples) > 0, "--data {}: {} has no rows", source, test.x);
   const ExampleForm& usual = model.form;
   const Shape shape = first->x().shape();
   const bool fits = model.any_size ? shape.rank() == usual.shape.rank() : shape == usual.shape;
