@@ -275,6 +275,10 @@ class Csv(DataCase):
         expected = sum((float(row["dense_0"]) - price) ** 2 for row, price in zip(rows, prices, strict=True)) / 12
         self.assertAlmostEqual(self.evaluate(*model, *data)["loss"] / expected, 1, places=5)
         self.assertEqual(len(self.history(*model, *data, "--epochs", "2")["loss"]), 2)
+        for metrics in [], ["--metrics", "mae"]:
+            plot = self.path / f"{len(metrics)}.png"
+            self.succeed("train", *model, *data, *metrics, "--plot", plot)
+            self.assertTrue(plot.read_bytes().startswith(b"\x89PNG"))
         scaled = self.evaluate(*model, *data, "--rescaling", "zero-to-one")
         self.assertIn("values / 255", scaled["preparation"])
         self.assertNotEqual(scaled["loss"], expected)

@@ -117,7 +117,7 @@ void add_output_options(CLI::App& command, TrainOptions& options) {
            "write a timeline of the layers on each replica and, with CUPTI, of the kernels on GPUs, for "
            "chrome://tracing or Perfetto (.json)",
            "FILE");
-  add_path("--plot", options.plot, "draw loss and accuracy (.png)", "FILE");
+  add_path("--plot", options.plot, "draw the loss and, if it is a metric, the accuracy (.png)", "FILE");
   add_result_option(command, options.json);
 }
 

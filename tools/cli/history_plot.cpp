@@ -54,15 +54,15 @@ std::string panel(const std::string& value, const std::string& label, const std:
 void plot_history(const std::string& path, const std::string& title, const History& history, const RunRecord& record) {
   std::string script = step_block(record);
   for (const char* name : {"loss", "val_loss", "accuracy", "val_accuracy"}) script += series_block(name, history);
-  script += page_script(title, 2);
+  const bool has_accuracy = history.values.contains("accuracy");
+  script += page_script(title, has_accuracy ? 2 : 1);
   const std::size_t epochs = history.epoch.size();
   const std::size_t end = std::max<std::size_t>(2, epochs);  // with one epoch, the key would hide its points
   script += fmt::format("set xlabel 'epoch'\nset xrange [0:{}]\nset xtics {}\n", static_cast<double>(end) + 0.1,
                         std::max<std::size_t>(1, epochs / 10));
   script += "set yrange [0:*]\n";
   script += panel("loss", "loss", "top right", "$steps with lines lw 1 lc rgb '#a9c8f5' title 'each step', ", history);
-  script += "set yrange [*:1]\n";
-  script += panel("accuracy", "accuracy", "bottom right", "", history);
+  if (has_accuracy) script += "set yrange [*:1]\n" + panel("accuracy", "accuracy", "bottom right", "", history);
   draw_png(path, script);
 }
 

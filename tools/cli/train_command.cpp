@@ -160,7 +160,7 @@ void print_written(const TrainOptions& options) {
       {options.csv, "a line for each epoch"},
       {options.tensorboard, "event files for tensorboard --logdir"},
       {options.trace, "the trace for chrome://tracing or Perfetto"},
-      {options.plot, "the plot of loss and accuracy"}};
+      {options.plot, "the plot of the history"}};
   for (const auto& [path, what] : outputs)
     if (!path.empty()) fmt::print(stderr, "wrote {}: {}\n", path, what);
   if (options.save.empty() && options.checkpoint.empty())
