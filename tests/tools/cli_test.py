@@ -633,6 +633,12 @@ class Updates(Case):
                                  name)["learning_rate"]
             for rate, share in zip(rates, shares, strict=True):
                 self.assertAlmostEqual(rate, 0.01 * share, msg=name)
+        # A number of epochs that another condition ends.
+        log = self.path / "s.jsonl"
+        done = run("train", *TINY, "--epochs", "1000000000", "--learning-rate", "1e30", "--schedule", "step",
+                   "--check-numerics", "--step-log", log)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(json.loads(log.read_text().splitlines()[0])["learning_rate"], 1e30)
 
     def test_refuses_what_does_not_fit(self):
         self.refuse("train", "--optimizer", "adam", "--momentum", "0.9", says="--momentum belongs to")

@@ -17,7 +17,8 @@ std::string step_block(const RunRecord& record) {
   std::string block = "$steps << END\n";
   std::size_t begin = 0;
   for (std::size_t epoch = 0; epoch < record.epoch_ends().size(); ++epoch) {
-    const auto end = static_cast<std::size_t>(record.epoch_ends()[epoch]);
+    // Above 2^24, f32 may round the number up.
+    const std::size_t end = std::min(static_cast<std::size_t>(record.epoch_ends()[epoch]), record.losses().size());
     for (std::size_t step = begin; step < end; ++step) {
       const double position =
           static_cast<double>(epoch) + static_cast<double>(step - begin + 1) / static_cast<double>(end - begin);

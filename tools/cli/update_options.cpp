@@ -34,7 +34,8 @@ EpochSchedule cosine_decay(double initial, int epochs) {
 /// A tenth after half of the epochs, a hundredth after three quarters, as used to train residual networks.
 EpochSchedule step_decay(double initial, int epochs) {
   return [initial, epochs](int epoch, double) {
-    return initial * (4 * epoch >= 3 * epochs ? 0.01 : 2 * epoch >= epochs ? 0.1 : 1.0);
+    const double done = static_cast<double>(epoch) / epochs;
+    return initial * (done >= 0.75 ? 0.01 : done >= 0.5 ? 0.1 : 1.0);
   };
 }
 
