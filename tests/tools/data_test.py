@@ -84,6 +84,8 @@ class Data(DataCase):
         self.write_classes(self.path / "images")
         done = self.succeed("train", *CNN, "--data", f"images:{self.path / 'images'}", "--batch-size", "4", "--augment")
         self.assertIn("images, 2 replicas: 12 training and 0 test examples", " ".join(done.stderr.split()))
+        done = self.succeed("train", *CNN, "--data", f"images:{self.path / 'images'}/", "--batch-size", "4")
+        self.assertIn("small-cnn on images, 2 replicas", done.stderr)
         self.refuse("train", "--data", f"images:{self.path / 'images'}", "--cache-on-devices",
                     says=["--cache-on-devices", "images is read or converted on the host"])
 

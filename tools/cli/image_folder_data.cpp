@@ -88,7 +88,7 @@ TrainingData load_folder(const std::string& directory, const DataOptions& option
   const RowTransform prepare = preparation_of(chosen, DType::f32);
   DataOptions read_in_order = options;  // the files are shuffled already
   read_in_order.shuffle = false;
-  TrainingData data{.name = root.filename().string(),
+  TrainingData data{.name = (root / "").parent_path().filename().string(),  // also of DIR/
                     .preparation = text_of(chosen),
                     .form = {shape, static_cast<std::int64_t>(train.class_names.size())},
                     .train = training_batches(train.dataset, prepare, read_in_order),
