@@ -827,6 +827,9 @@ class TrainedModel(Case):
         named, of_file = (json.loads(self.succeed("summary", "--model", model, "--json").stdout)
                           for model in ["siamese-lstm", self.train("model.h5")])
         self.assertEqual(of_file["params"], named["params"])
+        other = (self.path / "model.h5").rename(self.path / os.fsdecode(b"\xff.h5"))  # not UTF-8
+        result = json.loads(self.succeed("summary", "--model", other, "--json").stdout)
+        self.assertEqual(result, of_file | {"model": f"{self.path}/\ufffd.h5"})
 
     def test_refuses_what_it_cannot_do(self):
         model = self.train("model.keras")

@@ -26,7 +26,7 @@ int run(const EvaluateOptions& options) {
       fmt::format("{} on {}, {} examples{}{}: {}", options.trained.model, trained.data, trained.count,
                   trained.preparation.empty() ? "" : ", ", trained.preparation, text);
   fmt::print(stderr, "{}\n", wrapped(what, 2));
-  if (options.json) fmt::print("{}\n", result.dump());
+  if (options.json) fmt::print("{}\n", result.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   return 0;
 }
 

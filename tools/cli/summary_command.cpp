@@ -35,7 +35,7 @@ int run(const SummaryOptions& options) {
                                 {"trainable_params", trainable},
                                 {"non_trainable_params", model.count_params() - trainable}};
   if (memory) result.update({{"step_peak_mb", memory->peak_mb}, {"state_mb", memory->state_mb}});
-  fmt::print("{}\n", result.dump());
+  fmt::print("{}\n", result.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   return 0;
 }
 
