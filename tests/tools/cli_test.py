@@ -268,6 +268,27 @@ class BadData(Case):
 
 
 class BadOutput(Case):
+    def redirected(self, redirection, *arguments):
+        """Runs the program in a shell that redirects its streams."""
+        return subprocess.run(["sh", "-c", f'exec "$0" "$@" {redirection}', PROGRAM, *map(str, arguments)],
+                              capture_output=True, text=True, timeout=500)
+
+    def test_standard_output_that_cannot_be_written(self):
+        for redirection in ">/dev/full", ">&-":
+            for command in ["devices", "--json"], ["summary", *CNN, "--json"], ["train", "--help"]:
+                done = self.redirected(redirection, *command)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertRegex(done.stderr, "^lockstep: .*\n$")
+
+    def test_standard_error_that_cannot_be_written(self):
+        weights = self.path / "w.weights.h5"
+        done = self.redirected("2>&-", "train", *TINY, "--save", weights, "--json")
+        self.assertEqual(done.returncode, 0)
+        json.loads(done.stdout.splitlines()[-1])
+        self.assertTrue(weights.exists())
+        for redirection in "2>&-", "2>/dev/full":
+            self.assertEqual(self.redirected(redirection, "trian").returncode, 2)
+
     def test_found_before_training(self):
         for option, name in [("--history", "h.json"), ("--step-log", "s.jsonl"), ("--plot", "p.png"), ("--save", "w.weights.h5"),
                              ("--trace", "t.json")]:
