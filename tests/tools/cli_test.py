@@ -296,6 +296,11 @@ class BadOutput(Case):
         for command in ["train"], ["scaling", "--replicas", "2"]:
             self.refuse(*command, "--plot", self.path / "x.jpg", says=[f"--plot {self.path}/x.jpg", "must end in .png"])
         self.refuse("train", *TINY, "--history", self.path, says="is a folder")
+        for option, name in [("--history", "h.json"), ("--trace", "t.json"), ("--plot", "p.png"), ("--save", "w.keras")]:
+            os.mkfifo(self.path / name)
+            self.refuse("train", *TINY, option, self.path / name, says=[f"{option} {self.path / name}", "not a regular file"])
+        for option in "--history", "--step-log", "--trace":
+            self.refuse("train", *TINY, option, self.path / ("x" * 300), says=[option, "File name too long"])
         self.refuse("train", *TINY, "--save", self.path / "w.bin", says=".weights.h5")
         self.refuse("train", *TINY, "--weights", self.path / "none.weights.h5", says="none.weights.h5")
 

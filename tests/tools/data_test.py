@@ -285,6 +285,16 @@ class Csv(DataCase):
         self.assertIn("values / 255", scaled["preparation"])
         self.assertNotEqual(scaled["loss"], expected)
 
+    def test_the_table_is_no_output(self):
+        model, data = self.write_model(2, 1), self.write("prices.csv", kinds=list(range(12)))
+        file = self.path / "prices.csv"
+        before = file.read_bytes()
+        (self.path / "link.csv").symlink_to(file)
+        for path in file, self.path / "link.csv":
+            for command, option in ["train", "--csv"], ["train", "--step-log"], ["predict", "--output"]:
+                self.refuse(command, *model, *data, option, path, says=f"{option} {path}: is the file of --data")
+        self.assertEqual(file.read_bytes(), before)
+
     def test_predict_needs_no_targets(self):
         model = self.write_model(2, 3)
         target = ["--target", "kind"]

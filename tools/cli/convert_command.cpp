@@ -25,7 +25,7 @@ void check(const ConvertOptions& options) {
   require(weights || options.model.empty(), "--model {}: leave it out, since IN {} is a whole model", options.model,
           options.in);
   require<InputError>(std::filesystem::is_regular_file(options.in), "IN {}: there is no such file", options.in);
-  require_writable(options.out, "OUT");
+  require_replaceable(options.out, "OUT");
   std::error_code out_is_missing;
   require(!std::filesystem::equivalent(options.in, options.out, out_is_missing),
           "OUT {}: is the same file as IN; give it another name", options.out);

@@ -30,7 +30,7 @@ bool is_whole_png(const std::string& path) {
 
 void require_plot(const std::string& path) {
   require(path.ends_with(".png"), "--plot {}: plots are written as PNG; the name must end in .png", path);
-  require_writable(path, "--plot");
+  require_replaceable(path, "--plot");
   require<InputError>(std::system("command -v gnuplot > /dev/null 2>&1") == 0,
                       "--plot needs gnuplot, which is not installed (Debian: gnuplot-nox)");
 }

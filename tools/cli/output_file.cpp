@@ -12,11 +12,28 @@ namespace lockstep::cli {
 namespace fs = std::filesystem;
 
 void require_writable(const std::string& path, const std::string& option) {
+  std::error_code error;  // of names that are too long and the like, which access() reports
   const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
-  require<InputError>(fs::is_directory(folder), "{} {}: the folder {} does not exist", option, path, folder.string());
-  require<InputError>(!fs::is_directory(path), "{} {}: is a folder, a file name is needed", option, path);
-  const bool writable = access(folder.c_str(), W_OK) == 0 && (!fs::exists(path) || access(path.c_str(), W_OK) == 0);
+  require<InputError>(fs::is_directory(folder, error), "{} {}: the folder {} does not exist", option, path,
+                      folder.string());
+  require<InputError>(!fs::is_directory(path, error), "{} {}: is a folder, a file name is needed", option, path);
+  const bool writable = access(folder.c_str(), W_OK) == 0 && (access(path.c_str(), W_OK) == 0 || errno == ENOENT);
   require<InputError>(writable, "{} {}: cannot be written: {}", option, path, std::strerror(errno));
+}
+
+void require_replaceable(const std::string& path, const std::string& option) {
+  require_writable(path, option);
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  require<InputError>(!fs::exists(status) || fs::is_regular_file(status),
+                      "{} {}: cannot be written: it exists and is not a regular file", option, path);
+}
+
+void require_no_data(const std::string& path, const std::string& option, const std::string& source) {
+  const std::size_t colon = source.find(':');
+  std::error_code error;  // of a file that does not exist
+  require(colon == std::string::npos || !fs::equivalent(path, source.substr(colon + 1), error),
+          "{} {}: is the file of --data, which it would replace; give it another name", option, path);
 }
 
 }  // namespace lockstep::cli

@@ -8,4 +8,11 @@ namespace lockstep::cli {
 /// folder. Writes nothing. Called for every output before work starts.
 void require_writable(const std::string& path, const std::string& option);
 
+/// As require_writable for a file that is replaced as a whole: also throws InputError if `path` exists and is not a
+/// regular file.
+void require_replaceable(const std::string& path, const std::string& option);
+
+/// Throws InvalidArgument if `path` is the file that `source`, the value of --data, names.
+void require_no_data(const std::string& path, const std::string& option, const std::string& source);
+
 }  // namespace lockstep::cli

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "gnuplot.h"
 #include "model_file.h"
@@ -62,16 +63,20 @@ void TrainOptions::check() const {
           epochs, std::int64_t{early_stopping} + 2);
   if (!save.empty()) {
     require_model_ending(save, "--save");
-    require_writable(save, "--save");
+    require_replaceable(save, "--save");
   }
   require<InputError>(
       resume || checkpoint.empty() || !has_backup(),
       "--checkpoint {}: the folder has the weights of a run; add --resume to continue it, or choose another folder",
       checkpoint);
-  if (!history.empty()) require_writable(history, "--history");
+  if (!history.empty()) require_replaceable(history, "--history");
   if (!step_log.empty()) require_writable(step_log, "--step-log");
-  if (!trace.empty()) require_writable(trace, "--trace");
+  if (!trace.empty()) require_replaceable(trace, "--trace");
   if (!plot.empty()) require_plot(plot);
+  for (const auto& [option, path] :
+       {std::pair("--save", save), std::pair("--history", history), std::pair("--step-log", step_log),
+        std::pair("--csv", csv), std::pair("--trace", trace)})
+    require_no_data(path, option, data.source);
 }
 
 }  // namespace lockstep::cli
