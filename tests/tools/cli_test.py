@@ -184,11 +184,21 @@ class BadCommandLine(Case):
         self.refuse("bench", "--model", "mlp", "--devices", "CPU:0", "--steps", "2", "--cuda-graphs",
                     says="cuda_graphs needs replicas on GPUs, one is on CPU:0")
         self.refuse("bench", "--steps", "0", says=["--steps", "'0'"])
+        for option in "--epochs", "--early-stopping", "--replicas", "--sequence-length":
+            self.refuse("train", option, 2**31, says=f"{option}: must be a whole number of at least 1 and at most 2147483647")
+        self.refuse("train", "--limit", 2**63, says="--limit: must be a whole number of at least 1 and at most 9223372036854775807")
+        self.refuse("scaling", *CNN, "--replicas", "2", "--batch-per-replica", 2**62,
+                    says=f"--batch-per-replica {2**62}: 2 devices take at most {2**62 - 1}")
         self.refuse("bench", "--replicas", "65", says=["65", "between 1 and 64"])
 
     def test_values(self):
         self.refuse("train", "--learning-rate", "-1", says=["--learning-rate", "-1"])
         self.refuse("train", "--dropout", "1", says=["--dropout", "below 1"])
+        for option in ["--learning-rate", "--momentum", "--weight-decay", "--clip-norm", "--dropout", "--validation-split"]:
+            for value in ["", "fast", "1x"]:
+                self.refuse("train", option, value, says=f"{option}: must be a number, got '{value}'")
+        for option in ["--model", "--data", "--inputs", "--metrics", "--save", "--csv", "--history", "--checkpoint"]:
+            self.refuse("train", option, "", says=f"{option}: has an empty value")
         self.refuse("train", "--momentum", "0.9", "--optimizer", "adam", says="--momentum belongs to")
         self.refuse("train", "--model", "mlp", "--data", "fashion-mnist", says=["has images, but the model takes (8000)"])
         self.refuse("train", "--model", "xception", "--data", "fashion-mnist", says=["but the model takes larger ones"])

@@ -1,5 +1,6 @@
 #include "command_line.h"
 
+#include <climits>
 #include <memory>
 #include <sstream>
 
@@ -60,7 +61,8 @@ void add_training_data_options(CLI::App& command, DataOptions& options) {
           "for data without test examples, the fraction of the examples to test with, between 0 and 1: the last "
           "ones before shuffling, as in Keras' fit; of images and tfrecord, a random subset that --seed chooses "
           "(default: none)")
-      ->type_name("FRACTION");
+      ->type_name("FRACTION")
+      ->check(any_number());
   command.add_flag("--drop-remainder", options.drop_remainder, "leave the last, smaller batch out");
 }
 
@@ -70,15 +72,16 @@ void add_options(CLI::App& command, UpdateOptions& options) {
       .add_option("--optimizer", options.optimizer,
                   "sgd, adam, adamw, rmsprop, adagrad or lamb (default sgd; for a saved model its own, with its state)")
       ->check(one_of({"sgd", "adam", "adamw", "rmsprop", "adagrad", "lamb"}));
-  command.add_option("--learning-rate", options.learning_rate,
-                     "learning rate (default as in Keras: 0.01 for sgd and 0.001 for the others)");
-  command.add_option("--momentum", options.momentum, "momentum of sgd and rmsprop (default 0)");
-  command.add_option(
-      "--weight-decay", options.weight_decay,
-      "each step subtracts this fraction of each weight, times the learning rate (default 0; 0.004 for adamw)");
-  command.add_option(
-      "--clip-norm", options.clip_norm,
-      "largest norm of all gradients together; gradients of a larger norm are scaled down (default none)");
+  const auto add_number = [&](const char* name, std::optional<double>& value, const char* description) {
+    command.add_option(name, value, description)->check(any_number());
+  };
+  add_number("--learning-rate", options.learning_rate,
+             "learning rate (default as in Keras: 0.01 for sgd and 0.001 for the others)");
+  add_number("--momentum", options.momentum, "momentum of sgd and rmsprop (default 0)");
+  add_number("--weight-decay", options.weight_decay,
+             "each step subtracts this fraction of each weight, times the learning rate (default 0; 0.004 for adamw)");
+  add_number("--clip-norm", options.clip_norm,
+             "largest norm of all gradients together; gradients of a larger norm are scaled down (default none)");
   command
       .add_option(
           "--schedule", options.schedule,
@@ -142,14 +145,15 @@ void add_model_options(CLI::App& command, TrainOptions& options) {
           fmt::format("start from these weights ({}; default: random ones, or a saved model's)", weights_extensions()))
       ->type_name("FILE");
   add_precision_option(command, options.dtype_policy);
-  command.add_option("--dropout", options.dropout, "dropout rate, at least 0 (off) and below 1 (default the model's)");
+  command.add_option("--dropout", options.dropout, "dropout rate, at least 0 (off) and below 1 (default the model's)")
+      ->check(any_number());
 }
 
 void add_options(CLI::App& command, TrainOptions& options) {
   add_model_options(command, options);
   add_training_data_options(command, options.data);
   command.option_defaults()->group("Training");
-  command.add_option("--epochs", options.epochs, "passes over the data")->check(whole_number_from(1));
+  command.add_option("--epochs", options.epochs, "passes over the data")->check(whole_number_from(1, INT_MAX));
   command
       .add_option("--steps-per-epoch", options.steps_per_epoch,
                   "end an epoch after N steps (default: one pass over the data)")
@@ -159,7 +163,7 @@ void add_options(CLI::App& command, TrainOptions& options) {
                   "stop when the loss, of the test data if there are any, has not improved for this many epochs "
                   "(default never); the weights are those of the last epoch, --checkpoint keeps the best")
       ->type_name("EPOCHS")
-      ->check(whole_number_from(1));
+      ->check(whole_number_from(1, INT_MAX));
   command
       .add_option(
           "--class-weight", options.class_weight,
@@ -265,7 +269,7 @@ void add_options(CLI::App& command, ScalingOptions& options) {
       ->type_name("EXAMPLES")
       ->check(whole_number_from(1));
   command.add_option("--rounds", plan.rounds, "number of rounds, each of which measures every run once")
-      ->check(whole_number_from(1));
+      ->check(whole_number_from(1, INT_MAX));
   add_steps(command, plan.run.steps, plan.run.warmup, plan.run.seed);
   command.option_defaults()->group("Output");
   command.add_option("--plot", options.plot, "plot the speed-up against the number of replicas (.png; default: none)")
@@ -313,6 +317,8 @@ void add_command(CLI::App& program, const char* name, const char* description, C
   const auto options = std::make_shared<Options>();
   CLI::App* const command = program.add_subcommand(name, description)->group("Commands");
   add_options(*command, *options);
+  for (CLI::Option* const option : command->get_options())
+    if (option->get_items_expected_max() > 0) option->check(not_empty());
   command->callback([options, &chosen] { chosen = *options; });
 }
 

@@ -1,6 +1,7 @@
 #include "scaling_command.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -79,6 +80,9 @@ int run(ScalingOptions options) {
   for (const std::string& method : options.methods) plan.methods.push_back(parse_scaling_method(method));
   if (plan.methods.empty()) plan.methods.assign(std::begin(all_scaling_methods), std::end(all_scaling_methods));
   require(plan.devices.size() > 1, "one device cannot scale; give --replicas 2 or more, or --devices");
+  const std::int64_t most = INT64_MAX / static_cast<std::int64_t>(plan.devices.size());
+  require(plan.batch_per_replica <= most, "--batch-per-replica {}: {} devices take at most {}", plan.batch_per_replica,
+          plan.devices.size(), most);
   if (!options.plot.empty()) require_plot(options.plot);
   const bool terminal = isatty(STDERR_FILENO) != 0;
   const Scaling scaling = measure_scaling(plan, [&](const std::string& what) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <climits>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -13,14 +14,35 @@
 
 namespace lockstep::cli {
 
-CLI::Validator whole_number_from(std::int64_t lowest) {
+CLI::Validator whole_number_from(std::int64_t lowest, std::int64_t highest) {
   return CLI::Validator(
-      [lowest](std::string& text) {
+      [lowest, highest](std::string& text) {
         std::int64_t value = 0;
         const char* const end = text.data() + text.size();
         const auto [stop, error] = std::from_chars(text.data(), end, value);
-        if (error == std::errc() && stop == end && value >= lowest) return std::string();
-        return fmt::format("must be a whole number of at least {}, got '{}'", lowest, text);
+        const bool is_whole = error == std::errc() && stop == end;
+        if (is_whole && value >= lowest && value <= highest) return std::string();
+        const bool is_large = error == std::errc::result_out_of_range || (is_whole && value > highest);
+        const std::string limit = is_large ? fmt::format(" and at most {}", highest) : "";
+        return fmt::format("must be a whole number of at least {}{}, got '{}'", lowest, limit, text);
+      },
+      "");
+}
+
+CLI::Validator any_number() {
+  return CLI::Validator(
+      [](std::string& text) {
+        double value = 0;
+        if (CLI::detail::lexical_cast(text, value) && !text.empty()) return std::string();
+        return fmt::format("must be a number, got '{}'", text);
+      },
+      "");
+}
+
+CLI::Validator not_empty() {
+  return CLI::Validator(
+      [](std::string& text) {
+        return std::string(text.empty() ? "has an empty value; give one, or leave the option out" : "");
       },
       "");
 }
@@ -43,7 +65,7 @@ void add_options(CLI::App& command, DeviceOptions& options, const std::string& b
               fmt::format("number of replicas: on logical GPUs, or without GPUs on logical CPUs that share the cores "
                           "(default: {})",
                           by_default))
-          ->check(whole_number_from(1));
+          ->check(whole_number_from(1, INT_MAX));
   command
       .add_option("--devices", options.devices,
                   "devices of the replicas, e.g. GPU:0,GPU:1 or CPU:0,CPU:1 (default: as for --replicas)")
@@ -117,7 +139,7 @@ void add_options(CLI::App& command, DataOptions& options) {
           "number of ids per example (default: that of the model's input; needed for a saved model that takes any "
           "number of ids)")
       ->type_name("IDS")
-      ->check(whole_number_from(1));
+      ->check(whole_number_from(1, INT_MAX));
   command
       .add_option(
           "--limit", options.limit,

@@ -13,8 +13,12 @@
 
 namespace lockstep::cli {
 
-/// Validates that an option is an integer of at least `lowest`.
-CLI::Validator whole_number_from(std::int64_t lowest);
+/// Validates that an option is an integer of at least `lowest` and at most `highest`.
+CLI::Validator whole_number_from(std::int64_t lowest, std::int64_t highest = INT64_MAX);
+/// Validates that an option is a number, which may be infinite or NaN.
+CLI::Validator any_number();
+/// Validates that an option's value is not empty.
+CLI::Validator not_empty();
 /// Validates that an option is one of `names`.
 CLI::Validator one_of(std::vector<std::string> names);
 
