@@ -20,7 +20,11 @@ void check_shares(std::span<const double> shares, int replicas) {
 }
 
 std::vector<std::int64_t> split_rows(std::int64_t rows, int replicas, std::span<const double> shares) {
-  const auto share_of = [&](std::size_t replica) { return shares.empty() ? 1.0 : shares[replica]; };
+  // Scaled by a power of two, so that no sum or product overflows and none is rounded differently.
+  const int exponent = shares.empty() ? 0 : std::ilogb(std::ranges::max(shares));
+  const auto share_of = [&](std::size_t replica) {
+    return shares.empty() ? 1.0 : std::scalbn(shares[replica], -exponent);
+  };
   const auto count = static_cast<std::size_t>(replicas);
   double total = 0;
   for (std::size_t replica = 0; replica < count; ++replica) total += share_of(replica);

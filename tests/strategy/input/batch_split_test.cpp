@@ -51,6 +51,8 @@ TEST(BatchSplit, ByShares) {
   EXPECT_THAT(split(1, {1, 2}), ElementsAre(0, 1));
   EXPECT_THAT(split(10, {0.5, 0.25, 0.25}), ElementsAre(5, 3, 2));  // equal remainders: the first one
   EXPECT_THAT(split(3, {1e-9, 1}), ElementsAre(0, 3));
+  EXPECT_THAT(split(9, {1.5e308, 0.75e308}), ElementsAre(6, 3));  // their sum is not finite
+  EXPECT_THAT(split(9, {2e-320, 1e-320}), ElementsAre(6, 3));
 }
 
 TEST(BatchSplit, UsesEveryRowOnceWhateverTheShares) {
