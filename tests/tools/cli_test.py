@@ -590,6 +590,19 @@ class Checkpoint(Case):
         self.succeed(*train, "--resume")
         self.assertEqual(json.loads((self.path / "t.json").read_text())["traceEvents"], events, "a run that is complete")
 
+    def test_a_resumed_run_keeps_what_other_programs_wrote(self):
+        train = ["train", *TINY, "--checkpoint", self.path / "run"]
+        self.succeed(*train)
+        trace, log = self.path / "t.json", self.path / "s.jsonl"
+        theirs = [{"name": "a", "pid": "x"}, {"name": "b", "pid": 2**40}, {"name": "c", "pid": 4}]
+        trace.write_text(json.dumps({"traceEvents": [7, *theirs]}))
+        log.write_text('{"step":"first"}\n')
+        self.succeed(*train, "--resume", "--epochs", "2", "--trace", trace, "--step-log", log)
+        events = json.loads(trace.read_text())["traceEvents"]
+        self.assertEqual([event for event in events if event in theirs], theirs)
+        self.assertEqual({event["pid"] for event in events if event not in theirs}, {5})
+        self.assertEqual([json.loads(line)["step"] for line in log.read_text().splitlines()], ["first", 2, 3])
+
     def test_a_complete_run_is_left_as_it_is_or_continues_to_more_epochs(self):
         run_folder = self.path / "run"
         # The learning rate is so large that the first epoch is the best.

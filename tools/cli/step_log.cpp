@@ -8,10 +8,11 @@
 namespace lockstep::cli {
 namespace {
 
-/// The step that a line of the log belongs to; -1 if it has none.
+/// The step that a line of the log belongs to; -1 if it names none.
 std::int64_t step_of(std::string_view line) {
   const auto object = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-  return object.is_object() ? object.value("step", std::int64_t{-1}) : -1;
+  const bool has_step = object.is_object() && object.contains("step") && object["step"].is_number_integer();
+  return has_step ? object["step"].get<std::int64_t>() : -1;
 }
 
 }  // namespace

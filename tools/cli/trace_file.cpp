@@ -1,6 +1,7 @@
 #include "trace_file.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <fstream>
 #include <set>
 
@@ -15,18 +16,20 @@
 namespace lockstep::cli {
 namespace {
 
-/// Adds the events of the trace in a file; no events if it is not a trace. Returns the lowest process id that the trace
-/// does not use.
+/// Adds the events of the trace in a file; no events if it is not a trace. Returns a process id above those that the
+/// trace uses; ids above 2^30, which are not lockstep's, do not count.
 int add_events_in(const std::string& path, ChromeTrace& trace) {
   std::ifstream file(path);
   const nlohmann::ordered_json old = nlohmann::ordered_json::parse(file, nullptr, /*allow_exceptions=*/false);
   if (!old.is_object() || !old.contains("traceEvents") || !old["traceEvents"].is_array()) return 0;
-  int process = 0;
+  std::int64_t process = 0;
   for (const auto& event : old["traceEvents"]) {
-    process = std::max(process, event.value("pid", 0) + 1);
+    if (!event.is_object()) continue;
+    if (const auto pid = event.find("pid"); pid != event.end() && pid->is_number_integer() && *pid <= 1 << 30)
+      process = std::max(process, pid->get<std::int64_t>() + 1);
     trace.add(event.dump());
   }
-  return process;
+  return static_cast<int>(process);
 }
 
 void add_host(const TraceRecording& recording, int host, ChromeTrace& trace) {

@@ -222,8 +222,8 @@ int run(TrainOptions options) {
   }
   const History history = model.fit(data.train, fit);
   if (strategy.is_chief()) print_end(options, data, *early_stopping, record->trained(), history.epoch.size());
-  if (trace && strategy.is_chief() && record->trained()) trace->write(options.trace, record->resumed());
   write_results(options, data, model, history, *record, what);
+  if (trace && strategy.is_chief() && record->trained()) trace->write(options.trace, record->resumed());
   if (strategy.is_chief()) print_written(options);
   return InterruptCallback::exit_code();
 }
