@@ -30,12 +30,7 @@ class Progress {
     if (shows_progress(options.verbose) && model.strategy().is_chief()) logger_.emplace(title, options.verbose);
   }
   ~Progress() {
-    if (!shown_) return;
-    try {
-      logger_->on_stop(model_, {.steps_in_epoch = steps_});
-    } catch (const std::exception& error) {  // standard error cannot be written to
-      log_warning("the progress could not be shown: {}", error.what());
-    }
+    if (shown_) logger_->on_stop(model_, {.steps_in_epoch = steps_});
   }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

@@ -1,5 +1,8 @@
 #include "lockstep/runtime/core/logging.h"
 
+#include <csignal>
+#include <cstdio>
+#include <ctime>
 #include <memory>
 #include <mutex>
 
@@ -20,8 +23,38 @@ std::shared_ptr<spdlog::logger> logger() {
   return made;
 }
 
+/// While it exists, the calling thread's writes to a pipe without a reader fail instead of ending the program.
+class NoPipeSignal {
+ public:
+  NoPipeSignal() {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &signals_, &before_);
+  }
+  ~NoPipeSignal() {
+    if (sigismember(&before_, SIGPIPE) == 1) return;  // the program's own choice
+    constexpr timespec no_wait{};
+    sigtimedwait(&signals_, nullptr, &no_wait);  // removes the signal, which would otherwise arrive now
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+
+ private:
+  sigset_t signals_{};
+  sigset_t before_{};
+};
+
 }  // namespace
 
-void detail::log_warning(std::string_view message) { logger()->warn("{}", message); }
+void detail::log_warning(std::string_view message) {
+  const NoPipeSignal no_signal;
+  logger()->warn("{}", message);
+}
+
+void detail::print_message(std::string_view text) {
+  const NoPipeSignal no_signal;
+  std::fwrite(text.data(), 1, text.size(), stderr);  // not fmt::print, which throws if it fails
+}
 
 }  // namespace lockstep

@@ -291,13 +291,22 @@ class BadOutput(Case):
                 self.assertRegex(done.stderr, "^lockstep: .*\n$")
 
     def test_standard_error_that_cannot_be_written(self):
-        weights = self.path / "w.weights.h5"
-        done = self.redirected("2>&-", "train", *TINY, "--save", weights, "--json")
-        self.assertEqual(done.returncode, 0)
-        json.loads(done.stdout.splitlines()[-1])
-        self.assertTrue(weights.exists())
-        for redirection in "2>&-", "2>/dev/full":
+        for name, redirection in ("closed", "2>&-"), ("full", "2>/dev/full"):
+            weights = self.path / f"{name}.weights.h5"
+            done = self.redirected(redirection, "train", *TINY, "--save", weights, "--json")
+            self.assertEqual(done.returncode, 0, name)
+            json.loads(done.stdout.splitlines()[-1])
+            self.assertTrue(weights.exists(), name)
             self.assertEqual(self.redirected(redirection, "trian").returncode, 2)
+
+    def test_standard_error_whose_reader_has_ended(self):
+        read, write = os.pipe()
+        os.close(read)
+        weights = self.path / "w.weights.h5"
+        done = subprocess.run([PROGRAM, "train", *TINY, "--save", weights], stderr=write, timeout=500)
+        os.close(write)
+        self.assertEqual(done.returncode, 0)
+        self.assertTrue(weights.exists())
 
     def test_found_before_training(self):
         for option, name in [("--history", "h.json"), ("--step-log", "s.jsonl"), ("--plot", "p.png"), ("--save", "w.weights.h5"),

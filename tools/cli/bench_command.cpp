@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include <lockstep/runtime/core/logging.h>
 #include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/device/registry.h>
 
@@ -54,15 +55,15 @@ nlohmann::ordered_json measure(const BenchOptions& options, Model& model, ModelK
 }
 
 void print_for_people(const nlohmann::ordered_json& result) {
-  fmt::print(stderr, "{} over {} replica(s), global batch {}, {}\n", result["model"].get<std::string>(),
-             result["replicas"].get<int>(), result["global_batch"].get<std::int64_t>(),
-             result["precision"].get<std::string>());
-  fmt::print(stderr,
-             "{:.1f} examples/s\nstep {:.1f} ms (p10 {:.1f}, p90 {:.1f}; host time {:.1f})\n"
-             "convolutions and matrix products alone {:.1f} ms\n",
-             result["examples_per_s"].get<double>(), result["step_ms"]["median"].get<double>(),
-             result["step_ms"]["p10"].get<double>(), result["step_ms"]["p90"].get<double>(),
-             result["host_ms"].get<double>(), result["kernel_floor_ms"].get<double>());
+  print_message("{} over {} replica(s), global batch {}, {}\n", result["model"].get<std::string>(),
+                result["replicas"].get<int>(), result["global_batch"].get<std::int64_t>(),
+                result["precision"].get<std::string>());
+  print_message(
+      "{:.1f} examples/s\nstep {:.1f} ms (p10 {:.1f}, p90 {:.1f}; host time {:.1f})\n"
+      "convolutions and matrix products alone {:.1f} ms\n",
+      result["examples_per_s"].get<double>(), result["step_ms"]["median"].get<double>(),
+      result["step_ms"]["p10"].get<double>(), result["step_ms"]["p90"].get<double>(), result["host_ms"].get<double>(),
+      result["kernel_floor_ms"].get<double>());
 }
 
 }  // namespace

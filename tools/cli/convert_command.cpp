@@ -2,8 +2,6 @@
 
 #include <filesystem>
 
-#include <fmt/core.h>
-
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/runtime/core/logging.h>
 
@@ -56,8 +54,8 @@ int run(const ConvertOptions& options) {
   check(options);
   const Model model = read(options);
   save_by_name(model, options.out);
-  fmt::print(stderr, "{}: {} of {} parameters\n", options.out,
-             holds_weights_alone(options.out) ? "the weights" : "a whole model", model.count_params());
+  print_message("{}: {} of {} parameters\n", options.out,
+                holds_weights_alone(options.out) ? "the weights" : "a whole model", model.count_params());
   return 0;
 }
 

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include <lockstep/runtime/core/logging.h>
+
 #include "trained_model.h"
 #include "wrapped_text.h"
 
@@ -25,7 +27,7 @@ int run(const EvaluateOptions& options) {
   const std::string what =
       fmt::format("{} on {}, {} examples{}{}: {}", options.trained.model, trained.data, trained.count,
                   trained.preparation.empty() ? "" : ", ", trained.preparation, text);
-  fmt::print(stderr, "{}\n", wrapped(what, 2));
+  print_message("{}\n", wrapped(what, 2));
   if (options.json) fmt::print("{}\n", result.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   return 0;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/core/logging.h>
 
 #include "command_line.h"
 #include "train_command.h"
@@ -23,8 +24,7 @@ constexpr int wrong_input = 2;
 
 int complain(const std::string& message, int exit_code) {
   const char* const clear_progress = isatty(STDERR_FILENO) ? "\r\033[K" : "";
-  // fmt::print would throw if standard error cannot be written.
-  std::fputs(fmt::format("{}lockstep: {}\n", clear_progress, message.substr(0, message.find('\n'))).c_str(), stderr);
+  print_message("{}lockstep: {}\n", clear_progress, message.substr(0, message.find('\n')));
   return exit_code;
 }
 

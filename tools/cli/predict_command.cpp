@@ -11,6 +11,7 @@
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/models/files/csv.h>
 #include <lockstep/runtime/core/atomic_file.h>
+#include <lockstep/runtime/core/logging.h>
 
 #include "output_file.h"
 #include "trained_model.h"
@@ -113,8 +114,8 @@ int run(const PredictOptions& options) {
     for (Tensor& output : outputs) output = output.view({output.dim(0) * output.dim(1), output.dim(2)});
   const std::string text = as_csv(outputs, trained);
   write_file_atomically(options.output, std::as_bytes(std::span(text)));
-  fmt::print(stderr, "{}: predictions of {} for {} examples of {}{}{}\n", options.output, options.trained.model,
-             trained.count, trained.data, trained.preparation.empty() ? "" : ", ", trained.preparation);
+  print_message("{}: predictions of {} for {} examples of {}{}{}\n", options.output, options.trained.model,
+                trained.count, trained.data, trained.preparation.empty() ? "" : ", ", trained.preparation);
   return 0;
 }
 

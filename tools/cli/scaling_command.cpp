@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include <lockstep/runtime/core/logging.h>
 #include <lockstep/runtime/device/registry.h>
 
 #include "gnuplot.h"
@@ -49,25 +50,24 @@ nlohmann::ordered_json rows_json(const std::vector<ScalingRow>& rows) {
 }
 
 void print_rows(const char* title, const std::vector<ScalingRow>& rows) {
-  fmt::print(stderr, "\n{:<23}{:>8}{:>7}{:>11}{:>9}{:>13}{:>9}\n", title, "replicas", "batch", "examples/s", "speed-up",
-             "(min..max)", "of ideal");
+  print_message("\n{:<23}{:>8}{:>7}{:>11}{:>9}{:>13}{:>9}\n", title, "replicas", "batch", "examples/s", "speed-up",
+                "(min..max)", "of ideal");
   for (const ScalingRow& row : rows)
-    fmt::print(stderr, "{:<23}{:>8}{:>7}{:>11.1f}{:>9.2f}{:>13}{:>7.0f} %\n", name(row.method), row.replicas,
-               row.global_batch, row.examples_per_s, row.speedup.median,
-               fmt::format("{:.2f}..{:.2f}", row.speedup.lowest, row.speedup.highest), 100 * row.efficiency());
+    print_message("{:<23}{:>8}{:>7}{:>11.1f}{:>9.2f}{:>13}{:>7.0f} %\n", name(row.method), row.replicas,
+                  row.global_batch, row.examples_per_s, row.speedup.median,
+                  fmt::format("{:.2f}..{:.2f}", row.speedup.lowest, row.speedup.highest), 100 * row.efficiency());
 }
 
 void print_for_people(const ScalingOptions& options, const Scaling& scaling) {
   const ScalingPlan& plan = options.plan;
-  fmt::print(stderr, "{}\n",
-             wrapped(fmt::format("{} on {}; median of {} round(s) of {} steps", options.model,
-                                 device_text(plan.devices), plan.rounds, plan.run.steps),
-                     2));
+  print_message("{}\n", wrapped(fmt::format("{} on {}; median of {} round(s) of {} steps", options.model,
+                                            device_text(plan.devices), plan.rounds, plan.run.steps),
+                                2));
   print_rows("weak scaling", scaling.weak);
   print_rows("strong scaling", scaling.strong);
   const bool cpus = plan.devices.front().kind == DeviceKind::cpu;
   if (cpus && std::find(plan.methods.begin(), plan.methods.end(), ScalingMethod::multi_gpu_model) != plan.methods.end())
-    fmt::print(stderr, "\nmulti-gpu-model runs its replicas from one thread: on CPUs one after the other.\n");
+    print_message("\nmulti-gpu-model runs its replicas from one thread: on CPUs one after the other.\n");
 }
 
 }  // namespace
@@ -86,9 +86,9 @@ int run(ScalingOptions options) {
   if (!options.plot.empty()) require_plot(options.plot);
   const bool terminal = isatty(STDERR_FILENO) != 0;
   const Scaling scaling = measure_scaling(plan, [&](const std::string& what) {
-    if (terminal) fmt::print(stderr, "\r\x1b[K{}", what);
+    if (terminal) print_message("\r\x1b[K{}", what);
   });
-  if (terminal) fmt::print(stderr, "\r\x1b[K");
+  if (terminal) print_message("\r\x1b[K");
   print_for_people(options, scaling);
   if (!options.plot.empty())
     plot_scaling(options.plot,

@@ -14,6 +14,7 @@
 #include <lockstep/models/training/callbacks/progbar_logger.h>
 #include <lockstep/models/training/callbacks/tensorboard.h>
 #include <lockstep/runtime/core/atomic_file.h>
+#include <lockstep/runtime/core/logging.h>
 
 #include "history_plot.h"
 #include "interrupt.h"
@@ -55,7 +56,7 @@ void write_vocabulary(const TrainingData& data, const std::string& file) {
   std::error_code ignored;  // if the folder cannot be made, writing says so
   std::filesystem::create_directories(std::filesystem::path(file).parent_path(), ignored);
   const std::string files = data.vocabulary->save_beside(file);
-  fmt::print(stderr, "wrote {}: the vocabulary, with which evaluate and predict read text\n", files);
+  print_message("wrote {}: the vocabulary, with which evaluate and predict read text\n", files);
 }
 
 /// The weights of --class-weight.
@@ -116,16 +117,16 @@ void write_results(const TrainOptions& options, const TrainingData& data, const 
 /// Prints a summary of the run that `what` names, and how it begins.
 void print_start(const TrainOptions& options, const TrainingData& data, const Model& model, const std::string& what,
                  bool resumes) {
-  fmt::print(stderr, "{}\n",
-             wrapped(fmt::format("{}: {} training and {} test examples, global batch {}, {} parameters{}{}", what,
-                                 data.train_examples, data.test_examples, options.data.batch_size, model.count_params(),
-                                 data.preparation.empty() ? "" : "; ", data.preparation),
-                     2));
+  print_message("{}\n",
+                wrapped(fmt::format("{}: {} training and {} test examples, global batch {}, {} parameters{}{}", what,
+                                    data.train_examples, data.test_examples, options.data.batch_size,
+                                    model.count_params(), data.preparation.empty() ? "" : "; ", data.preparation),
+                        2));
   if (options.resume && !resumes)
-    fmt::print(stderr, "--resume: {} has no backup; training starts from the beginning\n", options.checkpoint);
+    print_message("--resume: {} has no backup; training starts from the beginning\n", options.checkpoint);
   if (resumes && !options.weights.empty())
-    fmt::print(stderr, "--resume: the run in {} continues with its own weights; --weights {} is not read\n",
-               options.checkpoint, options.weights);
+    print_message("--resume: the run in {} continues with its own weights; --weights {} is not read\n",
+                  options.checkpoint, options.weights);
 }
 
 /// Without --early-stopping the callback never stops training, but still keeps the state that a resumed run with the
@@ -140,14 +141,14 @@ void print_end(const TrainOptions& options, const TrainingData& data, const Earl
                std::size_t epochs) {
   const int stopped_epoch = early_stopping.stopped_epoch();
   if (trained && stopped_epoch > 0)
-    fmt::print(stderr, "--early-stopping: {} has not improved for {} epoch(s); stopped after epoch {} of {}\n",
-               monitored(data), options.early_stopping, stopped_epoch + 1, options.epochs);
+    print_message("--early-stopping: {} has not improved for {} epoch(s); stopped after epoch {} of {}\n",
+                  monitored(data), options.early_stopping, stopped_epoch + 1, options.epochs);
   else if (stopped_epoch > 0)
-    fmt::print(stderr, "--resume: the run in {} is complete; --early-stopping ended it after epoch {}\n",
-               options.checkpoint, stopped_epoch + 1);
+    print_message("--resume: the run in {} is complete; --early-stopping ended it after epoch {}\n", options.checkpoint,
+                  stopped_epoch + 1);
   else if (!trained)
-    fmt::print(stderr, "--resume: the run in {} is complete after {} epochs; increase --epochs to continue it\n",
-               options.checkpoint, epochs);
+    print_message("--resume: the run in {} is complete after {} epochs; increase --epochs to continue it\n",
+                  options.checkpoint, epochs);
 }
 
 /// Prints a line for each output file.
@@ -162,9 +163,9 @@ void print_written(const TrainOptions& options) {
       {options.trace, "the trace for chrome://tracing or Perfetto"},
       {options.plot, "the plot of the history"}};
   for (const auto& [path, what] : outputs)
-    if (!path.empty()) fmt::print(stderr, "wrote {}: {}\n", path, what);
+    if (!path.empty()) print_message("wrote {}: {}\n", path, what);
   if (options.save.empty() && options.checkpoint.empty())
-    fmt::print(stderr, "the trained weights are not kept; --save FILE writes them\n");
+    print_message("the trained weights are not kept; --save FILE writes them\n");
 }
 
 /// Compiles the model; one from a file keeps its loss, metrics and optimizer where no option replaces them.

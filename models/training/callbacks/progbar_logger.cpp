@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <iterator>
 #include <limits>
 #include <string>
@@ -17,6 +16,7 @@
 
 #include <lockstep/models/training/training_progress.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/core/logging.h>
 
 namespace lockstep {
 namespace {
@@ -108,7 +108,7 @@ class ProgbarLogger::Display {
 class ProgbarLogger::Bar final : public Display {
  public:
   double interval() const override { return 0.1; }
-  void begin(const Epoch& epoch) const override { fmt::print(stderr, "{}\n", epoch.text()); }
+  void begin(const Epoch& epoch) const override { print_message("{}\n", epoch.text()); }
 
   void show_step(const Epoch& epoch, std::int64_t step, const Logs& running) const override {
     const std::int64_t done = step + 1;
@@ -154,10 +154,7 @@ class ProgbarLogger::Bar final : public Display {
     return (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80) - 1;
   }
 
-  static void overwrite(const std::string& line) {
-    fmt::print(stderr, "\r\033[K{}", line);
-    std::fflush(stderr);
-  }
+  static void overwrite(const std::string& line) { print_message("\r\033[K{}", line); }
 };
 
 class ProgbarLogger::Lines final : public Display {
@@ -170,16 +167,14 @@ class ProgbarLogger::Lines final : public Display {
     Parts parts{fmt::format("{} step {}", epoch.text(), step + 1),
                 fmt::format("{:.0f} examples/s", epoch.examples_per_second())};
     append_metrics(parts, running);
-    fmt::print(stderr, "{}\n", joined(parts));
+    print_message("{}\n", joined(parts));
   }
   void end(const Epoch& epoch, const Logs& logs) const override {
     Parts parts{epoch.text()};
     append_epoch_end(parts, epoch.elapsed(), logs);
-    fmt::print(stderr, "{}\n", joined(parts));
+    print_message("{}\n", joined(parts));
   }
-  void stop(const Epoch& epoch, std::int64_t steps) const override {
-    fmt::print(stderr, "{}", stop_text(epoch, steps));
-  }
+  void stop(const Epoch& epoch, std::int64_t steps) const override { print_message("{}", stop_text(epoch, steps)); }
 
  private:
   double interval_;
