@@ -5,6 +5,7 @@
 #include <lockstep/models/losses/keras_losses.h>
 #include <lockstep/models/losses/loss_config.h>
 #include <lockstep/models/metrics/keras_metrics.h>
+#include <lockstep/runtime/core/logging.h>
 
 namespace lockstep {
 namespace {
@@ -41,6 +42,26 @@ Json options_of(const Metric& metric) {
   return options;
 }
 
+/// Keras' class of the accuracy that Accuracy measures for the targets of the loss; empty if the loss does not show it.
+std::string accuracy_class(const std::optional<Loss>& loss) {
+  const std::string targets = loss && loss->config() ? loss->config()->class_name : "";
+  if (targets == "SparseCategoricalCrossentropy") return "SparseCategoricalAccuracy";
+  if (targets == "CategoricalCrossentropy" || targets == "CategoricalFocalCrossentropy") return "CategoricalAccuracy";
+  return {};
+}
+
+/// Keras chooses the kind of accuracy that fits the model, but only for these two names.
+Json accuracy_json(const Metric& metric, ConfigForm form, const std::optional<Loss>& loss) {
+  if (metric.name() == "accuracy" || metric.name() == "acc") return metric.name();
+  if (const std::string kind = accuracy_class(loss); !kind.empty())
+    return object_json(metric_classes().file_class(metric.name(), kind), options_of(metric), form);
+  log_warning(
+      "the metric '{0}' is saved as 'accuracy'; to keep its name, use BinaryAccuracy().with_name(\"{0}\") or the "
+      "like instead of Accuracy",
+      metric.name());
+  return "accuracy";
+}
+
 }  // namespace
 
 ClassRegistry<Metric, OptionVisitor>& metric_classes() {
@@ -49,10 +70,9 @@ ClassRegistry<Metric, OptionVisitor>& metric_classes() {
   return classes;
 }
 
-Json metric_json(const Metric& metric, ConfigForm form) {
+Json metric_json(const Metric& metric, ConfigForm form, const std::optional<Loss>& loss) {
   if (!metric.config()) return function_json(metric.name(), form);
-  // Writes only the name, for which Keras chooses the kind of accuracy that fits the model.
-  if (metric.config()->class_name == "accuracy") return metric.name() == "acc" ? "acc" : "accuracy";
+  if (metric.config()->class_name == "accuracy") return accuracy_json(metric, form, loss);
   const std::string object = "the metric '" + metric.name() + "'";
   return object_json(metric_classes().file_class(object, *metric.config(), names_of_common_options), options_of(metric),
                      form);

@@ -24,7 +24,7 @@ Json metrics_json(const std::vector<OutputTraining>& outputs, MetricsOf which, C
   Json lists = Json::array();
   for (const OutputTraining& output : outputs) {
     Json& list = lists.emplace_back(Json::array());
-    for (const Metric& metric : output.*which) list.push_back(metric_json(metric, form));
+    for (const Metric& metric : output.*which) list.push_back(metric_json(metric, form, output.loss));
   }
   return lists.size() == 1 ? lists.front() : lists;
 }

@@ -95,6 +95,20 @@ TEST_P(CompileConfigs, StayTheSame) {
   }
 }
 
+TEST_P(CompileConfigs, KeepTheNameOfAccuracy) {
+  const auto saved = [](const Loss& loss) {
+    return compile_config(compiled_with(SGD(), {.loss = loss, .metrics = {Accuracy().with_name("top1")}}), GetParam());
+  };
+  const Json config = saved(SparseCategoricalCrossentropy());
+  EXPECT_EQ(config["metrics"][0]["class_name"], "SparseCategoricalAccuracy");
+  EXPECT_EQ(config["metrics"][0]["config"], Json::parse(R"({"name": "top1"})"));
+  EXPECT_EQ(read(config).outputs.at(0).metrics.at(0).name(), "top1");
+  EXPECT_EQ(saved(CategoricalCrossentropy())["metrics"][0]["class_name"], "CategoricalAccuracy");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(saved(BinaryCrossentropy())["metrics"], Json::parse(R"(["accuracy"])")) << "the predictions' shape decides";
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("the metric 'top1' is saved as 'accuracy'"));
+}
+
 TEST_P(CompileConfigs, HoldAnAverageWithoutMomentum) {
   const SGD optimizer({}, {.use_ema = true, .ema_momentum = 0});
   const Json config = compile_config(compiled_with(optimizer, {.loss = MeanSquaredError()}), GetParam());
