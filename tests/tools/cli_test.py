@@ -323,6 +323,15 @@ class BadOutput(Case):
         self.refuse("train", *TINY, "--save", self.path / "w.bin", says=".weights.h5")
         self.refuse("train", *TINY, "--weights", self.path / "none.weights.h5", says="none.weights.h5")
 
+    def test_one_file_for_two_options(self):
+        file, again = self.path / "a.json", f"{self.path}/./a.json"
+        for first, second in ("--history", "--trace"), ("--step-log", "--csv"), ("--history", "--csv"):
+            self.refuse("train", *TINY, first, file, second, again,
+                        says=f"{second} {again}: is also the file of {first}; give each a name of its own")
+        file.touch()
+        (self.path / "link.json").symlink_to(file)
+        self.refuse("train", *TINY, "--csv", file, "--step-log", self.path / "link.json", says=["--csv", "--step-log"])
+
     def test_a_weights_file_without_weights(self):
         (self.path / "w.weights.h5").write_bytes(b"not HDF5")
         self.refuse("train", *TINY, "--weights", self.path / "w.weights.h5", says="w.weights.h5")

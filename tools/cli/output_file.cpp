@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
 
 #include <unistd.h>
 
@@ -34,6 +35,17 @@ void require_no_data(const std::string& path, const std::string& option, const s
   std::error_code error;  // of a file that does not exist
   require(colon == std::string::npos || !fs::equivalent(path, source.substr(colon + 1), error),
           "{} {}: is the file of --data, which it would replace; give it another name", option, path);
+}
+
+void require_distinct(const std::vector<std::pair<std::string, std::string>>& outputs) {
+  std::map<fs::path, std::string> options;  // by file
+  for (const auto& [option, path] : outputs) {
+    std::error_code error;
+    if (path.empty() || fs::is_other(path, error)) continue;
+    const fs::path file = fs::weakly_canonical(fs::absolute(path, error), error);
+    const auto [other, is_new] = options.emplace(error ? fs::path(path) : file, option);
+    require(is_new, "{} {}: is also the file of {}; give each a name of its own", option, path, other->second);
+  }
 }
 
 }  // namespace lockstep::cli

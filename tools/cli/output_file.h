@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace lockstep::cli {
 
@@ -14,5 +16,9 @@ void require_replaceable(const std::string& path, const std::string& option);
 
 /// Throws InvalidArgument if `path` is the file that `source`, the value of --data, names.
 void require_no_data(const std::string& path, const std::string& option, const std::string& source);
+
+/// Throws InvalidArgument, naming both options, if two of the outputs, pairs of an option and its path, are one file.
+/// An empty path is no output; a device such as /dev/null can be the output of several options.
+void require_distinct(const std::vector<std::pair<std::string, std::string>>& outputs);
 
 }  // namespace lockstep::cli

@@ -73,10 +73,11 @@ void TrainOptions::check() const {
   if (!step_log.empty()) require_writable(step_log, "--step-log");
   if (!trace.empty()) require_replaceable(trace, "--trace");
   if (!plot.empty()) require_plot(plot);
-  for (const auto& [option, path] :
-       {std::pair("--save", save), std::pair("--history", history), std::pair("--step-log", step_log),
-        std::pair("--csv", csv), std::pair("--trace", trace)})
-    require_no_data(path, option, data.source);
+  const std::vector<std::pair<std::string, std::string>> outputs{{"--save", save},         {"--history", history},
+                                                                 {"--step-log", step_log}, {"--csv", csv},
+                                                                 {"--trace", trace},       {"--plot", plot}};
+  for (const auto& [option, path] : outputs) require_no_data(path, option, data.source);
+  require_distinct(outputs);
 }
 
 }  // namespace lockstep::cli
