@@ -320,6 +320,10 @@ class BadOutput(Case):
             self.refuse("train", *TINY, option, self.path / name, says=[f"{option} {self.path / name}", "not a regular file"])
         for option in "--history", "--step-log", "--trace":
             self.refuse("train", *TINY, option, self.path / ("x" * 300), says=[option, "File name too long"])
+        for option in "--checkpoint", "--tensorboard":
+            self.refuse("train", *TINY, option, self.path / ("x" * 300), says=[f"{option} {self.path}/x", "File name too long"])
+            self.refuse("train", *TINY, option, self.path / "w.keras", says=[f"{option} {self.path}/w.keras: is not a folder"])
+        self.refuse("train", "--data", f"images:{self.path}/{'x' * 300}", says=["--data images:", "there is no such folder"])
         self.refuse("train", *TINY, "--save", self.path / "w.bin", says=".weights.h5")
         self.refuse("train", *TINY, "--weights", self.path / "none.weights.h5", says="none.weights.h5")
 
@@ -907,7 +911,14 @@ class TrainedModel(Case):
         self.refuse("evaluate", "--model", weights, says=[str(weights), "use --weights for it"])
         self.refuse("evaluate", "--model", self.path / "none.h5", says=["none.h5", "there is no such file"])
         self.refuse("evaluate", "--model", model, says=["fashion-mnist", "(140, 256)"])
-        self.refuse("evaluate", *self.SMALL, "--weights", self.path / "none.h5", says=["none.h5", "cannot be read"])
+        self.refuse("evaluate", *self.SMALL, "--weights", self.path / "none.h5", says=["none.h5", "there is no such file"])
+        os.mkfifo(self.path / "pipe.h5")
+        (self.path / "folder.keras").mkdir()
+        for file in self.path / "pipe.h5", self.path / "folder.keras":
+            for option in ["--model"], [*self.SMALL, "--weights"]:
+                self.refuse("evaluate", *option, file, says=f"{option[-1]} {file}: cannot be read: it is not a regular file")
+        for option in ["--model"], [*self.SMALL, "--weights"]:
+            self.refuse("evaluate", *option, self.path / ("x" * 300 + ".h5"), says=[f"{option[-1]} {self.path}/x", "File name too long"])
         self.refuse("evaluate", "--model", "mlp", "--weights", weights, *self.DATA, says="w.weights.h5")
         self.refuse("predict", "--model", model, *self.DATA, says="--output is required")
         self.refuse("predict", "--model", model, *self.DATA, "--output", self.path / "p.npy", says=["p.npy", ".csv"])

@@ -435,6 +435,7 @@ class Numpy(DataCase):
 
         refuse(["--data", "numpy"], "--data numpy:FILE.npz needs a file name")
         refuse(["--data", f"numpy:{self.path}/none.npz"], "none.npz: there is no such file")
+        refuse(["--data", f"numpy:{self.path}/{'x' * 300}.npz"], "x.npz: there is no such file")
         (self.path / "text.npz").write_text("no archive")
         refuse(["--data", f"numpy:{self.path}/text.npz"], "text.npz: cannot be opened as a zip archive")
         (self.path / "one.npy").write_bytes(b"\x93NUMPY\x01\0")

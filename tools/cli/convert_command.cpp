@@ -22,7 +22,7 @@ void check(const ConvertOptions& options) {
           model_names());
   require(weights || options.model.empty(), "--model {}: leave it out, since IN {} is a whole model", options.model,
           options.in);
-  require<InputError>(std::filesystem::is_regular_file(options.in), "IN {}: there is no such file", options.in);
+  require_file(options.in, "IN");
   require_replaceable(options.out, "OUT");
   std::error_code out_is_missing;
   require(!std::filesystem::equivalent(options.in, options.out, out_is_missing),

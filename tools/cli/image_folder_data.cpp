@@ -71,7 +71,9 @@ TrainingData load_folder(const std::string& directory, const DataOptions& option
   require(!directory.empty(), "--data images:DIR needs a folder that contains one folder of images per class");
   const Shape& shape = model.form.shape;
   const std::filesystem::path root(directory);
-  require<InputError>(std::filesystem::is_directory(root), "--data images:{}: there is no such folder", directory);
+  std::error_code error;  // of names that are too long and the like
+  require<InputError>(std::filesystem::is_directory(root, error), "--data images:{}: there is no such folder",
+                      directory);
   const FolderParts parts = parts_of(root);
   require(!options.validation_split || !parts.test,
           "--validation-split: --data images:{} already has test examples ('{}')", directory,

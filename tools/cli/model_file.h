@@ -10,6 +10,9 @@ namespace lockstep::cli {
 /// name, for the message.
 void require_model_ending(const std::string& file, const std::string& option);
 
+/// Throws InputError, naming `option`, unless `file` is a regular file that can be read.
+void require_file(const std::string& file, const std::string& option);
+
 /// Whether the file's extension is that of a format for weights alone, not for whole models.
 bool holds_weights_alone(const std::string& file);
 

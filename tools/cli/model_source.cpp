@@ -1,7 +1,6 @@
 #include "model_source.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <future>
 
 #include <fmt/core.h>
@@ -121,7 +120,7 @@ void check_model(const std::string& model, const ReplicaOptions& replicas) {
     (void)parse_model(model);
     return;
   }
-  require<InputError>(std::filesystem::is_regular_file(model), "--model {}: there is no such file", model);
+  require_file(model, "--model");
   require(!replicas.is_multi_gpu_model(), "--strategy multi-gpu-model needs a model given by name, not the file {}",
           model);
 }

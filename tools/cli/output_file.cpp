@@ -30,6 +30,13 @@ void require_replaceable(const std::string& path, const std::string& option) {
                       "{} {}: cannot be written: it exists and is not a regular file", option, path);
 }
 
+void require_folder(const std::string& path, const std::string& option) {
+  std::error_code error;
+  const bool is_folder = fs::is_directory(path, error);
+  require<InputError>(is_folder || error == std::errc::no_such_file_or_directory, "{} {}: {}", option, path,
+                      error ? "cannot be a folder: " + error.message() : "is not a folder");
+}
+
 void require_no_data(const std::string& path, const std::string& option, const std::string& source) {
   const std::size_t colon = source.find(':');
   std::error_code error;  // of a file that does not exist

@@ -14,6 +14,9 @@ void require_writable(const std::string& path, const std::string& option);
 /// regular file.
 void require_replaceable(const std::string& path, const std::string& option);
 
+/// Throws InputError unless `path` is a folder or there is nothing of this name, so that a folder can be made.
+void require_folder(const std::string& path, const std::string& option);
+
 /// Throws InvalidArgument if `path` is the file that `source`, the value of --data, names.
 void require_no_data(const std::string& path, const std::string& option, const std::string& source);
 

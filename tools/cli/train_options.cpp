@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <utility>
 
@@ -15,7 +14,8 @@
 namespace lockstep::cli {
 
 bool TrainOptions::has_backup() const {
-  return std::filesystem::is_directory(backup_folder()) && !std::filesystem::is_empty(backup_folder());
+  std::error_code error;  // of a folder that cannot be read, which reading the backup reports
+  return std::filesystem::is_directory(backup_folder(), error) && !std::filesystem::is_empty(backup_folder(), error);
 }
 
 std::vector<std::string> TrainOptions::trained_files() const {
@@ -56,7 +56,7 @@ void TrainOptions::check() const {
           dropout.value_or(0));
   const double split = data.validation_split.value_or(0.5);
   require(split > 0 && split < 1, "--validation-split: must be between 0 and 1, got {}", split);
-  require<InputError>(weights.empty() || std::ifstream(weights).good(), "--weights {}: cannot be read", weights);
+  if (!weights.empty()) require_file(weights, "--weights");
   (void)distribute_options();
   require(early_stopping == 0 || early_stopping < epochs - 1,
           "--early-stopping {}: cannot end a training of {} epoch(s) early; give --epochs {} or more", early_stopping,
@@ -65,6 +65,8 @@ void TrainOptions::check() const {
     require_model_ending(save, "--save");
     require_replaceable(save, "--save");
   }
+  for (const auto& [option, folder] : {std::pair("--checkpoint", checkpoint), std::pair("--tensorboard", tensorboard)})
+    if (!folder.empty()) require_folder(folder, option);
   require<InputError>(
       resume || checkpoint.empty() || !has_backup(),
       "--checkpoint {}: the folder has the weights of a run; add --resume to continue it, or choose another folder",

@@ -1,6 +1,6 @@
 #include "trained_model.h"
 
-#include <fstream>
+#include "model_file.h"
 
 namespace lockstep::cli {
 
@@ -8,7 +8,7 @@ void TrainedModelOptions::check() const {
   check_model(model, replicas);
   require(is_model_file(model) || !weights.empty(),
           "--weights: {} has no trained weights of its own; say which file they are in", model);
-  require<InputError>(weights.empty() || std::ifstream(weights).good(), "--weights {}: cannot be read", weights);
+  if (!weights.empty()) require_file(weights, "--weights");
 }
 
 TrainedModel make_trained_model(const TrainedModelOptions& options, Compiled needed) {
