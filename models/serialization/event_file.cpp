@@ -4,8 +4,10 @@
 #include <array>
 #include <atomic>
 #include <cctype>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -150,7 +152,7 @@ EventFile::EventFile(const std::string& directory)
   std::filesystem::create_directories(directory, problem);
   require<InputError>(!problem, "{}: cannot be made: {}", directory, problem.message());
   file_.open(path_, std::ios::binary);
-  require<InputError>(file_.good(), "{}: cannot be written", path_);
+  require<InputError>(file_.good(), "{}: cannot be written: {}", path_, std::strerror(errno));
   tensorboard::Event version = event_at(0);
   version.set_file_version("brain.Event:2");
   write_record(version.SerializeAsString());
@@ -188,12 +190,12 @@ void EventFile::add_graph(const Network& network) {
 
 void EventFile::flush() {
   file_.flush();
-  require<InputError>(file_.good(), "{}: cannot be written", path_);
+  require<InputError>(file_.good(), "{}: cannot be written: {}", path_, std::strerror(errno));
 }
 
 void EventFile::write_record(const std::string& event) {
   lockstep::write_record(file_, event);
-  require<InputError>(file_.good(), "{}: cannot be written", path_);
+  require<InputError>(file_.good(), "{}: cannot be written: {}", path_, std::strerror(errno));
 }
 
 }  // namespace lockstep

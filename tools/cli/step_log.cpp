@@ -1,5 +1,8 @@
 #include "step_log.h"
 
+#include <cerrno>
+#include <cstring>
+
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/training/callbacks/log_lines.h>
@@ -21,7 +24,7 @@ StepLog::StepLog(const std::string& path) : path_(path) { open(std::ios::app); }
 
 void StepLog::open(std::ios::openmode mode) {
   file_ = std::ofstream(path_, mode);
-  require<InputError>(file_.good(), "--step-log {}: cannot be written", path_);
+  require<InputError>(file_.good(), "--step-log {}: cannot be written: {}", path_, std::strerror(errno));
 }
 
 void StepLog::on_epoch_begin(Model&, const EpochPlan& plan) {
@@ -46,7 +49,7 @@ void StepLog::on_train_batch_end(Model&, const StepReport& report) {
                                     {"reduce_ms", ms(Phase::reduce)},
                                     {"update_ms", ms(Phase::update)}};
   file_ << line.dump() << '\n' << std::flush;
-  require<InputError>(file_.good(), "--step-log {}: writing failed; is the disk full?", path_);
+  require<InputError>(file_.good(), "--step-log {}: cannot be written: {}", path_, std::strerror(errno));
 }
 
 }  // namespace lockstep::cli

@@ -1,8 +1,11 @@
 #include "lockstep/models/training/callbacks/csv_logger.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <string_view>
 
@@ -19,7 +22,7 @@ void CSVLogger::on_train_begin(Model&) {
 
 void CSVLogger::open(std::ios::openmode mode) {
   file_ = std::ofstream(filename_, mode);
-  require<InputError>(file_.good(), "{}: cannot be written", filename_);
+  require<InputError>(file_.good(), "{}: cannot be written: {}", filename_, std::strerror(errno));
 }
 
 void CSVLogger::on_epoch_begin(Model&, const EpochPlan& plan) {
@@ -40,10 +43,14 @@ void CSVLogger::on_epoch_begin(Model&, const EpochPlan& plan) {
 void CSVLogger::read_header() {
   columns_.clear();
   if (!std::filesystem::is_regular_file(filename_)) return;  // reading a device might never end
-  std::string header;
-  std::ifstream file(filename_);
-  std::getline(file, header);
-  columns_ = CsvRecords(header, options_.separator).next_copied();
+  std::ifstream file(filename_, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  try {
+    columns_ = CsvRecords(text, options_.separator).next_copied();
+  } catch (InputError& error) {
+    error.add_context(filename_);
+    throw;
+  }
   if (!columns_.empty()) columns_.erase(columns_.begin());  // "epoch"
 }
 
@@ -69,7 +76,7 @@ void CSVLogger::on_epoch_end(Model&, int epoch, const Logs& logs) {
     file_ << options_.separator << (found == logs.end() ? "NA" : fmt::format("{}", found->second));
   }
   file_ << '\n' << std::flush;
-  require<InputError>(file_.good(), "{}: cannot be written", filename_);
+  require<InputError>(file_.good(), "{}: cannot be written: {}", filename_, std::strerror(errno));
 }
 
 void CSVLogger::on_train_end(Model&) { file_.close(); }

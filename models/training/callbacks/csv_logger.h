@@ -27,7 +27,7 @@ class CSVLogger final : public Callback {
 
   bool chief_only() const override { return true; }
   ///@{
-  /// Throws InputError if the file cannot be written.
+  /// Throws InputError naming the file if it cannot be written, or if its header has a quotation mark without end.
   void on_train_begin(Model& model) override;
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
@@ -36,7 +36,7 @@ class CSVLogger final : public Callback {
 
  private:
   void open(std::ios::openmode mode);
-  /// Reads the columns of the file; an empty file has none.
+  /// Reads the columns of the file; an empty file has none. A name in quotation marks can contain line breaks.
   void read_header();
   void write_header(const Logs& logs);
 

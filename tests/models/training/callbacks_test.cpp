@@ -228,7 +228,7 @@ TEST_F(KerasCallbacks, CsvLoggerHasColumnsForAValidationThatTheFirstEpochsLack) 
 
 TEST_F(KerasCallbacks, CsvLoggerQuotesNamesThatWouldBeSeveralFields) {
   const std::string path = folder_ / "log.csv";
-  const Logs logs{{"a,b", 1}, {"c\"d", 2}, {"e", 3}};
+  const Logs logs{{"a,b", 1}, {"c\"d", 2}, {"e", 3}, {"f\ng", 4}};
   for (const bool append : {false, true}) {
     CSVLogger logger(path, {.append = append});
     logger.on_train_begin(model_);
@@ -236,7 +236,11 @@ TEST_F(KerasCallbacks, CsvLoggerQuotesNamesThatWouldBeSeveralFields) {
     logger.on_epoch_end(model_, 0, logs);
     logger.on_train_end(model_);
   }
-  EXPECT_EQ(test::contents_of(path), "epoch,\"a,b\",\"c\"\"d\",e\n0,1,2,3\n0,1,2,3\n");
+  EXPECT_EQ(test::contents_of(path), "epoch,\"a,b\",\"c\"\"d\",e,\"f\ng\"\n0,1,2,3,4\n0,1,2,3,4\n");
+  test::write_text(path, "epoch,\"loss\n0,1\n");
+  CSVLogger logger(path, {.append = true});
+  logger.on_train_begin(model_);
+  EXPECT_ERROR(InputError, path + ": line 1: a quotation mark is not closed", logger.on_epoch_begin(model_, {}));
 }
 
 TEST_F(KerasCallbacks, CsvLoggerKeepsTheEpochsBeforeTheOneThatARunResumesWith) {
@@ -271,8 +275,13 @@ TEST_F(KerasCallbacks, CsvLoggerAppendsWhenAsked) {
     EXPECT_TRUE(append ? test::contents_of(path).starts_with(appended)
                        : test::contents_of(path) == "epoch;loss\n1;2\n");
   }
-  EXPECT_ERROR(InputError, "/none/log.csv: cannot be written",
+  EXPECT_ERROR(InputError, "/none/log.csv: cannot be written: No such file or directory",
                CSVLogger(folder_ / "none/log.csv").on_train_begin(model_));
+  CSVLogger full("/dev/full");
+  full.on_train_begin(model_);
+  full.on_epoch_begin(model_, {.epoch = 0});
+  EXPECT_ERROR(InputError, "/dev/full: cannot be written: No space left on device",
+               full.on_epoch_end(model_, 0, {{"loss", 1}}));
 }
 
 TEST_F(KerasCallbacks, TerminateOnNaNStopsAfterTheStep) {
