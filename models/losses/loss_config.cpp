@@ -1,5 +1,7 @@
 #include "lockstep/models/losses/loss_config.h"
 
+#include <cmath>
+
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/losses/keras_losses.h>
@@ -29,7 +31,9 @@ Loss::Loss(std::string name, Function function, std::optional<ObjectConfig> conf
     : name_(std::move(name)),
       function_(std::move(function)),
       config_(std::move(config)),
-      is_keras_(loss_classes().is_keras(config_)) {}
+      is_keras_(loss_classes().is_keras(config_)) {
+  check_finite(config_);
+}
 
 std::string Loss::get_config() const {
   require<Unsupported>(config_.has_value(), "the loss '{}' is a custom one, which has no config", name_);
@@ -40,6 +44,14 @@ ClassRegistry<Loss, OptionVisitor>& loss_classes() {
   static ClassRegistry<Loss, OptionVisitor> classes(
       "keras.losses", makers_of<Loss, OptionVisitor>(std::tuple_cat(keras_losses_and_metrics, keras_losses_alone)));
   return classes;
+}
+
+void check_finite(const std::optional<ObjectConfig>& config) {
+  if (!config) return;
+  for (const auto& [key, value] : config->options->items())
+    for (const Json& number : value.is_array() ? value : Json::array({value}))
+      if (number.is_number_float() && !std::isfinite(number.get<double>()))
+        fail<InvalidArgument>("{}: {} must be finite, got {}", config->class_name, key, number.get<double>());
 }
 
 void read_common_options(OptionVisitor& visitor) {

@@ -30,6 +30,9 @@ ClassRegistry<Loss, OptionVisitor>& loss_classes();
 
 /// The names of the options that all losses and metrics have.
 inline const std::array<std::string, 3> names_of_common_options{"dtype", "name", "reduction"};
+/// Throws InvalidArgument, naming the class and the option, if the config of a loss or a metric has a number that is
+/// infinite or NaN: JSON has no such numbers.
+void check_finite(const std::optional<ObjectConfig>& config);
 /// Reads the options that all losses and metrics have. Throws InputError for a reduction other than the mean over the
 /// batch ("sum_over_batch_size", or "auto" in Keras 2).
 void read_common_options(OptionVisitor& visitor);

@@ -31,7 +31,7 @@ struct HuberOptions {
 };
 /// (y - p)^2 / 2 where |y - p| <= delta, else delta |y - p| - delta^2 / 2.
 struct Huber : Loss {
-  /// Throws InvalidArgument unless delta > 0.
+  /// Throws InvalidArgument unless delta is finite and above 0.
   explicit Huber(const HuberOptions& options = {});
 };
 /// log(cosh(p - y)).

@@ -74,7 +74,9 @@ Metric::Rule rule_of_sum() {
 }  // namespace
 
 Metric::Metric(std::string name, Rule rule)
-    : name_(std::move(name)), rule_(std::move(rule)), is_keras_(metric_classes().is_keras(rule_.config)) {}
+    : name_(std::move(name)), rule_(std::move(rule)), is_keras_(metric_classes().is_keras(rule_.config)) {
+  check_finite(rule_.config);
+}
 
 void Metric::check_rule() const {
   require<LogicError>(rule_.update && rule_.result, "the metric '{}' has no rule: none was given, or it was moved from",

@@ -121,6 +121,8 @@ TEST(Focal, RefuseWhatDoesNotFit) {
   EXPECT_ERROR(InvalidArgument, "label_smoothing lies in [0, 1], got 2",
                BinaryFocalCrossentropy({.label_smoothing = 2}));
   EXPECT_ERROR(InvalidArgument, "needs an alpha", CategoricalFocalCrossentropy({.alpha = {}}));
+  EXPECT_ERROR(InvalidArgument, "CategoricalFocalCrossentropy: alpha must be finite, got nan",
+               CategoricalFocalCrossentropy({.alpha = {0.25, std::nan("")}}));
   EXPECT_ERROR(InvalidArgument, "takes predictions (n, ..., 2), got f32 (1, 3)",
                CategoricalFocalCrossentropy({.alpha = {1, 2}})(Tensor::zeros({1, 3}), Tensor::zeros({1, 3})));
   EXPECT_ERROR(InvalidArgument, "takes predictions (n, ..., classes), got f32 (3)",

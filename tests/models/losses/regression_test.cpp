@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include <gtest/gtest.h>
 #include <models/losses/rows.h>
@@ -157,7 +158,11 @@ TEST(CosineSimilarity, RefusesTheAxisOfTheExamples) {
   EXPECT_THROW(CosineSimilarity(2)(Tensor::zeros({3, 2}), Tensor::zeros({3, 2})), InvalidArgument);
 }
 
-TEST(RegressionLosses, HuberNeedsADelta) { EXPECT_THROW(Huber(0), InvalidArgument); }
+TEST(RegressionLosses, HuberNeedsADelta) {
+  EXPECT_THROW(Huber(0), InvalidArgument);
+  EXPECT_ERROR(InvalidArgument, "Huber: delta must be finite, got inf",
+               (void)Huber(std::numeric_limits<double>::infinity()));
+}
 
 }  // namespace
 }  // namespace lockstep

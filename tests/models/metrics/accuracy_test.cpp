@@ -126,6 +126,11 @@ TEST(TopK, RefusesAKAndALabelThatMeanNothing) {
                SparseTopKCategoricalAccuracy().update(Tensor::full({4}, 3, DType::i64), scores));
 }
 
+TEST(Accuracy, RefusesAThresholdThatFilesCannotHold) {
+  EXPECT_ERROR(InvalidArgument, "BinaryAccuracy: threshold must be finite, got inf",
+               (void)BinaryAccuracy(std::numeric_limits<double>::infinity()));
+}
+
 TEST(Accuracy, OfNoRowsIsZeroOfZero) {
   for (const Metric& metric :
        {Metric(Accuracy()), Metric(SparseCategoricalAccuracy()), Metric(SparseTopKCategoricalAccuracy())})
