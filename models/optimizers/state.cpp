@@ -414,7 +414,8 @@ void Optimizer::State::check(const OptimizerState& state, const std::vector<Vari
     require(slot.values.size() == variables.size(), "the optimizer has {} variables, the state to load {}",
             variables.size(), slot.values.size());
     for (std::size_t i = 0; i < variables.size(); ++i)
-      require(slot.values[i].shape() == variables[i].shape() && slot.values[i].dtype() == DType::f32,
+      require(slot.values[i].defined() && slot.values[i].shape() == variables[i].shape() &&
+                  slot.values[i].dtype() == DType::f32,
               "the {} of '{}' must be f32 {}, the state to load has {}", slot.name, variables[i].name(),
               variables[i].shape(), slot.values[i]);
   }

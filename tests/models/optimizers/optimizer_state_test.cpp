@@ -151,5 +151,19 @@ TEST(OptimizerState, OfAnotherOptimizerIsRefused) {
   EXPECT_ERROR(InvalidArgument, "keeps 2 values", step(strategy, later, make_variables(strategy), 0));
 }
 
+TEST(OptimizerState, WithoutTheValueOfAScalarIsRefused) {
+  const MirroredStrategy strategy = test::mirrored(1);
+  const auto inside = strategy.scope();
+  const std::vector<Variable> variables{test::variable_of("scale", Tensor::zeros({}))};
+  const SGD sgd({.momentum = 0.9});
+  strategy.run([&] {
+    GradientTape tape;
+    sgd.minimize(tape, sum(square(variables[0].value())), variables);
+  });
+  OptimizerState state = sgd.state();
+  state.slots.at(0).values.at(0) = Tensor();
+  EXPECT_ERROR(InvalidArgument, "the state to load has an undefined tensor", sgd.load_state(state));
+}
+
 }  // namespace
 }  // namespace lockstep
