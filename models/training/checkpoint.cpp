@@ -4,6 +4,7 @@
 #include <charconv>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <map>
 #include <ranges>
 
@@ -207,6 +208,9 @@ CheckpointManager::CheckpointManager(const Checkpoint& checkpoint, std::string d
 }
 
 std::string CheckpointManager::save() {
+  require<InputError>(last_number_ < std::numeric_limits<std::int64_t>::max(),
+                      "{}: no checkpoint can have a larger number; rename it or save to another folder",
+                      latest_checkpoint().value_or(directory_));
   const bool is_chief = checkpoint_.strategy().is_chief();
   if (is_chief) remove_unfinished_files(directory_);
   const std::string name = fmt::format("{}-{}.h5", options_.checkpoint_name, last_number_ + 1);

@@ -73,7 +73,7 @@ class CheckpointManager {
   CheckpointManager(const Checkpoint& checkpoint, std::string directory, const CheckpointManagerOptions& options = {});
 
   /// Writes a checkpoint with the next number and returns its path; then removes the oldest ones beyond max_to_keep.
-  /// Throws the errors of Checkpoint::write.
+  /// Throws the errors of Checkpoint::write, and InputError if the newest checkpoint has the largest 64-bit number.
   std::string save();
   /// The paths of the folder's checkpoints, oldest first.
   const std::vector<std::string>& checkpoints() const { return paths_; }

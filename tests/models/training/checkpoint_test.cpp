@@ -297,5 +297,19 @@ TEST(CheckpointManager, RefusesOptionsItCannotUse) {
   EXPECT_ERROR(InputError, "/proc/none", CheckpointManager(checkpoint, "/proc/none").save());
 }
 
+TEST(CheckpointManager, RefusesANumberAfterTheLargest) {
+  const test::TemporaryFolder folder;
+  std::int64_t step = 0;
+  const Checkpoint checkpoint = Checkpoint().add("step", step);
+  const std::string largest = folder / "ckpt-9223372036854775807.h5";
+  test::write_text(largest, "a copy");
+  EXPECT_ERROR(InputError, largest + ": no checkpoint can have a larger number",
+               CheckpointManager(checkpoint, folder.path()).save());
+  test::write_text(folder / "next-9223372036854775806.h5", "a copy");
+  CheckpointManager next(checkpoint, folder.path(), {.checkpoint_name = "next"});
+  EXPECT_EQ(next.save(), folder / "next-9223372036854775807.h5");
+  EXPECT_THROW(next.save(), InputError);
+}
+
 }  // namespace
 }  // namespace lockstep
