@@ -12,8 +12,8 @@ class WholeRecurrence;
 
 namespace kernels {
 
-/// Runs kernels on the host in place of a GPU, for tests on machines without one. Uses a kernel's shared source or, if
-/// it has none, its CPU implementation.
+/// Runs kernels on the host in place of a GPU, for tests on machines without one: calls Kernel::run or, for a kernel
+/// without run(), Kernel::on_cpu (kernel.h).
 class GpuStandIn {
  public:
   virtual ~GpuStandIn() = default;
@@ -23,10 +23,11 @@ class GpuStandIn {
   virtual void run(const char* kernel, std::span<const Operand> operands, std::function<void()> work) = 0;
   /// Like run(), but waits until `work` has run.
   virtual void run_now(const char* kernel, std::span<const Operand> operands, const std::function<void()>& work) = 0;
-  /// Called by `work` when the kernel has found an index out of range: the one at position `place` of its list of
-  /// indices. The next wait for the GPU throws.
+  /// `work` calls this function when the kernel has found an index out of range; `place` is the index's position among
+  /// the kernel's indices. The next wait for the GPU then throws.
   virtual void report_out_of_range(const char* kernel, std::int64_t place) = 0;
-  /// The implementation of whole recurrent layers; null if unsupported.
+  /// The implementation that computes a recurrent layer in one call (recurrence/whole_recurrence.h); null if the
+  /// stand-in has none.
   virtual WholeRecurrence* whole_recurrence() = 0;
 
   /// A copy of the kernel for use in `work`: its tensors do not own memory.
@@ -46,7 +47,7 @@ class GpuStandIn {
 /// The stand-in in use; null if there is none.
 GpuStandIn* gpu_stand_in();
 
-/// Uses a stand-in until the scope ends. Precondition: no kernel runs when the scope begins or ends.
+/// Makes gpu_stand_in() return `gpu` until the scope ends. Precondition: no kernel runs when the scope begins or ends.
 class GpuStandInScope {
  public:
   /// `gpu` must outlive the scope.

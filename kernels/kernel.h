@@ -34,7 +34,7 @@
 //     template <class Executor>
 //     void run(Executor& on) const;                               // for both kinds of device (executor/executor.h)
 //     void on_cpu() const;                                        // faster than run(); required if there is no run()
-//     void on_gpu() const;                                        // uses a library, in cuda/; if there is no run()
+//     void on_gpu() const;                                        // calls a library (in cuda/); required if no run()
 //   };
 // clang-format on
 //
@@ -51,7 +51,7 @@ namespace detail {
 
 struct AnyExecutor;
 
-/// What Kernel::run returns; no type if Kernel has no run().
+/// ResultOf<Kernel>::type is the return type of Kernel::run. It does not exist if Kernel has no run().
 template <class Kernel>
 struct ResultOf {};
 template <class Kernel>
@@ -92,10 +92,10 @@ constexpr bool capturable() {
 
 /// Throws Unsupported: this build has no kernels for GPUs.
 [[noreturn]] void no_gpu_kernels();
-/// Throws NotCapturable if the calling thread captures its GPU's work.
+/// Throws NotCapturable, naming `kernel`, if the calling thread is capturing a CUDA graph.
 void refuse_capture_of(const char* kernel);
 
-/// Runs the kernel's shared source on the host, or on_cpu() if it has no shared source.
+/// Runs Kernel::run on the host, or Kernel::on_cpu if the kernel has no run().
 template <class Kernel>
 auto run_shared(const Kernel& kernel) {
   if constexpr (Shared<Kernel>)

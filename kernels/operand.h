@@ -11,8 +11,8 @@ namespace lockstep::kernels {
 
 /// Memory that a kernel reads or writes: a tensor, or flat memory that any GPU may own.
 struct Operand {
-  /// A tensor in the memory of the calling thread's GPU. The tensor must outlive the operand; an undefined one has no
-  /// memory.
+  /// The memory of a tensor, which the calling thread's GPU must own; no memory if the tensor is undefined. The tensor
+  /// must outlive the operand.
   Operand(const Tensor& of) : tensor(&of) {}  // NOLINT: implicit, operands are listed
   /// `count` elements from `begin` on, which any GPU may own.
   template <class T>

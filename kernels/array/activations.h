@@ -77,8 +77,8 @@ Tensor softmax(const Tensor& logits, const std::vector<int>& axes);
 Tensor log_softmax(const Tensor& logits, const std::vector<int>& axes);
 ///@}
 
-/// Applies the activation. Activation::linear returns x itself, unchecked. Results of other activations have no origin,
-/// not even those of softmax and sigmoid.
+/// Applies the activation. Activation::linear returns x itself, unchecked. Unlike softmax() and sigmoid(), does not
+/// record an origin (Tensor::origin) in the result.
 Tensor activate(const Tensor& x, Activation activation);
 
 }  // namespace lockstep

@@ -19,9 +19,10 @@ inline Tensor summed_to(const Tensor& x, const Shape& shape) {
   return reshape(sum(x, axes), shape);
 }
 
-/// Contributes the gradient of an input of shape `shape` that was broadcast to the output's shape. compute(out) writes
-/// the gradient before the sum over broadcast axes, in the output's shape, to `out`. If a tape records the gradient,
-/// calls ops() instead, which must return the same tensor, computed with differentiable ops.
+/// Contributes the gradient of the op's input number `input`, whose shape `shape` was broadcast to the output's shape.
+/// compute(out) must write the gradient in the output's shape, before it is summed over the broadcast axes, to `out`.
+/// If a tape records the gradient, calls ops() instead, which must return the same tensor, computed with differentiable
+/// ops.
 template <class Compute, class Ops>
 void contribute_broadcast(BackwardContext& c, int input, const Shape& shape, const Compute& compute, const Ops& ops) {
   if (c.is_recorded()) return contribute_ops(c, input, [&] { return summed_to(ops(), shape); });

@@ -51,9 +51,8 @@ Tensor where(const Tensor& condition, double a, const Tensor& b);
 ///@}
 /// The indices of the true elements of `condition`, of any dtype (nonzero elements count as true), like
 /// keras.ops.where with one argument and keras.ops.nonzero: for each axis, an i64 tensor with one index for each true
-/// element, in row-major order. The host reads the condition, because the number of true elements is the size of the
-/// results: the call waits for a GPU that holds the condition, and a CUDA graph cannot repeat it. Throws
-/// InvalidArgument for rank 0.
+/// element, in row-major order. The sizes of the results depend on the elements, so the host reads them: the call waits
+/// for the GPU that holds the condition and cannot be captured in a CUDA graph. Throws InvalidArgument for rank 0.
 std::vector<Tensor> where(const Tensor& condition);
 
 ///@{
@@ -65,8 +64,9 @@ Tensor isfinite(const Tensor& x);
 ///@}
 ///@{
 /// Whether |a - b| <= atol + rtol * |b|, computed in f32, for each element (isclose) or for all of them (allclose, of
-/// rank 0). Infinities are close to themselves only; NaN is close to NaN only if `equal_nan`. f32 or bf16; shapes
-/// broadcast as in `add`. Throw InvalidArgument for other dtypes and for shapes that do not broadcast.
+/// rank 0). An infinity is close only to the same infinity. NaN is close to NaN if `equal_nan`, and to nothing else.
+/// f32 or bf16; shapes broadcast as in `add`. Throw InvalidArgument for other dtypes and for shapes that do not
+/// broadcast.
 Tensor isclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 Tensor allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 ///@}

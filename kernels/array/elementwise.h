@@ -57,8 +57,8 @@ Tensor add_n(std::span<const Tensor> parts);
 
 ///@{
 /// Element-wise a op b with a scalar as one operand. power throws InvalidArgument for an integer tensor a and a
-/// negative scalar b. divide by a scalar b multiplies by 1 / b, rounded to f32, unless 1 / b overflows f32 for a
-/// nonzero b.
+/// negative scalar b. divide by a scalar b multiplies by 1 / b, rounded to f32; it divides only if this factor would
+/// overflow and b is not 0.
 Tensor add(const Tensor& a, double b);
 Tensor subtract(double a, const Tensor& b);
 Tensor subtract(const Tensor& a, double b);

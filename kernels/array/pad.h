@@ -22,10 +22,10 @@ struct PadWidth {
 };
 
 /// Returns x, of any dtype, with pad_width[i] elements added to axis i, as keras.ops.pad does. `constant_value` is used
-/// only in mode `constant`. Differentiable. Throws InvalidArgument if x is undefined, if pad_width does not have one
-/// entry per axis, and if a width is negative, at least 2^61 or too large for the mode. For an axis of n elements,
-/// widths are at most n - 1 with `reflect` and n with `symmetric`; with `reflect` and `edge`, they are 0 if n is 0. In
-/// mode `constant`, also throws it if an integer dtype or bool cannot represent `constant_value`.
+/// only in mode `constant`. Differentiable. For an axis of n elements, each width must be at most n - 1 with `reflect`
+/// and n with `symmetric`; with `reflect` and `edge`, it must be 0 if n is 0. Throws InvalidArgument for other widths,
+/// for a width that is negative or at least 2^61, if pad_width does not have one entry per axis, if x is undefined and,
+/// in mode `constant`, if an integer dtype or bool cannot represent `constant_value`.
 Tensor pad(const Tensor& x, const std::vector<PadWidth>& pad_width, PadMode mode = PadMode::constant,
            double constant_value = 0);
 

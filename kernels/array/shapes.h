@@ -15,7 +15,7 @@ namespace lockstep {
 /// A view of x with an axis of size 1 inserted, which is axis `axis` of the result; a negative axis counts from the
 /// result's end.
 Tensor expand_dims(const Tensor& x, int axis);
-/// The same for several axes: the result has an axis of size 1 at each of the positions `axes`.
+/// A view of x with several axes of size 1 inserted, at the positions `axes` of the result.
 Tensor expand_dims(const Tensor& x, const std::vector<int>& axes);
 ///@{
 /// x without its axes of size 1, or without `axes`, whose sizes must be 1. A view if x is dense, else a copy.
@@ -25,7 +25,7 @@ Tensor squeeze(const Tensor& x, const std::vector<int>& axes);
 /// Joins parts of one shape and dtype along a new axis, which is axis `axis` of the result. Throws InvalidArgument for
 /// an empty list, and if shapes or dtypes differ.
 Tensor stack(std::span<const Tensor> parts, int axis = 0);
-/// The slices of x along `axis`, without that axis; a slice that is dense is a view.
+/// The slices of x along `axis`, without that axis; dense slices are views, others are copies.
 std::vector<Tensor> unstack(const Tensor& x, int axis = 0);
 /// x broadcast to `shape` by NumPy's rules, as a view; x itself if it has that shape.
 Tensor broadcast_to(const Tensor& x, const Shape& shape);
@@ -36,9 +36,9 @@ Tensor tile(const Tensor& x, const std::vector<std::int64_t>& repeats);
 /// x with each slice along `axis` repeated `repeats` times consecutively. Without an axis, repeats each element, in
 /// row-major order; the result then has one axis. Throws the errors of tile.
 Tensor repeat(const Tensor& x, std::int64_t repeats, std::optional<int> axis = {});
-/// The same, with slice i repeated repeats[i] times, or with repeats[0] for all slices if `repeats` has one entry. On
-/// GPUs, several entries are copied from the host, which a CUDA graph cannot repeat. Also throws InvalidArgument if
-/// `repeats` has neither one entry nor one for each slice.
+/// Like repeat above, but slice i is repeated repeats[i] times; if `repeats` has one entry, every slice is repeated
+/// repeats[0] times. On GPUs, a call with several entries copies them from the host, so it cannot be captured in a CUDA
+/// graph. Also throws InvalidArgument if `repeats` has neither one entry nor one for each slice.
 Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& repeats, std::optional<int> axis = {});
 ///@{
 /// x with the order of its elements reversed along all axes, or along `axes`.

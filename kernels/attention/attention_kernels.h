@@ -35,13 +35,14 @@ struct Attention {
   void on_gpu() const;
 };
 
-/// The source of Attention for CPUs and GPUs. GPUs run it where cuDNN has no algorithm.
+/// lockstep's own GPU implementation of Attention, used where cuDNN has no algorithm. Tests also run it on the CPU.
 struct AttentionByRows : Attention {
   template <class Executor>
   void run(Executor& on) const;
 };
 
-/// Computes the dense gradients dquery, dkey and dvalue from dy, which may have any strides.
+/// Computes the dense gradients dquery, dkey and dvalue from dy, which may have any strides, and from the operands and
+/// results of Attention.
 struct AttentionGradient {
   Tensor query;
   Tensor key;
@@ -63,7 +64,8 @@ struct AttentionGradient {
   void on_gpu() const;
 };
 
-/// The source of AttentionGradient for CPUs and GPUs. GPUs run it where cuDNN has no algorithm.
+/// lockstep's own GPU implementation of AttentionGradient, used where cuDNN has no algorithm. Tests also run it on the
+/// CPU.
 struct AttentionGradientByRows : AttentionGradient {
   template <class Executor>
   void run(Executor& on) const;

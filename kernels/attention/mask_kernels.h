@@ -2,8 +2,8 @@
 
 #include <lockstep/kernels/kernel.h>
 
-// Kernels that apply a mask around a library's attention (cuda/attention.cpp). Libraries add numbers to scores instead
-// of masking them, and do not define the result for a query that may not attend to any key.
+// Kernels with which masked attention runs on cuDNN (cuda/attention.cpp). cuDNN takes no boolean mask: it can only add
+// a bias to the scores, and does not define the result for a query that may not attend to any key.
 
 namespace lockstep::kernels {
 
@@ -27,9 +27,10 @@ struct MaskBias {
   void run(Executor& on) const;
 };
 
-/// Completes the results of kernels::Attention, bf16, after a library has set `maximum` to the logarithm of each
-/// query's sum of exp(score). Sets `sum` to 1 or, for queries that see no key, sets y, `maximum` and `sum`. `first` is
-/// the result of MaskBias, (b, heads, tq) of any strides.
+/// Completes the results of kernels::Attention, bf16, after cuDNN has written y and has set `maximum` to the logarithm
+/// of each query's sum of exp(score). Sets `sum` to 1. For queries that see no key, sets y to the mean of the values,
+/// `maximum` to attention::hidden_score and `sum` to the number of keys instead. `first` is the result of MaskBias, (b,
+/// heads, tq) of any strides.
 struct EqualWeights {
   Tensor value;
   Tensor first;

@@ -19,7 +19,8 @@ inline constexpr std::int64_t tile = 16;
 /// Number of terms that one instruction adds to each sum.
 inline constexpr std::int64_t depth = 32;
 
-/// Operands and sums of a matrix product: one or two rows of tiles by one or two columns of tiles.
+/// Operands and sums of a matrix product: one or two rows of tiles by one or two columns of tiles. Strides are in
+/// elements.
 struct Product {
   const bfloat16* left;       ///< row-major
   std::int64_t left_stride;   ///< from one row to the next

@@ -25,9 +25,9 @@ struct Conv1dOptions {
 Tensor conv1d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Conv1dOptions& options = {});
 
 /// The number of steps of conv1d's result for an x of rank 3, (n, steps, c). `size` is the number of taps of the
-/// window. Throws InvalidArgument naming `op` for a window, stride or dilation below 1 or beyond check_window_limits
-/// (window2d.h), for an x without steps, and with `valid` padding for an x shorter than the dilated window, (size - 1)
-/// * dilation + 1 steps.
+/// window. Throws InvalidArgument naming `op` if size, stride or dilation is below 1 or too large for
+/// check_window_limits (window2d.h), if x has no steps, and with `valid` padding if x is shorter than the dilated
+/// window of (size - 1) * dilation + 1 steps.
 std::int64_t conv1d_steps(const char* op, const Shape& x, std::int64_t size, const Conv1dOptions& options);
 
 }  // namespace lockstep

@@ -11,8 +11,8 @@ namespace lockstep::kernels {
 /// Convolution, f32 or bf16: y (Conv2d) from x (n, h, w, c_in) and the kernel, dx (Conv2dGradientX) from dy and the
 /// kernel, dkernel and dbias (Conv2dGradientKernel) from x and dy. The kernel (k_h, k_w, c_in / groups, c_out), its
 /// gradient, bias and dbias are f32. bias and dbias may be undefined; the activation is fusable (fused_activation.h).
-/// `write` says whether the gradient replaces dx or is added to it. `filters` is, on GPUs, the result of filters_first
-/// for the kernel and x's dtype; CPUs do not read it.
+/// `write` says whether the gradient replaces dx or is added to it. On GPUs, `filters` is the kernel converted by
+/// filters_first to the dtype of x and dy; CPUs do not read it.
 struct Conv2d {
   Tensor x;
   Tensor kernel;

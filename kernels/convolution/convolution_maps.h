@@ -3,13 +3,13 @@
 #include <lockstep/kernels/window/window.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// A convolution without bias and activation and its two gradients, as differentiable ops. Each is bilinear, and its
-// gradients are the other two. conv2d and conv2d_transpose compute their gradients with them when a tape records the
-// backward pass (second-order gradients).
+// Differentiable ops for a convolution (no bias, no activation) and for its gradients with respect to the input and the
+// kernel. Each of the three is bilinear, and the other two compute its gradients. conv2d and conv2d_transpose use these
+// ops for their gradients when a tape records the backward pass (second-order gradients).
 
 namespace lockstep {
 
-/// The window of a convolution and the shapes of its operands and result.
+/// A convolution, given by its window and the shapes of its operands and result.
 struct ConvolutionMaps {
   Window2d window;  ///< kernel size, strides, padding and dilation
   Shape x;          ///< the input, (n, h, w, c)

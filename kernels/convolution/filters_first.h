@@ -14,7 +14,7 @@ inline Tensor empty_filters_first(const Shape& kernel, DType dtype) {
   return Tensor::empty({kernel[3], kernel[0] * kernel[1] * kernel[2]}, dtype);
 }
 
-/// Converts a dense HWIO kernel to filters first and to `dtype`.
+/// Converts a dense HWIO kernel to the "filters first" order and to `dtype`.
 inline Tensor filters_first(const Tensor& kernel, DType dtype) {
   Tensor filters = empty_filters_first(kernel.shape(), dtype);
   launch(kernels::Convert{kernel.view({-1, kernel.dim(3)}).transposed_view(), filters});

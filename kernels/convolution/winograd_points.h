@@ -100,7 +100,8 @@ struct ResultsGradientLine {
   }
 };
 
-/// Applies Line along both axes. load(row, column, lanes) reads an element; store(row, column, lanes) writes a result.
+/// Applies `Line`, one of the structs above, along both axes of a tile. load(row, column, lanes) reads an element;
+/// store(row, column, lanes) writes a result.
 template <class Line, class Load, class Store>
 void along_both_axes(const Load& load, const Store& store) {
   Lanes half[Line::out][Line::in];

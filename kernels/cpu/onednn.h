@@ -76,7 +76,7 @@ struct Plan {
   dnnl::memory::desc weights;  ///< layout of the kernel or of its gradient
   dnnl::reorder reorder;       ///< converts between the plain layout and `weights`; empty if they are the same
 };
-/// Runs the plan's primitive as above, with scratch memory.
+/// Allocates scratch memory for the plan's primitive and runs it as `execute` above does.
 void execute(const char* what, const Plan& plan, Arguments arguments);
 
 /// A plan for a primitive that reads a kernel whose layout is `plain`.

@@ -20,8 +20,8 @@ namespace lockstep::cudnn {
 class AttentionPlan {
  public:
   /// Chooses the first algorithm, in the order of cuDNN's heuristics, whose plan can be built. Throws Unsupported
-  /// naming the attention if there is none, if cuDNN is older than 9.16, and for a gradient whose workspace cuDNN would
-  /// not align.
+  /// naming the attention if there is none, if cuDNN is older than 9.16, and for a gradient whose b * heads * tq is not
+  /// a multiple of 4, because cuDNN's workspace would not be aligned.
   AttentionPlan(const FusedAttention& attention, const PlannedFor& gpu);
   /// The plan from the bytes that `serialized` returned for the same attention and kind of GPU; nothing if this cuDNN
   /// rejects them. Compiles nothing.
@@ -44,7 +44,7 @@ class AttentionPlan {
   /// and log_sum_exp; the gradient reads them and writes dquery, dkey and dvalue.
   struct Operands {
     ///@{
-    /// See FusedAttention; `bias` is read if there is one.
+    /// See FusedAttention; `bias` is read only if the attention has one.
     void* query;
     void* key;
     void* value;

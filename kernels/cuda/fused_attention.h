@@ -23,7 +23,8 @@ bool takes_strides(const Tensor& x);
 /// The mask with every broadcast axis (stride 0) narrowed to size 1, except the axis of the keys.
 Tensor narrow_mask(const Tensor& mask);
 
-/// Uninitialized bf16 memory for kernels::MaskBias of a narrow mask. Its rows begin at multiples of operand_alignment.
+/// Uninitialized bf16 tensor for the bias that kernels::MaskBias makes from a narrow mask. Its rows begin at multiples
+/// of operand_alignment.
 Tensor empty_bias(const Tensor& narrow_mask);
 
 /// The key of an attention plan: everything that the plan depends on, except the GPU. query, key, value and dy are bf16

@@ -6,7 +6,7 @@
 
 #include <cudnn.h>
 
-// The GPU and the memory limit of plans of cuDNN graphs.
+// The GPU for which a plan of a cuDNN graph is made, and the limit of the plan's scratch memory.
 
 namespace lockstep::cudnn {
 

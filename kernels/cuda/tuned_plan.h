@@ -9,8 +9,8 @@
 
 namespace lockstep::cudnn {
 
-/// Returns the plan that `cache` has for a Convolution or a FusedAttention, this kind of GPU (`gpu_text`) and the
-/// present library versions. If there is none or cuDNN rejects it, calls make() and stores the result in `cache`.
+/// Returns the plan that `cache` has for `what`, a Convolution or a FusedAttention, on the kind of GPU `gpu_text` with
+/// the library versions in use. If there is none or cuDNN rejects it, calls make() and stores the result in `cache`.
 template <class Plan, class What, class Make>
 Plan kept_plan(PlanCache& cache, const std::string& gpu_text, const What& what, const PlannedFor& gpu,
                const Make& make) {
@@ -27,8 +27,8 @@ Plan kept_plan(PlanCache& cache, const std::string& gpu_text, const What& what, 
   return plan;
 }
 
-/// The plan of a convolution with its fastest algorithm, from `cache` or by timing all algorithms with the result of
-/// `make_timer`. Throws the errors of ConvolutionPlan's constructors.
+/// Returns the plan of the convolution's fastest algorithm. If `cache` has none, times all algorithms with the function
+/// that make_timer() returns. Throws the errors of ConvolutionPlan's constructors.
 ConvolutionPlan tuned_plan(PlanCache& cache, const std::string& gpu_text, const Convolution& convolution,
                            const PlannedFor& gpu, const std::function<ConvolutionPlan::TimeOf()>& make_timer);
 

@@ -107,7 +107,7 @@ struct FloorDivide {
     if (b == 0) return a / b;
     const float quotient = (a - rest) / b - (rest != 0 && (rest < 0) != (b < 0) ? 1.0F : 0.0F);
     if (quotient == 0) return std::copysign(0.0F, a / b);
-    return std::round(quotient);  // the division may have rounded a - rest, a multiple of b
+    return std::round(quotient);  // a - rest is a multiple of b; the division may have rounded
   }
   template <std::integral T>
   LOCKSTEP_HOST_DEVICE T operator()(T a, T b) const {

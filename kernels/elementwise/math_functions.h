@@ -43,7 +43,7 @@ struct Abs {
   LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return x > 0.0F ? dy : x < 0.0F ? -dy : 0.0F; }
 };
 
-// NaN stays NaN.
+// Maximum, Minimum and Clip return NaN for a NaN x; Maximum and Minimum also for a NaN bound.
 struct Maximum {
   static constexpr bool from_result = false;
   float lowest;

@@ -12,8 +12,8 @@
 //   on.teams(count, n, f)          f(team, group) for each group in [0, count), with one team of threads per group.
 //                                  `n` is the number of elements that a team processes; it determines the team's width.
 //   on.columns(outer, n, inner, f) For each (o, k) of (outer, inner): f.finish(o, k, v), where v is f.start() combined
-//                                  by f.combine(a, b) with f.load(o, i, k) for each i in [0, n). f.start() may be
-//                                  combined several times. Loads are coalesced along `inner`.
+//                                  by f.combine(a, b) with f.load(o, i, k) for each i in [0, n). Combining f.start()
+//                                  several times must not change v. Loads are coalesced along `inner`.
 //   on.rows(n, inner, f)           For each (i, k) of (n, inner): f.store(kept, f.load(i, k), i, k), where kept is
 //                                  f.keep(k), computed once for many i. store may overwrite what load read.
 //   on.sort(keys, bound)           Sorts i64 keys in [0, bound) stably; returns the sorted keys and the position that

@@ -51,8 +51,8 @@ LOCKSTEP_HOST_DEVICE T pixel_of(float value) {
   return static_cast<T>((from_0 > 255.0F ? 255.0F : from_0) + 0.5F);
 }
 
-/// One channel of a crop's pixel, interpolated between elements `left` and `right` (of weight `share`) of the image's
-/// rows `upper` and `lower` (of weight `down`).
+/// One channel of a crop's pixel, interpolated between elements `left` and `right` of the image's rows `upper` and
+/// `lower`. `share` is the weight of `right`, `down` that of `lower`.
 template <class T>
 LOCKSTEP_HOST_DEVICE T crop_pixel(const T* upper, const T* lower, float down, Index left, Index right, float share) {
   const auto between = [share](T from, T to) {

@@ -7,8 +7,8 @@
 
 namespace lockstep::kernels {
 
-/// lockstep::resize: x and y (n, height, width, channels), each f32 or bf16. With Interpolation::nearest, x and y have
-/// the same dtype, which can be any. Heights and widths are at least 1 and below 2^30; y differs from x in height or
+/// lockstep::resize: x and y (n, height, width, channels), each f32 or bf16, or with Interpolation::nearest both of the
+/// same dtype, which can be any. Heights and widths are at least 1 and below 2^30; y differs from x in height or
 /// width. With `transposed`, computes the gradient of resizing instead: x is the gradient of the result and y the
 /// gradient of the operand, both f32 or bf16.
 struct Resize {
@@ -46,8 +46,8 @@ struct AffineTransform {
 /// The gradient of AffineTransform from dy (n, height, width, channels), f32 or bf16. Each pixel of dy contributes to
 /// four neighboring pixels of the image or, with Interpolation::nearest, to one. One run computes the contributions to
 /// the neighbor with the number `neighbor`. Row i of `values` (n * height * width, channels) f32 is the contribution of
-/// pixel i of dy. indices[i], i64, is the index of this neighbor among the pixels of all images, or no_row if the
-/// neighbor has the fill value or the weight 0.
+/// pixel i of dy. indices[i], i64, is the index of this neighbor among the pixels of all images, or no_row
+/// (op/rows_kernels.h) if the neighbor has the fill value or the weight 0.
 struct AffineTransformGradient {
   Tensor dy;
   Tensor transforms;

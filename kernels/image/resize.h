@@ -21,9 +21,10 @@ struct ResizeOptions {
 
 /// Resizes images (n, height, width, channels), or one image (height, width, channels), like keras.ops.image.resize.
 /// Pixels are sampled at their centers; the weights of the pixels inside the image are scaled to a sum of 1. Images
-/// that already have the new size are returned unchanged. Takes f32 or bf16; nearest takes any dtype. f32 and bf16 are
-/// differentiable. Throws InvalidArgument for other shapes and dtypes, for an old or new height or width below 1 or of
-/// 2^30 or more, for cropping and padding together, and for padding with a fill_value that the dtype cannot represent.
+/// that already have the new size are returned unchanged. The images are f32 or bf16, or of any dtype for `nearest`.
+/// Differentiable for f32 and bf16. Throws InvalidArgument for other shapes and dtypes, for an old or new height or
+/// width below 1 or of 2^30 or more, for cropping and padding together, and for padding with a fill_value that the
+/// dtype cannot represent.
 Tensor resize(const Tensor& images, Size2d size, const ResizeOptions& options = {});
 
 }  // namespace lockstep

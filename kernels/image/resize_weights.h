@@ -52,7 +52,7 @@ LOCKSTEP_HOST_DEVICE inline double weight_at(Interpolation interpolation, double
 struct Taps {
   Interpolation interpolation;
   Index from, to;
-  Index pixel;  ///< distance, in the units of positions, that weight_at counts as one pixel
+  Index pixel;  ///< the length of one of weight_at's pixels, in the units of positions
   Index reach;  ///< maximum distance of a contributing element
 
   Taps(const Resize& k, int axis)
@@ -100,7 +100,7 @@ struct Taps {
 struct WeightTable {
   IndexRange<Index>* ranges;  ///< (elements)
   float* weights;             ///< (elements, most)
-  Index most;
+  Index most;                 ///< maximum length of a range
 };
 
 /// Computes a row of a table.

@@ -5,18 +5,19 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Diagonals of matrices, as in NumPy. Diagonal k is k columns to the right of the main diagonal; a diagonal outside the
-// matrix is empty. The functions are differentiable, and throw InvalidArgument for undefined tensors, for x with fewer
-// than two axes (`diag`: other than one or two), and for an axis that is out of range or given twice.
+// matrix is empty. The functions are differentiable. diagonal and trace throw InvalidArgument for an undefined x, for x
+// with fewer than two axes, and for an axis that is out of range or given twice.
 
 namespace lockstep {
 
-/// Diagonal `offset` of the matrices of x, of any dtype, whose rows are counted along axis1 and whose columns along
-/// axis2. The result has the other axes of x, then an axis along the diagonal.
+/// Diagonal `offset` of each matrix of x, of any dtype; row indices run along axis1 and column indices along axis2.
+/// The result has the other axes of x, then an axis along the diagonal.
 Tensor diagonal(const Tensor& x, std::int64_t offset = 0, int axis1 = 0, int axis2 = 1);
-/// The sums of these diagonals, for the dtypes of `sum`.
+/// The sums of the elements that `diagonal` returns, over its last axis. Takes the dtypes of `sum` (reduction.h).
 Tensor trace(const Tensor& x, std::int64_t offset = 0, int axis1 = 0, int axis2 = 1);
-/// The square matrix with the vector x, of any dtype, on diagonal k and zeros elsewhere. If x is a matrix, its diagonal
-/// k.
+/// For a vector x, of any dtype, the square matrix with x on diagonal k and zeros elsewhere; for a matrix x, its
+/// diagonal k. Throws InvalidArgument for an undefined x, for other numbers of axes and, if x is a vector, unless
+/// -2^61 < k < 2^61.
 Tensor diag(const Tensor& x, std::int64_t k = 0);
 
 }  // namespace lockstep

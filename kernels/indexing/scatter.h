@@ -22,7 +22,8 @@ Tensor scatter(const Tensor& indices, const Tensor& values, const Shape& shape);
 Tensor scatter_update(const Tensor& x, const Tensor& indices, const Tensor& updates);
 
 /// data (n, ...) -> (segments, ...): row i of the result is the sum of the rows data[j] for which segment_ids[j] is i,
-/// in the order of j. segment_ids has the shape (n). Throws InvalidArgument for a negative number of segments.
+/// in the order of j. segment_ids (n) are indices of the result's rows; negative ones count from the end. Throws
+/// InvalidArgument for a negative number of segments.
 Tensor segment_sum(const Tensor& data, const Tensor& segment_ids, std::int64_t segments);
 
 }  // namespace lockstep

@@ -19,7 +19,7 @@ namespace lockstep {
 Tensor take(const Tensor& x, const Tensor& indices, std::optional<int> axis = {});
 
 /// y[..., i, ...] = x[..., indices[..., i, ...], ...] along `axis`, like numpy.take_along_axis. The indices have x's
-/// rank; the other axes broadcast.
+/// rank; the axes of x and `indices` other than `axis` broadcast.
 Tensor take_along_axis(const Tensor& x, const Tensor& indices, int axis);
 
 }  // namespace lockstep
