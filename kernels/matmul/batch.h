@@ -40,7 +40,8 @@ struct BatchAxes {
   ///@}
 };
 
-/// The axes before the last two, except those of size 1; neighboring axes are merged where all strides permit it.
+/// Returns the batch axes (all but the last two) without those of size 1. Neighboring axes are merged where the strides
+/// of a, b and y permit it.
 inline BatchAxes batch_axes(const Tensor& a, const Tensor& b, const Tensor& y) {
   BatchAxes batch;
   for (int axis = 0; axis < y.rank() - 2; ++axis) {
@@ -65,7 +66,7 @@ inline BatchAxes batch_axes(const Tensor& a, const Tensor& b, const Tensor& y) {
 }
 
 /// Splits a product along the first axis of y with more than one element and calls visit(a, b, y) for each part.
-/// Precondition: that axis is one of the batch.
+/// Precondition: this axis is a batch axis, not one of the last two.
 template <class Visit>
 void for_each_part(const Tensor& a, const Tensor& b, const Tensor& y, const Visit& visit) {
   int axis = 0;

@@ -18,8 +18,8 @@ namespace lockstep {
 /// stand are matched from the last axis on. Axes with the same letter and matched axes of `...` must have the same
 /// size. The sum is over all axes that are not in the term after `->`. Without `->`, the result has the axes of `...`,
 /// then those of the letters that occur once, capitals first, in alphabetical order. Throws InvalidArgument for a term
-/// with a letter or `...` twice, for a malformed equation, for more than two tensors, and unless there are as many
-/// tensors as terms.
+/// with the same letter or `...` twice, for a malformed equation, for more than two tensors, and unless there are as
+/// many tensors as terms.
 Tensor einsum(std::string_view equation, std::span<const Tensor> operands);
 inline Tensor einsum(std::string_view equation, const Tensor& a) { return einsum(equation, std::array{a}); }
 inline Tensor einsum(std::string_view equation, const Tensor& a, const Tensor& b) {
@@ -38,7 +38,8 @@ Tensor tensordot(const Tensor& a, const Tensor& b, int axes = 2);
 /// of rank 0 multiplies the other.
 Tensor dot(const Tensor& a, const Tensor& b);
 
-/// The product of every element of a with every element of b, (elements of a, elements of b); a and b are flattened.
+/// Flattens a and b and returns the products of every element of a with every element of b, in the shape (a.elements(),
+/// b.elements()).
 Tensor outer(const Tensor& a, const Tensor& b);
 
 }  // namespace lockstep

@@ -7,9 +7,10 @@
 namespace lockstep::kernels {
 
 ///@{
-/// Matrix products, f32 or bf16. Dense computes y (n, out) from x (n, in) and the weights `kernel` (in, out), which
-/// have x's dtype; the others compute the gradients from dy. dkernel, bias and dbias are f32. bias and dbias may be
-/// undefined; the activation is fusable (is_fusable). `write` says whether the gradient replaces dx or is added to it.
+/// Dense computes y (n, out) = activation(x (n, in) * kernel (in, out) + bias (out)), f32 or bf16; the activation is
+/// fusable (is_fusable). The others compute gradients from dy, the gradient with respect to the activation's argument.
+/// The kernel has x's dtype; dkernel, bias and dbias are f32. bias and dbias may be undefined. `write` says whether the
+/// gradient replaces dx or is added to it.
 struct Dense {
   Tensor x;
   Tensor kernel;
@@ -48,8 +49,8 @@ struct DenseGradientKernel {
 };
 ///@}
 
-/// y (..., m, n) = a (..., m, k) b (..., k, n), f32 or bf16. All have the same rank; the sizes of axes before the last
-/// two are y's or 1. a and b may have any strides.
+/// y (..., m, n) = a (..., m, k) b (..., k, n), f32 or bf16. All three have the same rank. The batch axes (all but the
+/// last two) of a and b have y's size, or size 1, which is broadcast. a and b may have any strides.
 struct Matmul {
   Tensor a;
   Tensor b;

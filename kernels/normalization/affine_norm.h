@@ -53,8 +53,7 @@ struct AffineNormSaved {
 
 /// Runs the kernel `Norm`, which has LayerNorm's members, on x (f32 or bf16), viewed in the shape `rows`, and records
 /// the op for autograd. The kernel's mean and inverse have the shape `moments`. Returns y in the shape and dtype of x.
-/// `normalize`: see AffineNormSaved. Precondition: the caller has checked the
-/// operands.
+/// `normalize`: see AffineNormSaved. Precondition: the caller has checked the operands.
 template <class Norm, class Gradient>
 Tensor affine_norm(const char* op, const Tensor& x, const Tensor& gamma, const Tensor& beta, float epsilon,
                    const Shape& rows, const Shape& moments, std::function<Tensor(const Tensor& x)> normalize) {

@@ -37,9 +37,9 @@ struct BatchNormResult {
 };
 
 /// gamma * (x - mean) / sqrt(variance + epsilon) + beta, with the mean and variance of each channel (last axis) over
-/// the batch (Ioffe and Szegedy 2015): x (..., c), gamma and beta (c). x and y are f32 or bf16; gamma, beta and the
-/// statistics are dense f32. x may have zero rows; if the whole batch has none, the statistics are 0. Differentiable in
-/// x, gamma, beta and the residual. Throws InvalidArgument for other shapes, dtypes and layouts.
+/// the batch (Ioffe and Szegedy 2015): x (..., c), gamma and beta (c). x and y are f32 or bf16; gamma, beta, mean and
+/// variance are dense f32. x may have zero rows; if the whole batch has zero rows, mean and variance are 0.
+/// Differentiable in x, gamma, beta and the residual. Throws InvalidArgument for other shapes, dtypes and layouts.
 BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta,
                            const BatchNormOptions& options = {});
 
@@ -51,7 +51,7 @@ Tensor batch_norm_inference(const Tensor& x, const Tensor& gamma, const Tensor& 
 /// The update of a moving average.
 struct MovingAverage {
   ///@{
-  /// Dense f32 of one shape.
+  /// Dense f32 tensors of the same shape.
   Tensor average, value;
   ///@}
   float momentum = 0;  ///< weight of `average`; `value` has the weight 1 - momentum

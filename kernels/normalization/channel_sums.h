@@ -79,9 +79,10 @@ struct JoinedChannelSums {
 
 }  // namespace detail
 
-/// Calls f.finish(channel, sums) for each channel. `f.add(f.keep(k), row, k, first, second)` adds a row's terms for the
-/// F::pack channels from k on to first[0 .. F::pack) and second[0 .. F::pack). Precondition: `channels` is a multiple
-/// of F::pack.
+/// Computes two sums over the rows for each channel and calls f.finish(channel, sums). f.keep(k) returns the values
+/// that are the same in all rows, such as means, for the F::pack channels from k on. f.add(f.keep(k), row, k, first,
+/// second) adds the terms of these channels in row `row` to first[0 .. F::pack) and second[0 .. F::pack). Precondition:
+/// `channels` is a multiple of F::pack.
 template <class Executor, class F>
 void sum_channels(Executor& on, Index rows, Index channels, const F& f) {
   constexpr Index wanted_blocks = 512;

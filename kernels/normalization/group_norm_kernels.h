@@ -5,9 +5,9 @@
 namespace lockstep::kernels {
 
 ///@{
-/// Group normalization: x and y (n, places, channels), f32 or bf16; gamma and beta (channels), mean and inverse = 1 /
-/// sqrt(variance + epsilon) (n, groups), f32. The groups have equal numbers of neighboring channels. GroupNormGradient
-/// computes only dgamma and dbeta if dx is undefined.
+/// Group normalization: x and y (n, positions, channels), f32 or bf16; gamma and beta (channels), f32; mean and inverse
+/// (n, groups), f32, where inverse is 1 / sqrt(variance + epsilon). All groups have the same number of neighboring
+/// channels. GroupNormGradient computes only dgamma and dbeta if dx is undefined.
 struct GroupNorm {
   Tensor x;
   Tensor gamma;

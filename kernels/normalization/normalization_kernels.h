@@ -2,9 +2,11 @@
 
 #include <lockstep/kernels/kernel.h>
 
+// "(rows)" after a tensor is its layout (kernel.h): (..., c), dense or a slice of the channels of a wider tensor.
+
 namespace lockstep::kernels {
 
-/// Mean and variance (c), f32, of each channel of x (rows, f32 or bf16). The variance is biased (divided by the number
+/// Mean and variance (c), f32, of each channel of x (rows), f32 or bf16. The variance is biased (divided by the number
 /// of rows).
 struct ChannelMoments {
   Tensor x;

@@ -93,7 +93,8 @@ inline void contribute_zero(BackwardContext& c, int input, const Shape& shape) {
 
 /// Contributes a tensor that other code may also read, such as the output's gradient or a view of it. It must have the
 /// input's shape and may have any strides. Copies it only if the caller of backward gave a destination or there are
-/// earlier contributions. If a tape records the gradient, an op that it records must have computed the tensor.
+/// earlier contributions. If a tape records the backward pass (BackwardContext::is_recorded), the tensor must be the
+/// result of ops that tapes record.
 inline void pass_on(BackwardContext& c, int input, const Tensor& gradient) {
   if (!c.needs(input)) return;
   const Tensor so_far = c.contributed(input);
@@ -169,7 +170,7 @@ inline void add_to_zeros(const IndexedSlices& rows, const Tensor& out) {
   scatter_add(rows, out);
 }
 
-/// Contributes a gradient to input `input` that is 0 except in these rows.
+/// Contributes a gradient to input `input` that is 0 except in `rows`.
 inline void contribute_rows(BackwardContext& c, int input, const IndexedSlices& rows) {
   if (!c.needs(input)) return;
   if (c.takes_rows(input)) return c.set_rows(input, joined(c.rows(input), rows));

@@ -4,7 +4,7 @@
 
 namespace lockstep::kernels {
 
-// Dense f32 or bf16.
+// All tensors are dense, f32 or bf16.
 
 /// Softmax of each row: logits and y (rows, n).
 struct Softmax {

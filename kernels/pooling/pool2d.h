@@ -11,7 +11,7 @@ struct Pool2dOptions {
   Size2d window = 2;                 ///< rows and columns of the window
   std::optional<Size2d> strides{};   ///< rows and columns from one window to the next; by default the window size
   Padding padding = Padding::valid;  ///< at the borders of each image
-  /// If defined, the result is written to it; dense or a channel slice of a wider tensor.
+  /// If defined, the result is written to this tensor, which must be dense or a channel slice of a wider tensor.
   Tensor out{};
 };
 

@@ -7,8 +7,8 @@ namespace lockstep::kernels {
 
 ///@{
 /// The functions of pool2d.h for x (n, h, w, c), f32 or bf16, and their gradients. y and dy have the layout "rows"
-/// (is_rows). `indices`, dense of y's shape, u8 or i32, has for each element of y its position in the window, counting
-/// only elements inside the image, in row-major order. It may be undefined in MaxPool2d.
+/// (is_rows). `indices`, dense u8 or i32 of y's shape, holds for each element of y the row-major index of the largest
+/// element of x among those elements of the window that are inside the image. It may be undefined in MaxPool2d.
 struct MaxPool2d {
   Tensor x;
   Window2d window;
@@ -35,7 +35,7 @@ struct MaxPool2dGradient {
   void on_cpu() const;
 };
 
-/// y = the elements of x at max_pool2d's indices.
+/// y = the elements of x at `indices`; computes second-order gradients.
 struct MaxPool2dTaken {
   Tensor x;
   Tensor indices;

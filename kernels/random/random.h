@@ -23,8 +23,9 @@ Tensor uniform(const Shape& shape, double minval, double maxval, const std::func
 Tensor truncated_normal(const Shape& shape, double mean, double stddev, const std::function<RandomKey()>& next_key,
                         DType dtype = DType::f32);
 
-/// Uniformly distributed integers in [minval, maxval), i32, i64 or u8. Throws InvalidArgument for other dtypes, an
-/// empty range, and a range that exceeds the dtype's range.
+/// Uniformly distributed integers in [minval, maxval), i32, i64 or u8. As in TensorFlow, some integers are slightly
+/// more probable unless maxval - minval is a power of two: by a factor of about 1 + (maxval - minval) / 2^64. Throws
+/// InvalidArgument for other dtypes, an empty range, and a range that exceeds the dtype's range.
 Tensor randint(const Shape& shape, std::int64_t minval, std::int64_t maxval, const std::function<RandomKey()>& next_key,
                DType dtype = DType::i32);
 

@@ -9,8 +9,8 @@ namespace lockstep {
 struct RandomKey {
   std::uint64_t seed = 0;     ///< seed of the program or the model
   std::uint32_t stream = 0;   ///< number of the consumer, e.g. of a layer
-  std::uint32_t replica = 0;  ///< index among the replicas of all workers; 0 also for numbers that are equal on all
-  std::uint64_t step = 0;     ///< number of the consumer's earlier requests
+  std::uint32_t replica = 0;  ///< index among the replicas of all workers; 0 if all replicas draw the same numbers
+  std::uint64_t step = 0;     ///< number of keys that the consumer has drawn before
 };
 
 }  // namespace lockstep

@@ -12,8 +12,8 @@ struct MaskedRecurrenceOptions {
   bool return_sequences = false;      ///< returns the results of all steps instead of the last one's
   bool zero_output_for_mask = false;  ///< a masked step's result is 0, not that of the last unmasked step
   bool return_state = false;          ///< also returns the states of the last unmasked step
-  RecurrentStates
-      initial{};  ///< initial states of `recurrence`; also the final ones of sequences whose steps are all masked
+  /// Initial states of `recurrence`, which are also the final states of sequences whose steps are all masked.
+  RecurrentStates initial{};
 };
 
 /// Result of masked_recurrence. y is 0 at the steps before a sequence's first unmasked step.
@@ -26,7 +26,7 @@ struct MaskedRecurrenceResult {
 /// steps leave the state unchanged. `recurrence` computes the states after every step, (n, time, units), from sequences
 /// (n, time, features) and the initial states; a step must not depend on later steps. It is called once, on sequences
 /// whose unmasked steps have been moved to the front. Differentiable in x and in the tensors that `recurrence` reads.
-/// Throws InvalidArgument for a mask of another dtype or shape and for an x of another rank or without steps.
+/// Throws InvalidArgument unless x has this rank and at least one step and the mask has this shape and dtype.
 MaskedRecurrenceResult masked_recurrence(const Tensor& x, const Tensor& mask, const MaskedRecurrenceOptions& options,
                                          const std::function<RecurrentStates(const Tensor& x)>& recurrence);
 

@@ -42,7 +42,7 @@ struct MeanOfReplicas : SumOfReplicas {
   }
 };
 
-/// Calls visit(functor) for an op.
+/// Calls `visit` with the functor of `op`.
 template <class Visit>
 void visit_reduce(ReduceOp op, Visit&& visit) {
   switch (op) {

@@ -30,8 +30,8 @@ struct SumMiddle {
 
 /// y (outer, inner) = the reduction `op` over the middle axis of x (outer, n, inner). x and y are each f32 or bf16, or
 /// both i32, both i64 or both bool. The maximum of no elements is the dtype's lowest value (-infinity for f32 and
-/// bf16), the minimum of no elements the highest (infinity). Precondition: `op` is max or min; for dtypes other than
-/// bool also prod; for i32 and i64 also sum (SumMiddle sums f32 and bf16).
+/// bf16), the minimum of no elements the highest (infinity). Precondition: `op` is max or min, prod (not for bool), or
+/// sum (only for i32 and i64; SumMiddle sums f32 and bf16).
 struct ReduceMiddle {
   ReduceOp op;
   Tensor x;

@@ -14,10 +14,10 @@ struct CumsumOptions {
 };
 
 /// Cumulative sum of an f32, bf16, i32 or i64 tensor along `axis` (negative axes count from the end): each element plus
-/// all before it, in x's shape and dtype. Without an axis, along all elements in row-major order; the result then has
-/// one axis, as in NumPy. Sums of integers wrap around. Adds f32 and bf16 numbers in f32, in an order
-/// that depends only on the shape and the kind of device, so the same input gives the same bits. Differentiable. Throws
-/// InvalidArgument for other dtypes and for an axis that x does not have.
+/// all before it, in x's shape and dtype. Without an axis, adds all elements in row-major order; the result then has
+/// one axis, as in NumPy. Sums of integers wrap around. Adds f32 and bf16 numbers in f32, in an order that depends only
+/// on the shape and the kind of device, so the same input gives the same bits. Differentiable. Throws InvalidArgument
+/// for other dtypes and for an axis that x does not have.
 Tensor cumsum(const Tensor& x, std::optional<int> axis = {}, const CumsumOptions& options = {});
 
 /// The differences between each element and the one before it along `axis`, like numpy.diff; applied n times. x is f32,

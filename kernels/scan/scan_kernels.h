@@ -7,8 +7,8 @@
 namespace lockstep::kernels {
 
 ///@{
-/// `type`: the type in which cumsum adds elements of T. Sums and products of integers are unsigned, so that they wrap
-/// around.
+/// `type`: the type in which cumsum adds elements of T. For integers, which cumprod multiplies in it, too, it is
+/// unsigned, so that results wrap around.
 template <class T>
 struct CumulativeSumOf {
   using type = float;

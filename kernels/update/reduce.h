@@ -19,7 +19,8 @@ constexpr std::string_view name(ReduceOp op) {
   return names[static_cast<int>(op)];
 }
 
-/// Parses the name of an op, ignoring case, e.g. "SUM". Throws InvalidArgument that lists the names.
+/// Parses the name of an op, ignoring case, e.g. "SUM". Throws InvalidArgument, whose message lists the names, for
+/// other text.
 ReduceOp parse_reduce_op(std::string_view text);
 
 /// A parameter that accepts an op or its name, e.g. all_reduce("SUM", x).

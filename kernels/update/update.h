@@ -97,15 +97,16 @@ struct StepOptions {
   float average_momentum = 0.99F;  ///< in [0, 1]
 };
 
-/// The formula of a step with its constants, made from a functor by element_rule (element_rule.h). on_gpu throws
-/// Unsupported for a rule that was compiled for CPUs only.
+/// The formula of an optimizer's step and its constants, such as the learning rate; element_rule (element_rule.h) makes
+/// it from a functor. on_gpu throws Unsupported for a rule that was compiled for CPUs only.
 class UpdateRule {
  public:
   virtual ~UpdateRule() = default;
   /// Number of slots, without the average.
   virtual int slots() const = 0;
   ///@{
-  /// Run kernels::Update with this rule. Precondition: the views pass check_views.
+  /// Run kernels::Update with this rule: on_cpu with the implementation for CPUs (update_cpu.h), on_host and on_gpu
+  /// with code that host and GPUs share (update_shared.h). Precondition: the views pass check_views.
   virtual void on_cpu(const StepOptions& options, const UpdateViews& views) const = 0;
   virtual void on_host(const StepOptions& options, const UpdateViews& views) const = 0;
   virtual void on_gpu(const StepOptions& options, const UpdateViews& views) const = 0;

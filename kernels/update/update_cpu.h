@@ -25,7 +25,7 @@ namespace lockstep::cpu {
 // are short, and later ones are prefetched, so that reading continues while a tile is written. Compared to tiles of 256
 // without prefetching this is 10 % faster on an Intel core (SGD and Adam, two copies of 41 M parameters).
 inline constexpr std::int64_t tile = 64;
-inline constexpr std::int64_t ahead = 1024;  ///< elements from a tile to the elements prefetched for a later one
+inline constexpr std::int64_t ahead = 1024;  ///< distance, in elements, from a tile to the data prefetched meanwhile
 // Arrays with more bytes in total than this do not stay in a core's share of the last-level cache.
 inline constexpr std::int64_t cached_bytes = std::int64_t{16} << 20;
 

@@ -10,8 +10,9 @@
 
 namespace lockstep::kernels {
 
-/// lockstep::limit_norms (norm_limits.h) for dense x whose vectors lie along the axes first, first + 2, ...; `first` is
-/// 0 or 1. The order of addition depends only on x's shape and the kind of device.
+/// lockstep::limit_norms (norm_limits.h) for dense x whose axes alternate between reduced and kept: each norm is taken
+/// over the axes first, first + 2, ... (`first` is 0 or 1). The order of addition depends only on x's shape and the
+/// kind of device.
 struct LimitNorms {
   Tensor x;
   int first;
@@ -50,7 +51,8 @@ struct Update {
 };
 
 ///@{
-/// Run the shared source of the step's rule (UpdateRule).
+/// Apply the update with the code of step.rule that is compiled for the host or for GPUs (UpdateRule::on_host, on_gpu).
+/// Throw the errors of check_views.
 void on_host(const Update& update);
 void on_gpu(const Update& update);
 ///@}
