@@ -104,7 +104,7 @@ class GradientTape {
     bool computed = false;          // a recorded op's output; that op needs a dense gradient
     int slot = -1;                  // its index among the sources
     bool keep = false;              // a source: its gradient is kept for the caller
-    std::shared_ptr<const Parameter> parameter;  // of the tensor
+    std::shared_ptr<const Parameter> parameter;  // Tensor::parameter()
     RecomputeFn recompute;                       // registered by its op; cleared when the backward pass reaches that op
     std::weak_ptr<Recomputed> recomputed;        // owned by the ops that read the tensor
   };
@@ -112,7 +112,7 @@ class GradientTape {
     std::function<void()> again;
     std::vector<const char*> ops;           // for each output, the name of its op
     std::vector<int> inputs;                // nodes that the ops have read
-    Parameters untracked;                   // of inputs that are not tracked
+    Parameters untracked;                   // parameters of inputs that are not tracked
     std::vector<int> outputs;               // nodes of the ops' outputs, in the order of recording
     std::vector<int> first_reads;           // nodes that no earlier op had read
     int tracked = 0;                        // number of nodes after the first run; the second run tracks no others
@@ -127,7 +127,7 @@ class GradientTape {
     LogicalDevice device;                   // device of the first output
     bool placed;                            // the op ran in a DeviceScope
     Reads reads = Reads::whole;             // how the op reads its inputs
-    Parameters untracked{};                 // of inputs that are not tracked
+    Parameters untracked{};                 // parameters of inputs that are not tracked
     std::shared_ptr<Block> block{};         // null for an op
     std::uint64_t time = Parameter::now();  // when the op read its inputs
   };

@@ -64,7 +64,7 @@ struct PaddedBatchOptions {
 struct SampleOptions {
   std::vector<double> weights{};       ///< relative frequency of each data set; empty: all equal
   std::uint64_t seed = 0;              ///< equal seeds give equal orders
-  bool stop_on_empty_dataset = false;  ///< ends the pass when any data set has ended; if false, the others continue
+  bool stop_on_empty_dataset = false;  ///< ends the pass when an ended data set is drawn; false: others continue
 };
 
 namespace detail {
@@ -119,10 +119,10 @@ class Dataset {
   /// with the element's number: a lockstep::Error keeps its type, any other exception is nested in an InputError.
   /// Throws InvalidArgument for an empty function.
   Dataset map(std::function<Example(const Example&)> transform) const;
-  /// map with a transform of rows. A data set of rows_of_batches() applies it only to the rows that it needs.
+  /// Like the overload above. A data set of rows_of_batches() applies `transform` only to the rows that it needs.
   Dataset map(RowTransform transform) const;
   ///@{
-  /// map with a transform that also gets the element's position, to draw random numbers.
+  /// Like the first overload, but `transform` also gets the element's position, e.g. to derive random numbers from it.
   Dataset map(RandomTransform transform) const;
   Dataset map(std::function<Example(const Example&, const ElementId&)> transform) const;
   ///@}
@@ -209,9 +209,9 @@ class Dataset {
   /// reading ahead for filter, sample_from_datasets, a prefetch() that is not the last stage, an unbatch() of unknown
   /// size or a shuffle that needs a buffer. Throws whatever the pass throws.
   std::optional<Example> peek() const;
-  /// Number of elements that a pass drops in all stages batch() with drop_remainder; in one repetition if the batches
-  /// are repeated without end. A batch() after another batch() drops batches, each of which counts as one element. A
-  /// batch() whose number of input elements is not known counts as dropping none.
+  /// Number of elements that a pass drops in all its batch() stages with drop_remainder; if repeat() is endless, the
+  /// number that each repetition drops. A batch() after another batch() drops batches, each of which counts as one
+  /// element. A batch() with an unknown number of input elements counts as dropping none.
   std::int64_t dropped_rows() const;
   /// A data set of the same batches, each with only its rows in `window`. Its passes read and transform the other rows
   /// only where this cannot be avoided. Returns nothing if a pass must make all rows, for example because there is no

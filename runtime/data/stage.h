@@ -58,8 +58,8 @@ class Stage {
   virtual std::int64_t dropped_rows() const { return 0; }
   /// This stage shuffled as a whole, if it can shuffle without holding its elements in a buffer; else null.
   virtual std::shared_ptr<const Stage> shuffled(const ShuffleOptions&) const { return nullptr; }
-  /// Whether the elements are shuffled with fixed_parts, also if a later stage cannot be split. False after cache() and
-  /// repeat(), whose elements have an order of their own.
+  /// Whether the elements are shuffled with fixed_parts, even if a stage after the shuffle cannot be split. False after
+  /// cache() and repeat(), whose elements have an order of their own.
   virtual bool has_fixed_parts() const { return false; }
   /// Elements [first, first + count), as far as they exist, of a stage that has fixed parts: the same elements in every
   /// epoch. Null for other stages. Throws InvalidArgument if a stage after the shuffle cannot be split in this way.
@@ -90,8 +90,9 @@ class Stage {
 };
 using StagePtr = std::shared_ptr<const Stage>;
 
-/// A stage with one input. The functions below return what the input's return. A class whose parts are not fixed
-/// overrides has_fixed_parts, and one that writes files or cannot make its first element alone overrides can_peek.
+/// A stage with one input. By default, the functions below return the results of the input's functions. A class whose
+/// parts are not fixed overrides has_fixed_parts; a class that writes files or cannot make its first element alone
+/// overrides can_peek.
 class UnaryStage : public Stage {
  public:
   Extent extent() const override { return input_->extent(); }

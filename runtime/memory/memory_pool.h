@@ -7,9 +7,9 @@
 
 namespace lockstep {
 
-/// Memory of a device from which only threads in a MemoryPoolScope allocate. It keeps the addresses that a GPU's
-/// captured work uses free of other values. The device's memory limit does not apply to a pool. Buffers allocated from
-/// a pool may outlive it.
+/// Memory of a device from which only threads in a MemoryPoolScope allocate, so that no other values occupy the
+/// addresses that a GPU's captured work uses. The device's memory limit does not apply to a pool. Buffers allocated
+/// from a pool may outlive it.
 class MemoryPool {
  public:
   ///@{

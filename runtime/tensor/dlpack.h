@@ -20,7 +20,7 @@ namespace lockstep {
 template <class Managed>
 concept DLPackTensor = std::same_as<Managed, DLManagedTensor> || std::same_as<Managed, DLManagedTensorVersioned>;
 
-/// The values of a DLTensor, independent of the version of DLPack's header.
+/// The fields of a DLTensor, independent of the version of DLPack's header.
 struct DLPackValues {
   void* data = nullptr;                   ///< address of the first element
   int device_type = 0;                    ///< a DLDeviceType
@@ -31,7 +31,7 @@ struct DLPackValues {
   int lanes = 1;                          ///< number of scalars per element; 1 unless it is a vector type
   const std::int64_t* shape = nullptr;    ///< `ndim` sizes
   const std::int64_t* strides = nullptr;  ///< `ndim` strides in elements; null for dense elements
-  bool read_only = false;                 ///< elements share memory, as in broadcast views
+  bool read_only = false;                 ///< several elements share memory, as in broadcast views
 };
 
 /// DLPACK_FLAG_BITMASK_READ_ONLY of DLPack 1.
@@ -47,8 +47,9 @@ DLPackValues dlpack_values(const Tensor& tensor);
 /// torch::fromDLPack: a tensor that shares the memory of `managed` and calls its deleter once the last handle to the
 /// tensor and its views is gone and the GPU has done its work. If this function throws, `managed` still belongs to the
 /// caller. The memory must be ready for use: wait for the GPU work that writes it. Throws InvalidArgument for a null
-/// pointer and for memory that Tensor::from_blob refuses; Unsupported for memory that the other library marks as
-/// read-only, for dtypes other than DType's, devices other than CPUs and CUDA GPUs, and other versions of DLPack.
+/// pointer, for more than Shape::max_rank axes and for memory that Tensor::from_blob refuses. Throws Unsupported for
+/// memory that the other library marks as read-only, for dtypes other than DType's, for devices other than CPUs and
+/// CUDA GPUs of this process, and for other versions of DLPack.
 template <DLPackTensor Managed>
 Tensor from_dlpack(Managed* managed) {
   require(managed != nullptr, "from_dlpack was given a null pointer");

@@ -146,8 +146,8 @@ class Tensor {
   /// InvalidArgument when `axis` is out of range.
   static Tensor joined(std::span<const Tensor> parts, int axis);
   /// Whether no other handle or view shares this handle's memory. Always false for from_blob's tensors and after
-  /// move_into. Ignores the handle from which with_origin made this one; for that handle, this one counts as another
-  /// handle.
+  /// move_into. A handle that with_origin returned does not count the handle that it was called on, but that handle
+  /// counts the returned one.
   bool unique() const { return buffer_.use_count() == 1 && buffer_->has_block(); }
 
   /// The elements in host memory. If this tensor is in host memory, returns a handle to it, which shares its memory;

@@ -25,8 +25,8 @@ class ComputeThreadsScope {
 /// The threads that run a parallel loop beside the calling thread.
 enum class LoopThreads {
   /// The calling thread's OpenMP team, which oneDNN also uses in builds with g++. After a loop, its threads briefly
-  /// poll for the next one, because ops follow each other. A process that is forked after such a loop must not run
-  /// another one.
+  /// poll for the next loop, because ops follow each other. After such a loop, a child process made by fork must not
+  /// run another one.
   openmp,
   onetbb  ///< oneTBB's threads, which sleep between loops; for the input pipeline, which runs beside the ops
 };

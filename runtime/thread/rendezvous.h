@@ -77,7 +77,7 @@ class Rendezvous {
   Futex round_;
   alignas(64) std::atomic<int> count_ = 0;  ///< number of members that have arrived
   std::atomic<int> first_ =
-      -1;  ///< first member to arrive in this round, with whose place the others compare theirs; -1: none
+      -1;  ///< first member that arrived in this round; the other members must arrive at the same place; -1: none
   std::atomic<int> finished_ = 0;  ///< number of members that have finished
   std::vector<Member> members_;
 
