@@ -23,14 +23,14 @@ class ClassRegistry {
   /// Makes an object from the options in a file.
   using Maker = Result (*)(Source&);
 
-  /// Starts with the classes of Keras, whose module in files is `module`, and with `others` that files name although
-  /// they are not in this module. The program may register classes with the names of `others`.
+  /// `keras`: Keras' classes, whose module in files is `module`. `others`: classes of other modules that files may
+  /// contain, such as the layers of keras.applications; the program may register its own classes under their names.
   ClassRegistry(std::string_view module, Makers<Result, Source> keras, Makers<Result, Source> others = {})
       : module_(module), keras_(std::move(keras)), others_(std::move(others)) {}
 
   /// Registers a class of the program as "package>name". Does nothing if the same registration has been made before.
-  /// Throws InvalidArgument for an empty name or one with '>', for a class_name of Keras, and if another class has the
-  /// name or the class_name.
+  /// Throws InvalidArgument for a package, name or class_name that is empty, for a '>' in package or name, for a
+  /// class_name of Keras, and if another class is registered as "package>name" or with this class_name.
   void add(std::string_view package, std::string_view class_name, std::string_view name, Maker make) {
     const Registered added{registered_name(package, name), std::string(class_name), make};
     require(!class_name.empty() && !is_keras(class_name),
@@ -46,8 +46,9 @@ class ClassRegistry {
     registered_.push_back(added);
   }
 
-  /// The maker for a class name in a file; null if there is none. Finds a registered class by "package>name" or by its
-  /// class_name, unless that is a name of `others`, and the other classes by name or plain_name.
+  /// The maker for a class name in a file; null for an unknown name. Finds Keras' classes and `others` by name or
+  /// plain_name (object_config.h), and registered classes by "package>name" or by class_name. A class_name that is also
+  /// a name of `others` means the class of `others`.
   Maker find(std::string_view name) const {
     const auto own = find_own([&](const Registered& known) {
       return known.name == name || (known.class_name == name && !others_.contains(name));
@@ -58,9 +59,9 @@ class ClassRegistry {
     return nullptr;
   }
 
-  /// How files name the class. Throws Unsupported, naming the `object`, if the class is neither Keras' nor registered,
-  /// and if a registered class has an option with a name in `common`, the names of the options that files hold for all
-  /// classes of this kind.
+  /// How files name the class. `common`: names of the options that files hold for all classes of this kind, such as
+  /// "name". Throws Unsupported, naming the `object`, if the class is neither Keras' nor registered, and if it is
+  /// registered and one of its options has a name in `common`.
   FileClass file_class(std::string_view object, const ObjectConfig& config, std::span<const std::string> common) const {
     const FileClass found = file_class(object, config.class_name);
     for (const std::string& name : common)

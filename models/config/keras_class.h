@@ -24,7 +24,7 @@ constexpr KerasClass<T, sizeof...(Names)> keras_class(Names... names) {
   return {{names...}};
 }
 
-/// Converts to the options that a constructor takes: a struct that read_options makes from a `source`.
+/// Converts implicitly to the options struct that a constructor takes, by reading it from `source` with read_options.
 template <class Source>
 struct OptionsIn {
   Source& source;  ///< a config that is being read
@@ -35,12 +35,13 @@ struct OptionsIn {
   operator Options() const { return read_options<Options>(source); }
 };
 
-/// Maps the name of a class T to the function that makes an object; see make_keras_object.
+/// Maps each class name in files to the function that makes an object of the class; see make_keras_object.
 template <class Result, class Source>
 using Makers = std::map<std::string_view, Result (*)(Source&), std::less<>>;
 
-/// Makes an object of T: by T::from_config(source), or by a constructor that takes options, options and an optimizer's
-/// common ones, or a name, or by T(). Makers hold pointers to functions of this template.
+/// Makes an object of T by the first of these that T has: T::from_config(source), T(options, source.common),
+/// T(options), T(name), T(). The options and the name are read from `source`; `source.common` are an optimizer's common
+/// options. Makers hold pointers to functions of this template.
 template <class T, class Result, class Source>
 Result make_keras_object(Source& source) {
   if constexpr (requires { T::from_config(source); })
@@ -71,7 +72,7 @@ Makers<Result, Source> makers_of(const std::tuple<KerasClass<T, n>...>& classes)
   return makers;
 }
 
-/// All names, for messages: "Adam, SGD".
+/// All names, for messages: "adam, sgd".
 template <class Result, class Source>
 std::string names_of(const Makers<Result, Source>& makers) {
   std::string names;

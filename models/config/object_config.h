@@ -8,7 +8,7 @@
 
 #include <lockstep/models/config/option_visitor.h>
 
-// The JSON of Keras' objects, such as optimizers, schedules, losses and metrics, in its files.
+// The JSON of optimizers, schedules, losses, metrics and other objects in Keras' files.
 
 namespace lockstep {
 
@@ -41,9 +41,9 @@ bool has_option(const ObjectConfig& object, std::string_view name);
 
 /// How files name a class.
 struct FileClass {
-  std::string module{};           ///< Python's module; null in files if empty, as for classes of a main program
+  std::string module{};           ///< Python module; empty (null in files) for registered classes
   std::string class_name{};       ///< the class's own name
-  std::string registered_name{};  ///< "package>name" of a class that a program has registered; null in files if empty
+  std::string registered_name{};  ///< "package>name", or the class name for keras.applications; null in files if empty
 };
 
 /// "package>name". Throws InvalidArgument if one of the two is empty or contains '>'.
@@ -61,7 +61,7 @@ void make_legacy(nlohmann::ordered_json& object);
 
 /// The options, sorted by key.
 nlohmann::ordered_json sorted_options(const ObjectConfig& object);
-/// An object with these options.
+/// Keras' JSON object of a class, with these options as its "config".
 nlohmann::ordered_json object_json(const FileClass& file_class, const nlohmann::ordered_json& options, ConfigForm form);
 
 /// Keras' form of a function, given by name: the name itself in legacy files, otherwise an object that holds it.

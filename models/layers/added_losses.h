@@ -12,8 +12,8 @@ namespace lockstep {
 /// must construct a collection before it calls the model. Without a collection, as in predict(), added losses are
 /// dropped. Collections nest; the innermost one gets the losses.
 ///
-/// Each loss must be a mean over the examples that the layer gets; a layer must add it for no examples, too. A replica
-/// with n of the global batch's N examples contributes its mean times n / N, and nothing if n is 0, so that the
+/// Each loss must be a mean over the examples that the layer gets; a layer must add it even if it gets no examples. A
+/// replica with n of the global batch's N examples contributes its mean times n / N, and nothing if n is 0, so that the
 /// replicas' losses add up to the mean over the global batch for parts of any size. The gradient of a loss must not
 /// need a collective, as the gradient of all_reduce does, because replicas without examples do not compute it. Sample
 /// weights do not apply.
@@ -31,8 +31,8 @@ class AddedLosses {
   Tensor share(std::int64_t examples, std::int64_t global_batch_size) const;
   /// Whether a collection exists on the calling thread.
   static bool are_collected();
-  /// Adds a loss to the calling thread's innermost collection. Does nothing without a collection, or while
-  /// recompute_grad recomputes a function within it.
+  /// Adds a loss to the calling thread's innermost collection. Does nothing without a collection, and in a
+  /// recomputation by recompute_grad that began after the collection was constructed.
   static void add(const Tensor& loss);
 
  private:

@@ -67,7 +67,8 @@ struct MultiHeadAttentionOptions {
 ///
 /// As in Keras, a query whose keys are all masked gives all keys the weight 0 if the call's attention weights are used,
 /// if the layer has a `dropout` above 0, or if the inputs have several axes in place of tq and tk. Otherwise it gives
-/// all keys the same weight. A call with `use_causal_mask` needs exactly one attention axis.
+/// all keys the same weight. A `sliding_window`, inputs with masks and calls with `use_causal_mask` need exactly one
+/// attention axis.
 ///
 /// In training, drops attention weights with probability `dropout`; the second result has the weights before dropout.
 /// The random numbers depend on the model's seed, the layer, the replica and the replica's number of training calls.

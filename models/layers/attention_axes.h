@@ -26,14 +26,14 @@ class AttentionAxes {
   /// The shape of the scores, without the batch axis: (other axes, heads, attended axes of the query, attended axes of
   /// the key). `query` and `key` are shapes without the batch axis.
   Shape scores(std::int64_t heads, const Shape& query, const Shape& key) const;
-  /// Whether a mask broadcasts to the scores, both without the batch axis. The mask may lack the heads' axis and, with
-  /// it, any number of the trailing other axes.
+  /// Whether a mask broadcasts to the scores, both without the batch axis. Of the axes (other axes, heads), the mask
+  /// may have only the first few, or none.
   bool fits(const Shape& mask, const Shape& scores) const;
 
   /// Reshapes x (n, ..., features) to sequences (n * others, time, features).
   Tensor sequences(const Tensor& x) const;
-  /// Turns sequences (n * others, time, ...) into (n, axes of the query, ...), where `query` is the shape (n, ...,
-  /// features).
+  /// The inverse of sequences(): reshapes sequences (n * others, time, ...) to (n, axes, ...), where `query` is the
+  /// shape (n, axes, features).
   Tensor restored(const Tensor& sequences, const Shape& query) const;
   /// Inserts the axes that are missing in a mask (n, ..., attended axes of the query, attended axes of the key), with
   /// size 1, before the attended axes of the query.

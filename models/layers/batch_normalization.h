@@ -55,11 +55,11 @@ struct BatchNormalizationOptions {
 /// if `center`, moving_mean, moving_variance.
 ///
 /// Under a strategy, each replica normalizes by the statistics of its own part of the batch, unless `synchronized`, and
-/// keeps its own moving statistics. Outside replicas and in files, a moving statistic is the mean over the replicas,
-/// each weighted by the moving average of its share of the rows. For any number of replicas, this is the moving average
-/// of the row-weighted mean of the replicas' batch statistics. A replica takes the other replicas' numbers of rows from
-/// the DistributedBatch given to `Strategy::run`; without a DistributedBatch, the replicas exchange the numbers in each
-/// training call. A replica without rows keeps its moving statistics.
+/// keeps its own moving statistics. Outside replicas and in files, a moving statistic is the mean of the replicas'
+/// moving statistics, each weighted by the moving average of the replica's share of the rows. This mean equals the
+/// moving average of the row-weighted mean of the replicas' batch statistics. A replica takes the other replicas'
+/// numbers of rows from the DistributedBatch given to `Strategy::run`; without a DistributedBatch, the replicas
+/// exchange these numbers in each training call. A replica without rows keeps its moving statistics.
 ///
 /// Elements that a mask leaves out are normalized, but do not count in the mean and variance of a batch. On masked
 /// inputs, a trainable layer throws Unsupported in training unless `axis` is the last one.

@@ -26,7 +26,7 @@ struct BidirectionalOptions {
 /// Keras' Bidirectional: runs a recurrent layer over the time steps in both directions and merges the results. Takes
 /// (steps, features). Returns (units) or, with return_sequences, (steps, units) with the input's mask;
 /// MergeMode::concat doubles the last axis. The backward layer's sequence is reversed before it is merged. (If the
-/// forward layer has go_backwards = true, the steps of the result are in reverse order, but not the mask.)
+/// forward layer has go_backwards = true, the steps of the result are in reverse order, but the mask is not.)
 ///
 /// The forward layer is a copy of `layer` with the name "forward_NAME". Weights, initial states and, with return_state,
 /// further results are those of the forward layer, followed by those of the backward layer. With MergeMode::none, the

@@ -39,13 +39,13 @@ class Constraint {
   enum class Kind { none, max_norm, min_max_norm, non_neg, unit_norm };
 
   Constraint() = default;
-  /// For MaxNorm() and the other functions below. Throws InvalidArgument unless 0 <= min_value <= max_value and 0 <=
-  /// rate <= 1.
+  /// Used by MaxNorm() and the other functions below. Throws InvalidArgument unless 0 <= min_value <= max_value and 0
+  /// <= rate <= 1.
   Constraint(Kind kind, MinMaxNormOptions options);
 
   /// Which constraint this is; none if there is no constraint.
   Kind kind() const { return kind_; }
-  /// The options of the equivalent MinMaxNorm, if the constraint limits norms.
+  /// The options of the equivalent MinMaxNorm. Meaningless for kinds that do not limit norms (none, non_neg).
   const MinMaxNormOptions& options() const { return options_; }
   /// Whether this is a constraint: kind() is not none.
   explicit operator bool() const { return kind_ != Kind::none; }

@@ -14,8 +14,8 @@ struct DropoutOptions {
   /// Keras' arguments, with the same names and defaults.
   double rate = -1;  ///< required
   /// For each axis, including the batch axis: 1 if all elements along it are dropped or kept together, -1 (Keras' None)
-  /// or the axis' size if they are drawn independently. The size of the batch axis is that of a replica's batch. Empty
-  /// if every element is drawn independently.
+  /// or the axis' size if they are drawn independently. For the batch axis, the size is that of a replica's batch. If
+  /// empty, every element is drawn independently.
   std::vector<std::int64_t> noise_shape{};
   std::string name{};
   ///@}
@@ -79,7 +79,7 @@ struct GaussianNoise : Layer {
 
 /// GaussianDropout's options.
 struct GaussianDropoutOptions {
-  double rate = -1;  ///< determines the variance, which is that of a Dropout with this rate; required
+  double rate = -1;  ///< the noise has the variance of Dropout's mask, rate / (1 - rate); required
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
   void describe(LayerConfig& config);  ///< writes or reads the options

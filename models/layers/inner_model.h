@@ -14,12 +14,12 @@ namespace lockstep {
 class Network;
 struct NestedModel;
 
-/// A layer that computes the model, with its weights. `model` describes the network. Throws InvalidArgument for several
-/// inputs or outputs, and for stateful layers.
+/// A layer that computes `network` with the network's own weights. `model` describes the network. Throws
+/// InvalidArgument for a network with several inputs or outputs or with a stateful layer.
 std::shared_ptr<LayerImpl> inner_model(const Network& network, const NestedModel& model);
 
-/// A layer, with its own weights, that computes the model whose JSON in a Keras file is `object`; null if the object's
-/// class is not a model class. Throws the errors of model_from_config and of inner_model.
+/// A new layer, not built, that computes the model whose JSON in a Keras file is `object`; null if the object's class
+/// is not a model class. Throws the errors of model_from_config and of inner_model.
 std::shared_ptr<LayerImpl> inner_model_from_config(const nlohmann::ordered_json& object);
 
 ///@{

@@ -10,7 +10,7 @@ namespace lockstep {
 
 /// Lambda's options.
 struct LambdaOptions {
-  std::optional<Shape> output_shape{};  ///< without the batch axis; by default found by a call on zeros
+  std::optional<Shape> output_shape{};  ///< without the batch axis; by default found by calling the function on zeros
   /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };

@@ -121,7 +121,8 @@ class LayerImpl {
   /// Freezes or unfreezes the layer and the layers inside it, in all models that contain it. A model that was compiled
   /// before must be compiled again before fit(). When a layer is frozen, every replica gets the mean of the replicas'
   /// moving statistics, which no step changes until it is unfrozen; all workers must freeze it at the same time. Throws
-  /// LogicError in a replica and, for a layer with such statistics, in the scope of another strategy.
+  /// LogicError in a replica and, for a layer with moving statistics, in the scope of a strategy other than the one in
+  /// whose scope they were created.
   void set_trainable(bool trainable);
   /// The dtype policy of the scope in which the layer was created, or the one set since.
   DTypePolicy dtype_policy() const { return dtype_policy_; }
@@ -158,9 +159,10 @@ class LayerImpl {
   explicit LayerImpl(std::string name, const LayerTraits& traits = {}) : name_(std::move(name)), traits_(traits) {}
   /// Creates the variables; called by build().
   virtual void make_weights(std::span<const Shape> /*inputs*/, const LayerSeed& /*seed*/) {}
-  /// Builds `inner`, a layer that this layer's `call` uses. Its variables are also listed as this layer's, with names
-  /// such as "layer/inner/kernel", and it is frozen if this layer is. If it has no name, it gets Keras' default name. A
-  /// layer with inner layers must not have variables of its own. Throws InvalidArgument if `inner` has been built.
+  /// Builds `inner`, a layer that this layer's `call` uses. The inner layer's variables are also listed in this layer's
+  /// variables(), with names such as "layer/inner/kernel". The inner layer is frozen if this layer is, and gets Keras'
+  /// default name if it has none. A layer with inner layers must not have variables of its own. Throws InvalidArgument
+  /// if `inner` has been built.
   void build_inner(const InnerLayer& inner, std::span<const Shape> inputs, const LayerSeed& seed);
   /// Like build_inner, for a layer that has been built; its variables keep their names. Throws InvalidArgument if
   /// `inner` is already inside another layer.
@@ -168,8 +170,8 @@ class LayerImpl {
   /// Creates a variable "layer/name" and appends it to `variables()`. Throws InvalidArgument, naming the variable, if
   /// its shape does not have the axes of the constraint.
   Variable add_weight(VariableSpec spec, const Regularizer& regularizer = {}, const Constraint& constraint = {});
-  /// Keras' add_loss, for `call`: adds a scalar, a mean over the examples, to the model's loss in training and
-  /// evaluation; see AddedLosses. Throws InvalidArgument unless `loss` is a scalar of floating-point numbers.
+  /// Keras' add_loss, to be used in `call`: adds a scalar, a mean over the examples, to the model's loss in training
+  /// and evaluation; see AddedLosses. Throws InvalidArgument unless `loss` is a scalar of floating-point numbers.
   static void add_loss(const Tensor& loss);
   /// Creates a variable that is not in variables(), and is never trained, saved or counted.
   static Variable constant_weight(VariableSpec spec);
@@ -211,13 +213,13 @@ class Layer {
   /// such as an LSTM with `return_state`, has several results.
   std::vector<Symbol> results(const std::vector<Symbol>& inputs) const;
   /// Keras' `layer.output`, for a handle from a model (Model::get_layer): the first result of the layer's call in that
-  /// model. Throws LogicError for another handle, and if the model calls the layer several times.
+  /// model. Throws LogicError for a handle that is not from a model, and if the model calls the layer several times.
   Symbol output() const;
 
   /// The handle's own name if it has one (with_name), else LayerImpl::name. If the name of a nested model's layer is
   /// already taken in the outer model, the outer model's handle to that layer gets a different name.
   const std::string& name() const { return name_.empty() ? impl_->name() : name_; }
-  /// "layer/kernel" for one of the layer's variables, with the name of this handle.
+  /// The name of one of the layer's variables, beginning with the name of this handle, e.g. "layer/kernel".
   std::string weight_name(const Variable& variable) const;
   /// Keras' get_config, as JSON: the options, under this handle's name. Throws Unsupported in the same cases as
   /// LayerImpl::describe.

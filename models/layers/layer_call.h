@@ -26,7 +26,7 @@ struct LayerCall {
   /// for an input without a mask. Empty if no input has a mask.
   std::span<const Tensor> masks{};
   /// If not null, receives the batch's results after the first one; LayerImpl::more_output_shapes gives their shapes
-  /// without the batch axis. A network sets it if it uses any of these results.
+  /// without the batch axis. A network sets this pointer if it uses any of these results.
   std::vector<Tensor>* more_results = nullptr;
 
   /// The mask of an input; undefined if it has none.

@@ -94,7 +94,8 @@ inline Shape as_images(const Shape& input) {
 }
 
 ///@{
-/// The size in an image. A size along a sequence, which is an image of one row, becomes {of_rows, size}.
+/// A size along the axes of an image, unchanged, or a size along a sequence, which is treated as an image of one row:
+/// {of_rows, size}.
 inline Size2d for_images(Size2d size, std::int64_t /*of_rows*/ = 1) { return size; }
 inline Size2d for_images(std::int64_t size, std::int64_t of_rows = 1) { return {of_rows, size}; }
 ///@}

@@ -40,7 +40,7 @@ void place_arguments(std::string_view class_name, nlohmann::ordered_json& args, 
 /// Whether operation_names() has the name.
 bool is_operation_name(std::string_view class_name);
 /// Makes the layer of an operation. `options`: the arguments of Keras' class, by name. `args`: the list of the call's
-/// arguments, where {"tensor": i} stands for input i; null means a call on all of the `inputs` inputs, in order. Throws
+/// arguments, where {"tensor": i} stands for input i; null means a call on inputs 0 to `inputs` - 1, in order. Throws
 /// InvalidArgument for an operation that is not one of operation_names(). The layer's output_shape throws
 /// InvalidArgument for options and inputs that the operation does not take.
 Layer operation_layer(std::string_view class_name, const nlohmann::ordered_json& options,

@@ -15,8 +15,8 @@
 namespace lockstep {
 
 /// A call of an operation on batches, with its tensors and other arguments. The members throw InvalidArgument for the
-/// batch axis, for an axis or an argument that does not exist, and for a value where a whole number must be; they throw
-/// a JSON exception for other values of the wrong type.
+/// batch axis, for an axis or an argument that does not exist, and for a value that is not a whole number where one is
+/// required; they throw a JSON exception for other values of the wrong type.
 class OperationCall {
  public:
   /// `constants`: for each element of `args`, its value if it is a constant other than a single number or bool, else
@@ -40,13 +40,14 @@ class OperationCall {
   bool flag(const char* key) const;                        ///< false if it is left out
   double number(const char* key, double otherwise) const;  ///< a number; `otherwise` if it is left out
   ///@{
-  /// A whole number, or a list of them or one, which must be given.
+  /// A whole number; a list of whole numbers, for which options may also have a single one. Throw InvalidArgument if
+  /// the option is left out.
   std::int64_t integer(const char* key) const;
   std::vector<std::int64_t> integers(const char* key) const;
   ///@}
   ///@{
-  /// A whole number, or a list of them or one, from the value of option `key`. T: int or std::int64_t. Throws
-  /// InvalidArgument for other values and for a number that T cannot hold.
+  /// Like integer() and integers(), for a given value of option `key`. T: int or std::int64_t. Throw InvalidArgument
+  /// for other values and for a number that T cannot hold.
   template <class T>
   T whole(const char* key, const nlohmann::ordered_json& value) const;
   template <class T>
@@ -56,11 +57,12 @@ class OperationCall {
   DType dtype(const char* key, DType otherwise) const;
   /// The option's value, of any type; null if it is left out.
   const nlohmann::ordered_json& value(const char* key) const;
-  /// Argument i of the call: an input, or a constant: a tensor, a number or bool, or a list of these.
+  /// Argument i of the call: an input or a constant (a tensor, a number, a bool or nested lists of numbers and bools).
   Tensor operand(std::size_t i) const;
-  /// These arguments, cast to one dtype by Keras' rules: the widest dtype of the tensors among them. But if that is
-  /// bool, or no argument is a tensor, an integer argument makes it i32; unless it is a floating-point dtype, a
-  /// fractional argument makes it f32. Throws InvalidArgument for an integer that the dtype cannot hold.
+  /// These arguments, cast to one dtype by Keras' rules: the widest dtype of the inputs, tensors and lists among them
+  /// (bool if there are none), except that an argument that is an integer turns bool into i32, and one that is a
+  /// fractional number turns bool and integer dtypes into f32. Throws InvalidArgument for an integer that the dtype
+  /// cannot hold.
   std::vector<Tensor> promoted(std::initializer_list<std::size_t> arguments) const;
   std::size_t arguments() const { return args_.size(); }  ///< number of the call's arguments
   /// Whether argument i of the call is an input.

@@ -49,8 +49,8 @@ struct NormalizationOptions {
 };
 
 /// (x - mean) / max(sqrt(variance), 1e-7), by default for each channel of the last axis. Without a given mean and
-/// variance, the layer has three weights, which are never trained: the mean, initially 0, and the variance, initially
-/// 1, of the axes' sizes, and a count, which is not used but belongs to Keras' files.
+/// variance, the layer has three weights, which are never trained: the mean (initially 0) and the variance (initially
+/// 1), whose shape is the sizes of the axes, and a scalar count, which is unused but part of Keras' weight files.
 struct Normalization : Layer {
   /// Throws InvalidArgument unless mean and variance have equally many elements, as many as `shape` if that is given;
   /// for a negative variance, and for numbers that are not finite. A call throws it for inputs that lack one of the
@@ -59,9 +59,9 @@ struct Normalization : Layer {
   /// Makes `Normalization({})` use the default options.
   explicit Normalization(Defaults) : Normalization() {}
   /// Sets the mean and variance to those of `data`, a batch of inputs, u8 or f32, on the host. May be called before or
-  /// after the model is made. Throws InvalidArgument unless data are u8 or f32, for data that lack one of the axes,
-  /// empty data, and for sizes of the axes other than those that the layer was built for; LogicError if mean and
-  /// variance were given to the constructor.
+  /// after the model is made. Throws InvalidArgument for data of another dtype, for empty data, for data that lack one
+  /// of the axes, and if the sizes of the axes are not those that the layer was built for. Throws LogicError if mean
+  /// and variance were given to the constructor.
   void adapt(const Tensor& data) const;
 };
 
@@ -80,9 +80,9 @@ struct CategoryEncodingOptions {
   void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
-/// Encodes ids (k) as (num_tokens), or as (k, num_tokens) with one_hot unless k is 1. Ids of f32 are truncated to
-/// integers. Ids that are not in [0, num_tokens) give zeros. With `count`, an optional second input (k) has Keras'
-/// count_weights: each id adds its weight instead of 1. Ids are f32, i32, i64 or u8; the result is f32.
+/// Encodes the ids of each example: (k) -> (num_tokens) or, with one_hot unless k is 1, (k, num_tokens). Ids of f32 are
+/// truncated to integers. Ids that are not in [0, num_tokens) give zeros. With `count`, an optional second input (k)
+/// has Keras' count_weights: each id adds its weight instead of 1. Ids are f32, i32, i64 or u8; the result is f32.
 struct CategoryEncoding : Layer {
   /// Throws InvalidArgument for a num_tokens below 1. A call throws it for examples with more than one axis, and for a
   /// second input without `count` or of another shape.

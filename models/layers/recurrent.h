@@ -35,7 +35,7 @@ struct RecurrentOps {
   ///@{
   /// Used with Keras' defaults for activations, use_bias and reset_after, and without recurrent dropout. `usual_states`
   /// is called if there are initial states, or if the layer has a cell state c and its final states are needed;
-  /// otherwise `usual`. The last argument is return_sequences. Both are null for a layer without such ops.
+  /// otherwise `usual`. The last argument is return_sequences. Both are null for a layer that has only `composed`.
   Tensor (*usual)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool);
   RecurrentStates (*usual_states)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrentStates&,
                                   bool);

@@ -26,7 +26,7 @@ class ScaledNormalizationImpl : public LayerOf<Options> {
   }
 
   ///@{
-  /// Empty until make_gamma_and_beta.
+  /// Undefined until make_gamma_and_beta().
   Variable gamma_;
   Variable beta_;
   ///@}

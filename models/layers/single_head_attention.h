@@ -32,7 +32,7 @@ struct AttentionLayerOptions {
 ///
 /// In training, each attention weight is dropped with probability `dropout`; as in Keras, the second result has the
 /// attention weights after dropout. The random numbers depend on the model's seed, the layer, the replica and its
-/// number of training calls. activity_regularizer applies to the result and to the second result.
+/// number of training calls. activity_regularizer applies to both results.
 ///
 /// Queries do not attend to keys that the value's mask or the causal mask of a call excludes; a query whose keys are
 /// all masked attends to all of them with almost equal weights, as in Keras. Results of masked queries are 0. The key's

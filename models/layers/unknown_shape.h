@@ -12,15 +12,16 @@ namespace lockstep {
 /// are unknown.
 class FindsUnknownShape {
  public:
-  /// The shape of the result for inputs with unknown sizes; -1 stands for an unknown size in both. If empty, the shape
-  /// is derived from output_shape, as for other layers. Throws the same errors as LayerImpl::output_shape.
+  /// The shape of the result for inputs with unknown sizes; -1 stands for an unknown size in the inputs and in the
+  /// result. If it returns nullopt, the shape is derived from output_shape, as for layers without this interface.
+  /// Throws the same errors as LayerImpl::output_shape.
   virtual std::optional<Shape> unknown_output_shape(std::span<const Shape> inputs) const = 0;
 
  protected:
   ~FindsUnknownShape() = default;
 };
 
-/// Calls FindsUnknownShape::unknown_output_shape; returns nothing for other layers.
+/// Calls FindsUnknownShape::unknown_output_shape; returns nullopt for layers without this interface.
 inline std::optional<Shape> unknown_output_shape(const LayerImpl& layer, std::span<const Shape> inputs) {
   const auto* const finds = dynamic_cast<const FindsUnknownShape*>(&layer);
   return finds != nullptr ? finds->unknown_output_shape(inputs) : std::nullopt;

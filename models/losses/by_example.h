@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// Keras' epsilon.
+/// keras.backend.epsilon().
 inline constexpr double keras_epsilon = 1e-7;
 
 /// Casts bf16 to f32; returns other dtypes unchanged.
@@ -27,16 +27,17 @@ Tensor targets_like(const char* loss, const Tensor& y_true, const Tensor& y_pred
 /// Reshapes x (n, time, ...) to (n * time, ...), or to (n * time, 1) if x has no further axes.
 Tensor steps_of(const Tensor& x);
 
-/// Like steps_of, for predictions: if logits_of finds the logits of y_pred, it finds the reshaped logits for the
-/// result.
+/// Like steps_of, for predictions: reshapes also the logits of y_pred, if they are known, so that logits_of finds them
+/// for the result.
 Tensor predicted_steps(const Tensor& y_pred);
 
 /// Whether the loss or metric works along the last axis only, i.e. its option `axis` is missing, -1 or [-1].
 bool compares_last_axis(const ObjectConfig& config);
 
-/// Checks that the loss or metric `name` can compare an output with this mask step by step. `config` is the config of a
-/// Keras class, or null. Throws, naming the loss or metric, Unsupported for masks other than (n, time) and for an axis
-/// other than the last one, InvalidArgument for targets whose first axes are not (n, time).
+/// Checks that the loss or metric `name` can compare an output with this mask step by step. `config` is its config if
+/// it is of a Keras class, else null. Throws Unsupported for a mask that is not (n, time), and if `config` has an axis
+/// other than the last one. Throws InvalidArgument for targets whose first axes are not (n, time). The errors name the
+/// loss or metric.
 void check_steps(const std::string& name, const ObjectConfig* config, const Tensor& y_true, const Tensor& mask);
 
 /// The sum of x over all replicas; all of them must call this. Outside replicas, x itself. Not recorded by tapes.
@@ -49,7 +50,7 @@ Tensor mean_by_example(const Tensor& x);
 /// a tape records only the probabilities.
 Tensor logits_of(const char* activation, const Tensor& y_pred);
 
-/// targets (1 - smoothing) + smoothing / classes.
+/// Returns targets * (1 - smoothing) + smoothing / classes.
 Tensor smoothed(const Tensor& targets, double smoothing, double classes);
 
 /// Throws InvalidArgument for a label_smoothing outside [0, 1].

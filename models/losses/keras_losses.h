@@ -11,7 +11,8 @@
 
 namespace lockstep {
 
-/// The supported Keras losses that Keras also has as metrics, with the plain_names of their classes and functions.
+/// The supported losses that Keras also has as metrics. The strings are the names of Keras' class and functions for
+/// each loss, in the form that plain_name (object_config.h) returns: lower case without underscores.
 inline constexpr std::tuple keras_losses_and_metrics{
     keras_class<MeanSquaredError>("meansquarederror", "mse"),
     keras_class<MeanAbsoluteError>("meanabsoluteerror", "mae"),

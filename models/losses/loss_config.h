@@ -25,7 +25,7 @@ nlohmann::ordered_json loss_json(const Loss& loss, ConfigForm form);
 /// known names.
 Loss loss_from_json(const nlohmann::ordered_json& value, const std::vector<Loss>& own);
 
-/// The classes of losses. Keras' classes and functions have their plain_names as keys.
+/// The classes of losses. Keras' classes and functions are registered under their plain_name (object_config.h).
 ClassRegistry<Loss, OptionVisitor>& loss_classes();
 
 /// The names of the options that all losses and metrics have.
@@ -37,8 +37,8 @@ void check_finite(const std::optional<ObjectConfig>& config);
 /// batch ("sum_over_batch_size", or "auto" in Keras 2).
 void read_common_options(OptionVisitor& visitor);
 
-/// The custom object whose name is the class, function or object name that was read, or the name of a registered class
-/// without its package; null if there is none.
+/// The first object of `own` whose name is the class, function or object name that was read, or the read name of a
+/// registered class without its package; null if there is none.
 template <class T>
 const T* find_own(const std::vector<T>& own, const NamedObject& read) {
   const std::string& class_name = read.object.class_name;

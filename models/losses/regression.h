@@ -23,7 +23,7 @@ struct MeanAbsolutePercentageError : Loss {
 struct MeanSquaredLogarithmicError : Loss {
   MeanSquaredLogarithmicError();
 };
-/// Huber's option. Keras' files do not hold it.
+/// Huber's option. Files that Keras writes do not contain it; lockstep's do.
 struct HuberOptions {
   HuberOptions(double delta = 1) : delta(delta) {}                           ///< NOLINT: implicit
   double delta;                                                              ///< above 0
@@ -47,7 +47,7 @@ struct Poisson : Loss {
 struct KLDivergence : Loss {
   KLDivergence();
 };
-/// CosineSimilarity's option. Keras' files do not hold it.
+/// CosineSimilarity's option. Files that Keras writes do not contain it; lockstep's do.
 struct CosineSimilarityOptions {
   CosineSimilarityOptions(int axis = -1) : axis(axis) {}                   ///< NOLINT: implicit
   int axis;                                                                ///< an axis of the predictions

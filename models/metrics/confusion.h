@@ -73,7 +73,7 @@ struct AUCOptions {
 /// trapezoids, and PR interpolates the numbers of true and false positives between thresholds instead of their ratio
 /// (Davis and Goadrich 2006, section 4). With evenly spaced thresholds, predictions outside [0, 1] count as 0 or 1.
 struct AUC : Metric {
-  /// Throws InvalidArgument for less than 2 or more than 2^24 thresholds, and for a threshold outside [0, 1].
+  /// Throws InvalidArgument for fewer than 2 or more than 2^24 thresholds, and for a threshold outside [0, 1].
   explicit AUC(const AUCOptions& options = {});
   /// Makes `AUC({})` use the default options.
   explicit AUC(Defaults) : AUC() {}

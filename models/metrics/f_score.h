@@ -12,9 +12,9 @@
 
 namespace lockstep {
 
-/// How the scores of several classes are combined. none: not at all; Metric::update throws InvalidArgument unless
-/// predictions are (n, 1). micro: the score of the counts of all classes together. macro: the mean of the scores.
-/// weighted: the mean of the scores, weighted by the classes' sums of targets.
+/// How the scores of several classes are combined. none: for a single class only; Metric::update throws InvalidArgument
+/// unless predictions are (n, 1). micro: the score of the counts of all classes together. macro: the mean of the
+/// scores. weighted: the mean of the scores, weighted by the classes' sums of targets.
 enum class FScoreAverage { none, micro, macro, weighted };
 
 /// FBetaScore's options, with Keras' names.

@@ -11,7 +11,8 @@
 
 namespace lockstep {
 
-/// The supported metrics of Keras, except losses, with the plain_name of their classes and aliases.
+/// The supported metrics of Keras, except losses (keras_losses_and_metrics), with the plain_name (object_config.h) of
+/// their classes and aliases.
 inline constexpr std::tuple keras_metrics{keras_class<Accuracy>("accuracy", "acc"),
                                           keras_class<BinaryAccuracy>("binaryaccuracy"),
                                           keras_class<CategoricalAccuracy>("categoricalaccuracy"),

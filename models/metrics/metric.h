@@ -17,7 +17,7 @@ enum class Direction { unknown, down, up };
 
 /// How a metric treats the masked time steps of an output.
 enum class MaskedSteps {
-  counted,   ///< counts them like all others
+  counted,   ///< counts them like steps that are not masked
   left_out,  ///< leaves them out; each time step is a row
   custom,    ///< like left_out, but `update` gets the whole output and the weight of each time step
 };
@@ -60,8 +60,9 @@ class Metric {
   /// The sums of a batch of n rows. `sample_weight` is (n) or (n, 1), or undefined for weights of 1. `mask` is the mask
   /// of y_pred, bool (n, time), or undefined. As in Keras, means over examples leave masked steps out, and other
   /// metrics count them. Not recorded by tapes. Throws InvalidArgument for shapes that do not match each other, and for
-  /// shapes or labels that the metric does not take; Unsupported for a mask of another rank and for an axis other than
-  /// the last, if the metric leaves masked steps out; LogicError if the rule has no functions.
+  /// shapes or labels that the metric does not take. If the metric leaves masked steps out, throws Unsupported for a
+  /// mask that is not (n, time) and for an `axis` other than the last one. Throws LogicError if the rule has no
+  /// functions.
   Sums update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {},
               const Tensor& mask = {}) const;
   /// The metric's value for the given sums; 0 for empty sums, as in Keras.
@@ -100,14 +101,14 @@ struct MeanMetricWrapper : Metric {
   MeanMetricWrapper(std::string name, Rule rule) : Metric(std::move(name), std::move(rule)) {}
 };
 
-/// Averages each example's elements of y_pred (n, ...), then takes the weighted mean over the examples.
+/// Averages each example's elements of y_pred (n, ...), then takes the weighted mean over the examples. Ignores y_true.
 struct Mean : MeanMetricWrapper {
   /// `name` is used in logs.
   explicit Mean(std::string name = "mean");
   /// Makes `Mean({})` use the default name.
   explicit Mean(Defaults) : Mean() {}
 };
-/// The weighted sum of all elements of y_pred (n, ...).
+/// The sum of all elements of y_pred (n, ...), each times its example's weight. Ignores y_true.
 struct Sum : Metric {
   /// `name` is used in logs.
   explicit Sum(std::string name = "sum");

@@ -19,9 +19,9 @@ struct CosineSimilarityMetric : MeanMetricWrapper {
   explicit CosineSimilarityMetric(const CosineSimilarityOptions& options = {});
 };
 
-/// How R2Score combines the scores of several outputs. none: not at all; Metric::update throws InvalidArgument unless
-/// predictions are (n, 1). uniform_average: the mean of the scores. variance_weighted_average: the mean of the scores,
-/// weighted by the targets' variances.
+/// How R2Score combines the scores of several outputs. none: for a single output only; Metric::update throws
+/// InvalidArgument unless predictions are (n, 1). uniform_average: the mean of the scores. variance_weighted_average:
+/// the mean of the scores, weighted by the targets' variances.
 enum class R2Aggregation { none, uniform_average, variance_weighted_average };
 
 /// R2Score's options, with Keras' names.

@@ -24,7 +24,7 @@ struct AdamaxOptions {
 /// w -= learning_rate / (1 - beta_1^t) * m / (u + epsilon). Slots: m, u.
 struct AdamaxRule {
   static constexpr int slots = 2;  ///< number of slots
-  /// Computes the constants of update number t, from 1.
+  /// Computes the constants of update t, counted from 1.
   AdamaxRule(float learning_rate, const AdamaxOptions& options, std::int64_t t)
       : alpha(static_cast<float>(learning_rate / (1 - std::pow(options.beta_1, static_cast<double>(t))))),
         rest_1(static_cast<float>(1 - options.beta_1)),

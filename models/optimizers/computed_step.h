@@ -5,10 +5,11 @@
 
 namespace lockstep {
 
-/// Updates one variable by Optimizer::Rule::compute. The caller sets `variable`, `keeps`, `learning_rate` and `t` of
-/// `step`. `views` has the variable's summed gradient, its slots and all its copies. Reads copy `replica` (or the only
-/// copy) and writes all copies. Throws InvalidArgument for a wrong number of slots and for results that do not have the
-/// variable's shape and dtype, and any error of `compute`, all before anything is written.
+/// Updates one variable by Optimizer::Rule::compute. `options` has the gradient's scaling and clipping, the weight
+/// decay and the average. The caller sets `variable`, `keeps`, `learning_rate` and `t` of `step`. `views` has the
+/// variable's summed gradient, its slots and all its copies. Reads the copy of replica `replica` (or the only copy) and
+/// writes all copies. Throws InvalidArgument if `compute` returns a wrong number of slots or a result that does not
+/// have the variable's shape and dtype. If it throws, or if `compute` does, nothing has been written.
 void compute_step(const Optimizer::Rule& rule, const StepOptions& options, VariableStep& step, int replica,
                   const UpdateViews& views);
 

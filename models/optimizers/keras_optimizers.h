@@ -18,7 +18,7 @@
 
 namespace lockstep {
 
-/// The supported optimizers of Keras, with the plain_name of their classes.
+/// The supported optimizers of Keras, with the plain_name (object_config.h) of their classes.
 inline constexpr std::tuple keras_optimizers{
     keras_class<SGD>("sgd"),
     keras_class<Adam>("adam"),

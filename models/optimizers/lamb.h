@@ -15,8 +15,8 @@ struct LambOptions {
   void describe(OptionVisitor& visitor);  ///< writes or reads the options but learning_rate
 };
 
-/// Adam for large batches (You et al. 2020), equivalent to keras.optimizers.Lamb. Each variable moves against the
-/// direction of LambDirectionStep by a distance of the learning rate times the variable's norm.
+/// Adam for large batches (You et al. 2020), equivalent to keras.optimizers.Lamb. w -= learning_rate * |w| / |d| * d,
+/// where d is the direction of LambDirectionStep and the trust ratio |w| / |d| is 1 if |w| or |d| is 0.
 struct Lamb : Optimizer {
   /// Throws InvalidArgument for an option outside its range.
   explicit Lamb(const LambOptions& options = {}, const OptimizerOptions& common = {});

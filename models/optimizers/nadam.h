@@ -27,7 +27,7 @@ struct NadamOptions {
 /// d / (sqrt(v / (1 - beta_2^t)) + epsilon). Slots: m, v.
 struct NadamRule {
   static constexpr int slots = 2;  ///< number of slots
-  /// Computes the constants of update number t, from 1.
+  /// Computes the constants of update t, counted from 1.
   NadamRule(float learning_rate, const NadamOptions& options, std::int64_t t);
 
   /// The new parameter; updates m and v.

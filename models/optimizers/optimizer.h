@@ -44,8 +44,8 @@ struct OptimizerOptions {
   /// updates the average, including steps that only accumulate gradients.
   bool use_ema = false;
   double ema_momentum = 0.99;  ///< momentum of the average, in [0, 1]
-  /// Number N: every N-th update assigns the average to the parameters; with accumulated gradients, every step of this
-  /// update assigns it.
+  /// If N > 0, every N-th update assigns the average to the parameters; with gradient accumulation, each step that
+  /// contributes to this update assigns it.
   int ema_overwrite_frequency = 0;
   /// Writes or reads the options that Keras stores.
   void describe(OptionVisitor& visitor);
@@ -77,13 +77,13 @@ class Optimizer {
   /// IndexedSlices. Call it in every replica, or outside all strategies. Throws the same errors as `minimize`.
   void build(const std::vector<Variable>& variables) const;
   /// Computes the gradients of `loss`, this replica's share of the global loss, sums them over the replicas and applies
-  /// them to every copy of the variables. Consumes the tape. Call it in every replica, or outside all strategies. If a
-  /// replica's tape of the first step uses a variable only to look up rows, the variable's gradient is exchanged as
-  /// IndexedSlices in all steps. Exceptions are Lamb, Muon, Adafactor, clipping by a norm, clip_before_aggregate and
-  /// aggregate = false, which need whole gradients. A replica that does not use a variable adds nothing to its
-  /// gradient. Throws InvalidArgument without variables, for variables other than the first step's, if replicas pass
-  /// them in different orders, and if no replica has any gradient; LogicError under a strategy other than the first
-  /// step's.
+  /// them to every copy of the variables. Consumes the tape. Call it in every replica, or outside all strategies. If,
+  /// in the first step, a replica's tape uses a variable only to look up rows, the variable's gradient is exchanged as
+  /// IndexedSlices in all steps, except with Lamb, Muon, Adafactor, clipping by a norm, clip_before_aggregate or
+  /// aggregate = false, which need dense gradients. A replica that does not use a variable adds nothing to its
+  /// gradient. Throws InvalidArgument if `variables` is empty or differs from the variables of the first step, if
+  /// replicas pass them in different orders, and if no replica has any gradient. Throws LogicError under a strategy
+  /// other than that of the first step.
   void minimize(GradientTape& tape, const Tensor& loss, const std::vector<Variable>& variables) const;
   ///@{
   /// Like `minimize`, but with given gradients, one for each variable; an undefined gradient counts as 0.
@@ -102,8 +102,8 @@ class Optimizer {
 
   /// The learning rate of the next step.
   double learning_rate() const;
-  /// Throws InvalidArgument unless the rate is finite and >= 0; LogicError in a replica and if the optimizer has a
-  /// schedule.
+  /// Throws InvalidArgument unless the rate is finite and >= 0. Throws LogicError in a replica, and if the optimizer
+  /// has a schedule.
   void set_learning_rate(double rate) const;
   /// Makes every replica check its own gradients for NaN and infinities before they are summed; off by default. A step
   /// that finds such a value updates nothing and throws NumericError, naming the replica, the step (from 0), the

@@ -19,14 +19,14 @@ struct OptimizerConfig {
   OptimizerOptions common{};           ///< the common options, including AdamW's or Muon's weight_decay
   LearningRate learning_rate = 0.001;  ///< the rate of the next step, or the schedule
   /// Keras' names of the rule's slots, in the order of files. Set by Optimizer::config; optimizer_from_config ignores
-  /// it. Slots that files store together for each variable are in one list.
+  /// it. Slots that files interleave variable by variable (Rule::Slot::beside_previous) are in one list.
   std::vector<std::vector<std::string>> slots{};
   /// Whether files have a slot for a variable. Set and ignored like `slots`.
   std::function<bool(const std::string& slot, const Variable& variable)> has_slot{};
   /// The axis that files leave out of a slot (Rule::Slot::left_out_axis). Set and ignored like `slots`.
   std::function<int(const std::string& slot)> left_out_axis{};
-  /// The values that Keras keeps once for the optimizer, which files have after the slots (Rule::scalars). Set and
-  /// ignored like `slots`.
+  /// Keras' state values that belong to the optimizer rather than to a variable (Rule::scalars). Files store them after
+  /// the slots. Set and ignored like `slots`.
   std::vector<double> scalars{};
 };
 
@@ -79,7 +79,7 @@ nlohmann::ordered_json optimizer_json(const Optimizer& optimizer, ConfigForm for
 Optimizer optimizer_from_json(const nlohmann::ordered_json& json);
 ///@}
 
-/// The configuration of one of Keras' schedules; empty for a number and for a custom schedule.
+/// The configuration of a rate that follows one of Keras' schedules; empty for a number and for a custom schedule.
 std::optional<ObjectConfig> schedule_config(const LearningRate& rate);
 /// The schedule of this configuration. Throws InvalidArgument for values out of their range.
 LearningRateSchedule schedule_from_config(const ObjectConfig& config);

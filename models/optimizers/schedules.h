@@ -11,7 +11,7 @@ namespace lockstep {
 
 class OptionVisitor;
 
-/// Returns the learning rate of step number `step`, from 0.
+/// Returns the learning rate of step `step`, counted from 0.
 using LearningRateSchedule = std::function<double(std::int64_t step)>;
 
 /// An optimizer's learning rate: either a number, which set_learning_rate can change, or a schedule.
@@ -25,7 +25,7 @@ class LearningRate {
 
   /// Whether the rate follows a schedule, so that it cannot be set.
   bool is_schedule() const { return schedule_ != nullptr; }
-  /// The rate of step number `step`, from 0.
+  /// The rate of step `step`, counted from 0.
   double at(std::int64_t step) const { return schedule_ ? schedule_(step) : rate_; }
   /// The schedule; empty for a number.
   const LearningRateSchedule& schedule() const { return schedule_; }
@@ -82,13 +82,13 @@ struct CosineDecayOptions {
   double initial_learning_rate = 0;
   std::int64_t decay_steps = 0;
   double alpha = 0;                       ///< final rate as a share of the highest rate
-  std::optional<double> warmup_target{};  ///< the rate to which a linear warm-up of warmup_steps rises
+  std::optional<double> warmup_target{};  ///< rate after a linear warm-up of warmup_steps steps; no warm-up if empty
   std::int64_t warmup_steps = 0;
   ///@}
   void describe(OptionVisitor& visitor);  ///< writes or reads the options
 };
-/// Half a cosine wave (Loshchilov and Hutter 2017), after a warm-up if there is a warmup_target. Also throws
-/// InvalidArgument for negative warmup_steps.
+/// Decays along half a cosine wave (Loshchilov and Hutter 2017) to alpha times the highest rate, which is
+/// initial_learning_rate or, after a warm-up, warmup_target. Also throws InvalidArgument for negative warmup_steps.
 LearningRateSchedule CosineDecay(const CosineDecayOptions& options);  // NOLINT
 
 /// CosineDecayRestarts' options.

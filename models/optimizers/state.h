@@ -53,7 +53,7 @@ class Optimizer::State {
   };
 
   std::vector<Rule::Slot> slots() const;
-  /// Number of the update, from 1, that the step after `done` steps makes or contributes to.
+  /// Number, counted from 1, of the update that the step after `done` steps makes or contributes to.
   std::int64_t update_number(std::int64_t done) const { return done / options_.gradient_accumulation_steps + 1; }
   /// `transform` if gradients are accumulated or clips_own(), since they must then not be exchanged during the backward
   /// pass; else `apply`.
