@@ -13,11 +13,12 @@ namespace lockstep {
 /// Number of values of a byte.
 inline constexpr std::int32_t byte_values = 256;
 
-/// The byte whose character is number `place`, from 0, in the order of the code points. Precondition: 0 <= place < 256.
+/// The byte whose character has the index `place` when the 256 characters are sorted by code point. Precondition: 0 <=
+/// place < 256.
 std::uint8_t byte_at_place(std::int32_t place);
 /// The characters of bytes, as UTF-8.
 std::string characters_of_bytes(std::string_view bytes);
-/// The bytes that the characters stand for; empty if a character stands for no byte.
+/// The bytes that the characters stand for; nullopt if one of them stands for no byte.
 std::optional<std::string> bytes_of_characters(std::string_view characters);
 
 }  // namespace lockstep

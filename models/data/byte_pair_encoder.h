@@ -25,7 +25,7 @@ class BytePairEncoder {
     std::size_t previous;  ///< index of the previous symbol; beyond the end for the first symbol
     std::size_t next;      ///< index of the next symbol; the number of symbols for the last symbol
   };
-  /// A merge that was possible when it was found.
+  /// A merge that was possible when it was added; a later merge of one of its symbols makes it obsolete.
   struct Candidate {
     std::int32_t rank;
     std::size_t position;  ///< the index of the left symbol

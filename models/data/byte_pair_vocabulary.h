@@ -38,7 +38,8 @@ class BytePairVocabulary {
   static BytePairVocabulary train(const std::vector<std::string>& texts, const BytePairOptions& options = {});
   /// Reads the vocab.json and merges.txt files of GPT-2 and of Hugging Face's tokenizers, which may be compressed by
   /// gzip. Throws InputError naming the file, and the token or the line, when a file is missing or damaged, the ids are
-  /// not 0 to n - 1, a byte has no token, or a merge does not join two tokens to a token or is repeated.
+  /// not 0 to n - 1, a byte has no token, or a merge is repeated, joins texts that are not tokens, or yields one that
+  /// is not.
   static BytePairVocabulary load(const std::filesystem::path& vocab, const std::filesystem::path& merges);
   /// Writes the files that `load` reads. Throws InputError when a file cannot be written.
   void save(const std::filesystem::path& vocab, const std::filesystem::path& merges) const;

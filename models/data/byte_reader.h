@@ -14,8 +14,9 @@ struct inflate_state;  // declared by ISA-L
 
 namespace lockstep {
 
-/// Reads a file, and decompresses it if it begins as gzip files do; the contents of several members are joined. The
-/// functions throw InputError naming the file when it cannot be read or its compressed data are damaged or cut short.
+/// Reads a file, and decompresses it if it begins with gzip's magic number. The contents of a gzip file's members are
+/// concatenated. The functions throw InputError naming the file when it cannot be read or its compressed data are
+/// damaged or cut short.
 class ByteReader {
  public:
   /// Opens the file. Throws InputError when it is missing, not a regular file or cannot be opened.
@@ -29,7 +30,7 @@ class ByteReader {
   /// Reads the next `bytes` bytes, or fewer at the end of the content; returns their number.
   std::size_t read(std::byte* to, std::size_t bytes);
   /// The whole content, u8; call it instead of `read`. Several threads read an uncompressed file, up to the size that
-  /// it had when it was opened. For a compressed file, makes the checks of require_end.
+  /// it had when it was opened. For a compressed file, also throws the errors of require_end.
   Tensor read_all();
   /// Upper bound of the content's length, from the file's size and deflate's best ratio.
   std::uint64_t most_bytes() const;

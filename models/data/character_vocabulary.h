@@ -12,21 +12,22 @@
 
 namespace lockstep {
 
-/// An id for each character (Unicode code point) of UTF-8 texts, numbered as by Keras' TextVectorization with
-/// split="character" and standardize=None: 0 is padding, 1 any character that is not in the vocabulary, and the others
-/// follow from 2.
+/// Maps the characters (Unicode code points) of UTF-8 texts to ids, as Keras' TextVectorization does with
+/// split="character" and standardize=None: 0 is padding, 1 stands for any character that is not in the vocabulary, and
+/// the vocabulary's characters have the ids from 2 on.
 class CharacterVocabulary {
  public:
   static constexpr std::int64_t padding = 0;  ///< id that stands for no character
   static constexpr std::int64_t unknown = 1;  ///< id of characters that are not in the vocabulary
 
   /// The characters of the texts, the most frequent one first, equally frequent ones by descending code point. If
-  /// `max_tokens` is given, there are at most that many ids, including padding and unknown. Throws InputError naming
-  /// the text, from 0, and the byte where a text is not UTF-8, and InvalidArgument for max_tokens below 2.
+  /// `max_tokens` is given, there are at most that many ids, including padding and unknown. Throws InputError for a
+  /// text that is not UTF-8, naming its index and the index of the invalid byte, both from 0; InvalidArgument for
+  /// max_tokens below 2.
   static CharacterVocabulary adapt(const std::vector<std::string>& texts,
                                    std::optional<std::int64_t> max_tokens = std::nullopt);
-  /// Reads a file of `save`, which may be compressed by gzip. Throws InputError naming the file and the line if a line
-  /// is not exactly one character or repeats that of an earlier line.
+  /// Reads a file written by save(), which may be compressed by gzip. Throws InputError naming the file when it cannot
+  /// be read, and also the line when a line is not exactly one character or repeats an earlier line.
   static CharacterVocabulary load(const std::filesystem::path& file);
   /// Writes a UTF-8 text file whose line i, from 1, has the character with id i + 1. A line feed, a carriage return and
   /// a backslash are written as `\n`, `\r` and `\\`. Throws InputError when the file cannot be written.
@@ -34,7 +35,8 @@ class CharacterVocabulary {
 
   /// Number of ids, with padding and unknown.
   std::int64_t size() const { return static_cast<std::int64_t>(characters_.size()) + unknown + 1; }
-  /// The ids of a text's characters, (n) i64. Throws InputError naming the byte where the text is not UTF-8.
+  /// The ids of a text's characters, (n) i64. Throws InputError, naming the index of the invalid byte, for a text that
+  /// is not UTF-8.
   Tensor encode(std::string_view text) const;
   /// The text of the characters with these ids, (n) i32 or i64. Padding is left out, and unknown characters become
   /// U+FFFD. Throws InvalidArgument unless `ids` is (n) i32 or i64, and for an id that is not in the vocabulary.

@@ -16,8 +16,8 @@
 
 namespace lockstep {
 
-/// The texts that mark missing values, indexed by their first character, because most values begin with another
-/// character.
+/// The texts that mark missing values, indexed by their first character, so that most values are recognized as not
+/// missing without a comparison of texts.
 class MissingTexts {
  public:
   /// Copies the texts.
@@ -28,7 +28,7 @@ class MissingTexts {
     const std::vector<std::string>& candidates = by_first_[static_cast<unsigned char>(text[0])];
     return !candidates.empty() && std::ranges::find(candidates, text) != candidates.end();
   }
-  /// Whether one of the texts may be a number without an exponent.
+  /// Whether one of the texts consists of digits, '.' and '-' only and may thus be a number.
   bool has_numbers() const { return has_numbers_; }
 
  private:
@@ -41,13 +41,14 @@ class MissingTexts {
 struct CsvFields {
   const std::string_view* first;  ///< the first record's field
   std::size_t rows;               ///< number of records
-  std::size_t stride;             ///< fields of a record
+  std::size_t stride;             ///< number of fields of each record
 
   /// The field of a record.
   std::string_view operator[](std::size_t row) const { return first[row * stride]; }
 };
 
-/// The values of a column in consecutive records of a CSV file. Other threads read the other records.
+/// The values of a column in consecutive records of a CSV file. The records of a file are split into parts, which
+/// threads read concurrently.
 class CsvColumnPart {
  public:
   /// Infers the type from the values, unless `given`. Fields that point into the text `file` are converted faster. The
@@ -59,7 +60,7 @@ class CsvColumnPart {
   void add(const CsvFields& fields, const std::string& column);
   /// Makes room for the values of `rows` records.
   void reserve(std::size_t rows);
-  /// The given type, or the first one that suits all values so far.
+  /// The given type, or the first of integer, number and category that suits all values so far.
   CsvType type() const { return type_; }
   /// Whether copy_to can write this part's values into a column of this type. It cannot write numbers into a category
   /// column, nor an integer -0 into a number column, because their texts are not kept; the records must then be read
@@ -88,7 +89,7 @@ class CsvColumnPart {
   std::string_view file_;
   const MissingTexts* missing_;
   std::size_t missing_values_ = 0;  ///< number of missing values in numbers_
-  bool complete_ = true;            ///< no values are dropped
+  bool complete_ = true;            ///< false: values were dropped, because another type needs their texts
   bool has_negative_zero_ = false;  ///< whether a -0 was read, which lost its sign as an integer
   CsvValues<std::int64_t> integers_;
   CsvValues<float> numbers_;

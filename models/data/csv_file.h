@@ -39,16 +39,16 @@ struct CsvOptions {
 };
 
 /// Reads a CSV file (RFC 4180), plain or compressed with gzip, with the types that pandas.read_csv infers, except that
-/// numbers are f32, booleans are categories, and whole numbers that do not fit into i64 are numbers. Numbers are
-/// decimal, with an optional exponent, or `inf` and `infinity` in any case; white space around them is ignored. Lines
-/// of nothing but spaces and tabs are skipped. Throws InputError naming the file, and the line and the column of a
-/// value, when the file is missing or empty, a record has another number of fields than the first, a quotation mark is
-/// not closed, two columns have the same name, a value does not have the given type, or a column of `types` is missing.
+/// numbers are f32, booleans are categories, and whole numbers beyond i64's range become f32. Numbers are decimal, with
+/// an optional exponent, or `inf` and `infinity` in upper or lower case; white space around them is ignored. Lines of
+/// nothing but spaces and tabs are skipped. Throws InputError naming the file, and the line and the column of a value,
+/// when the file is missing or empty, a record has another number of fields than the first, a quotation mark is not
+/// closed, two columns have the same name, a value does not have the given type, or a column of `types` is missing.
 std::vector<CsvColumn> read_csv(const std::filesystem::path& file, const CsvOptions& options = {});
 
-/// Makes examples from a table. x has all columns but `target` side by side, (rows, columns) f32; y is the column
-/// `target`, (rows); if `target` is empty, there is no y. In x, categories are their indices, a missing number is NaN
-/// and a missing category -1. Throws InvalidArgument if the table has no column `target` or no other column, for
+/// Makes examples from a table. x has all columns but `target`, (rows, columns) f32; y is the column `target`, (rows).
+/// If `target` is empty, x has all columns, and there is no y. In x, categories are their indices, a missing number is
+/// NaN and a missing category -1. Throws InvalidArgument if the table has no column `target` or no other column, for
 /// columns of different lengths, and if values of the target are missing.
 Example csv_examples(const std::vector<CsvColumn>& columns, const std::string& target = "");
 

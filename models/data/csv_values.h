@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// A vector in a tensor's memory, which is not initialized and which later tensors reuse.
+/// Like std::vector, but in the memory of a tensor, which is not initialized and which later tensors reuse.
 template <class T>
 class CsvValues {
  public:
@@ -30,7 +30,7 @@ class CsvValues {
     if (size_ + count > capacity_) reserve(std::max(size_ + count, 2 * capacity_));
     return begin_ + size_;
   }
-  /// Appends values that have been written to the room.
+  /// Appends `count` values, which have been written to the memory that room_for() returned.
   void append(std::size_t count) { size_ += count; }
   /// Appends a value.
   void push_back(T value) {

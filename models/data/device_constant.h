@@ -10,12 +10,12 @@
 
 namespace lockstep {
 
-/// Whether x is on a GPU. A transform then computes its result with ops, whose results are bit-identical to those of
-/// its loop over host memory.
+/// Whether x is on a GPU. Transforms compute on GPUs with ops and on the host with a loop; the results are
+/// bit-identical.
 inline bool is_on_gpu(const Tensor& x) { return x.device().kind == DeviceKind::gpu; }
 
-/// A tensor in host memory that row transforms read, with a copy on each GPU where it has been read. Copies of this
-/// object share the tensor's copies. Thread-safe.
+/// A tensor in host memory that row transforms read, and its copies on GPUs, which here() makes when they are needed.
+/// Copies of this object share them. Thread-safe.
 class DeviceConstant {
  public:
   /// Precondition: `host` is defined and in host memory.

@@ -7,12 +7,12 @@
 #include <lockstep/runtime/data/dataset.h>
 
 // Random transforms for Dataset::map before batch(), with the option names of Keras' ImageDataGenerator. x is one
-// image, (height, width) or (height, width, channels), u8 or f32, and keeps its dtype, u8 rounded to nearest; y is
-// unchanged. With the option `mask`, y is a mask of class numbers, (height, width) or (height, width, channels), u8 or
-// i32, of the image's height and width. It is moved with the image, but shifted by whole pixels, since values between
-// class numbers mean nothing. The transform of an image depends only on the seed, the epoch and the image's number, not
-// on the number of threads. The returned functions throw InvalidArgument unless x and masks have these shapes and
-// dtypes.
+// image, (height, width) or (height, width, channels), u8 or f32, and keeps its dtype (u8 values are rounded to
+// nearest); y is unchanged. With the option `mask`, y is a mask of class numbers, (height, width) or (height, width,
+// channels), u8 or i32, of the image's height and width. It is moved with the image, but shifted by whole pixels, since
+// values between class numbers mean nothing. The transform of an image depends only on the seed, the epoch and the
+// image's number, not on the number of threads. The returned functions throw InvalidArgument unless x and masks have
+// these shapes and dtypes.
 
 namespace lockstep {
 
@@ -29,8 +29,8 @@ struct ImageAugmentation {
   std::uint64_t seed = 0;                  ///< seed of the random numbers
 };
 
-/// Shifts an image by fractions of pixels, with bilinear interpolation, then flips it. Throws InvalidArgument for a
-/// range that is negative or not finite.
+/// Shifts an image by random distances, which may be fractions of pixels (bilinear interpolation), then flips it at
+/// random. Throws InvalidArgument for a range that is negative or not finite.
 RandomTransform image_augmentation(const ImageAugmentation& options);
 
 /// random_crop's options.

@@ -11,8 +11,8 @@
 
 namespace lockstep {
 
-/// Throws InvalidArgument for options that image_dataset_from_directory refuses, except a limit below 1, for which
-/// selected_files throws it.
+/// Throws InvalidArgument for the options that image_dataset_from_directory refuses, except a limit below 1, which
+/// selected_files checks.
 void check_options(const ImageDirectoryOptions& options);
 
 /// Throws InputError unless this is a directory.

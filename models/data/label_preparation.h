@@ -9,10 +9,10 @@
 
 namespace lockstep {
 
-/// Converts labels y, u8, i32 or i64 of any shape (...), to (..., classes) f32 with 1 at the label and 0 elsewhere:
-/// Keras' to_categorical. x is unchanged. Throws InvalidArgument for classes below 1; the returned function throws it
-/// unless y has such a dtype, and InputError for a label outside 0 .. classes - 1; on a GPU, such a label becomes
-/// zeros.
+/// Replaces labels y of shape (...) by f32 one-hot rows of shape (..., classes), like Keras' to_categorical. Labels are
+/// u8, i32 or i64; x is unchanged. Throws InvalidArgument for classes below 1. The returned function throws
+/// InvalidArgument for a missing y and for other dtypes. For a label outside 0 .. classes - 1, it throws InputError if
+/// y is in host memory; on a GPU, it gives a row of zeros.
 RowTransform one_hot(std::int64_t classes);
 
 /// mixup's options.
@@ -21,11 +21,11 @@ struct MixupOptions {
   std::uint64_t seed = 0;  ///< seed of the random numbers
 };
 
-/// Mixes a batch with a random permutation of its own rows, the same permutation for x and y: lambda * row + (1 -
-/// lambda) * other row, with one lambda per batch (Zhang et al. 2018). Takes batches of f32 x and y, so apply it after
+/// Mixes each row i of x and y with row p(i), where p is a random permutation of the batch: lambda * row i + (1 -
+/// lambda) * row p(i), with one lambda per batch (Zhang et al. 2018). x and y must be f32 batches, so apply it after
 /// batch() and, for labels, after one_hot(). The result depends only on the seed, the epoch and the batch's number.
-/// Throws InvalidArgument for an alpha out of range; the returned function throws it unless x and y are f32, and for a
-/// missing y, different numbers of rows, several inputs or targets, and sample weights.
+/// Throws InvalidArgument for an alpha out of range. The returned function throws InvalidArgument unless the batch has
+/// one input and one target, both f32 with the same number of rows, and no sample weights.
 std::function<Example(const Example&, const ElementId&)> mixup(const MixupOptions& options = {});
 
 }  // namespace lockstep

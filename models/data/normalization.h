@@ -19,8 +19,8 @@ struct ChannelStatistics {
 ChannelStatistics channel_statistics(const Tensor& images);
 
 /// (x - mean) / max(sqrt(variance), 1e-7) by channel, for x (..., channels) u8 or f32: Keras' Normalization. Throws
-/// InvalidArgument unless mean and variance are (channels) f32; the returned function throws it unless x has this dtype
-/// and number of channels.
+/// InvalidArgument unless mean and variance are (channels) f32; the returned function throws it unless x is u8 or f32
+/// and has as many channels.
 RowTransform channel_normalization(const ChannelStatistics& statistics);
 
 /// rescaling's options, the same as in Keras' Rescaling.
@@ -33,9 +33,9 @@ struct RescalingOptions {
 /// are finite; the returned function throws it unless x is u8 or f32.
 RowTransform rescaling(const RescalingOptions& options);
 
-/// Subtracts `mean`, mean_image() of the training images: x / 255 - mean for u8, x - mean for f32. x has the mean's
-/// shape or, after batch(), (n, the mean's shape). Throws InvalidArgument for a mean that is not f32; the returned
-/// function throws it unless x is u8 or f32 and has such a shape.
+/// Subtracts `mean`, usually mean_image() of the training images: x / 255 - mean for u8 x, x - mean for f32 x. x has
+/// the mean's shape or, after batch(), (n, the mean's shape). Throws InvalidArgument for a mean that is not f32; the
+/// returned function throws it unless x is u8 or f32 and has such a shape.
 RowTransform mean_subtraction(const Tensor& mean);
 
 }  // namespace lockstep

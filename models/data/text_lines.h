@@ -15,8 +15,8 @@ using LineEncoder = std::function<Tensor(std::string_view line)>;
 
 /// text_line_dataset's options.
 struct TextLineOptions {
-  /// Reads the lines of all files in a new order in each epoch; `take` and `skip` still split them into the same parts
-  /// in every epoch.
+  /// Reads the lines of all files in a new order in each epoch, but `take` and `skip` select the same lines in every
+  /// epoch.
   bool shuffle = false;
   std::uint64_t seed = 0;  ///< seed of the shuffle
 };
@@ -27,8 +27,8 @@ struct TextLineOptions {
 /// reader, so files may be larger than memory. A file compressed by gzip is decompressed into memory. Throws
 /// InvalidArgument for an empty function, and InputError naming the file when it is missing or its compressed data are
 /// damaged. Reading the data set throws InputError for a file that has become shorter, and whatever `encode` throws,
-/// with the file and the line, from 1: a lockstep::Error keeps its type, any other exception is nested in an
-/// InputError.
+/// with the file and the number of the line (from 1) in its message: a lockstep::Error keeps its type, any other
+/// exception is nested in an InputError.
 Dataset text_line_dataset(const std::vector<std::filesystem::path>& files, LineEncoder encode,
                           const TextLineOptions& options = {});
 

@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// The content of a feature of a tf.train.Example, and the tensor that it becomes.
+/// The kind of value that a feature of a tf.train.Example has, and the tensor that it becomes.
 enum class FeatureType {
   numbers,   ///< a float_list: f32 of the given shape
   integers,  ///< an int64_list: i64 of the given shape
@@ -23,7 +23,7 @@ enum class FeatureType {
 /// A feature that every record has; tf.io.FixedLenFeature.
 struct RecordFeature {
   std::string name;  ///< key of the feature
-  FeatureType type;  ///< type of the content of its list
+  FeatureType type;  ///< kind of its value
   Shape shape{};     ///< shape for one example
 };
 
@@ -33,8 +33,8 @@ struct TfRecordOptions {
   std::vector<RecordFeature> targets{};  ///< the features that become Example's targets
   /// If given, applied to each example; must be thread-safe. Its errors get the file and the record in their messages.
   std::function<Example(const Example&)> transform{};
-  /// Reads the records of all files in a new order in each epoch; `take` and `skip` still split them into the same
-  /// parts in every epoch.
+  /// Reads the records of all files in a new order in each epoch, but `take` and `skip` select the same records in
+  /// every epoch.
   bool shuffle = false;
   std::uint64_t seed = 0;  ///< seed of the shuffle
 };
@@ -46,14 +46,14 @@ struct TfRecordOptions {
 /// the file and the record, from 0, when a file is missing, damaged or cut short, and when a length has a wrong
 /// checksum. Reading the data set throws it when a record's data have a wrong checksum or are not an example, and when
 /// a feature is missing, has another type or number of values, or is an image of another size or that cannot be
-/// decoded. It throws whatever `transform` throws: a lockstep::Error keeps its type, any other exception is nested in
-/// an InputError.
+/// decoded. Reading also throws whatever `transform` throws: a lockstep::Error keeps its type, any other exception is
+/// nested in an InputError.
 Dataset tfrecord_dataset(const std::vector<std::filesystem::path>& files, const TfRecordOptions& options);
 
-/// The features of the first record of TFRecord files that tfrecord_dataset can read, by name: lists of numbers and of
-/// integers, with their length as shape; JPEG, PNG and BMP files, with 3 channels; other single elements of bytes.
-/// Empty lists and lists of several elements of bytes are left out. Throws InputError as tfrecord_dataset, and for
-/// files without records.
+/// The features of the first record of TFRecord files, sorted by name, as tfrecord_dataset can read them: float lists
+/// and int64 lists, with their lengths as shapes; bytes lists of one element, as an image of 3 channels if it is a
+/// JPEG, PNG or BMP file and as bytes otherwise. Leaves out empty lists and bytes lists of several elements. Throws
+/// InputError as tfrecord_dataset, and for files without records.
 std::vector<RecordFeature> tfrecord_features(const std::vector<std::filesystem::path>& files);
 
 }  // namespace lockstep

@@ -17,13 +17,13 @@ class CharacterBlock {
   /// Reads 32 characters.
   explicit CharacterBlock(const char* characters) { std::memcpy(&characters_, characters, sizeof(characters_)); }
   ///@{
-  /// Bit masks of the characters that equal `c` or that are digits; the lowest bit is the first character.
+  /// Bit masks of the characters that equal `c` and of those that are digits; the lowest bit is the first character.
   std::uint32_t equal_to(char c) const { return bits_of(characters_ == static_cast<unsigned char>(c)); }
   std::uint32_t digits() const { return bits_of(characters_ - static_cast<unsigned char>('0') <= 9); }
   ///@}
-  /// The values of four groups of eight digits, in a block of 32 digits: its last `after` digits are this block's last
-  /// characters, the `before` digits in front of them are `other`'s characters at the same positions, and the first
-  /// digits are 0. Preconditions: these characters are digits, and after + before <= 32.
+  /// Parses 32 digits as four numbers of eight digits each. Digit i is this block's character i if it is among the last
+  /// `after` digits, `other`'s character i if it is among the `before` digits in front of those, and 0 otherwise.
+  /// Preconditions: these characters are digits, and after + before <= 32.
   std::array<std::uint64_t, 4> numbers(std::size_t after, std::size_t before, const CharacterBlock& other) const {
     using Pairs [[gnu::vector_size(32)]] = std::uint16_t;
     using Fours [[gnu::vector_size(32)]] = std::uint32_t;
@@ -46,7 +46,8 @@ class CharacterBlock {
   using Characters [[gnu::vector_size(32)]] = unsigned char;
   using Truths [[gnu::vector_size(32)]] = signed char;  // -1 or 0
 
-  /// The block from `count` on has ones in its last `count` characters.
+  /// The 32 bytes from index `count` on are a mask of a block's last `count` characters: 0xff for these, 0 for the
+  /// others.
   static constexpr auto last_ones = [] {
     std::array<unsigned char, 2 * sizeof(Characters)> bytes{};
     std::fill(bytes.begin() + sizeof(Characters), bytes.end(), static_cast<unsigned char>(0xff));

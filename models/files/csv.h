@@ -30,7 +30,8 @@ class CsvRecords {
   std::size_t next(std::span<std::string_view> fields);
   /// Like next(), but returns copies of all fields of the record; none at the end.
   std::vector<std::string> next_copied();
-  /// Frees the fields that are not a part of the text, such as those with doubled quotation marks.
+  /// Frees the copies that were made for fields that are not substrings of the text, such as those with doubled
+  /// quotation marks.
   void release() { joined_.clear(); }
   /// The number of the line in which the last record begins.
   std::int64_t line() const { return line_; }
@@ -67,7 +68,7 @@ class CsvRecords {
   std::size_t searched_end_ = 0;
   std::int64_t next_line_;
   std::int64_t line_ = 0;
-  std::deque<std::string> joined_;  ///< fields that are not a part of the text
+  std::deque<std::string> joined_;  ///< fields that are not substrings of the text
 };
 
 }  // namespace lockstep

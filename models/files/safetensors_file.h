@@ -33,9 +33,9 @@ class SafetensorsFile {
   /// A tensor that a file should have.
   struct Expected {
     std::string name;  ///< name in the program
-    DType dtype;  ///< dtype of the result; if it is f32 or bf16, the file may have F64, F32, F16 or BF16 (too large
-                  ///< ones become infinity)
-    Shape shape;  ///< shape of the result, whose axes are in the order of the program
+    DType dtype;       ///< dtype of the result; if it is f32 or bf16, the file may have F64, F32, F16 or BF16; values
+                       ///< beyond the range of `dtype` become infinity
+    Shape shape;       ///< shape of the result, whose axes are in the order of the program
     StoredWeight stored;  ///< name and order of axes in the file; several expected tensors may share one in the file
   };
   /// Reads the expected tensors to the host, in the order of `expected` and with its dtypes. Throws if an expected
