@@ -42,9 +42,9 @@ class Estimator {
   /// `max_steps` together, for endless data when neither is given, and for a null input function. Also throws whatever
   /// Model::fit throws.
   Estimator& train(const InputFunction& input_fn, const EstimatorTrainOptions& options = {});
-  /// The mean loss and the metrics over the data or, if `steps` is given, over the first `steps` steps, and
-  /// "global_step", the optimizer's number of steps so far. Throws InvalidArgument for a null input function. Also
-  /// throws whatever Model::evaluate throws.
+  /// Returns the mean loss and the metrics over the data (over its first `steps` steps, if given), and "global_step",
+  /// the number of steps that the optimizer has made. Throws InvalidArgument for a null input function. Also throws
+  /// whatever Model::evaluate throws.
   Logs evaluate(const InputFunction& input_fn, std::optional<std::int64_t> steps = std::nullopt);
   /// The model's outputs for all examples. Throws InvalidArgument for a null input function. Also throws whatever
   /// Model::predict throws.
@@ -56,7 +56,7 @@ class Estimator {
  private:
   friend Estimator model_to_estimator(const Model& keras_model, const RunConfig& config);
   explicit Estimator(const Model& model) : model_(model) {}
-  /// The input function's data set, with one batch per replica joined into a global batch.
+  /// The input function's data set in global batches, each of which concatenates the next batches, one per replica.
   Dataset global_batches(const InputFunction& input_fn) const;
 
   Model model_;
@@ -64,8 +64,8 @@ class Estimator {
 
 /// Makes an Estimator from a copy of the compiled model and its weights, on the replicas of `config`. The estimator
 /// uses the model's own optimizer, not a copy; do not train the original model with that optimizer afterwards. Throws
-/// LogicError for a model that was not compiled or whose optimizer has done a step, and in a strategy's scope. Throws
-/// Unsupported in the same cases as clone_model.
+/// LogicError for a model that was not compiled or whose optimizer has made a step, and if called in a strategy's
+/// scope. Throws Unsupported in the same cases as clone_model.
 Estimator model_to_estimator(const Model& keras_model, const RunConfig& config = {});
 
 }  // namespace lockstep

@@ -73,11 +73,12 @@ class ParallelModel : public Model {
 /// Replicates `model`, the template, over devices; the result shares the template's weights. Throws InvalidArgument for
 /// fewer than two devices, for devices that this machine does not have (for `gpus`, the message lists the machine's
 /// devices), and for `gpus` and `devices` together; Unsupported for GPUs that this build cannot use and for stateful
-/// layers; LogicError for a template that already has several replicas of a strategy, and in a strategy's scope.
+/// layers; LogicError for a template made in the scope of a strategy with several replicas, and if called in a
+/// strategy's scope.
 ParallelModel multi_gpu_model(const Model& model, const MultiGpuOptions& options = {});
 
-/// make_parallel of keras-extras, except that the last replica also takes the rows of a batch beyond a multiple of
-/// gpu_count, which keras-extras dropped. For `devices` see MultiGpuOptions. Throws the same errors as multi_gpu_model,
+/// make_parallel of keras-extras, except that no rows are dropped: if gpu_count does not divide the number of rows, the
+/// last replica also gets the remainder. For `devices` see MultiGpuOptions. Throws the same errors as multi_gpu_model,
 /// and InvalidArgument unless `devices` is empty or has gpu_count names.
 ParallelModel make_parallel(const Model& model, int gpu_count, const std::vector<std::string>& devices = {});
 

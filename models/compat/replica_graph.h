@@ -29,8 +29,9 @@ struct ReplicaGraph {
 
 /// Builds the graph of the parallel model. Its inputs have the shapes of the template's inputs. Each replica gets a
 /// slice of every input, taken on the device that holds the batch, and calls the template on its own device. The merge
-/// device concatenates the results along the batch axis, under the names of the template's outputs. An output of the
-/// template that is one of its inputs becomes that whole input. Precondition: the plan has devices.
+/// device concatenates the results along the batch axis, under the names of the template's outputs. If an output of the
+/// template is one of its inputs, the parallel model's output is the whole batch of that input. Precondition: the plan
+/// has devices.
 ReplicaGraph replica_graph(const Model& template_model, const ReplicaPlan& plan);
 
 }  // namespace lockstep

@@ -4,7 +4,8 @@
 
 namespace lockstep {
 
-/// Logs a warning, once per process for each `shim`, that new programs should do `better`, such as "call fit", instead.
+/// Logs the warning "`shim` exists for compatibility; new programs should `better`", once per process for each `shim`.
+/// `better` is e.g. "call fit".
 void use_instead(std::string_view shim, std::string_view better);
 
 }  // namespace lockstep

@@ -39,7 +39,7 @@ struct PartResult {
 struct PartCall {
   int part = 0;                      ///< index in NestedModel::layers
   std::vector<PartResult> inputs{};  ///< the call's arguments, in the part's order
-  std::vector<Shape> shapes{};       ///< shapes of a layer's results, without the batch axis; () or missing if not read
+  std::vector<Shape> shapes{};       ///< a layer's results, without the batch axis; () or missing for unread results
   std::optional<Mode> mode{};        ///< the call's own mode, if it differs from the model's
   bool use_causal_mask = false;      ///< see LayerCall::use_causal_mask
 };

@@ -16,9 +16,10 @@ namespace lockstep {
 /// may be unused, and it may itself be an output. The constructor gives layers without a name the names that Keras
 /// would (conv2d, conv2d_1, ...), and builds new layers in the open strategy's scope. If the network contains layers of
 /// several other networks, their automatic names are made unique again. Equal networks with equal seeds have equal
-/// initial weights. The random numbers of new layers are independent of those of layers that other networks have built,
-/// but two networks with equal seeds that share no layers draw the same numbers. Layers run in the order in which they
-/// were called on symbols, or in Keras' order if a layer with statistics is called several times (running_order).
+/// initial weights. New layers draw random numbers that are independent of those of the layers that the network shares
+/// with other networks; networks with equal seeds that share no layers draw the same numbers. Layers run in the order
+/// in which they were called on symbols, or in Keras' order if a layer with statistics is called several times
+/// (running_order).
 ///
 /// A network that is called on symbols becomes part of another network. As in Keras, this includes its layers whose
 /// results are not used.

@@ -23,7 +23,7 @@ struct GraphCall {
   std::optional<Mode> mode{};             ///< the call's own mode, which replaces the network's
   bool use_causal_mask = false;           ///< see LayerCall::use_causal_mask
   int result = 0;                         ///< if above 0: this is result number `result` of the call inputs[0]
-  int model_call = -1;                    ///< index in Network::model_calls of the call around this one; -1 if none
+  int model_call = -1;                    ///< index in Network::model_calls of the call that made this one; or -1
   std::uint64_t remat = 0;                ///< see Symbol::Node::remat
   bool broadcasts = false;                ///< whether an input's shape differs from the result's
 };
@@ -51,7 +51,7 @@ struct PlanStep {
   /// The step also applies the ReLU that follows the layer.
   bool fused_relu = false;
   int concat = -1;                ///< step of the concatenation into whose result this step writes; -1 if none
-  std::int64_t concat_begin = 0;  ///< where the result begins along the concatenation's last axis
+  std::int64_t concat_begin = 0;  ///< index along the concatenation's last axis at which this step's result begins
   int result = 0;                 ///< if above 0: takes this result number from step inputs[0]; calls no layer
   bool is_read_again = false;     ///< whether other steps return further results of this step's call
   /// See LayerCall::is_output.

@@ -17,7 +17,7 @@ Tensor mask_of(const LayerImpl& layer, std::span<const Tensor> inputs, std::span
 /// Executes a network's plan. Tapes also hold it, because they recompute the steps of a RematScope.
 class PlanExecution : public std::enable_shared_from_this<PlanExecution> {
  public:
-  /// `placed`: whether any step has a device of its own. `masked`: whether results may have masks.
+  /// `placed`: whether any step has a PlanStep::device. `masked`: whether results may have masks.
   PlanExecution(Plan plan, const std::vector<Layer>& layers, bool placed, bool masked);
 
   /// See Network::run. `input_masks` has the mask of each input, undefined for an input without one; it is empty if no

@@ -11,11 +11,12 @@ namespace lockstep {
 /// these calls form several blocks. The variables of a block, including statistics that it reads in Mode::inference,
 /// must not change before the gradients have been computed.
 ///
-/// A training step captured in a CUDA graph keeps the inputs and results of dropout, and of attention with dropout, in
-/// spite of the scope and even twice, because each launch of the graph draws new random numbers.
+/// In a training step captured as a CUDA graph, the inputs and results of dropout, and of attention with dropout, stay
+/// in memory, those of the first calls as well as those of the repeated ones, because each launch of the graph computes
+/// them again with new random numbers.
 ///
-/// Keras' scope recomputes each layer made in it separately; this one recomputes the calls made in it together. As in
-/// Keras, files of models do not contain scopes: a loaded model keeps all tensors.
+/// Keras' scope recomputes each layer that was constructed in it separately; this one recomputes all calls that were
+/// made in it together. As in Keras, files of models do not contain scopes: a loaded model keeps all tensors.
 class [[nodiscard]] RematScope {
  public:
   /// Opens a scope.

@@ -7,11 +7,10 @@
 
 namespace lockstep {
 
-/// The title of the table, and the model's inputs, which fill its first rows.
+/// The title of the table, and the model's inputs, which are its first rows.
 struct SummaryHead {
-  std::string name;  ///< name of the model
-  /// The model's inputs, in order.
-  std::vector<NetworkInput> inputs;
+  std::string name;                  ///< name of the model
+  std::vector<NetworkInput> inputs;  ///< one InputLayer row each
 };
 
 /// The text of Keras' `model.summary()`: a table of the layers, in the order of `layers`, and the numbers of

@@ -37,9 +37,9 @@ class Symbol {
     bool use_causal_mask = false;  ///< see LayerCall::use_causal_mask
     int result = 0;                ///< index among the call's results
     std::uint64_t remat = 0;       ///< number of the RematScope in which the call was made; 0 if there was none
-    /// For a result of a model's call: the call's other inputs and results that nothing inside the call reads, such as
-    /// the model's other outputs and its unused inputs. A network that uses one of the results and contains the call as
-    /// a whole also includes these symbols.
+    /// For a result of a model's call: the other symbols of that call that none of its layers reads, such as the
+    /// model's unused inputs and its other outputs. A network that uses one of the results and contains the call as a
+    /// whole also includes these symbols.
     std::vector<Symbol> unread{};
 
     /// Destroys the nodes that only this node refers to. Uses a loop, because recursion would overflow the stack for

@@ -52,7 +52,7 @@ void load(const Replicated<Optimizer>& optimizers, const std::string& path) {
       detail::read_archive(path, [&](torch::serialize::InputArchive& archive) { optimizer->load(archive); });
   } catch (...) {
     for (const auto& optimizer : optimizers.replicas()) {
-      optimizer->state().clear();  // libtorch's load keeps the state of parameters that `before` has none for
+      optimizer->state().clear();  // libtorch's load would keep the state of parameters that had none before
       before.seekg(0);
       torch::load(*optimizer, before);
     }

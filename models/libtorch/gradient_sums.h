@@ -48,9 +48,11 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
   GradientSums(const Strategy& strategy, const std::vector<Variable>& variables);
 
   /// Adds hooks to the parameters of replica `replica`; `parameters` are in the order of the variables. Backward
-  /// through the hooks throws LogicError outside that replica (unless it is the only one), if another replica sums the
-  /// gradients of another module, and inside another backward that has already finished the same gradient or that sums
-  /// only the gradients of other modules.
+  /// through the hooks throws LogicError
+  /// - outside that replica, unless it is the only one;
+  /// - while another replica sums the gradients of another module;
+  /// - if called inside another backward that has already finished one of the same gradients or that sums only the
+  ///   gradients of other modules.
   void attach(int replica, const std::vector<torch::Tensor>& parameters);
   /// Adds the hooks again if libtorch has dropped them, e.g. when it has loaded a parameter from a file.
   void renew_hooks(int replica);

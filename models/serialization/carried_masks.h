@@ -14,8 +14,8 @@
 
 namespace lockstep {
 
-/// Represents the masks of a model in a file as formulas of the results from which they are computed, and compares the
-/// masks that the file passes to calls with the masks that the calls' inputs carry in a network.
+/// Checks that the masks that a model's file passes to calls of layers are those that the calls' inputs carry in a
+/// network. For this comparison, both are represented as formulas of the results from which they are computed.
 class CarriedMasks {
  public:
   /// Returns the symbol of a result; null if it does not exist yet.

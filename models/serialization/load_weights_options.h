@@ -21,8 +21,8 @@ struct LoadWeightsOptions {
   bool by_name = false;
   /// Ignores, without a warning, weights that the model lacks. For `.safetensors` files.
   bool ignore_extra = false;
-  /// Where the weight "layer/variable" is in the file. If empty, all weights have their own names in the file, and the
-  /// same axes. For `.safetensors` files.
+  /// Returns the name and the order of axes that the weight "layer/variable" has in the file. If empty, weights have
+  /// their own names and order of axes in the file. For `.safetensors` files.
   std::function<StoredWeight(const std::string& name)> stored_as{};
 
   /// If the options allow skipping, logs the message as a warning; otherwise throws InputError with it. `is_missing`:

@@ -51,12 +51,13 @@ Layer make_custom_layer(LayerConfig& config) {
 /// a metric or an optimizer's rule. It must be the name of the Python class, because `.keras` files also name groups of
 /// weights after it.
 ///
-/// load_model makes an object by the constructor of T that takes a struct of options; there must be exactly one. The
-/// struct's member function `describe(OptionVisitor&)` writes or reads the options; a layer's takes a LayerConfig& and
-/// leaves out the struct's `name`, an optimizer's leaves out the struct's `learning_rate`. An optimizer's constructor
-/// takes an OptimizerOptions after the struct. A layer, loss or metric without options needs only a default
-/// constructor. A class with a static member function T::from_config is made by it from a LayerConfig&, an
-/// OptionVisitor& or a const OptimizerConfig&, which read_options reads; for a T derived from LayerImpl, it may return
+/// load_model constructs an object from a struct of options; T must have exactly one constructor that takes such a
+/// struct. The struct's member function `describe(OptionVisitor&)` writes or reads the options. For a layer, `describe`
+/// takes a LayerConfig& and leaves out the option `name`; for an optimizer, it leaves out `learning_rate`. An
+/// optimizer's constructor takes an OptimizerOptions after the struct. A layer, loss or metric without options needs
+/// only a default constructor. If T has a static member function from_config, load_model calls that instead of a
+/// constructor, with a LayerConfig& for a layer, an OptionVisitor& for a loss or metric, or a const OptimizerConfig&
+/// for an optimizer, from which read_options reads the options. For a T derived from LayerImpl, from_config may return
 /// a std::shared_ptr<T>. A class derived from LayerImpl must override LayerImpl::describe.
 ///
 /// Threads may call register_keras_serializable concurrently; a second call for the same class and name does nothing.

@@ -11,7 +11,7 @@ namespace lockstep {
 struct FeedPosition {
   /// Number of the pass, from 0.
   std::uint64_t pass = 0;
-  std::int64_t batches = 0;  ///< number of the pass's batches that have been read
+  std::int64_t batches = 0;  ///< number of batches of this pass that have been read
 };
 
 /// The global batches of a training run, epoch by epoch. An epoch is a pass over the data or, with `steps_per_epoch`,

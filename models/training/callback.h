@@ -33,7 +33,7 @@ struct StepReport {
   /// The part of step_ms until this worker's first replica has submitted the forward pass, the backward pass and the
   /// update to its device. The rest of step_ms is spent on metrics and on waiting for the results.
   double host_ms = 0;
-  StepClock::Split split_ms{};  ///< Phase::input on fit's thread, the other phases on this worker's first replica
+  StepClock::Split split_ms{};  ///< by phase: Phase::input on fit's thread, others on this worker's first replica
   Logs running{};               ///< losses and metrics since the start of the epoch
 };
 
@@ -86,8 +86,8 @@ struct TrainingProgress;
 /// Functions that fit, evaluate and predict call on the thread of their caller, in Keras' order. An exception that a
 /// callback throws ends fit, evaluate or predict and reaches the caller. With several workers, the current or next
 /// collective of the others then throws WorkerFailed, which names the worker and the exception, and the strategy cannot
-/// be used any more, unless a collective call, e.g. of Checkpoint::write, has thrown the same error on all workers.
-/// This also holds for an error that each worker finds by itself, such as a monitor that does not exist.
+/// be used any more, even if each worker has thrown the same error by itself, e.g. for a monitor that does not exist.
+/// The strategy stays usable only after an error that a collective, e.g. Checkpoint::write, has thrown on all workers.
 class Callback {
  public:
   virtual ~Callback() = default;

@@ -24,7 +24,7 @@ class CallbackList {
   }
 
   /// Calls `event` of all callbacks in their order; on workers other than the chief, only of those that are not
-  /// chief_only(). Notifies the other workers of an exception that they do not throw together with this one.
+  /// chief_only(). Notifies the other workers of an exception, unless a collective has thrown it on all workers.
   template <class... Parameters, class... Args>
   void notify(void (Callback::*event)(Model&, Parameters...), Args&&... args) {
     for (const auto& callback : callbacks_) {

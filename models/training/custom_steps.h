@@ -17,8 +17,8 @@ namespace lockstep {
 class Model;
 
 /// A replica's contribution to a mean in the logs, such as `{sum(losses), batch.size()}`. The logged value is the total
-/// of `sum` over all replicas and steps, divided by the total of `weight`, which is right for parts of any size. A
-/// contribution of weight 0 is ignored.
+/// of `sum` over all replicas and steps, divided by the total of `weight`, so that replicas may have different numbers
+/// of examples. A contribution of weight 0 is ignored.
 struct StepValue {
   /// `sum` is a scalar of floating-point numbers on any device, or a number.
   template <std::convertible_to<double> Weight>

@@ -29,8 +29,8 @@ std::vector<double> to_numbers(const nlohmann::json& list);
 
 /// Reads a tensor that one of the functions below has written.
 Tensor read_tensor(const hdf5::Reader& file, const std::string& name);
-/// Throws InputError, naming the file, unless `saved` equals `own`, the numbers of `what` (e.g. "weights") in the saved
-/// run and in this one.
+/// Throws InputError, naming the file, unless the saved run had as many weights, layers, ... as this one: `saved` must
+/// equal `own`. `what` is what was counted, e.g. "weights".
 void check_saved_count(const hdf5::Reader& file, std::size_t saved, std::size_t own, const std::string& what);
 
 /// The stored state of variables. Reading checks all of it; set() cannot fail.
@@ -53,11 +53,12 @@ class SavedVariables {
   std::vector<std::vector<double>> copy_weights_;  ///< for variables with Synchronization::on_read
 };
 
-/// The numbers of draws of random numbers, by replica of all workers; empty if `draws` is null.
+/// For each replica of all workers, the number of draws of random numbers that it has made (its position in the
+/// sequence); empty if `draws` is null.
 std::vector<std::uint64_t> kept_draws(const Strategy& strategy, const RandomDraws* draws);
-/// The numbers of draws from which this process' replicas continue. `kept` is kept_draws in the saved run; if it is
-/// from another number of replicas, all replicas continue from the largest number. Throws InputError, naming the file
-/// and `what`, if only one of the runs has draws.
+/// The positions in the sequences of random numbers from which this process' replicas continue. `kept` is the saved
+/// run's kept_draws; if that run had another number of replicas, all replicas continue from the largest position.
+/// Throws InputError, naming the file and `what`, if only one of the runs has draws.
 std::vector<std::uint64_t> local_draws(const hdf5::Reader& file, const Strategy& strategy,
                                        const std::vector<std::uint64_t>& kept, const RandomDraws* draws,
                                        const std::string& what);

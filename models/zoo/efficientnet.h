@@ -9,9 +9,9 @@ namespace lockstep::zoo {
 /// keras.applications.EfficientNetB0 to EfficientNetB7 (Tan and Le 2019): images with values of 0 to 255 -> (classes);
 /// of 224 x 224 for B0, 240 for B1, 260 for B2, 300 for B3, 380 for B4, 456 for B5, 528 for B6 and 600 for B7. Layers
 /// have Keras' names. B0 has 5,330,571 parameters by default, B7 66,658,687. Throw InvalidArgument for images smaller
-/// than 32 x 32, and in the other cases listed at resnet50. Keras' published weights of B0 to B7 are for models with a
-/// further rescaling, which Keras adds only for `weights="imagenet"`: after loading them, square the variance in the
-/// layer `normalization`.
+/// than 32 x 32, and in the other cases listed at resnet50. Keras' published weights of B0 to B7 need a further
+/// division by sqrt(variance) after the layer `normalization`, which Keras adds only for `weights="imagenet"`: after
+/// loading them, square the variance in that layer instead.
 Model efficientnet_b0(const ImageModelOptions& options = {});
 Model efficientnet_b1(const ImageModelOptions& options = {});
 Model efficientnet_b2(const ImageModelOptions& options = {});

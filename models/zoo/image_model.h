@@ -14,7 +14,7 @@
 
 namespace lockstep::zoo::detail {
 
-/// As the height or width of an input: images of any size.
+/// The height or width of an input for images of any size.
 inline constexpr std::int64_t any_side = -1;
 
 /// The input of `model`. Its shape is options.input_shape; if that is empty, (side, side, 3) with the top and (-1, -1,
@@ -26,7 +26,7 @@ Symbol image_input(std::string_view model, const ImageModelOptions& options, std
 /// The model from `images` to `output`, with the weights of the options' file. `name` is used if the options give none.
 Model image_model(const Symbol& images, const Symbol& output, const ImageModelOptions& options, std::string_view name);
 
-/// The images' number of rows as Keras writes it into a model's name: "224" or, for images of any size, "None".
+/// The images' height as Keras writes it into a model's name: "224" or, for images of any size, "None".
 std::string rows_in_name(const Symbol& images);
 
 /// A ReLU activation layer.
@@ -42,7 +42,8 @@ enum class PoolingNames : std::uint8_t { none, named };
 Symbol average_pool(const Symbol& x, PoolingNames names = PoolingNames::named);
 /// The result of a model without its top.
 Symbol pooled_features(const Symbol& x, const ImageModelOptions& options, PoolingNames names);
-/// With the top, average_pool with `names_in_top` and then predictions; without the top, pooled_features with `names`.
+/// The output of a model: with the top, predictions of average_pool(x, names_in_top); without it, pooled_features with
+/// `names`.
 Symbol top_or_features(const Symbol& x, const ImageModelOptions& options, PoolingNames names,
                        PoolingNames names_in_top = PoolingNames::named);
 

@@ -27,9 +27,9 @@ void check_transformer(std::string_view model, const Transformer& transformer);
 /// ignored.
 Symbol position_embedding(const Symbol& steps, std::int64_t count, std::int64_t width);
 
-/// Pre-norm blocks, then a normalization: (steps, width) -> (steps, width). A block adds to its input an attention of
-/// the normalized input, and to this sum a network of two dense layers, 4 * width units with gelu and width units, of
-/// the normalized sum.
+/// Pre-norm blocks, then a normalization: (steps, width) -> (steps, width). A block computes h = x +
+/// dropout(attention(norm(x))) and then h + dropout(dense(gelu(dense(norm(h))))), where the dense layers have 4 * width
+/// and width units.
 Symbol transformer_blocks(const Symbol& x, const Transformer& transformer);
 
 }  // namespace lockstep::zoo::detail

@@ -9,7 +9,7 @@ namespace lockstep::zoo {
 /// unet's options.
 struct UNetOptions {
   std::int64_t filters = 64;  ///< filters of the first convolutions; doubled at each lower level
-  std::int64_t levels = 4;    ///< number of times that images are halved
+  std::int64_t levels = 4;    ///< number of times that height and width are halved
   /// Momentum of all batch normalizations; see MiniGoogLeNetOptions.
   double batch_norm_momentum = 0.9;
   /// Batch normalizations use the statistics of the global batch (BatchNormalizationOptions::synchronized), which helps
