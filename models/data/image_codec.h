@@ -8,7 +8,7 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // The decoders of read_image. They throw InputError, without a file name, for content that is damaged or cut short, for
-// an image too large for empty_image, and for a size that the content cannot hold.
+// an image too large for empty_image, and for content that is too short for the size that it claims.
 
 namespace lockstep {
 

@@ -16,9 +16,9 @@ namespace lockstep {
 Tensor read_image(const std::filesystem::path& file, std::int64_t channels = 3);
 /// Same as read_image, for the content of a file in memory. Errors name no file.
 Tensor decode_image(std::span<const std::byte> content, std::int64_t channels = 3);
-/// Reads a mask, an image whose pixels are the numbers of classes, as (height, width, 1) u8: the gray values, which are
-/// not scaled, or the indices of the palette of a PNG file with at most 8 bits per pixel. Throws InputError naming the
-/// file for the same reasons as read_image, for formats other than PNG, and for PNG files with alpha, with color but no
+/// Reads a mask, an image whose pixels are class numbers, as (height, width, 1) u8: the gray values, which are not
+/// scaled, or the indices of the palette of a PNG file with at most 8 bits per pixel. Throws InputError naming the file
+/// for the same reasons as read_image, for formats other than PNG, and for PNG files with alpha, with color but no
 /// palette, or with 16 bits per channel.
 Tensor read_mask(const std::filesystem::path& file);
 /// Writes an image (height, width, channels) u8, gray with 1 channel or RGB with 3, as a PNG file, which is written

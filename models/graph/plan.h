@@ -40,8 +40,8 @@ struct GraphModelCall {
 struct PlanStep {
   /// See GraphCall::layer.
   int layer = 0;
-  /// Indices of earlier steps; -1 - i for the network's input i. If an Add is fused with the layer, its other term
-  /// follows the layer's inputs.
+  /// Indices of earlier steps; -1 - i for the network's input i. If an Add is fused with the layer, the Add's other
+  /// input follows the layer's inputs.
   std::vector<int> inputs;
   /// See GraphCall::shape.
   Shape shape;

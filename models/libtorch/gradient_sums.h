@@ -70,7 +70,7 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
     Own& own_;
   };
   /// Takes this replica's gradients, undefined for variables without a gradient, from the parameters' grad(), for a
-  /// caller that sums them itself. Counts as a backward.
+  /// caller that sums them itself. backwards() counts it.
   std::vector<torch::Tensor> take_unsummed(int replica);
   /// For each variable, whether the loss of any replica depended on it in the last backward of replica `replica` that
   /// summed gradients, or in a paused backward before it. Backward does not change the gradients of the other

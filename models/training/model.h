@@ -197,8 +197,8 @@ class Model {
   void set_weights(const std::vector<Tensor>& weights) const;
   /// Saves the whole model; same as save_model().
   void save(const std::string& path) const;
-  /// Throws what save() would throw for this extension, for an object of a class that files cannot hold, for a weight
-  /// that is not f32 and for a name that is not UTF-8.
+  /// Throws the errors that save() throws for the extension, for an object of a class that files cannot hold, for a
+  /// weight that is not f32 and for a name that is not UTF-8; writes no file.
   void check_can_be_saved(const std::string& path) const;
   /// Saves the weights in the format of the file's extension; other extensions mean the format of `.weights.h5`. The
   /// file is written completely or not at all. Throws InputError naming the file; InvalidArgument for a weight that the
@@ -207,7 +207,8 @@ class Model {
   void save_weights(const std::string& path) const;
   /// Loads the weights of a file. Throws InputError naming the file, the layer and both shapes when the file does not
   /// fit this model, which then keeps its weights. `options` can skip weights that do not match, and map the names in
-  /// other frameworks' `.safetensors` files. Throws InvalidArgument for an option that is not for this format.
+  /// other frameworks' `.safetensors` files. Throws InvalidArgument for an option that is not for this format and for a
+  /// weight that the format does not hold; LogicError in a replica.
   void load_weights(const std::string& path, const LoadWeightsOptions& options = {});
 
   class State;  ///< defined in models/training/model_state.h, for the sources of that folder

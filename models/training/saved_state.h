@@ -33,7 +33,7 @@ Tensor read_tensor(const hdf5::Reader& file, const std::string& name);
 /// equal `own`. `what` is what was counted, e.g. "weights".
 void check_saved_count(const hdf5::Reader& file, std::size_t saved, std::size_t own, const std::string& what);
 
-/// The stored state of variables. Reading checks all of it; set() cannot fail.
+/// The stored state of variables. The constructor reads and checks all of it, so that set() cannot fail.
 class SavedVariables {
  public:
   /// Writes one copy of each on_write variable and all copies of each on_read variable to "PREFIXweights/", and the
@@ -63,8 +63,8 @@ std::vector<std::uint64_t> local_draws(const hdf5::Reader& file, const Strategy&
                                        const std::vector<std::uint64_t>& kept, const RandomDraws* draws,
                                        const std::string& what);
 
-/// The stored state of a model: its variables and the positions of its layers in their sequences of random numbers.
-/// Reading checks all of it; set() cannot fail.
+/// The stored state of a model: its variables and the positions of its layers in their sequences of random numbers. The
+/// constructor reads and checks all of it, so that set() cannot fail.
 class SavedModel {
  public:
   /// Writes the variables to "PREFIXweights/", everything else to `json`.

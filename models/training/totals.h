@@ -62,8 +62,8 @@ struct Predictions {
   std::int64_t global_size = 0;   ///< examples of the global batch
 };
 
-/// Throws InvalidArgument unless the batch has one target for each output (not required without losses and metrics),
-/// and unless it has no sample weights, one tensor of them, or one for each output.
+/// If any output has a loss or a metric, throws InvalidArgument unless the batch has one target for each output, and
+/// unless its number of tensors of sample weights is 0, 1 or the number of outputs.
 void check_targets(const Batch& batch, const std::vector<CompiledOutput>& compiled);
 /// The losses of the model's outputs for a batch; each example's loss is multiplied by its sample weight. For an output
 /// with a mask, the replicas' losses add up to global_size times the mean over the global batch's unmasked time steps,

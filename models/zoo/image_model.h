@@ -48,7 +48,7 @@ Symbol top_or_features(const Symbol& x, const ImageModelOptions& options, Poolin
                        PoolingNames names_in_top = PoolingNames::named);
 
 /// Keras' correct_pad: zero borders with which an unpadded convolution of stride 2 samples the same pixels as one with
-/// padding "same". Unknown sizes count as even.
+/// padding "same". Unknown sizes count as even; as in Keras, the width also does if the height is unknown.
 Borders2d correct_pad(const Symbol& x, std::int64_t kernel_size);
 
 /// The multiple of 8 nearest to `filters`, at least 8.
