@@ -21,8 +21,9 @@ Tensor combine(ReduceOp op, std::span<const Tensor> values);
 /// InvalidArgument unless all have the same dense shape and dtype.
 IndexedSlices combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const IndexedSlices> values);
 
-/// The dtype of all values. Throws InvalidArgument if they have several, also over the workers if `workers` is not
-/// null. For functions that convert the values before they combine them. If the dtype is bf16, a collective.
+/// Returns the dtype of the values. Throws InvalidArgument if they differ in dtype. For functions that convert bf16 to
+/// f32 before they combine values over the workers: if the dtype is bf16 and `workers` is not null, also compares the
+/// workers' dtypes, by a collective. Other dtypes are compared by the collective that combines the values.
 DType check_same_dtype(Cluster* workers, std::string_view place, std::span<const Tensor> values);
 
 /// Whether tensors of these shapes can be concatenated along `axis`, which must not be negative.
@@ -34,9 +35,9 @@ bool joinable(const Shape& a, const Shape& b, int axis);
 Tensor gather_values(std::span<const Tensor> values, int axis);
 
 ///@{
-/// Same as above, over the replicas of all workers, in worker order. One thread of each worker must make the call.
-/// `place` names the collective in errors. If `workers` is null, these functions combine only the replicas of this
-/// process.
+/// Same as combine and gather_values above, over the replicas of all workers, in worker order. The last overload joins
+/// the workers' lists of numbers. One thread of each worker must make the call. `place` names the collective in errors.
+/// If `workers` is null, these functions combine only the replicas of this process.
 Tensor combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const Tensor> values);
 Tensor gather_values(Cluster* workers, std::string_view place, std::span<const Tensor> values, int axis);
 std::vector<double> gather_values(Cluster* workers, std::string_view place, std::span<const double> numbers);

@@ -23,7 +23,7 @@ class ReplicaGroup {
   using Clock = WaitTimer::Clock;
 
   /// For replicas 0 .. replicas - 1. `timeout` is the longest wait for the other replicas at a barrier; if
-  /// `sequential`, the longest wait for one replica's run. A longer one than longest_timeout counts as that.
+  /// `sequential`, the longest wait for one replica's run. Values above longest_timeout (a year) are reduced to it.
   ReplicaGroup(int replicas, std::chrono::milliseconds timeout, bool sequential = false)
       : rendezvous_(replicas),
         timeout_(std::min<std::chrono::milliseconds>(timeout, longest_timeout)),

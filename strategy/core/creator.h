@@ -10,7 +10,7 @@ namespace lockstep {
 /// Makes a variable.
 using VariableMaker = std::function<Variable(VariableSpec)>;
 /// Makes a variable by calling `next` with `spec` or another spec, or returns an existing variable. If it returns an
-/// undefined one, the constructor of Variable throws InvalidArgument.
+/// undefined Variable, the constructor of Variable throws InvalidArgument.
 using VariableCreator = std::function<Variable(const VariableMaker& next, VariableSpec spec)>;
 
 /// The variable creators of a thread that has at least one.

@@ -37,8 +37,8 @@ class MirroredVariable final : public DistributedVariable {
 };
 
 /// An independent copy for each replica, which only that replica writes in a step. Reading outside a replica combines
-/// the copies of all workers by the aggregation, such as sum for metrics or mean, weighted by copy_weights(), for
-/// batch-norm statistics.
+/// the copies of all workers by the aggregation: e.g. their sum for metrics, or their mean, weighted by copy_weights(),
+/// for batch-norm statistics.
 class SyncOnReadVariable final : public DistributedVariable {
  public:
   using DistributedVariable::DistributedVariable;
@@ -50,9 +50,11 @@ class SyncOnReadVariable final : public DistributedVariable {
   /// replica, and for a bool variable with aggregation sum.
   void write(AssignOp op, const Tensor& value) override;
   void write_in_replica(AssignOp op, const Tensor& value, bool literal, int replica) override;
-  /// Always throw Unsupported.
+  ///@{
+  /// Throws Unsupported.
   void scatter(ScatterOp op, const IndexedSlices& slices) override;
   void scatter_in_replica(ScatterOp op, const IndexedSlices& slices) override;
+  ///@}
 };
 
 /// One copy for all replicas, which must write it together. Treats Synchronization::on_read as on_write.

@@ -16,8 +16,8 @@ class MergePoint {
   /// For the replicas of `group`, which must outlive this.
   explicit MergePoint(ReplicaGroup& group) : group_(group), posts_(static_cast<std::size_t>(group.size())) {}
 
-  /// A replica's arguments. Shared, because a replica that fails while replica 0 merges, for example with a Timeout,
-  /// leaves without waiting for replica 0.
+  /// A replica's arguments of a merge. Ownership is shared, because a replica that fails while replica 0 runs `merge`,
+  /// e.g. with a Timeout, leaves without waiting for replica 0.
   using Post = std::shared_ptr<void>;
   /// Computes the result from the posts of all replicas, in replica order.
   using Merge = std::function<std::shared_ptr<const void>(std::span<const Post> posts)>;

@@ -9,17 +9,19 @@
 
 namespace lockstep {
 
-/// One value for each replica, in replica order. The values' shapes may differ.
+/// One value for each replica of this process, in the order of ReplicaContext::local_replica(). The values may differ
+/// in shape. T must not be bool, because operator[] cannot return a reference to an element of a std::vector<bool>; use
+/// int.
 template <class T>
 class PerReplica {
  public:
   PerReplica() = default;
-  /// From one value for each replica, in replica order.
+  /// From one value for each replica of this process, in replica order.
   explicit PerReplica(std::vector<T> values) : values_(std::move(values)) {}
 
-  /// Number of replicas.
+  /// Number of values. A result of Strategy::run has Strategy::num_local_replicas() values.
   int size() const { return static_cast<int>(values_.size()); }
-  /// The value of one replica. Throws InvalidArgument when there is no such replica.
+  /// The value of the replica with this index in this process. Throws InvalidArgument unless 0 <= replica < size().
   const T& operator[](int replica) const {
     require(replica >= 0 && replica < size(), "there is no value for replica {}: there are {} replicas", replica,
             size());

@@ -37,7 +37,7 @@ struct Coordination {
   MergePoint merge_point{group};  ///< lets one thread act for all replicas
 };
 
-/// Implements a kind of strategy: its replicas and the rules of its variables. Strategy and models share ownership.
+/// The implementation of a strategy: its replicas and the rules of its variables. Strategy handles and models share it.
 class StrategyState {
  public:
   virtual ~StrategyState() = default;
@@ -60,8 +60,8 @@ class StrategyState {
   /// Whether a step has completed without an error; replicas can then no longer make variables. Always false if steps
   /// run on the calling thread.
   virtual bool has_stepped() const = 0;
-  /// The Coordination of the run in which the calling thread executes a replica (of nested runs, the innermost). On a
-  /// thread outside replicas, that of the next run.
+  /// In a replica, the Coordination of the innermost run to which the replica belongs. Elsewhere, the Coordination that
+  /// the next run will use.
   virtual Coordination& coordination() = 0;
 
   ///@{
@@ -145,7 +145,7 @@ class Strategy {
   Tensor reduce(ReduceOpOrName op, const PerReplica<Tensor>& values) const;
   ///@{
   /// Joins the rows of all replicas without adding them up. A mean divides their values by the number of replicas; ops
-  /// other than sum and mean throw Unsupported. If any value is dense, the second overload reduces dense tensors.
+  /// other than sum and mean throw Unsupported. If any value is dense, the second overload first makes all dense.
   IndexedSlices reduce(ReduceOpOrName op, const PerReplica<IndexedSlices>& values) const;
   DenseOrSparse reduce(ReduceOpOrName op, const PerReplica<DenseOrSparse>& values) const;
   ///@}
@@ -158,16 +158,16 @@ class Strategy {
   Tensor weighted_mean(const PerReplica<Tensor>& values, const PerReplica<double>& counts) const;
   /// Concatenates the values along `axis`, along which their sizes may differ; see lockstep::gather_values.
   Tensor gather(const PerReplica<Tensor>& values, int axis) const;
-  /// The copies that this process's replicas use. Throws InvalidArgument unless there is one, or one for each replica.
+  /// The copy that each replica of this process uses. Throws InvalidArgument unless there is one, or one per replica.
   PerReplica<Tensor> local_results(const Variable& variable) const;
   /// Calls make(ValueContext) for each replica of this process and returns the values.
   template <class Make>
   auto values_from_function(Make&& make) const;
 
   /// Splits global batches, as Dataset::batch makes them, over the replicas. All workers must pass the same data set.
-  /// If it supports Dataset::rows_of_batches, a worker makes only its replicas' rows and does not detect wrong shapes
-  /// in other rows. Throws InvalidArgument for invalid options, Unsupported for measure_steps with several workers.
-  /// Include <lockstep/strategy/input/distributed_dataset.h>.
+  /// If the data set supports Dataset::rows_of_batches, a worker makes only its replicas' rows and does not detect
+  /// wrong shapes in other rows. Throws InvalidArgument for invalid options, Unsupported for measure_steps with several
+  /// workers. Include <lockstep/strategy/input/distributed_dataset.h>.
   DistributedDataset distribute(const Dataset& batches, const DistributeOptions& options = {}) const;
   /// Distributes data sets whose elements are the batches of single replicas: in each step, each replica gets one.
   /// Calls `per_replica_batches` as InputOptions::replication_mode says. All workers must call this. Throws

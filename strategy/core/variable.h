@@ -15,7 +15,7 @@ namespace lockstep {
 
 /// How the copies of a variable are kept in sync, as in TensorFlow.
 enum class Synchronization {
-  automatic,  ///< on_write
+  automatic,  ///< same as on_write
   none,       ///< not supported; making the variable throws InvalidArgument
   on_write,   ///< copies are equal: every write goes to all copies
   on_read,    ///< copies are independent; reading outside a replica combines them
@@ -75,7 +75,8 @@ class VariableState {
   virtual void scatter(ScatterOp op, const IndexedSlices& slices);
   /// Writes rows in a replica. All replicas must call it. Throws the same errors as write_in_replica.
   virtual void scatter_in_replica(ScatterOp op, const IndexedSlices& slices);
-  /// Whether all replicas, whatever their number, use a single copy.
+  /// Whether all replicas use one shared copy by design, as in a CentralStorageStrategy; false for mirrored variables,
+  /// even with a single replica.
   virtual bool serves_all_replicas() const { return false; }
   /// Throws LogicError if the calling thread is in the scope or in a replica of a strategy other than the variable's.
   virtual void check_strategy() const {}
@@ -168,17 +169,17 @@ class Variable {
   /// Outside a replica, sets all copies so that value() returns `value` (for an on_read f32 or bf16 variable with
   /// aggregation sum, apart from rounding). In Strategy::update, sets only the copy that the update visits. In a
   /// replica, sets only the replica's own copy of an on_read variable; an on_write variable must be assigned by all
-  /// replicas together, and every copy gets their combined values. Throws InvalidArgument for another shape or dtype.
-  /// Without an aggregation, an assignment in replicas throws InvalidArgument if the replicas' values differ, and
-  /// always in a CentralStorageStrategy. `value` may share the variable's memory: it is then copied before the first
-  /// write. An assignment of an on_read bool variable with aggregation sum throws
-  /// InvalidArgument outside replicas. Throws LogicError under another strategy, and for a plain variable in a run with
-  /// several replicas.
+  /// replicas together, and every copy gets their combined values. `value` may share the variable's memory: it is then
+  /// copied before the first write. Throws InvalidArgument for a value of another shape or dtype. In a replica, throws
+  /// InvalidArgument for an on_write variable without an aggregation: in a CentralStorageStrategy always, otherwise if
+  /// the replicas' values differ. Outside replicas, throws InvalidArgument for an on_read bool variable with
+  /// aggregation sum. Throws LogicError under another strategy, and for a plain variable in a run with several
+  /// replicas.
   void assign(const Tensor& value) const { write(AssignOp::set, value, false); }
   ///@{
   /// Adds or subtracts `delta`. In a replica, the deltas of the replicas are combined, except for an on_read variable.
-  /// Throws the errors of assign, InvalidArgument for a u8 or bool variable and, outside a replica, for an on_read
-  /// variable with aggregation sum, because it is undefined whether `delta` counts once or once per replica.
+  /// Throws the errors of assign. Also throws InvalidArgument for a u8 or bool variable and, outside a replica, for an
+  /// on_read variable with aggregation sum, because it is undefined whether `delta` counts once or once per replica.
   void assign_add(const Tensor& delta) const { write(AssignOp::add, delta, false); }
   void assign_sub(const Tensor& delta) const { write(AssignOp::sub, delta, false); }
   ///@}
@@ -197,8 +198,8 @@ class Variable {
   /// call it, and their slices are combined: without an aggregation they must be equal; only_first_replica uses those
   /// of replica 0; sum and mean apply the rows of all replicas in replica order, with values divided by the number of
   /// replicas for mean. Slices that share the variable's memory are copied before the first write. Throws Unsupported
-  /// for an on_read variable (except in Strategy::update) and, in a replica, for
-  /// min, max and update with aggregation sum or mean. Throws LogicError as assign does.
+  /// for an on_read variable (except in Strategy::update) and, in a replica, for scatter_min, scatter_max and
+  /// scatter_update of a variable with aggregation sum or mean. Throws LogicError as assign does.
   void scatter_add(const IndexedSlices& slices) const { scatter(ScatterOp::add, slices); }
   void scatter_sub(const IndexedSlices& slices) const { scatter(ScatterOp::sub, slices); }
   void scatter_mul(const IndexedSlices& slices) const { scatter(ScatterOp::mul, slices); }

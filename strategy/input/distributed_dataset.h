@@ -74,7 +74,8 @@ class DistributedDataset {
   std::optional<std::int64_t> size() const { return spec_->size; }
   /// Number of examples that a pass drops; see Dataset::dropped_rows.
   std::int64_t dropped_rows() const { return spec_->dropped_rows; }
-  /// The replicas' shares of a batch, given or measured; empty while they are equal.
+  /// The replicas' shares of a batch, given or measured. Empty if the shares are equal, and until their measurement is
+  /// complete.
   const std::vector<double>& shares() const {
     return spec_->measurement ? spec_->measurement->shares() : spec_->shares;
   }

@@ -14,12 +14,12 @@ namespace lockstep {
 /// Dataset::row_numbers. Thread-safe.
 class ResidentRows {
  public:
-  /// Device `i` of the list is that of replica i.
+  /// devices[i] is the device of replica i.
   ResidentRows(RowTensors rows, std::vector<LogicalDevice> devices)
       : rows_(std::move(rows)), devices_(std::move(devices)) {}
 
-  /// Copies the tensors to the devices, unless an earlier call has. Throws whatever RowTensors::tensors throws,
-  /// InputError if it returns another number of rows, and OutOfMemory.
+  /// Copies the tensors to the devices, unless an earlier call has. Throws OutOfMemory, the errors of
+  /// RowTensors::tensors, and InputError if that does not return RowTensors::rows rows.
   void load();
   /// The transformed rows of `numbers`, a batch of Dataset::row_numbers, on the device of `replica`. Consecutive rows
   /// that are not transformed are views. Throws whatever the transforms throw, and InvalidArgument if they change the

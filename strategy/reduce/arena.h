@@ -35,7 +35,8 @@ class ParameterArena {
   }
   /// Destinations of replica `replica`'s gradients, in the order of `variables()`.
   std::span<const GradientTape::Slot> slots(int replica) const { return slots_[replica]; }
-  /// Whether the variables' memory is still in this arena; false once another optimizer's arena has taken one over.
+  /// Whether the variables' memory is still in this arena; false once another optimizer's arena has taken over one of
+  /// them.
   bool holds_variables() const;
 
   ///@{

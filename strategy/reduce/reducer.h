@@ -14,16 +14,17 @@
 
 namespace lockstep {
 
-/// Options of a step of the parameters' moving average.
+/// Options of GradientReducer::move_average.
 struct AverageStep {
   float momentum = 0;       ///< average = momentum * average + (1 - momentum) * parameter
   bool overwrites = false;  ///< whether to set parameter = average afterwards
 };
 
 /// Computes gradients of a loss into the arena, sums them over the replicas bucket by bucket and applies the update to
-/// every copy of the parameters. A RowReducer handles gradients by rows. An optimizer has one for each group of
-/// variables with the same devices and weight decay. All replicas must call the same functions in the same order.
-/// backward, capture_backward and load throw LogicError once another optimizer has taken over one of the variables.
+/// every copy of the parameters. A RowReducer handles gradients by rows. An optimizer has a GradientReducer for each
+/// group of variables with the same devices and weight decay. All replicas must call the same functions in the same
+/// order. backward, capture_backward and load throw LogicError once another optimizer has taken over one of the
+/// variables.
 class GradientReducer {
  public:
   /// Moves the variables with gradients by rows into a RowReducer and all others into an arena. Throws the errors of
@@ -55,7 +56,7 @@ class GradientReducer {
   void backward(const ReplicaContext& context, GradientTape& tape, const Tensor& loss,
                 AfterBackward next = AfterBackward::transform);
   /// Captures the GPU work of backward, after the work that `capture` already holds. Computes and exchanges nothing
-  /// until the result is passed to `backward`. Throws NotCapturable when gradients may be rows, and with
+  /// until the result is passed to `backward`. Throws NotCapturable when gradients may be IndexedSlices, and with
   /// check_numerics.
   CapturedGradients capture_backward(const ReplicaContext& context, GpuCapture& capture, GradientTape& tape,
                                      const Tensor& loss, AfterBackward next = AfterBackward::transform);

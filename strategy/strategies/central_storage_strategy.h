@@ -12,11 +12,11 @@ namespace lockstep {
 
 /// Options of a CentralStorageStrategy.
 struct CentralStorageOptions {
-  /// The device of the variables, of the replicas' kind (CPU or GPU). Default: the first device if there is only one or
-  /// replicas are on GPUs, whose kernels cannot read host memory; otherwise CPU:0.
+  /// The device of the variables, of the replicas' kind (CPU or GPU). Default: the first replica's device if there is
+  /// only one replica or the replicas are on GPUs, whose kernels cannot read host memory; otherwise CPU:0.
   std::optional<LogicalDevice> parameter_device{};
   /// Longest wait of a replica for the others. After it the step fails with Timeout, which names the late replicas.
-  /// Times above longest_timeout (a year) count as that.
+  /// Values above longest_timeout (a year) are reduced to it.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};
 };
 

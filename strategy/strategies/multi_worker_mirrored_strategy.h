@@ -13,9 +13,8 @@ namespace lockstep {
 /// How the workers of a MultiWorkerMirroredStrategy synchronize.
 struct MultiWorkerOptions {
   /// Maximum wait for another worker. When it expires, the step fails with Timeout, which names the late workers. If
-  /// there are other workers, replicas of one worker wait twice as long for each other, but no longer than
-  /// longest_timeout (a year), which is also the most that this and silence_limit count. The timeout must be the same
-  /// on all workers.
+  /// there are other workers, replicas of one worker wait twice as long for each other. These times and silence_limit
+  /// are reduced to longest_timeout (a year) if they exceed it. `timeout` must be the same on all workers.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};
   ///@{
   /// See ClusterOptions.
@@ -45,8 +44,8 @@ class MultiWorkerMirroredStrategy : public Strategy {
                                        const MultiWorkerOptions& options = {});
 };
 
-/// Devices for this worker: its share of the machine's GPUs, at least one, among the workers that were started on the
-/// machine; without GPUs, one logical CPU with this worker's share of the cores. With `replicas`, that many GPUs or
+/// Devices for this worker. If the machine has GPUs, all workers on the machine get the same number of them, at least
+/// one. Without GPUs, this worker gets one logical CPU with its share of the cores. With `replicas`, that many GPUs or
 /// logical CPUs. Throws the same errors as default_devices.
 std::vector<LogicalDevice> worker_devices(std::optional<int> replicas = std::nullopt);
 

@@ -17,7 +17,7 @@ class BucketExchange {
   BucketExchange(const std::vector<LogicalDevice>& gpus, GpuCollectives& collectives)
       : gpus_(gpus), collectives_(collectives), added_(gpus.size()) {}
 
-  /// Same as GpuCollectives::wait_until_enqueued.
+  /// Calls GpuCollectives::wait_until_enqueued.
   ~BucketExchange() { collectives_.wait_until_enqueued(); }
   BucketExchange(const BucketExchange&) = delete;
   BucketExchange& operator=(const BucketExchange&) = delete;

@@ -35,8 +35,8 @@ class GradientUpdate {
   /// Whether each replica updates its own copy of all parameters, with an optimizer state of its own, because replicas
   /// do not access each other's memory. If false, all replicas share one optimizer state.
   virtual bool updates_own_copy() const { return false; }
-  /// Whether captured GPU work must be split where a range is final, so that gradients_final can start its exchange
-  /// there.
+  /// Whether captured GPU work must be split into parts at the points where a range's gradients become final, so that
+  /// gradients_final can start the range's exchange between two parts.
   virtual bool overlaps_backward() const { return false; }
   /// Reports that the replica's gradients of range number `range` are final; their exchange may run concurrently with
   /// backward. `ranges` must be the same as in the step's reduce_and_update. All replicas report all ranges, in any

@@ -7,9 +7,9 @@
 
 namespace lockstep {
 
-/// The update for WorkersCommunicator. If replicas report gradients as final, these are exchanged during backward,
-/// otherwise in reduce_and_update. Then each replica updates its shard of this worker's copies. Adds in replica order
-/// within a worker, then in worker order.
+/// The update for WorkersCommunicator. The workers exchange gradients during backward if the replicas report them as
+/// final (gradients_final), otherwise in reduce_and_update. Then each replica updates its shard of all copies of this
+/// worker. Adds in replica order within a worker, then in worker order.
 class WorkersUpdate final : public GradientUpdate {
  public:
   /// For the replicas of `group` on this worker of `cluster`. Both must outlive this.

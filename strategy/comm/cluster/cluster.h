@@ -21,9 +21,9 @@ struct WorkerFailed : Error {
   using Error::Error;
 };
 
-/// How long workers wait for each other. Times above longest_timeout count as that.
+/// How long workers wait for each other. Values above longest_timeout (a year) are reduced to it.
 struct ClusterOptions {
-  /// Longest wait for the other workers, for each collective.
+  /// Longest wait for the other workers in each collective.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};
   /// Each worker sends heartbeats, even while it computes. A worker counts as dead when no heartbeat has arrived from
   /// it for this long.
@@ -73,9 +73,9 @@ class Cluster {
   /// must have the size of the memory that w sends. Ignores to[rank()] and from[rank()].
   virtual void exchange(std::string_view place, std::span<const std::span<const std::byte>> to,
                         std::span<const std::span<std::byte>> from, Channel channel = Channel::steps) = 0;
-  /// Notifies all workers that this one has failed, and of the first line of `why`, without, for example, the stack
-  /// trace that libtorch's errors contain: their current and later collectives throw WorkerFailed.
-  /// Waits up to 2 s until the notices have been sent. The cluster is then unusable.
+  /// Notifies all workers that this one has failed: their current and later collectives throw WorkerFailed. Their
+  /// message contains only the first line of `why`, since libtorch's errors continue with a stack trace. Waits up to 2
+  /// s until the notices have been sent. The cluster is then unusable.
   virtual void fail_all(std::string_view why) noexcept = 0;
 
   /// The error that made the cluster unusable; empty while it is usable.
@@ -86,8 +86,8 @@ class Cluster {
   /// Throws InvalidArgument on all workers unless `own` is the same on all; the message names two workers and their
   /// values. `what` is the subject and verb of the message: "the version of lockstep is".
   void agree(std::string_view place, std::string_view what, std::string_view own, Channel channel = Channel::steps);
-  /// Throws `E` on all workers, with the first message in worker order that is not empty; returns if all are empty. The
-  /// cluster stays usable. A collective.
+  /// Throws `E` on all workers if any worker passes a message that is not empty. The error contains the first of these
+  /// messages, in worker order, and that worker's name. The cluster stays usable. A collective.
   template <class E = InvalidArgument>
   void fail_together(std::string_view place, std::string_view own_message) {
     const std::vector<std::string> messages = all_gather(place, own_message);

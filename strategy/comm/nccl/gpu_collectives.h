@@ -52,12 +52,12 @@ class GpuCollectives {
   /// Number of collectives submitted so far.
   std::size_t submitted() const;
   /// Makes later work in the replica's compute stream wait for all collectives submitted so far. Call it on the
-  /// replica's thread; it blocks until they have been enqueued. The first replica to join throws the error of
-  /// enqueuing: DeviceError, Timeout, or BrokenInvariant when memory breaks the contracts. Throws Timeout when they are
-  /// not enqueued within twice the timeout.
+  /// replica's thread; it blocks until they have been enqueued. If enqueuing has failed, the first replica to join
+  /// throws its error: DeviceError, Timeout, or BrokenInvariant for a part that check_part rejects. Throws Timeout if
+  /// the collectives are not enqueued within twice the timeout.
   void join(int replica);
-  /// Waits until all submitted collectives have been enqueued, up to twice the timeout. Does not wait if abandon_step()
-  /// has waited in vain.
+  /// Waits until all submitted collectives have been enqueued, up to twice the timeout. Does not wait if the wait of
+  /// abandon_step() has timed out.
   void wait_until_enqueued();
   /// Waits for the enqueuing of a failed step's collectives, up to twice the timeout, and discards their error.
   /// Precondition: no replica is running.

@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-/// One buffer of a GPU in a collective, which may have several. Its memory must be dense.
+/// One buffer of a GPU in a collective; a collective may have several for each GPU. Its memory must be dense.
 struct GpuPart {
   /// The operation on the elements of all GPUs. `mean` supports only f32 and divides each element by the number of GPUs
   /// before adding. `gather` concatenates the elements in the order of the GPUs.

@@ -117,8 +117,8 @@ class MpiExchange final : public MpiOperation {
   std::size_t pieces_done_ = 0;
 };
 
-/// Starts to send `bytes`, which must not change until the request is complete. It is MPI_REQUEST_NULL if it is
-/// complete already.
+/// Starts to send `bytes`, which must not change until the returned request is complete. Returns MPI_REQUEST_NULL if
+/// the send is already complete.
 MPI_Request start_send(std::span<const std::byte> bytes, int worker, int tag, MPI_Comm comm);
 
 /// Receives the text of a message that MPI_Improbe has found.
