@@ -13,7 +13,7 @@ namespace lockstep::cli {
 struct BenchOptions {
   std::string model = "minigooglenet";
   ReplicaOptions replicas{};
-  std::int64_t batch_size = 0;
+  std::int64_t batch_size = 0;  ///< of the global batch; 0: 64 per replica
   std::int64_t steps = 30;
   std::int64_t warmup = 5;
   std::uint64_t seed = 0;

@@ -6,11 +6,12 @@
 
 namespace lockstep::cli {
 
-/// The rows of a CSV file. The target is the column options.target or, without one, the last column; the inputs are the
-/// columns options.inputs or, without any, all others. Texts are the classes, sorted. In a file to predict, only
-/// options.target is a target, and may be missing. Throws as read_csv and array_data; InputError for texts, missing and
-/// infinite values among the inputs and for targets that do not suit the model, naming the column and the row,
-/// InvalidArgument for names that are not columns and another number of inputs than the model's.
+/// The rows of a CSV file as examples. The target is the column options.target, by default the last one; the inputs are
+/// the columns options.inputs, by default all other columns. If the target column has texts, the different texts in
+/// sorted order are the class names. For predictions there is no default target, and the file may lack the column
+/// options.target. Throws the errors of read_csv and array_data. Throws InputError, naming the column, for an input
+/// that is a text, missing or infinite and for a target that does not suit the model. Throws InvalidArgument for a name
+/// in the options that is not a column, and if the number of inputs is not the model's.
 TrainingData load_csv(const std::string& file, const DataOptions& options, const ModelInput& model);
 
 }  // namespace lockstep::cli

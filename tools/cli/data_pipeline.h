@@ -23,17 +23,18 @@ struct Rescaling {
 std::vector<std::string> rescaling_names();
 /// Precondition: `name` is one of rescaling_names().
 const Rescaling& rescaling_named(const std::string& name);
-/// TrainingData::preparation of rescaled data.
+/// Describes the rescaling, for TrainingData::preparation.
 std::string text_of(const Rescaling& chosen);
 /// Converts x of `dtype` to f32 and rescales it.
 RowTransform preparation_of(const Rescaling& chosen, DType dtype);
 
-/// Shuffles and augments examples as the options say, then batches them, then prepares whole batches.
+/// Shuffles and augments examples if options.shuffle and options.augment are set, then batches them, then prepares
+/// whole batches. Without `prepare`, batches stay as they are.
 Dataset training_batches(Dataset data, const std::optional<RowTransform>& prepare, const DataOptions& options);
 /// Batches examples in their order, then prepares whole batches.
 Dataset test_batches(const Dataset& data, const RowTransform& prepare, const DataOptions& options);
 
-/// The first `limit` examples, or all without one.
+/// The first `limit` examples; all if `limit` is nullopt.
 Dataset limited(const Dataset& data, const std::optional<std::int64_t>& limit);
 /// The number of elements of a data set of known size.
 std::int64_t count_of(const Dataset& data);

@@ -12,7 +12,7 @@
 
 namespace lockstep::cli {
 
-/// What the data are for. Test data are enough to evaluate and to predict; to predict, labels may be missing.
+/// What the data are for. Evaluation and prediction do not need a training part; prediction does not need labels.
 enum class DataUse { training, evaluation, prediction };
 
 struct DataOptions {
@@ -20,20 +20,21 @@ struct DataOptions {
   std::string source = "fashion-mnist";  ///< see data_names()
   std::string target{};                  ///< the column or feature with the targets; empty: the source's default
   std::vector<std::string> inputs{};     ///< the columns or features with the inputs; empty: all but the target
-  /// For a text: `characters` or `byte-pairs` to learn a vocabulary, or a vocabulary file. If empty, the vocabulary
-  /// beside a trained file, otherwise characters.
+  /// For a text: `characters` or `byte-pairs` to learn a vocabulary, or the name of a vocabulary file. If empty: the
+  /// vocabulary beside one of trained_files; if there is no such vocabulary, train learns one of characters.
   std::string vocabulary{};
   /// Number of ids per example; only for models that take sequences of any length.
   std::optional<std::int64_t> sequence_length{};
-  /// The files of the model and its weights. The vocabulary is read from beside the first of them that has one.
+  /// The files of the model and its weights. A text's vocabulary may be beside one of them (TextVocabulary::beside);
+  /// the first one that has one counts.
   std::vector<std::string> trained_files{};
   std::optional<std::int64_t> limit{};       ///< largest number of training examples
   std::optional<std::int64_t> limit_test{};  ///< largest number of test examples
   std::optional<double> validation_split{};  ///< fraction of the training examples that become the test examples
-  std::int64_t batch_size = 0;               ///< global
+  std::int64_t batch_size = 0;               ///< number of examples in a global batch
   std::uint64_t seed = 0;
   bool shuffle = true;
-  bool augment = false;  ///< training images are shifted and flipped
+  bool augment = false;  ///< whether training images are randomly shifted and flipped
   bool drop_remainder = false;
   std::string rescaling = "none";  ///< how the values of files and image folders are scaled; see --rescaling
 };
@@ -61,12 +62,12 @@ struct TrainingData {
   std::optional<Dataset> train_targets{};
   std::vector<std::string> class_names{};      ///< indexed by label; empty when the source does not name classes
   RowNames train_rows{}, test_rows{};          ///< the files, sorted by name, or the tokens of a text
-  bool each_step = false;                      ///< a row of predictions is a step of an example, not an example
-  std::optional<TextVocabulary> vocabulary{};  ///< for a text
+  bool each_step = false;                      ///< whether predictions have a row for each step of an example
+  std::optional<TextVocabulary> vocabulary{};  ///< of a text; nullopt for other data
 };
 
-/// Throws InputError for missing or damaged data, InvalidArgument for an unknown source, one that does not suit the
-/// model, and options that are for other sources.
+/// Throws InputError for missing or damaged data. Throws InvalidArgument for an unknown source, for a source that does
+/// not suit the model, and for options that the source does not support.
 TrainingData load_data(const DataOptions& options, const ModelInput& model);
 
 }  // namespace lockstep::cli

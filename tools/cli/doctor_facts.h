@@ -31,8 +31,8 @@ struct MpiFacts {
   std::string linked{};  ///< version text of the library that this program is linked with; empty in a build without MPI
   std::string mpirun{};  ///< path of mpirun found in PATH; empty when there is none
   std::string mpirun_version{};  ///< output of `mpirun --version`
-  bool may_run_as_root = true;   ///< the user is not root, or Open MPI's variables allow root
-  bool in_slurm_job = false;     ///< then srun starts the processes
+  bool may_run_as_root = true;   ///< false: the user is root, and Open MPI's mpirun would refuse to run
+  bool in_slurm_job = false;     ///< whether this is a Slurm job, where srun starts the workers
   std::string srun_plugins{};    ///< output of `srun --mpi=list`; empty outside a job
 };
 /// Collects MpiFacts from PATH and the environment.
@@ -43,7 +43,7 @@ struct MachineFacts {
   GpuReport gpus{};
   GpuSoftware software{};
   bool has_nvidia_device_files = false;                ///< /dev/nvidiactl exists: the driver's kernel module is loaded
-  NcclHost host{};                                     ///< what NCCL uses to connect GPUs
+  NcclHost host{};                                     ///< properties that affect NCCL
   std::optional<std::uint64_t> locked_memory_limit{};  ///< bytes; nothing when unlimited
   int cores = 1;                                       ///< cores that this process may use
   double cpu_quota = 0;                                ///< CPU time limit of the control group, in cores; 0: no limit

@@ -20,7 +20,8 @@ struct Finding {
 /// "ok", "slow" or "BROKEN".
 std::string_view name(Finding::Level level);
 
-/// Returns what the facts mean for training on several devices, in the order in which problems should be fixed.
+/// Judges whether the facts prevent or slow down training on several devices. Findings are in the order in which
+/// problems should be fixed.
 std::vector<Finding> judge(const MachineFacts& facts);
 
 }  // namespace lockstep::cli

@@ -9,7 +9,7 @@ namespace lockstep::cli {
 /// Sizes of the examples with which layers are timed.
 struct FloorSizes {
   std::int64_t rows;     ///< examples per replica
-  std::int64_t unknown;  ///< in place of each size that the network leaves open
+  std::int64_t unknown;  ///< replaces each dimension that the network leaves open
 };
 
 /// Lower bound in ms of the time of a training step: the time of its convolutions and matrix products alone, including

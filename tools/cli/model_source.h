@@ -12,18 +12,18 @@
 
 namespace lockstep::cli {
 
-/// The choices of --model where it may be a file, for the help text.
+/// The choices of --model, for the help text of commands that also accept a saved model's file.
 std::string model_or_file_names();
 /// Whether --model names a file with a whole model.
 bool is_model_file(const std::string& model);
-/// Throws InvalidArgument unless `model` is a known name or has the extension of a whole model, and for a file with
-/// --strategy multi-gpu-model; InputError for a file that does not exist.
+/// Throws InvalidArgument unless `model` is a zoo model's name or has a file extension for whole models, and for a file
+/// together with --strategy multi-gpu-model. Throws InputError for a file that does not exist.
 void check_model(const std::string& model, const ReplicaOptions& replicas);
 
 struct ModelAndData {
   Model model;
   TrainingData data;
-  std::string optimizer_problem{};  ///< why the optimizer in the file cannot be used; empty if it can
+  std::string optimizer_problem{};  ///< why the optimizer in the file cannot be loaded; empty if there is no problem
 };
 
 /// Which part of a saved model's compile configuration a command needs. Unknown metrics are left out, with a warning.
@@ -35,25 +35,27 @@ struct CompileOptions {
   bool from_logits = false;
   std::vector<std::string> metrics{};
 
-  /// Throws InputError for an unknown name, and for `from_logits` with a loss that does not have that option.
+  /// The loss; nullopt if no name is given. Throws InputError for an unknown name, and for `from_logits` with a loss
+  /// that does not have that option.
   std::optional<Loss> make_loss() const;
-  /// Throws InputError for an unknown name.
+  /// The metrics; nullopt if none are given. Throws InputError for an unknown name.
   std::optional<std::vector<Metric>> make_metrics() const;
-  /// Compiles a zoo model with these, or with the defaults of its kind.
+  /// Compiles a zoo model with the given loss and metrics. Default: the loss of the model's kind, and accuracy.
   void compile(Model& model, ModelKind kind, const Optimizer& optimizer) const;
 };
 
-/// The label of examples that the loss of a compiled model's first output leaves out, if there is one.
+/// The `ignore_class` of the loss of a compiled model's first output; nullopt if the loss has none.
 std::optional<std::int64_t> ignored_class(const Model& model);
 
 /// Throws InvalidArgument if a precision is given for a model from a file.
 void require_no_precision(const std::string& model, const std::optional<DTypePolicy>& policy);
 
 /// Makes the model, distributed over the replicas, and loads data that suit it. Compiles a model from a file with the
-/// parts of the file's configuration that `needed` names; does not compile a zoo model. Throws InputError if a loss is
-/// needed and neither the file nor the options have one, InvalidArgument for data that do not suit the model, for a
-/// dropout or dtype policy with a model from a file, without a sequence length for a file's model that takes any number
-/// of ids, and with one for other models.
+/// parts of the file's configuration that `needed` names; does not compile a zoo model. Throws the errors of load_data
+/// and load_model. Throws InputError if a loss is needed and neither the file nor the options have one. Throws
+/// InvalidArgument if settings.dropout or settings.dtype_policy is given for a model from a file. data.sequence_length
+/// must be given for a model from a file that takes any number of ids, and must not be given for other models;
+/// otherwise throws InvalidArgument.
 ModelAndData make_model_and_data(const std::string& model, ModelSettings settings, const DataOptions& data,
                                  const ReplicaOptions& replicas, const Strategy& strategy, Compiled needed,
                                  const CompileOptions& given);

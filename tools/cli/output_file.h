@@ -7,7 +7,7 @@
 namespace lockstep::cli {
 
 /// Throws InputError unless a file can be written at `path`: its folder exists and is writable, and `path` is not a
-/// folder. Writes nothing. Called for every output before work starts.
+/// folder. Writes nothing. `option` is the option's name, for the message. Called for every output before work starts.
 void require_writable(const std::string& path, const std::string& option);
 
 /// As require_writable for a file that is replaced as a whole: also throws InputError if `path` exists and is not a
@@ -17,7 +17,7 @@ void require_replaceable(const std::string& path, const std::string& option);
 /// Throws InputError unless `path` is a folder or there is nothing of this name, so that a folder can be made.
 void require_folder(const std::string& path, const std::string& option);
 
-/// Throws InvalidArgument if `path` is the file that `source`, the value of --data, names.
+/// Throws InvalidArgument if `path` is the file that `source`, the value of --data, contains, e.g. "csv:FILE".
 void require_no_data(const std::string& path, const std::string& option, const std::string& source);
 
 /// Throws InvalidArgument, naming both options, if two of the outputs, pairs of an option and its path, are one file.

@@ -11,8 +11,8 @@ namespace lockstep::cli {
 
 /// The devices on which the replicas run.
 struct DeviceOptions {
-  int replicas = 0;  ///< 0: not given
-  std::vector<std::string> devices{};
+  int replicas = 0;                    ///< 0: not given
+  std::vector<std::string> devices{};  ///< names; empty: not given
 
   /// The given devices, or default_devices(replicas). Throws like parse_devices and default_devices.
   std::vector<LogicalDevice> chosen() const;

@@ -7,8 +7,8 @@
 
 namespace lockstep::cli {
 
-/// Records what the reports after training need. In a resumed run, the losses and the ends of epochs include those of
-/// the run that it resumes.
+/// Records the losses and times that are reported after training. In a resumed run, the losses and the ends of epochs
+/// include those of the run that it resumes.
 class RunRecord final : public Callback {
  public:
   /// `seed` is the run's --seed.

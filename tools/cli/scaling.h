@@ -35,7 +35,7 @@ struct ScalingPlan {
   std::int64_t batch_per_replica =
       64;          ///< in weak scaling; the global batch of strong scaling is this times the number of `devices`
   SpeedRun run{};  ///< its global_batch is ignored
-  int rounds = 3;  ///< number of rounds; each measures every run once
+  int rounds = 3;  ///< each round measures every method with each number of replicas once
 };
 
 /// Speed relative to one replica in the same round.

@@ -37,8 +37,9 @@ MeasuredSteps train_at_speed(Model& model, ModelKind kind, const SpeedRun& run);
 /// (number - 1). Precondition: there are values.
 double quantile(std::vector<double> values, double share);
 
-/// {"examples_per_s", "step_ms": {"median", "p10", "p90"}, "host_ms", "split_ms": {"input", "compute", "reduce",
-/// "update"}}; all but p10 and p90 are medians over the steps. host_ms as in StepReport.
+/// Returns {"examples_per_s", "step_ms": {"median", "p10", "p90"}, "host_ms", "split_ms": {"input", "compute",
+/// "reduce", "update"}}. All numbers except the percentiles p10 and p90 are medians over the steps. For host_ms see
+/// StepReport.
 nlohmann::ordered_json speed_json(const MeasuredSteps& steps, std::int64_t global_batch);
 
 }  // namespace lockstep::cli

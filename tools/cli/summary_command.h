@@ -11,7 +11,7 @@ namespace lockstep::cli {
 struct SummaryOptions {
   std::string model;
   std::optional<DTypePolicy> dtype_policy{};
-  std::int64_t batch_size = 0;
+  std::int64_t batch_size = 0;  ///< examples with which a step's memory is measured; 0: no measurement
   bool json = false;
 };
 

@@ -26,7 +26,8 @@ class TextVocabulary {
   /// Reads a .txt file of characters, or a file NAMEvocab.json and NAMEmerges.txt beside it. Throws InvalidArgument for
   /// other names, InputError for missing and damaged files.
   static TextVocabulary load(const std::string& file);
-  /// The vocabulary that `save_beside` wrote; empty if there is none. Throws InputError for two of them.
+  /// The vocabulary that `save_beside` wrote; nullopt if there are no such files. Throws InputError if there are files
+  /// of both kinds.
   static std::optional<TextVocabulary> beside(const std::string& model_file);
   /// Writes the vocabulary beside the file of a model or of weights; returns the names of its files.
   std::string save_beside(const std::string& model_file) const;
@@ -34,7 +35,8 @@ class TextVocabulary {
   /// The ids of a text, (n) i64. Throws InputError naming `file` and the line for characters that are not UTF-8.
   Tensor encode(const std::string& text, const std::string& file) const;
   std::int64_t size() const;
-  /// The character or token of each id: a token as in vocab.json, nothing for padding, U+FFFD for unknown characters.
+  /// The character or token of each id: a token as in vocab.json, an empty text for padding, U+FFFD for unknown
+  /// characters.
   std::vector<std::string> names() const;
   /// E.g. "65 ids of characters".
   std::string description() const;

@@ -25,10 +25,11 @@ struct TrainOptions {
   UpdateOptions update{};
   CompileOptions compiled{};
   std::optional<DTypePolicy> dtype_policy{};
-  std::optional<double> dropout{};
+  std::optional<double> dropout{};  ///< default: the model's own rate
+  /// Names of files and folders; empty: the option was not given.
   std::string weights{}, save{}, history{}, step_log{}, plot{}, checkpoint{}, csv{}, tensorboard{}, trace{};
   bool resume = false;
-  std::int64_t verify_every = 0;
+  std::int64_t verify_every = 0;  ///< see FitOptions
   bool check_numerics = false;
   bool cuda_graphs = false;
   std::string class_weight{};  ///< "balanced"; empty: all classes have weight 1
@@ -39,7 +40,7 @@ struct TrainOptions {
   /// Throws InvalidArgument or InputError for options whose errors can be detected before any work starts.
   void check() const;
   ///@{
-  /// The weights that --checkpoint keeps.
+  /// The files of the weights that --checkpoint writes.
   std::string best_weights() const { return checkpoint + "/best.weights.h5"; }
   std::string last_weights() const { return checkpoint + "/last.weights.h5"; }
   ///@}
@@ -49,7 +50,8 @@ struct TrainOptions {
   std::string backup_folder() const { return checkpoint + "/backup"; }
   /// Whether the folder has a backup.
   bool has_backup() const;
-  /// Of --batch-shares and --cache-on-devices. Throws InvalidArgument unless the former is "auto" or numbers.
+  /// Options for Strategy::distribute, from --batch-shares and --cache-on-devices. Throws InvalidArgument unless
+  /// --batch-shares is empty, "auto" or one positive number for each replica.
   DistributeOptions distribute_options() const;
 };
 

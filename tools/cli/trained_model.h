@@ -25,7 +25,7 @@ struct TrainedModel {
   std::string data;         ///< name of the data, for messages
   std::string preparation;  ///< as in TrainingData
   Dataset examples;
-  std::int64_t count;
+  std::int64_t count;                    ///< number of examples
   std::vector<std::string> class_names;  ///< as in TrainingData
   RowNames rows;                         ///< as in TrainingData
   bool each_step;                        ///< as in TrainingData

@@ -12,9 +12,9 @@ namespace lockstep::cli {
 struct UpdateOptions {
   std::optional<std::string> optimizer{};  ///< default: sgd, or a saved model's own
   std::optional<double> learning_rate{};   ///< default: the optimizer's, as in Keras
-  std::optional<double> momentum{};
-  std::optional<double> weight_decay{};
-  std::optional<double> clip_norm{};  ///< largest norm of all gradients together; 0: no clipping
+  std::optional<double> momentum{};        ///< default: 0, or a saved model's own
+  std::optional<double> weight_decay{};    ///< default: the optimizer's, as in Keras, or a saved model's own
+  std::optional<double> clip_norm{};       ///< largest norm of all gradients together; 0: no clipping
   std::string schedule = "constant";
 
   /// Throws InvalidArgument for values that the optimizer does not accept.

@@ -48,11 +48,11 @@ struct ModelInput {
   ExampleForm form;              ///< the usual form
   bool images = false;           ///< the model classifies images
   bool any_size = false;         ///< other image sizes and numbers of classes also suit the model
-  std::int64_t smallest_side{};  ///< of the images
-  std::int64_t outputs = 1;      ///< numbers that the model computes for an example; with 1, targets may be any number
-  bool each_step = false;        ///< an example is a row of steps, for each of which the model computes its outputs
-  bool any_length = false;       ///< it takes any number of steps; `form` has --sequence-length
-  std::optional<std::int64_t> ignored_class{};  ///< the label of examples that the loss leaves out
+  std::int64_t smallest_side{};  ///< least height and width of images that suit the model
+  std::int64_t outputs = 1;      ///< size of the output's last axis; with 1, targets may be any number
+  bool each_step = false;        ///< whether the model computes `outputs` numbers for each step of a sequence
+  bool any_length = false;       ///< whether it takes any number of steps; form.shape is then {--sequence-length}
+  std::optional<std::int64_t> ignored_class{};  ///< the label of examples that the loss ignores
 };
 
 ModelInput input_of(ModelKind kind);
@@ -60,7 +60,7 @@ ModelInput input_of(ModelKind kind);
 struct ModelSettings {
   std::uint64_t seed = 0;
   std::optional<double> dropout{};            ///< overrides the model's own rate
-  std::optional<ExampleForm> images{};        ///< instead of the usual form, for models that take images
+  std::optional<ExampleForm> images{};        ///< form of the examples of models that take images; default: usual_form
   std::optional<DTypePolicy> dtype_policy{};  ///< of the layers; default: float32
 };
 
