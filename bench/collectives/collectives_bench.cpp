@@ -34,7 +34,7 @@ struct Size {
 
 constexpr Size sizes[] = {
     {"4KiB", 4 * kibi}, {"256KiB", 256 * kibi}, {"6MiB", 6 * mebi}, {"25MiB", 25 * mebi}, {"100MiB", 100 * mebi}};
-constexpr int warmup_steps = 3;  ///< while memory settles: it becomes huge pages
+constexpr int warmup_steps = 3;  ///< until the kernel has replaced the memory's pages by huge pages
 constexpr int replica_counts[] = {1, 2, 4};
 const LogicalDevice host;
 constexpr CrossDeviceOps ways_on_cpus[] = {CrossDeviceOps::shared_memory, CrossDeviceOps::hierarchical_copy,

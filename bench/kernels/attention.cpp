@@ -69,7 +69,8 @@ struct SelfAttention {
 void add_attention(const AttentionSizes& s) {
   const std::string size = std::to_string(s.examples) + "x" + std::to_string(s.time) + "x" + std::to_string(s.heads) +
                            "x" + std::to_string(s.size) + (s.is_causal ? "_causal" : "");
-  // A product of each query's and key's heads; a causal form needs half of them.
+  // Operations of the products of all queries with all keys, for all heads; causal attention needs half of these
+  // products.
   const double product =
       2.0 * static_cast<double>(s.examples * s.heads * s.time * s.time * s.size) / (s.is_causal ? 2 : 1);
   benchmark::RegisterBenchmark(("attention/forward/" + size).c_str(), [=](benchmark::State& state) {

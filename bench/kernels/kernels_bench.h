@@ -21,7 +21,7 @@ inline constexpr std::int64_t batch = 64;
 /// A convolution of MiniGoogLeNet.
 struct ConvLayer {
   const char* name;
-  std::int64_t size, inputs, kernel, stride, outputs;  ///< height and width; channels; window; strides; filters
+  std::int64_t size, inputs, kernel, stride, outputs;  ///< height and width, channels, kernel size, strides, filters
   Padding padding = Padding::same;
 };
 
@@ -49,8 +49,8 @@ struct Limits {
 /// The first call measures them.
 const Limits& limits();
 
-/// Adds two counters to `state`: `rate`, in 1e9 per second, where `amount` is the work of one run, and `share`, that
-/// rate divided by `limit` (work per second).
+/// Adds two counters to `state`: one named `rate`, `amount` per run divided by the time of a run, in 1e9 per second;
+/// and one named `share`, the same rate divided by `limit` (per second).
 void report(benchmark::State& state, const char* rate, double amount, const char* share, double limit);
 
 /// Times a compute-bound kernel; the counter `of_matmul` is its share of limits().flops_per_s.

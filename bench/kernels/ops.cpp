@@ -30,7 +30,7 @@ std::pair<Tensor, Tensor> result_and_gradient(const Op& op, const Tensor& x) {
   return {y, tape.gradient(sum(y), std::array{x}).front()};
 }
 
-/// `verify_op` checks the result and the gradient of the op of x.
+/// Registers benchmarks of the op. `verify_op` checks the op's result y and gradient dx for x.
 void add_op(const std::string& name, const Shape& shape, const Op& op,
             const std::function<void(const Tensor& x, const Tensor& y, const Tensor& dx)>& verify_op) {
   const auto add = [&](const char* what, bool with_gradient) {
@@ -45,7 +45,7 @@ void add_op(const std::string& name, const Shape& shape, const Op& op,
   add("forward_and_gradient", true);
 }
 
-/// An op that is linear in x: then the sum of its result is the inner product of x and its gradient.
+/// Same as add_op, for an op that is linear in x. Verifies that the sum of y equals the inner product of x and dx.
 void add_linear_op(const std::string& name, const Shape& shape, const Op& op) {
   add_op(name, shape, op, [](const Tensor& x, const Tensor& y, const Tensor& dx) {
     verify(inner_product(dx, x), inner_product(y, Tensor::full(y.shape(), 1)), dx, x);

@@ -31,7 +31,8 @@ struct Update {
     for (const std::int64_t i : {std::int64_t{0}, parameters / 3, parameters - 1})
       for (const float* const copy : copies) verify_element("update", copy[i], 1 - distance);
   }
-  /// Bytes moved: gradients and the first copy are read, optimizer state is read and written, copies are written.
+  /// Bytes moved by an update: reads the gradients and the first copy, reads and writes the optimizer state, writes all
+  /// copies.
   double bytes() const {
     const std::size_t touches = gradients.size() + 1 + copies.size() + 2 * state.size();
     return static_cast<double>(touches * sizeof(float)) * static_cast<double>(parameters);
@@ -41,7 +42,7 @@ struct Update {
   float* allocate(float value) { return memory.emplace_back(Tensor::full({parameters}, value)).data<float>(); }
 };
 
-/// `distance`: as in verify_step; the gradients' sum is 0.75.
+/// For `distance` see verify_step. Each element of the summed gradients is 0.75.
 void add_update(const char* name, const OptimizerStep& step, double distance) {
   benchmark::RegisterBenchmark((std::string("update/") + name + "/41M").c_str(), [=](benchmark::State& state) {
     const Update update(step);

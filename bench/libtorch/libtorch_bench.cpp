@@ -16,8 +16,8 @@
 #include "models.h"
 #include "ways.h"
 
-// Times the steps of a libtorch module that is trained over replicas in one of several ways. The data and the values at
-// the start are those of bench/peers/pytorch_ddp.py.
+// Times the steps of a libtorch module that is trained over replicas in one of several ways. The data and the initial
+// parameters are those of bench/peers/pytorch_ddp.py.
 
 namespace {
 
@@ -42,7 +42,7 @@ struct Workload {
   Net (*make)();
   std::vector<std::int64_t> shape;  ///< of an example
   std::int64_t classes;
-  std::int64_t vocabulary;  ///< of examples that are tokens; else 0
+  std::int64_t vocabulary;  ///< number of token ids; 0 if examples are not tokens
   double learning_rate;
 };
 
@@ -73,7 +73,7 @@ Net make_seeded(const Workload& workload) {
 }
 
 bench::Work work_of(const Workload& workload, const Options& options) {
-  make_seeded(workload);  // the peer draws the examples after the values of the model
+  make_seeded(workload);  // as in the peer, examples are drawn after the initial parameters
   const torch::Tensor labels = torch::randint(workload.classes, {options.batch});
   std::vector<std::int64_t> shape{options.batch};
   shape.insert(shape.end(), workload.shape.begin(), workload.shape.end());

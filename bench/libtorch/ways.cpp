@@ -32,10 +32,10 @@ torch::Tensor loss_of(const torch::Tensor& outputs, const torch::Tensor& labels,
          static_cast<double>(global_size);
 }
 
-/// Each replica's threads in libtorch's ops.
+/// Number of threads that libtorch's ops use in each replica.
 int threads_of_replica(const Work& work) { return std::max(1, compute_threads() / work.replicas); }
 
-/// The state of by_hand(). Threads live as long as it.
+/// The state of by_hand(). Its threads run until it is destroyed.
 class HandWritten {
  public:
   explicit HandWritten(const Work& work)
@@ -84,7 +84,8 @@ class HandWritten {
     }
   }
 
-  /// Adds up every n-th parameter's gradients, beginning with number `first`, and gives all replicas the sums.
+  /// For every n-th of the parameters, beginning with number `first`, sums the gradients of the n replicas and writes
+  /// the sum to all of them.
   void add_up(std::size_t first) {
     for (std::size_t i = first; i < parameters_.front().size(); i += nets_.size()) {
       torch::Tensor sum = parameters_.front()[i].grad();
@@ -148,7 +149,7 @@ Training data_parallel(const Work& work) {
           outputs[replica] = replicas[replica].ptr()->forward(inputs[replica]);
         });
     }
-    at::set_num_threads(compute_threads());  // the number of some libraries is the process's
+    at::set_num_threads(compute_threads());  // in some libraries, the number applies to the whole process
     const torch::Tensor loss = F::cross_entropy(torch::cat(outputs), work.labels);
     loss.backward();
     optimizer->step();

@@ -12,7 +12,7 @@ namespace lockstep::bench {
 
 /// What to train.
 struct Work {
-  std::function<Net()> make;  ///< returns modules with equal values
+  std::function<Net()> make;  ///< returns a new module; all have equal initial parameters
   torch::Tensor inputs;       ///< the global batch of every step
   torch::Tensor labels;
   double learning_rate = 0;

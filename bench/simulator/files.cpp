@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 
 constexpr int most_devices = 1 << 20;  // in a node
 
-/// The fields of a JSON object; records which were read, to refuse unknown ones.
+/// The fields of a JSON object. Records which fields were read, so that unknown ones can be refused.
 class Fields {
  public:
   Fields(const Json& object, std::string where) : object_(object), where_(std::move(where)) {

@@ -22,7 +22,7 @@ double backward_s(const MeasuredStep& step) {
   return seconds;
 }
 
-/// In f32 elements, the unit of the reducer's plan; rounded up for gradients of other types.
+/// The layers' gradient sizes in f32 elements, the unit of plan_buckets; rounded up for gradients of other types.
 std::vector<std::int64_t> sizes_of(const MeasuredStep& step) {
   constexpr auto element = static_cast<std::int64_t>(sizeof(float));
   std::vector<std::int64_t> sizes;
@@ -30,8 +30,7 @@ std::vector<std::int64_t> sizes_of(const MeasuredStep& step) {
   return sizes;
 }
 
-/// The end of work that takes `seconds` at full speed and starts at `now`, when the speed is 1 - `slowdown` until
-/// `busy`.
+/// The end of work that starts at `now` and takes `seconds` at full speed. Until `busy`, the speed is 1 - `slowdown`.
 double end_of(double now, double seconds, double busy, double slowdown) {
   const double slow = std::max(0.0, busy - now);
   const double done = slow * (1 - slowdown);

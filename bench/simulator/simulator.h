@@ -137,9 +137,9 @@ struct Break {
 /// The first of `predictions` whose efficiency is below `threshold`.
 std::optional<Break> where_scaling_breaks(std::span<const Prediction> predictions, double threshold = 0.9);
 
-/// Reads a machine from a JSON file, as in machines/. Throws InputError naming file and field.
+/// Reads a machine from a JSON file such as those in machines/. Throws InputError naming file and field.
 Machine read_machine(const std::filesystem::path& file);
-/// Reads a step from a JSON file, as in steps/. Throws InputError naming file and field.
+/// Reads a step from a JSON file such as those in steps/. Throws InputError naming file and field.
 MeasuredStep read_step(const std::filesystem::path& file);
 
 /// Throws InvalidArgument naming the field if a value is invalid.

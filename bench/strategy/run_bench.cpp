@@ -14,8 +14,8 @@
 namespace lockstep {
 namespace {
 
-/// Sets the replica counts, wall time, and the minimum over repetitions, which other load on the machine disturbs
-/// least.
+/// Runs the benchmark with each number of replicas and measures wall time. Adds the minimum over the repetitions, which
+/// other load on the machine affects least.
 void measure(benchmark::internal::Benchmark* benchmark, std::initializer_list<int> replicas) {
   for (const int number : replicas) benchmark->Arg(number);
   benchmark->UseRealTime()->ComputeStatistics(

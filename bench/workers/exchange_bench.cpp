@@ -27,7 +27,7 @@ struct Options {
   int times = 10;
 };
 
-/// Seconds of one exchange, bucket after bucket, as during backward.
+/// Exchanges the buckets one after the other, as during backward. Returns the duration in seconds.
 double exchange_s(Cluster& cluster, float* gradients, const std::vector<FlatRange>& buckets, Tensor& scratch) {
   cluster.all_gather("the start of an exchange", "");
   const auto begin = std::chrono::steady_clock::now();

@@ -39,8 +39,8 @@ std::chrono::nanoseconds duration_of(double seconds) {
   return std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * seconds));
 }
 
-/// A layer that returns `x` and takes `seconds` of time; each replica's gradient of its weights is 1, and final at the
-/// end of that time.
+/// A layer that returns zeros and whose backward takes `seconds`. Each replica's gradient of the weights is 1
+/// everywhere and final at the end of that time.
 Tensor layer_that_waits(const Tensor& x, const Variable& weights, double seconds) {
   const Tensor y = Tensor::full(x.shape(), 0);
   record("layer that waits", {x, weights.value()}, y, [seconds, shape = weights.shape()](BackwardContext& c) {

@@ -20,8 +20,8 @@ using Op = std::function<Tensor(std::span<const Tensor> inputs)>;
 /// Computes the op's result in double precision from the row-major elements of its inputs.
 using Reference = std::function<std::vector<double>(const std::vector<std::vector<double>>& inputs)>;
 
-/// Upper limit of the number of elements of an input that are compared with difference quotients. It is low with
-/// sanitizers, which look for wrong accesses and make the references slow.
+/// Upper limit of the number of elements of an input that are compared with difference quotients. Low with sanitizers:
+/// they slow down the references, and a few samples are enough to find wrong memory accesses.
 #ifdef LOCKSTEP_SANITIZED
 inline constexpr int most_samples = 2;
 #else
@@ -29,11 +29,11 @@ inline constexpr int most_samples = 1000;
 #endif
 
 struct GradientCheck {
-  std::int64_t length = 1;        ///< terms of the longest sum, forward or backward; see tolerance()
-  double magnitude = 0;           ///< sum of the terms' absolute values; 0 stands for unsigned_sum of the results
-  int samples = 24;               ///< number of elements of each input that are checked
-  double step = 1e-5;             ///< of the central differences
-  double error = 0;               ///< of a difference, relative to the gradient's largest element or 1
+  std::int64_t length = 1;  ///< terms of the longest sum, forward or backward; see tolerance()
+  double magnitude = 0;     ///< sum of the terms' absolute values; 0 stands for unsigned_sum of the results
+  int samples = 24;         ///< number of elements of each input that are checked
+  double step = 1e-5;       ///< step of the central differences
+  double error = 0;  ///< allowed error of a central difference, relative to max(1, largest absolute gradient element)
   std::vector<int> threads = {};  ///< thread counts to compute with, one after the other; if empty, the current one
 };
 
@@ -60,9 +60,10 @@ inline double numeric_gradient(const Reference& reference, std::vector<std::vect
   return (above - below) / (2 * step);
 }
 
-/// d(sum of the directions times the gradient of the weighted sum of the squared result)/d(element), by central
-/// differences of `reference`. The truncation error is about step^2, the rounding error 1e-16 / step^2. Elements of the
-/// result that do not change cancel exactly. A larger step would cross more kinks.
+/// Let L(x) = sum(weights * reference(x)^2). Returns the derivative of sum(directions * gradient of L) with respect to
+/// the element, by central differences of `reference`. The truncation error is about step^2, the rounding error 1e-16 /
+/// step^2. Elements of the result that do not change cancel exactly. A larger step would cross more points at which the
+/// op is not differentiable.
 inline double numeric_second_gradient(const Reference& reference, const std::vector<std::vector<double>>& values,
                                       const std::vector<std::vector<double>>& directions, std::size_t input,
                                       std::size_t element, const std::vector<double>& weights) {
@@ -126,8 +127,8 @@ inline void compare_gradients(const Op& op, const std::vector<double>& expected_
 
 }  // namespace detail
 
-/// Directions for numeric_second_gradient: zero but for a few elements of each input. A step along all elements would
-/// cross kinks.
+/// Directions for numeric_second_gradient: 0 except for up to four elements of each input. A step along all elements
+/// would cross points at which the op is not differentiable.
 inline std::vector<Tensor> few_directions(const std::vector<Tensor>& inputs) {
   std::mt19937 generator(7);
   std::vector<Tensor> directions;
@@ -140,7 +141,7 @@ inline std::vector<Tensor> few_directions(const std::vector<Tensor>& inputs) {
   return directions;
 }
 
-/// The sum of the directions times the gradient of the weighted sum of op's squared result, computed by a tape.
+/// sum(directions * gradient of L) for L(x) = sum(weights * op(x)^2), with the gradient computed by a tape.
 inline Tensor gradient_along(const Op& op, const std::vector<Tensor>& inputs, const Tensor& weights,
                              const std::vector<Tensor>& directions) {
   GradientTape tape;

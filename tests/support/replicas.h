@@ -21,7 +21,7 @@ inline MirroredStrategy mirrored(int replicas, std::chrono::milliseconds timeout
   return MirroredStrategy(devices(replicas), {.timeout = timeout});
 }
 
-/// The cross-device ops of CPU replicas.
+/// The cross-device ops that CPU replicas support.
 inline constexpr CrossDeviceOps host_cross_device_ops[] = {
     CrossDeviceOps::shared_memory, CrossDeviceOps::hierarchical_copy, CrossDeviceOps::reduction_to_one_device};
 

@@ -21,8 +21,8 @@ inline Tensor random_tensor(const Shape& shape, unsigned seed, double low = -1, 
   return Tensor::from(values, shape);
 }
 
-/// A copy of `x`, f32 or bf16, as a slice of a tensor that is wider by `before` and `after` elements along `axis`;
-/// these elements are NaN.
+/// A copy of `x` (f32 or bf16) as a slice along `axis` of a larger tensor, which has `before` elements before the slice
+/// and `after` elements after it; these elements are NaN.
 inline Tensor strided_copy(const Tensor& x, int axis = -1, std::int64_t before = 2, std::int64_t after = 3) {
   Shape wide = x.shape();
   axis = wide.normalize_axis(axis);

@@ -1,5 +1,6 @@
-// Trains a Dense(32) model on three devices: with multi_gpu_model, which a tutorial used with even numbers only, and
-// with a strategy. Then saves and loads a parallel model repeatedly, a case that the tutorial warns of.
+// Trains a Dense(32) model on three devices, with multi_gpu_model and with a strategy. The tutorial that this example
+// follows used multi_gpu_model with even numbers of devices only. Then saves and loads a parallel model repeatedly,
+// which the tutorial warns against.
 //   any_number_of_devices [EXAMPLES]
 
 #include <filesystem>

@@ -27,7 +27,7 @@ Dataset views(const Dataset& images, std::uint64_t seed) {
       .map(image_preparation({.mean = Tensor::zeros({28, 28}), .padding = 0, .channels = 1}));
 }
 
-/// Images to vectors (32) of length 1.
+/// The encoder: images to unit vectors of shape (32).
 Model make_encoder() {
   const Symbol images = Input({28, 28, 1});
   Symbol x = images;
@@ -44,11 +44,12 @@ Tensor nt_xent(const Tensor& own, const Tensor& other, const Tensor& numbers) {
   const std::vector<Tensor> all = replica.all_gather(std::vector{own, other}, 0);
   const Tensor same = equal(expand_dims(numbers, 1), expand_dims(replica.all_gather(numbers, 0), 0));
   const Tensor to_other = matmul(own, transpose(all[1])) / temperature;
-  const Tensor to_own = where(same, -1e9, matmul(own, transpose(all[0])) / temperature);  // not to itself
+  const Tensor to_own = where(same, -1e9, matmul(own, transpose(all[0])) / temperature);  // excludes each view itself
   return sparse_softmax_cross_entropy(concatenate(std::vector{to_other, to_own}, 1), argmax(cast(same, DType::f32), 1));
 }
 
-/// Trains an encoder on pairs of views, whose y are the images' numbers. Returns it and the mean loss of each epoch.
+/// Trains an encoder on pairs of views, whose targets y are the indices of their images. Returns the encoder and the
+/// mean loss of each epoch.
 std::pair<Model, std::vector<double>> train(const Strategy& strategy, const Dataset& pairs, int epochs) {
   const auto scope = strategy.scope();
   Model encoder = make_encoder();
@@ -73,8 +74,8 @@ std::pair<Model, std::vector<double>> train(const Strategy& strategy, const Data
   return {encoder, losses};
 }
 
-/// The fraction of images of which two views are recognized: no other image's second view is encoded more similarly to
-/// the first view.
+/// The fraction of images whose first view has a code that is more similar to the code of their own second view than to
+/// the codes of all other images' second views.
 double fraction_recognized(Model encoder, const Tensor& images) {
   const auto encoded = [&](std::uint64_t seed) {
     return encoder.predict(views(Dataset::from_tensors(images), seed), {.verbose = 0});

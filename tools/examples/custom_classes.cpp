@@ -54,7 +54,7 @@ struct QuantileOptions {
   void describe(OptionVisitor& visitor) { visitor.option("quantile", quantile); }
 };
 
-/// The pinball loss, which is least for predictions below which the share `quantile` of the targets lies.
+/// The pinball loss. Its minimum is at predictions that are above the fraction `quantile` of the targets.
 struct QuantileLoss : Loss {
   explicit QuantileLoss(const QuantileOptions& options)
       : Loss(
@@ -66,7 +66,7 @@ struct QuantileLoss : Loss {
             config_of("QuantileLoss", options)) {}
 };
 
-/// The share of the targets that are not above their predictions.
+/// The fraction of the targets that are at most their predictions.
 struct Coverage : MeanMetricWrapper {
   Coverage()
       : MeanMetricWrapper(
@@ -83,7 +83,7 @@ struct NormalizedOptions {
   void describe(OptionVisitor& visitor) { visitor.option("momentum", momentum); }
 };
 
-/// Moves each variable along a mean of its gradients' directions.
+/// Moves each variable along a moving average of its normalized gradients.
 class NormalizedRule : public Optimizer::Rule {
  public:
   explicit NormalizedRule(const NormalizedOptions& options) : options_(options) {}

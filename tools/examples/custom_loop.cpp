@@ -52,7 +52,8 @@ int main(int argc, char** argv) try {
   MetricTracker train_accuracy{Accuracy()};
   MetricTracker test_accuracy{Accuracy()};
 
-  // 1000 is not a multiple of 128, nor are the last batch's 104 rows one of 3: every example still has the same weight.
+  // The last batch has only 104 rows, which three replicas cannot share equally; every example still has the same
+  // weight.
   const DistributedDataset train = strategy.distribute(spirals(1000, 1).shuffle().batch(128).prefetch());
   const DistributedDataset test = strategy.distribute(spirals(500, 2).batch(128));
 

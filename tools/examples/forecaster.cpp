@@ -21,7 +21,8 @@ namespace {
 constexpr std::int64_t past = 48, horizon = 24, width = 32;
 constexpr int features = 5;
 
-/// (weeks * 168, features) hours: the load, and the phases of the hour in the day and in the week.
+/// The features of each hour, of shape (weeks * 168, features): the load, and the phases of the hour in the day and in
+/// the week.
 Tensor made_load(std::int64_t weeks) {
   std::mt19937 generator(1);
   std::normal_distribution<double> noise(0, 0.15);

@@ -28,7 +28,7 @@ Model make_generator() {
       {.name = "generator"});
 }
 
-/// Images to logits of being real.
+/// The discriminator: images to logits, which are positive for images that it takes for real.
 Model make_discriminator() {
   return Sequential({side, side, 1},
                     {Conv2D({.filters = 16, .kernel_size = 4, .strides = 2, .padding = Padding::same}), LeakyReLU(),
@@ -37,7 +37,8 @@ Model make_discriminator() {
                     {.name = "discriminator"});
 }
 
-/// The squared distance of the pixels' means and standard deviations over two sets of images, summed over the pixels.
+/// The distance of two sets of images: the squared differences of each pixel's mean and standard deviation over a set,
+/// summed over the pixels.
 double distance(const Tensor& a, const Tensor& b) {
   return sum(squared_difference(mean(a, {0}), mean(b, {0})) +
              squared_difference(lockstep::std(a, {0}), lockstep::std(b, {0})))

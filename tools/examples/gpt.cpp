@@ -47,7 +47,7 @@ int main(int argc, char** argv) try {
   const Tensor ids = vocabulary.encode(text);
   require(ids.dim(0) > context, "{} has {} characters, fewer than CONTEXT + 1 = {}", path, ids.dim(0), context + 1);
   fmt::print("{}: {} characters, {} of them different\n", path, ids.dim(0), vocabulary.size() - 2);
-  const Dataset windows = timeseries_dataset_from_array(ids, {}, context + 1)  // at all places of the text
+  const Dataset windows = timeseries_dataset_from_array(ids, {}, context + 1)  // one at each position of the text
                               .map(split_input_target)                         // x: `context` ids, y: the id after each
                               .shuffle()
                               .batch(16)

@@ -14,7 +14,7 @@ using namespace lockstep;
 
 namespace {
 
-/// Puts the first part on the first of the devices, and so on.
+/// A model with one part on each device; the last device also has the output.
 Model in_parts(std::int64_t width, const std::vector<std::string>& devices) {
   const Symbol input = Input({width});
   Symbol x = input;
@@ -25,7 +25,7 @@ Model in_parts(std::int64_t width, const std::vector<std::string>& devices) {
   return {input, with_device(devices.back(), [&] { return Dense({.units = 1})(x); }), {.seed = 1}};
 }
 
-/// Trains on random numbers; the label is the sign of each row's first one. Returns the last loss.
+/// Trains on random numbers; the label of a row is the sign of its first number. Returns the last loss.
 double train(Model model, std::int64_t width, int steps) {
   std::mt19937 generator(0);
   const Tensor x = Tensor::empty({64, width});

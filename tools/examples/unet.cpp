@@ -14,7 +14,8 @@ using namespace lockstep;
 
 namespace {
 
-/// Images (side, side, 1) of noise with three discs that are a little brighter, and masks (side, side) of their pixels.
+/// Images (side, side, 1) of noise with three discs that are a little brighter, and masks (side, side) that are 1 in
+/// the discs.
 Dataset discs(std::int64_t count, std::int64_t side, unsigned seed) {
   std::mt19937 generator(seed);
   const auto uniform = [&](double low, double high) { return low + (high - low) * (generator() / 4294967296.0); };

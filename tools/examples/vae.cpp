@@ -40,14 +40,14 @@ Model make_decoder() {
       {.name = "decoder"});
 }
 
-/// Images with pixels of 0 to 1.
+/// Batches of images with pixels from 0 to 1.
 Dataset load(const FashionMnistOptions& options) {
   const auto prepare = image_preparation({.mean = Tensor::zeros({side, side}), .padding = 0, .channels = 1});
   return Dataset::from_tensors(load_fashion_mnist(options)).shuffle().batch(64).map(prepare).prefetch();
 }
 
-/// The loss of each image, (n), in nats for each pixel: that of its pixels, and the KL divergence of the distribution
-/// of its code from the standard normal one.
+/// The loss of each image, of shape (n), in nats per pixel: the cross-entropy of the decoded pixels plus the KL
+/// divergence of the code's distribution from the standard normal distribution.
 Tensor losses_of(const Tensor& images, const Tensor& decoded, const Tensor& mu, const Tensor& log_variance) {
   const Tensor divergence = 0.5 * sum(square(mu) + exp(log_variance) - log_variance - 1.0, {1});
   return BinaryCrossentropy()(images, decoded) + divergence / (side * side);

@@ -23,7 +23,8 @@ namespace lockstep::test {
 
 using Works = std::vector<std::function<void()>>;
 
-/// Runs its operations in order, sometimes after a pause: in a thread that waits for them, or else in its own.
+/// Runs its operations in order, sometimes after a pause. They run on a thread that waits for them or, if there is no
+/// such thread, on the stream's own thread.
 class Stream {
  public:
   /// A stream of GPU number `device`.
@@ -56,7 +57,7 @@ class Stream {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
-  /// What the stream's own thread does.
+  /// The loop of the stream's own thread.
   void work();
   /// Whether an operation may begin. Like `run`, for threads that have locked mutex_.
   bool may_run() const;
@@ -67,7 +68,7 @@ class Stream {
   std::condition_variable has_work_, has_progress_;
   mutable std::mutex mutex_;  ///< guards the members below
   bool idle_ = false;         ///< whether the stream's own thread waits for work
-  bool urgent_ = false;       ///< whether it must not leave the work to a thread that waits
+  bool urgent_ = false;       ///< whether the stream's own thread must run the work, even if another thread waits
   bool running_ = false;      ///< whether a thread runs operations
   bool stopping_ = false;
   int waiters_ = 0;  ///< number of threads in await()
@@ -136,7 +137,8 @@ class PretendCudaMachine final : public PretendCuda {
   void add_piece(const void* address, std::size_t bytes, int device);
   /// Returns the bytes of the removed allocation; 0 if the address is unknown.
   std::size_t remove_piece(const void* address);
-  /// Whether [address, address + bytes) lies in a single allocation of `device`; -1 stands for pinned memory.
+  /// Whether [address, address + bytes) lies in a single allocation of `device`; device -1 stands for pinned host
+  /// memory.
   bool in_piece(const void* address, std::size_t bytes, int device);
   ///@}
 

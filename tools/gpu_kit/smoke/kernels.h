@@ -15,7 +15,8 @@ struct ManyArguments {
 ///@{
 /// Launch a kernel. They throw DeviceError.
 void launch_add(float* values, int size, float summand, cudaStream_t stream);
-/// Each thread of many blocks lowers *place atomically to a value of its own; the smallest of these values is `least`.
+/// Each thread of many blocks applies atomicMin_system to *place with a value of its own; the smallest of these values
+/// is `least`.
 void launch_lower(unsigned long long* place, unsigned long long least, cudaStream_t stream);
 void launch_sum(const ManyArguments& arguments, float* sum, cudaStream_t stream);
 /// Runs for `nanoseconds` and does nothing else.
