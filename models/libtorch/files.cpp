@@ -10,6 +10,7 @@
 
 #include <lockstep/models/files/safetensors_file.h>
 #include <lockstep/models/libtorch/tensor.h>
+#include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/runtime/core/atomic_file.h>
 
 namespace lockstep::libtorch {
@@ -82,11 +83,13 @@ void detail::write_archive(const Strategy& strategy, const std::string& path,
                            const std::function<void(torch::serialize::OutputArchive&)>& write) {
   torch::serialize::OutputArchive archive(std::make_shared<torch::jit::CompilationUnit>());
   write(archive);
-  if (!strategy.is_chief()) return;
-  std::ostringstream contents;
-  archive.save_to(contents);
-  const std::string_view bytes = contents.view();
-  write_file_atomically(path, std::as_bytes(std::span(bytes)));
+  on_all_workers(strategy, [&] {
+    if (!strategy.is_chief()) return;
+    std::ostringstream contents;
+    archive.save_to(contents);
+    const std::string_view bytes = contents.view();
+    write_file_atomically(path, std::as_bytes(std::span(bytes)));
+  });
 }
 
 void detail::read_archive(const std::string& path, const std::function<void(torch::serialize::InputArchive&)>& read) {
@@ -103,7 +106,9 @@ void detail::read_archive(const std::string& path, const std::function<void(torc
 void save(const ModuleReplicas& modules, const std::string& path) {
   if (is_safetensors(path)) {
     const std::vector<std::byte> contents = safetensors_of(modules);
-    if (modules.strategy().is_chief()) write_file_atomically(path, contents);
+    on_all_workers(modules.strategy(), [&] {
+      if (modules.strategy().is_chief()) write_file_atomically(path, contents);
+    });
     return;
   }
   modules.with_mean_buffers([&](torch::nn::Module& first) {
@@ -114,10 +119,12 @@ void save(const ModuleReplicas& modules, const std::string& path) {
 
 void load(const ModuleReplicas& modules, const std::string& path) {
   modules.load_first([&](torch::nn::Module& first) {
-    if (is_safetensors(path))
-      load_safetensors(first, path);
-    else
-      detail::read_archive(path, [&](torch::serialize::InputArchive& archive) { first.load(archive); });
+    on_all_workers(modules.strategy(), [&] {
+      if (is_safetensors(path))
+        load_safetensors(first, path);
+      else
+        detail::read_archive(path, [&](torch::serialize::InputArchive& archive) { first.load(archive); });
+    });
   });
 }
 

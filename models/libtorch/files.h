@@ -10,12 +10,14 @@
 
 #include <lockstep/models/libtorch/module_replicas.h>
 #include <lockstep/models/libtorch/replicated.h>
+#include <lockstep/models/serialization/file_formats.h>
 
 namespace lockstep::libtorch {
 
 // A file holds one module or optimizer, for any number of replicas. With several processes, all must call these
 // functions; the chief writes, atomically, and all must read the same file. They throw InputError, naming the file, for
-// a file that cannot be read or does not match the module or optimizer, and the errors of write_file_atomically.
+// a file that cannot be read or does not match the module or optimizer, and the errors of write_file_atomically. If one
+// process throws InputError, all do.
 
 /// Saves a module. An f32 or bf16 buffer is saved as the mean of the replicas' values, any other buffer with the first
 /// replica's values. A name that ends with ".safetensors" gets that format, with the names of PyTorch's state_dict;
@@ -48,8 +50,10 @@ void load(const Replicated<Optimizer>& optimizers, const std::string& path) {
   std::stringstream before;
   torch::save(*optimizers.first(), before);
   try {
-    for (const auto& optimizer : optimizers.replicas())
-      detail::read_archive(path, [&](torch::serialize::InputArchive& archive) { optimizer->load(archive); });
+    on_all_workers(optimizers.strategy(), [&] {
+      for (const auto& optimizer : optimizers.replicas())
+        detail::read_archive(path, [&](torch::serialize::InputArchive& archive) { optimizer->load(archive); });
+    });
   } catch (...) {
     for (const auto& optimizer : optimizers.replicas()) {
       optimizer->state().clear();  // libtorch's load would keep the state of parameters that had none before

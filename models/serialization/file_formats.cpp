@@ -7,6 +7,7 @@
 #include <lockstep/models/graph/network.h>
 #include <lockstep/runtime/core/atomic_file.h>
 #include <lockstep/runtime/core/logging.h>
+#include <lockstep/strategy/comm/cluster/cluster.h>
 
 namespace lockstep {
 namespace {
@@ -56,10 +57,24 @@ void check_outside_replica(std::string_view what) {
                       what);
 }
 
+void on_all_workers(const Strategy& strategy, const std::function<void()>& job) {
+  Cluster* const workers = strategy.state()->cluster();
+  if (workers == nullptr) return job();
+  std::string error;
+  try {
+    job();
+  } catch (const InputError& problem) {
+    error = problem.what();
+  }
+  workers->fail_together<InputError>("the reading or writing of a file", error);
+}
+
 void save_weights(const Network& network, const std::string& path) {
   check_outside_replica("save_weights");
   const std::vector<std::byte> contents = weights_format_or_usual(path).contents(network);
-  if (network.strategy().is_chief()) write_file_atomically(path, contents);
+  on_all_workers(network.strategy(), [&] {
+    if (network.strategy().is_chief()) write_file_atomically(path, contents);
+  });
 }
 
 void load_weights(const Network& network, const std::string& path, const LoadWeightsOptions& options) {
@@ -67,7 +82,9 @@ void load_weights(const Network& network, const std::string& path, const LoadWei
   const WeightsFormat& format = weights_format_or_usual(path);
   require(&format == &safetensors_format || (!options.ignore_extra && !options.stored_as),
           "{}: ignore_extra and stored_as are for .safetensors files", path);
-  format.load(network, path, options);
+  WeightValues values;
+  on_all_workers(network.strategy(), [&] { values = format.read(network, path, options); });
+  for (const auto& [variable, value] : values) variable.assign(value);
 }
 
 void LoadWeightsOptions::skip(const std::string& message, bool is_missing) const {

@@ -2,9 +2,11 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -18,18 +20,23 @@
 namespace lockstep {
 
 class Network;
+class Strategy;
+class Tensor;
 class Variable;
 struct NestedModel;
 struct SavedLayer;
 struct Training;
+
+/// Variables and the values that a file has for them.
+using WeightValues = std::vector<std::pair<Variable, Tensor>>;
 
 /// A file format for weights only.
 struct WeightsFormat {
   std::string_view extension;  ///< extension of file names
   /// The contents of a file with all weights. A collective: every worker must call it.
   std::vector<std::byte> (*contents)(const Network& network);
-  /// Implements load_weights.
-  void (*load)(const Network& network, const std::string& path, const LoadWeightsOptions& options);
+  /// The values that load_weights sets.
+  WeightValues (*read)(const Network& network, const std::string& path, const LoadWeightsOptions& options);
 };
 
 /// A file format for whole models. `read_config` and `read_weights` throw InputError naming the file.
@@ -86,6 +93,10 @@ void check_is_f32(const Variable& variable, std::string_view files);
 /// Throws LogicError inside a replica; `what` is the called function, for the message.
 void check_outside_replica(std::string_view what);
 
+/// Calls `job`, which reads or writes a file. If it throws InputError on one worker, all workers throw InputError, with
+/// that worker's name and message. A collective: every worker must call it, also those that have nothing to write.
+void on_all_workers(const Strategy& strategy, const std::function<void()>& job);
+
 /// Writes all weights in the format of the extension; for an unknown extension, in Keras 3's `.weights.h5` format.
 /// Atomic: on failure an existing file is unchanged. A collective: every worker must call it; the chief writes. Throws
 /// InputError naming path and reason, InvalidArgument for a weight that is not f32 unless the file is a `.safetensors`
@@ -95,8 +106,9 @@ void save_weights(const Network& network, const std::string& path);
 /// Sets all copies of all weights from a file of this or another program, in the format of the extension; for an
 /// unknown extension, from one of Keras' HDF5 files or a `.keras` file. If the file cannot be read or belongs to
 /// another model, throws InputError naming path, layer and mismatch, and leaves the weights unchanged; with `options`,
-/// weights that do not fit can be skipped instead. Throws InvalidArgument for an option that is not for this format
-/// and for a weight that save_weights refuses, and LogicError in a replica.
+/// weights that do not fit can be skipped instead. A collective: every worker must call it, and if the file cannot be
+/// read on one, all throw. Throws InvalidArgument for an option that is not for this format and for a weight that
+/// save_weights refuses, and LogicError in a replica.
 void load_weights(const Network& network, const std::string& path, const LoadWeightsOptions& options = {});
 
 }  // namespace lockstep

@@ -92,7 +92,7 @@ void set_keras_weights(const std::string& path, const Json&, const std::vector<S
   std::vector<WeightsGroup> groups;
   for (const SavedLayer& saved : layers) groups.push_back({.path = saved.group, .layer = saved.layer});
   const hdf5::Reader file(path, read_zip_entry(path, keras_weights_entry));
-  read_weights(file, groups);
+  for (const auto& [variable, value] : read_weights(file, groups)) variable.assign(value);
   if (!training) return;
   OptimizerDatasets datasets;
   if (writer_of(path).version.starts_with("2.")) datasets.order = OptimizerDatasets::Order::tensorflow_2_11;

@@ -70,11 +70,10 @@ std::optional<Json> read_json(const hdf5::Reader& file, const std::string& attri
   return parse_json(first_of(file.attribute("/", attribute)), fmt::format("{}: {:?}", file.path(), attribute));
 }
 
-using Values = std::vector<std::pair<Variable, Tensor>>;
-
 /// Reads the weights of one group and adds them to `values` with their variables. As in Keras, skip_mismatch skips only
 /// the weights of other shapes.
-void read_holder(const hdf5::Reader& file, const Holder& holder, const LoadWeightsOptions& options, Values& values) {
+void read_holder(const hdf5::Reader& file, const Holder& holder, const LoadWeightsOptions& options,
+                 WeightValues& values) {
   const std::vector<Variable> variables = holder.variables();
   if (variables.empty() && !file.has_group(holder.group)) return;
   require<InputError>(file.has_group(holder.group), "{}: has no weights for layer '{}': there is no group {:?}",
@@ -123,10 +122,10 @@ std::map<std::string, std::vector<bool>> trained_layers(const Json& model) {
   return trained;
 }
 
-void read_holders(const hdf5::Reader& file, const Json& model, std::vector<Holder> holders,
-                  const LoadWeightsOptions& options = {}) {
+WeightValues read_holders(const hdf5::Reader& file, const Json& model, std::vector<Holder> holders,
+                          const LoadWeightsOptions& options = {}) {
   const std::map<std::string, std::vector<bool>> trained = trained_layers(model);
-  Values values;
+  WeightValues values;
   for (Holder& holder : holders) {
     if (const auto found = trained.find(holder.group); found != trained.end()) holder.trained = found->second;
     const std::size_t before = values.size();
@@ -137,7 +136,7 @@ void read_holders(const hdf5::Reader& file, const Json& model, std::vector<Holde
       values.resize(before);
     }
   }
-  for (const auto& [variable, value] : values) variable.assign(value);
+  return values;
 }
 
 std::vector<std::string> groups_with_weights(const hdf5::Reader& file) {
@@ -300,7 +299,7 @@ void set_legacy_weights(const std::string& path, const Json& config, const std::
       holders.push_back({.group = fmt::format("{}/{}", weights_group, saved.top_level), .name = saved.top_level});
     holders[holder->second].layers.push_back(saved.layer);
   }
-  read_holders(file, config, holders);
+  for (const auto& [variable, value] : read_holders(file, config, holders)) variable.assign(value);
   if (training)
     training->config.optimizer = read_optimizer(file, legacy_optimizer_group, optimizer_datasets(file), *training);
 }
@@ -320,7 +319,7 @@ bool holds_legacy_weights(const hdf5::Reader& file) {
   return file.has_group(weights_group) || file.has_attribute("/", "layer_names");
 }
 
-void load_legacy_weights(const hdf5::Reader& file, const Network& network, const LoadWeightsOptions& options) {
+WeightValues read_legacy_weights(const hdf5::Reader& file, const Network& network, const LoadWeightsOptions& options) {
   const std::vector<std::string> groups = groups_with_weights(file);
   const Json config = read_json(file, "model_config").value_or(Json::object());
   if (options.by_name)
@@ -334,7 +333,7 @@ void load_legacy_weights(const hdf5::Reader& file, const Network& network, const
   require<InputError>(groups.size() == holders.size(), "{}: the model has {} layers with weights, the file has {}",
                       file.path(), holders.size(), groups.size());
   for (std::size_t i = 0; i < groups.size(); ++i) holders[i].group = groups[i];
-  read_holders(file, config, holders, options);
+  return read_holders(file, config, holders, options);
 }
 
 }  // namespace lockstep

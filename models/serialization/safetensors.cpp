@@ -18,8 +18,9 @@ std::vector<std::byte> safetensors_contents(const Network& network) {
   return safetensors_contents(weights);
 }
 
-/// Implements load_weights. Without options, the file must have exactly the network's weights, in any real dtype.
-void load_safetensors(const Network& network, const std::string& path, const LoadWeightsOptions& options) {
+/// Implements WeightsFormat::read. Without options, the file must have exactly the network's weights, in any real
+/// dtype.
+WeightValues read_safetensors(const Network& network, const std::string& path, const LoadWeightsOptions& options) {
   std::vector<SafetensorsFile::Expected> weights;
   const std::vector<Variable> variables = network.variables();
   const std::vector<std::string> names = network.weight_names();
@@ -31,13 +32,15 @@ void load_safetensors(const Network& network, const std::string& path, const Loa
   const std::vector<Tensor> values = SafetensorsFile(path).read_matching(
       weights, [&](const std::string& message, bool is_missing) { options.skip(message, is_missing); },
       options.ignore_extra);
+  WeightValues read;
   for (std::size_t i = 0; i < variables.size(); ++i)
-    if (values[i].defined()) variables[i].assign(values[i]);
+    if (values[i].defined()) read.emplace_back(variables[i], values[i]);
+  return read;
 }
 
 }  // namespace
 
 constexpr WeightsFormat safetensors_format{
-    .extension = ".safetensors", .contents = safetensors_contents, .load = load_safetensors};
+    .extension = ".safetensors", .contents = safetensors_contents, .read = read_safetensors};
 
 }  // namespace lockstep

@@ -274,8 +274,8 @@ void write_weights(hdf5::Writer& file, const NestedModel& model) {
   }
 }
 
-void read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& layers,
-                  const LoadWeightsOptions& options) {
+WeightValues read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& layers,
+                          const LoadWeightsOptions& options) {
   const std::vector<WeightsGroup> groups = groups_in(file, with_inner_layers(layers));
   const auto fits = [&](const auto& read) {
     try {
@@ -292,13 +292,13 @@ void read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& lay
     for (const VariablesGroup& part : variables_of(group))
       if (fits([&] { check_variables(file, part, group.layer.name()); })) parts.push_back(part);
   fits([&] { unknown.check_model(); });
-  std::vector<std::pair<Variable, Tensor>> values;
+  WeightValues values;
   for (const VariablesGroup& part : parts)
     fits([&] {  // as in Keras, the variables before the first one that does not fit are set
       for (std::size_t i = 0; i < part.variables.size(); ++i)
         values.emplace_back(part.variables[i], read_variable(file, part.dataset(i), part.variables[i]));
     });
-  for (const auto& [variable, value] : values) variable.assign(value);
+  return values;
 }
 
 namespace {
@@ -309,20 +309,21 @@ std::vector<std::byte> h5_contents(const Network& network) {
   return file.image();
 }
 
-/// Implements load_weights. Ignores the state of Keras' optimizer and random generators. Also reads the weights of
+/// Implements WeightsFormat::read. Ignores the state of Keras' optimizer and random generators. Also reads the weights
+/// of
 /// `.keras` files and of legacy files, and files in which the layers of nested models are layers of the outer model.
-void load_h5(const Network& network, const std::string& path, const LoadWeightsOptions& options) {
+WeightValues read_h5(const Network& network, const std::string& path, const LoadWeightsOptions& options) {
   const bool is_zip = path.ends_with(keras_format.extension) && !hdf5::is_hdf5(path);
   const hdf5::Reader file = is_zip ? hdf5::Reader(path, read_zip_entry(path, keras_weights_entry)) : hdf5::Reader(path);
-  if (holds_legacy_weights(file)) return load_legacy_weights(file, network, options);
+  if (holds_legacy_weights(file)) return read_legacy_weights(file, network, options);
   require(!options.by_name, "{}: by_name is for Keras' legacy .h5 files and for .safetensors files", path);
   const std::vector<WeightsGroup> nested = layer_groups(keras_model(network, ""));
   const std::vector<WeightsGroup> flat = layer_groups(flat_keras_model(network, ""));
-  read_weights(file, !has_all(file, nested) && has_all(file, flat) ? flat : nested, options);
+  return read_weights(file, !has_all(file, nested) && has_all(file, flat) ? flat : nested, options);
 }
 
 }  // namespace
 
-constexpr WeightsFormat weights_h5_format{.extension = ".weights.h5", .contents = h5_contents, .load = load_h5};
+constexpr WeightsFormat weights_h5_format{.extension = ".weights.h5", .contents = h5_contents, .read = read_h5};
 
 }  // namespace lockstep

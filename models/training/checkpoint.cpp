@@ -87,22 +87,6 @@ void set_optimizers(const std::string& path, const std::vector<std::pair<Optimiz
     }
 }
 
-/// Calls `job`, which reads or writes the file `path`, on every worker; if it throws InputError on one, all of them
-/// throw it.
-void together(const Strategy& strategy, const std::string& path, const std::function<void()>& job) {
-  std::string error;
-  try {
-    job();
-  } catch (const InputError& problem) {
-    error = problem.what();
-  } catch (const nlohmann::json::exception& problem) {
-    error = fmt::format("{}: is no checkpoint of these objects: {}", path, problem.what());
-  }
-  if (Cluster* const workers = strategy.state()->cluster())
-    workers->fail_together<InputError>(saved_state_place, error);
-  require<InputError>(error.empty(), "{}", error);
-}
-
 /// Numbers and paths of the checkpoints in a folder.
 std::map<std::int64_t, std::string> checkpoints_in(const std::string& directory, const std::string& name) {
   std::map<std::int64_t, std::string> found;
@@ -156,7 +140,7 @@ void Checkpoint::write(const std::string& path) const {
     objects[name] = writer.json;
   }
   file.add_attribute("/", state_attribute, json_text(objects));
-  together(strategy_, path, [&] {
+  on_all_workers(strategy_, [&] {
     if (!strategy_.is_chief()) return;  // all workers are needed to read the variables
     make_folder_of(path);
     file.write_to(path);
@@ -167,21 +151,25 @@ void Checkpoint::read(const std::string& path) const {
   check_outside_replica("Checkpoint::read");
   std::vector<ObjectReader::Set> sets;
   std::vector<std::pair<Optimizer, ObjectReader::Set>> optimizers;
-  together(strategy_, path, [&] {
-    const hdf5::Reader file(path);
-    require<InputError>(file.has_attribute("/", state_attribute), "{}: is no checkpoint", path);
-    const auto saved = Json::parse(file.attribute("/", state_attribute).at(0)).get<std::map<std::string, Json>>();
-    require<InputError>(std::ranges::equal(std::views::keys(saved), std::views::keys(objects_)),
-                        "{}: contains {}, not {}", path, fmt::join(std::views::keys(saved), ", "),
-                        fmt::join(std::views::keys(objects_), ", "));
-    for (const auto& [name, object] : objects_) {
-      const std::string prefix = name + "/";
-      auto set = std::visit(ObjectReader{.file = file, .strategy = strategy_, .prefix = prefix, .json = saved.at(name)},
-                            object);
-      if (const auto* const optimizer = std::get_if<Optimizer>(&object))
-        optimizers.emplace_back(*optimizer, std::move(set));
-      else
-        sets.push_back(std::move(set));
+  on_all_workers(strategy_, [&] {
+    try {
+      const hdf5::Reader file(path);
+      require<InputError>(file.has_attribute("/", state_attribute), "{}: is no checkpoint", path);
+      const auto saved = Json::parse(file.attribute("/", state_attribute).at(0)).get<std::map<std::string, Json>>();
+      require<InputError>(std::ranges::equal(std::views::keys(saved), std::views::keys(objects_)),
+                          "{}: contains {}, not {}", path, fmt::join(std::views::keys(saved), ", "),
+                          fmt::join(std::views::keys(objects_), ", "));
+      for (const auto& [name, object] : objects_) {
+        const std::string prefix = name + "/";
+        auto set = std::visit(
+            ObjectReader{.file = file, .strategy = strategy_, .prefix = prefix, .json = saved.at(name)}, object);
+        if (const auto* const optimizer = std::get_if<Optimizer>(&object))
+          optimizers.emplace_back(*optimizer, std::move(set));
+        else
+          sets.push_back(std::move(set));
+      }
+    } catch (const nlohmann::json::exception& problem) {
+      fail<InputError>("{}: is no checkpoint of these objects: {}", path, problem.what());
     }
   });
   set_optimizers(path, optimizers);

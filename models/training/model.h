@@ -206,9 +206,9 @@ class Model {
   /// must call it; the chief writes.
   void save_weights(const std::string& path) const;
   /// Loads the weights of a file. Throws InputError naming the file, the layer and both shapes when the file does not
-  /// fit this model, which then keeps its weights. `options` can skip weights that do not match, and map the names in
-  /// other frameworks' `.safetensors` files. Throws InvalidArgument for an option that is not for this format and for a
-  /// weight that the format does not hold; LogicError in a replica.
+  /// fit this model, which then keeps its weights. Every worker must call it. `options` can skip weights that do not
+  /// match, and map the names in other frameworks' `.safetensors` files. Throws InvalidArgument for an option that is
+  /// not for this format and for a weight that the format does not hold; LogicError in a replica.
   void load_weights(const std::string& path, const LoadWeightsOptions& options = {});
 
   class State;  ///< defined in models/training/model_state.h, for the sources of that folder

@@ -101,7 +101,9 @@ void Model::save(const std::string& path) const {
   const NestedModel model = saved_keras_model(saved.network, saved.name);
   const std::vector<std::byte> contents =
       format.contents(saved.network, model, training_of(state_->compiled ? *state_ : saved, model));
-  if (saved.network.strategy().is_chief()) write_file_atomically(path, contents);
+  on_all_workers(saved.network.strategy(), [&] {
+    if (saved.network.strategy().is_chief()) write_file_atomically(path, contents);
+  });
 }
 
 void Model::check_can_be_saved(const std::string& path) const {
@@ -119,7 +121,8 @@ Model load_model(const std::string& path, const LoadOptions& options) {
   const ModelFormat& format = format_to_read(path);
   check_outside_replica("load_model");
   try {
-    const nlohmann::ordered_json config = format.read_config(path);
+    nlohmann::ordered_json config;
+    on_all_workers(get_strategy(), [&] { config = format.read_config(path); });
     const SymbolicModel symbolic = model_from_config(config);
     Model model = [&] {
       const VariableCreatorScope scope(limited_by(path));
@@ -127,11 +130,13 @@ Model load_model(const std::string& path, const LoadOptions& options) {
     }();
     std::optional<Training> training = read_training(config, model, symbolic.layers, options);
     std::optional<Training> without_state;
-    format.read_weights(path, config, symbolic.layers, options.optimizer ? without_state : training);
+    on_all_workers(model.strategy(), [&] {
+      format.read_weights(path, config, symbolic.layers, options.optimizer ? without_state : training);
+    });
     if (training) model.compile(training->config.optimizer, training->config.outputs);
     return model;
   } catch (InputError& error) {
-    if (!std::string_view(error.what()).starts_with(path)) error.add_context(path);
+    if (std::string_view(error.what()).find(path) == std::string_view::npos) error.add_context(path);
     throw;
   } catch (const InvalidArgument& error) {  // thrown by the model's parts
     fail<InputError>("{}: {}", path, error.what());

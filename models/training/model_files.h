@@ -52,9 +52,10 @@ struct LoadOptions {
 /// layers of nested models are direct layers of the outer model; save_model() writes the nested models as nested again.
 /// A model made by Keras' multi_gpu_model becomes its template. A model that was compiled is compiled again, with the
 /// optimizer's state in the file if LoadOptions::optimizer is not given; fit then resumes its training, on any number
-/// of replicas. Throws InvalidArgument for an extension other than `.keras`, `.h5` and `.hdf5`; InputError naming the
-/// file, the layer or the part of the compile configuration, and the valid values, also for a layer with a weight that
-/// is not f32; LogicError if called inside a replica.
+/// of replicas. Every worker must call load_model; if the file cannot be read on one, all throw. Throws InvalidArgument
+/// for an extension other than `.keras`, `.h5` and `.hdf5`; InputError naming the file, the layer or the part of the
+/// compile configuration, and the valid values, also for a layer with a weight that is not f32; LogicError if called
+/// inside a replica.
 Model load_model(const std::string& path, const LoadOptions& options = {});
 
 }  // namespace lockstep

@@ -189,5 +189,31 @@ TEST_F(ModulesOfWorkers, AreSavedByTheChief) {
   EXPECT_EQ(folder.names().size(), cluster_->is_chief() ? 1U : 0U);
 }
 
+TEST_F(ModulesOfWorkers, FailOnAllIfOneCannotReadOrWriteAFile) {
+  const TemporaryFolder folder;  // each worker has its own, in which only the chief writes
+  const auto net = mirrored_net(strategy_);
+  const auto optimizer = libtorch::optimizer<torch::optim::SGD>(net, torch::optim::SGDOptions(0.5));
+  const auto expect_failure = [](int worker, const std::function<void()>& call) {
+    EXPECT_THAT(error_of<InputError>(call), testing::HasSubstr(fmt::format("worker {} (host ", worker)));
+  };
+  for (const char* file : {"net.pt", "net.safetensors"}) {
+    expect_failure(0, [&] { libtorch::save(net, std::string("/proc/none/") + file); });
+    libtorch::save(net, folder / file);
+  }
+  expect_failure(0, [&] { libtorch::save(optimizer, "/proc/none/optimizer.pt"); });
+  libtorch::save(optimizer, folder / "optimizer.pt");
+  {
+    const torch::NoGradGuard no_grad;
+    net.for_each([](SmallNetImpl& own) { own.first->bias.fill_(3); });
+  }
+  optimizer.for_each([](torch::optim::SGD& own) { own.param_groups()[0].options().set_lr(0.25); });
+  for (const char* file : {"net.pt", "net.safetensors"}) {
+    expect_failure(1, [&] { libtorch::load(net, folder / file); });
+    EXPECT_TRUE((net.first()->first->bias == 3).all().item<bool>()) << "also on the chief, which has the file";
+  }
+  expect_failure(1, [&] { libtorch::load(optimizer, folder / "optimizer.pt"); });
+  EXPECT_EQ(optimizer.first()->param_groups()[0].options().get_lr(), 0.25);
+}
+
 }  // namespace
 }  // namespace lockstep::test

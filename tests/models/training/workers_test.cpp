@@ -20,6 +20,7 @@
 #include <lockstep/models/training/callbacks/lambda_callback.h>
 #include <lockstep/models/training/callbacks/model_checkpoint.h>
 #include <lockstep/models/training/checkpoint.h>
+#include <lockstep/models/training/model_files.h>
 #include <lockstep/models/training/sequential.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
@@ -241,6 +242,32 @@ TEST_F(TrainingByWorkers, TheChiefAloneWritesFiles) {
   Model loaded = difficult_model(one_process_);
   loaded.load_weights(folder / "0" / "last.safetensors");
   expect_close(model, loaded);
+  cluster_->all_gather("the end of reading", "");
+  if (cluster_->is_chief()) std::filesystem::remove_all(folder);
+}
+
+TEST_F(TrainingByWorkers, FailsOnAllIfOneCannotReadOrWriteAFile) {
+  const std::filesystem::path folder = shared_folder();
+  const std::filesystem::path own = folder / std::to_string(cluster_->rank());
+  std::filesystem::create_directories(own);
+  Model model = small_model(strategy_);
+  for (const char* file : {"m.keras", "m.h5", "m.weights.h5", "m.safetensors"}) {  // only the chief's write fails
+    const bool holds_model = std::string_view(file) == "m.keras" || std::string_view(file) == "m.h5";
+    const auto save = [&](const std::filesystem::path& to) { holds_model ? model.save(to) : model.save_weights(to); };
+    EXPECT_THAT(test::error_of<InputError>([&] { save(std::filesystem::path("/proc/none") / file); }),
+                testing::AllOf(testing::HasSubstr("worker 0 (host "), testing::HasSubstr(file)));
+    save(own / file);
+  }
+  model.variables()[1].assign(Tensor::full({16}, 3));
+  const std::vector<std::vector<double>> before = test::weights_of(model);
+  const auto missing = testing::AllOf(testing::HasSubstr("worker 1 (host "), testing::HasSubstr("/1/m."));
+  for (const char* file : {"m.keras", "m.h5", "m.weights.h5", "m.safetensors"}) {
+    EXPECT_THAT(test::error_of<InputError>([&] { model.load_weights(own / file); }), missing);
+    EXPECT_EQ(test::weights_of(model), before);  // also on the chief, which has the file
+  }
+  const auto inside = strategy_.scope();
+  for (const char* file : {"m.keras", "m.h5"})
+    EXPECT_THAT(test::error_of<InputError>([&] { load_model(own / file); }), missing);
   cluster_->all_gather("the end of reading", "");
   if (cluster_->is_chief()) std::filesystem::remove_all(folder);
 }
