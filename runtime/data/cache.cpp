@@ -91,7 +91,14 @@ class Cache final : public UnaryStage {
 
   std::unique_ptr<Cursor> open(std::uint64_t) const override { return std::make_unique<CacheCursor>(*input_, cached_); }
   bool has_fixed_parts() const override { return false; }
-  StagePtr row_numbers(RowTensors& tensors) const override { return rows_of_elements(input_, tensors); }
+  StagePtr row_numbers(RowTensors& tensors) const override {
+    RowTensors rows;
+    const StagePtr numbers = input_->row_numbers(rows);
+    const std::optional<Example> first = numbers ? numbers->open(/*epoch=*/0)->next() : std::nullopt;
+    if (!first || first->x().rank() == 0) return rows_of_elements(input_, tensors);
+    tensors = std::move(rows);  // the elements are batches, which may differ in size
+    return make_cache(numbers);
+  }
   StagePtr rows_of_batches(const RowWindow& window) const override {
     const StagePtr rows = input_->rows_of_batches(window);
     return rows ? make_cache(rows) : nullptr;

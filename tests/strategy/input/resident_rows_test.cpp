@@ -159,6 +159,13 @@ TEST_P(ResidentRowsOver, ComeFromRowsAndCachesToo) {
   }
 }
 
+TEST_P(ResidentRowsOver, ComeFromCachesOfBatchesToo) {
+  const Dataset set = Dataset::from_tensors(rows_23());
+  for (const Dataset& batches : {set.batch(6).cache(), set.map(with_noise(1)).batch(6).cache().shuffle({.seed = 2}),
+                                 set.shuffle({.seed = 3}).batch(7, true).map(doubled()).prefetch().cache().repeat(2)})
+    expect_same_steps(batches);
+}
+
 TEST_P(ResidentRowsOver, FollowShares) {
   std::vector<double> shares(static_cast<std::size_t>(replicas_), 1.0);
   shares.back() = 3.5;
