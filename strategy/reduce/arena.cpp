@@ -11,7 +11,14 @@ constexpr std::int64_t cache_line = 16;  // floats
 
 std::int64_t padded(std::int64_t elements) { return (elements + cache_line - 1) / cache_line * cache_line; }
 
-void check(const std::vector<Variable>& variables, std::size_t replicas) {
+Tensor zeros_on(std::int64_t elements, const LogicalDevice& device) {
+  const ContextScope there(context_on(device));
+  return Tensor::zeros({elements});
+}
+
+}  // namespace
+
+void check_optimizable(const std::vector<Variable>& variables, std::size_t replicas) {
   require(!variables.empty(), "there are no trainable variables to optimize");
   for (auto variable = variables.begin(); variable != variables.end(); ++variable) {
     require(variable->trainable(), "variable '{}' is not trainable", variable->name());
@@ -26,16 +33,9 @@ void check(const std::vector<Variable>& variables, std::size_t replicas) {
   }
 }
 
-Tensor zeros_on(std::int64_t elements, const LogicalDevice& device) {
-  const ContextScope there(context_on(device));
-  return Tensor::zeros({elements});
-}
-
-}  // namespace
-
 ParameterArena::ParameterArena(std::vector<Variable> variables, const std::vector<LogicalDevice>& devices)
     : variables_(std::move(variables)), offsets_(variables_.size()) {
-  check(variables_, devices.size());
+  check_optimizable(variables_, devices.size());
   for (std::size_t i = variables_.size(); i-- > 0;) {
     offsets_[i] = elements_;
     elements_ += padded(variables_[i].shape().elements());

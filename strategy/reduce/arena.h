@@ -10,6 +10,10 @@
 
 namespace lockstep {
 
+/// Throws InvalidArgument when `variables` is empty, and for a variable that is given twice, not trainable or not f32,
+/// or that has neither one copy for each of `replicas` nor a single copy for all.
+void check_optimizable(const std::vector<Variable>& variables, std::size_t replicas);
+
 /// Contiguous f32 buffers: one for each copy of a model's parameters and one with the same layout for each replica's
 /// gradients. Backward writes each gradient to its place in the buffer; a bucket is a range of the buffers. Parameters
 /// are laid out in the reverse of the given order. Variables are usually given in the order of creation, and backward
@@ -17,9 +21,7 @@ namespace lockstep {
 /// parameter begins on a cache line; the padding between parameters stays 0.
 class ParameterArena {
  public:
-  /// Moves the variables' copies into the arena and keeps their values. Throws InvalidArgument when `variables` is
-  /// empty, and for a variable that is given twice, not trainable or not f32, or that has neither one copy per device
-  /// nor a single copy for all replicas.
+  /// Moves the variables' copies into the arena and keeps their values. Throws the errors of check_optimizable.
   ParameterArena(std::vector<Variable> variables, const std::vector<LogicalDevice>& devices);
 
   /// The variables in the order given.

@@ -8,6 +8,7 @@
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/update/reduce.h>
 #include <lockstep/runtime/trace/step_clock.h>
+#include <lockstep/strategy/reduce/arena.h>
 
 namespace lockstep {
 namespace {
@@ -71,8 +72,6 @@ std::int64_t width_of(const Shape& shape) {
 /// Moves a table's copies to new memory, so that an earlier optimizer can detect it, and returns the first copy's new
 /// address.
 const void* moved_here(const Variable& table) {
-  require(table.dtype() == DType::f32, "variable '{}' is of {}, optimizers update f32", table.name(),
-          name(table.dtype()));
   const std::vector<Tensor>& copies = table.state().copies();
   for (std::size_t i = 0; i < copies.size(); ++i)
     table.state().move_copy(static_cast<int>(i), Tensor::empty(table.shape(), DType::f32, copies[i].device()));
@@ -100,6 +99,7 @@ DenseOrSparse plus(const DenseOrSparse& a, const DenseOrSparse& b) {
 RowReducer::RowReducer(std::vector<Variable> tables, const std::vector<LogicalDevice>& devices,
                        const ReducerOptions& options)
     : every_row_(options.every_row), own_copies_(options.own_copies) {
+  check_optimizable(tables, devices.size());
   for (Variable& variable : tables) {
     Table table{.variable = variable, .memory = moved_here(variable), .state = {}, .gradients = {}, .accumulated = {}};
     for (std::size_t replica = 0; replica < (own_copies_ ? devices.size() : 1); ++replica) {

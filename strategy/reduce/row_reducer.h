@@ -28,7 +28,7 @@ struct ReducerOptions {
 /// bit-identical to those of dense gradients that are added in the same order.
 class RowReducer {
  public:
-  /// Moves the tables' copies to new memory and keeps their values. Throws InvalidArgument for a table that is not f32.
+  /// Moves the tables' copies to new memory and keeps their values. Throws the errors of check_optimizable.
   RowReducer(std::vector<Variable> tables, const std::vector<LogicalDevice>& devices, const ReducerOptions& options);
 
   /// Whether the tables are still in this object's memory; false once another optimizer has taken over one of them.

@@ -145,6 +145,13 @@ TEST_P(Tables, AloneWithoutAGradientAnywhereAreRefused) {
   }));
 }
 
+TEST_P(Tables, GivenTwiceAreRefused) {
+  const MirroredStrategy strategy = test::mirrored(replicas_);
+  const Variable v = table(strategy);
+  EXPECT_ERROR(InvalidArgument, "variable 'table' is given twice",
+               (void)GradientReducer({v, v}, strategy.devices(), {.by_rows = {true, true}}));
+}
+
 TEST_P(Tables, BelongToTheLastReducer) {
   const MirroredStrategy strategy = test::mirrored(replicas_);
   const Variable v = table(strategy);
