@@ -25,7 +25,8 @@ std::int64_t rows_of(const Batch& batch) {
   for (const Tensor& y : batch.targets)
     require(y.dim(0) == x.dim(0), "x and y of a batch must have equally many rows, got {} and {}", x, y);
   for (const Tensor& weight : batch.sample_weights)
-    require(weight.elements() == x.dim(0), "a batch of {} rows needs as many sample weights, got {}", x.dim(0), weight);
+    require(weight.shape() == Shape{x.dim(0)} || weight.shape() == Shape{x.dim(0), 1},
+            "a batch of {0} rows needs sample weights ({0}) or ({0}, 1), got {1}", x.dim(0), weight);
   return x.dim(0);
 }
 

@@ -32,7 +32,8 @@ RowRange local_rows(std::int64_t rows, const LocalReplicas& replicas, std::span<
 class DistributedBatch {
  public:
   /// The parts are views of the batch's rows, by split_rows. Throws InvalidArgument for a batch without inputs,
-  /// undefined tensors, scalars (examples that were not batched) and tensors with different numbers of rows.
+  /// undefined tensors, scalars (examples that were not batched), tensors with different numbers of rows, and sample
+  /// weights of other shapes than (n) or (n, 1) for n rows.
   DistributedBatch(const Batch& global, int replicas, std::span<const double> shares = {})
       : DistributedBatch(global, LocalReplicas{.in_sync = replicas, .first = 0, .count = replicas}, shares) {}
   /// Same as above, with parts only for the replicas of this process.

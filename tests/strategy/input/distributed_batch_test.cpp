@@ -69,6 +69,10 @@ TEST(DistributedBatch, RefusesWhatIsNoBatch) {
                DistributedBatch({{Tensor::zeros({3}), Tensor::zeros({2})}}, 2));
   EXPECT_ERROR(InvalidArgument, "x and y of a batch must have equally many rows",
                DistributedBatch({{Tensor::zeros({3})}, {Tensor::zeros({3}), Tensor::zeros({2})}}, 2));
+  for (const Shape& shape : {Shape{5}, Shape{1, 6}, Shape{3, 2}})
+    EXPECT_ERROR(InvalidArgument,
+                 fmt::format("a batch of 6 rows needs sample weights (6) or (6, 1), got f32 {}", shape),
+                 DistributedBatch({{Tensor::zeros({6})}, {}, {Tensor::zeros(shape)}}, 2));
   EXPECT_ERROR(InvalidArgument, "needs an input", DistributedBatch(Batch(), 2));
   EXPECT_ERROR(InvalidArgument, "has an undefined tensor", DistributedBatch({{Tensor::zeros({3})}, {Tensor()}}, 2));
   EXPECT_ERROR(InvalidArgument, "call batch()", DistributedBatch({{Tensor::zeros({})}}, 2));
