@@ -1,6 +1,7 @@
 #include "lockstep/kernels/array/array.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -173,7 +174,9 @@ Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end) {
 std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis) {
   require_defined("split", x);
   axis = x.shape().normalize_axis(axis);
-  require(parts >= 1 && x.dim(axis) % parts == 0, "split: axis {} of {} has no {} equal parts", axis, x, parts);
+  constexpr std::int64_t most = std::numeric_limits<int>::max();  // an op's gradient numbers its results by int
+  require(parts >= 1 && parts <= most && x.dim(axis) % parts == 0, "split: axis {} of {} has no {} equal parts", axis,
+          x, parts);
   return split_up(x, std::vector<std::int64_t>(static_cast<std::size_t>(parts), x.dim(axis) / parts), axis);
 }
 

@@ -21,8 +21,8 @@ Tensor flatten(const Tensor& x);
 Tensor concatenate(std::span<const Tensor> parts, int axis = 0);
 /// Elements [begin, end) of `axis`, as a view. Throws InvalidArgument unless 0 <= begin <= end <= the size of `axis`.
 Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
-/// `parts` equal parts along `axis`, as views. Throws InvalidArgument unless `parts` is at least 1 and divides the size
-/// of `axis`.
+/// `parts` equal parts along `axis`, as views. Throws InvalidArgument unless `parts` is at least 1, below 2^31 and
+/// divides the size of `axis`.
 std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis);
 ///@{
 /// The parts of x between successive `indices` along `axis`, as views: before the first index, from it to the second

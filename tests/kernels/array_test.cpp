@@ -72,6 +72,9 @@ TEST(Split, IsTheSlicesWithOneGradient) {
                   },
                   {x});
   EXPECT_ERROR(InvalidArgument, "has no 4 equal parts", split(x, 4, 1));
+  EXPECT_EQ(split(Tensor::zeros({0}), 3, 0).size(), 3U);
+  EXPECT_ERROR(InvalidArgument, "has no 1099511627776 equal parts",
+               split(Tensor::zeros({0}), std::int64_t{1} << 40, 0));
 }
 
 TEST(Split, TakesIndices) {
