@@ -48,6 +48,10 @@ Tensor linspace(double start, double stop, std::int64_t count, bool endpoint, DT
           "linspace takes finite numbers and a count of at least 0, got {}, {} and a count of {}", start, stop, count);
   const auto steps = static_cast<double>(std::max<std::int64_t>(1, endpoint ? count - 1 : count));
   kernels::Range range{.start = start, .step = stop - start, .divisor = steps};
+  if (!std::isfinite(range.step * steps)) {  // a multiple of the step could overflow
+    range.step = stop / steps - start / steps;
+    range.divisor = 1;
+  }
   if (endpoint && count > 1) range.last = stop;
   return filled("linspace", count, range, dtype);
 } catch (Error& error) {

@@ -48,6 +48,9 @@ TEST(Linspace, HasEqualSteps) {
   EXPECT_THAT(linspace(3, 9, 0).to_vector<float>(), IsEmpty());
   EXPECT_EQ(linspace(0, 0.1, 1000).to_vector<float>().back(), 0.1F);
   EXPECT_EQ(linspace(0, 1, 3, true, DType::bf16).dtype(), DType::bf16);
+  constexpr float infinity = std::numeric_limits<float>::infinity();  // what 1e308 is in f32
+  EXPECT_THAT(linspace(-1e308, 1e308, 3).to_vector<float>(), ElementsAre(-infinity, 0, infinity));
+  EXPECT_THAT(linspace(-1e308, 0, 5).to_vector<float>(), ElementsAre(-infinity, -infinity, -infinity, -infinity, 0));
   EXPECT_ERROR(InvalidArgument, "a count of at least 0, got 0, 1 and a count of -1", linspace(0, 1, -1));
   EXPECT_ERROR(InvalidArgument, "linspace takes finite numbers", linspace(0, std::nan("")));
 }
