@@ -193,8 +193,10 @@ struct GeluTanh {
   }
   LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const {
     const float t = tanh_f32(factor * (x + cubic * x * x * x));
-    const float slope = factor * (1.0F + 3.0F * cubic * x * x);
-    return dy * 0.5F * (1.0F + t + x * (1.0F - t * t) * slope);
+    // Beyond 10, t is 1 or -1, and the last term 0: x^2, which could overflow, is not computed.
+    const float near = x < -10.0F ? -10.0F : x > 10.0F ? 10.0F : x;
+    const float slope = factor * (1.0F + 3.0F * cubic * near * near);
+    return dy * 0.5F * (1.0F + t + near * (1.0F - t * t) * slope);
   }
 };
 

@@ -43,25 +43,28 @@ TEST(Activations, OfDenseMayBeSoftmax) {
   expect_same_bits(dense(x, kernel, {}, Activation::softmax), softmax(dense(x, kernel, {})));
 }
 
+/// The derivative of `op` at x.
+template <class Op>
+float slope_at(const Op& op, float x) {
+  const Tensor at = Tensor::full({1}, x);
+  GradientTape tape;
+  tape.watch(at);
+  return tape.gradient(sum(op(at)), std::array{at}).front().template item<float>();
+}
+
 // As in tensorflow/core/kernels/relu_op_functor.h; elu with another alpha, and hard_sigmoid, as Keras composes them of
 // these.
 TEST(Activations, GradientsWhereSlopesMeetAreTensorFlows) {
-  const auto gradient = [](const auto& op, float x) {
-    const Tensor at = Tensor::full({1}, x);
-    GradientTape tape;
-    tape.watch(at);
-    return tape.gradient(sum(op(at)), std::array{at}).front().template item<float>();
-  };
-  EXPECT_EQ(gradient(relu, 0), 0);
-  EXPECT_EQ(gradient(relu6, 0), 0);
-  EXPECT_EQ(gradient(relu6, 6), 0);
-  EXPECT_EQ(gradient([](const Tensor& x) { return leaky_relu(x, 0.25); }, 0), 0.25);
-  EXPECT_EQ(gradient([](const Tensor& x) { return elu(x); }, 0), 1);
-  EXPECT_EQ(gradient([](const Tensor& x) { return elu(x, 2.5); }, 0), 2.5);
-  EXPECT_FLOAT_EQ(gradient(selu, 0), 1.05070099F);
-  EXPECT_EQ(gradient(hard_sigmoid, -3), 0);
-  EXPECT_EQ(gradient(hard_sigmoid, 3), 0);
-  EXPECT_EQ(gradient(hard_tanh, 1), 0);
+  EXPECT_EQ(slope_at(relu, 0), 0);
+  EXPECT_EQ(slope_at(relu6, 0), 0);
+  EXPECT_EQ(slope_at(relu6, 6), 0);
+  EXPECT_EQ(slope_at([](const Tensor& x) { return leaky_relu(x, 0.25); }, 0), 0.25);
+  EXPECT_EQ(slope_at([](const Tensor& x) { return elu(x); }, 0), 1);
+  EXPECT_EQ(slope_at([](const Tensor& x) { return elu(x, 2.5); }, 0), 2.5);
+  EXPECT_FLOAT_EQ(slope_at(selu, 0), 1.05070099F);
+  EXPECT_EQ(slope_at(hard_sigmoid, -3), 0);
+  EXPECT_EQ(slope_at(hard_sigmoid, 3), 0);
+  EXPECT_EQ(slope_at(hard_tanh, 1), 0);
 }
 
 TEST(Elementary, ExpSigmoidAndTanhAreWithinTwoUnitsInTheLastPlace) {
@@ -118,6 +121,11 @@ TEST(Elementary, NothingCancelsNearZeroAndNothingOverflows) {
     EXPECT_NEAR(squareplus(Tensor::full({1}, -x)).item<float>() * x, 1, 1e-6) << x;
   }
   EXPECT_EQ(elu(Tensor::full({1}, 1000)).item<float>(), 1000);
+  for (const float x : {10.0F, 1e20F, 3e38F}) {
+    const auto gelu_tanh = [](const Tensor& in) { return gelu(in, true); };
+    EXPECT_EQ(slope_at(gelu_tanh, x), 1) << x;
+    EXPECT_EQ(slope_at(gelu_tanh, -x), 0) << x;
+  }
 }
 
 }  // namespace
