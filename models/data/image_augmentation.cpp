@@ -82,10 +82,14 @@ void check_movable(const Example& example, bool has_mask, int first) {
 Tensor as_row(const Tensor& tensor) { return tensor.view(with_batch_axis(tensor.shape())); }
 Tensor only_row(const Tensor& rows) { return rows.view(without_batch_axis(rows.shape())); }
 
+/// The positions of crops are whole numbers in f32.
+constexpr std::int64_t position_limit = std::int64_t{1} << 24;
+
 /// A transform that moves images. `size_of` returns the size of the results for images of a size; `draw` the move of
 /// an image of that size, for its position in the data set.
 template <class Options, class SizeOf, class Draw>
 RandomTransform moving(const Options& options, const SizeOf& size_of, const Draw& draw) {
+  require(std::isfinite(options.cval), "an image's cval must be finite, got {}", options.cval);
   const auto size = [](const Tensor& images, int first) { return ImageSize{images.dim(first), images.dim(first + 1)}; };
   const auto of_rows = [=](const Batch& rows, std::span<const ElementId> ids) {
     check_movable(rows, options.mask, 1);
@@ -117,7 +121,8 @@ double shift(double range, std::int64_t size, double uniform) {
 
 RandomTransform image_augmentation(const ImageAugmentation& options) {
   for (const double range : {options.width_shift_range, options.height_shift_range})
-    require(range >= 0 && std::isfinite(range), "a shift range must be 0 or more, got {}", range);
+    require(range >= 0 && range < static_cast<double>(position_limit),
+            "a shift range must be 0 or more and below 2^24, got {}", range);
   const auto same_size = [](const Tensor&, ImageSize size) { return size; };
   const auto draw = [options](ImageSize size, const ElementId& id) {
     // All numbers are drawn, needed or not, so that an option does not change the effect of the others.
@@ -132,9 +137,10 @@ RandomTransform image_augmentation(const ImageAugmentation& options) {
 }
 
 RandomTransform random_crop(const RandomCropOptions& options) {
-  require(options.size.height >= 1 && options.size.width >= 1 && options.padding >= 0,
-          "a crop needs a size of at least 1 x 1 and a padding of at least 0, got {} x {} and {}", options.size.height,
-          options.size.width, options.padding);
+  require(
+      options.size.height >= 1 && options.size.width >= 1 && options.padding >= 0 && options.padding < position_limit,
+      "a crop needs a size of at least 1 x 1 and a padding from 0 to below 2^24, got {} x {} and {}",
+      options.size.height, options.size.width, options.padding);
   const auto spare = [options](ImageSize image) {
     return ImageSize{image.height + 2 * options.padding - options.size.height,
                      image.width + 2 * options.padding - options.size.width};

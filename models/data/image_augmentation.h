@@ -30,7 +30,7 @@ struct ImageAugmentation {
 };
 
 /// Shifts an image by random distances, which may be fractions of pixels (bilinear interpolation), then flips it at
-/// random. Throws InvalidArgument for a range that is negative or not finite.
+/// random. Throws InvalidArgument for a range that is negative or 2^24 or more, and for a cval that is not finite.
 RandomTransform image_augmentation(const ImageAugmentation& options);
 
 /// random_crop's options.
@@ -44,8 +44,9 @@ struct RandomCropOptions {
   std::uint64_t seed = 0;                   ///< seed of the random numbers
 };
 
-/// Pads an image and crops it at a uniformly drawn position. Throws InvalidArgument for a size below 1 and for negative
-/// padding; the returned function throws it for an image that is smaller than the crop even with its padding.
+/// Pads an image and crops it at a uniformly drawn position. Throws InvalidArgument for a size below 1, for a padding
+/// that is negative or 2^24 or more, and for a cval that is not finite; the returned function throws it for an image
+/// that is smaller than the crop even with its padding.
 RandomTransform random_crop(const RandomCropOptions& options);
 
 }  // namespace lockstep

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/statistics.h>
 #include <lockstep/kernels/convolution/conv2d.h>
@@ -121,6 +123,10 @@ Rows elementwise_rows() {
       misuse<InvalidArgument>("crop_and_flip", "no size", {"crop_and_flip", "at least 1 x 1", "got 0 x 0"},
                               [] {
                                 crop_and_flip(zeros({1, 4, 4, 3}), zeros({1, 6}), {});
+                              }),
+      misuse<InvalidArgument>("crop_and_flip", "a fill value of NaN", {"crop_and_flip", "finite fill_value", "got nan"},
+                              [] {
+                                crop_and_flip(zeros({1, 4, 4, 3}), zeros({1, 6}), {.size = 2, .fill_value = NAN});
                               }),
       misuse<InvalidArgument>("affine_transform", "one transform for two images", {"affine_transform", "f32 (1, 8)"},
                               [] {

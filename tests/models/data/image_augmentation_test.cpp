@@ -185,7 +185,11 @@ TEST(ImageAugmentation, AnOptionDoesNotChangeTheOthersNumbers) {
 
 TEST(ImageAugmentation, RefusesRangesAndImagesThatItCannotUse) {
   EXPECT_THROW((void)image_augmentation({.width_shift_range = -0.1}), InvalidArgument);
-  EXPECT_THROW((void)image_augmentation({.height_shift_range = INFINITY}), InvalidArgument);
+  for (const double range : {1e19, 0x1p24, HUGE_VAL, std::nan("")}) {
+    EXPECT_THROW((void)image_augmentation({.width_shift_range = range}), InvalidArgument) << range;
+    EXPECT_THROW((void)image_augmentation({.height_shift_range = range}), InvalidArgument) << range;
+  }
+  EXPECT_THROW((void)image_augmentation({.cval = std::nan("")}), InvalidArgument);
   const auto transform = image_augmentation({.horizontal_flip = true});
   EXPECT_THAT([&] { (void)transform(image({2, 4, 4, 3}), {}); }, ThrowsMessage<InvalidArgument>(HasSubstr("batch()")));
   EXPECT_THROW((void)transform({{Tensor::zeros({2, 2}, DType::i32)}}, {}), InvalidArgument);
@@ -285,7 +289,9 @@ TEST(RandomCrop, MakesImagesSmaller) {
 
 TEST(RandomCrop, RefusesWhatDoesNotFit) {
   EXPECT_THROW((void)random_crop({.size = {0, 3}}), InvalidArgument);
-  EXPECT_THROW((void)random_crop({.size = {3, 3}, .padding = -1}), InvalidArgument);
+  for (const std::int64_t padding : {std::int64_t{-1}, std::int64_t{1} << 24, std::int64_t{1} << 62})
+    EXPECT_THROW((void)random_crop({.size = {3, 3}, .padding = padding}), InvalidArgument) << padding;
+  EXPECT_THROW((void)random_crop({.size = {3, 3}, .cval = HUGE_VAL}), InvalidArgument);
   const auto crop = random_crop({.size = {5, 3}, .padding = 1});
   EXPECT_EQ(crop(image({3, 3}), {}).x().shape(), (Shape{5, 3}));
   EXPECT_THAT([&] { (void)crop(image({2, 3}), {}); }, ThrowsMessage<InvalidArgument>(HasSubstr("5 x 3")));
