@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <numeric>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -41,10 +41,14 @@ class SampleCursor final : public Cursor {
   /// Index of a pass.
   std::size_t draw() {
     constexpr std::int64_t steps = std::int64_t{1} << 53;  // a double in [0, 1) has 53 bits
-    const double total = std::accumulate(weights_.begin(), weights_.end(), 0.0);
+    // Scaled by a power of two, so that no sum overflows or underflows and none is rounded differently.
+    const int exponent = std::ilogb(std::ranges::max(weights_));
+    const auto weight = [&](std::size_t pass) { return std::scalbn(weights_[pass], -exponent); };
+    double total = 0;
+    for (std::size_t pass = 0; pass < weights_.size(); ++pass) total += weight(pass);
     double left = static_cast<double>(draws_.below(steps)) / static_cast<double>(steps) * total;
     std::size_t drawn = 0;
-    for (; drawn + 1 < weights_.size() && left >= weights_[drawn]; ++drawn) left -= weights_[drawn];
+    for (; drawn + 1 < weights_.size() && left >= weight(drawn); ++drawn) left -= weight(drawn);
     return drawn;
   }
 

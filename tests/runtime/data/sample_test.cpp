@@ -27,6 +27,14 @@ TEST(DatasetSample, MixesDataSetsByTheirWeights) {
   EXPECT_NEAR(static_cast<double>(std::count(found.begin(), found.end(), 1.0F)), 3000, 3 * 27.4);
 }
 
+TEST(DatasetSample, MixesByTheRatiosOfWeightsOfAnySize) {
+  const auto draws = [](double weight) {
+    const std::vector<Dataset> sets{all(0, 200), all(1, 200)};
+    return read(Dataset::sample_from_datasets(sets, {.weights = {weight, weight}, .seed = 2}));
+  };
+  for (const double weight : {1e308, 1e-308, 5e-324}) EXPECT_EQ(draws(weight), draws(1)) << weight;
+}
+
 TEST(DatasetSample, GivesEachDataSetInItsOrder) {
   const Dataset set = Dataset::sample_from_datasets({numbers(40), numbers(30).map(test::negated)});
   std::vector<float> positive;
