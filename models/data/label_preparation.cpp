@@ -1,5 +1,6 @@
 #include "lockstep/models/data/label_preparation.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -33,6 +34,7 @@ Tensor one_hot_of(const Tensor& labels, std::int64_t classes) {
 /// Draws from Beta(alpha, alpha) by Joehnk's method (1964). Computes in logarithms, since powers of 1 / alpha underflow
 /// for a small alpha.
 double draw_beta(double alpha, ElementDraws& draws) {
+  alpha = std::max(alpha, 1e-300);  // smaller ones also give 0 or 1, but infinite quotients
   while (true) {
     const double a = std::log(draws.uniform()) / alpha;
     const double b = std::log(draws.uniform()) / alpha;

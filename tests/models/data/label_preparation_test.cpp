@@ -101,7 +101,7 @@ std::vector<double> lambdas(double alpha) {
 }
 
 TEST(Mixup, DrawsLambdaFromTheBetaDistribution) {
-  for (const double alpha : {0.2, 1.0, 4.0}) {
+  for (const double alpha : {1e-308, 0.2, 1.0, 4.0}) {
     const std::vector<double> values = lambdas(alpha);
     const auto count = static_cast<double>(values.size());
     const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
