@@ -17,7 +17,7 @@ namespace lockstep::attention {
 /// with -inf, these weights would be NaN.
 inline constexpr float hidden_score = -2.3e38F;
 
-/// Dropout of weights. Each block of random words serves four neighboring keys of a row.
+/// Dropout of attention weights. One Philox block provides the random words for four consecutive keys of a row.
 struct WeightDropout {
   WeightDropout(float rate, const RandomKey& key, std::int64_t keys)
       : rule(rate), sequence(key), blocks((keys + 3) / 4) {}
@@ -58,7 +58,8 @@ struct Heads {
   std::int64_t example_stride, time_stride, head_stride, column_stride;
 };
 
-/// A mask (b, heads, tq, tk) of any strides. An undefined mask hides no key.
+/// A boolean mask (b, heads, tq, tk) of any strides; false masks the key out. If the tensor is undefined, no key is
+/// masked.
 struct MaskView {
   explicit MaskView(const Tensor& mask) {
     if (!mask.defined()) return;

@@ -15,10 +15,10 @@ struct Pool2dOptions {
   Tensor out{};
 };
 
-/// Largest element of each window of x (n, h, w, c), f32 or bf16 -> (n, h', w', c). Padding is ignored; NaN is larger
-/// than all numbers. Differentiable; if several elements are the largest, the gradient goes to the first of them.
-/// Throws InvalidArgument for other shapes and dtypes, for windows that do not fit (slide_window), and when options.out
-/// has another shape, dtype or layout.
+/// Largest element of each window of x (n, h, w, c), f32 or bf16 -> (n, h', w', c). Padded positions do not
+/// take part in the maximum. NaN compares as larger than every number. Differentiable; if several elements are the
+/// largest, the gradient goes to the first of them. Throws InvalidArgument for other shapes and dtypes, for windows
+/// that do not fit (slide_window), and when options.out has another shape, dtype or layout.
 Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options = {});
 /// Mean of the elements of each window that are inside the image, without the padding. Differentiable. Shapes, dtypes
 /// and errors are those of max_pool2d.

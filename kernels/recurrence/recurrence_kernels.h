@@ -2,6 +2,9 @@
 
 #include <lockstep/kernels/kernel.h>
 
+// All tensors are dense f32. Along the last axis of gates, recurrent and their gradients, the order of the gates is
+// input, forget, candidate, output for an LSTM, and update, reset, candidate for a GRU.
+
 namespace lockstep::kernels {
 
 /// One step of an LSTM. On entry, `gates` and `recurrent` (n, 4 units) hold the contributions of the input and of the
@@ -21,8 +24,9 @@ struct LstmStep {
   void on_cpu() const;
 };
 
-/// Computes dsums (n, 4 units), the gradient with respect to the pre-activations, from dh and dc; replaces dc by the
-/// gradient with respect to c_before.
+/// Computes dsums (n, 4 units), the gradient with respect to the pre-activations. dh (n, units) is the gradient with
+/// respect to h. On entry, dc (n, units) is the gradient with respect to c from later steps, without the part through
+/// h; on return, it is the gradient with respect to c_before.
 struct LstmStepGradient {
   Tensor gates;
   Tensor c_before;
@@ -56,7 +60,8 @@ struct GruStep {
 };
 
 /// Computes dgates and drecurrent (n, 3 units), the gradients with respect to the contributions of the input and of the
-/// state, from dh; replaces dh by the gradient with respect to h_before without the part that flows through drecurrent.
+/// state. On entry, dh (n, units) is the gradient with respect to h; on return, it is the gradient with respect to
+/// h_before, without the part that flows through drecurrent.
 struct GruStepGradient {
   Tensor gates;
   Tensor state_sum;

@@ -5,8 +5,9 @@
 #include <string>
 #include <string_view>
 
-// GPT-2's characters for bytes, in which its vocabulary files write tokens: printable bytes of Latin-1 stand for
-// themselves; the other 68 bytes, including the space, are written as U+0100 to U+0143, in increasing order.
+// The characters that GPT-2's bytes_to_unicode assigns to bytes, in which its vocabulary files write tokens: printable
+// bytes of Latin-1 stand for themselves; the other 68 bytes, including the space, become U+0100 to U+0143, in
+// increasing order.
 
 namespace lockstep {
 

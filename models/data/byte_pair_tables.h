@@ -35,9 +35,9 @@ struct TokenMerge {
 /// The tokens and merges of a BytePairVocabulary.
 class BytePairTables {
  public:
-  /// `tokens[i]` is token i in GPT-2's characters for bytes; `merges[i]` is the merge of rank i. Preconditions: tokens
-  /// are distinct, every single byte is a token, merges are distinct, and the concatenation of the two tokens of a
-  /// merge is a token.
+  /// `tokens[i]` is token i in GPT-2's characters (byte_characters.h); `merges[i]` is the merge of rank i.
+  /// Preconditions: tokens are distinct, every single byte is a token, merges are distinct, and the concatenation of
+  /// the two tokens of a merge is a token.
   BytePairTables(std::vector<std::string> tokens, std::vector<TokenPair> merges);
 
   const std::vector<std::string>& tokens() const { return tokens_; }

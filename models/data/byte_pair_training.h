@@ -10,7 +10,8 @@
 
 namespace lockstep::detail {
 
-/// Tokens in GPT-2's characters for bytes, and the merges that build them from the tokens of single bytes.
+/// Tokens, with each byte written as the Unicode character that GPT-2's bytes_to_unicode assigns to it, and the merges
+/// that form them, in order of rank.
 struct LearnedTokens {
   std::vector<std::string> tokens;
   std::vector<TokenPair> merges;

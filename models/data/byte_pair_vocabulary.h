@@ -33,8 +33,8 @@ class BytePairVocabulary {
  public:
   /// Learns tokens: repeatedly merges the most frequent pair of adjacent tokens within the words of the texts; among
   /// equally frequent pairs, the one with the smallest ids, compared as (left, right). Stops at vocab_size tokens, or
-  /// when no pair occurs min_frequency times. Tokens 0 to 255 are the bytes in the order of GPT-2's characters for
-  /// them. Throws InvalidArgument for a vocab_size below 256.
+  /// when no pair occurs min_frequency times. Tokens 0 to 255 are the single bytes, in the order of the characters
+  /// that GPT-2's bytes_to_unicode assigns to them. Throws InvalidArgument for a vocab_size below 256.
   static BytePairVocabulary train(const std::vector<std::string>& texts, const BytePairOptions& options = {});
   /// Reads the vocab.json and merges.txt files of GPT-2 and of Hugging Face's tokenizers, which may be compressed by
   /// gzip. Throws InputError naming the file, and the token or the line, when a file is missing or damaged, the ids are
@@ -51,7 +51,8 @@ class BytePairVocabulary {
   /// The bytes of the tokens with these ids, (n) i32 or i64. Throws InvalidArgument unless `ids` is (n) i32 or i64, and
   /// for an id that is not in the vocabulary.
   std::string decode(const Tensor& ids) const;
-  /// The id of a token as vocab.json writes it: with GPT-2's characters for bytes, e.g. U+0120 for a space.
+  /// The id of a token as vocab.json writes it, i.e. in the characters of GPT-2's bytes_to_unicode, such as U+0120 for
+  /// a space; empty if it is not a token.
   std::optional<std::int64_t> token_to_id(const std::string& token) const;
 
  private:

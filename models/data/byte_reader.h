@@ -25,7 +25,7 @@ class ByteReader {
   ByteReader(const ByteReader&) = delete;
   ByteReader& operator=(const ByteReader&) = delete;
 
-  /// Whether the content is decompressed.
+  /// Whether the file is gzip-compressed.
   bool is_compressed() const { return inflater_ != nullptr; }
   /// Reads the next `bytes` bytes, or fewer at the end of the content; returns their number.
   std::size_t read(std::byte* to, std::size_t bytes);

@@ -35,18 +35,19 @@ class SafetensorsFile {
     std::string name;  ///< name in the program
     DType dtype;       ///< dtype of the result; if it is f32 or bf16, the file may have F64, F32, F16 or BF16; values
                        ///< beyond the range of `dtype` become infinity
-    Shape shape;       ///< shape of the result, whose axes are in the order of the program
-    StoredWeight stored;  ///< name and order of axes in the file; several expected tensors may share one in the file
+    Shape shape;       ///< shape of the result, in the model's axis order (after the permutation by stored.axes)
+    StoredWeight
+        stored;  ///< name and axis order in the file; several expected tensors may be read from the same stored tensor
   };
   /// Reads the expected tensors to the host, in the order of `expected` and with its dtypes. Throws if an expected
   /// tensor is missing or has another dtype or shape, and if the file has an additional tensor.
   std::vector<Tensor> read_exactly(const std::vector<Expected>& expected);
-  /// Receives the message of the error that read_exactly would throw. `is_missing`: the file lacks a tensor or has an
-  /// additional one; false for another dtype or shape.
+  /// Receives the message of the error that read_exactly would throw. `is_missing` is true if the file lacks the
+  /// tensor, and also if the file has additional tensors; it is false for another dtype or shape.
   using MismatchFn = std::function<void(const std::string& message, bool is_missing)>;
-  /// Like read_exactly, but calls `mismatch` for each of these errors instead of throwing. Tensors that the file lacks
-  /// or has with another dtype or shape are undefined in the result. With `ignore_extra`, additional tensors are not
-  /// reported.
+  /// Like read_exactly, but calls `mismatch` instead of throwing: once for each tensor that the file lacks or has with
+  /// another dtype or shape, which is undefined in the result, and then once for all additional tensors, of which the
+  /// message names only the first. With `ignore_extra`, additional tensors are not reported.
   std::vector<Tensor> read_matching(const std::vector<Expected>& expected, const MismatchFn& mismatch,
                                     bool ignore_extra = false);
   /// All tensors by their names, on the host: F16 and F64 as f32, other dtypes as they are. Throws for a dtype that
@@ -56,7 +57,7 @@ class SafetensorsFile {
  private:
   /// The header's entry of a tensor.
   struct Entry {
-    std::string dtype;      ///< the file's name of the elements' dtype
+    std::string dtype;      ///< dtype string in the header, e.g. "F32"
     Shape shape{};          ///< empty if lockstep has no such dtype
     std::size_t begin = 0;  ///< offset of the first byte in the data after the header
   };

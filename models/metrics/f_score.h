@@ -13,8 +13,9 @@
 namespace lockstep {
 
 /// How the scores of several classes are combined. none: for a single class only; Metric::update throws InvalidArgument
-/// unless predictions are (n, 1). micro: the score of the counts of all classes together. macro: the mean of the
-/// scores. weighted: the mean of the scores, weighted by the classes' sums of targets.
+/// unless predictions are (n, 1). micro: the score computed from the true positives, false positives and false
+/// negatives summed over all classes. macro: the mean of the classes' scores. weighted: the mean of the classes'
+/// scores, weighted by support (the sum of a class's targets).
 enum class FScoreAverage { none, micro, macro, weighted };
 
 /// FBetaScore's options, with Keras' names.

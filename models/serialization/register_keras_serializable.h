@@ -45,11 +45,11 @@ Layer make_custom_layer(LayerConfig& config) {
 /// Keras' register_keras_serializable: makes save_model write and load_model read objects of the class T, which is
 /// derived from LayerImpl, Layer, Loss, Metric or Optimizer. Files name the class "package>name"; `name` is by default
 /// the class_name. Keras opens such a file if a Python class is registered under the same name and has the same
-/// options, slots of an optimizer and order of weights.
+/// options and the same order of weights; an optimizer must also have the same slots.
 ///
-/// `class_name` is what T's objects return: LayerImpl::class_name, or ObjectConfig::class_name of the config of a loss,
-/// a metric or an optimizer's rule. It must be the name of the Python class, because `.keras` files also name groups of
-/// weights after it.
+/// `class_name` must equal the name that T's objects report: LayerImpl::class_name() for a layer, `config.class_name`
+/// for a loss or metric, and `Optimizer::Rule::config().class_name` for an optimizer. It must also be the name of the
+/// Python class, because `.keras` files name groups of weights after it.
 ///
 /// load_model constructs an object from a struct of options; T must have exactly one constructor that takes such a
 /// struct. The struct's member function `describe(OptionVisitor&)` writes or reads the options. For a layer, `describe`
@@ -59,6 +59,10 @@ Layer make_custom_layer(LayerConfig& config) {
 /// constructor, with a LayerConfig& for a layer, an OptionVisitor& for a loss or metric, or a const OptimizerConfig&
 /// for an optimizer, from which read_options reads the options. For a T derived from LayerImpl, from_config may return
 /// a std::shared_ptr<T>. A class derived from LayerImpl must override LayerImpl::describe.
+///
+/// Saving throws Unsupported for a registered loss or metric with an option named `name`, `dtype` or `reduction`, and
+/// for a registered optimizer with an option that has the name of a common option (`learning_rate`, `name`, or an
+/// option of OptimizerOptions).
 ///
 /// Threads may call register_keras_serializable concurrently; a second call for the same class and name does nothing.
 /// Throws InvalidArgument, naming the class, for an empty name or one with '>', for the class_name of one of Keras'

@@ -7,9 +7,11 @@ namespace lockstep::zoo {
 
 ///@{
 /// keras.applications.ConvNeXtTiny, ConvNeXtSmall, ConvNeXtBase, ConvNeXtLarge and ConvNeXtXLarge (Liu et al. 2022):
-/// images of 224 x 224 with values of 0 to 255 -> (classes). Layers have Keras' names, which begin with the model's.
-/// 28,589,128, 50,223,688, 88,591,464, 197,767,336 and 350,196,968 parameters by default. Throw InvalidArgument for
-/// images smaller than 32 x 32, and in the other cases listed at resnet50.
+/// images of 224 x 224 -> (classes). Images with 3 channels have values of 0 to 255, which the first layer normalizes;
+/// images with other numbers of channels are not normalized. Layers have Keras' names: those of layers with weights
+/// begin with the model's name, except `layer_normalization`, the last one without the top. With the default
+/// options, the models have 28589128, 50223688, 88591464, 197767336 and 350196968 parameters, in this order. Throw
+/// InvalidArgument for images smaller than 32 x 32, and in the other cases listed at resnet50.
 Model convnext_tiny(const ImageModelOptions& options = {});
 Model convnext_small(const ImageModelOptions& options = {});
 Model convnext_base(const ImageModelOptions& options = {});

@@ -16,7 +16,8 @@ struct MlpOptions {
 };
 
 /// A network of dense layers for two classes: it maps (inputs) to a probability (1). The first hidden layer uses tanh,
-/// the other hidden layers use relu, and the output layer uses sigmoid. By default it has 41,157,101 parameters.
+/// the other hidden layers use relu, and the output layer uses sigmoid. With the default options, it has 41157101
+/// parameters.
 Model mlp(const MlpOptions& options = {});
 
 }  // namespace lockstep::zoo

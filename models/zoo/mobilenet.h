@@ -6,9 +6,8 @@
 namespace lockstep::zoo {
 
 /// keras.applications.MobileNet with alpha 1 (Howard et al. 2017): images of 224 x 224 -> (classes). Layers have Keras'
-/// names. 4,253,864 parameters by default. Throws InvalidArgument for images smaller than 32 x 32 and for the
-/// `pooling`, `input_shape`, `weights` and `classifier_activation` that resnet50 rejects; also throws the errors of
-/// Model::load_weights.
+/// names. With the default options, the model has 4253864 parameters. Throws InvalidArgument for images smaller than 32
+/// x 32, and in the other cases listed at resnet50.
 Model mobilenet(const ImageModelOptions& options = {});
 
 }  // namespace lockstep::zoo

@@ -18,7 +18,7 @@ struct SiameseLstmOptions {
 
 /// Predicts whether two sequences belong together, after the Keras guide to the functional API: one LSTM encodes both
 /// inputs, (time_steps, features) each, and a dense layer maps their concatenated encodings to (1), a probability.
-/// 82,305 parameters by default.
+/// With the default options, the model has 82305 parameters.
 Model siamese_lstm(const SiameseLstmOptions& options = {});
 
 }  // namespace lockstep::zoo

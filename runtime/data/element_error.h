@@ -10,7 +10,7 @@ namespace lockstep::detail {
 /// other exception is nested in an InputError. Precondition: called within a catch block.
 std::exception_ptr with_context(std::string_view context) noexcept;
 
-/// with_context for element `number` of `stage`.
+/// Same as with_context, with the context "`stage`, element `number`".
 std::exception_ptr with_element(std::string_view stage, std::int64_t number) noexcept;
 
 }  // namespace lockstep::detail
