@@ -36,8 +36,8 @@ class SafetensorsFile {
     DType dtype;       ///< dtype of the result; if it is f32 or bf16, the file may have F64, F32, F16 or BF16; values
                        ///< beyond the range of `dtype` become infinity
     Shape shape;       ///< shape of the result, in the model's axis order (after the permutation by stored.axes)
-    StoredWeight
-        stored;  ///< name and axis order in the file; several expected tensors may be read from the same stored tensor
+    /// Name and axis order in the file; several expected tensors may be read from the same stored tensor.
+    StoredWeight stored;
   };
   /// Reads the expected tensors to the host, in the order of `expected` and with its dtypes. Throws if an expected
   /// tensor is missing or has another dtype or shape, and if the file has an additional tensor.

@@ -25,8 +25,8 @@ struct FitOptions {
   std::optional<std::int64_t> batch_size{};
   bool shuffle = true;
   ///@}
-  int epochs = 1;         ///< number of the last epoch, counted from 1
-  int initial_epoch = 0;  ///< number of the first epoch, counted from 0
+  int epochs = 1;         ///< the last epoch to train, counted from 1
+  int initial_epoch = 0;  ///< number of epochs trained before; the first epoch to train is initial_epoch + 1
   /// Ends an epoch after N steps; the next epoch continues the same pass over the data. If the pass ends earlier, so
   /// does the epoch, with a warning, as in Keras.
   std::optional<std::int64_t> steps_per_epoch{};
