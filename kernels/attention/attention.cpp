@@ -64,7 +64,8 @@ Tensor with_bias(const Tensor& query, const Tensor& key, const Tensor& value, At
   return weighted_values(attention_weights(query, key, options), value, options);
 }
 
-/// What the gradient needs. The key of dropout is that of the latest forward pass.
+/// Operands and results of the forward pass, which the gradient needs. `random` points to the dropout key of the latest
+/// forward pass.
 struct Saved {
   Tensor query, key, value;
   kernels::AttentionRule rule;

@@ -207,7 +207,7 @@ struct RunningSoftmax {
   }
 
  private:
-  /// The same for the 16 queries from `first` on.
+  /// Like `add` above, for the 16 queries from `first` on.
   void add(Tile& scores, std::int64_t keys, std::int64_t first, float* factors) {
     float* const tops = &maximum[static_cast<std::size_t>(first)];
     float* const sums = &sum[static_cast<std::size_t>(first)];
@@ -396,7 +396,7 @@ class Gradients {
   Scores<T> scores_;
   PerQuery maximum_, inverse_;
   PerQuery dots_;    ///< products of the results and their gradients
-  PerQuery seeing_;  ///< 0 for queries that see no key, else 1
+  PerQuery seeing_;  ///< 0 for queries whose keys are all masked, else 1
   Tile queries_, transposed_queries_;
   CopiedRows<T> values_;
   Tile dresults_, transposed_dresults_, results_, transposed_results_;

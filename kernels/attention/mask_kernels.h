@@ -7,15 +7,15 @@
 
 namespace lockstep::kernels {
 
-/// The number that MaskBias adds to the score of a hidden key. The key's weight is then exactly 0 if the query sees
-/// another key and all scores are smaller than 2^28. A larger magnitude would fail where the first keys of a query are
-/// all hidden: kernels that multiply the score and the maximum by log2(e) separately would get a rounding error so
-/// large that its power of two overflows f32.
+/// The number that MaskBias adds to the score of a masked key. The key's weight is then exactly 0 if another key of the
+/// query is not masked and all scores are smaller than 2^28. A larger magnitude would fail where the first keys of a
+/// query are all masked: kernels that multiply the score and the maximum by log2(e) separately would get a rounding
+/// error so large that its power of two overflows f32.
 inline constexpr float hidden_bias = -0x1p29F;
 
 /// Converts a mask, bool (b, heads, tq, tk) of any strides, to numbers to add to the scores. `bias`, bf16 rows of the
-/// mask's shape, is 0 for keys that the query sees and hidden_bias for the others. `first`, i64 (b, heads, tq), is the
-/// first key that the query sees, or tk.
+/// mask's shape, is 0 for keys that the query attends to and hidden_bias for masked keys. `first`, i64 (b, heads, tq),
+/// is the index of the first key that the query attends to, or tk if all keys are masked.
 struct MaskBias {
   Tensor mask;
   Tensor bias;
@@ -28,9 +28,9 @@ struct MaskBias {
 };
 
 /// Completes the results of kernels::Attention, bf16, after cuDNN has written y and has set `maximum` to the logarithm
-/// of each query's sum of exp(score). Sets `sum` to 1. For queries that see no key, sets y to the mean of the values,
-/// `maximum` to attention::hidden_score and `sum` to the number of keys instead. `first` is the result of MaskBias, (b,
-/// heads, tq) of any strides.
+/// of each query's sum of exp(score). Sets `sum` to 1. For queries that attend to no key, sets y to the mean of the
+/// values, `maximum` to attention::hidden_score and `sum` to the number of keys instead. `first` is the result of
+/// MaskBias, (b, heads, tq) of any strides.
 struct EqualWeights {
   Tensor value;
   Tensor first;
@@ -45,8 +45,8 @@ struct EqualWeights {
   void run(Executor& on) const;
 };
 
-/// Adds the contributions of queries that see no key to dvalue, bf16 (b, tk, kv_heads, dv). These are the queries whose
-/// `maximum` (b, heads, tq) is attention::hidden_score. dy (b, tq, heads, dv) is bf16 of any strides.
+/// Adds the contributions of queries that attend to no key to dvalue, bf16 (b, tk, kv_heads, dv). These are the queries
+/// whose `maximum` (b, heads, tq) is attention::hidden_score. dy (b, tq, heads, dv) is bf16 of any strides.
 struct EqualWeightsGradient {
   Tensor dy;
   Tensor maximum;
@@ -59,7 +59,7 @@ struct EqualWeightsGradient {
 };
 
 /// Computes y, the logarithm of each query's sum of exp(score), from the `maximum` and the `sum` that
-/// kernels::Attention writes; all f32 of one shape. For a query that sees no key, y is so large that all weights
+/// kernels::Attention writes; all f32 of one shape. For a query that attends to no key, y is so large that all weights
 /// exp(score - y) are 0.
 struct LogSumExp {
   Tensor maximum;

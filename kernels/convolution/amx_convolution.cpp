@@ -99,7 +99,7 @@ class Walk {
 using Pairs [[gnu::vector_size(64)]] = std::uint32_t;
 using Halves [[gnu::vector_size(32)]] = std::uint16_t;
 
-/// What two places have in 16 channels.
+/// Loads 16 channels of two places as 16 pairs.
 void load_pairs(const bfloat16* one, const bfloat16* next, Pairs& to) {
   Halves lower;
   Halves upper;
@@ -108,7 +108,8 @@ void load_pairs(const bfloat16* one, const bfloat16* next, Pairs& to) {
   to = __builtin_convertvector(lower, Pairs) | __builtin_convertvector(upper, Pairs) << 16;
 }
 
-/// put(channel, pairs) for each 16 channels of `depth` successive places: 16 pairs of each two places.
+/// Calls put(channel, pairs) for each block of 16 channels of the next `depth` places. `pairs` has 16 pairs for every
+/// two places.
 template <class Put>
 void pack(Walk& walk, Index channels, const Put& put) {
   const bfloat16* places[depth];
@@ -120,7 +121,7 @@ void pack(Walk& walk, Index channels, const Put& put) {
   }
 }
 
-/// body(walk, place) for each `depth` of `length` places of the line.
+/// Calls body(walk, place) for place = 0, depth, 2 * depth, ... below `length`; `walk` is at place - first of the line.
 template <class Body>
 void for_each_depth(const Images& images, const Line& line, Index first, Index length, const Body& body) {
   parallel_for(length / depth, 4, [&](Index begin, Index end) {
@@ -130,8 +131,8 @@ void for_each_depth(const Images& images, const Line& line, Index first, Index l
   });
 }
 
-/// The rows of x's channels, `stride` long, which is an odd number of the cache's lines: rows so far apart do not
-/// collide in the same sets of it.
+/// A row for each channel of x. `stride`, the distance between rows, is an odd number of cache lines, so that the rows
+/// do not all fall into the same sets of the cache.
 struct PackedRows {
   PackedRows(Index channels, Index length)
       : stride(rounded_up(length, depth) | depth), values(Tensor::empty({channels * stride}, DType::bf16)) {}

@@ -39,8 +39,8 @@ void sum_rows(const Tensor& dy, const Tensor& sum) {
   launch(kernels::SumMiddle{dy.view({1, dy.elements() / channels, channels}), sum.view({1, channels})});
 }
 
-/// dy: with respect to the sums before the activation; `cancels`: the bias has no effect, as before a batch
-/// normalization.
+/// Contributes the gradients with respect to x, the kernel and the bias. dy: gradient with respect to the sums before
+/// the activation. `cancels`: the bias has no effect, as before a batch normalization, and its gradient is 0.
 void contribute_gradients(BackwardContext& c, const KeptInput& x, const Tensor& kernel, const Window2d& window,
                           const Tensor& dy, const Tensor& filters, bool cancels) {
   const Shape bias_shape{kernel.dim(3)};
@@ -63,7 +63,7 @@ void contribute_gradients(BackwardContext& c, const KeptInput& x, const Tensor& 
       dy.dtype());
 }
 
-/// The same by ops.
+/// Same as contribute_gradients, but with ops, which a tape can differentiate again.
 void contribute_by_ops(BackwardContext& c, const Tensor& x, const Tensor& kernel, const Window2d& window,
                        const Tensor& dy) {
   const ConvolutionMaps maps{window, x.shape(), kernel.shape(), dy.shape()};

@@ -124,14 +124,15 @@ onednn::Plan gradient_kernel_plan(const Geometry& g) {
   return plan;
 }
 
-/// Whether fewer multiplications pay: not those of f32 where a tile register does 16 times as many of bf16.
+/// Whether Winograd's algorithm, which multiplies in f32, is faster. It is not for bf16 on CPUs with AMX, whose tiles
+/// do 16 times as many multiplications in bf16.
 bool by_winograd(const Tensor& x, const Shape& kernel, const Window2d& window) {
   const bool by_tiles = x.dtype() == DType::bf16 && onednn::has_tiles();
   return !by_tiles && winograd::is_faster(x, kernel, window);
 }
 
-/// body(pixel of x, row) for all pixels of y: where the channels begin of the pixel that its window sees, and of the
-/// row of a matrix of x's channels that belongs to it.
+/// For a convolution with windows of one pixel: calls body(pixel, row) for each pixel of y. `pixel` is the offset in x
+/// of the pixel that the window covers, `row` the offset of the corresponding row in a matrix of x's channels.
 template <class Body>
 void for_each_seen(const Tensor& x, const Tensor& y, const Window2d& w, const Body& body) {
   const std::int64_t channels = x.dim(3);
@@ -144,7 +145,7 @@ void for_each_seen(const Tensor& x, const Tensor& y, const Window2d& w, const Bo
   });
 }
 
-/// The pixels of x that windows of one pixel see, as the rows of a matrix.
+/// The pixels of x that windows of one pixel cover, as the rows of a matrix.
 Tensor seen(const Tensor& x, const Tensor& y, const Window2d& w) {
   if (sees_all(w)) return pixels(x);
   const Tensor rows = Tensor::empty({y.elements() / y.dim(3), x.dim(3)}, x.dtype());
@@ -157,7 +158,8 @@ Tensor seen(const Tensor& x, const Tensor& y, const Window2d& w) {
   return rows;
 }
 
-/// The way back, in f32: what no window sees stays.
+/// Reverses `seen`, for f32: writes or adds (`write`) the rows to the pixels of x that windows cover. Other pixels are
+/// not changed.
 void write_seen(const Tensor& rows, const Tensor& y, const Window2d& w, Write write, const Tensor& x) {
   float* const to = x.data<float>();
   const float* const from = rows.data<float>();
@@ -170,7 +172,8 @@ void write_seen(const Tensor& rows, const Tensor& y, const Window2d& w, Write wr
   });
 }
 
-/// What is the gradient of such a convolution's x or is added to it, in f32.
+/// Computes the gradient with respect to x of a convolution with windows of one pixel, f32; replaces dx or adds to it
+/// (`write`).
 void gradient_x_as_product(const Tensor& dy, const Tensor& kernel, const Window2d& w, Write write, const Tensor& dx) {
   if (sees_all(w)) return kernels::DenseGradientX{pixels(dy), as_matrix(kernel), write, pixels(dx)}.on_cpu();
   const Tensor rows = Tensor::empty({dy.elements() / dy.dim(3), dx.dim(3)});
@@ -179,7 +182,8 @@ void gradient_x_as_product(const Tensor& dy, const Tensor& kernel, const Window2
   write_seen(rows, dy, w, write, dx);
 }
 
-/// The kernel's gradient in a way of our own, if one is better than oneDNN's convolution.
+/// Computes the kernel's gradient if lockstep has a faster algorithm for it than oneDNN's convolution; otherwise
+/// returns false.
 bool own_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel) {
   const Shape& kernel = dkernel.shape();
   if (onednn::has_tiles() && amx::fits(x, kernel, window))

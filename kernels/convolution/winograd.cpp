@@ -44,15 +44,15 @@ void store(const Lanes& from, bfloat16* to) {
 
 Index tiles_along(Index results) { return (results + tile - 1) / tile; }
 
-/// What is at each point: a matrix of `rows` x `columns`. The matrices do not begin a power of two apart, so that the
-/// places of one tile are not all of one set of the cache.
+/// A matrix of `rows` x `columns` for each point of the grid. The distance between the matrices is not a power of two,
+/// so that the elements of one tile do not all fall into the same set of the cache.
 struct PointMatrices {
   PointMatrices(Index row_count, Index column_count)
       : rows(row_count),
         columns(column_count),
         stride(rows * columns + lanes),
         values(Tensor::empty({grid_points * stride})) {}
-  /// In the memory of others of at least as many rows.
+  /// Uses the memory of an object with at least as many rows.
   PointMatrices(Index row_count, const PointMatrices& memory)
       : rows(row_count), columns(memory.columns), stride(rows * columns + lanes), values(memory.values) {}
 

@@ -63,7 +63,7 @@ Tensor for_cudnn(const Tensor& x) {
 /// Address of a tensor; null for an undefined one.
 void* address(const Tensor& x) { return x.defined() ? x.raw_data() : nullptr; }
 
-/// What both passes read.
+/// Inputs of the forward and the backward pass.
 struct Inputs {
   template <class Kernel>
   explicit Inputs(const Kernel& kernel)

@@ -41,7 +41,7 @@ void add_few(const float* weights, Index count, const Row& row, To* to) {
   }
 }
 
-/// The same for any number of terms, and at most `block` elements.
+/// Same as add_few, for any number of terms and at most `block` elements.
 template <Index known, class Row, class To>
 void add_many(const float* weights, Index terms, Index count, const Row& row, To* to) {
   const Index n = known > 0 ? known : count;

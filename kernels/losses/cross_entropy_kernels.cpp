@@ -36,7 +36,7 @@ LOCKSTEP_HOST_DEVICE RowSoftmax softmax_row(Team& team, const T* x, float* y, In
   return row;
 }
 
-/// The same in bf16, which cannot hold the exponentials: they are computed again.
+/// softmax_row in bf16. Computes the exponentials twice, because bf16 would round stored ones.
 template <class Team>
 LOCKSTEP_HOST_DEVICE void softmax_row(Team& team, const bfloat16* x, bfloat16* y, Index n) {
   const RowSoftmax row = values_of_row(team, x, n, [](Index, float) {});

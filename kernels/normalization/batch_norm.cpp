@@ -39,7 +39,7 @@ void check_operands(const char* op, const Tensor& x, const Tensor& gamma, const 
 /// x if its layout is "rows", else a dense copy, on the current device; undefined for an undefined x.
 Tensor as_rows(const Tensor& x) { return !x.defined() || is_rows(x) ? to_current_device(x) : dense_copy(x); }
 
-/// What the gradient needs.
+/// Operands of the forward pass, which the gradient needs.
 struct BatchNormSaved {
   Tensor x, gamma, beta, mean, variance, residual;
   float epsilon;

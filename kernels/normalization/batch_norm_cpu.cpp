@@ -127,7 +127,7 @@ void add_tile(const Rows<T>& x, Index begin, Index end, std::vector<float>& mean
   moments.merge<float>(end - begin, mean, squares);
 }
 
-/// What a pass needs by channel: z = (x - mean) * scale + beta, where scale = gamma / sqrt(variance + epsilon).
+/// Coefficients of each channel: z = (x - mean) * scale + beta, where scale = gamma / sqrt(variance + epsilon).
 struct Coefficients {
   Coefficients(const Tensor& gamma, const Tensor& beta_of, const Tensor& mean_of, const Tensor& variance, float epsilon)
       : mean(mean_of.data<float>()), beta(beta_of.data<float>()) {
@@ -180,8 +180,8 @@ struct GradientSums {
   }
 };
 
-/// What the gradient of a row is computed from, and where the gradient before the ReLU is written if a residual was
-/// added: then `y` is the ReLU's result.
+/// The rows from which the gradient is computed. If a ReLU follows the addition of a residual, `y` is the ReLU's
+/// result, and the gradient with respect to the ReLU's input is written to `dsum`.
 template <class T>
 struct GradientRows {
   Rows<T> x, dy;

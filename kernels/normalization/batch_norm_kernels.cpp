@@ -11,7 +11,7 @@ namespace lockstep::kernels {
 
 namespace detail {
 
-/// What is known of the channels.
+/// Parameters and statistics of the channels.
 struct ChannelStatistics {
   const float* gamma;
   const float* beta;
@@ -30,7 +30,7 @@ struct ChannelStatistics {
   LOCKSTEP_HOST_DEVICE float inverse(Index k) const { return inverse_deviation(variance[k], epsilon); }
 };
 
-/// What normalizes a pack of channels.
+/// The terms that normalize `pack` channels: z = (x - mean) * scale + beta.
 template <int pack>
 struct NormalizingTerms {
   float mean[pack], scale[pack], beta[pack];
@@ -123,7 +123,7 @@ struct GradientSums {
   }
 };
 
-/// The same for a ReLU after the addition of a residual: writes g.
+/// GradientSums for a ReLU after the addition of a residual; also writes g to `dsum`.
 template <class T, int pack>
 struct GradientSumsOfResidual : GradientSums<T, false, pack> {
   using Base = GradientSums<T, false, pack>;

@@ -102,7 +102,7 @@ void reduce_runs(const Tensor& x, AxisSet axes, const Tensor& y, DType between, 
   }
 }
 
-/// What the gradient of a reduction reads: x, its result y, and the result's shape with keepdims.
+/// Operands of the gradient of a reduction: x, the result y, and the shape of y with keepdims.
 struct Reduced {
   Tensor x;
   Tensor y;

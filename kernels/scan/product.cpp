@@ -42,7 +42,7 @@ Tensor product_gradient(const Tensor& x, const std::vector<int>& order, const Te
   return transpose(dx, inverse(order));
 }
 
-/// The same by ops, without a division.
+/// Same as product_gradient, but with ops; does not divide.
 Tensor product_gradient_by_ops(const Tensor& x, const std::vector<int>& order, const Shape& kept, const Tensor& dy) {
   if (x.elements() == 0) return x;
   const Tensor last = transpose(x, order);

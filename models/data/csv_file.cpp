@@ -31,8 +31,9 @@ struct Chunk {
   std::optional<std::int64_t> error_line{};  ///< from 0 in the chunk; empty for a quotation mark that is not closed
 };
 
-/// Where the line of `text[at]` ends, or a later one if it ends within quotation marks, of which `before` are before
-/// `at`. Only a guess: a quotation mark within a field that does not begin with one means nothing.
+/// The end of the line that contains `text[at]` or, if this end is within quotation marks, of the first later line
+/// whose end is not. `before`: number of quotation marks before `at`. This is a guess, because quotation marks in a
+/// field that does not begin with one do not quote.
 std::size_t end_of_record(std::string_view text, std::size_t at, std::int64_t before) {
   for (; at < text.size(); ++at) {
     if (text[at] == '"') ++before;
@@ -49,7 +50,8 @@ std::int64_t quotation_marks_in(std::string_view text) {
   return count + std::ranges::count(text, '"');
 }
 
-/// Splits records into at most `count` chunks of about the same length at what look like their ends.
+/// Splits records into at most `count` chunks of about the same length. Assumes that each quotation mark in the text
+/// begins or ends a quoted value, so a chunk may end inside a record.
 std::vector<std::string_view> guess_chunks(std::string_view records, std::size_t count) {
   const std::size_t step = records.size() / count;
   std::vector<std::int64_t> quotes(count);
@@ -70,7 +72,8 @@ std::vector<std::string_view> guess_chunks(std::string_view records, std::size_t
   return chunks;
 }
 
-/// The same at the ends of records. If a quotation mark is not closed, the last chunk has all records up to the end.
+/// Splits records like guess_chunks, but always at the end of a record. If a quotation mark is not closed, the last
+/// chunk has all records up to the end.
 std::vector<std::string_view> find_chunks(std::string_view records, std::size_t count, char separator) {
   std::vector<std::string_view> chunks;
   CsvRecords walk(records, separator);

@@ -38,7 +38,7 @@ LearningRate take_learning_rate(Json& options, LearningRate rate, const char* ke
   return rate;
 }
 
-/// The same for an optimizer of Keras. Keras 2 also used the name lr, and had a separate decay.
+/// Like take_learning_rate, for an optimizer of Keras. Keras 2 also used the name lr, and had a separate decay.
 LearningRate take_keras_rate(Json& options, LearningRate rate) {
   rate = take_learning_rate(options, take_learning_rate(options, std::move(rate), "lr"));
   if (options.contains("decay") && options["decay"].is_null()) options.erase("decay");

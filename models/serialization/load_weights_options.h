@@ -21,12 +21,13 @@ struct LoadWeightsOptions {
   bool by_name = false;
   /// Ignores, without a warning, weights that the model lacks. For `.safetensors` files.
   bool ignore_extra = false;
-  /// Returns the name and the order of axes that the weight "layer/variable" has in the file. If empty, weights have
-  /// their own names and order of axes in the file. For `.safetensors` files.
+  /// Returns the name that the weight "layer/variable" has in the file, and the permutation of axes that turns the
+  /// file's tensor into the weight. If the function is empty, the file has the model's names and axis orders. For
+  /// `.safetensors` files.
   std::function<StoredWeight(const std::string& name)> stored_as{};
 
-  /// If the options allow skipping, logs the message as a warning; otherwise throws InputError with it. `is_missing`:
-  /// the file or the model does not have the layer.
+  /// Logs the message as a warning with skip_mismatch, or with by_name if `is_missing`; otherwise throws InputError
+  /// with it. `is_missing`: the file lacks a layer or weight of the model, or the model lacks one of the file.
   void skip(const std::string& message, bool is_missing) const;
 };
 

@@ -54,7 +54,7 @@ void add_uses(const Json& layer, Names& values, Names& masks) {
   }
 }
 
-/// What an operation reads counts as used in the same ways as the operation's result.
+/// The uses of all results. The inputs of an operation count as used in the same ways as the operation's result.
 Uses uses_of(const Json& config) {
   Uses uses;
   add_outputs(config.at("output_layers"), uses.as_values);

@@ -65,8 +65,9 @@ Layer make_custom_layer(LayerConfig& config) {
 /// option of OptimizerOptions).
 ///
 /// Threads may call register_keras_serializable concurrently; a second call for the same class and name does nothing.
-/// Throws InvalidArgument, naming the class, for an empty name or one with '>', for the class_name of one of Keras'
-/// classes of this kind, and if another class of this kind has the same name or class_name.
+/// Throws InvalidArgument for a package or name that is empty or contains '>', for a class_name that is empty or that
+/// of one of Keras' classes of this kind, and if another class of this kind is registered under the same package and
+/// name or with the same class_name.
 template <class T>
 void register_keras_serializable(std::string_view package, std::string_view class_name, std::string_view name) {
   if constexpr (std::derived_from<T, LayerImpl> || std::derived_from<T, Layer>) {
