@@ -35,6 +35,8 @@ struct GpuCollectives::State {
   /// Waits up to twice the timeout, so that the communicators, which fail after the timeout, can report their error
   /// first. Returns whether all collectives have been enqueued.
   bool try_wait(std::unique_lock<std::mutex>& lock);
+  /// Same as try_wait; if NCCL is stuck in a call, also drops the later collectives, whose memory may be freed.
+  void wait_or_drop(std::unique_lock<std::mutex>& lock);
   void serve(const std::stop_token& stop);
   void enqueue(const Submission& submission);
 
@@ -60,9 +62,9 @@ GpuCollectives::GpuCollectives(const std::vector<LogicalDevice>& gpus, std::uniq
 
 GpuCollectives::~GpuCollectives() {
   std::unique_lock lock(state_->mutex);
-  if (state_->is_stuck ? state_->waiting.empty() : state_->try_wait(lock)) return;  // thread_ ends
+  if (!state_->is_stuck) state_->wait_or_drop(lock);
+  if (state_->waiting.empty()) return;  // thread_ ends
   log_warning("NCCL has not returned from {}: a thread stays in the call", state_->waiting.front().what);
-  state_->waiting.erase(state_->waiting.begin() + 1, state_->waiting.end());  // their memory may be freed
   state_->communicators->forget_cluster();
   lock.unlock();
   thread_.request_stop();
@@ -107,17 +109,22 @@ void GpuCollectives::join(int replica) {
 
 void GpuCollectives::wait_until_enqueued() {
   std::unique_lock lock(state_->mutex);
-  if (!state_->is_stuck) state_->try_wait(lock);
+  if (!state_->is_stuck) state_->wait_or_drop(lock);
 }
 
 void GpuCollectives::abandon_step() {
   std::unique_lock lock(state_->mutex);
-  state_->is_stuck = !state_->try_wait(lock);
+  state_->wait_or_drop(lock);
   state_->error = nullptr;
 }
 
 bool GpuCollectives::State::try_wait(std::unique_lock<std::mutex>& lock) {
   return changed.wait_for(lock, 2 * timeout, [&] { return waiting.empty(); });
+}
+
+void GpuCollectives::State::wait_or_drop(std::unique_lock<std::mutex>& lock) {
+  is_stuck = !try_wait(lock);
+  if (is_stuck) waiting.erase(waiting.begin() + 1, waiting.end());
 }
 
 void GpuCollectives::State::serve(const std::stop_token& stop) {

@@ -56,10 +56,11 @@ class GpuCollectives {
   /// throws its error: DeviceError, Timeout, or BrokenInvariant for a part that check_part rejects. Throws Timeout if
   /// the collectives are not enqueued within twice the timeout.
   void join(int replica);
-  /// Waits until all submitted collectives have been enqueued, up to twice the timeout. Does not wait if the wait of
-  /// abandon_step() has timed out.
+  /// Waits until all submitted collectives have been enqueued, up to twice the timeout, or not at all if an earlier
+  /// wait has timed out. Then drops all but the one in NCCL's call.
   void wait_until_enqueued();
-  /// Waits for the enqueuing of a failed step's collectives, up to twice the timeout, and discards their error.
+  /// Waits for the enqueuing of a failed step's collectives, up to twice the timeout, and discards their error; after
+  /// that time, drops all but the one in NCCL's call.
   /// Precondition: no replica is running.
   void abandon_step();
 

@@ -119,14 +119,20 @@ TEST_F(TwoGpus, ACallThatDoesNotEndIsATimeoutAndLeavesNoUsableCollectives) {
   held_ = &released;
   set(one_, 1, 2);
   {
-    GpuCollectives stuck(gpus_, std::make_unique<Communicators>(*this), std::chrono::milliseconds(500));
+    GpuCollectives stuck(gpus_, std::make_unique<Communicators>(*this), std::chrono::milliseconds(200));
     stuck.submit("a sum", one_);
-    EXPECT_ERROR(Timeout, "NCCL has not enqueued 1 of 1 collectives within 1 s", stuck.join(0));
+    EXPECT_ERROR(Timeout, "NCCL has not enqueued 1 of 1 collectives within 0.4 s", stuck.join(0));
     stuck.abandon_step();
     EXPECT_ERROR(DeviceError, "NCCL is still in a call of a step that failed", stuck.set_parts(other_, 0, {}));
     released.count_down();
-    stuck.abandon_step();
-    EXPECT_NO_THROW(stuck.set_parts(other_, 0, {}));
+    int waits = 0;  // a busy machine may take longer than one
+    for (bool is_stuck = true; is_stuck && waits < 30; ++waits) try {
+        stuck.abandon_step();
+        stuck.set_parts(other_, 0, {});
+        is_stuck = false;
+      } catch (const DeviceError&) {
+      }
+    EXPECT_LT(waits, 30);
   }
   held_ = nullptr;
 }
