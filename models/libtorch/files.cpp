@@ -5,6 +5,7 @@
 #include <span>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -93,13 +94,14 @@ void detail::write_archive(const Strategy& strategy, const std::string& path,
 }
 
 void detail::read_archive(const std::string& path, const std::function<void(torch::serialize::InputArchive&)>& read) {
-  require<InputError>(std::filesystem::exists(path), "{}: there is no such file", path);
+  std::error_code error;  // of names that are too long and the like
+  require<InputError>(std::filesystem::exists(path, error), "{}: there is no such file", path);
   try {
     torch::serialize::InputArchive archive;
     archive.load_from(path);
     read(archive);
-  } catch (const c10::Error& error) {
-    fail<InputError>("{}: {}", path, line_of(error));
+  } catch (const c10::Error& problem) {
+    fail<InputError>("{}: {}", path, line_of(problem));
   }
 }
 

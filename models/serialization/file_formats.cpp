@@ -61,11 +61,13 @@ void on_all_workers(const Strategy& strategy, const std::function<void()>& job) 
   Cluster* const workers = strategy.state()->cluster();
   if (workers == nullptr) return job();
   std::string error;
-  try {
-    job();
-  } catch (const InputError& problem) {
-    error = problem.what();
-  }
+  notify_on_failure(workers, [&] {
+    try {
+      job();
+    } catch (const InputError& problem) {
+      error = problem.what();
+    }
+  });
   workers->fail_together<InputError>("the reading or writing of a file", error);
 }
 

@@ -94,7 +94,8 @@ void check_is_f32(const Variable& variable, std::string_view files);
 void check_outside_replica(std::string_view what);
 
 /// Calls `job`, which reads or writes a file. If it throws InputError on one worker, all workers throw InputError, with
-/// that worker's name and message. A collective: every worker must call it, also those that have nothing to write.
+/// that worker's name and message; other errors end the cluster, as in notify_on_failure. A collective: every worker
+/// must call it, also those that have nothing to write.
 void on_all_workers(const Strategy& strategy, const std::function<void()>& job);
 
 /// Writes all weights in the format of the extension; for an unknown extension, in Keras 3's `.weights.h5` format.

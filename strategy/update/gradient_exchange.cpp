@@ -39,7 +39,7 @@ bool GradientExchange::begun() const {
 void GradientExchange::finish() {
   std::unique_lock lock(mutex_);
   const auto all = std::views::iota(std::size_t{0}, step_->ranges.size());
-  require<LogicError>(std::ranges::all_of(all, [&](std::size_t range) { return is_final(range); }),
+  require<LogicError>(error_ || std::ranges::all_of(all, [&](std::size_t range) { return is_final(range); }),
                       "the replicas provide their gradients in different ways: each must make the same calls");
   changed_.wait(lock, [&] { return error_ || step_->done == step_->ranges.size(); });
   step_.reset();

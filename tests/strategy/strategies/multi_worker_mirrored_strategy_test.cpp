@@ -256,11 +256,12 @@ TEST_F(MultiWorker, VerifyNamesTheWorkerWhoseReplicasDifferOnAll) {
 
 TEST_F(MultiWorker, AVerificationThatFailsOnOneWorkerEndsOnAll) {
   std::vector<Variable> variables{variable("v", 0)};
-  if (cluster_->rank() == last_) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // all other workers have made their variables by now
-    variables.emplace_back();  // cannot be read, like a copy on a device that has failed
-  }
-  expect_end_on_all<LogicError>("this variable has no value", [&] { verify_mirrored(variables, cluster_); });
+  // Cannot be read, like a copy on a device that has failed.
+  if (cluster_->rank() == last_) variables.emplace_back();
+  expect_end_on_all<LogicError>("this variable has no value", [&] {
+    cluster_->all_gather("all have made v", "");
+    verify_mirrored(variables, cluster_);
+  });
 }
 
 TEST_F(MultiWorker, VariablesOnReadAreCombinedOverAllWorkers) {
@@ -301,9 +302,10 @@ TEST_F(MultiWorker, ReplicasThatProvideGradientsInDifferentWaysAreTold) {
   if (local_ == 1) return;
   const Variable v = variable("v", 0);
   GradientReducer reducer({v}, strategy_.devices());
+  cluster_->all_gather("all have made v", "");
   const auto step = [&] {
     const ReplicaContext context = get_replica_context();
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // all other workers have made their variables by now
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // all other workers have left all_gather by now
     if (context.local_replica() == 0) {
       GradientTape tape;
       reducer.backward(context, tape, sum(v.value()), GradientReducer::AfterBackward::apply);
