@@ -14,7 +14,9 @@ class SampleCursor final : public Cursor {
   /// Pass i is drawn with weight i of `weights`.
   SampleCursor(std::vector<std::unique_ptr<Cursor>> passes, std::vector<double> weights, bool stop_on_empty,
                ShuffleDraws draws)
-      : passes_(std::move(passes)), weights_(std::move(weights)), stop_on_empty_(stop_on_empty), draws_(draws) {}
+      : passes_(std::move(passes)), weights_(std::move(weights)), stop_on_empty_(stop_on_empty), draws_(draws) {
+    scale();
+  }
 
   std::optional<Example> next() override {
     while (!passes_.empty()) {
@@ -41,14 +43,9 @@ class SampleCursor final : public Cursor {
   /// Index of a pass.
   std::size_t draw() {
     constexpr std::int64_t steps = std::int64_t{1} << 53;  // a double in [0, 1) has 53 bits
-    // Scaled by a power of two, so that no sum overflows or underflows and none is rounded differently.
-    const int exponent = std::ilogb(std::ranges::max(weights_));
-    const auto weight = [&](std::size_t pass) { return std::scalbn(weights_[pass], -exponent); };
-    double total = 0;
-    for (std::size_t pass = 0; pass < weights_.size(); ++pass) total += weight(pass);
-    double left = static_cast<double>(draws_.below(steps)) / static_cast<double>(steps) * total;
+    double left = static_cast<double>(draws_.below(steps)) / static_cast<double>(steps) * total_;
     std::size_t drawn = 0;
-    for (; drawn + 1 < weights_.size() && left >= weight(drawn); ++drawn) left -= weight(drawn);
+    for (; drawn + 1 < scaled_.size() && left >= scaled_[drawn]; ++drawn) left -= scaled_[drawn];
     return drawn;
   }
 
@@ -57,10 +54,21 @@ class SampleCursor final : public Cursor {
     passes_.erase(passes_.begin() + index);
     weights_.erase(weights_.begin() + index);
     if (stop_on_empty_) passes_.clear();
+    scale();
+  }
+
+  /// Scales the weights by a power of two, so that no sum overflows or underflows and none is rounded differently.
+  void scale() {
+    scaled_.clear();
+    total_ = 0;
+    const int exponent = weights_.empty() ? 0 : std::ilogb(std::ranges::max(weights_));
+    for (const double weight : weights_) total_ += scaled_.emplace_back(std::scalbn(weight, -exponent));
   }
 
   std::vector<std::unique_ptr<Cursor>> passes_;  ///< those with elements left
-  std::vector<double> weights_;
+  std::vector<double> weights_;                  ///< as given, since a scaled one may be rounded to 0
+  std::vector<double> scaled_{};
+  double total_ = 0;  ///< of scaled_
   bool stop_on_empty_;
   ShuffleDraws draws_;
 };
