@@ -67,6 +67,10 @@ class OptionVisitor {
   void fixed(const char* key, std::same_as<bool> auto value) { fixed_flag(key, value); }
   void fixed_null(const char* key);
   ///@}
+  /// `fixed` for an option that is not written.
+  void fixed_unwritten(const char* key, const auto& value) {
+    if (reading_) fixed(key, value);
+  }
   /// Reads `old_key`, Keras 2's name of an option, as `key`; if the file has both, uses the value of `old_key`. Call it
   /// before the option itself.
   void renamed(const char* old_key, const char* key);
@@ -82,8 +86,6 @@ class OptionVisitor {
     value = given.value_or(if_null);
   }
 
-  /// Whether this visitor reads.
-  bool is_reading() const { return reading_; }
   /// Throws InputError for an option of the file that was neither read nor passed over, unless it is null, false or 0.
   /// Precondition: this visitor reads.
   void check_all_read() const;
@@ -93,6 +95,8 @@ class OptionVisitor {
   bool is_null(const char* key) const;
 
  protected:
+  /// Whether this visitor reads.
+  bool is_reading() const { return reading_; }
   /// When writing, writes the value and returns null. When reading, marks the option as read and returns its value, or
   /// null where the file has none.
   const nlohmann::ordered_json* exchange(const char* key, const nlohmann::ordered_json& written);

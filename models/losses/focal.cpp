@@ -57,7 +57,7 @@ Loss::Function categorical(const CategoricalOptions& options) {
 }  // namespace
 
 void BinaryFocalCrossentropyOptions::describe(OptionVisitor& visitor) {
-  if (visitor.is_reading()) visitor.fixed("axis", -1.0);
+  visitor.fixed_unwritten("axis", -1.0);
   visitor.option("apply_class_balancing", apply_class_balancing);
   visitor.option("alpha", alpha);
   visitor.option("gamma", gamma);
@@ -66,7 +66,7 @@ void BinaryFocalCrossentropyOptions::describe(OptionVisitor& visitor) {
 }
 
 void CategoricalFocalCrossentropyOptions::describe(OptionVisitor& visitor) {
-  if (visitor.is_reading()) visitor.fixed("axis", -1.0);
+  visitor.fixed_unwritten("axis", -1.0);
   visitor.one_or_more("alpha", alpha);
   visitor.option("gamma", gamma);
   visitor.option("from_logits", from_logits);

@@ -90,13 +90,13 @@ Loss::Function binary(const CrossentropyOptions& options) {
 }  // namespace
 
 void SparseCrossentropyOptions::describe(OptionVisitor& visitor) {
-  if (visitor.is_reading()) visitor.fixed("axis", -1.0);
+  visitor.fixed_unwritten("axis", -1.0);
   visitor.option("from_logits", from_logits);
   visitor.option("ignore_class", ignore_class);
 }
 
 void CrossentropyOptions::describe(OptionVisitor& visitor) {
-  if (visitor.is_reading()) visitor.fixed("axis", -1.0);
+  visitor.fixed_unwritten("axis", -1.0);
   visitor.option("from_logits", from_logits);
   visitor.option("label_smoothing", label_smoothing);
 }

@@ -143,7 +143,7 @@ Metric::Rule area_under_curve(AUCOptions options) {
 }  // namespace
 
 void AUCOptions::describe(OptionVisitor& visitor) {
-  if (visitor.is_reading()) visitor.fixed("summation_method", "interpolation");
+  visitor.fixed_unwritten("summation_method", "interpolation");
   visitor.option("num_thresholds", num_thresholds);
   visitor.choice("curve", curve, {{"ROC", AUCCurve::roc}, {"PR", AUCCurve::pr}});
   visitor.option("from_logits", from_logits);

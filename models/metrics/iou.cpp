@@ -105,7 +105,7 @@ std::vector<std::int64_t> all_of(int num_classes) {
 }  // namespace
 
 void IoUOptions::describe(OptionVisitor& visitor) {
-  if (visitor.is_reading()) visitor.fixed("axis", -1.0);
+  visitor.fixed_unwritten("axis", -1.0);
   visitor.option("num_classes", num_classes);
   visitor.option("target_class_ids", target_class_ids);
   visitor.option("ignore_class", ignore_class);
@@ -114,13 +114,13 @@ void IoUOptions::describe(OptionVisitor& visitor) {
 }
 
 void BinaryIoUOptions::describe(OptionVisitor& visitor) {
-  if (visitor.is_reading()) visitor.fixed("axis", -1.0);
+  visitor.fixed_unwritten("axis", -1.0);
   visitor.option("target_class_ids", target_class_ids);
   visitor.option("threshold", threshold);
 }
 
 void MeanIoUOptions::describe(OptionVisitor& visitor) {
-  if (visitor.is_reading()) visitor.fixed("axis", -1.0);
+  visitor.fixed_unwritten("axis", -1.0);
   visitor.option("num_classes", num_classes);
   visitor.option("ignore_class", ignore_class);
   visitor.option("sparse_y_true", sparse_y_true);
@@ -128,7 +128,7 @@ void MeanIoUOptions::describe(OptionVisitor& visitor) {
 }
 
 void OneHotIoUOptions::describe(OptionVisitor& visitor) {
-  if (visitor.is_reading()) visitor.fixed("axis", -1.0);
+  visitor.fixed_unwritten("axis", -1.0);
   visitor.option("num_classes", num_classes);
   visitor.option("target_class_ids", target_class_ids);
   visitor.option("ignore_class", ignore_class);
@@ -136,7 +136,7 @@ void OneHotIoUOptions::describe(OptionVisitor& visitor) {
 }
 
 void OneHotMeanIoUOptions::describe(OptionVisitor& visitor) {
-  if (visitor.is_reading()) visitor.fixed("axis", -1.0);
+  visitor.fixed_unwritten("axis", -1.0);
   visitor.option("num_classes", num_classes);
   visitor.option("ignore_class", ignore_class);
   visitor.option("sparse_y_pred", sparse_y_pred);

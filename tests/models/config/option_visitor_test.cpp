@@ -40,6 +40,7 @@ struct Options {
     visitor.one_or_more("factors", factors);
     visitor.choice("mode", mode, {{"up", Sense::up}, {"down", Sense::down}});
     visitor.fixed("kind", "plain");
+    visitor.fixed_unwritten("axis", -1.0);
   }
 };
 
@@ -73,6 +74,7 @@ TEST(OptionVisitor, ReadsOtherFormsOfOneValue) {
   EXPECT_FALSE(read({{"most", nullptr}}).most);
   EXPECT_TRUE(read({{"factors", nullptr}}).factors.empty());
   EXPECT_EQ(read({{"factors", 3}}).factors, std::vector<double>{3});
+  EXPECT_EQ(written(read({{"axis", -1}})), written({}));
   EXPECT_EQ(read({{"unknown", false}, {"other", nullptr}, {"more", 0}}).count, 1);
 }
 
@@ -93,6 +95,7 @@ TEST(OptionVisitor, SaysWhatWouldBeRight) {
   refused(R"({"thresholds": 1})", "the object: thresholds cannot be 1; it must be a list of numbers");
   refused(R"({"mode": "left"})", "the object: mode cannot be \"left\"; it must be \"up\" or \"down\"");
   refused(R"({"kind": "rare"})", "the object: kind cannot be \"rare\"; it must be \"plain\"");
+  refused(R"({"axis": 0})", "the object: axis cannot be 0; it must be -1.0");
   refused(R"({"unknown": 2})", "the object: unknown cannot be 2; it must be left out: it is unknown here");
 }
 
