@@ -131,6 +131,8 @@ bool OptionVisitor::is_null(const char* key) const {
   return found != values_->end() && found->is_null();
 }
 
+bool OptionVisitor::has_value(const char* key) const { return values_->contains(key) && !is_null(key); }
+
 void OptionVisitor::option_if_any(const char* key, std::vector<double>& value) {
   if (reading_ && is_null(key)) {
     value.clear();

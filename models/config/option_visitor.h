@@ -93,6 +93,8 @@ class OptionVisitor {
   const nlohmann::ordered_json& values() const { return *values_; }
   /// Whether `values` has null for this option.
   bool is_null(const char* key) const;
+  /// Whether `values` has a value other than null for this option.
+  bool has_value(const char* key) const;
 
  protected:
   /// Whether this visitor reads.

@@ -309,7 +309,7 @@ void LayerConfig::only_size(const char* key, std::int64_t& value) {
 }
 
 void LayerConfig::only_size(const char* key, std::optional<std::int64_t>& value) {
-  if (is_reading() && (!values().contains(key) || values()[key].is_null())) return passed_over(key);
+  if (is_reading() && !has_value(key)) return passed_over(key);
   if (!is_reading() && !value) return fixed_null(key);
   std::int64_t size = value.value_or(0);
   only_size(key, size);

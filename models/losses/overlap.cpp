@@ -58,8 +58,7 @@ Loss::Function tversky(const TverskyOptions& options) {
 }
 
 void list_axis(OptionVisitor& visitor, std::vector<std::int64_t>& axis) {
-  const bool is_given = visitor.values().contains("axis") && !visitor.is_null("axis");
-  if (!axis.empty() || is_given) visitor.one_or_more("axis", axis);
+  if (!axis.empty() || visitor.has_value("axis")) visitor.one_or_more("axis", axis);
 }
 
 }  // namespace

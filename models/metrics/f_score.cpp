@@ -101,8 +101,7 @@ Metric::Rule rule(const FBetaScoreOptions& options, const ObjectConfig& config) 
 
 void list_average(OptionVisitor& visitor, FScoreAverage& average) {
   using enum FScoreAverage;
-  const bool is_given = visitor.values().contains("average") && !visitor.is_null("average");
-  if (average != none || is_given)
+  if (average != none || visitor.has_value("average"))
     visitor.choice("average", average, {{"micro", micro}, {"macro", macro}, {"weighted", weighted}});
 }
 
