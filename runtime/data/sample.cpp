@@ -1,8 +1,9 @@
 #include <algorithm>
-#include <cmath>
+#include <numeric>
 #include <utility>
 #include <vector>
 
+#include <lockstep/runtime/core/scaled_weights.h>
 #include <lockstep/runtime/data/shuffle_draws.h>
 #include <lockstep/runtime/data/stage.h>
 
@@ -57,12 +58,10 @@ class SampleCursor final : public Cursor {
     scale();
   }
 
-  /// Scales the weights by a power of two, so that no sum overflows or underflows and none is rounded differently.
   void scale() {
-    scaled_.clear();
-    total_ = 0;
-    const int exponent = weights_.empty() ? 0 : std::ilogb(std::ranges::max(weights_));
-    for (const double weight : weights_) total_ += scaled_.emplace_back(std::scalbn(weight, -exponent));
+    if (weights_.empty()) return;
+    scaled_ = scaled_weights(weights_);
+    total_ = std::accumulate(scaled_.begin(), scaled_.end(), 0.0);
   }
 
   std::vector<std::unique_ptr<Cursor>> passes_;  ///< those with elements left

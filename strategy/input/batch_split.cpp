@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/core/scaled_weights.h>
 
 namespace lockstep {
 
@@ -20,19 +21,14 @@ void check_shares(std::span<const double> shares, int replicas) {
 }
 
 std::vector<std::int64_t> split_rows(std::int64_t rows, int replicas, std::span<const double> shares) {
-  // Scaled by a power of two, so that no sum or product overflows and none is rounded differently.
-  const int exponent = shares.empty() ? 0 : std::ilogb(std::ranges::max(shares));
-  const auto share_of = [&](std::size_t replica) {
-    return shares.empty() ? 1.0 : std::scalbn(shares[replica], -exponent);
-  };
   const auto count = static_cast<std::size_t>(replicas);
-  double total = 0;
-  for (std::size_t replica = 0; replica < count; ++replica) total += share_of(replica);
+  const std::vector<double> scaled = shares.empty() ? std::vector<double>(count, 1) : scaled_weights(shares);
+  const double total = std::accumulate(scaled.begin(), scaled.end(), 0.0);
 
   std::vector<std::int64_t> sizes(count);
   std::vector<double> rests(count);
   for (std::size_t replica = 0; replica < count; ++replica) {
-    const double quota = static_cast<double>(rows) * share_of(replica) / total;
+    const double quota = static_cast<double>(rows) * scaled[replica] / total;
     sizes[replica] = static_cast<std::int64_t>(quota);
     rests[replica] = quota - std::floor(quota);
   }
