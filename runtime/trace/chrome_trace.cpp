@@ -1,21 +1,14 @@
 #include "lockstep/runtime/trace/chrome_trace.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+
+#include <lockstep/runtime/core/lossy_json.h>
 
 namespace lockstep {
-namespace {
-
-/// `text` as a JSON string with quotes; bytes that are not UTF-8 become U+FFFD.
-std::string quoted(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-}  // namespace
 
 void ChromeTrace::add_name(std::string_view what, int process, std::int64_t row, std::string_view name) {
   add(fmt::format("{{\"name\":\"{}\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}}", what, process, row,
-                  quoted(name)));
+                  lossy_json(name)));
 }
 
 void ChromeTrace::name_process(int process, std::string_view name) { add_name("process_name", process, 0, name); }
@@ -27,7 +20,7 @@ void ChromeTrace::name_row(int process, std::int64_t row, std::string_view name)
 void ChromeTrace::add(std::string_view name, int process, std::int64_t row, double start_us, double duration_us,
                       std::optional<std::uint64_t> bytes) {
   const std::string args = bytes ? fmt::format(",\"args\":{{\"bytes\":{}}}", *bytes) : "";
-  add(fmt::format("{{\"name\":{},\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f}{}}}", quoted(name),
+  add(fmt::format("{{\"name\":{},\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f}{}}}", lossy_json(name),
                   process, row, start_us, duration_us, args));
 }
 

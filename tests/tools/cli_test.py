@@ -26,8 +26,8 @@ OVERFLOWS = 2**64 // 1000  # seconds that are a negative number of milliseconds 
 COMMANDS = ["devices", "doctor", "train", "evaluate", "predict", "bench", "scaling", "summary", "convert"]
 
 
-def run(*arguments, timeout=500):
-    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=timeout)
+def run(*arguments, timeout=500, env=None):
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=timeout, env=env)
 
 
 class Case(unittest.TestCase):
@@ -83,6 +83,16 @@ class Doctor(Case):
                          [finding["level"] for finding in findings])
         self.fit(lines.stdout)
         self.assertEqual(lines.returncode, int(any(finding["level"] == "BROKEN" for finding in findings)))
+
+    def test_json_of_a_path_that_is_not_text(self):
+        mpirun = self.path / os.fsdecode(b"\xff") / "mpirun"
+        mpirun.parent.mkdir()
+        mpirun.write_text("#!/bin/sh\n")
+        mpirun.chmod(0o755)
+        done = run("doctor", "--json", env=os.environ | {"PATH": f"{mpirun.parent}:{os.environ['PATH']}"})
+        for finding in json.loads(done.stdout.splitlines()[-1]):
+            if finding["subject"] == "mpirun":  # a build with MPI
+                self.assertIn("\ufffd/mpirun is an unknown MPI", finding["text"])
 
 
 class Summary(Case):

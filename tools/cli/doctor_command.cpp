@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include <lockstep/runtime/core/lossy_json.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/thread/wait_timer.h>
 
@@ -33,7 +34,7 @@ void print_json(const std::vector<Finding>& findings) {
                       {"subject", finding.subject},
                       {"text", finding.text},
                       {"remedy", finding.remedy}});
-  fmt::print("{}\n", result.dump());
+  fmt::print("{}\n", lossy_json(result));
 }
 
 void print_lines(const std::vector<Finding>& findings) {

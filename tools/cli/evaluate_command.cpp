@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/runtime/core/logging.h>
+#include <lockstep/runtime/core/lossy_json.h>
 
 #include "trained_model.h"
 #include "wrapped_text.h"
@@ -28,7 +29,7 @@ int run(const EvaluateOptions& options) {
       fmt::format("{} on {}, {} examples{}{}: {}", options.trained.model, trained.data, trained.count,
                   trained.preparation.empty() ? "" : ", ", trained.preparation, text);
   print_message("{}\n", wrapped(what, 2));
-  if (options.json) fmt::print("{}\n", result.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  if (options.json) fmt::print("{}\n", lossy_json(result));
   return 0;
 }
 

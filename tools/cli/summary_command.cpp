@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/training/model_files.h>
+#include <lockstep/runtime/core/lossy_json.h>
 
 #include "model_source.h"
 #include "step_memory.h"
@@ -35,7 +36,7 @@ int run(const SummaryOptions& options) {
                                 {"trainable_params", trainable},
                                 {"non_trainable_params", model.count_params() - trainable}};
   if (memory) result.update({{"step_peak_mb", memory->peak_mb}, {"state_mb", memory->state_mb}});
-  fmt::print("{}\n", result.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  fmt::print("{}\n", lossy_json(result));
   return 0;
 }
 
