@@ -10,6 +10,7 @@
 
 #include <lockstep/models/files/deflate.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/core/regular_file.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -37,11 +38,10 @@ const char* reason_of(int status) {
 }  // namespace
 
 ByteReader::ByteReader(const std::filesystem::path& file) : file_(file) {
-  std::error_code error;
-  require<InputError>(std::filesystem::exists(file, error), "{}: there is no such file", file.string());
-  require<InputError>(std::filesystem::is_regular_file(file, error), "{}: this is not a regular file", file.string());
+  require_regular_file(file);
   stream_.open(file, std::ios::binary);
   require<InputError>(stream_.is_open(), "{}: cannot be opened: {}", file.string(), std::strerror(errno));
+  std::error_code error;
   file_bytes_ = std::filesystem::file_size(file, error);
   require<InputError>(!error, "{}: its size is unknown: {}", file.string(), error.message());
   refill();

@@ -11,17 +11,17 @@
 #include <lockstep/models/data/image_codec.h>
 #include <lockstep/runtime/core/atomic_file.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/core/regular_file.h>
 #include <lockstep/runtime/data/host_context.h>
 
 namespace lockstep {
 namespace {
 
 std::vector<std::byte> content_of(const std::filesystem::path& file) {
-  std::error_code error;
-  require<InputError>(std::filesystem::exists(file, error), "there is no such file");
-  require<InputError>(std::filesystem::is_regular_file(file, error), "this is not a regular file");
+  require_regular_file(file);
   std::ifstream stream(file, std::ios::binary);
   require<InputError>(stream.is_open(), "cannot be opened: {}", std::strerror(errno));
+  std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(file, error);
   require<InputError>(!error, "its size is unknown: {}", error.message());
   std::vector<std::byte> content(bytes);

@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <type_traits>
@@ -17,6 +16,7 @@
 #include <lockstep/models/files/deflate.h>
 #include <lockstep/runtime/core/atomic_file.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/core/regular_file.h>
 
 namespace lockstep::hdf5 {
 namespace {
@@ -53,10 +53,7 @@ void check(herr_t status, const char* what) {
 
 /// Throws InputError with the system's reason if a file cannot be read; HDF5's messages would hide it.
 void check_readable(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(path, error);
-  require<InputError>(std::filesystem::exists(status), "{}: there is no such file", path);
-  require<InputError>(std::filesystem::is_regular_file(status), "{}: this is not a regular file", path);
+  require_regular_file(path);
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   require<InputError>(descriptor >= 0, "{}: cannot be opened: {}", path, std::strerror(errno));
   ::close(descriptor);

@@ -19,6 +19,7 @@
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/models/files/json_text.h>
 #include <lockstep/models/files/shape_limit.h>
+#include <lockstep/runtime/core/regular_file.h>
 #include <lockstep/runtime/device/context.h>
 
 namespace lockstep {
@@ -150,9 +151,9 @@ std::vector<std::byte> safetensors_contents(const std::vector<NamedTensor>& tens
 }
 
 SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
-  std::error_code error;
-  require<InputError>(std::filesystem::exists(path_, error), "{}: there is no such file", path_);
+  require_regular_file(path_);
   in_.open(path_, std::ios::binary);
+  std::error_code error;
   const auto size = static_cast<std::size_t>(std::filesystem::file_size(path_, error));
   require<InputError>(in_.good() && !error, "{}: cannot be opened", path_);
   std::uint64_t length = 0;

@@ -8,6 +8,7 @@
 #include <zip.h>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/core/regular_file.h>
 
 namespace lockstep {
 namespace {
@@ -62,8 +63,7 @@ void check_names(zip_t* archive, const std::string& path) {
 }
 
 Archive open_archive(const std::string& path) {
-  std::error_code error;  // of names that are too long and the like
-  require<InputError>(std::filesystem::exists(path, error), "{}: there is no such file", path);
+  require_regular_file(path);
   int code = 0;
   Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &code), zip_discard);
   require<InputError>(archive != nullptr, "{}: cannot be opened as a zip archive: {}", path, text_of(code));

@@ -5,7 +5,6 @@
 #include <span>
 #include <sstream>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include <lockstep/models/libtorch/tensor.h>
 #include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/runtime/core/atomic_file.h>
+#include <lockstep/runtime/core/regular_file.h>
 
 namespace lockstep::libtorch {
 namespace {
@@ -94,8 +94,7 @@ void detail::write_archive(const Strategy& strategy, const std::string& path,
 }
 
 void detail::read_archive(const std::string& path, const std::function<void(torch::serialize::InputArchive&)>& read) {
-  std::error_code error;  // of names that are too long and the like
-  require<InputError>(std::filesystem::exists(path, error), "{}: there is no such file", path);
+  require_regular_file(path);
   try {
     torch::serialize::InputArchive archive;
     archive.load_from(path);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/core/regular_file.h>
 
 namespace lockstep {
 namespace {
@@ -56,8 +57,7 @@ void write_record(std::ostream& file, std::span<const char> data) {
 std::uint64_t RecordPosition::end() const { return offset + length + crc_bytes; }
 
 RecordFile::RecordFile(const std::filesystem::path& path) {
-  std::error_code error;
-  require<InputError>(std::filesystem::is_regular_file(path, error), "{}: there is no such file", path.string());
+  require_regular_file(path);
   file_.open(path, std::ios::binary);
   require<InputError>(file_.is_open(), "{}: cannot be opened", path.string());
   size_ = std::filesystem::file_size(path);

@@ -183,6 +183,7 @@ TEST_F(TfRecord, NamesTheRecordThatIsDamaged) {
     expect_refused(file, "record 1: the file ends within it");
   }
   expect_refused(folder / "none", "there is no such file");
+  expect_refused(folder.path(), "this is not a regular file");
 }
 
 TEST_F(TfRecord, NamesTheFeatureThatDoesNotSuit) {

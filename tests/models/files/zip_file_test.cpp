@@ -40,6 +40,8 @@ TEST_F(ZipFile, GivesEntriesBack) {
 
 TEST_F(ZipFile, NamesWhatIsWrong) {
   EXPECT_ERROR(InputError, file_ + ": there is no such file", text_in("a"));
+  EXPECT_ERROR(InputError, folder_.path().string() + ": this is not a regular file",
+               read_zip_entry(folder_.path().string(), "a"));
   test::write_text(file_, "no archive");
   EXPECT_ERROR(InputError, file_ + ": cannot be opened as a zip archive: Not a zip archive", text_in("a"));
   write_file_atomically(file_, make_zip(std::vector<ZipEntry>{{"a", bytes_of(large_)}}));
