@@ -38,8 +38,8 @@ bool holds_range(DType dtype, std::int64_t minval, std::int64_t maxval) {
 Tensor uniform(const Shape& shape, double minval, double maxval, const std::function<RandomKey()>& next_key,
                DType dtype) try {
   require(is_real(dtype), "uniform gives f32 or bf16, not {}", name(dtype));
-  require(std::isfinite(minval) && std::isfinite(maxval) && minval <= maxval,
-          "uniform takes a finite range, got [{}, {})", minval, maxval);
+  require(std::isfinite(maxval - minval) && minval <= maxval, "uniform takes a finite range, got [{}, {})", minval,
+          maxval);
   return drawn(shape, dtype, next_key, [=](const RandomKey& key, const Tensor& y) {
     return kernels::Uniform{minval, maxval, key, y};
   });

@@ -14,7 +14,7 @@
 namespace lockstep {
 
 /// Uniformly distributed numbers in [minval, maxval), f32 or bf16; rounding to the dtype may give maxval. Throws
-/// InvalidArgument for other dtypes, and unless minval <= maxval and both are finite.
+/// InvalidArgument for other dtypes, and unless minval <= maxval and maxval - minval is finite.
 Tensor uniform(const Shape& shape, double minval, double maxval, const std::function<RandomKey()>& next_key,
                DType dtype = DType::f32);
 

@@ -152,7 +152,8 @@ Columns orthonormal_columns(Columns matrix) {
 }  // namespace
 
 SeededInitializer variance_scaling(const VarianceScalingOptions& options) {
-  require(options.scale > 0, "variance_scaling needs a scale above 0, got {}", options.scale);
+  require(std::isfinite(options.scale) && options.scale > 0, "variance_scaling needs a finite scale above 0, got {}",
+          options.scale);
   return detail::VarianceScaling{options};
 }
 

@@ -32,8 +32,8 @@ struct VarianceScalingOptions {
   ///@}
 };
 
-/// Random values of mean 0 and variance scale / fan, like Keras' VarianceScaling. Throws InvalidArgument unless scale >
-/// 0.
+/// Random values of mean 0 and variance scale / fan, like Keras' VarianceScaling. Throws InvalidArgument unless scale
+/// is finite and above 0.
 SeededInitializer variance_scaling(const VarianceScalingOptions& options = {});
 
 ///@{

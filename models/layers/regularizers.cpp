@@ -1,5 +1,7 @@
 #include "lockstep/models/layers/regularizers.h"
 
+#include <cmath>
+
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/core/error.h>
@@ -7,7 +9,8 @@
 namespace lockstep {
 
 Regularizer::Regularizer(double l1, double l2) : l1_(l1), l2_(l2) {
-  require(l1 >= 0 && l2 >= 0, "a regularizer needs factors of at least 0, got l1 = {} and l2 = {}", l1, l2);
+  require(std::isfinite(l1) && l1 >= 0 && std::isfinite(l2) && l2 >= 0,
+          "a regularizer needs finite factors of at least 0, got l1 = {} and l2 = {}", l1, l2);
 }
 
 Tensor Regularizer::operator()(const Tensor& weight) const {

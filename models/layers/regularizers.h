@@ -11,7 +11,7 @@ namespace lockstep {
 class Regularizer {
  public:
   Regularizer() = default;
-  /// Throws InvalidArgument for a negative factor.
+  /// Throws InvalidArgument for a factor that is negative or not finite.
   Regularizer(double l1, double l2);
 
   ///@{
@@ -32,7 +32,7 @@ class Regularizer {
   double l2_ = 0;
 };
 
-// L1, L2 and L1L2 throw InvalidArgument for a negative factor.
+// L1, L2 and L1L2 throw InvalidArgument for a factor that is negative or not finite.
 
 /// The penalty l1 * sum(|w|).
 inline Regularizer L1(double l1 = 0.01) { return {l1, 0}; }

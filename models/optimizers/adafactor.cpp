@@ -20,8 +20,10 @@ class FactoredAverages final : public Optimizer::Rule {
   explicit FactoredAverages(const AdafactorOptions& options) : options_(options) {
     require(options.beta_2_decay <= 0, "the beta_2_decay of Adafactor must not be positive, got {}",
             options.beta_2_decay);
-    require(options.epsilon_1 > 0, "the epsilon_1 of Adafactor must be positive, got {}", options.epsilon_1);
-    require(options.epsilon_2 >= 0, "the epsilon_2 of Adafactor must not be negative, got {}", options.epsilon_2);
+    require(std::isfinite(options.epsilon_1) && options.epsilon_1 > 0,
+            "the epsilon_1 of Adafactor must be finite and positive, got {}", options.epsilon_1);
+    require(std::isfinite(options.epsilon_2) && options.epsilon_2 >= 0,
+            "the epsilon_2 of Adafactor must be finite and not negative, got {}", options.epsilon_2);
     require(options.clip_threshold > 0, "the clip_threshold of Adafactor must be positive, got {}",
             options.clip_threshold);
   }

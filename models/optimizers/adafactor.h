@@ -11,8 +11,8 @@ struct AdafactorOptions {
   /// A number or a schedule; not negative.
   LearningRate learning_rate = 0.001;
   double beta_2_decay = -0.8;   ///< the averages' momentum in update t is 1 - t^beta_2_decay; not positive
-  double epsilon_1 = 1e-30;     ///< added to squared gradients; above 0
-  double epsilon_2 = 1e-3;      ///< lower bound of a variable's root mean square for its step size; not negative
+  double epsilon_1 = 1e-30;     ///< added to squared gradients; finite, above 0
+  double epsilon_2 = 1e-3;      ///< lower bound of a variable's root mean square for its step size; finite, at least 0
   double clip_threshold = 1.0;  ///< largest root mean square of a direction; above 0
   void describe(OptionVisitor& visitor);  ///< writes or reads the options but learning_rate
 };

@@ -1,5 +1,7 @@
 #include "lockstep/models/optimizers/adagrad.h"
 
+#include <cmath>
+
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/optimizers/rule.h>
 
@@ -9,7 +11,8 @@ namespace {
 class SumsOfSquares final : public Optimizer::Rule {
  public:
   explicit SumsOfSquares(const AdagradOptions& options) : options_(options) {
-    require(options.initial_accumulator_value >= 0, "the accumulators of Adagrad cannot start at {}, below 0",
+    require(std::isfinite(options.initial_accumulator_value) && options.initial_accumulator_value >= 0,
+            "the initial_accumulator_value of Adagrad must be finite and not negative, got {}",
             options.initial_accumulator_value);
     require(options.epsilon > 0, "the epsilon of Adagrad must be positive, got {}", options.epsilon);
   }

@@ -9,7 +9,7 @@ namespace lockstep {
 struct AdagradOptions {
   /// A number or a schedule; not negative.
   LearningRate learning_rate = 0.001;
-  double initial_accumulator_value = 0.1;  ///< not negative
+  double initial_accumulator_value = 0.1;  ///< finite, not negative
   double epsilon = 1e-7;                   ///< above 0
   void describe(OptionVisitor& visitor);   ///< writes or reads the options but learning_rate
 };

@@ -1,5 +1,7 @@
 #include "lockstep/models/optimizers/ftrl.h"
 
+#include <cmath>
+
 #include <lockstep/kernels/update/element_rule.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/optimizers/rule.h>
@@ -10,8 +12,8 @@ namespace {
 class RegularizedLeader final : public Optimizer::Rule {
  public:
   explicit RegularizedLeader(const FtrlOptions& options) : options_(options) {
-    require(options.learning_rate_power <= 0, "the learning_rate_power of Ftrl must not be above 0, got {}",
-            options.learning_rate_power);
+    require(std::isfinite(options.learning_rate_power) && options.learning_rate_power <= 0,
+            "the learning_rate_power of Ftrl must be finite and not above 0, got {}", options.learning_rate_power);
     const std::pair<const char*, double> others[] = {
         {"initial_accumulator_value", options.initial_accumulator_value},
         {"l1_regularization_strength", options.l1_regularization_strength},
@@ -19,7 +21,8 @@ class RegularizedLeader final : public Optimizer::Rule {
         {"l2_shrinkage_regularization_strength", options.l2_shrinkage_regularization_strength},
         {"beta", options.beta}};
     for (const auto& [name, value] : others)
-      require(value >= 0, "the {} of Ftrl must not be negative, got {}", name, value);
+      require(std::isfinite(value) && value >= 0, "the {} of Ftrl must be finite and not negative, got {}", name,
+              value);
   }
 
   ObjectConfig config() const override { return config_of("Ftrl", options_); }

@@ -13,12 +13,12 @@ namespace lockstep {
 struct FtrlOptions {
   /// A number or a schedule; not negative.
   LearningRate learning_rate = 0.001;
-  double learning_rate_power = -0.5;                ///< not above 0
-  double initial_accumulator_value = 0.1;           ///< not negative
-  double l1_regularization_strength = 0;            ///< not negative
-  double l2_regularization_strength = 0;            ///< not negative
-  double l2_shrinkage_regularization_strength = 0;  ///< not negative
-  double beta = 0;                                  ///< not negative
+  double learning_rate_power = -0.5;                ///< finite, not above 0
+  double initial_accumulator_value = 0.1;           ///< finite, not negative
+  double l1_regularization_strength = 0;            ///< finite, not negative
+  double l2_regularization_strength = 0;            ///< finite, not negative
+  double l2_shrinkage_regularization_strength = 0;  ///< finite, not negative
+  double beta = 0;                                  ///< finite, not negative
   void describe(OptionVisitor& visitor);            ///< writes or reads the options but learning_rate
 };
 

@@ -33,8 +33,8 @@ class OrthogonalMomentum final : public Optimizer::Rule {
     require(0 <= options.adam_beta_1 && options.adam_beta_1 < 1 && 0 <= options.adam_beta_2 && options.adam_beta_2 < 1,
             "the betas of Muon must lie in [0, 1), got {} and {}", options.adam_beta_1, options.adam_beta_2);
     require(options.epsilon > 0, "the epsilon of Muon must be positive, got {}", options.epsilon);
-    require(options.adam_weight_decay >= 0, "the adam_weight_decay of Muon must not be negative, got {}",
-            options.adam_weight_decay);
+    require(std::isfinite(options.adam_weight_decay) && options.adam_weight_decay >= 0,
+            "the adam_weight_decay of Muon must be finite and not negative, got {}", options.adam_weight_decay);
     require(0 <= options.momentum && options.momentum <= 1, "the momentum of Muon must lie in [0, 1], got {}",
             options.momentum);
     require(options.ns_steps >= 0, "the ns_steps of Muon must not be negative, got {}", options.ns_steps);

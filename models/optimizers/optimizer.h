@@ -17,7 +17,8 @@ namespace lockstep {
 /// Options that all optimizers have. 0 turns off weight decay, clipping and overwriting by the average. Options that
 /// exist in Keras have Keras' names.
 struct OptimizerOptions {
-  double weight_decay = 0;  ///< an update first subtracts weight_decay * learning rate * parameter
+  /// An update first subtracts weight_decay * learning rate * parameter. Finite and not negative.
+  double weight_decay = 0;
   /// Variables whose names contain one of these strings do not decay, e.g. {"bias", "gamma", "beta"}.
   std::vector<std::string> exclude_from_weight_decay{};
 

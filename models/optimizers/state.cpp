@@ -25,7 +25,8 @@ void check_rate(double rate) {
 }
 
 void check_options(const OptimizerOptions& options) {
-  require(options.weight_decay >= 0, "the weight decay must not be negative, got {}", options.weight_decay);
+  require(std::isfinite(options.weight_decay) && options.weight_decay >= 0,
+          "the weight decay must be finite and not negative, got {}", options.weight_decay);
   const double clips[] = {options.clipvalue, options.clipnorm, options.global_clipnorm};
   require(std::ranges::all_of(clips, [](double clip) { return std::isfinite(clip) && clip >= 0; }) &&
               std::ranges::count(clips, 0.0) >= 2,

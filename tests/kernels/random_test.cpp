@@ -174,6 +174,8 @@ TEST(RandomNumbers, NameWhatTheyDoNotTake) {
   const Tensor logits = Tensor::zeros({2, 3});
   EXPECT_ERROR(InvalidArgument, "uniform gives f32 or bf16, not i32", uniform({2}, 0, 1, some_key, DType::i32));
   EXPECT_ERROR(InvalidArgument, "uniform takes a finite range, got [1, 0)", uniform({2}, 1, 0, some_key));
+  EXPECT_ERROR(InvalidArgument, "uniform takes a finite range, got [-1e+308, 1e+308)",
+               uniform({2}, -1e308, 1e308, some_key));
   EXPECT_ERROR(InvalidArgument, "truncated_normal takes a finite mean and a stddev of at least 0, got 0 and -1",
                truncated_normal({2}, 0, -1, some_key));
   EXPECT_ERROR(InvalidArgument, "randint takes a range of i32, got [3, 3)", randint({2}, 3, 3, some_key));

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "rows.h"
 
 namespace lockstep::test {
@@ -232,6 +234,7 @@ Rows more_layer_rows() {
       misuse<InvalidArgument>("L1", "a negative factor", {"-1"}, [] { L1(-1); }),
       misuse<InvalidArgument>("L2", "a negative factor", {"-1"}, [] { L2(-1); }),
       misuse<InvalidArgument>("L1L2", "a negative factor", {"-1"}, [] { L1L2(1, -1); }),
+      misuse<InvalidArgument>("L2", "an infinite factor", {"finite", "l2 = inf"}, [] { L2(HUGE_VAL); }),
       misuse<InvalidArgument>("variance_scaling", "a scale of 0", {"variance_scaling", "got 0"},
                               [] { variance_scaling({.scale = 0}); }),
   };

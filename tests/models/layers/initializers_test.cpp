@@ -1,6 +1,8 @@
 #include <cmath>
 #include <numeric>
 
+#include <fmt/core.h>
+
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/runtime/thread/parallel.h>
 
@@ -105,7 +107,9 @@ INSTANTIATE_TEST_SUITE_P(Each, VarianceScaling, testing::ValuesIn(scaling_cases)
 
 TEST(VarianceScalingOfVectors, TakesTheirSizeForBothFans) {
   expect_uniform(values(glorot_uniform({.seed = 1}), {20000}), std::sqrt(3.0 / 20000));
-  EXPECT_ERROR(InvalidArgument, "scale above 0, got 0", variance_scaling({.scale = 0}));
+  for (const double scale : {0.0, HUGE_VAL})
+    EXPECT_ERROR(InvalidArgument, fmt::format("needs a finite scale above 0, got {}", scale),
+                 variance_scaling({.scale = scale}));
 }
 
 TEST(RandomInitializers, HaveKerasDefaults) {

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <models/optimizers/keras_rules.h>
 
 #include <lockstep/kernels/array/array.h>
@@ -119,6 +121,7 @@ TEST(Adagrad, TakesKerasSteps) {
 
 TEST(Adagrad, RefusesOptionsOutOfRange) {
   EXPECT_THROW(Adagrad({.initial_accumulator_value = -1}), InvalidArgument);
+  EXPECT_THROW(Adagrad({.initial_accumulator_value = HUGE_VAL}), InvalidArgument);
   EXPECT_THROW(Adagrad({.epsilon = 0}), InvalidArgument);
 }
 
@@ -288,6 +291,8 @@ TEST(Muon, UpdatesOtherVariablesLikeAdamW) {
 TEST(Muon, RefusesOptionsOutOfRange) {
   EXPECT_THROW(Muon({.adam_beta_2 = 1}), InvalidArgument);
   EXPECT_THROW(Muon({.adam_weight_decay = -1}), InvalidArgument);
+  EXPECT_THROW(Muon({.adam_weight_decay = HUGE_VAL}), InvalidArgument);
+  EXPECT_THROW(Muon({.weight_decay = HUGE_VAL}), InvalidArgument);
   EXPECT_THROW(Muon({.epsilon = 0}), InvalidArgument);
   EXPECT_THROW(Muon({.momentum = 2}), InvalidArgument);
   EXPECT_THROW(Muon({.ns_steps = -1}), InvalidArgument);
@@ -365,7 +370,9 @@ TEST(Adafactor, TakesKerasSteps) {
 TEST(Adafactor, RefusesOptionsOutOfRange) {
   EXPECT_THROW(Adafactor({.beta_2_decay = 0.5}), InvalidArgument);
   EXPECT_THROW(Adafactor({.epsilon_1 = 0}), InvalidArgument);
+  EXPECT_THROW(Adafactor({.epsilon_1 = HUGE_VAL}), InvalidArgument);
   EXPECT_THROW(Adafactor({.epsilon_2 = -1}), InvalidArgument);
+  EXPECT_THROW(Adafactor({.epsilon_2 = HUGE_VAL}), InvalidArgument);
   EXPECT_THROW(Adafactor({.clip_threshold = 0}), InvalidArgument);
 }
 
@@ -437,10 +444,12 @@ TEST(Ftrl, TakesKerasSteps) {
 
 TEST(Ftrl, RefusesOptionsOutOfRange) {
   EXPECT_THROW(Ftrl({.learning_rate_power = 0.5}), InvalidArgument);
+  EXPECT_THROW(Ftrl({.learning_rate_power = -HUGE_VAL}), InvalidArgument);
   EXPECT_THROW(Ftrl({.initial_accumulator_value = -1}), InvalidArgument);
   EXPECT_THROW(Ftrl({.l1_regularization_strength = -1}), InvalidArgument);
   EXPECT_THROW(Ftrl({.l2_regularization_strength = -1}), InvalidArgument);
   EXPECT_THROW(Ftrl({.l2_shrinkage_regularization_strength = -1}), InvalidArgument);
+  EXPECT_THROW(Ftrl({.l2_shrinkage_regularization_strength = HUGE_VAL}), InvalidArgument);
   EXPECT_THROW(Ftrl({.beta = -1}), InvalidArgument);
 }
 

@@ -45,6 +45,7 @@ TEST(Sgd, RefusesOptionsOutOfRange) {
   EXPECT_THROW(SGD({.learning_rate = std::nan("")}), InvalidArgument);
   EXPECT_THROW(SGD({.momentum = -0.1}), InvalidArgument);
   EXPECT_THROW(SGD({.momentum = 1.1}), InvalidArgument);
+  EXPECT_THROW(SGD({}, {.weight_decay = std::numeric_limits<double>::infinity()}), InvalidArgument);
 }
 
 // Features that all optimizers share, tested with the simplest rule.
