@@ -50,16 +50,16 @@ std::string accuracy_class(const std::optional<Loss>& loss) {
   return {};
 }
 
+bool is_accuracy(const Metric& metric) { return metric.config() && metric.config()->class_name == "accuracy"; }
+
 /// Keras chooses the kind of accuracy that fits the model, but only for these two names.
+bool has_accuracys_name(const Metric& metric) { return metric.name() == "accuracy" || metric.name() == "acc"; }
+
 Json accuracy_json(const Metric& metric, ConfigForm form, const std::optional<Loss>& loss) {
-  if (metric.name() == "accuracy" || metric.name() == "acc") return metric.name();
-  if (const std::string kind = accuracy_class(loss); !kind.empty())
-    return object_json(metric_classes().file_class(metric.name(), kind), options_of(metric), form);
-  log_warning(
-      "the metric '{0}' is saved as 'accuracy'; to keep its name, use BinaryAccuracy().with_name(\"{0}\") or the "
-      "like instead of Accuracy",
-      metric.name());
-  return "accuracy";
+  if (has_accuracys_name(metric)) return metric.name();
+  const std::string kind = accuracy_class(loss);
+  if (kind.empty()) return "accuracy";
+  return object_json(metric_classes().file_class(metric.name(), kind), options_of(metric), form);
 }
 
 }  // namespace
@@ -72,10 +72,19 @@ ClassRegistry<Metric, OptionVisitor>& metric_classes() {
 
 Json metric_json(const Metric& metric, ConfigForm form, const std::optional<Loss>& loss) {
   if (!metric.config()) return function_json(metric.name(), form);
-  if (metric.config()->class_name == "accuracy") return accuracy_json(metric, form, loss);
+  if (is_accuracy(metric)) return accuracy_json(metric, form, loss);
   const std::string object = "the metric '" + metric.name() + "'";
   return object_json(metric_classes().file_class(object, *metric.config(), names_of_common_options), options_of(metric),
                      form);
+}
+
+void warn_of_lost_names(std::span<const Metric> metrics, const std::optional<Loss>& loss) {
+  for (const Metric& metric : metrics)
+    if (is_accuracy(metric) && !has_accuracys_name(metric) && accuracy_class(loss).empty())
+      log_warning(
+          "the metric '{0}' is saved as 'accuracy'; to keep its name, use BinaryAccuracy().with_name(\"{0}\") or the "
+          "like instead of Accuracy",
+          metric.name());
 }
 
 std::string Metric::get_config() const {

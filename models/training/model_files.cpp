@@ -9,6 +9,7 @@
 #include <lockstep/models/files/deflate.h>
 #include <lockstep/models/files/json_text.h>
 #include <lockstep/models/graph/keras_order.h>
+#include <lockstep/models/metrics/metric_config.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/serialization/optimizer_variables.h>
@@ -50,6 +51,11 @@ std::optional<Training> training_of(const Model::State& model, const NestedModel
       log_warning("'{}' is saved without its optimizer: files do not hold a train_step", model.name);
     return {};
   }
+  if (model.network.strategy().is_chief())
+    for (const OutputTraining& output : model.compiled->given) {
+      warn_of_lost_names(output.metrics, output.loss);
+      warn_of_lost_names(output.weighted_metrics, output.loss);
+    }
   Training training{.config = {.optimizer = model.compiled->optimizer, .outputs = model.compiled->given},
                     .trained = {.variables = model.network.trainable_variables()}};
   if (training.trained.variables != model.compiled->trainable) {

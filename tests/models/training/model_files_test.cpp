@@ -20,7 +20,9 @@
 #include <lockstep/models/layers/gru.h>
 #include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>
+#include <lockstep/models/losses/loss.h>
 #include <lockstep/models/losses/regression.h>
+#include <lockstep/models/metrics/accuracy.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/serialization/file_formats.h>
@@ -230,6 +232,17 @@ TEST_P(ModelFiles, HaveNoNamesInLatin1) {
   EXPECT_ERROR(InvalidArgument, "is not UTF-8", model.check_can_be_saved(file_));
   EXPECT_ERROR(InvalidArgument, "is not UTF-8", model.save(file_));
   EXPECT_FALSE(std::filesystem::exists(file_));
+}
+
+TEST_P(ModelFiles, LoseTheNameOfAnAccuracyWithAWarning) {
+  Model model = small_model();
+  model.compile(SGD(), BinaryCrossentropy(), {Accuracy().with_name("top1")});
+  testing::internal::CaptureStderr();
+  model.check_can_be_saved(file_);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  testing::internal::CaptureStderr();
+  model.save(file_);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("the metric 'top1' is saved as 'accuracy'"));
 }
 
 TEST_P(ModelFiles, NameWhatIsWrong) {
