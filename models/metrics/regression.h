@@ -34,8 +34,9 @@ struct R2ScoreOptions {
 };
 
 /// The coefficient of determination of each output of y and p (n, outputs): 1 - sum (y - p)^2 / sum (y - mean of y)^2.
-/// If the divisor is 0, e.g. for equal targets, the score is 0, or NaN if the dividend is also 0. The result is NaN if
-/// all batches are empty, as in Keras.
+/// As in Keras, the divisor is computed as sum y^2 - (sum y)^2 / n, here in f64. If it is 0, the score is 0, or NaN if
+/// the dividend is also 0. For equal targets it is 0 only if these sums are exact: 100 targets of 0.1 leave -2.7e-15,
+/// and the score is a huge number. The result is NaN if all batches are empty, as in Keras.
 struct R2Score : Metric {
   /// Named "r2_score". Throws InvalidArgument for num_regressors below 0.
   explicit R2Score(const R2ScoreOptions& options = {});
