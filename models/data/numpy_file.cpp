@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <charconv>
-#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <limits>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include <lockstep/models/data/byte_reader.h>
+#include <lockstep/models/files/half.h>
 #include <lockstep/models/files/shape_limit.h>
 #include <lockstep/models/files/zip_file.h>
 #include <lockstep/runtime/core/error.h>
@@ -106,15 +106,6 @@ class NpyHeader {
   std::string_view text_;
   bool has_shape_ = false;
 };
-
-float from_half(std::uint16_t bits) {
-  const int exponent = bits >> 10 & 0x1f;
-  const int fraction = bits & 0x3ff;
-  const float sign = bits >> 15 != 0 ? -1.0F : 1.0F;
-  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -24);
-  if (exponent < 0x1f) return sign * std::ldexp(static_cast<float>(fraction + 0x400), exponent - 25);
-  return fraction == 0 ? sign * std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
-}
 
 std::int64_t checked_i64(std::uint64_t value) {
   require<InputError>(value <= std::numeric_limits<std::int64_t>::max(), "the element {} does not fit into i64", value);

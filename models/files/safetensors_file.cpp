@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -17,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/models/files/half.h>
 #include <lockstep/models/files/json_text.h>
 #include <lockstep/models/files/shape_limit.h>
 #include <lockstep/runtime/core/regular_file.h>
@@ -51,19 +51,6 @@ const FileDType* file_dtype(std::string_view name) {
 
 std::string readable_dtypes() {
   return fmt::format("{} can be read", fmt::join(file_dtypes | std::views::transform(&FileDType::name), ", "));
-}
-
-/// The value of an IEEE 754 binary16 number.
-float from_half(std::uint16_t bits) {
-  const int exponent = bits >> 10 & 31;
-  const int fraction = bits & 1023;
-  float value = 0;
-  if (exponent == 31)
-    value = fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
-  else
-    value = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
-                          : std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
-  return (bits & 0x8000) != 0 ? -value : value;
 }
 
 /// Writes the elements of type Stored in `bytes`, converted by `value`, to `to`.
