@@ -10,6 +10,7 @@
 
 #include <lockstep/models/files/character_block.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/core/parse_number.h>
 
 namespace lockstep {
 namespace {
@@ -25,7 +26,7 @@ std::string_view number_text(std::string_view text) {
 
 constexpr std::size_t read_before = sizeof(CharacterBlock) + 1;  ///< the end of a text, by usual_..._in
 
-/// integer_in for at most eight digits, and without -0.
+/// parse_number for at most eight digits, and without -0.
 std::optional<std::int64_t> usual_integer_in(std::string_view text) {
   const bool negative = text.starts_with('-');
   const std::size_t count = text.size() - (negative ? 1 : 0);
@@ -40,12 +41,6 @@ std::optional<std::int64_t> usual_integer_in(std::string_view text) {
   digits = (digits & 0x00ff00ff00ff00ff) * (1 + (100 << 16)) >> 16;
   digits = (digits & 0x0000ffff0000ffff) * (1 + (std::uint64_t{10000} << 32)) >> 32;
   return static_cast<std::int64_t>(digits) * (negative ? -1 : 1);  // a branch would often be mispredicted
-}
-
-std::optional<std::int64_t> integer_in(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
 /// number_in for a number without an exponent, with at most 19 digits that are not leading zeros and 22 decimals. The
@@ -167,7 +162,7 @@ std::size_t CsvColumnPart::add_while(const CsvFields& fields, std::size_t row, C
 void CsvColumnPart::add_unusual(std::string_view text, const std::string& column) {
   const bool missing = missing_->contain(text);
   if (type_ == CsvType::integer) {
-    if (const auto value = missing ? std::nullopt : integer_in(number_text(text))) {
+    if (const auto value = missing ? std::nullopt : parse_number<std::int64_t>(number_text(text))) {
       has_negative_zero_ = has_negative_zero_ || (*value == 0 && text.find('-') != text.npos);
       integers_.push_back(*value);
       return;

@@ -1,7 +1,6 @@
 #include "lockstep/models/training/checkpoint.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -15,6 +14,7 @@
 #include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/training/saved_state.h>
 #include <lockstep/runtime/core/atomic_file.h>
+#include <lockstep/runtime/core/parse_number.h>
 #include <lockstep/strategy/comm/cluster/cluster.h>
 
 namespace lockstep {
@@ -95,9 +95,7 @@ std::map<std::int64_t, std::string> checkpoints_in(const std::string& directory,
     const std::string file = entry.path().filename().string();
     if (!file.starts_with(name + "-") || !file.ends_with(".h5")) continue;
     const std::string_view digits = std::string_view(file).substr(name.size() + 1, file.size() - name.size() - 4);
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (error == std::errc() && end == digits.data() + digits.size() && number > 0)
+    if (const std::int64_t number = parse_number<std::int64_t>(digits).value_or(0); number > 0)
       found[number] = entry.path().string();
   }
   return found;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/core/parse_number.h>
 #include <lockstep/runtime/device/gpu_platform.h>
 
 namespace lockstep {
@@ -58,11 +59,9 @@ LogicalDevice parse_device(std::string_view text) {
   std::string_view canonical = upper;
   if (canonical.starts_with("DEVICE:")) canonical.remove_prefix(7);
   const std::string_view kind = canonical.substr(0, 4);
-  int index = -1;
-  const char* end = canonical.data() + canonical.size();
-  const bool has_number = canonical.size() > 4 && std::from_chars(canonical.data() + 4, end, index).ptr == end;
-  require((kind == "CPU:" || kind == "GPU:") && has_number && index >= 0,
-          "'{}' names no device; write for example CPU:0 or GPU:1", text);
+  const int index = parse_number<int>(canonical.substr(kind.size())).value_or(-1);
+  require((kind == "CPU:" || kind == "GPU:") && index >= 0, "'{}' names no device; write for example CPU:0 or GPU:1",
+          text);
   return {kind == "CPU:" ? DeviceKind::cpu : DeviceKind::gpu, index, 1, limit};
 }
 

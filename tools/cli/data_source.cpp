@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <initializer_list>
 #include <utility>
+
+#include <lockstep/runtime/core/parse_number.h>
 
 #include "array_data.h"
 #include "array_files.h"
@@ -27,11 +28,8 @@ constexpr std::array kinds{"fashion-mnist", "cifar10",   "csv",  "hdf5",    "ima
 
 std::int64_t synthetic_count(const std::string& text) {
   if (text.empty()) return synthetic_default;
-  std::int64_t count = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, count);
-  require(error == std::errc() && stop == end && count >= 1,
-          "--data synthetic:N needs a whole number of examples of at least 1, got '{}'", text);
+  const std::int64_t count = parse_number<std::int64_t>(text).value_or(0);
+  require(count >= 1, "--data synthetic:N needs a whole number of examples of at least 1, got '{}'", text);
   return count;
 }
 

@@ -1,11 +1,12 @@
 #include "train_options.h"
 
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <sstream>
 #include <utility>
+
+#include <lockstep/runtime/core/parse_number.h>
 
 #include "gnuplot.h"
 #include "model_file.h"
@@ -35,10 +36,9 @@ DistributeOptions TrainOptions::distribute_options() const {
   }
   std::istringstream list(batch_shares);
   for (std::string text; std::getline(list, text, ',');) {
-    double share = 0;
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), share);
-    require(error == std::errc() && stop == text.data() + text.size() && std::isfinite(share) && share > 0,
-            "--batch-shares: must be auto or positive numbers, e.g. 2,1, got '{}'", batch_shares);
+    const double share = parse_number<double>(text).value_or(0);
+    require(std::isfinite(share) && share > 0, "--batch-shares: must be auto or positive numbers, e.g. 2,1, got '{}'",
+            batch_shares);
     options.shares.push_back(share);
   }
   const auto given = static_cast<int>(options.shares.size());

@@ -3,10 +3,8 @@
 // The file is for chrome://tracing and Perfetto. A line on stderr states the number of kernels, for how long at
 // least one of them ran, and for how long none did in between. See tools/gpu_kit/timeline/README.md.
 
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 
 #include <fmt/format.h>
@@ -14,6 +12,7 @@
 
 #include <lockstep/runtime/core/atomic_file.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/core/parse_number.h>
 #include <lockstep/runtime/trace/chrome_trace.h>
 #include <lockstep/runtime/trace/gpu_recording.h>
 
@@ -35,11 +34,8 @@ std::size_t limit() {
   constexpr std::size_t usual = 1'000'000;
   const char* const text = std::getenv("LOCKSTEP_TIMELINE_LIMIT");
   if (text == nullptr) return usual;
-  const char* const end = text + std::strlen(text);
-  std::size_t value = 0;
-  const auto [stop, error] = std::from_chars(text, end, value);
-  require(error == std::errc() && stop == end && value > 0,
-          "LOCKSTEP_TIMELINE_LIMIT must be a whole number of at least 1, got '{}'", text);
+  const std::size_t value = parse_number<std::size_t>(text).value_or(0);
+  require(value > 0, "LOCKSTEP_TIMELINE_LIMIT must be a whole number of at least 1, got '{}'", text);
   return value;
 }
 
