@@ -1,14 +1,13 @@
 #include "lockstep/kernels/update/reduce.h"
 
-#include <algorithm>
-#include <cctype>
 #include <string>
+
+#include <lockstep/runtime/core/lower_case.h>
 
 namespace lockstep {
 
 ReduceOp parse_reduce_op(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string lower = lower_case(text);
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean, ReduceOp::max, ReduceOp::min, ReduceOp::prod})
     if (lower == name(op)) return op;
   fail("'{}' is no reduction; choose sum, mean, max, min or prod", text);

@@ -1,12 +1,12 @@
 #include "lockstep/models/data/image_listing.h"
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 #include <string>
 #include <system_error>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/core/lower_case.h>
 #include <lockstep/runtime/data/host_context.h>
 
 namespace lockstep {
@@ -15,8 +15,7 @@ namespace {
 using Paths = std::vector<std::filesystem::path>;
 
 bool is_image(const std::filesystem::path& file) {
-  std::string extension = file.extension().string();
-  for (char& letter : extension) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  const std::string extension = lower_case(file.extension().string());
   require<InputError>(extension != ".gif", "{}: GIF images are not read; convert it to PNG", file.string());
   return extension == ".jpg" || extension == ".jpeg" || extension == ".png" || extension == ".bmp";
 }

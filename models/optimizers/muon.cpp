@@ -1,7 +1,6 @@
 #include "lockstep/models/optimizers/muon.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <regex>
 #include <utility>
@@ -15,6 +14,7 @@
 #include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/optimizers/rule.h>
+#include <lockstep/runtime/core/lower_case.h>
 
 namespace lockstep {
 namespace {
@@ -75,9 +75,7 @@ class OrthogonalMomentum final : public Optimizer::Rule {
   bool is_for_adam(const Variable& variable) const {
     if (variable.shape().rank() != 2) return true;
     const std::string& name = variable.name();
-    std::string lower = name;
-    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-    if (options_.exclude_embeddings && lower.find("embedding") != std::string::npos) return true;
+    if (options_.exclude_embeddings && lower_case(name).find("embedding") != std::string::npos) return true;
     return std::ranges::any_of(excluded_, [&](const std::regex& part) { return std::regex_search(name, part); });
   }
 

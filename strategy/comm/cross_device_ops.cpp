@@ -1,13 +1,12 @@
 #include "lockstep/strategy/comm/cross_device_ops.h"
 
-#include <algorithm>
-#include <cctype>
 #include <string>
 #include <vector>
 
 #include <fmt/ranges.h>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/core/lower_case.h>
 
 namespace lockstep {
 
@@ -18,8 +17,7 @@ std::string_view name(CrossDeviceOps ops) {
 }
 
 CrossDeviceOps parse_cross_device_ops(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string lower = lower_case(text);
   std::vector<std::string_view> names;
   for (const CrossDeviceOps ops : all_cross_device_ops) {
     if (lower == name(ops)) return ops;
