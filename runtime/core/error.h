@@ -27,10 +27,16 @@ class Error : public std::exception {
   /// one exception object several times. To keep the exception's type, catch by reference, call this and rethrow with
   /// `throw;`.
   void add_context(std::string_view context);
+  ///@{
+  /// Whether all worker processes of a training throw this error at the same place, so that none notifies the others.
+  bool is_on_all_workers() const noexcept { return is_on_all_workers_; }
+  void set_on_all_workers() noexcept { is_on_all_workers_ = true; }
+  ///@}
 
  private:
   std::string message_;
   std::source_location where_;
+  bool is_on_all_workers_ = false;
 };
 
 // Errors a caller may recover from.

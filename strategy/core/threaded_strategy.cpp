@@ -109,7 +109,6 @@ void ThreadedStrategy::ReplicaThreads::run(const std::shared_ptr<StrategyState>&
   const std::string names = current_name_scope();
   const std::shared_ptr<const VariableCreators> creators = thread_creators();
   Cluster* const cluster = options_.communication.cluster.get();
-  const std::uint64_t failures_together = cluster ? cluster->failures_together() : 0;
   threads_.run([&](int replica) {
     thread_creators() = creators;
     run_replica(strategy, job, replica, names);
@@ -117,8 +116,7 @@ void ThreadedStrategy::ReplicaThreads::run(const std::shared_ptr<StrategyState>&
   });
   coordination_.group.rendezvous().reset();
   if (first_error_ || released_) {
-    const bool all_failed_alike = cluster && cluster->failures_together() != failures_together;
-    if (cluster && first_error_ && !all_failed_alike) cluster->fail_all(message_of(first_error_));
+    if (cluster && first_error_) cluster->notify_of(first_error_);
     // Before the wait for GPUs, since other workers may not contribute their parts of the running collectives.
     coordination_.connections.update->abandon_step();
     coordination_.merge_point.abandon_step();

@@ -46,9 +46,9 @@ void compare_workers(Cluster& workers, std::span<const Variable> variables, cons
     if (other == all.front()) continue;
     const auto at = std::ranges::mismatch(other, all.front()).in1 - other.begin();
     const auto variable = static_cast<std::size_t>(at) / sizeof(own.front());
-    workers.throw_together<BrokenInvariant>("the copies of '{}' differ between {} and {}",
-                                            variable < variables.size() ? variables[variable].name() : "?",
-                                            workers.name_of(0), workers.name_of(worker));
+    throw_together<BrokenInvariant>("the copies of '{}' differ between {} and {}",
+                                    variable < variables.size() ? variables[variable].name() : "?", workers.name_of(0),
+                                    workers.name_of(worker));
   }
 }
 

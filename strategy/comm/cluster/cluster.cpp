@@ -18,6 +18,16 @@ std::vector<std::span<Byte>> nothing(int workers) {
   return std::vector<std::span<Byte>>(static_cast<std::size_t>(workers));
 }
 
+bool is_on_all_workers(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& thrown) {
+    return thrown.is_on_all_workers();
+  } catch (...) {
+    return false;
+  }
+}
+
 }  // namespace
 
 ClusterOptions ClusterOptions::checked() const {
@@ -28,6 +38,10 @@ ClusterOptions ClusterOptions::checked() const {
   for (std::chrono::milliseconds* const time : {&limited.timeout, &limited.silence_limit})
     *time = std::min<std::chrono::milliseconds>(*time, longest_timeout);
   return limited;
+}
+
+void Cluster::notify_of(const std::exception_ptr& error, std::string_view prefix) {
+  if (!is_on_all_workers(error)) fail_all(fmt::format("{}{}", prefix, message_of(error)));
 }
 
 void Cluster::broadcast(std::string_view place, std::span<std::byte> bytes) {

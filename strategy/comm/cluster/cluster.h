@@ -1,9 +1,7 @@
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -43,6 +41,15 @@ enum class Channel {
   gradients,  ///< exchanges of gradients that run concurrently with backward
 };
 
+/// Throws `E`. Every worker must make this call at the same place, because the error does not count as a failure of a
+/// worker and the others are not notified of it.
+template <class E = InvalidArgument, class... Args>
+[[noreturn]] void throw_together(fmt::format_string<Args...> message, Args&&... args) {
+  E error(fmt::format(message, std::forward<Args>(args)...), std::source_location::current());
+  error.set_on_all_workers();
+  throw error;
+}
+
 /// The processes that train together, called workers and numbered from 0. All workers must call the same functions in
 /// the same order within each channel, one at a time; `place` names a collective in errors and must be the same on all
 /// workers. No call hangs: it throws WorkerFailed when a worker fails or dies, and Timeout, which names the late
@@ -77,6 +84,8 @@ class Cluster {
   /// message contains only the first line of `why`, since libtorch's errors continue with a stack trace. Waits up to 2
   /// s until the notices have been sent. The cluster is then unusable.
   virtual void fail_all(std::string_view why) noexcept = 0;
+  /// Calls fail_all with `prefix` and the message of `error`, unless all workers throw it (throw_together).
+  void notify_of(const std::exception_ptr& error, std::string_view prefix = "");
 
   /// The error that made the cluster unusable; empty while it is usable.
   virtual std::string failure() const = 0;
@@ -95,21 +104,9 @@ class Cluster {
       if (const std::string& message = messages[static_cast<std::size_t>(worker)]; !message.empty())
         throw_together<E>("{}: {}", name_of(worker), message);
   }
-  /// Throws `E`. Every worker must make this call at the same place, because the error does not count as a failure of a
-  /// worker and the others are not notified of it.
-  template <class E = InvalidArgument, class... Args>
-  [[noreturn]] void throw_together(fmt::format_string<Args...> message, Args&&... args) {
-    failures_together_.fetch_add(1);
-    throw E(fmt::format(message, std::forward<Args>(args)...), std::source_location::current());
-  }
-  /// Number of calls of throw_together.
-  std::uint64_t failures_together() const { return failures_together_.load(); }
 
  protected:
   Cluster() = default;
-
- private:
-  std::atomic<std::uint64_t> failures_together_ = 0;
 };
 
 /// Connects the processes that mpirun or srun started together; all of them must call it. Returns null for a process
@@ -123,16 +120,13 @@ class Cluster {
 std::shared_ptr<Cluster> join_cluster(const ClusterOptions& options = {});
 
 /// Calls `job`, which may throw on this worker alone, and returns its result. Before an exception leaves this function,
-/// notifies the other workers by fail_all, with `prefix` before the message, unless all workers throw it together
-/// (Cluster::throw_together). `workers` is null if there is only one worker.
+/// notifies the other workers (Cluster::notify_of). `workers` is null if there is only one worker.
 template <class Job>
 auto notify_on_failure(Cluster* workers, const Job& job, std::string_view prefix = "") {
-  const std::uint64_t failures_together = workers ? workers->failures_together() : 0;
   try {
     return job();
   } catch (...) {
-    if (workers && workers->failures_together() == failures_together)
-      workers->fail_all(fmt::format("{}{}", prefix, message_of(std::current_exception())));
+    if (workers) workers->notify_of(std::current_exception(), prefix);
     throw;
   }
 }

@@ -149,7 +149,7 @@ Gathered all_gather_over(Cluster& cluster, std::string_view place, const Tensor&
     const bool fits = forms[worker].dtype == forms[0].dtype && forms[worker].axis == forms[0].axis &&
                       joinable(forms[worker].shape, forms[0].shape, static_cast<int>(forms[0].axis));
     if (!fits)
-      cluster.throw_together(
+      throw_together(
           "values that are joined along axis {} must agree in dtype, rank and all other axes: {} has {} {}, {} has {} "
           "{}",
           along, cluster.name_of(0), name(forms[0].dtype), forms[0].shape, cluster.name_of(static_cast<int>(worker)),

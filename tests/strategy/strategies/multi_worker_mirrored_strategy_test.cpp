@@ -317,6 +317,20 @@ TEST_F(MultiWorker, ReplicasThatProvideGradientsInDifferentWaysAreTold) {
   EXPECT_ERROR(LogicError, "the replicas provide their gradients in different ways", strategy_.run(step));
 }
 
+TEST_F(MultiWorker, AReplicaThatFailsAfterAnErrorOfAllWorkersEndsTheStepOnAll) {
+  const auto step = [&] {
+    const ReplicaContext context = get_replica_context();
+    if (context.local_replica() == 0) try {
+        cluster_->agree("here", "the color is", cluster_->rank() == last_ ? "blue" : "red");
+      } catch (const InvalidArgument&) {  // thrown on all workers
+      }
+    context.local_barrier("the end of agree");
+    if (context.replica_id_in_sync_group() == all_ - 1) fail<InputError>("the picture is torn");
+    context.all_reduce(ReduceOp::sum, 1.0);
+  };
+  expect_end_on_all("the picture is torn", [&] { strategy_.run(step); });
+}
+
 TEST_F(MultiWorker, AFailingReplicaEndsTheStepOnAllWorkers) {
   const auto step = [&] {
     const ReplicaContext context = get_replica_context();

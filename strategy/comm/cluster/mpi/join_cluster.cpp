@@ -38,8 +38,8 @@ std::shared_ptr<Cluster> join_cluster(const ClusterOptions& given) {
   const bool any = std::ranges::any_of(tasks, [](const std::string& task) { return !task.empty(); });
   for (int worker = 0; any && worker < cluster->size(); ++worker)
     if (const std::string& task = tasks[static_cast<std::size_t>(worker)]; task != fmt::format("{}", worker))
-      cluster->throw_together("TF_CONFIG has to number the workers: of {} processes one says that it is {}",
-                              cluster->size(), task.empty() ? "none of them" : "number " + task + ", as another does");
+      throw_together("TF_CONFIG has to number the workers: of {} processes one says that it is {}", cluster->size(),
+                     task.empty() ? "none of them" : "number " + task + ", as another does");
   return cluster;
 }
 
