@@ -21,9 +21,10 @@ Tensor combine(ReduceOp op, std::span<const Tensor> values);
 /// InvalidArgument unless all have the same dense shape and dtype.
 IndexedSlices combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const IndexedSlices> values);
 
-/// Returns the dtype of the values. Throws InvalidArgument if they differ in dtype. For functions that convert bf16 to
-/// f32 before they combine values over the workers: if the dtype is bf16 and `workers` is not null, also compares the
-/// workers' dtypes, by a collective. Other dtypes are compared by the collective that combines the values.
+/// Returns the dtype of the values. Throws InvalidArgument if they differ in dtype, on all workers. For functions that
+/// convert bf16 to f32 before they combine values over the workers: if the dtype is bf16 and `workers` is not null,
+/// also compares the workers' dtypes, by a collective. Other dtypes are compared by the collective that combines the
+/// values.
 DType check_same_dtype(Cluster* workers, std::string_view place, std::span<const Tensor> values);
 
 /// Whether tensors of these shapes can be concatenated along `axis`, which must not be negative.
@@ -37,7 +38,8 @@ Tensor gather_values(std::span<const Tensor> values, int axis);
 ///@{
 /// Same as combine and gather_values above, over the replicas of all workers, in worker order. The last overload joins
 /// the workers' lists of numbers. One thread of each worker must make the call. `place` names the collective in errors.
-/// If `workers` is null, these functions combine only the replicas of this process.
+/// If one worker's own values cannot be combined, all workers throw (report_on_failure). If `workers` is null, these
+/// functions combine only the replicas of this process.
 Tensor combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const Tensor> values);
 Tensor gather_values(Cluster* workers, std::string_view place, std::span<const Tensor> values, int axis);
 std::vector<double> gather_values(Cluster* workers, std::string_view place, std::span<const double> numbers);

@@ -138,7 +138,8 @@ class Strategy {
   auto update(const Variable& variable, Fn&& fn, const Args&... args) const;
 
   // reduce, weighted_mean and gather combine the values of this worker's replicas with those of all other workers,
-  // which must make the same call. They throw LogicError inside a replica.
+  // which must make the same call. They throw LogicError inside a replica. If they throw another error on one worker,
+  // the others throw InvalidArgument with its name and message.
 
   /// Combines the values elementwise, in replica order. Throws the errors of lockstep::combine. The op can be given by
   /// name: "SUM". For means over uneven batches, use the overload with axes or weighted_mean.
@@ -199,8 +200,7 @@ bool in_cross_replica_context();
 /// The strategy of the innermost open scope or of the running replica. If there is none, the default strategy: one
 /// replica, on the current device, with plain variables.
 Strategy get_strategy();
-/// Sets this thread's strategy until the next call; std::nullopt removes it. Throws LogicError inside a scope or a
-/// replica.
+/// Sets this thread's strategy until the next call; std::nullopt removes it. Throws LogicError in a scope or a replica.
 void set_strategy(const std::optional<Strategy>& strategy);
 
 template <class Step, class... Args>

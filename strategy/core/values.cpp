@@ -21,8 +21,10 @@ void check_values(const Strategy& strategy, const char* function, const PerRepli
   const std::string_view inside = std::string_view(function) == "gather" ? "all_gather" : "all_reduce";
   require<LogicError>(!current_context().in_replica(), "{}() was called inside a replica; use {} there", function,
                       inside);
-  require(values.size() == replicas, "{}() got values of {} replicas, the strategy has {}", function, values.size(),
-          replicas);
+  report_on_failure(strategy.state()->cluster(), [&] {
+    require(values.size() == replicas, "{}() got values of {} replicas, the strategy has {}", function, values.size(),
+            replicas);
+  });
 }
 
 /// The sum of all workers' numbers; `own` if there is no other worker.
@@ -50,21 +52,24 @@ DenseOrSparse Strategy::reduce(ReduceOpOrName op, const PerReplica<DenseOrSparse
   if (Cluster* const workers = state_->cluster()) all_sparse = sum_over(*workers, "reduce", all_sparse ? 0 : 1) == 0;
   if (all_sparse)
     return reduce(op, values.transform([](const DenseOrSparse& value) { return std::get<IndexedSlices>(value); }));
-  return reduce(op, values.transform(as_dense));
+  return reduce(op, report_on_failure(state_->cluster(), [&] { return values.transform(as_dense); }));
 }
 
 Tensor Strategy::reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, const std::vector<int>& axes) const {
   check_values(*this, "reduce", values);
-  require<Unsupported>(op == ReduceOp::sum || op == ReduceOp::mean,
-                       "reduce() along an axis takes sum or mean, got {}; reduce each replica's value in run() first",
-                       name(op));
   const NoGradientScope no_recording;
+  Cluster* const workers = state_->cluster();
   // bf16 is summed and divided in f32, and rounded once.
-  const DType dtype = check_same_dtype(state_->cluster(), "reduce", values.local_results());
-  check_reducible(op, dtype);
+  const DType dtype = check_same_dtype(workers, "reduce", values.local_results());
   const DType wide = dtype == DType::bf16 ? DType::f32 : dtype;
-  const PerReplica<Tensor> sums = values.transform([&](const Tensor& value) { return sum(cast(value, wide), axes); });
-  const Tensor total = combine(state_->cluster(), "reduce", ReduceOp::sum, sums.local_results());
+  const auto sums = report_on_failure(workers, [&] {
+    require<Unsupported>(op == ReduceOp::sum || op == ReduceOp::mean,
+                         "reduce() along an axis takes sum or mean, got {}; reduce each replica's value in run() first",
+                         name(op));
+    check_reducible(op, dtype);
+    return values.transform([&](const Tensor& value) { return sum(cast(value, wide), axes); });
+  });
+  const Tensor total = combine(workers, "reduce", ReduceOp::sum, sums.local_results());
   if (op == ReduceOp::sum) return cast(total, dtype);
   double count = 0;  // number of elements that are summed for each element of the result
   for (const Tensor& value : values.local_results()) {
@@ -77,10 +82,13 @@ Tensor Strategy::reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, con
 
 Tensor Strategy::weighted_mean(const PerReplica<Tensor>& values, const PerReplica<double>& counts) const {
   check_values(*this, "weighted_mean", values);
-  require(counts.size() == values.size(), "weighted_mean() got {} values and {} counts", values.size(), counts.size());
-  for (int replica = 0; replica < counts.size(); ++replica)
-    require(counts[replica] >= 0, "weighted_mean() needs counts of at least 0, replica {} has {}", replica,
-            counts[replica]);
+  report_on_failure(state_->cluster(), [&] {
+    require(counts.size() == values.size(), "weighted_mean() got {} values and {} counts", values.size(),
+            counts.size());
+    for (int replica = 0; replica < counts.size(); ++replica)
+      require(counts[replica] >= 0, "weighted_mean() needs counts of at least 0, replica {} has {}", replica,
+              counts[replica]);
+  });
   return lockstep::weighted_mean(state_->cluster(), "weighted_mean", values.local_results(), counts.local_results());
 }
 

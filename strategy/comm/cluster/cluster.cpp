@@ -72,6 +72,14 @@ void Cluster::broadcast(std::string_view place, std::span<std::byte> bytes) {
   exchange(place, to, from);
 }
 
+void Cluster::report(std::string_view why) {
+  try {
+    all_gather(report_place, why.substr(0, why.find('\n')));  // only one line, as in fail_all
+  } catch (const InvalidArgument&) {  // for the other workers: the caller throws an error of its own
+    return;
+  }
+}
+
 void Cluster::agree(std::string_view place, std::string_view what, std::string_view own, Channel channel) {
   const std::vector<std::string> all = all_gather(place, own, channel);
   for (int worker = 1; worker < size(); ++worker)

@@ -72,8 +72,8 @@ class Cluster {
   /// For messages: "worker 1 (host b)".
   std::string name_of(int worker) const { return fmt::format("worker {} (host {})", worker, host_of(worker)); }
 
-  /// Returns the texts of all workers, in worker order. Throws LogicError on all workers unless `place` is the same on
-  /// all.
+  /// Returns the texts of all workers, in worker order. Throws on all workers: LogicError unless `place` is the same on
+  /// all; InvalidArgument, with the worker's name and its message, if a worker calls report instead.
   virtual std::vector<std::string> all_gather(std::string_view place, std::string_view own,
                                               Channel channel = Channel::steps) = 0;
   /// Sends `to[w]` to each other worker w and fills `from[w]` with the bytes that w sends to this worker. `from[w]`
@@ -104,9 +104,15 @@ class Cluster {
       if (const std::string& message = messages[static_cast<std::size_t>(worker)]; !message.empty())
         throw_together<E>("{}: {}", name_of(worker), message);
   }
+  /// Makes the all_gather that the other workers call throw an error that contains the first line of `why`. The cluster
+  /// stays usable. A collective.
+  void report(std::string_view why);
 
  protected:
   Cluster() = default;
+
+  /// The place of report's own all_gather.
+  static constexpr std::string_view report_place = "the report of an error";
 };
 
 /// Connects the processes that mpirun or srun started together; all of them must call it. Returns null for a process
@@ -127,6 +133,26 @@ auto notify_on_failure(Cluster* workers, const Job& job, std::string_view prefix
     return job();
   } catch (...) {
     if (workers) workers->notify_of(std::current_exception(), prefix);
+    throw;
+  }
+}
+
+/// Calls `job`, which calls no collective, and returns its result. The next collective of all workers must be an
+/// all_gather. If `job` throws on a worker, it throws the same error there, and all_gather throws InvalidArgument on
+/// the others (Cluster::report). After a lockstep::Error, the cluster stays usable. `workers` is null if there is only
+/// one worker.
+template <class Job>
+auto report_on_failure(Cluster* workers, const Job& job) {
+  if (!workers) return job();
+  try {
+    return job();
+  } catch (Error& error) {
+    workers->report(error.what());
+    error.add_context(workers->name_of(workers->rank()));
+    error.set_on_all_workers();
+    throw;
+  } catch (const std::exception& error) {
+    workers->report(error.what());
     throw;
   }
 }

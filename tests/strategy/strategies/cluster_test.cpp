@@ -75,6 +75,23 @@ TEST_F(Workers, DisagreementIsToldOnAllAndEndsNothing) {
   cluster_->agree("here", "the color is", "green");
 }
 
+TEST_F(Workers, AReportIsThrownOnAllAndEndsNothing) {
+  const auto call = [&] {
+    report_on_failure(cluster_.get(), [&] {
+      if (rank_ == 1) throw std::runtime_error("the disk is full\nframe #0: write");
+    });
+    cluster_->agree("here", "the color is", "red");
+  };
+  if (rank_ == 1)
+    EXPECT_ERROR(std::runtime_error, "the disk is full", call());
+  else
+    EXPECT_THAT(test::error_of<InvalidArgument>(call),
+                AllOf(HasSubstr("worker 1 (host "), testing::EndsWith(": the disk is full")));
+  EXPECT_ERROR(Unsupported, fmt::format("worker {} (host ", rank_),
+               report_on_failure(cluster_.get(), [] { fail<Unsupported>("no such thing"); }));
+  cluster_->agree("here", "the color is", "green");
+}
+
 TEST_F(Workers, BeingAtDifferentPlacesIsToldOnAll) {
   EXPECT_THAT(test::error_of<LogicError>([&] { cluster_->all_gather(rank_ == 1 ? "there" : "here", ""); }),
               AllOf(HasSubstr("worker 0 (host "), HasSubstr("is at here"), HasSubstr("is at there")));

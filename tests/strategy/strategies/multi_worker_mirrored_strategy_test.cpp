@@ -173,6 +173,41 @@ TEST_F(MultiWorker, ReduceAndGatherTakeTheValuesOfAllWorkers) {
   EXPECT_FLOAT_EQ(strategy_.weighted_mean(scalars, counts).item<float>(), static_cast<float>(squares / sum));
 }
 
+TEST_F(MultiWorker, ValuesOfOneWorkerThatCannotBeCombinedAreToldOnAllAndEndNothing) {
+  const bool is_last = cluster_->rank() == last_;
+  const auto values = [&](const auto& usual, const auto& of_last) {
+    return PerReplica(std::vector(static_cast<std::size_t>(local_), is_last ? of_last : usual));
+  };
+  const Tensor one = Tensor::full({1}, 1);
+  const std::string not_dense = "the values to combine must be dense, replica 0 has";
+  expect_report_on_all(not_dense, [&] { strategy_.reduce("SUM", values(one, Tensor())); });
+  expect_report_on_all(not_dense, [&] {
+    const auto reduce = [](const Strategy& strategy, const PerReplica<Tensor>& all) { strategy.reduce("SUM", all); };
+    strategy_.run([&] { get_replica_context().merge_call(reduce, std::tuple(is_last ? Tensor() : one)); });
+  });
+  const PerReplica too_many(std::vector(static_cast<std::size_t>(local_ + (is_last ? 1 : 0)), one));
+  expect_report_on_all("reduce() got values of", [&] { strategy_.reduce("SUM", too_many); });
+  for (const DType dtype : {DType::f32, DType::bf16})
+    expect_report_on_all<Unsupported>("takes sum or mean, got", [&] {
+      const Tensor own = Tensor::full({1}, 1, dtype);
+      strategy_.reduce(is_last ? ReduceOp::max : ReduceOp::sum, values(own, own), {0});
+    });
+  expect_report_on_all("scalars cannot be joined", [&] { strategy_.gather(values(one, Tensor::full({}, 1)), 0); });
+
+  expect_report_on_all("replica 0 has -1", [&] { strategy_.weighted_mean(values(one, one), values(1.0, -1.0)); });
+  const auto counts = per_replica([](int id) { return static_cast<double>(id + 1); });
+  expect_report_on_all<Error>("", [&] { strategy_.weighted_mean(values(one, Tensor()), counts); });
+
+  const Tensor row = Tensor::from(std::vector<std::int64_t>{0}, {1});
+  const IndexedSlices slices{Tensor::full({1, 2}, 1), row, {3, 2}};
+  const IndexedSlices of_two_rows{Tensor::full({2, 2}, 1), row, {3, 2}};
+  const std::string do_not_fit = "1 indices of rows of";
+  expect_report_on_all(do_not_fit, [&] { strategy_.reduce("SUM", values(slices, of_two_rows)); });
+  expect_report_on_all(do_not_fit, [&] {
+    strategy_.reduce("SUM", values(DenseOrSparse(Tensor::zeros({3, 2})), DenseOrSparse(of_two_rows)));
+  });
+}
+
 // semantics 10.4: variables start with the chief's values
 TEST_F(MultiWorker, VariablesStartWithTheChiefsBits) {
   const double nearly = cluster_->rank() == 0 ? 1.0 : 1.0 + 1e-6;  // as if another processor rounded differently

@@ -49,6 +49,15 @@ class MultiWorker : public testing::Test {
       EXPECT_THAT(error_of<WorkerFailed>(call),
                   testing::AllOf(testing::HasSubstr(fmt::format("worker {} (host ", last_)), testing::HasSubstr(text)));
   }
+  /// Checks that `call`, which throws an E that has `text` on the last worker alone, throws on the others, too, that
+  /// all errors name that worker, and that the cluster stays usable.
+  template <class E = InvalidArgument>
+  void expect_report_on_all(const std::string& text, const std::function<void()>& call) const {
+    SCOPED_TRACE(text);
+    EXPECT_THAT(cluster_->rank() == last_ ? error_of<E>(call) : error_of<InvalidArgument>(call),
+                testing::AllOf(testing::HasSubstr(fmt::format("worker {} (host ", last_)), testing::HasSubstr(text)));
+    EXPECT_NO_THROW(cluster_->all_gather("the next collective", ""));
+  }
   void train_on(const DistributedDataset& batches) const {
     for (const DistributedBatch& batch : batches.epoch())
       strategy_.run([](const Batch&) { return get_replica_context().all_reduce(ReduceOp::sum, 1.0); }, batch);

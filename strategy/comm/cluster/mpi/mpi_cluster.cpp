@@ -78,12 +78,16 @@ void MpiCluster::find_hosts() {
 std::vector<std::string> MpiCluster::all_gather(std::string_view place, std::string_view own, Channel channel) {
   MpiGather gather(peers_, place, own, channel);
   wait_for(gather);
-  const std::vector<std::string>& places = gather.places();
+  const std::vector<std::string> places = gather.places();
+  std::vector<std::string> texts = gather.texts();
+  for (int worker = 0; worker < peers_.size; ++worker)
+    if (places[static_cast<std::size_t>(worker)] == report_place)
+      throw_together("{}: {}", name_of(worker), texts[static_cast<std::size_t>(worker)]);
   for (int worker = 1; worker < peers_.size; ++worker)
     if (const std::string& other = places[static_cast<std::size_t>(worker)]; other != places.front())
       throw_together<LogicError>("the workers do not do the same: {} is at {}, {} is at {}", name_of(0), places.front(),
                                  name_of(worker), other);
-  return gather.texts();
+  return texts;
 }
 
 void MpiCluster::exchange(std::string_view place, std::span<const std::span<const std::byte>> to,
