@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include <lockstep/runtime/core/logging.h>
@@ -9,7 +10,7 @@
 #include <lockstep/runtime/thread/background_queue.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/comm/cluster/launcher.h>
-#include <lockstep/strategy/comm/cluster/over_workers.h>
+#include <lockstep/strategy/comm/combine.h>
 #include <lockstep/strategy/input/batch_split.h>
 
 namespace lockstep {
@@ -27,6 +28,9 @@ void warn_of_dropped(std::int64_t rows) {
   const char* const at_least = rows == uncountable ? "at least " : "";
   if (rows > 0) log_warning("drop_remainder leaves {}{} example(s) out of every pass over a data set", at_least, rows);
 }
+
+constexpr const char* batch_without_rows =
+    "a batch of the data set has no rows: leave such batches out, for example with filter()";
 
 /// Splits the global batches of a pass over the replicas.
 DistributedBatches split(const Dataset& batches, std::uint64_t epoch, const LocalReplicas& replicas,
@@ -113,7 +117,7 @@ std::optional<DistributedBatch> DistributedIterator::next() {
     std::optional<DistributedBatch> batch = workers && spec_->until_none_has_any ? next_of_all(*workers) : next_here();
     if (batch && batch->global_size() == 0) {  // losses are divided by it
       pass_ = {};
-      fail("a batch of the data set has no rows: leave such batches out, for example with filter()");
+      fail("{}", batch_without_rows);
     }
     return batch;
   });
@@ -121,12 +125,21 @@ std::optional<DistributedBatch> DistributedIterator::next() {
 
 std::optional<DistributedBatch> DistributedIterator::next_of_all(Cluster& workers) {
   std::optional<DistributedBatch> batch = next_here();
-  const double rows = sum_over(workers, "the next batch", batch ? static_cast<double>(batch->global_size()) : 0);
-  if (rows == 0 && !batch) return std::nullopt;
+  constexpr double ended = -1;
+  const double own = batch ? static_cast<double>(batch->global_size()) : ended;
+  const std::vector<double> rows = gather_values(&workers, "the next batch", std::span(&own, 1));  // by worker
+  const auto most = std::ranges::max_element(rows);
+  if (*most == ended) return std::nullopt;
+  if (*most == 0) {
+    pass_ = {};
+    throw_together("{}: {}", workers.name_of(static_cast<int>(most - rows.begin())), batch_without_rows);
+  }
   if (batch) no_rows_ = batch->without_rows();
   require<InputError>(no_rows_.has_value(), "this worker's data set is empty, and those of others are not");
   if (!batch) batch = no_rows_;
-  batch->set_global_size(static_cast<std::int64_t>(rows));
+  std::int64_t all_rows = 0;
+  for (const double of_worker : rows) all_rows += static_cast<std::int64_t>(std::max(of_worker, 0.0));
+  batch->set_global_size(all_rows);
   return batch;
 }
 

@@ -45,7 +45,8 @@ class DistributedIterator {
   /// is from distribute_from_function, all workers must make this call. Throws LogicError inside a replica. Errors of
   /// the data set are thrown after the batches that precede them, and end the pass. Throws InputError if this worker's
   /// own data set is empty while another worker's has batches, and InvalidArgument for a global batch without rows,
-  /// which also ends the pass. Notifies the other workers of its errors.
+  /// which also ends the pass; if the data set is from distribute_from_function, on all workers. Notifies the other
+  /// workers of its other errors.
   std::optional<DistributedBatch> next();
   /// Ends the current pass and starts pass `number`. Notifies the other workers of the data set's errors.
   void begin_epoch(std::uint64_t number);

@@ -193,6 +193,20 @@ TEST_F(MultiWorkerInput, ThatIsEmptyOnOneWorkerEndsTheTrainingOnAll) {
   expect_end_on_all("this worker's data set is empty", [&] { train_on(strategy_.distribute_from_function(make)); });
 }
 
+TEST_F(MultiWorkerInput, ThatHasABatchWithoutRowsOnOneWorkerAfterTheOthersEndsOnAll) {
+  const auto make = [&](const InputContext&) {
+    const Dataset sizes = Dataset::from_tensors(Tensor::from(std::vector<std::int64_t>{2, 0}, {2}));
+    return sizes.take(cluster_->rank() == last_ ? 2 : 1).map([](const Example& size) {
+      return Example{{Tensor::zeros({size.x().item<std::int64_t>()})}};
+    });
+  };
+  DistributedIterator pass =
+      strategy_.distribute_from_function(make, {.replication_mode = ReplicationMode::per_replica}).epoch();
+  EXPECT_EQ(pass.next().value().global_size(), 2 * all_);
+  expect_report_on_all("a batch of the data set has no rows", [&] { pass.next(); });
+  EXPECT_FALSE(pass.next().has_value());
+}
+
 // semantics 10.4: all workers continue until every one is at its end
 TEST_F(MultiWorker, WorkersWithDataSetsOfTheirOwnGoOnUntilNoneHasAny) {
   const DistributedDataset set = strategy_.distribute_from_function([&](const InputContext& context) {
