@@ -57,12 +57,12 @@ void MpiCluster::leave() {
   }
   changed_.notify_all();
   thread_.join();
-  if (all_left()) {
-    const std::lock_guard lock(library_->mutex());
+  const std::lock_guard lock(library_->mutex());
+  if (!notices_.empty()) keep_for_sends(std::make_shared<std::list<Notice>>(std::move(notices_)));
+  if (all_left())
     MPI_Comm_free(&peers_.comm);
-  } else {
+  else
     library_->leave_unfinished();
-  }
 }
 
 void MpiCluster::find_hosts() {

@@ -56,6 +56,11 @@ MPI_Request start_send(std::span<const std::byte> bytes, int worker, int tag, MP
   return request;
 }
 
+void keep_for_sends(std::shared_ptr<const void> memory) {
+  static auto* const kept = new std::vector<std::shared_ptr<const void>>();  // not destroyed before MPI's last call
+  kept->push_back(std::move(memory));
+}
+
 std::string receive_text(MPI_Message message, const MPI_Status& status) {
   int bytes = 0;
   MPI_Get_count(&status, MPI_BYTE, &bytes);
@@ -68,7 +73,7 @@ int MpiOperation::tag(int kind) const { return first_tag + static_cast<int>(chan
 
 MpiGather::MpiGather(const MpiPeers& peers, std::string_view place, std::string_view own, Channel channel)
     : MpiOperation(peers, place, channel),
-      message_(join_text(place, own)),
+      message_(std::make_shared<const std::string>(join_text(place, own))),
       sends_(static_cast<std::size_t>(peers.size), MPI_REQUEST_NULL),
       arrived_(static_cast<std::size_t>(peers.size)) {}
 
@@ -76,9 +81,9 @@ void MpiGather::start() {
   for (int worker = 0; worker < peers().size; ++worker) {
     if (worker == peers().rank) continue;
     sends_[static_cast<std::size_t>(worker)] =
-        start_send(std::as_bytes(std::span(message_)), worker, tag(gather_kind), peers().comm);
+        start_send(std::as_bytes(std::span(*message_)), worker, tag(gather_kind), peers().comm);
   }
-  arrived_[static_cast<std::size_t>(peers().rank)] = message_;
+  arrived_[static_cast<std::size_t>(peers().rank)] = *message_;
 }
 
 bool MpiGather::advance() {
@@ -99,6 +104,11 @@ std::vector<int> MpiGather::awaited() const {
   for (std::size_t worker = 0; worker < arrived_.size(); ++worker)
     if (!arrived_[worker] || sends_[worker] != MPI_REQUEST_NULL) workers.push_back(static_cast<int>(worker));
   return workers;
+}
+
+void MpiGather::cancel() {
+  const bool sent = std::ranges::all_of(sends_, [](MPI_Request request) { return request == MPI_REQUEST_NULL; });
+  if (!sent) keep_for_sends(message_);
 }
 
 std::vector<std::string> MpiGather::places() const {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,8 +39,8 @@ class MpiOperation {
   virtual bool advance() = 0;
   /// Workers whose messages to or from this one are not complete. Empty once the operation is complete.
   virtual std::vector<int> awaited() const = 0;
-  /// Cancels receives, so that late messages do not write to the caller's memory.
-  virtual void cancel() {}
+  /// Ends the operation early, after a failure of the cluster.
+  virtual void cancel() = 0;
   /// Number of messages completed so far; 0 if the operation does not count them.
   virtual std::size_t progress() const { return 0; }
 
@@ -73,6 +74,8 @@ class MpiGather final : public MpiOperation {
   void start() override;
   bool advance() override;
   std::vector<int> awaited() const override;
+  /// Keeps the text for sends that are not complete.
+  void cancel() override;
 
   ///@{
   /// Each worker's place and text, in worker order. Precondition: the operation is complete.
@@ -81,7 +84,7 @@ class MpiGather final : public MpiOperation {
   ///@}
 
  private:
-  std::string message_;
+  std::shared_ptr<const std::string> message_;
   std::vector<MPI_Request> sends_;                   ///< by worker
   std::vector<std::optional<std::string>> arrived_;  ///< by worker
 };
@@ -97,6 +100,8 @@ class MpiExchange final : public MpiOperation {
   void start() override {}
   bool advance() override;
   std::vector<int> awaited() const override;
+  /// Cancels receives, so that late messages do not write to the caller's memory. MPI may still read the memory of
+  /// sends that are not complete.
   void cancel() override;
   std::size_t progress() const override { return pieces_done_; }
 
@@ -120,6 +125,10 @@ class MpiExchange final : public MpiOperation {
 /// Starts to send `bytes`, which must not change until the returned request is complete. Returns MPI_REQUEST_NULL if
 /// the send is already complete.
 MPI_Request start_send(std::span<const std::byte> bytes, int worker, int tag, MPI_Comm comm);
+
+/// Keeps memory that MPI may still read, because a send from it has not completed, until the process ends. MPI cannot
+/// cancel sends. Call it with MpiLibrary::mutex() locked.
+void keep_for_sends(std::shared_ptr<const void> memory);
 
 /// Receives the text of a message that MPI_Improbe has found.
 std::string receive_text(MPI_Message message, const MPI_Status& status);

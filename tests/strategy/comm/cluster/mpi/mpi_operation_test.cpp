@@ -91,5 +91,20 @@ TEST_F(MpiOperations, AGatherWaitsForThoseThatHaveNotTakenItsText) {
   EXPECT_THAT(gather.texts(), ElementsAre(large, "small"));
 }
 
+TEST_F(MpiOperations, AGatherThatIsCancelledKeepsItsTextForItsReceiver) {
+  const std::string large(8 << 20, 'x');
+  if (peers_.rank == 0) {
+    MpiGather gather(peers_, "here", large, Channel::steps);
+    gather.start();
+    gather.cancel();
+  } else {
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    check_mpi(MPI_Mprobe(0, MPI_ANY_TAG, peers_.comm, &message, &status), "MPI_Mprobe");
+    EXPECT_TRUE(receive_text(message, status).ends_with(large));
+  }
+  EXPECT_TRUE(reach_barrier());
+}
+
 }  // namespace
 }  // namespace lockstep
